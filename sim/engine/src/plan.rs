@@ -1,0 +1,212 @@
+//! The plan: everything a run needs, as numbers and arrays in SI units.
+//!
+//! Python resolves a scenario into this; the engine never parses a document.
+//! Field names are those of the dictionary that `sim.plan` builds.
+
+use pocketsim_protocols::contract::Seconds;
+
+#[cfg(feature = "python")]
+use pyo3::FromPyObject;
+
+/// One run: phones, what joins them, what they do, and for how long.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Plan {
+    /// Root seed of every named stream.
+    pub seed: u64,
+    /// End of the run, in seconds.
+    pub duration_s: Seconds,
+    /// Device profiles, by number.
+    pub profiles: Vec<Profile>,
+    /// Access networks, by number.
+    pub access: Vec<Access>,
+    /// Access points and cells, by number.
+    pub sites: Vec<Site>,
+    /// The phones, as columns of one length.
+    pub phones: Phones,
+    /// What lies between sites.
+    pub backbone: Backbone,
+    /// Phones going off and on, sorted by time.
+    pub churn: Churn,
+    /// Who proposes what, when.
+    pub workload: Workload,
+    /// The protocol family and its options.
+    pub protocol: Protocol,
+    /// The transport and its options.
+    pub transport: Transport,
+    /// What the trace keeps.
+    pub trace: Trace,
+}
+
+/// What one phone model's operations cost; arrays run over `Operation::ALL`.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Profile {
+    /// Cores that share the work.
+    pub cores: u32,
+    /// CPU seconds on one core, per operation.
+    pub cpu_s: Vec<f64>,
+    /// CPU seconds per byte.
+    pub cpu_s_per_byte: Vec<f64>,
+    /// Seconds that the lane waits without using a core.
+    pub wait_s: Vec<f64>,
+    /// Sigma of a lognormal factor of mean 1 on the whole cost.
+    pub spread_sigma: Vec<f64>,
+    /// Receive buffer of a plain UDP socket, in bytes as the kernel counts.
+    pub socket_buffer_bytes: u64,
+}
+
+/// One kind of access network.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Access {
+    /// From the phone, bytes per second.
+    pub up_bytes_per_s: f64,
+    /// To the phone, bytes per second.
+    pub down_bytes_per_s: f64,
+    /// One way between phone and access point, seconds.
+    pub latency_s: Seconds,
+    /// Median of the extra one-way delay of each datagram; 0 for none.
+    pub jitter_median_s: Seconds,
+    /// Sigma of that lognormal delay.
+    pub jitter_sigma: f64,
+    /// Probability that a datagram is lost on this hop.
+    pub loss_ratio: f64,
+    /// Whether jitter may overtake earlier datagrams of the same pair.
+    pub reorders: bool,
+}
+
+/// One access point or cell: its air is shared by every phone on it.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Site {
+    /// Shared capacity in bytes per second; 0 for no shared link.
+    pub bytes_per_s: f64,
+}
+
+/// One phone per element; all of one length.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Phones {
+    /// Number of the profile.
+    pub profile: Vec<u32>,
+    /// Number of the access network.
+    pub access: Vec<u32>,
+    /// Number of the site.
+    pub site: Vec<u32>,
+    /// First block index of its chain (1 for a fresh app).
+    pub first_index: Vec<u64>,
+}
+
+/// The Internet between sites and to the relay.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Backbone {
+    /// One way between two sites, seconds; added when sites differ.
+    pub latency_s: Seconds,
+    /// One way between a site and the relay, seconds; added twice on a relayed path.
+    pub relay_latency_s: Seconds,
+}
+
+/// Transitions as columns of one length, sorted by time.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Churn {
+    /// When, seconds.
+    pub time_s: Vec<f64>,
+    /// Which phone.
+    pub phone: Vec<u32>,
+    /// Whether it comes on (else it goes off); every phone starts on.
+    pub on: Vec<bool>,
+}
+
+/// Open arrivals (columns, sorted by time) and sender loops.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Workload {
+    /// Arrival times, seconds.
+    pub time_s: Vec<f64>,
+    /// Proposers.
+    pub from_phone: Vec<u32>,
+    /// Counterparties.
+    pub to_phone: Vec<u32>,
+    /// Payload sizes.
+    pub payload_bytes: Vec<u32>,
+    /// Sender loops: propose, sleep, again.
+    pub loops: Vec<SenderLoop>,
+}
+
+/// The benchmark loop of the theses' app: `while elapsed < duration { send; sleep }`.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct SenderLoop {
+    /// Proposer.
+    pub from_phone: u32,
+    /// Counterparty.
+    pub to_phone: u32,
+    /// First proposal, seconds.
+    pub start_s: Seconds,
+    /// How long the loop runs, seconds.
+    pub duration_s: Seconds,
+    /// Requested sleep between proposals, seconds.
+    pub interval_s: Seconds,
+    /// Mean overshoot of that sleep, seconds.
+    pub overshoot_s: Seconds,
+    /// Sigma of a lognormal factor of mean 1 on each overshoot.
+    pub overshoot_sigma: f64,
+    /// Payload size.
+    pub payload_bytes: u32,
+}
+
+/// Protocol family and options.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Protocol {
+    /// `trustchain` or `pairwise`.
+    pub kind: String,
+    /// `counted` or `real`.
+    pub crypto: String,
+    /// Window of duplicate suppression, seconds.
+    pub duplicate_window_s: Seconds,
+}
+
+/// Transport and options; fields of other kinds are ignored.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Transport {
+    /// `udp`, `quic` or `tftp`.
+    pub kind: String,
+    /// `reconnect` or `keep` (quic).
+    pub mode: String,
+    /// Interval at which the app looks for finished streams and tasks, seconds; 0 for none.
+    pub poll_interval_s: Seconds,
+    /// Give up on a connection attempt after this, seconds.
+    pub connect_timeout_s: Seconds,
+    /// Close when silent for this, seconds.
+    pub idle_timeout_s: Seconds,
+    /// Keep-alive ping of an open connection, seconds; 0 for none.
+    pub keep_alive_s: Seconds,
+    /// Start on the relay and move to the direct path when it answers.
+    pub relay_first: bool,
+    /// Socket receive timeout, seconds (udp).
+    pub socket_timeout_s: Seconds,
+    /// Receive buffer that the transport asks for, bytes as the kernel counts; 0 for the default.
+    pub socket_buffer_bytes: u64,
+    /// Per phone: when, after its first dial, a second dial that raced with it
+    /// replaces the kept connection; infinite for never (quic keep).
+    pub duplicate_dial_s: Vec<f64>,
+    /// Per phone: when its kept connection breaks for good; infinite for never.
+    pub connection_break_s: Vec<f64>,
+}
+
+/// What the trace keeps.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Trace {
+    /// `full` or `sampled`.
+    pub mode: String,
+    /// Share of transactions kept when sampled, by a hash of their id.
+    pub sample_ratio: f64,
+    /// Benchmark log per phone: events beyond it are counted, not kept.
+    pub log_capacity: u64,
+}

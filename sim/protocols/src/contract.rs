@@ -1,0 +1,370 @@
+//! The machine contract: how every protocol here is driven.
+//!
+//! A machine owns no socket, clock, generator or logger. It is told things
+//! ([`Machine::receive`], [`Machine::command`], [`Machine::handle_timeout`])
+//! and answers with [`Output`]s, in order, that the driver drains before the
+//! machine's next input on that lane. It cannot know whether the driver is the
+//! simulator or a phone: the first spends calibrated time for [`Output::Work`],
+//! the second performs the operation.
+//!
+//! What deliberately does not live here: anything of one protocol, and any cost.
+
+/// A point in time, or a length of it, in seconds since the run began.
+pub type Seconds = f64;
+
+/// One phone (or other device) that takes part; dense from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// One transaction, the same at both ends: who proposed it, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(pub u64);
+
+impl MessageId {
+    /// The `sequence`-th transaction that `origin` proposed.
+    pub fn new(origin: NodeId, sequence: u32) -> Self {
+        Self(u64::from(origin.0) << 32 | u64::from(sequence))
+    }
+
+    /// The node that proposed the transaction.
+    pub fn origin(self) -> NodeId {
+        NodeId((self.0 >> 32) as u32)
+    }
+
+    /// Its number among the proposals of its origin.
+    pub fn sequence(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// A FIFO executor of one phone: a thread, or one task of an async runtime.
+///
+/// Inputs of one lane are handled one after the other, each when the work of
+/// the one before is done; lanes share the cores of the phone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Lane(pub u32);
+
+impl Lane {
+    /// The thread that reads the socket: datagrams wait in the socket buffer for it.
+    pub const RECEIVE: Lane = Lane(0);
+    /// The thread of the workload's sender loop.
+    pub const SEND: Lane = Lane(1);
+    /// The first number for tasks; a transport counts up from here.
+    pub const FIRST_TASK: u32 = 16;
+}
+
+macro_rules! named_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$vdoc])* $variant,)+ }
+
+        impl $name {
+            /// Every variant, in the order of its number.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)+];
+
+            /// The name in profiles, traces and reports.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text,)+ }
+            }
+        }
+    };
+}
+
+named_enum! {
+    /// What work a machine asks for; a device profile says what each costs.
+    Operation {
+        /// The app's call into the native library, per transaction.
+        Command = "command",
+        /// Ed25519 signature.
+        Sign = "sign",
+        /// Ed25519 verification.
+        Verify = "verify",
+        /// SHA-256.
+        Hash = "hash",
+        /// Block to bytes.
+        Encode = "encode",
+        /// Bytes to block.
+        Decode = "decode",
+        /// Append to the chain and the benchmark log.
+        Store = "store",
+        /// One `sendto`.
+        UdpSend = "udp_send",
+        /// One `recvfrom` with the wake-up of its thread.
+        UdpReceive = "udp_receive",
+        /// Start of an asynchronous task.
+        TaskSpawn = "task_spawn",
+        /// A new runtime and endpoint, as the reconnecting app makes for every message.
+        EndpointSetup = "endpoint_setup",
+        /// Closing that endpoint and its runtime.
+        EndpointClose = "endpoint_close",
+        /// Finding the peer's addresses (waits for a server more than it computes).
+        Discovery = "discovery",
+        /// Client's first flight: key generation, ClientHello.
+        HandshakeStart = "handshake_start",
+        /// Server's flight: key agreement, certificate verify signature.
+        HandshakeRespond = "handshake_respond",
+        /// Client's second flight: key agreement, verification, own signature.
+        HandshakeFinish = "handshake_finish",
+        /// Server's check of the client's signature.
+        HandshakeConfirm = "handshake_confirm",
+        /// Building and encrypting one QUIC packet.
+        PacketSeal = "packet_seal",
+        /// Decrypting and processing one QUIC packet.
+        PacketOpen = "packet_open",
+        /// Opening or accepting a stream.
+        StreamOpen = "stream_open",
+        /// One TFTP block to or from its file.
+        FileBlock = "file_block",
+    }
+}
+
+named_enum! {
+    /// Why a message was refused, dropped or lost.
+    Reason {
+        /// Signature does not verify.
+        InvalidSignature = "invalid_signature",
+        /// Addressed to somebody else.
+        WrongReceiver = "wrong_receiver",
+        /// Previous hash or index does not continue the chain.
+        BrokenLink = "broken_link",
+        /// Two different blocks claim one place.
+        Fork = "fork",
+        /// Seen within the duplicate window.
+        Duplicate = "duplicate",
+        /// Not parseable.
+        Malformed = "malformed",
+        /// Larger than the transport can carry.
+        Oversized = "oversized",
+        /// The socket's receive buffer was full.
+        BufferFull = "buffer_full",
+        /// Lost on the link.
+        LinkLoss = "link_loss",
+        /// The phone that would send is off.
+        SenderOff = "sender_off",
+        /// The phone that would receive is off.
+        ReceiverOff = "receiver_off",
+        /// The handshake did not finish in time.
+        ConnectTimeout = "connect_timeout",
+        /// Nothing heard on the connection for too long.
+        IdleTimeout = "idle_timeout",
+        /// No answer within the socket timeout.
+        SocketTimeout = "socket_timeout",
+        /// Every retransmission was used.
+        RetriesExhausted = "retries_exhausted",
+        /// The connection was closed under the message.
+        ConnectionLost = "connection_lost",
+        /// A stream that the peer never accepted.
+        Unserved = "unserved",
+    }
+}
+
+named_enum! {
+    /// What a benchmark event records.
+    EventKind {
+        /// A proposal was made and handed to the transport (T1).
+        Send = "send",
+        /// The peer starts to process a proposal.
+        Process = "process",
+        /// The countersigned block is back at the proposer (T2).
+        ReceiveBack = "receive_back",
+        /// The proposer stored the completed block (T3).
+        Store = "store",
+        /// The countersigner stored the completed block.
+        StorePeer = "store_peer",
+        /// A message was refused, with the reason.
+        Refuse = "refuse",
+        /// A transaction was given up, with the reason.
+        Lose = "lose",
+        /// A datagram was dropped, with the reason.
+        Drop = "drop",
+        /// A connection is ready for data.
+        Connect = "connect",
+        /// A connection ended.
+        Disconnect = "disconnect",
+        /// The phone came on.
+        PhoneOn = "phone_on",
+        /// The phone went off.
+        PhoneOff = "phone_off",
+    }
+}
+
+/// One row of the trace, but for its time and node, which the driver adds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// What happened.
+    pub kind: EventKind,
+    /// To which transaction.
+    pub message: MessageId,
+    /// The other phone.
+    pub peer: NodeId,
+    /// Size of the block as serialised, or of the datagram, in bytes.
+    pub size_bytes: u32,
+    /// Why, for refusals, losses and drops.
+    pub reason: Option<Reason>,
+}
+
+/// What a machine wants done; the order is part of the meaning.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output<M, R, V> {
+    /// Spend one operation on this lane; what follows waits for it.
+    Work {
+        /// Which operation.
+        operation: Operation,
+        /// On how many bytes.
+        bytes: u32,
+    },
+    /// Hand a message to the layer below.
+    Send {
+        /// The receiver.
+        to: NodeId,
+        /// What to carry.
+        message: M,
+    },
+    /// Write a row of the trace.
+    Observe(Event),
+    /// Hand a value to the layer above.
+    Deliver {
+        /// Whom it came from.
+        from: NodeId,
+        /// What came.
+        value: V,
+    },
+    /// Give this machine `request` on `lane` as soon as that lane is free.
+    Post {
+        /// Where to go on.
+        lane: Lane,
+        /// With what.
+        request: R,
+    },
+    /// This machine is done for good.
+    Halt(Reason),
+}
+
+/// The outputs of one input, in order.
+pub type Outputs<M, R, V> = Vec<Output<M, R, V>>;
+
+/// The outputs of machine `T`.
+pub type OutputsOf<T> =
+    Outputs<<T as Machine>::Message, <T as Machine>::Request, <T as Machine>::Value>;
+
+/// A protocol as a state machine; see the module's head.
+pub trait Machine {
+    /// What it exchanges with its peers.
+    type Message;
+    /// What it can be asked to do.
+    type Request;
+    /// What it hands to the layer above.
+    type Value;
+
+    /// A message arrived from `from`.
+    fn receive(
+        &mut self,
+        from: NodeId,
+        message: Self::Message,
+        now: Seconds,
+        out: &mut OutputsOf<Self>,
+    );
+
+    /// The layer above, or an earlier [`Output::Post`], asks for something.
+    fn command(&mut self, request: Self::Request, now: Seconds, out: &mut OutputsOf<Self>);
+
+    /// The time that [`Machine::next_timeout`] gave has come.
+    fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>);
+
+    /// When this machine wants to be woken, and what for.
+    fn next_timeout(&self) -> Option<(Seconds, &'static str)>;
+}
+
+/// What an application sends through a transport.
+pub trait Payload: Clone {
+    /// Serialised size in bytes, exact.
+    fn wire_bytes(&self) -> u32;
+    /// The transaction that it belongs to.
+    fn message_id(&self) -> MessageId;
+}
+
+/// What can be asked of an application machine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AppRequest<P> {
+    /// Propose one transaction to `peer`.
+    Transact {
+        /// The counterparty.
+        peer: NodeId,
+        /// Nominal payload in bytes.
+        payload_bytes: u32,
+    },
+    /// The transport gave up on a message.
+    Undelivered {
+        /// Who should have had it.
+        to: NodeId,
+        /// What it was.
+        payload: P,
+        /// Why it did not arrive.
+        reason: Reason,
+    },
+}
+
+/// A protocol family's upper half: proposes, answers, stores.
+pub trait Application:
+    Machine<Message = Self::Block, Request = AppRequest<Self::Block>, Value = ()>
+{
+    /// What travels.
+    type Block: Payload;
+}
+
+/// What a transport reports to the application.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delivery<P> {
+    /// It arrived whole.
+    Received(P),
+    /// It will not arrive; `from` of the output is the peer it was meant for.
+    Failed {
+        /// What was lost.
+        payload: P,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Which way a datagram goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// Between the two phones.
+    Direct,
+    /// Through a relay server on the Internet.
+    Relay,
+}
+
+/// One UDP datagram.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Datagram<B> {
+    /// UDP payload in bytes; the network adds IP and UDP headers.
+    pub udp_payload_bytes: u32,
+    /// The way it takes.
+    pub path: Path,
+    /// The transaction whose loss this datagram's loss would be, if any.
+    pub message: Option<MessageId>,
+    /// What is in it.
+    pub body: B,
+}
+
+/// A protocol family's lower half: turns payloads into datagrams and back.
+///
+/// [`Machine::receive`] takes datagrams on [`Lane::RECEIVE`]; work of one
+/// connection belongs on its own lane, reached by [`Output::Post`]. The
+/// driver calls [`Transport::transmit`] on whichever lane the application ran.
+pub trait Transport<P: Payload>:
+    Machine<Message = Datagram<Self::Body>, Value = Delivery<P>>
+{
+    /// The content of its datagrams.
+    type Body;
+
+    /// Carry `payload` to `to`.
+    fn transmit(&mut self, to: NodeId, payload: P, now: Seconds, out: &mut OutputsOf<Self>);
+
+    /// The phone goes off: forget every connection and return what was not
+    /// delivered yet, with the peer each was meant for.
+    fn shut_down(&mut self, now: Seconds) -> Vec<(NodeId, P)>;
+}

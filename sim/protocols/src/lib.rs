@@ -1,0 +1,3 @@
+//! Protocols of pocketsim as machines without I/O; see [`contract`].
+
+pub mod contract;
