@@ -1,1 +1,23 @@
-//! x
+//! Drives the machines of `pocketsim_protocols` on SimGrid.
+//!
+//! The engine is given a [`plan::Plan`] of numbers and returns columns; it never
+//! parses a document and knows no protocol by name outside [`run`].
+
+pub mod costs;
+pub mod driver;
+pub mod lane;
+mod network;
+pub mod phone;
+pub mod plan;
+#[cfg(feature = "python")]
+mod python;
+pub mod queue;
+pub mod resources;
+pub mod run;
+mod schedule;
+pub mod simgrid;
+pub mod slab;
+pub mod socket;
+mod steps;
+pub mod streams;
+pub mod trace;

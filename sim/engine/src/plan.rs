@@ -188,6 +188,8 @@ pub struct Transport {
     pub keep_alive_s: Seconds,
     /// Start on the relay and move to the direct path when it answers.
     pub relay_first: bool,
+    /// Whether answers go back on the connection that brought the proposal (quic keep).
+    pub answer_on_same_connection: bool,
     /// Socket receive timeout, seconds (udp).
     pub socket_timeout_s: Seconds,
     /// Receive buffer that the transport asks for, bytes as the kernel counts; 0 for the default.

@@ -1,0 +1,70 @@
+//! What an operation costs on a phone: the only door through which calibration enters.
+
+use pocketsim_protocols::contract::{Operation, Seconds};
+
+use crate::plan::Profile;
+use crate::streams::Stream;
+
+/// Time that one or more operations take on a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Seconds of one core.
+    pub cpu_s: Seconds,
+    /// Seconds that the lane waits without a core.
+    pub wait_s: Seconds,
+}
+
+impl Cost {
+    /// This and then `other`.
+    pub fn plus(self, other: Cost) -> Cost {
+        Cost { cpu_s: self.cpu_s + other.cpu_s, wait_s: self.wait_s + other.wait_s }
+    }
+
+    /// Whether nothing is to be spent.
+    pub fn is_free(self) -> bool {
+        self.cpu_s == 0.0 && self.wait_s == 0.0
+    }
+}
+
+/// The cost model of one device profile.
+#[derive(Clone, Debug)]
+pub struct CostTable(Vec<Entry>);
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    cpu_s: f64,
+    cpu_s_per_byte: f64,
+    wait_s: f64,
+    spread_sigma: f64,
+}
+
+impl CostTable {
+    /// The table of `profile`.
+    ///
+    /// # Panics
+    /// When a column does not have one value per operation.
+    pub fn new(profile: &Profile) -> Self {
+        let columns =
+            [&profile.cpu_s, &profile.cpu_s_per_byte, &profile.wait_s, &profile.spread_sigma];
+        for column in columns {
+            assert_eq!(column.len(), Operation::ALL.len(), "one cost per operation");
+        }
+        let entry = |i: usize| Entry {
+            cpu_s: profile.cpu_s[i],
+            cpu_s_per_byte: profile.cpu_s_per_byte[i],
+            wait_s: profile.wait_s[i],
+            spread_sigma: profile.spread_sigma[i],
+        };
+        Self((0..Operation::ALL.len()).map(entry).collect())
+    }
+
+    /// One draw of the cost of `operation` on `bytes` bytes.
+    pub fn draw(&self, operation: Operation, bytes: u32, stream: &mut Stream) -> Cost {
+        let entry = self.0[operation as usize];
+        let factor = stream.factor(entry.spread_sigma);
+        Cost {
+            cpu_s: factor * (entry.cpu_s + entry.cpu_s_per_byte * f64::from(bytes)),
+            wait_s: factor * entry.wait_s,
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The driver: gives machines their inputs and turns their outputs into work,
+//! datagrams and rows of the trace.
+//!
+//! One loop: something ends in the world or comes due in the queue, an input
+//! reaches a lane, the lane's steps run until one of them takes time. Nothing
+//! here knows which protocol runs, how many phones there are, or whether
+//! SimGrid or a closed form keeps the time. The driver's parts: steps of a lane
+//! ([`crate::steps`]), datagrams ([`crate::network`]), arrivals and churn
+//! ([`crate::schedule`]).
+
+use std::collections::{HashMap, VecDeque};
+
+use pocketsim_protocols::contract::{
+    AppRequest, Application, Lane, Machine, NodeId, OutputsOf, Seconds, Transport,
+};
+
+use crate::costs::CostTable;
+use crate::lane::Input;
+use crate::network::Flight;
+use crate::phone::Phone;
+use crate::plan::Plan;
+use crate::queue::Queue;
+use crate::resources::{Listener, World};
+use crate::slab::Slab;
+use crate::trace::Trace;
+
+/// Drives one run of `plan` with applications `A` over transports `T` in world `W`.
+pub struct Driver<A: Application, T: Transport<A::Block>, W> {
+    pub(crate) plan: Plan,
+    pub(crate) world: W,
+    pub(crate) phones: Vec<Phone<A, T>>,
+    pub(crate) costs: Vec<CostTable>,
+    pub(crate) queue: Queue<Due>,
+    pub(crate) works: Slab<Work>,
+    pub(crate) flights: Slab<Flight<<T as Machine>::Message>>,
+    pub(crate) trace: Trace,
+    /// Lanes with something to do, in the order they got it.
+    pub(crate) ready: VecDeque<(u32, Lane)>,
+    /// Latest delivery per pair of phones, for paths that keep the order.
+    pub(crate) last_delivery: HashMap<u64, Seconds>,
+    /// How far the plan's arrivals and transitions have been taken.
+    pub(crate) next_arrival: usize,
+    pub(crate) next_transition: usize,
+    pub(crate) app_out: OutputsOf<A>,
+    pub(crate) net_out: OutputsOf<T>,
+    alarm: Seconds,
+}
+
+/// Work that the world spends for a lane.
+pub(crate) struct Work {
+    pub phone: u32,
+    pub lane: Lane,
+    pub epoch: u32,
+    /// What the lane waits for after the core is done.
+    pub wait_s: Seconds,
+}
+
+/// What comes due in the queue.
+pub(crate) enum Due {
+    /// The next open arrival of the plan.
+    Arrival,
+    /// The next churn transition of the plan.
+    Transition,
+    /// Another round of a sender loop.
+    Loop(u32),
+    /// A lane's wait is over (phone, lane, epoch).
+    LaneFree(u32, Lane, u32),
+    /// A datagram reaches the far socket.
+    Delivery(u32),
+    /// The application's timeout may be due (phone, epoch).
+    AppAlarm(u32, u32),
+    /// The transport's timeout may be due (phone, epoch).
+    NetAlarm(u32, u32),
+}
+
+impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
+    /// A driver at time 0 with the phones that `make` makes.
+    pub fn new(plan: Plan, world: W, mut make: impl FnMut(u32) -> (A, T)) -> Self {
+        let phones = (0..plan.phones.profile.len() as u32)
+            .map(|number| {
+                let (application, transport) = make(number);
+                let buffer = socket_buffer_bytes(&plan, number);
+                Phone::new(number, plan.seed, buffer, application, transport)
+            })
+            .collect::<Vec<_>>();
+        let mut driver = Self {
+            costs: plan.profiles.iter().map(CostTable::new).collect(),
+            trace: Trace::new(&plan.trace, phones.len()),
+            world,
+            phones,
+            queue: Queue::new(),
+            works: Slab::new(),
+            flights: Slab::new(),
+            ready: VecDeque::new(),
+            last_delivery: HashMap::new(),
+            next_arrival: 0,
+            next_transition: 0,
+            app_out: Vec::new(),
+            net_out: Vec::new(),
+            alarm: Seconds::INFINITY,
+            plan,
+        };
+        driver.schedule_all();
+        driver.set_alarm();
+        driver
+    }
+
+    /// Simulated time, seconds.
+    pub fn clock_s(&self) -> Seconds {
+        self.world.clock()
+    }
+
+    /// What was traced, and each phone's application for its final state.
+    pub fn finish(mut self) -> (Trace, Vec<A>) {
+        let in_flight = self.flights.len() as u64;
+        self.trace.counters.insert("datagrams_in_flight_at_end", in_flight);
+        (self.trace, self.phones.into_iter().map(|phone| phone.application).collect())
+    }
+
+    /// Queues `input` on a lane of a phone and marks the lane as ready.
+    pub(crate) fn post(&mut self, phone: u32, lane: Lane, input: Input<A, T>) {
+        self.phones[phone as usize].post(lane, input);
+        self.ready.push_back((phone, lane));
+    }
+
+    /// Asks phone `from` to propose a transaction to `to`.
+    pub(crate) fn propose(&mut self, from: u32, to: u32, payload_bytes: u32) {
+        let request = AppRequest::Transact { peer: NodeId(to), payload_bytes };
+        self.post(from, Lane::SEND, Input::App(request));
+    }
+
+    /// Runs every ready lane until all of them wait for time to pass.
+    fn settle(&mut self) {
+        while let Some((phone, lane)) = self.ready.pop_front() {
+            self.run_lane(phone, lane);
+        }
+        self.set_alarm();
+    }
+
+    fn set_alarm(&mut self) {
+        if let Some(date) = self.queue.next_date() {
+            if date < self.alarm {
+                self.alarm = date;
+                self.world.wake_at(date);
+            }
+        }
+    }
+
+    fn take_due(&mut self, due: Due) {
+        match due {
+            Due::Arrival => self.take_arrivals(),
+            Due::Transition => self.take_transitions(),
+            Due::Loop(number) => self.start_round(number),
+            Due::LaneFree(phone, lane, epoch) => self.free_lane(phone, lane, epoch),
+            Due::Delivery(token) => self.deliver(token),
+            Due::AppAlarm(phone, epoch) => self.check_app_alarm(phone, epoch),
+            Due::NetAlarm(phone, epoch) => self.check_net_alarm(phone, epoch),
+        }
+    }
+
+    fn free_lane(&mut self, phone: u32, lane: Lane, epoch: u32) {
+        let state = &mut self.phones[phone as usize];
+        if state.epoch != epoch {
+            return;
+        }
+        let at = state.find(lane).expect("a busy lane stays");
+        state.lanes[at].busy = false;
+        self.ready.push_back((phone, lane));
+    }
+}
+
+impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T, W> {
+    fn work_ended(&mut self, token: u32, done: bool) {
+        let work = self.works.remove(token);
+        if done && work.wait_s > 0.0 {
+            let free = self.world.clock() + work.wait_s;
+            self.queue.push(free, Due::LaneFree(work.phone, work.lane, work.epoch));
+        } else if done {
+            self.free_lane(work.phone, work.lane, work.epoch);
+        }
+        self.settle();
+    }
+
+    fn flight_ended(&mut self, token: u32, done: bool) {
+        self.land(token, done);
+        self.settle();
+    }
+
+    fn wake(&mut self) {
+        self.alarm = Seconds::INFINITY;
+        let now = self.world.clock();
+        while let Some(due) = self.queue.pop_due(now) {
+            self.take_due(due);
+            while let Some((phone, lane)) = self.ready.pop_front() {
+                self.run_lane(phone, lane);
+            }
+        }
+        self.set_alarm();
+    }
+}
+
+fn socket_buffer_bytes(plan: &Plan, phone: u32) -> u64 {
+    if plan.transport.socket_buffer_bytes > 0 {
+        return plan.transport.socket_buffer_bytes;
+    }
+    plan.profiles[plan.phones.profile[phone as usize] as usize].socket_buffer_bytes
+}

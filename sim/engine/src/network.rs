@@ -1,0 +1,131 @@
+//! What becomes of a datagram: sent, carried, delayed, lost, or in a socket.
+//!
+//! The world shares links between datagrams; constant link latency is its
+//! business. Jitter, loss, order, the relay's detour and the finite socket
+//! buffer are not in any flow model, so they are added here.
+
+use pocketsim_protocols::contract::{
+    Application, Event, EventKind, Lane, NodeId, Path, Reason, Seconds, Transport,
+};
+
+use crate::driver::{Driver, Due};
+use crate::lane::Input;
+use crate::plan::Access;
+use crate::resources::World;
+use crate::socket::wire_bytes;
+
+/// A datagram between two sockets.
+pub(crate) struct Flight<D> {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub datagram: D,
+    /// The far phone's epoch when it was sent.
+    pub epoch: u32,
+    /// Delay beyond the links' own.
+    pub extra_s: Seconds,
+    /// Whether loss was drawn for it.
+    pub lost: bool,
+}
+
+impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
+    /// Puts a datagram on the air.
+    pub(crate) fn launch(&mut self, from: u32, to: NodeId, datagram: T::Message) {
+        self.trace.count("datagrams_sent");
+        let (lost, extra_s) = self.draw_path(from, to.0, datagram.path);
+        let bytes = wire_bytes(datagram.udp_payload_bytes);
+        let epoch = self.phones[to.0 as usize].epoch;
+        let flight = Flight { from: NodeId(from), to, datagram, epoch, extra_s, lost };
+        if !self.phones[to.0 as usize].on {
+            return self.drop_datagram(&flight, Reason::ReceiverOff);
+        }
+        let token = self.flights.insert(flight);
+        self.world.carry(token, NodeId(from), to, bytes);
+    }
+
+    /// The links have carried it (or failed): what is left of its way?
+    pub(crate) fn land(&mut self, token: u32, done: bool) {
+        let flight = self.flights.remove(token);
+        if !done {
+            let sender_off = !self.phones[flight.from.0 as usize].on;
+            let reason = if sender_off { Reason::SenderOff } else { Reason::ReceiverOff };
+            return self.drop_datagram(&flight, reason);
+        }
+        if flight.lost {
+            return self.drop_datagram(&flight, Reason::LinkLoss);
+        }
+        let now = self.world.clock();
+        let date = self.delivery_date(&flight, now);
+        let token = self.flights.insert(flight);
+        if date > now {
+            self.queue.push(date, Due::Delivery(token));
+        } else {
+            self.deliver(token);
+        }
+    }
+
+    /// A datagram reaches the far phone: into the socket buffer, or lost.
+    pub(crate) fn deliver(&mut self, token: u32) {
+        let flight = self.flights.remove(token);
+        let phone = &mut self.phones[flight.to.0 as usize];
+        if !phone.on || phone.epoch != flight.epoch {
+            return self.drop_datagram(&flight, Reason::ReceiverOff);
+        }
+        if !phone.socket.admit(flight.datagram.udp_payload_bytes) {
+            return self.drop_datagram(&flight, Reason::BufferFull);
+        }
+        self.trace.count("datagrams_delivered");
+        self.post(flight.to.0, Lane::RECEIVE, Input::Datagram(flight.from, flight.datagram));
+    }
+
+    /// Counts a datagram that never reaches a machine; its transaction gets a row.
+    pub(crate) fn drop_datagram(&mut self, flight: &Flight<T::Message>, reason: Reason) {
+        self.trace.count("datagrams_dropped");
+        self.trace.count(reason.name());
+        let Some(message) = flight.datagram.message else { return };
+        let size_bytes = flight.datagram.udp_payload_bytes;
+        let (peer, kind) = (flight.from, EventKind::Drop);
+        let event = Event { kind, message, peer, size_bytes, reason: Some(reason) };
+        self.trace.record(self.world.clock(), flight.to, &event);
+    }
+
+    /// Whether the datagram is lost, and its delay beyond the links' own.
+    fn draw_path(&mut self, from: u32, to: u32, path: Path) -> (bool, Seconds) {
+        let phones = &self.plan.phones;
+        let [sender, receiver] = [from, to].map(|phone| phone as usize);
+        let near = &self.plan.access[phones.access[sender] as usize];
+        let far = &self.plan.access[phones.access[receiver] as usize];
+        let backbone = &self.plan.backbone;
+        let mut extra_s = match path {
+            Path::Relay => 2.0 * backbone.relay_latency_s,
+            Path::Direct if phones.site[sender] != phones.site[receiver] => backbone.latency_s,
+            Path::Direct => 0.0,
+        };
+        let stream = &mut self.phones[sender].link_stream;
+        let mut lost = false;
+        for hop in [near, far] {
+            lost |= hop.loss_ratio > 0.0 && stream.uniform() < hop.loss_ratio;
+            if hop.jitter_median_s > 0.0 {
+                extra_s += stream.lognormal(hop.jitter_median_s, hop.jitter_sigma);
+            }
+        }
+        (lost, extra_s)
+    }
+
+    /// When it reaches the far socket; not before an earlier one on a path that keeps order.
+    fn delivery_date(&mut self, flight: &Flight<T::Message>, now: Seconds) -> Seconds {
+        let date = now + flight.extra_s;
+        if self.keeps_order(flight.from) && self.keeps_order(flight.to) {
+            let pair = u64::from(flight.from.0) << 32 | u64::from(flight.to.0);
+            let last = self.last_delivery.entry(pair).or_insert(0.0);
+            *last = last.max(date);
+            return *last;
+        }
+        date
+    }
+
+    /// Whether jitter on this phone's access never lets datagrams overtake.
+    fn keeps_order(&self, phone: NodeId) -> bool {
+        let access: &Access = &self.plan.access[self.plan.phones.access[phone.0 as usize] as usize];
+        access.jitter_median_s > 0.0 && !access.reorders
+    }
+}

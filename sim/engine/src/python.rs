@@ -1,0 +1,88 @@
+//! The Python module `sim._engine`.
+
+use pocketsim_protocols::contract::{EventKind, Operation, Reason};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::plan::Plan;
+use crate::run::{self, RunResult};
+use crate::simgrid::MODEL_OPTIONS;
+use crate::trace::Columns;
+
+/// Drives protocol machines on SimGrid; one engine per process, for good.
+#[pymodule]
+mod _engine {
+    use super::*;
+
+    /// Runs one plan, a dictionary of numbers and arrays (see `sim.plan`).
+    ///
+    /// Returns `columns` (little-endian bytes per column), `event_kinds`,
+    /// `reasons`, `counters`, `clock_s`, `final_index` and `simgrid`.
+    ///
+    /// Raises ValueError for a plan that names an unknown kind; anything worse
+    /// ends the process.
+    #[pyfunction]
+    fn run(py: Python<'_>, plan: Plan) -> PyResult<Bound<'_, PyDict>> {
+        let result = py
+            .detach(|| run::run(plan))
+            .map_err(pyo3::exceptions::PyValueError::new_err)?;
+        to_dict(py, &result)
+    }
+
+    /// Serialised sizes in bytes of the blocks that a proposer stores.
+    ///
+    /// Two agents trade `count` blocks in lock-step, except that the first
+    /// `outstanding` further proposals are made before the first is stored.
+    #[pyfunction]
+    fn replay_chain(
+        payload_bytes: u32,
+        first_index: u64,
+        count: u32,
+        outstanding: u32,
+    ) -> Vec<u32> {
+        pocketsim_protocols::replay::replay_chain(payload_bytes, first_index, count, outstanding)
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let operations: Vec<&str> = Operation::ALL.iter().map(|operation| operation.name()).collect();
+        module.add("OPERATIONS", operations)?;
+        module.add("MODEL_OPTIONS", MODEL_OPTIONS.to_vec())?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let counters = PyDict::new(py);
+    for (name, value) in &result.trace.counters {
+        counters.set_item(name, value)?;
+    }
+    let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
+    let reasons: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
+    dict.set_item("columns", columns_to_dict(py, &result.trace.columns)?)?;
+    dict.set_item("event_kinds", kinds)?;
+    dict.set_item("reasons", reasons)?;
+    dict.set_item("counters", counters)?;
+    dict.set_item("clock_s", result.clock_s)?;
+    dict.set_item("wall_s", result.wall_s)?;
+    dict.set_item("final_index", result.final_index.clone())?;
+    dict.set_item("simgrid", SIMGRID_VERSION)?;
+    Ok(dict)
+}
+
+fn columns_to_dict<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let mut set = |name: &str, bytes: Vec<u8>| dict.set_item(name, PyBytes::new(py, &bytes));
+    set("time_s", columns.time_s.iter().flat_map(|value| value.to_le_bytes()).collect())?;
+    set("node", columns.node.iter().flat_map(|value| value.to_le_bytes()).collect())?;
+    set("kind", columns.kind.clone())?;
+    set("message", columns.message.iter().flat_map(|value| value.to_le_bytes()).collect())?;
+    set("peer", columns.peer.iter().flat_map(|value| value.to_le_bytes()).collect())?;
+    set("size_bytes", columns.size_bytes.iter().flat_map(|value| value.to_le_bytes()).collect())?;
+    set("reason", columns.reason.clone())?;
+    set("logged", columns.logged.clone())?;
+    Ok(dict)
+}
+
+const SIMGRID_VERSION: &str = "4.1";

@@ -1,0 +1,43 @@
+//! The seam between the driver and whatever models time: who carries a
+//! datagram, who spends work, who keeps the clock.
+//!
+//! SimGrid implements all three today ([`crate::simgrid`]); closed forms for
+//! what only one phone uses can stand beside it without the driver noticing.
+
+use pocketsim_protocols::contract::{NodeId, Seconds};
+
+/// Carries datagrams; the driver hears of the end by the token.
+pub trait Carrier {
+    /// Starts to carry `wire_bytes` (with all headers) from one phone to another.
+    fn carry(&mut self, token: u32, from: NodeId, to: NodeId, wire_bytes: u32);
+}
+
+/// Spends CPU time on phones; the driver hears of the end by the token.
+pub trait Spender {
+    /// Starts `cpu_s` seconds of one core's work; the phone's cores are shared.
+    fn spend(&mut self, token: u32, phone: NodeId, cpu_s: Seconds);
+}
+
+/// Simulated time, one alarm, and phones going off and on.
+pub trait World: Carrier + Spender {
+    /// Now.
+    fn clock(&self) -> Seconds;
+
+    /// Asks for one wake-up; replaces the one asked for before.
+    fn wake_at(&mut self, date: Seconds);
+
+    /// Turns a phone off, which fails what it was doing, or on.
+    fn set_on(&mut self, phone: NodeId, on: bool);
+}
+
+/// What a [`World`] tells the driver.
+pub trait Listener {
+    /// Work ended; `done` is false when its phone went off.
+    fn work_ended(&mut self, token: u32, done: bool);
+
+    /// A datagram is at the far end of the links; `done` is false when they failed.
+    fn flight_ended(&mut self, token: u32, done: bool);
+
+    /// The alarm went off.
+    fn wake(&mut self);
+}

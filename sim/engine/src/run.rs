@@ -1,0 +1,145 @@
+//! One run: from a plan to machines, through the driver, to a trace.
+//!
+//! The only file that knows protocol families and transports by name.
+
+use std::time::Instant;
+
+use pocketsim_protocols::contract::{Application, NodeId, Seconds, Transport};
+use pocketsim_protocols::crypto::{self, Counted, Crypto, Real};
+use pocketsim_protocols::pairwise::Pairwise;
+use pocketsim_protocols::transport::udp::Udp;
+use pocketsim_protocols::transport::{
+    AnyTransport, ConnectionMode, TransportConfig, TransportKind,
+};
+use pocketsim_protocols::trustchain::{Agent, AgentConfig};
+
+use crate::driver::Driver;
+use crate::plan::{self, Plan};
+use crate::simgrid::{self, SimGrid};
+use crate::streams::Stream;
+use crate::trace::Trace;
+
+/// What a run leaves behind.
+#[derive(Debug)]
+pub struct RunResult {
+    /// Rows and counters.
+    pub trace: Trace,
+    /// Simulated time reached, seconds.
+    pub clock_s: Seconds,
+    /// Wall-clock time of the replay loop alone, seconds; never part of a result.
+    pub wall_s: f64,
+    /// Index of each phone's next proposal; empty for protocols without one.
+    pub final_index: Vec<u64>,
+}
+
+/// Runs `plan` in this process's one SimGrid engine.
+///
+/// # Errors
+/// When the plan names a protocol, crypto provider or transport that is not known.
+pub fn run(plan: Plan) -> Result<RunResult, String> {
+    let (family, provider) = (plan.protocol.kind.clone(), plan.protocol.crypto.clone());
+    match (family.as_str(), provider.as_str()) {
+        ("trustchain", "counted") => trustchain::<Counted>(plan),
+        ("trustchain", "real") => trustchain::<Real>(plan),
+        ("pairwise", _) => over(plan, |node| Pairwise::new(NodeId(node)), |_| 0),
+        ("trustchain", other) => Err(format!("unknown crypto provider {other:?}")),
+        (other, _) => Err(format!("unknown protocol {other:?}")),
+    }
+}
+
+fn trustchain<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
+    let count = plan.phones.profile.len() as u32;
+    let keys = crypto::directory::<C>(plan.seed, count);
+    let (seed, duplicate_window_s) = (plan.seed, plan.protocol.duplicate_window_s);
+    let first_index = plan.phones.first_index.clone();
+    let make = move |node: u32| {
+        let first_index = first_index[node as usize];
+        let config = AgentConfig {
+            first_index,
+            has_history: first_index > 1,
+            duplicate_window_s,
+            ..AgentConfig::default()
+        };
+        Agent::new(C::new(seed, node), NodeId(node), keys.clone(), config)
+    };
+    over(plan, make, Agent::next_index)
+}
+
+/// Chooses the transport; plain UDP, the hot path of large runs, is its own instance.
+fn over<A: Application>(
+    plan: Plan,
+    make: impl FnMut(u32) -> A,
+    next_index: impl Fn(&A) -> u64,
+) -> Result<RunResult, String>
+where
+    A::Block: 'static,
+{
+    let config = transport_config(&plan.transport)?;
+    let kind = match plan.transport.kind.as_str() {
+        "udp" => return Ok(drive(plan, make, |_| Udp::new(&config), next_index)),
+        "quic" => TransportKind::Quic,
+        "tftp" => TransportKind::Tftp,
+        other => return Err(format!("unknown transport {other:?}")),
+    };
+    let (seed, options) = (plan.seed, plan.transport.clone());
+    let transport = move |node: u32| {
+        let config = phone_config(config, &options, seed, node);
+        AnyTransport::new(kind, &config, NodeId(node))
+    };
+    Ok(drive(plan, make, transport, next_index))
+}
+
+fn drive<A: Application, T: Transport<A::Block>>(
+    plan: Plan,
+    mut application: impl FnMut(u32) -> A,
+    mut transport: impl FnMut(u32) -> T,
+    next_index: impl Fn(&A) -> u64,
+) -> RunResult {
+    let end = plan.duration_s;
+    let world = SimGrid::new(&plan);
+    let mut driver =
+        Driver::new(plan, world, |node| (application(node), transport(node)));
+    let start = Instant::now();
+    simgrid::run(&mut driver, end);
+    let wall_s = start.elapsed().as_secs_f64();
+    let clock_s = driver.clock_s();
+    let (trace, applications) = driver.finish();
+    let final_index = applications.iter().map(next_index).collect();
+    RunResult { trace, clock_s, wall_s, final_index }
+}
+
+fn transport_config(options: &plan::Transport) -> Result<TransportConfig, String> {
+    let mode = match options.mode.as_str() {
+        "reconnect" => ConnectionMode::Reconnect,
+        "keep" | "" => ConnectionMode::Keep,
+        other => return Err(format!("unknown connection mode {other:?}")),
+    };
+    Ok(TransportConfig {
+        mode,
+        poll_interval_s: options.poll_interval_s,
+        connect_timeout_s: options.connect_timeout_s,
+        idle_timeout_s: options.idle_timeout_s,
+        keep_alive_s: options.keep_alive_s,
+        relay_first: options.relay_first,
+        answer_on_same_connection: options.answer_on_same_connection,
+        socket_timeout_s: options.socket_timeout_s,
+        ..TransportConfig::default()
+    })
+}
+
+/// The options that differ from phone to phone.
+fn phone_config(
+    config: TransportConfig,
+    options: &plan::Transport,
+    seed: u64,
+    node: u32,
+) -> TransportConfig {
+    let phase = Stream::new(seed, "poll phase", node).uniform();
+    let at = node as usize;
+    TransportConfig {
+        poll_phase_s: phase * config.poll_interval_s,
+        duplicate_dial_s: options.duplicate_dial_s[at],
+        connection_break_s: options.connection_break_s[at],
+        ..config
+    }
+}

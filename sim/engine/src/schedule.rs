@@ -1,0 +1,187 @@
+//! What the plan makes happen: open arrivals, sender loops, phones going off and on.
+
+use pocketsim_protocols::contract::{
+    AppRequest, Application, Delivery, EventKind, Lane, MessageId, NodeId, Payload, Reason, Transport,
+};
+
+use crate::driver::{Driver, Due};
+use crate::lane::{Input, Step};
+use crate::network::Flight;
+use crate::phone::Alarm;
+use crate::resources::World;
+use crate::trace;
+
+impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
+    /// Queues the first of everything that the plan holds.
+    pub(crate) fn schedule_all(&mut self) {
+        if let Some(&date) = self.plan.churn.time_s.first() {
+            self.queue.push(date, Due::Transition);
+        }
+        if let Some(&date) = self.plan.workload.time_s.first() {
+            self.queue.push(date, Due::Arrival);
+        }
+        for (number, sender) in self.plan.workload.loops.iter().enumerate() {
+            self.queue.push(sender.start_s, Due::Loop(number as u32));
+        }
+    }
+
+    /// Proposes every arrival that is due; arrivals at a phone that is off do not happen.
+    pub(crate) fn take_arrivals(&mut self) {
+        let now = self.world.clock();
+        while let Some(&date) = self.plan.workload.time_s.get(self.next_arrival) {
+            if date > now {
+                return self.queue.push(date, Due::Arrival);
+            }
+            let at = self.next_arrival;
+            let workload = &self.plan.workload;
+            let (from, to) = (workload.from_phone[at], workload.to_phone[at]);
+            let payload_bytes = workload.payload_bytes[at];
+            self.next_arrival += 1;
+            if self.phones[from as usize].on {
+                self.propose(from, to, payload_bytes);
+            } else {
+                self.trace.count("arrivals_while_off");
+            }
+        }
+    }
+
+    /// Queues a round of a sender loop on its phone's send lane.
+    pub(crate) fn start_round(&mut self, number: u32) {
+        let from = self.plan.workload.loops[number as usize].from_phone;
+        if self.phones[from as usize].on {
+            self.post(from, Lane::SEND, Input::Loop(number));
+        }
+    }
+
+    /// One round: propose, then sleep.
+    pub(crate) fn feed_round(&mut self, phone: u32, at: usize, number: u32) {
+        let sender = &self.plan.workload.loops[number as usize];
+        if self.world.clock() >= sender.start_s + sender.duration_s {
+            return;
+        }
+        let (peer, payload_bytes) = (NodeId(sender.to_phone), sender.payload_bytes);
+        self.phones[phone as usize].lanes[at].steps.push_back(Step::Sleep(number));
+        self.feed_app(phone, at, |app, now, out| {
+            app.command(AppRequest::Transact { peer, payload_bytes }, now, out);
+        });
+    }
+
+    /// The loop's sleep, which the operating system always makes longer than asked.
+    pub(crate) fn sleep(&mut self, number: u32) {
+        let sender = &self.plan.workload.loops[number as usize];
+        let stream = &mut self.phones[sender.from_phone as usize].cost_stream;
+        let overshoot_s = sender.overshoot_s * stream.factor(sender.overshoot_sigma);
+        let date = self.world.clock() + sender.interval_s + overshoot_s;
+        self.queue.push(date, Due::Loop(number));
+    }
+
+    /// Turns phones off and on as the plan says.
+    pub(crate) fn take_transitions(&mut self) {
+        let now = self.world.clock();
+        while let Some(&date) = self.plan.churn.time_s.get(self.next_transition) {
+            if date > now {
+                return self.queue.push(date, Due::Transition);
+            }
+            let phone = self.plan.churn.phone[self.next_transition];
+            let on = self.plan.churn.on[self.next_transition];
+            self.next_transition += 1;
+            if on == self.phones[phone as usize].on {
+                continue;
+            }
+            if on {
+                self.turn_on(phone);
+            } else {
+                self.turn_off(phone);
+            }
+        }
+    }
+
+    fn turn_on(&mut self, phone: u32) {
+        self.phones[phone as usize].on = true;
+        self.world.set_on(NodeId(phone), true);
+        self.record_phone(phone, EventKind::PhoneOn);
+    }
+
+    /// Everything the phone was doing ends; what others will miss is accounted for.
+    fn turn_off(&mut self, phone: u32) {
+        let now = self.world.clock();
+        let state = &mut self.phones[phone as usize];
+        state.on = false;
+        state.epoch += 1;
+        state.socket.clear();
+        state.app_alarm = Alarm::OFF;
+        state.net_alarm = Alarm::OFF;
+        let undelivered = state.transport.shut_down(now);
+        let lanes: Vec<_> = state.lanes.drain(..).collect();
+        state.post_idle_lanes();
+        self.record_phone(phone, EventKind::PhoneOff);
+        for (peer, payload) in undelivered {
+            self.lose(phone, payload.message_id(), peer, Reason::SenderOff);
+        }
+        for lane in lanes {
+            lane.steps.into_iter().for_each(|step| self.abandon_step(phone, step));
+            lane.inbox.into_iter().for_each(|input| self.abandon_input(phone, input));
+        }
+        // Last: SimGrid fails what the phone was doing, and reports it later.
+        self.world.set_on(NodeId(phone), false);
+    }
+
+    fn abandon_step(&mut self, phone: u32, step: Step<A, T>) {
+        match step {
+            Step::AppSend(to, block) => {
+                self.lose(phone, block.message_id(), to, Reason::SenderOff);
+            }
+            Step::NetSend(to, datagram) => {
+                let flight = Flight {
+                    from: NodeId(phone),
+                    to,
+                    datagram,
+                    epoch: 0,
+                    extra_s: 0.0,
+                    lost: true,
+                };
+                self.drop_datagram(&flight, Reason::SenderOff);
+            }
+            Step::Deliver(from, delivery) => self.abandon_delivery(phone, from, delivery),
+            Step::Observe(event) if event.kind == EventKind::Store => {
+                self.lose(phone, event.message, event.peer, Reason::SenderOff);
+            }
+            _ => {}
+        }
+    }
+
+    fn abandon_delivery(&mut self, phone: u32, from: NodeId, delivery: Delivery<A::Block>) {
+        let (payload, reason) = match delivery {
+            Delivery::Received(payload) => (payload, Reason::ReceiverOff),
+            Delivery::Failed { payload, reason } => (payload, reason),
+        };
+        self.lose(phone, payload.message_id(), from, reason);
+    }
+
+    fn abandon_input(&mut self, phone: u32, input: Input<A, T>) {
+        match input {
+            Input::Datagram(from, datagram) => {
+                let to = NodeId(phone);
+                let flight = Flight { from, to, datagram, epoch: 0, extra_s: 0.0, lost: true };
+                self.drop_datagram(&flight, Reason::ReceiverOff);
+            }
+            Input::App(AppRequest::Undelivered { to, payload, reason }) => {
+                self.lose(phone, payload.message_id(), to, reason);
+            }
+            Input::App(AppRequest::Transact { .. }) => self.trace.count("arrivals_cut_off"),
+            _ => {}
+        }
+    }
+
+    fn lose(&mut self, phone: u32, message: MessageId, peer: NodeId, reason: Reason) {
+        let event = trace::event(EventKind::Lose, message, peer, Some(reason));
+        self.trace.record(self.world.clock(), NodeId(phone), &event);
+    }
+
+    fn record_phone(&mut self, phone: u32, kind: EventKind) {
+        let node = NodeId(phone);
+        let event = trace::event(kind, MessageId::new(node, u32::MAX), node, None);
+        self.trace.record(self.world.clock(), node, &event);
+    }
+}
+

@@ -1,0 +1,110 @@
+//! The trace: columns of events, in order of time, and counters beside them.
+
+use std::collections::BTreeMap;
+
+use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Reason, Seconds};
+
+use crate::plan;
+use crate::streams::mix;
+
+/// Columns of one length.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    /// Seconds since the run began.
+    pub time_s: Vec<f64>,
+    /// Where it happened.
+    pub node: Vec<u32>,
+    /// `EventKind` by number.
+    pub kind: Vec<u8>,
+    /// `MessageId` as a number: origin in the high half.
+    pub message: Vec<u64>,
+    /// The other phone.
+    pub peer: Vec<u32>,
+    /// Bytes of the block or datagram.
+    pub size_bytes: Vec<u32>,
+    /// `Reason` by number, or [`NO_REASON`].
+    pub reason: Vec<u8>,
+    /// 1, or 0 for an event beyond its phone's benchmark log.
+    pub logged: Vec<u8>,
+}
+
+/// Collects events and counters.
+#[derive(Debug)]
+pub struct Trace {
+    /// What was kept.
+    pub columns: Columns,
+    /// What happened how often, by name.
+    pub counters: BTreeMap<&'static str, u64>,
+    keep_below: u64,
+    log_capacity: u64,
+    log_length: Vec<u64>,
+}
+
+impl Trace {
+    /// An empty trace of `phones` phones, keeping what `plan` says.
+    ///
+    /// # Panics
+    /// On a mode that the plan's maker should have refused.
+    pub fn new(plan: &plan::Trace, phones: usize) -> Self {
+        let keep_below = match plan.mode.as_str() {
+            "full" => u64::MAX,
+            "sampled" => (plan.sample_ratio * u64::MAX as f64) as u64,
+            other => panic!("unknown trace mode {other:?}"),
+        };
+        let log_capacity = if plan.log_capacity == 0 { u64::MAX } else { plan.log_capacity };
+        Self {
+            columns: Columns::default(),
+            counters: BTreeMap::new(),
+            keep_below,
+            log_capacity,
+            log_length: vec![0; phones],
+        }
+    }
+
+    /// Adds one row, unless the transaction is not among the sampled ones.
+    pub fn record(&mut self, time: Seconds, node: NodeId, event: &Event) {
+        *self.counters.entry(event.kind.name()).or_default() += 1;
+        let logged = self.log(node, event.kind);
+        if mix(event.message.0) > self.keep_below {
+            return;
+        }
+        let columns = &mut self.columns;
+        columns.time_s.push(time);
+        columns.node.push(node.0);
+        columns.kind.push(event.kind as u8);
+        columns.message.push(event.message.0);
+        columns.peer.push(event.peer.0);
+        columns.size_bytes.push(event.size_bytes);
+        columns.reason.push(event.reason.map_or(NO_REASON, |reason| reason as u8));
+        columns.logged.push(u8::from(logged));
+    }
+
+    /// Adds to the counter `name`.
+    pub fn count(&mut self, name: &'static str) {
+        *self.counters.entry(name).or_default() += 1;
+    }
+
+    /// Whether the phone's benchmark log still had room for this event.
+    fn log(&mut self, node: NodeId, kind: EventKind) -> bool {
+        if !BENCHMARK_EVENTS.contains(&kind) {
+            return true;
+        }
+        let length = &mut self.log_length[node.0 as usize];
+        let logged = *length < self.log_capacity;
+        *length += u64::from(logged);
+        logged
+    }
+}
+
+/// A row about a datagram or a phone rather than about a protocol step.
+pub fn event(kind: EventKind, message: MessageId, peer: NodeId, reason: Option<Reason>) -> Event {
+    Event { kind, message, peer, size_bytes: 0, reason }
+}
+
+/// The number that stands for "no reason".
+pub const NO_REASON: u8 = u8::MAX;
+
+// The events that the latency thesis's benchmark log records per message
+// (section 4.1): block_send_start, block_received_back, block_stored.
+const BENCHMARK_EVENTS: [EventKind; 3] =
+    [EventKind::Send, EventKind::ReceiveBack, EventKind::Store];
