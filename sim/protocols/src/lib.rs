@@ -1,3 +1,9 @@
 //! Protocols of pocketsim as machines without I/O; see [`contract`].
 
+pub mod block;
 pub mod contract;
+pub mod crypto;
+pub mod half_block;
+pub mod pairwise;
+pub mod replay;
+pub mod trustchain;

@@ -1,0 +1,313 @@
+//! TrustChain as the theses' app runs it: propose, countersign, store, on one block.
+//!
+//! A proposer signs a block that links to the latest block it has stored, and
+//! does not wait: several proposals may stand on one previous hash (a third of
+//! the published block sizes exists only because of that). A countersigner adds
+//! the latest hash of its own chain, signs, stores, and returns the block; the
+//! proposer checks it against what it proposed and stores it too.
+//!
+//! A *place* is a proposer and an index. A proposal is refused as
+//! * `duplicate`, if its place was countersigned with the same signature within
+//!   the duplicate window;
+//! * `wrong_receiver`, if it names another countersigner;
+//! * `invalid_signature`, if it is not signed by the node it came from;
+//! * `fork`, if its place was countersigned within the window with another content;
+//! * `broken_link`, if its index is 0, or it is countersigned in part, or its
+//!   previous hash is that of a block of this node's chain with somebody else,
+//!   or that hash cannot stand there: an honest proposer's latest hash never
+//!   recurs and never goes back to none, so in the order of the index equal
+//!   previous hashes are neighbours, and those without one come first. Loss,
+//!   reordering and open proposals leave both true of the remaining places.
+//!
+//! A returned block is refused as `wrong_receiver` if another proposed it;
+//! `duplicate` if it was stored already, or `fork` if stored with another
+//! countersignature; `broken_link` if nothing was proposed like it, or its
+//! countersigner's previous hash is of this node's chain with somebody else;
+//! `invalid_signature`; and, if the transport had given it up, for that reason.
+//! Whatever is refused is observed and counted, and changes nothing else.
+//!
+//! What this file does not know: other nodes' chains (so a previous hash that it
+//! never saw is believed); places older than the window, which are as new; the
+//! whole chain, of which it keeps the head. The index is inferred to count the
+//! proposals of its proposer: published sizes of one-way traffic continue over
+//! runs and cannot tell that from the length of the chain.
+
+use std::sync::Arc;
+
+use crate::block::{Block, Part};
+use crate::contract::{
+    AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Operation, Output,
+    OutputsOf, Payload, Reason, Seconds,
+};
+use crate::crypto::{Crypto, Key};
+
+use memory::{Chain, Open, Place, Places, Refusals};
+
+mod judge;
+mod memory;
+
+/// How an agent starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgentConfig {
+    /// Index of its first proposal; 1 for a fresh app.
+    pub first_index: u64,
+    /// Number of its first transaction in this run.
+    pub first_sequence: u32,
+    /// Whether its chain already has a head, from runs before this one.
+    pub has_history: bool,
+    /// For how long a place is remembered, in seconds.
+    pub duplicate_window_s: Seconds,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self {
+            first_index: 1,
+            first_sequence: 0,
+            has_history: false,
+            duplicate_window_s: DUPLICATE_WINDOW_S,
+        }
+    }
+}
+
+/// One node of TrustChain, proposer and countersigner.
+///
+/// It remembers at most 65 536 places and as many open proposals; the oldest
+/// go first, and an answer to a forgotten proposal is a `broken_link`.
+pub struct Agent<C> {
+    crypto: C,
+    node: NodeId,
+    key: Key,
+    keys: Arc<[Key]>,
+    next_index: u64,
+    next_sequence: u32,
+    chain: Chain,
+    open: Open,
+    places: Places,
+    refusals: Refusals,
+}
+
+type Out<C> = OutputsOf<Agent<C>>;
+
+impl<C: Crypto> Agent<C> {
+    /// `node` with its key pair, and the keys of every node by number.
+    pub fn new(crypto: C, node: NodeId, keys: Arc<[Key]>, config: AgentConfig) -> Self {
+        let key = crypto.public_key();
+        Self {
+            crypto,
+            node,
+            key,
+            keys,
+            next_index: config.first_index,
+            next_sequence: config.first_sequence,
+            chain: Chain::new(config.has_history.then_some(key)),
+            open: Open::default(),
+            places: Places::new(config.duplicate_window_s),
+            refusals: Refusals::default(),
+        }
+    }
+
+    /// Index that its next proposal will have.
+    pub fn next_index(&self) -> u64 {
+        self.next_index
+    }
+
+    /// Blocks stored since it started, proposed and countersigned.
+    pub fn stored(&self) -> u64 {
+        self.chain.length()
+    }
+
+    /// Messages refused for `reason`.
+    pub fn refused(&self, reason: Reason) -> u32 {
+        self.refusals.count(reason)
+    }
+
+    /// A message as bytes off a socket: [`Machine::receive`] if it is a block.
+    pub fn receive_bytes(&mut self, from: NodeId, bytes: &[u8], now: Seconds, out: &mut Out<C>) {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        match Block::from_json(text, from) {
+            Ok(mut block) => {
+                if block.sender_pubkey == self.key {
+                    block.proposer = self.node;
+                }
+                self.receive(from, block, now, out);
+            }
+            Err(_) => {
+                let bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                work(out, Operation::Decode, bytes);
+                let message = MessageId::new(from, UNREADABLE_SEQUENCE);
+                self.refuse(message, from, bytes, Reason::Malformed, out);
+            }
+        }
+    }
+
+    fn propose(&mut self, peer: NodeId, payload_bytes: u32, out: &mut Out<C>) {
+        work(out, Operation::Command, payload_bytes);
+        let Some(receiver_pubkey) = self.key_of(peer) else {
+            let message = MessageId::new(self.node, self.next_sequence);
+            return self.refuse(message, peer, 0, Reason::WrongReceiver, out);
+        };
+        let block = self.next_proposal(receiver_pubkey, payload_bytes);
+        let bytes = block.wire_bytes();
+        work(out, Operation::Sign, block.signed_bytes(Part::Proposal));
+        work(out, Operation::Encode, bytes);
+        observe(out, EventKind::Send, &block, peer);
+        self.open.push(block);
+        send(out, peer, block);
+    }
+
+    fn next_proposal(&mut self, receiver_pubkey: Key, payload_bytes: u32) -> Block {
+        let mut block = Block {
+            proposer: self.node,
+            payload: crate::block::Text::new(self.next_sequence, payload_bytes),
+            sender_pubkey: self.key,
+            receiver_pubkey,
+            sender_sig: None,
+            receiver_sig: None,
+            prev_hash_sender: self.chain.head(),
+            prev_hash_receiver: None,
+            index: self.next_index,
+        };
+        block.sign_as_sender(&self.crypto);
+        self.next_index += 1;
+        self.next_sequence += 1;
+        block
+    }
+
+    /// Anybody but itself that the address book knows.
+    fn key_of(&self, peer: NodeId) -> Option<Key> {
+        let key = self.keys.get(peer.0 as usize).copied();
+        key.filter(|_| peer != self.node)
+    }
+
+    fn countersign(&mut self, from: NodeId, mut block: Block, now: Seconds, out: &mut Out<C>) {
+        block.prev_hash_receiver = self.chain.head();
+        work(out, Operation::Sign, block.signed_bytes(Part::Agreement));
+        block.sign_as_receiver(&self.crypto);
+        self.places
+            .remember(now, &block, Place::countersigned(&block));
+        self.store(from, &block, EventKind::StorePeer, out);
+        work(out, Operation::Encode, block.wire_bytes());
+        send(out, from, block);
+    }
+
+    fn complete(&mut self, from: NodeId, block: &Block, now: Seconds, out: &mut Out<C>) {
+        self.open.close(block);
+        self.places.remember(now, block, Place::completed(block));
+        self.store(from, block, EventKind::Store, out);
+    }
+
+    fn store(&mut self, peer: NodeId, block: &Block, kind: EventKind, out: &mut Out<C>) {
+        let bytes = block.wire_bytes();
+        // Hashed once, here, for every block that will refer to it.
+        work(out, Operation::Hash, bytes);
+        work(out, Operation::Store, bytes);
+        self.chain.append(block.digest::<C>(), peer);
+        observe(out, kind, block, peer);
+    }
+
+    fn undelivered(&mut self, to: NodeId, block: &Block, reason: Reason, out: &mut Out<C>) {
+        let own = block.proposer == self.node;
+        // A proposal is given up once; an answer is told of once by its transport.
+        if !own || self.open.give_up(block, reason) {
+            let event = event(EventKind::Lose, block.message_id(), to, block.wire_bytes());
+            out.push(Output::Observe(with(event, reason)));
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        message: MessageId,
+        from: NodeId,
+        bytes: u32,
+        reason: Reason,
+        out: &mut Out<C>,
+    ) {
+        self.refusals.add(reason);
+        let event = event(EventKind::Refuse, message, from, bytes);
+        out.push(Output::Observe(with(event, reason)));
+    }
+}
+
+impl<C: Crypto> Machine for Agent<C> {
+    type Message = Block;
+    type Request = AppRequest<Block>;
+    type Value = ();
+
+    fn receive(&mut self, from: NodeId, block: Block, now: Seconds, out: &mut Out<C>) {
+        self.places.forget(now);
+        work(out, Operation::Decode, block.wire_bytes());
+        let verdict = if block.receiver_sig.is_none() {
+            observe(out, EventKind::Process, &block, from);
+            self.judge_proposal(from, &block, out)
+                .map(|()| self.countersign(from, block, now, out))
+        } else {
+            observe(out, EventKind::ReceiveBack, &block, from);
+            self.judge_answer(from, &block, out)
+                .map(|()| self.complete(from, &block, now, out))
+        };
+        if let Err(reason) = verdict {
+            self.refuse(block.message_id(), from, block.wire_bytes(), reason, out);
+        }
+    }
+
+    fn command(&mut self, request: Self::Request, _now: Seconds, out: &mut Out<C>) {
+        match request {
+            AppRequest::Transact {
+                peer,
+                payload_bytes,
+            } => self.propose(peer, payload_bytes, out),
+            AppRequest::Undelivered {
+                to,
+                payload,
+                reason,
+            } => self.undelivered(to, &payload, reason, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, _now: Seconds, _out: &mut Out<C>) {}
+
+    fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
+        // The window is pruned when it is next looked at.
+        None
+    }
+}
+
+impl<C: Crypto> Application for Agent<C> {
+    type Block = Block;
+}
+
+fn work<M, R, V>(out: &mut Vec<Output<M, R, V>>, operation: Operation, bytes: u32) {
+    out.push(Output::Work { operation, bytes });
+}
+
+fn send<R, V>(out: &mut Vec<Output<Block, R, V>>, to: NodeId, message: Block) {
+    out.push(Output::Send { to, message });
+}
+
+fn observe<M, R, V>(out: &mut Vec<Output<M, R, V>>, kind: EventKind, block: &Block, peer: NodeId) {
+    let event = event(kind, block.message_id(), peer, block.wire_bytes());
+    out.push(Output::Observe(event));
+}
+
+fn event(kind: EventKind, message: MessageId, peer: NodeId, size_bytes: u32) -> Event {
+    Event {
+        kind,
+        message,
+        peer,
+        size_bytes,
+        reason: None,
+    }
+}
+
+fn with(event: Event, reason: Reason) -> Event {
+    Event {
+        reason: Some(reason),
+        ..event
+    }
+}
+
+/// The app forgets which messages it has seen after 30 s (Iftode 2025, 3.3).
+const DUPLICATE_WINDOW_S: Seconds = 30.0;
+/// Stands for the number of a transaction that could not be read.
+const UNREADABLE_SEQUENCE: u32 = u32::MAX;
