@@ -7,3 +7,4 @@ pub mod half_block;
 pub mod pairwise;
 pub mod replay;
 pub mod trustchain;
+pub mod transport;
