@@ -1,0 +1,78 @@
+# Two commands matter: `make demo` and `make test`. Each sets up what is missing first;
+# a set-up that is complete costs less than a second.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+BIN := .venv/bin
+UV := build/bin/uv
+# libpython is not linked into the module, so tests of the engine build without its Python face.
+CARGO := cargo
+ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' -o -name '*.toml' -o -path '*/shim/*' \)) \
+	Cargo.toml Cargo.lock
+
+##@ Use
+.PHONY: setup
+setup: .venv/.engine ## Install what is missing and build the engine into .venv
+
+.PHONY: demo
+demo: setup ## Simulate the published two-phone runs, compare, write runs/demo/report.html
+	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html
+	@echo "report: $(CURDIR)/runs/demo/report.html" >&2
+
+##@ Develop
+.PHONY: test
+test: setup ## Run every test, Rust and Python
+	$(CARGO) test --release --workspace --locked
+	$(BIN)/pytest
+
+.PHONY: bench
+bench: setup build/bench/bare_loop ## Compare the engine's speed with other simulators on one workload
+	$(BIN)/python bench/run.py
+
+.PHONY: lint
+lint: setup ## Check formatting, lint and types
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --release --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+.PHONY: fmt
+fmt: .venv/.packages ## Format everything
+	$(CARGO) fmt --all
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix-only --quiet .
+
+.PHONY: clean
+clean: ## Remove everything that was built (not runs/)
+	rm -rf build target .venv sim/_engine*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.PHONY: help
+help: ## This text
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# The chain of a set-up: system packages, Python packages, SimGrid's headers, the engine.
+build/.system: tools/bootstrap.sh
+	tools/bootstrap.sh
+	@touch $@
+
+.venv/.packages: build/.system pyproject.toml uv.lock
+	$(UV) sync --frozen --no-install-project
+	@touch $@
+
+build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py
+	$(BIN)/python tools/simgrid_sdk.py
+	@touch $@
+
+.venv/.engine: build/simgrid/.complete pyproject.toml $(ENGINE_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --uv
+	@touch $@
+
+# The rival of `make bench` that calls SimGrid directly, linked to the same library as the engine.
+build/bench/bare_loop: bench/bare_loop.cpp build/simgrid/.complete
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -O2 -Wall -Wextra -Ibuild/simgrid/include $< -o $@ \
+	  -Lbuild/simgrid/lib -lsimgrid -Wl,-rpath,$(CURDIR)/build/simgrid/lib

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Makes sure that the system has what the build needs; installs what a Debian 12 lacks.
+#
+# Looks first and asks for rights only when something is missing. Everything else (Python packages,
+# SimGrid, the engine) goes into .venv and build/, which `make clean` removes.
+set -euo pipefail
+
+# Oldest Rust that the workspace supports (rust-version in Cargo.toml) is what Debian 12 packages
+# as rustc-web; its plain rustc is 1.63.
+rust_minimum=1.85
+uv_minimum=0.8.14
+missing=()
+
+need_command() { command -v "$1" >/dev/null || missing+=("$2"); }
+need_file() { [ -e "$1" ] || missing+=("$2"); }
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n1)" = "$2" ]; }
+version_of() { "$1" --version 2>/dev/null | grep -oE '[0-9]+(\.[0-9]+)+' | head -n1; }
+
+find_python() {
+  for candidate in python3 python3.11 python3.12 python3.13; do
+    if at_least "$(version_of "$candidate" || echo 0)" 3.11; then echo "$candidate"; return; fi
+  done
+}
+
+need_command g++ build-essential
+need_command make build-essential
+need_command cmake cmake
+need_file /usr/include/boost/version.hpp libboost-dev
+[ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
+[ -n "$(find_python)" ] || missing+=(python3 python3-venv)
+if ! at_least "$(version_of cargo || echo 0)" "$rust_minimum"; then
+  missing+=(rustc-web cargo-web rustfmt-web rust-web-clippy)
+fi
+
+uv_ready() { at_least "$(version_of "$1" || echo 0)" "$uv_minimum"; }
+if ! uv_ready uv && ! uv_ready build/tools/bin/uv; then
+  python=$(find_python)
+  if [ -z "$python" ] || ! "$python" -c 'import ensurepip' 2>/dev/null; then missing+=(python3-venv); fi
+fi
+
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "installing: ${missing[*]}" >&2
+  if ! command -v apt-get >/dev/null; then
+    echo "no apt-get here: install these packages' equivalents and run again" >&2
+    exit 5
+  fi
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qy --no-install-recommends "${missing[@]}"
+fi
+
+# uv: the one on the path if it is recent enough, else one of our own.
+if ! uv_ready uv && ! uv_ready build/tools/bin/uv; then
+  "$(find_python)" -m venv build/tools
+  build/tools/bin/pip install --quiet --disable-pip-version-check "uv>=$uv_minimum"
+fi
+mkdir -p build/bin
+if uv_ready uv; then uv=$(command -v uv); else uv=$PWD/build/tools/bin/uv; fi
+ln -sfn "$uv" build/bin/uv

@@ -1,0 +1,135 @@
+"""Lays out SimGrid's headers and library in build/simgrid, for the engine's C++ shim.
+
+The installed simgrid distribution holds the library but no headers; they are in the source archive
+of the same version. This fetches that archive, checks it against the hash in uv.lock, unpacks
+`include/`, and links `lib/` to the installed library, so that headers and library cannot differ.
+It does nothing when the result is already there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parent.parent
+SDK = ROOT / "build" / "simgrid"
+
+
+def main() -> int:
+    """Make the SDK if it is missing or belongs to another version; return the exit code."""
+    version, sha256 = locked_simgrid(ROOT / "uv.lock")
+    library = installed_library(version)
+    if is_complete(SDK, sha256, library):
+        return 0
+    shutil.rmtree(SDK, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as folder:
+        archive = download(version, sha256, Path(folder))
+        unpack_headers(archive, SDK / "include")
+    write_generated_headers(SDK / "include" / "simgrid", version)
+    link_library(library, SDK / "lib")
+    (SDK / "sha256").write_text(sha256)
+    print(f"SimGrid {version}: headers and library in {SDK.relative_to(ROOT)}")
+    return 0
+
+
+def locked_simgrid(lock: Path) -> tuple[str, str]:
+    """Return the version of simgrid in the lock, and the SHA-256 of its source archive."""
+    packages = tomllib.loads(lock.read_text())["package"]
+    simgrid = next(package for package in packages if package["name"] == "simgrid")
+    return simgrid["version"], simgrid["sdist"]["hash"].removeprefix("sha256:")
+
+
+def installed_library(version: str) -> Path:
+    """Return libsimgrid of the running interpreter's environment."""
+    distribution = importlib.metadata.distribution("simgrid")
+    if distribution.version != version:
+        sys.exit(
+            f"simgrid {distribution.version} is installed, {version} is locked: run make setup"
+        )
+    return Path(str(distribution.locate_file(f"libsimgrid.so.{version}"))).resolve(strict=True)
+
+
+def is_complete(sdk: Path, sha256: str, library: Path) -> bool:
+    """Tell whether `sdk` holds this archive's headers and points to this library."""
+    mark, link = sdk / "sha256", sdk / "lib" / "libsimgrid.so"
+    return mark.exists() and mark.read_text() == sha256 and link.resolve() == library
+
+
+def download(version: str, sha256: str, folder: Path) -> Path:
+    """Fetch the source archive with pip from the configured index and check its hash."""
+    requirement = folder / "requirement.txt"
+    requirement.write_text(f"simgrid=={version} --hash=sha256:{sha256}\n")
+    # pip asks the archive for its metadata, which needs pybind11 and setuptools but builds nothing.
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    command += [
+        "--no-deps",
+        "--no-binary",
+        "simgrid",
+        "--dest",
+        str(folder),
+        "-r",
+        str(requirement),
+    ]
+    subprocess.run(command, check=True)
+    (archive,) = folder.glob("simgrid-*.tar.gz")
+    if hashlib.sha256(archive.read_bytes()).hexdigest() != sha256:
+        sys.exit(f"{archive.name} does not have the SHA-256 of uv.lock")
+    return archive
+
+
+def unpack_headers(archive: Path, include: Path) -> None:
+    """Unpack the archive's `include/` folder to `include`."""
+    with tarfile.open(archive) as tar:
+        for member in tar.getmembers():
+            inside = PurePosixPath(member.name).parts[1:]
+            content = tar.extractfile(member)
+            if inside[:1] == ("include",) and content is not None:
+                target = include.joinpath(*inside[1:])
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content.read())
+
+
+def write_generated_headers(folder: Path, version: str) -> None:
+    """Write config.h and version.h as SimGrid's own configure step does.
+
+    Every optional part is off: the Python distribution is built without mallocators, model checking
+    and ns-3; Eigen and JSON appear in no declaration that the shim includes.
+    """
+    major, minor, patch = (*version.split("."), "0")[:3]
+    values = {
+        "SIMGRID_VERSION_MAJOR": major,
+        "SIMGRID_VERSION_MINOR": minor,
+        "SIMGRID_VERSION_PATCH": patch,
+        "SIMGRID_VERSION_STRING": f"SimGrid version {version}",
+        "GIT_VERSION": "",
+        "CMAKE_INSTALL_PREFIX": "",
+    }
+    for name in ("config.h", "version.h"):
+        text = (folder / f"{name}.in").read_text()
+        (folder / name).write_text(substitute(text, values))
+
+
+def substitute(template: str, values: dict[str, str]) -> str:
+    """Do what cmake's `configure_file` does, with every `#cmakedefine` off."""
+    text = re.sub(r"^#cmakedefine01 (\w+)$", r"#define \1 0", template, flags=re.MULTILINE)
+    text = re.sub(r"^#cmakedefine (\w+).*$", r"/* #undef \1 */", text, flags=re.MULTILINE)
+    return re.sub(r"@(\w+)@", lambda match: values[match[1]], text)
+
+
+def link_library(library: Path, folder: Path) -> None:
+    """Link the library under its SONAME and under the name that the linker looks for."""
+    folder.mkdir(parents=True)
+    for name in (library.name, "libsimgrid.so"):
+        (folder / name).symlink_to(library)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
