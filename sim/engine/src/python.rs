@@ -5,14 +5,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::plan::Plan;
-use crate::run::{self, RunResult};
+use crate::run::RunResult;
 use crate::simgrid::MODEL_OPTIONS;
 use crate::trace::Columns;
 
 /// Drives protocol machines on SimGrid; one engine per process, for good.
 #[pymodule]
 mod _engine {
-    use super::*;
+    use super::{to_dict, Operation, Plan, MODEL_OPTIONS};
+    use pyo3::prelude::*;
+    use pyo3::types::PyDict;
 
     /// Runs one plan, a dictionary of numbers and arrays (see `sim.plan`).
     ///
@@ -24,7 +26,7 @@ mod _engine {
     #[pyfunction]
     fn run(py: Python<'_>, plan: Plan) -> PyResult<Bound<'_, PyDict>> {
         let result = py
-            .detach(|| run::run(plan))
+            .detach(|| crate::run::run(plan))
             .map_err(pyo3::exceptions::PyValueError::new_err)?;
         to_dict(py, &result)
     }
@@ -73,7 +75,7 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
 
 fn columns_to_dict<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let mut set = |name: &str, bytes: Vec<u8>| dict.set_item(name, PyBytes::new(py, &bytes));
+    let set = |name: &str, bytes: Vec<u8>| dict.set_item(name, PyBytes::new(py, &bytes));
     set("time_s", columns.time_s.iter().flat_map(|value| value.to_le_bytes()).collect())?;
     set("node", columns.node.iter().flat_map(|value| value.to_le_bytes()).collect())?;
     set("kind", columns.kind.clone())?;

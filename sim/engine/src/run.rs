@@ -9,7 +9,7 @@ use pocketsim_protocols::crypto::{self, Counted, Crypto, Real};
 use pocketsim_protocols::pairwise::Pairwise;
 use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::{
-    AnyTransport, ConnectionMode, TransportConfig, TransportKind,
+    ConnectionMode, TransportConfig,
 };
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
@@ -52,15 +52,18 @@ fn trustchain<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
     let keys = crypto::directory::<C>(plan.seed, count);
     let (seed, duplicate_window_s) = (plan.seed, plan.protocol.duplicate_window_s);
     let first_index = plan.phones.first_index.clone();
+    // One app goes on on every phone or on none: a countersigner has a chain
+    // although its own proposals start at 1.
+    let has_history = first_index.iter().any(|&index| index > 1);
     let make = move |node: u32| {
         let first_index = first_index[node as usize];
         let config = AgentConfig {
             first_index,
-            has_history: first_index > 1,
+            has_history,
             duplicate_window_s,
             ..AgentConfig::default()
         };
-        Agent::new(C::new(seed, node), NodeId(node), keys.clone(), config)
+        Agent::new(C::new(seed, NodeId(node)), NodeId(node), keys.clone(), config)
     };
     over(plan, make, Agent::next_index)
 }
@@ -75,18 +78,10 @@ where
     A::Block: 'static,
 {
     let config = transport_config(&plan.transport)?;
-    let kind = match plan.transport.kind.as_str() {
+    match plan.transport.kind.as_str() {
         "udp" => return Ok(drive(plan, make, |_| Udp::new(&config), next_index)),
-        "quic" => TransportKind::Quic,
-        "tftp" => TransportKind::Tftp,
         other => return Err(format!("unknown transport {other:?}")),
     };
-    let (seed, options) = (plan.seed, plan.transport.clone());
-    let transport = move |node: u32| {
-        let config = phone_config(config, &options, seed, node);
-        AnyTransport::new(kind, &config, NodeId(node))
-    };
-    Ok(drive(plan, make, transport, next_index))
 }
 
 fn drive<A: Application, T: Transport<A::Block>>(

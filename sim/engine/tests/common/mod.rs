@@ -1,0 +1,239 @@
+//! A world in closed form for tests of the driver: every flight takes latency
+//! plus size over bandwidth, every piece of work its own core; nothing is shared.
+
+#![allow(dead_code)] // each test binary uses its own part
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use _engine::driver::Driver;
+use _engine::plan::{
+    Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Site, Trace, Transport, Workload,
+};
+use _engine::resources::{Carrier, Listener, Spender, World};
+use _engine::trace::Trace as RunTrace;
+use pocketsim_protocols::contract::{EventKind, NodeId, Operation, Reason, Seconds};
+use pocketsim_protocols::pairwise::Pairwise;
+use pocketsim_protocols::transport::udp::Udp;
+use pocketsim_protocols::transport::TransportConfig;
+
+/// What is going to happen, by time and serial number.
+#[derive(Default)]
+struct Agenda {
+    now: Seconds,
+    serial: u64,
+    events: BTreeMap<(u64, u64), (Happening, Option<NodeId>)>,
+    alarm: Option<(u64, u64)>,
+}
+
+#[derive(Clone, Copy)]
+enum Happening {
+    Work(u32),
+    Flight(u32),
+    Wake,
+}
+
+impl Agenda {
+    fn add(&mut self, date: Seconds, what: Happening, phone: Option<NodeId>) -> (u64, u64) {
+        self.serial += 1;
+        // The bits of a positive float order like the float.
+        let key = (date.to_bits(), self.serial);
+        self.events.insert(key, (what, phone));
+        key
+    }
+}
+
+/// The closed-form world; clones share one agenda.
+#[derive(Clone, Default)]
+pub struct Closed {
+    agenda: Rc<RefCell<Agenda>>,
+    failed: Rc<RefCell<Vec<u32>>>,
+}
+
+/// One way between two phones, seconds.
+pub const LATENCY_S: Seconds = 0.010;
+/// Of every link, bytes per second.
+pub const BYTES_PER_S: f64 = 1e6;
+
+impl Carrier for Closed {
+    fn carry(&mut self, token: u32, _from: NodeId, _to: NodeId, wire_bytes: u32) {
+        let mut agenda = self.agenda.borrow_mut();
+        let date = agenda.now + LATENCY_S + f64::from(wire_bytes) / BYTES_PER_S;
+        agenda.add(date, Happening::Flight(token), None);
+    }
+}
+
+impl Spender for Closed {
+    fn spend(&mut self, token: u32, phone: NodeId, cpu_s: Seconds) {
+        let mut agenda = self.agenda.borrow_mut();
+        let date = agenda.now + cpu_s;
+        agenda.add(date, Happening::Work(token), Some(phone));
+    }
+}
+
+impl World for Closed {
+    fn clock(&self) -> Seconds {
+        self.agenda.borrow().now
+    }
+
+    fn wake_at(&mut self, date: Seconds) {
+        let mut agenda = self.agenda.borrow_mut();
+        if let Some(key) = agenda.alarm.take() {
+            agenda.events.remove(&key);
+        }
+        agenda.alarm = Some(agenda.add(date, Happening::Wake, None));
+    }
+
+    fn set_on(&mut self, phone: NodeId, on: bool) {
+        if on {
+            return;
+        }
+        let mut agenda = self.agenda.borrow_mut();
+        let mut failed = self.failed.borrow_mut();
+        agenda.events.retain(|_, (what, at)| match what {
+            Happening::Work(token) if *at == Some(phone) => {
+                failed.push(*token);
+                false
+            }
+            _ => true,
+        });
+    }
+}
+
+/// Runs `listener` in `world` until `end`.
+pub fn run(world: &Closed, listener: &mut impl Listener, end: Seconds) {
+    loop {
+        let failed: Vec<u32> = world.failed.borrow_mut().drain(..).collect();
+        failed.into_iter().for_each(|token| listener.work_ended(token, false));
+        let next = world.agenda.borrow_mut().events.pop_first();
+        let Some(((bits, _), (what, _))) = next else { return };
+        let date = f64::from_bits(bits);
+        if date > end {
+            return;
+        }
+        world.agenda.borrow_mut().now = date;
+        match what {
+            Happening::Work(token) => listener.work_ended(token, true),
+            Happening::Flight(token) => listener.flight_ended(token, true),
+            Happening::Wake => {
+                world.agenda.borrow_mut().alarm = None;
+                listener.wake();
+            }
+        }
+    }
+}
+
+/// A plan of `count` equal phones on one link type, with no costs and nothing to do.
+pub fn plan(count: usize) -> Plan {
+    let operations = Operation::ALL.len();
+    Plan {
+        seed: 1,
+        duration_s: 100.0,
+        profiles: vec![Profile {
+            cores: 1,
+            cpu_s: vec![0.0; operations],
+            cpu_s_per_byte: vec![0.0; operations],
+            wait_s: vec![0.0; operations],
+            spread_sigma: vec![0.0; operations],
+            socket_buffer_bytes: 212_992,
+        }],
+        access: vec![Access {
+            up_bytes_per_s: BYTES_PER_S,
+            down_bytes_per_s: BYTES_PER_S,
+            latency_s: LATENCY_S / 2.0,
+            jitter_median_s: 0.0,
+            jitter_sigma: 0.0,
+            loss_ratio: 0.0,
+            reorders: false,
+        }],
+        sites: vec![Site { bytes_per_s: 0.0 }],
+        phones: Phones {
+            profile: vec![0; count],
+            access: vec![0; count],
+            site: vec![0; count],
+            first_index: vec![1; count],
+        },
+        backbone: Backbone { latency_s: 0.0, relay_latency_s: 0.0 },
+        churn: Churn { time_s: vec![], phone: vec![], on: vec![] },
+        workload: Workload {
+            time_s: vec![],
+            from_phone: vec![],
+            to_phone: vec![],
+            payload_bytes: vec![],
+            loops: vec![],
+        },
+        protocol: Protocol {
+            kind: "pairwise".into(),
+            crypto: "counted".into(),
+            duplicate_window_s: 30.0,
+        },
+        transport: udp(),
+        trace: Trace { mode: "full".into(), sample_ratio: 1.0, log_capacity: 0 },
+    }
+}
+
+fn udp() -> Transport {
+    Transport {
+        kind: "udp".into(),
+        mode: String::new(),
+        poll_interval_s: 0.0,
+        connect_timeout_s: 30.0,
+        idle_timeout_s: 30.0,
+        keep_alive_s: 0.0,
+        relay_first: false,
+        answer_on_same_connection: false,
+        socket_timeout_s: 5.0,
+        socket_buffer_bytes: 0,
+        duplicate_dial_s: vec![],
+        connection_break_s: vec![],
+    }
+}
+
+/// Adds an arrival; call in order of time.
+pub fn arrive(plan: &mut Plan, time_s: Seconds, from: u32, to: u32) {
+    plan.workload.time_s.push(time_s);
+    plan.workload.from_phone.push(from);
+    plan.workload.to_phone.push(to);
+    plan.workload.payload_bytes.push(100);
+}
+
+/// Sets the cost of an operation in CPU seconds.
+pub fn cost(plan: &mut Plan, operation: Operation, cpu_s: Seconds) {
+    plan.profiles[0].cpu_s[operation as usize] = cpu_s;
+}
+
+/// Adds a churn transition; call in order of time.
+pub fn turn(plan: &mut Plan, time_s: Seconds, phone: u32, on: bool) {
+    plan.churn.time_s.push(time_s);
+    plan.churn.phone.push(phone);
+    plan.churn.on.push(on);
+}
+
+/// Runs the plan's pairwise trades over UDP in the closed-form world.
+pub fn trade(plan: Plan) -> RunTrace {
+    let world = Closed::default();
+    let end = plan.duration_s;
+    let config = TransportConfig::default();
+    let mut driver = Driver::new(plan, world.clone(), |node| {
+        (Pairwise::new(NodeId(node)), Udp::new(&config))
+    });
+    run(&world, &mut driver, end);
+    driver.finish().0
+}
+
+/// Times of the events of one kind.
+pub fn times(trace: &RunTrace, kind: EventKind) -> Vec<Seconds> {
+    let columns = &trace.columns;
+    let rows = columns.kind.iter().zip(&columns.time_s);
+    rows.filter(|(&number, _)| number == kind as u8).map(|(_, &time)| time).collect()
+}
+
+/// Reasons of the events of one kind.
+pub fn reasons(trace: &RunTrace, kind: EventKind) -> Vec<Reason> {
+    let columns = &trace.columns;
+    let rows = columns.kind.iter().zip(&columns.reason);
+    rows.filter(|(&number, _)| number == kind as u8)
+        .map(|(_, &reason)| Reason::ALL[reason as usize])
+        .collect()
+}

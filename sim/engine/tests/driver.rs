@@ -1,0 +1,169 @@
+//! The driver against hand-computed runs in a world of closed forms.
+
+mod common;
+
+use common::{arrive, cost, plan, reasons, times, trade, turn, BYTES_PER_S, LATENCY_S};
+use pocketsim_protocols::contract::{EventKind, Operation, Reason};
+
+/// A trade's 668 B message with UDP and IP headers, on one link.
+const ONE_WAY_S: f64 = LATENCY_S + (668.0 + 28.0) / BYTES_PER_S;
+
+fn assert_close(actual: f64, expected: f64) {
+    assert!((actual - expected).abs() < 1e-9, "{actual} is not {expected}");
+}
+
+#[test]
+fn a_trade_takes_two_ways_and_the_work_on_them() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::UdpReceive, 0.001);
+    cost(&mut plan, Operation::Verify, 0.002);
+    cost(&mut plan, Operation::Store, 0.004);
+    arrive(&mut plan, 1.0, 0, 1);
+    let trace = trade(plan);
+    assert_eq!(times(&trace, EventKind::Send), [1.0]);
+    assert_close(times(&trace, EventKind::Store)[0], 1.0 + 2.0 * ONE_WAY_S + 0.001 * 2.0 + 0.006);
+}
+
+#[test]
+fn a_lane_is_first_in_first_out() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 0.5);
+    for _ in 0..3 {
+        arrive(&mut plan, 0.0, 0, 1);
+    }
+    let stored = times(&trade(plan), EventKind::Store);
+    for (done, at) in stored.iter().enumerate() {
+        assert_close(*at, 2.0 * ONE_WAY_S + 0.5 * (done + 1) as f64);
+    }
+}
+
+#[test]
+fn waiting_takes_time_but_no_core() {
+    let mut plan = plan(2);
+    plan.profiles[0].wait_s[Operation::Verify as usize] = 0.25;
+    arrive(&mut plan, 0.0, 0, 1);
+    assert_close(times(&trade(plan), EventKind::Store)[0], 2.0 * ONE_WAY_S + 0.25);
+}
+
+#[test]
+fn a_full_socket_buffer_drops_what_comes() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 10.0);
+    for _ in 0..100 {
+        arrive(&mut plan, 0.0, 0, 1);
+    }
+    plan.duration_s = 5.0;
+    let trace = trade(plan);
+    // 92 datagrams of 668 B fit the default buffer; one more is already being read.
+    assert_eq!(reasons(&trace, EventKind::Drop), vec![Reason::BufferFull; 100 - 93]);
+}
+
+#[test]
+fn loss_is_drawn_per_hop() {
+    let mut plan = plan(2);
+    plan.access[0].loss_ratio = 0.1;
+    for i in 0..20_000 {
+        arrive(&mut plan, f64::from(i) * 0.004, 0, 1);
+    }
+    let trace = trade(plan);
+    let delivered = 1.0 - trace.counters["link_loss"] as f64 / trace.counters["datagrams_sent"] as f64;
+    // Two hops of 0.9 each; the standard error is 0.002.
+    assert!((delivered - 0.81).abs() < 0.01, "{delivered}");
+}
+
+#[test]
+fn jitter_keeps_the_order_of_a_pair_unless_told_otherwise() {
+    let overtakes = |reorders| {
+        let mut plan = plan(2);
+        plan.access[0].jitter_median_s = 0.01;
+        plan.access[0].jitter_sigma = 1.0;
+        plan.access[0].reorders = reorders;
+        for i in 0..200 {
+            arrive(&mut plan, f64::from(i) * 0.001, 0, 1);
+        }
+        let trace = trade(plan);
+        let columns = &trace.columns;
+        let stored: Vec<u64> = (0..columns.kind.len())
+            .filter(|&row| columns.kind[row] == EventKind::Store as u8)
+            .map(|row| columns.message[row])
+            .collect();
+        assert_eq!(stored.len(), 200);
+        stored.windows(2).any(|pair| pair[1] < pair[0])
+    };
+    assert!(!overtakes(false));
+    assert!(overtakes(true));
+}
+
+#[test]
+fn what_is_sent_to_a_phone_that_is_off_is_lost_with_that_reason() {
+    let mut plan = plan(2);
+    turn(&mut plan, 1.0, 1, false);
+    arrive(&mut plan, 2.0, 0, 1);
+    let trace = trade(plan);
+    assert_eq!(reasons(&trace, EventKind::Drop), [Reason::ReceiverOff]);
+    assert!(times(&trace, EventKind::Store).is_empty());
+}
+
+#[test]
+fn what_is_on_the_way_when_a_phone_goes_off_is_lost_even_if_it_is_back_in_time() {
+    let mut plan = plan(2);
+    arrive(&mut plan, 1.0, 0, 1);
+    turn(&mut plan, 1.0 + 0.2 * ONE_WAY_S, 1, false);
+    turn(&mut plan, 1.0 + 0.4 * ONE_WAY_S, 1, true);
+    let trace = trade(plan);
+    assert_eq!(reasons(&trace, EventKind::Drop), [Reason::ReceiverOff]);
+}
+
+#[test]
+fn a_reply_that_waits_in_a_phone_that_goes_off_is_lost() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 1.0);
+    arrive(&mut plan, 0.0, 0, 1);
+    arrive(&mut plan, 0.0, 0, 1);
+    turn(&mut plan, 0.5, 1, false);
+    let trace = trade(plan);
+    let mut lost = reasons(&trace, EventKind::Lose);
+    lost.extend(reasons(&trace, EventKind::Drop));
+    // One was being verified, one waited in the socket buffer.
+    assert_eq!(lost, [Reason::SenderOff, Reason::ReceiverOff]);
+}
+
+#[test]
+fn a_phone_that_is_off_proposes_nothing_and_does_again_when_it_is_back() {
+    let mut plan = plan(2);
+    turn(&mut plan, 0.5, 0, false);
+    arrive(&mut plan, 1.0, 0, 1);
+    turn(&mut plan, 1.5, 0, true);
+    arrive(&mut plan, 2.0, 0, 1);
+    let trace = trade(plan);
+    assert_eq!(times(&trace, EventKind::Send), [2.0]);
+    assert_eq!(times(&trace, EventKind::Store).len(), 1);
+    assert_eq!(trace.counters["arrivals_while_off"], 1);
+}
+
+#[test]
+fn adding_a_phone_does_not_reshuffle_the_others() {
+    let stored = |count| {
+        let mut plan = plan(count);
+        plan.access[0].jitter_median_s = 0.01;
+        plan.access[0].jitter_sigma = 1.0;
+        plan.profiles[0].spread_sigma = vec![0.5; Operation::ALL.len()];
+        cost(&mut plan, Operation::Verify, 0.001);
+        for i in 0..50 {
+            arrive(&mut plan, f64::from(i) * 0.01, 0, 1);
+        }
+        times(&trade(plan), EventKind::Store)
+    };
+    assert_eq!(stored(2), stored(7));
+}
+
+#[test]
+fn the_benchmark_log_fills_up_and_says_so() {
+    let mut plan = plan(2);
+    plan.trace.log_capacity = 5;
+    for i in 0..4 {
+        arrive(&mut plan, f64::from(i), 0, 1);
+    }
+    // Send and store of each trade are benchmark events of phone 0.
+    assert_eq!(trade(plan).columns.logged, [1, 1, 1, 1, 1, 0, 0, 0]);
+}
