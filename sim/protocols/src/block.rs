@@ -2,12 +2,14 @@
 //!
 //! Both parties share the block: the proposer fills it up to its signature, the
 //! countersigner adds its own previous hash and signature. On the wire it is
-//! compact JSON. Field names and order are those of the block table of Iftode
-//! 2025; the spelling (base64 keys and signatures, hexadecimal hashes, empty
-//! text for what is not set) is inferred from the serialised sizes in appendix B
-//! of Chirila 2025, which it reproduces to the byte. That a proposal weighs 88
-//! bytes less per missing signature follows from that inference: no appendix
-//! prints the size of a proposal.
+//! compact JSON. Fields, their order, base64, and that a proposal's
+//! `receiver_sig` and a first block's previous hashes are empty texts, are those
+//! of the table in Chirila's poster of 2025 (its rows are shifted by one). The
+//! names `*_pubkey` (the table has `*_publickey`) and hexadecimal hashes are
+//! inferred from the serialised sizes in appendix B of Chirila 2025, which they
+//! reproduce to the byte. Inferred too: that an unsigned `sender_sig` is empty,
+//! and that a signature covers the record and not, as the table says, the payload
+//! alone, for then it would not bind the links.
 //!
 //! What deliberately does not live here: chains, and what may follow what.
 
@@ -217,8 +219,7 @@ fn digits(number: u64) -> u32 {
     number.checked_ilog10().unwrap_or(0) + 1
 }
 
-/// The app pads the number of a transaction to four digits: average sizes grow
-/// by one byte from the 10000th on.
+/// Inferred: published blocks grow by one byte once a run has made 10 000.
 const COUNTER_DIGITS: u32 = 4;
 /// Neither a digit nor escaped in JSON.
 const FILLER: char = 'x';

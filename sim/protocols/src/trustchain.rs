@@ -1,10 +1,10 @@
 //! TrustChain as the theses' app runs it: propose, countersign, store, on one block.
 //!
 //! A proposer signs a block that links to the latest block it has stored, and
-//! does not wait: several proposals may stand on one previous hash (a third of
-//! the published block sizes exists only because of that). A countersigner adds
-//! the latest hash of its own chain, signs, stores, and returns the block; the
-//! proposer checks it against what it proposed and stores it too.
+//! does not wait: several proposals may stand on one previous hash (the blocks
+//! of 600 bytes in the published runs exist only because of that). A countersigner
+//! adds the latest hash of its own chain, signs, stores, and returns the block;
+//! the proposer checks it against what it proposed and stores it too.
 //!
 //! A *place* is a proposer and an index. A proposal is refused as
 //! * `duplicate`, if its place was countersigned with the same signature within
@@ -29,8 +29,8 @@
 //! What this file does not know: other nodes' chains (so a previous hash that it
 //! never saw is believed); places older than the window, which are as new; the
 //! whole chain, of which it keeps the head. The index is inferred to count the
-//! proposals of its proposer: published sizes of one-way traffic continue over
-//! runs and cannot tell that from the length of the chain.
+//! proposals of its proposer: the published traffic goes one way, where that
+//! cannot be told from the length of the chain.
 
 use std::sync::Arc;
 

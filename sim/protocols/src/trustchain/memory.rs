@@ -214,5 +214,5 @@ const RECENT_MAX: usize = 16;
 const OPEN_MAX: usize = 65_536;
 /// More than 2000 blocks a second for the window of 30 s.
 const PLACES_MAX: usize = 65_536;
-/// Above the 26 proposals that the published runs had open on one hash.
+/// Above the 26 proposals that a published run may have had open on one hash.
 const NEIGHBOURS_MAX: usize = 32;
