@@ -3,7 +3,7 @@
 //! | module | what carries a message | what it pays |
 //! |---|---|---|
 //! | [`udp`] | one datagram | nothing but the two system calls; losses go unnoticed |
-//! | `quic` | a stream of a connection, as quinn and iroh do it | handshake, packet protection, acknowledgements, timers |
+//! | [`quic`] | a stream of a connection, as quinn and iroh do it | handshake, packet protection, acknowledgements, timers |
 //! | `tftp` | a lockstep write request of RFC 1350 | one round trip per 512 bytes |
 //!
 //! All of them know peers only by [`NodeId`](crate::contract::NodeId) and any
@@ -13,6 +13,7 @@
 
 use crate::contract::Seconds;
 
+pub mod quic;
 pub mod udp;
 
 /// Which transport carries the messages.

@@ -12,6 +12,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use pocketsim_protocols::contract::*;
+use pocketsim_protocols::transport::quic::Quic;
+use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
 /// A payload of any size.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,21 @@ impl Payload for Parcel {
 pub fn parcel(origin: u32, sequence: u32, bytes: u32) -> Parcel {
     let id = MessageId::new(NodeId(origin), sequence);
     Parcel { id, bytes }
+}
+
+/// QUIC on the direct path, delivered at once, so that times are plain to see.
+pub fn quic(mode: ConnectionMode) -> TransportConfig {
+    TransportConfig {
+        mode,
+        poll_interval_s: 0.0,
+        relay_first: false,
+        ..TransportConfig::default()
+    }
+}
+
+/// Phones with QUIC.
+pub fn quic_world(count: u32, latency_s: Seconds, config: &TransportConfig) -> World<Quic<Parcel>> {
+    World::new(count, latency_s, |node| Quic::new(config, node))
 }
 
 /// What a rule answers.

@@ -1,0 +1,208 @@
+//! How much may be in flight, and how long a round trip takes.
+//!
+//! Slow start, CUBIC growth after the first loss, multiplicative decrease: what
+//! quinn's default controller does, without its Reno-friendly region, pacing,
+//! HyStart and persistent congestion, which messages of a few packets never meet.
+
+use crate::contract::Seconds;
+
+/// Round-trip estimates of one path (RFC 9002 section 5).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rtt {
+    smoothed_s: Seconds,
+    variance_s: Seconds,
+    min_s: Seconds,
+    latest_s: Seconds,
+}
+
+impl Rtt {
+    /// Before the first sample.
+    pub const fn new() -> Self {
+        Self {
+            smoothed_s: INITIAL_RTT_S,
+            variance_s: INITIAL_RTT_S / 2.0,
+            min_s: Seconds::INFINITY,
+            latest_s: INITIAL_RTT_S,
+        }
+    }
+
+    /// Takes a sample, of which the peer says it held `ack_delay_s`.
+    pub fn update(&mut self, sample_s: Seconds, ack_delay_s: Seconds) {
+        self.latest_s = sample_s;
+        if self.min_s.is_infinite() {
+            (self.min_s, self.smoothed_s, self.variance_s) = (sample_s, sample_s, sample_s / 2.0);
+            return;
+        }
+        self.min_s = self.min_s.min(sample_s);
+        let delayed = self.min_s + ack_delay_s <= sample_s;
+        let adjusted_s = if delayed {
+            sample_s - ack_delay_s
+        } else {
+            sample_s
+        };
+        let deviation_s = (self.smoothed_s - adjusted_s).abs();
+        self.variance_s = 0.75 * self.variance_s + 0.25 * deviation_s;
+        self.smoothed_s = 0.875 * self.smoothed_s + 0.125 * adjusted_s;
+    }
+
+    /// The probe timeout without the peer's acknowledgement delay.
+    pub fn probe_timeout_s(&self) -> Seconds {
+        self.smoothed_s + (4.0 * self.variance_s).max(TIMER_GRANULARITY_S)
+    }
+
+    /// A packet older than this is lost once a later one is acknowledged.
+    pub fn loss_delay_s(&self) -> Seconds {
+        (TIME_THRESHOLD * self.smoothed_s.max(self.latest_s)).max(TIMER_GRANULARITY_S)
+    }
+
+    /// The smoothed round-trip time.
+    pub fn smoothed_s(&self) -> Seconds {
+        self.smoothed_s
+    }
+}
+
+/// The congestion window of one path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Congestion {
+    window_bytes: f64,
+    threshold_bytes: f64,
+    peak_bytes: f64,
+    in_flight_bytes: u32,
+    recovery_since_s: Seconds,
+}
+
+impl Congestion {
+    /// The initial window, nothing in flight.
+    pub const fn new() -> Self {
+        Self {
+            window_bytes: INITIAL_WINDOW_BYTES,
+            threshold_bytes: f64::INFINITY,
+            peak_bytes: 0.0,
+            in_flight_bytes: 0,
+            recovery_since_s: Seconds::NEG_INFINITY,
+        }
+    }
+
+    /// Whether a full packet more may leave.
+    pub fn allows(&self) -> bool {
+        f64::from(self.in_flight_bytes) + DATAGRAM_BYTES <= self.window_bytes
+    }
+
+    /// A packet left.
+    pub fn on_sent(&mut self, bytes: u32) {
+        self.in_flight_bytes += bytes;
+    }
+
+    /// A packet no longer counts.
+    pub fn on_gone(&mut self, bytes: u32) {
+        self.in_flight_bytes -= bytes;
+    }
+
+    /// A packet sent at `sent_s` was acknowledged.
+    pub fn on_acknowledged(&mut self, bytes: u32, sent_s: Seconds, rtt: &Rtt, now: Seconds) {
+        // An application that sends less than the window learns nothing about it.
+        let limited = f64::from(self.in_flight_bytes) + 2.0 * DATAGRAM_BYTES < self.window_bytes;
+        self.on_gone(bytes);
+        if limited || sent_s <= self.recovery_since_s {
+            return;
+        }
+        if self.window_bytes < self.threshold_bytes {
+            self.window_bytes += f64::from(bytes);
+            return;
+        }
+        let target = self.cubic_bytes(now - self.recovery_since_s + rtt.smoothed_s());
+        let growth = (target - self.window_bytes).max(0.0) / self.window_bytes;
+        self.window_bytes += growth * f64::from(bytes);
+    }
+
+    /// A packet sent at `sent_s` was lost; one decrease per round trip.
+    pub fn on_lost(&mut self, bytes: u32, sent_s: Seconds, now: Seconds) {
+        self.on_gone(bytes);
+        if sent_s <= self.recovery_since_s {
+            return;
+        }
+        self.recovery_since_s = now;
+        self.peak_bytes = self.window_bytes;
+        self.window_bytes = (self.window_bytes * CUBIC_BETA).max(2.0 * DATAGRAM_BYTES);
+        self.threshold_bytes = self.window_bytes;
+    }
+
+    /// W(t) of RFC 9438 section 4.2.
+    fn cubic_bytes(&self, since_loss_s: Seconds) -> f64 {
+        let peak = self.peak_bytes / DATAGRAM_BYTES;
+        let back_at_peak_s = (peak * (1.0 - CUBIC_BETA) / CUBIC_C).cbrt();
+        (CUBIC_C * (since_loss_s - back_at_peak_s).powi(3) + peak) * DATAGRAM_BYTES
+    }
+}
+
+/// Before any sample (RFC 9002 6.2.2; quinn-proto config/transport.rs:362-406).
+const INITIAL_RTT_S: Seconds = 0.333;
+
+/// Timers finer than this are noise (RFC 9002 6.1.2).
+const TIMER_GRANULARITY_S: Seconds = 0.001;
+
+/// Of a round trip, when reordering counts as loss (RFC 9002 6.1.2).
+const TIME_THRESHOLD: f64 = 9.0 / 8.0;
+
+/// One full datagram: the initial and minimal MTU of quinn.
+const DATAGRAM_BYTES: f64 = 1200.0;
+
+/// 14720 bytes clamped to ten datagrams (quinn-proto congestion/cubic.rs:299, RFC 9002 7.2).
+const INITIAL_WINDOW_BYTES: f64 = 12_000.0;
+
+/// RFC 9438 sections 4.6 and 5; quinn-proto congestion/cubic.rs.
+const CUBIC_BETA: f64 = 0.7;
+const CUBIC_C: f64 = 0.4;
+
+#[cfg(test)]
+mod tests {
+    use super::{Congestion, Rtt};
+
+    #[test]
+    fn the_first_handshake_probe_is_after_999_ms() {
+        assert!((Rtt::new().probe_timeout_s() - 0.999).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_steady_path_is_learnt() {
+        let mut rtt = Rtt::new();
+        for _ in 0..200 {
+            rtt.update(0.020 + 0.025, 0.025);
+        }
+        assert!(
+            (rtt.smoothed_s() - 0.045).abs() < 1e-9,
+            "min_rtt bounds the correction"
+        );
+        assert!((rtt.probe_timeout_s() - 0.046).abs() < 1e-6);
+    }
+
+    #[test]
+    fn slow_start_doubles_and_loss_takes_three_tenths() {
+        let (mut path, rtt) = (Congestion::new(), Rtt::new());
+        for _ in 0..10 {
+            path.on_sent(1200);
+        }
+        assert!(!path.allows());
+        for _ in 0..9 {
+            path.on_acknowledged(1200, 0.0, &rtt, 0.1);
+            path.on_sent(1200);
+        }
+        assert_eq!(
+            path.window_bytes, 15_600.0,
+            "limited by the application after three"
+        );
+        path.on_lost(1200, 0.05, 0.2);
+        path.on_lost(1200, 0.06, 0.2);
+        assert_eq!(path.window_bytes, 15_600.0 * 0.7);
+    }
+
+    #[test]
+    fn cubic_returns_to_its_peak() {
+        let mut path = Congestion::new();
+        path.on_sent(1200);
+        path.on_lost(1200, 0.0, 0.0);
+        let back_s = (10.0f64 * 0.3 / 0.4).cbrt();
+        assert!((path.cubic_bytes(back_s) - 12_000.0).abs() < 1e-6);
+        assert!((path.cubic_bytes(0.0) - 8400.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,382 @@
+//! One QUIC connection: its state, its life cycle and its timers.
+//!
+//! ```text
+//! Preparing --Launch--> Handshaking --finished--> Established --close--> Closing -> Gone
+//!   (dialler only)           |                        |--peer closes--> Draining -> Gone
+//!                            +--- connect or idle timeout ----------------> Gone
+//! ```
+//!
+//! How packets are taken apart is in `receive`, how they are put together in
+//! `flush`, what is late in `recovery`. What a connection is for - one message or
+//! all of them, which peer's it is - is decided by the transport above.
+
+use super::congestion::{Congestion, Rtt};
+use super::space::Space;
+use super::streams::Streams;
+use super::timer::{Timer, TimerTable};
+use super::wire::{ConnectionId, Content, Control, Level, QuicDatagram, Record, DISCO_PING_BYTES};
+use super::{Out, Request, Step};
+use crate::contract::{
+    Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path,
+    Payload, Reason, Seconds,
+};
+use crate::transport::{ConnectionMode, TransportConfig};
+
+/// Where a connection is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Preparing,
+    Handshaking,
+    Established,
+    Closing,
+    Draining,
+    Gone,
+}
+
+/// State of one connection at one end.
+#[derive(Clone, Debug)]
+pub(super) struct Connection<P> {
+    pub id: ConnectionId,
+    pub peer: NodeId,
+    pub dialler: bool,
+    /// Where packets are handled; the next lane is the app's task for its streams.
+    pub lane: Lane,
+    pub stage: Stage,
+    /// Whether the direct path answered.
+    pub direct: bool,
+    pub streams: Streams<P>,
+    pub timers: TimerTable,
+    /// Whether a timer's step is queued on the lane already.
+    pub timer_posted: bool,
+    /// Streams opened from this time on are never accepted.
+    pub unserved_from_s: Seconds,
+    pub(super) spaces: [Option<Box<Space>>; 3],
+    pub(super) keys: Level,
+    pub(super) rtt: Rtt,
+    pub(super) congestion: Congestion,
+    pub(super) probe_count: u32,
+    /// The peer's first flight came.
+    pub(super) answered: bool,
+    /// That flight is being worked on.
+    pub(super) busy: bool,
+    /// The peer is known to have finished the handshake.
+    pub(super) confirmed: bool,
+    /// The peer's address is no forgery.
+    pub(super) validated: bool,
+    pub(super) received_bytes: u32,
+    pub(super) sent_bytes: u32,
+    /// Sent something that asks for an answer since the peer was last heard.
+    pub(super) asked: bool,
+    pub(super) config: TransportConfig,
+    first_message: MessageId,
+}
+
+impl<P: Payload> Connection<P> {
+    /// A connection that `peer` dials, or that is dialled for `first_message`.
+    pub fn new(
+        id: ConnectionId,
+        peer: NodeId,
+        lane: Lane,
+        first_message: Option<MessageId>,
+        config: &TransportConfig,
+    ) -> Self {
+        let dialler = first_message.is_some();
+        let space = || Some(Box::new(Space::new()));
+        Self {
+            id,
+            peer,
+            dialler,
+            lane,
+            stage: if dialler {
+                Stage::Preparing
+            } else {
+                Stage::Handshaking
+            },
+            direct: !config.relay_first,
+            streams: Streams::new(),
+            timers: TimerTable::new(),
+            timer_posted: false,
+            unserved_from_s: Seconds::INFINITY,
+            spaces: [space(), space(), space()],
+            keys: if dialler {
+                Level::Initial
+            } else {
+                Level::Handshake
+            },
+            rtt: Rtt::new(),
+            congestion: Congestion::new(),
+            probe_count: 0,
+            answered: false,
+            busy: false,
+            confirmed: false,
+            validated: dialler,
+            received_bytes: 0,
+            sent_bytes: 0,
+            asked: false,
+            config: *config,
+            first_message: first_message.unwrap_or(MessageId::new(peer, 0)),
+        }
+    }
+
+    /// Whether messages may still be given to it.
+    pub fn is_open(&self) -> bool {
+        matches!(
+            self.stage,
+            Stage::Preparing | Stage::Handshaking | Stage::Established
+        )
+    }
+
+    /// Whether the handshake is still to be finished.
+    pub fn is_dialling(&self) -> bool {
+        matches!(self.stage, Stage::Preparing | Stage::Handshaking)
+    }
+
+    /// Everything that did not reach the peer's app, with the peer.
+    pub fn into_undelivered(mut self) -> impl Iterator<Item = (NodeId, P)> {
+        let left = self.streams.give_up(Reason::ConnectionLost);
+        left.into_iter()
+            .map(move |(payload, _)| (self.peer, payload))
+    }
+
+    /// Asks the transport for `step` on the connection's lane.
+    pub fn post(&self, step: Step<P>, out: &mut Out<P>) {
+        let request = Request {
+            connection: self.id,
+            step,
+        };
+        out.push(Output::Post {
+            lane: self.lane,
+            request,
+        });
+    }
+
+    /// Client: the first flight leaves.
+    pub fn launch(&mut self, now: Seconds, out: &mut Out<P>) {
+        if self.stage != Stage::Preparing {
+            return;
+        }
+        self.stage = Stage::Handshaking;
+        self.heard(now);
+        self.probe_direct_path(now, out);
+        self.queue(Level::Initial, Record::Control(Control::ClientHello));
+        self.flush(now, out);
+    }
+
+    /// Server: its only flight leaves.
+    pub fn respond(&mut self, now: Seconds, out: &mut Out<P>) {
+        self.busy = false;
+        self.probe_direct_path(now, out);
+        self.queue(Level::Initial, Record::Control(Control::ServerHello));
+        self.queue(Level::Handshake, Record::Control(Control::ServerFlight));
+        self.flush(now, out);
+    }
+
+    /// Client: its second flight leaves, and messages may follow.
+    pub fn proceed(&mut self, now: Seconds, out: &mut Out<P>) {
+        if self.stage != Stage::Handshaking {
+            return;
+        }
+        self.busy = false;
+        self.keys = Level::Handshake;
+        self.queue(Level::Handshake, Record::Control(Control::ClientFinished));
+        self.flush(now, out);
+        self.discard(Level::Initial);
+        self.establish(now, out);
+        self.flush(now, out);
+    }
+
+    /// Data may flow.
+    pub fn establish(&mut self, now: Seconds, out: &mut Out<P>) {
+        self.stage = Stage::Established;
+        self.keys = Level::Data;
+        self.timers.stop(Timer::Connect);
+        self.heard(now);
+        if self.dialler {
+            self.observe(EventKind::Connect, None, out);
+        }
+        self.open_streams(now, out);
+    }
+
+    /// Opens streams for the messages that wait, as far as credit goes.
+    pub fn open_streams(&mut self, now: Seconds, out: &mut Out<P>) {
+        if self.stage != Stage::Established {
+            return;
+        }
+        let served = now < self.unserved_from_s;
+        while let Some(record) = self.streams.open_next(served) {
+            work(Operation::StreamOpen, 0, out);
+            self.queue(Level::Data, record);
+        }
+    }
+
+    /// Messages were handed to the connection.
+    pub fn write(&mut self, now: Seconds, out: &mut Out<P>) {
+        self.open_streams(now, out);
+        self.flush(now, out);
+    }
+
+    /// The app is done with an incoming stream.
+    pub fn finish(&mut self, stream: u32, now: Seconds, out: &mut Out<P>) {
+        if self.stage == Stage::Established {
+            let record = self.streams.finish(stream);
+            self.queue(Level::Data, record);
+            self.flush(now, out);
+        }
+    }
+
+    /// The app is done with the connection.
+    pub fn close(&mut self, now: Seconds, out: &mut Out<P>) {
+        self.stage = Stage::Closing;
+        self.send_close(out);
+        self.linger(now, out);
+        work(Operation::EndpointClose, 0, out);
+    }
+
+    /// The peer closed the connection.
+    pub fn on_peer_close(&mut self, now: Seconds, out: &mut Out<P>) {
+        self.stage = Stage::Draining;
+        self.give_up(Reason::ConnectionLost, out);
+        self.linger(now, out);
+    }
+
+    fn linger(&mut self, now: Seconds, out: &mut Out<P>) {
+        if self.dialler {
+            self.observe(EventKind::Disconnect, None, out);
+        }
+        let probe_timeout_s = self.rtt.probe_timeout_s() + super::recovery::MAX_ACK_DELAY_S;
+        self.timers.stop_all();
+        self.timers
+            .set(Timer::Drain, now + DRAIN_PROBE_TIMEOUTS * probe_timeout_s);
+    }
+
+    /// Handles the timers that are due.
+    pub fn on_timer(&mut self, now: Seconds, out: &mut Out<P>) {
+        self.timer_posted = false;
+        while let Some(timer) = self.timers.pop_due(now) {
+            match timer {
+                Timer::Recovery => self.on_recovery_timer(now),
+                Timer::AckDelay => self.acknowledge_data(),
+                Timer::KeepAlive => self.queue(Level::Data, Record::Control(Control::Ping)),
+                Timer::Disco => self.probe_direct_path(now, out),
+                Timer::Connect => self.abandon(Reason::ConnectTimeout, out),
+                Timer::Idle => self.abandon(Reason::IdleTimeout, out),
+                Timer::Drain => self.stage = Stage::Gone,
+            }
+        }
+        self.flush(now, out);
+    }
+
+    /// Forgets the connection without a word to the peer.
+    fn abandon(&mut self, reason: Reason, out: &mut Out<P>) {
+        self.give_up(reason, out);
+        if self.dialler {
+            self.observe(EventKind::Disconnect, Some(reason), out);
+            if self.config.mode == ConnectionMode::Reconnect {
+                work(Operation::EndpointClose, 0, out);
+            }
+        }
+        self.timers.stop_all();
+        self.stage = Stage::Gone;
+    }
+
+    fn give_up(&mut self, reason: Reason, out: &mut Out<P>) {
+        for (payload, reason) in self.streams.give_up(reason) {
+            let value = Delivery::Failed { payload, reason };
+            out.push(Output::Deliver {
+                from: self.peer,
+                value,
+            });
+        }
+    }
+
+    /// The peer is alive (RFC 9000 10.1).
+    pub fn heard(&mut self, now: Seconds) {
+        self.asked = false;
+        self.reset_idle(now);
+        if self.config.keep_alive_s > 0.0 && self.stage == Stage::Established {
+            self.timers
+                .set(Timer::KeepAlive, now + self.config.keep_alive_s);
+        }
+    }
+
+    /// The idle time starts again.
+    pub fn reset_idle(&mut self, now: Seconds) {
+        let timeout_s = self
+            .config
+            .idle_timeout_s
+            .max(3.0 * self.rtt.probe_timeout_s());
+        self.timers.set(Timer::Idle, now + timeout_s);
+    }
+
+    /// Looks whether the direct path works, now and with every heartbeat.
+    fn probe_direct_path(&mut self, now: Seconds, out: &mut Out<P>) {
+        if !self.config.relay_first {
+            return;
+        }
+        self.timers.set(Timer::Disco, now + DISCO_HEARTBEAT_S);
+        work(Operation::PacketSeal, DISCO_PING_BYTES, out);
+        self.send(Content::DiscoPing, DISCO_PING_BYTES, Path::Direct, out);
+    }
+
+    /// One datagram to the peer.
+    pub fn send(&self, content: Content<P>, bytes: u32, path: Path, out: &mut Out<P>) {
+        work(Operation::UdpSend, bytes, out);
+        let message = Datagram {
+            udp_payload_bytes: bytes,
+            path,
+            // Its loss is repaired, so it is no message's loss.
+            message: None,
+            body: QuicDatagram {
+                connection: self.id,
+                content,
+            },
+        };
+        out.push(Output::Send {
+            to: self.peer,
+            message,
+        });
+    }
+
+    /// Queues `record` unless the space is gone.
+    pub fn queue(&mut self, level: Level, record: Record) {
+        if let Some(space) = &mut self.spaces[level as usize] {
+            space.pending.push_back(record);
+        }
+    }
+
+    fn acknowledge_data(&mut self) {
+        if let Some(space) = &mut self.spaces[Level::Data as usize] {
+            space.ack_due = true;
+        }
+    }
+
+    /// Forgets a packet number space whose keys are no longer needed (RFC 9001 4.9).
+    pub fn discard(&mut self, level: Level) {
+        if let Some(space) = self.spaces[level as usize].take() {
+            self.congestion.on_gone(space.in_flight_bytes());
+            self.probe_count = 0;
+        }
+    }
+
+    fn observe(&self, kind: EventKind, reason: Option<Reason>, out: &mut Out<P>) {
+        out.push(Output::Observe(Event {
+            kind,
+            message: self.first_message,
+            peer: self.peer,
+            size_bytes: 0,
+            reason,
+        }));
+    }
+}
+
+/// Asks for one operation.
+pub(super) fn work<P>(operation: Operation, bytes: u32, out: &mut Out<P>) {
+    out.push(Output::Work { operation, bytes });
+}
+
+/// How long a closed connection answers late packets (RFC 9000 10.2; quinn-proto
+/// connection/mod.rs:3498-3500).
+const DRAIN_PROBE_TIMEOUTS: f64 = 3.0;
+
+/// Between disco pings of an open connection (iroh 0.35 magicsock.rs:99).
+const DISCO_HEARTBEAT_S: Seconds = 5.0;

@@ -1,0 +1,187 @@
+//! Putting datagrams together.
+//!
+//! Pacing and segmentation offload are not modelled: messages are a few packets
+//! long, and quinn's smallest burst is ten.
+
+use super::connection::{work, Connection, Stage};
+use super::timer::Timer;
+use super::wire::{
+    ack_bytes, packet_overhead_bytes, Content, Extent, Frame, Level, Packet, Record,
+    CLOSE_FRAME_BYTES, INITIAL_DATAGRAM_BYTES, MTU_BYTES,
+};
+use super::Out;
+use crate::contract::{Operation, Path, Payload, Seconds};
+
+impl<P: Payload> Connection<P> {
+    /// Sends whatever may be sent now.
+    pub(super) fn flush(&mut self, now: Seconds, out: &mut Out<P>) {
+        if !matches!(self.stage, Stage::Handshaking | Stage::Established) {
+            return;
+        }
+        while let Some((packets, bytes)) = self.next_datagram(now) {
+            self.sent_bytes = self.sent_bytes.saturating_add(bytes);
+            work(Operation::PacketSeal, bytes, out);
+            self.send(Content::Packets(packets), bytes, self.path(), out);
+        }
+        self.set_recovery_timer(now);
+    }
+
+    /// CONNECTION_CLOSE in a packet of its own.
+    pub(super) fn send_close(&mut self, out: &mut Out<P>) {
+        let Some(space) = &mut self.spaces[Level::Data as usize] else {
+            return;
+        };
+        let (number, acked) = space.numbers();
+        space.on_sent(Vec::new(), 0, 0.0);
+        let bytes = packet_overhead_bytes(Level::Data, number, acked) + CLOSE_FRAME_BYTES;
+        let frames = vec![Frame::Close];
+        let packet = Packet {
+            level: Level::Data,
+            number,
+            ack: None,
+            frames,
+        };
+        work(Operation::PacketSeal, bytes, out);
+        self.send(Content::Packets(vec![packet]), bytes, self.path(), out);
+    }
+
+    fn path(&self) -> Path {
+        match self.direct {
+            true => Path::Direct,
+            false => Path::Relay,
+        }
+    }
+
+    /// The next datagram: handshake packets share one, data has its own.
+    fn next_datagram(&mut self, now: Seconds) -> Option<(Vec<Packet<P>>, u32)> {
+        if self.busy || !self.may_amplify() {
+            return None;
+        }
+        let (mut packets, mut bytes) = (Vec::new(), 0);
+        for level in Level::ALL {
+            if level > self.keys || (level == Level::Data && !packets.is_empty()) {
+                break;
+            }
+            if let Some((packet, packet_bytes)) = self.next_packet(level, MTU_BYTES - bytes, now) {
+                packets.push(packet);
+                bytes += packet_bytes;
+            }
+        }
+        if packets.first()?.level == Level::Initial {
+            bytes = bytes.max(INITIAL_DATAGRAM_BYTES);
+        }
+        Some((packets, bytes))
+    }
+
+    /// Three times what came in, until the peer's address is proven (RFC 9000 8.1).
+    fn may_amplify(&self) -> bool {
+        let limit = self.received_bytes.saturating_mul(AMPLIFICATION_LIMIT);
+        self.validated || self.sent_bytes + MTU_BYTES <= limit
+    }
+
+    fn next_packet(&mut self, level: Level, room: u32, now: Seconds) -> Option<(Packet<P>, u32)> {
+        let allowed = self.congestion.allows();
+        let space = self.spaces[level as usize].as_mut()?;
+        let carries = !space.pending.is_empty() && (allowed || space.probes > 0);
+        if !carries && !space.ack_due {
+            return None;
+        }
+        let (number, acked) = space.numbers();
+        let mut bytes = packet_overhead_bytes(level, number, acked);
+        let ack = space.owes_ack().then(|| space.take_ack(now));
+        bytes += ack.as_ref().map_or(0, ack_bytes);
+        if level == Level::Data {
+            self.timers.stop(Timer::AckDelay);
+        }
+        let records = match carries {
+            true => self.take_records(level, room - bytes, &mut bytes),
+            false => Vec::new(),
+        };
+        let frames = records
+            .iter()
+            .filter_map(|record| self.streams.frame(*record));
+        let frames = frames.collect();
+        self.note_sent(level, records, bytes, now);
+        Some((
+            Packet {
+                level,
+                number,
+                ack,
+                frames,
+            },
+            bytes,
+        ))
+    }
+
+    /// Pending records that fit into `room`, the last one perhaps cut in two.
+    fn take_records(&mut self, level: Level, mut room: u32, bytes: &mut u32) -> Vec<Record> {
+        let mut taken = Vec::new();
+        let Some(space) = &mut self.spaces[level as usize] else {
+            return taken;
+        };
+        while let Some(record) = space.pending.pop_front() {
+            let (fits, rest) = cut(record, room);
+            if let Some(rest) = rest {
+                space.pending.push_front(rest);
+            }
+            let Some((record, frame_bytes)) = fits else {
+                break;
+            };
+            taken.push(record);
+            room -= frame_bytes;
+            *bytes += frame_bytes;
+        }
+        taken
+    }
+
+    fn note_sent(&mut self, level: Level, records: Vec<Record>, bytes: u32, now: Seconds) {
+        let eliciting = !records.is_empty();
+        if let Some(space) = &mut self.spaces[level as usize] {
+            space.on_sent(records, bytes, now);
+        }
+        if eliciting {
+            self.congestion.on_sent(bytes);
+            if !std::mem::replace(&mut self.asked, true) {
+                self.reset_idle(now);
+            }
+        }
+    }
+}
+
+/// What of `record` fits into `room`, with its frame's length, and what is left.
+fn cut(record: Record, room: u32) -> (Option<(Record, u32)>, Option<Record>) {
+    let header_bytes = record.frame_bytes();
+    let Record::Chunk(extent) = record else {
+        return match header_bytes <= room {
+            true => (Some((record, header_bytes)), None),
+            false => (None, Some(record)),
+        };
+    };
+    if header_bytes + extent.length <= room {
+        return (Some((record, header_bytes + extent.length)), None);
+    }
+    if room < header_bytes + CHUNK_BYTES_MIN {
+        return (None, Some(record));
+    }
+    let length = room - header_bytes;
+    let first = Extent {
+        length,
+        last: false,
+        ..extent
+    };
+    let rest = Extent {
+        offset: extent.offset + length,
+        length: extent.length - length,
+        ..extent
+    };
+    (
+        Some((Record::Chunk(first), room)),
+        Some(Record::Chunk(rest)),
+    )
+}
+
+/// RFC 9000 8.1; quinn-proto connection/paths.rs:160-162.
+const AMPLIFICATION_LIMIT: u32 = 3;
+
+/// A shorter rest of a packet is left empty instead of starting a stream in it.
+const CHUNK_BYTES_MIN: u32 = 32;

@@ -1,0 +1,386 @@
+//! QUIC as quinn and iroh 0.35 do it, as far as sizes, times and work go.
+//!
+//! A message is a bidirectional stream of its own. In [`ConnectionMode::Reconnect`]
+//! every message makes an endpoint, finds the peer, connects, writes, waits for
+//! the acknowledgement and takes everything down again, as the benchmark app of
+//! the throughput thesis first did (section 3.2). In [`ConnectionMode::Keep`] the
+//! first message to a peer dials and the connection stays (section 4.2.4).
+//!
+//! Each connection has two lanes: packets and timers are handled on the first,
+//! the app serves incoming streams on the second, as quinn's connection driver
+//! and the app's task do. Only the system call is charged to
+//! [`Lane::RECEIVE`], and not even that for the endpoint of a single message,
+//! which has its own socket and runtime.
+//!
+//! [`connection`](self) state lives in `connection`, `receive`, `flush` and
+//! `recovery`; which connection a message takes is in `pool`. Encryption is work
+//! and length only. Migration, 0-RTT, Retry, ECN, MTU discovery, byte flow control
+//! and pacing are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::connection::{work, Connection, Stage};
+use self::pool::PoolEntry;
+use self::timer::Timer;
+use self::wire::{Content, Control, Frame, Packet, DISCO_PONG_BYTES};
+use super::{ConnectionMode, TransportConfig};
+use crate::contract::{
+    Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Path,
+    Payload, Seconds, Transport,
+};
+
+mod congestion;
+mod connection;
+mod flush;
+mod inbox;
+mod pool;
+mod ranges;
+mod receive;
+mod recovery;
+mod space;
+mod streams;
+mod timer;
+pub mod wire;
+
+pub use self::wire::{ConnectionId, QuicDatagram};
+
+/// The outputs of [`Quic`].
+type Out<P> = Outputs<Datagram<QuicDatagram<P>>, Request<P>, Delivery<P>>;
+
+/// A step of one connection, due when its lane is free.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request<P> {
+    connection: ConnectionId,
+    step: Step<P>,
+}
+
+/// What can be due on a connection's lanes.
+#[derive(Clone, Debug, PartialEq)]
+enum Step<P> {
+    /// Make an endpoint, if every message has its own.
+    Dial,
+    /// Find the peer and begin the handshake.
+    Connect,
+    /// Send the client's first flight.
+    Launch,
+    /// Send the server's flight.
+    Respond,
+    /// Send the client's second flight, then data.
+    Proceed,
+    /// Handle a datagram of so many bytes; whether it was read on this lane.
+    Packets(Vec<Packet<P>>, u32, bool),
+    /// Handle the timers that are due.
+    Timer,
+    /// Open streams for waiting messages.
+    Write,
+    /// Hand an incoming message to the app.
+    Serve(u32),
+    /// The app is done with it.
+    Finish(u32),
+}
+
+/// The QUIC endpoint of one phone.
+#[derive(Clone, Debug)]
+pub struct Quic<P> {
+    node: NodeId,
+    config: TransportConfig,
+    connections: BTreeMap<ConnectionId, Box<Connection<P>>>,
+    deadlines: BTreeSet<(u64, ConnectionId, Timer)>,
+    pool: BTreeMap<NodeId, PoolEntry>,
+    /// Peers that dialled us, by their latest connection.
+    accepted: BTreeMap<NodeId, ConnectionId>,
+    /// Peers whose addresses were found before.
+    found: BTreeSet<NodeId>,
+    /// Peers whose direct path answered, while the endpoint lives.
+    direct: BTreeSet<NodeId>,
+    inbox: inbox::Inbox<P>,
+    dialled: u32,
+    lanes: u32,
+    ignored: u64,
+}
+
+impl<P: Payload> Quic<P> {
+    /// The endpoint of phone `node`, started before anything is measured.
+    pub fn new(config: &TransportConfig, node: NodeId) -> Self {
+        Self {
+            node,
+            config: *config,
+            connections: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            pool: BTreeMap::new(),
+            accepted: BTreeMap::new(),
+            found: BTreeSet::new(),
+            direct: BTreeSet::new(),
+            inbox: inbox::Inbox::new(config.poll_interval_s, config.poll_phase_s),
+            dialled: 0,
+            lanes: 0,
+            ignored: 0,
+        }
+    }
+
+    /// Datagrams that came for connections that no longer exist. quinn would
+    /// answer with a stateless reset, which a restarted peer cannot recognise.
+    pub fn ignored_datagrams(&self) -> u64 {
+        self.ignored
+    }
+
+    /// Connections of which anything is remembered.
+    pub fn open_connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    fn next_lane(&mut self) -> Lane {
+        let lane = Lane(Lane::FIRST_TASK + self.lanes);
+        self.lanes = self.lanes.wrapping_add(2) % (u32::MAX - Lane::FIRST_TASK - 1);
+        lane
+    }
+
+    /// Runs `change` on a connection and sees to what it leaves behind.
+    fn with(
+        &mut self,
+        id: ConnectionId,
+        out: &mut Out<P>,
+        now: Seconds,
+        change: impl FnOnce(&mut Connection<P>, &mut Out<P>),
+    ) {
+        let Some(mut connection) = self.connections.remove(&id) else {
+            return;
+        };
+        self.disarm(&connection);
+        change(&mut connection, out);
+        for (stream, payload) in std::mem::take(&mut connection.streams.arrived) {
+            let app = Lane(connection.lane.0 + 1);
+            self.inbox
+                .arrive((id, stream), connection.peer, app, payload, now, out);
+        }
+        match connection.stage {
+            Stage::Gone => {
+                self.direct.remove(&connection.peer);
+            }
+            _ => self.keep(connection),
+        }
+    }
+
+    fn keep(&mut self, connection: Box<Connection<P>>) {
+        if let Some((at, timer)) = next_timer(&connection) {
+            self.deadlines.insert((at.to_bits(), connection.id, timer));
+        }
+        self.connections.insert(connection.id, connection);
+    }
+
+    fn disarm(&mut self, connection: &Connection<P>) {
+        if let Some((at, timer)) = next_timer(connection) {
+            self.deadlines.remove(&(at.to_bits(), connection.id, timer));
+        }
+    }
+
+    /// Packets go to their connection's lane.
+    fn dispatch(
+        &mut self,
+        from: NodeId,
+        id: ConnectionId,
+        packets: Vec<Packet<P>>,
+        bytes: u32,
+        out: &mut Out<P>,
+    ) {
+        let own_socket = self.has_own_socket(id);
+        if !own_socket {
+            work(Operation::UdpReceive, bytes, out);
+        }
+        if !self.connections.contains_key(&id) && !self.accept(from, id, &packets, out) {
+            self.ignored += 1;
+            return;
+        }
+        if let Some(connection) = self.connections.get(&id) {
+            connection.post(Step::Packets(packets, bytes, own_socket), out);
+        }
+    }
+
+    /// A datagram reached its lane; its connection may be gone by now.
+    fn on_packets(
+        &mut self,
+        id: ConnectionId,
+        packets: Vec<Packet<P>>,
+        bytes: u32,
+        now: Seconds,
+        out: &mut Out<P>,
+    ) {
+        work(Operation::PacketOpen, bytes, out);
+        if !self.connections.contains_key(&id) {
+            self.ignored += 1;
+        }
+        self.with(id, out, now, |connection, out| {
+            connection.on_packets(packets, bytes, now, out);
+        });
+    }
+
+    /// Whether the connection is that of a message with its own endpoint.
+    fn has_own_socket(&self, id: ConnectionId) -> bool {
+        id.dialler == self.node && self.config.mode == ConnectionMode::Reconnect
+    }
+
+    /// Makes the server's end of a connection, if `packets` begin one.
+    fn accept(
+        &mut self,
+        from: NodeId,
+        id: ConnectionId,
+        packets: &[Packet<P>],
+        out: &mut Out<P>,
+    ) -> bool {
+        let is_hello = |frame: &Frame<P>| matches!(frame, Frame::Control(Control::ClientHello));
+        let begins = |packet: &Packet<P>| packet.frames.iter().any(is_hello);
+        if id.dialler != from || !packets.iter().any(begins) {
+            return false;
+        }
+        let lane = self.next_lane();
+        let mut connection = Connection::new(id, from, lane, None, &self.config);
+        connection.direct |= self.direct.contains(&from);
+        self.accepted.insert(from, id);
+        self.keep(Box::new(connection));
+        work(Operation::TaskSpawn, 0, out);
+        true
+    }
+
+    /// Answers a probe of the direct path; that needs no connection.
+    fn pong(&self, to: NodeId, connection: ConnectionId, out: &mut Out<P>) {
+        work(Operation::PacketSeal, DISCO_PONG_BYTES, out);
+        work(Operation::UdpSend, DISCO_PONG_BYTES, out);
+        let body = QuicDatagram {
+            connection,
+            content: Content::DiscoPong,
+        };
+        let message = Datagram {
+            udp_payload_bytes: DISCO_PONG_BYTES,
+            path: Path::Direct,
+            message: None,
+            body,
+        };
+        out.push(Output::Send { to, message });
+    }
+
+    fn on_pong(&mut self, from: NodeId, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.direct = true;
+            // A single message's endpoint dies with its socket, and so do its paths.
+            if self.config.mode == ConnectionMode::Keep {
+                self.direct.insert(from);
+            }
+        }
+    }
+}
+
+impl<P: Payload> Machine for Quic<P> {
+    type Message = Datagram<QuicDatagram<P>>;
+    type Request = Request<P>;
+    type Value = Delivery<P>;
+
+    fn receive(
+        &mut self,
+        from: NodeId,
+        message: Self::Message,
+        _now: Seconds,
+        out: &mut OutputsOf<Self>,
+    ) {
+        let bytes = message.udp_payload_bytes;
+        let QuicDatagram {
+            connection,
+            content,
+        } = message.body;
+        match content {
+            Content::Packets(packets) => {
+                return self.dispatch(from, connection, packets, bytes, out)
+            }
+            Content::DiscoPing | Content::DiscoPong => {
+                work(Operation::UdpReceive, bytes, out);
+                work(Operation::PacketOpen, bytes, out);
+            }
+        }
+        match content {
+            Content::DiscoPing => self.pong(from, connection, out),
+            _ => self.on_pong(from, connection),
+        }
+    }
+
+    fn command(&mut self, request: Request<P>, now: Seconds, out: &mut OutputsOf<Self>) {
+        let Request {
+            connection: id,
+            step,
+        } = request;
+        match step {
+            Step::Dial => self.dial(id, out),
+            Step::Connect => self.connect(id, now, out),
+            Step::Launch => self.with(id, out, now, |c, out| c.launch(now, out)),
+            Step::Respond => self.with(id, out, now, |c, out| c.respond(now, out)),
+            Step::Proceed => self.with(id, out, now, |c, out| c.proceed(now, out)),
+            Step::Packets(packets, bytes, own_socket) => {
+                if own_socket {
+                    work(Operation::UdpReceive, bytes, out);
+                }
+                self.on_packets(id, packets, bytes, now, out);
+            }
+            Step::Timer => self.with(id, out, now, |c, out| c.on_timer(now, out)),
+            Step::Write => self.with(id, out, now, |c, out| c.write(now, out)),
+            Step::Serve(stream) => self.inbox.serve((id, stream), out),
+            Step::Finish(stream) => self.with(id, out, now, |c, out| c.finish(stream, now, out)),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
+        while let Some(&(at, id, timer)) = self.deadlines.first() {
+            if Seconds::from_bits(at) > now {
+                break;
+            }
+            self.deadlines.remove(&(at, id, timer));
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.timer_posted = true;
+                connection.post(Step::Timer, out);
+            }
+        }
+        self.inbox.poll(now, out);
+    }
+
+    fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
+        let deadline = self.deadlines.first();
+        let deadline = deadline.map(|(at, _, timer)| (Seconds::from_bits(*at), timer.name()));
+        match (deadline, self.inbox.next_poll()) {
+            (Some(deadline), Some(poll)) if poll.0 < deadline.0 => Some(poll),
+            (deadline, poll) => deadline.or(poll),
+        }
+    }
+}
+
+impl<P: Payload> Transport<P> for Quic<P> {
+    type Body = QuicDatagram<P>;
+
+    fn transmit(&mut self, to: NodeId, payload: P, now: Seconds, out: &mut OutputsOf<Self>) {
+        work(Operation::TaskSpawn, 0, out);
+        match self.config.mode {
+            ConnectionMode::Reconnect => self.transmit_alone(to, payload, out),
+            ConnectionMode::Keep => self.transmit_pooled(to, payload, now, out),
+        }
+    }
+
+    /// Also returns messages that came but were not served yet, as meant for this
+    /// phone: their senders have been told that they arrived.
+    fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, P)> {
+        let mut left = Vec::new();
+        for connection in std::mem::take(&mut self.connections).into_values() {
+            left.extend(connection.into_undelivered());
+        }
+        left.extend(self.inbox.take_all().map(|payload| (self.node, payload)));
+        self.deadlines.clear();
+        self.pool.clear();
+        self.accepted.clear();
+        self.found.clear();
+        self.direct.clear();
+        left
+    }
+}
+
+/// The timer to wake for; none while its step is queued already.
+fn next_timer<P>(connection: &Connection<P>) -> Option<(Seconds, Timer)> {
+    match connection.timer_posted {
+        true => None,
+        false => connection.timers.next(),
+    }
+}

@@ -1,0 +1,119 @@
+//! Taking datagrams of a connection apart.
+
+use super::connection::{work, Connection, Stage};
+use super::recovery::MAX_ACK_DELAY_S;
+use super::timer::Timer;
+use super::wire::{Control, Frame, Level, Packet, Record};
+use super::Step;
+use crate::contract::{Operation, Payload, Seconds};
+use crate::transport::ConnectionMode;
+
+impl<P: Payload> Connection<P> {
+    /// A datagram of this connection reached its lane.
+    pub fn on_packets(
+        &mut self,
+        packets: Vec<Packet<P>>,
+        bytes: u32,
+        now: Seconds,
+        out: &mut super::Out<P>,
+    ) {
+        self.received_bytes = self.received_bytes.saturating_add(bytes);
+        match self.stage {
+            Stage::Closing => return self.send_close(out),
+            Stage::Draining | Stage::Gone => return,
+            Stage::Preparing | Stage::Handshaking | Stage::Established => self.heard(now),
+        }
+        for packet in packets {
+            self.on_packet(packet, now, out);
+        }
+        self.open_streams(now, out);
+        self.flush(now, out);
+        self.close_if_done(now, out);
+    }
+
+    /// A connection of one message ends when that message is acknowledged.
+    fn close_if_done(&mut self, now: Seconds, out: &mut super::Out<P>) {
+        let single = self.dialler && self.config.mode == ConnectionMode::Reconnect;
+        if single && self.stage == Stage::Established && self.streams.is_idle() {
+            self.close(now, out);
+        }
+    }
+
+    fn on_packet(&mut self, packet: Packet<P>, now: Seconds, out: &mut super::Out<P>) {
+        // Data that overtook the handshake cannot be read (RFC 9001 5.7).
+        if !self.is_open() || (packet.level == Level::Data && self.stage != Stage::Established) {
+            return;
+        }
+        let Some(space) = &mut self.spaces[packet.level as usize] else {
+            return;
+        };
+        if !space.on_received(packet.number, !packet.frames.is_empty(), now) {
+            return;
+        }
+        match packet.level {
+            Level::Data if space.owes_ack() && !self.timers.is_set(Timer::AckDelay) => {
+                self.timers.set(Timer::AckDelay, now + MAX_ACK_DELAY_S);
+            }
+            Level::Data => {}
+            Level::Initial | Level::Handshake => space.ack_due = space.owes_ack(),
+        }
+        if packet.level == Level::Handshake && !self.dialler {
+            self.validated = true;
+            self.discard(Level::Initial);
+        }
+        if let Some(ack) = &packet.ack {
+            self.on_ack(packet.level, ack, now);
+        }
+        for frame in packet.frames {
+            self.on_frame(frame, now, out);
+        }
+    }
+
+    fn on_frame(&mut self, frame: Frame<P>, now: Seconds, out: &mut super::Out<P>) {
+        match frame {
+            Frame::Control(control) => self.on_control(control, now, out),
+            Frame::Chunk {
+                extent,
+                served,
+                payload,
+            } => {
+                self.streams.on_chunk(extent, served, payload);
+            }
+            Frame::Finish { max_streams, .. } => self.streams.on_credit(max_streams),
+            Frame::Close => self.on_peer_close(now, out),
+        }
+    }
+
+    fn on_control(&mut self, control: Control, now: Seconds, out: &mut super::Out<P>) {
+        match control {
+            Control::ClientHello if !self.answered => {
+                self.answer(Operation::HandshakeRespond, Step::Respond, out);
+            }
+            Control::ServerFlight if !self.answered => {
+                self.answer(Operation::HandshakeFinish, Step::Proceed, out);
+            }
+            Control::ClientFinished if self.stage == Stage::Handshaking => {
+                work(Operation::HandshakeConfirm, 0, out);
+                self.confirmed = true;
+                self.discard(Level::Handshake);
+                self.establish(now, out);
+                self.queue(Level::Data, Record::Control(Control::HandshakeDone));
+            }
+            Control::HandshakeDone => {
+                self.confirmed = true;
+                self.discard(Level::Handshake);
+            }
+            // ServerHello always comes with the flight; PING asks only for an
+            // acknowledgement; everything else is a repetition.
+            _ => {}
+        }
+    }
+
+    /// Works on the peer's flight; nothing leaves before that is done.
+    fn answer(&mut self, operation: Operation, then: Step<P>, out: &mut super::Out<P>) {
+        self.answered = true;
+        self.busy = true;
+        work(operation, 0, out);
+        self.post(then, out);
+    }
+}

@@ -1,0 +1,181 @@
+//! One packet number space: what was sent, what was received, what is to be sent.
+//!
+//! It knows nothing of time-outs' lengths and nothing of what records mean.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::ranges::Ranges;
+use super::wire::{Ack, Record};
+use crate::contract::Seconds;
+
+/// A packet that asks for an acknowledgement and has none yet.
+#[derive(Clone, Debug)]
+pub(super) struct SentPacket {
+    pub time_s: Seconds,
+    pub bytes: u32,
+    pub records: Vec<Record>,
+}
+
+/// State of one packet number space.
+#[derive(Clone, Debug)]
+pub(super) struct Space {
+    /// What waits to be sent, first first.
+    pub pending: VecDeque<Record>,
+    /// Packets that may leave although the congestion window is full.
+    pub probes: u32,
+    /// When the latest packet that asks for an acknowledgement left.
+    pub last_sent_s: Seconds,
+    /// When the oldest packet counts as lost by time.
+    pub loss_s: Seconds,
+    /// Whether an acknowledgement is to leave now.
+    pub ack_due: bool,
+    next_number: u32,
+    sent: BTreeMap<u32, SentPacket>,
+    largest_acked: Option<u32>,
+    received: Ranges,
+    largest_received_s: Seconds,
+    unacknowledged: u32,
+}
+
+impl Space {
+    /// Nothing sent, nothing received.
+    pub fn new() -> Self {
+        Self {
+            pending: VecDeque::new(),
+            probes: 0,
+            last_sent_s: 0.0,
+            loss_s: Seconds::INFINITY,
+            ack_due: false,
+            next_number: 0,
+            sent: BTreeMap::new(),
+            largest_acked: None,
+            received: Ranges::default(),
+            largest_received_s: 0.0,
+            unacknowledged: 0,
+        }
+    }
+
+    /// The number that the next packet gets, and the largest that the peer confirmed.
+    pub fn numbers(&self) -> (u32, Option<u32>) {
+        (self.next_number, self.largest_acked)
+    }
+
+    /// Takes the next number; packets with records are remembered.
+    pub fn on_sent(&mut self, records: Vec<Record>, bytes: u32, now: Seconds) {
+        if !records.is_empty() {
+            self.probes = self.probes.saturating_sub(1);
+            self.last_sent_s = now;
+            let packet = SentPacket {
+                time_s: now,
+                bytes,
+                records,
+            };
+            self.sent.insert(self.next_number, packet);
+        }
+        self.next_number += 1;
+    }
+
+    /// Notes packet `number`; false if it is not new.
+    pub fn on_received(&mut self, number: u32, eliciting: bool, now: Seconds) -> bool {
+        let expected = self.received.largest().map_or(0, |largest| largest + 1);
+        if !self.received.insert(number, number + 1) {
+            return false;
+        }
+        self.received.forget_all_but(RECEIVED_RANGES_MAX);
+        if number >= expected {
+            self.largest_received_s = now;
+        }
+        if eliciting {
+            self.unacknowledged += 1;
+            self.ack_due |= self.unacknowledged >= ACK_ELICITING_THRESHOLD || number != expected;
+        }
+        true
+    }
+
+    /// Whether the peer waits for an acknowledgement.
+    pub fn owes_ack(&self) -> bool {
+        self.unacknowledged > 0
+    }
+
+    /// The acknowledgement to send, which settles what is owed.
+    pub fn take_ack(&mut self, now: Seconds) -> Ack {
+        self.unacknowledged = 0;
+        self.ack_due = false;
+        Ack {
+            delay_s: now - self.largest_received_s,
+            ranges: self.received.newest(ACK_RANGES_MAX).to_vec(),
+        }
+    }
+
+    /// Removes and returns the packets that `ack` confirms, ascending, and
+    /// whether its largest number is among them.
+    pub fn on_ack(&mut self, ack: &Ack) -> (Vec<SentPacket>, bool) {
+        let largest = ack.ranges.last().map(|range| range.1 - 1);
+        let newest = largest.is_some_and(|number| self.sent.contains_key(&number));
+        self.largest_acked = self.largest_acked.max(largest);
+        let mut numbers = Vec::new();
+        for &(start, end) in &ack.ranges {
+            numbers.extend(self.sent.range(start..end).map(|(number, _)| *number));
+        }
+        let packets = numbers.iter().filter_map(|number| self.sent.remove(number));
+        (packets.collect(), newest)
+    }
+
+    /// Removes and returns the packets that count as lost (RFC 9002 6.1), and
+    /// notes when the next one would.
+    pub fn detect_lost(&mut self, loss_delay_s: Seconds, now: Seconds) -> Vec<SentPacket> {
+        self.loss_s = Seconds::INFINITY;
+        let Some(largest) = self.largest_acked else {
+            return Vec::new();
+        };
+        let mut numbers = Vec::new();
+        for (&number, packet) in self.sent.range(..largest) {
+            if packet.time_s + loss_delay_s <= now || number + PACKET_THRESHOLD <= largest {
+                numbers.push(number);
+            } else {
+                self.loss_s = self.loss_s.min(packet.time_s + loss_delay_s);
+            }
+        }
+        let packets = numbers.iter().filter_map(|number| self.sent.remove(number));
+        packets.collect()
+    }
+
+    /// Puts the records of a lost packet first in the queue.
+    pub fn send_again(&mut self, records: Vec<Record>) {
+        for record in records.into_iter().rev() {
+            self.pending.push_front(record);
+        }
+    }
+
+    /// The records of the oldest unacknowledged packet that still has any,
+    /// which then belong to the probe that carries them.
+    pub fn take_oldest_records(&mut self) -> Vec<Record> {
+        let mut packets = self.sent.values_mut();
+        let oldest = packets.find(|packet| !packet.records.is_empty());
+        oldest.map_or_else(Vec::new, |packet| std::mem::take(&mut packet.records))
+    }
+
+    /// Whether the peer owes an acknowledgement.
+    pub fn is_waiting(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// Bytes sent and not acknowledged.
+    pub fn in_flight_bytes(&self) -> u32 {
+        self.sent.values().map(|packet| packet.bytes).sum()
+    }
+}
+
+/// The second packet that asks for it is acknowledged at once (RFC 9000 13.2.2;
+/// quinn-proto connection/spaces.rs:696-702).
+const ACK_ELICITING_THRESHOLD: u32 = 2;
+
+/// Reordering tolerated in packets (RFC 9002 6.1.1; quinn-proto config/transport.rs:362-406).
+const PACKET_THRESHOLD: u32 = 3;
+
+/// quinn drops ranges when their acknowledgement is confirmed; here the newest
+/// stay, and an older packet that was missed is sent again, which is harmless.
+const ACK_RANGES_MAX: usize = 8;
+
+/// Below the newest gaps every number counts as received, as a repetition would.
+const RECEIVED_RANGES_MAX: usize = 64;

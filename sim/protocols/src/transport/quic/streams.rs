@@ -1,0 +1,276 @@
+//! The streams of one connection: a message each, whole or in parts.
+//!
+//! The opening side sends the message and closes its half; the accepting side
+//! serves it, then closes the other half empty, which returns credit.
+//! Flow control by bytes is not modelled: quinn's windows (1.25 MB per stream)
+//! are far above any message here.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::ranges::Ranges;
+use super::wire::{Extent, Frame, Record};
+use crate::contract::{Payload, Reason};
+
+/// A message on its way.
+#[derive(Clone, Debug)]
+struct Outgoing<P> {
+    payload: P,
+    unacknowledged_bytes: u32,
+    served: bool,
+}
+
+/// A message of which some parts came.
+#[derive(Clone, Debug)]
+struct Incoming<P> {
+    received: Ranges,
+    end: Option<u32>,
+    payload: Option<P>,
+    served: bool,
+}
+
+/// Both directions of one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Streams<P> {
+    /// Messages without a stream yet, and why they have none is the caller's business.
+    pub waiting: VecDeque<P>,
+    /// Complete messages that the connection has not handed on yet.
+    pub arrived: Vec<(u32, P)>,
+    outgoing: BTreeMap<u32, Outgoing<P>>,
+    stalled: Vec<P>,
+    opened: u32,
+    credit: u32,
+    incoming: BTreeMap<u32, Incoming<P>>,
+    complete: Ranges,
+    finished: u32,
+}
+
+impl<P: Payload> Streams<P> {
+    /// No stream open, initial credit both ways.
+    pub fn new() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            arrived: Vec::new(),
+            outgoing: BTreeMap::new(),
+            stalled: Vec::new(),
+            opened: 0,
+            credit: CONCURRENT_STREAMS,
+            incoming: BTreeMap::new(),
+            complete: Ranges::default(),
+            finished: 0,
+        }
+    }
+
+    /// Opens a stream for the next waiting message, if credit allows.
+    pub fn open_next(&mut self, served: bool) -> Option<Record> {
+        if self.opened == self.credit {
+            return None;
+        }
+        let payload = self.waiting.pop_front()?;
+        let (stream, length) = (self.opened, payload.wire_bytes());
+        self.opened += 1;
+        let outgoing = Outgoing {
+            payload,
+            // The end of the stream counts as a byte, so that an empty message has something to lose.
+            unacknowledged_bytes: length + 1,
+            served,
+        };
+        self.outgoing.insert(stream, outgoing);
+        Some(Record::Chunk(Extent {
+            stream,
+            offset: 0,
+            length,
+            last: true,
+        }))
+    }
+
+    /// The frame of a record of this connection.
+    pub fn frame(&self, record: Record) -> Option<Frame<P>> {
+        match record {
+            Record::Control(control) => Some(Frame::Control(control)),
+            Record::Finish(stream) => Some(Frame::Finish {
+                stream,
+                max_streams: self.finished + CONCURRENT_STREAMS,
+            }),
+            Record::Chunk(extent) => {
+                let outgoing = self.outgoing.get(&extent.stream)?;
+                Some(Frame::Chunk {
+                    extent,
+                    served: outgoing.served,
+                    payload: extent.last.then(|| outgoing.payload.clone()),
+                })
+            }
+        }
+    }
+
+    /// The peer has `extent`.
+    pub fn on_acknowledged(&mut self, extent: Extent) {
+        let Some(outgoing) = self.outgoing.get_mut(&extent.stream) else {
+            return;
+        };
+        outgoing.unacknowledged_bytes -= extent.length + u32::from(extent.last);
+        if outgoing.unacknowledged_bytes > 0 {
+            return;
+        }
+        let done = self.outgoing.remove(&extent.stream);
+        if let Some(Outgoing {
+            payload,
+            served: false,
+            ..
+        }) = done
+        {
+            self.stalled.push(payload);
+        }
+    }
+
+    /// Part of a message came, perhaps not for the first time.
+    pub fn on_chunk(&mut self, extent: Extent, served: bool, payload: Option<P>) {
+        if self.complete.contains(extent.stream) {
+            return;
+        }
+        let incoming = self
+            .incoming
+            .entry(extent.stream)
+            .or_insert_with(|| Incoming {
+                received: Ranges::default(),
+                end: None,
+                payload: None,
+                served,
+            });
+        let end = extent.offset + extent.length;
+        incoming.received.insert(extent.offset, end);
+        if extent.last {
+            (incoming.end, incoming.payload) = (Some(end), payload);
+        }
+        let whole = incoming
+            .end
+            .is_some_and(|end| incoming.received.is_whole(end));
+        if whole {
+            self.complete_stream(extent.stream);
+        }
+    }
+
+    fn complete_stream(&mut self, stream: u32) {
+        self.complete.insert(stream, stream + 1);
+        let incoming = self.incoming.remove(&stream);
+        if let Some(Incoming {
+            payload: Some(payload),
+            served: true,
+            ..
+        }) = incoming
+        {
+            self.arrived.push((stream, payload));
+        }
+    }
+
+    /// The app served an incoming stream; what to send then.
+    pub fn finish(&mut self, stream: u32) -> Record {
+        self.finished += 1;
+        Record::Finish(stream)
+    }
+
+    /// The peer allows `max_streams` in all.
+    pub fn on_credit(&mut self, max_streams: u32) {
+        self.credit = self.credit.max(max_streams);
+    }
+
+    /// Whether nothing is left to be acknowledged.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.outgoing.is_empty()
+    }
+
+    /// Everything that did not reach the peer's app: acknowledged but never
+    /// served, on its way, waiting; `reason` applies to the last two.
+    pub fn give_up(&mut self, reason: Reason) -> Vec<(P, Reason)> {
+        let stalled = std::mem::take(&mut self.stalled);
+        let outgoing = std::mem::take(&mut self.outgoing);
+        let waiting = std::mem::take(&mut self.waiting);
+        let unserved = stalled
+            .into_iter()
+            .map(|payload| (payload, Reason::Unserved));
+        let sent = outgoing.into_values().map(|outgoing| outgoing.payload);
+        let rest = sent.chain(waiting).map(|payload| (payload, reason));
+        unserved.chain(rest).collect()
+    }
+}
+
+/// quinn's default limit of concurrent bidirectional streams
+/// (quinn-proto config/transport.rs:362-406).
+const CONCURRENT_STREAMS: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{MessageId, NodeId};
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Bytes(u32);
+    impl Payload for Bytes {
+        fn wire_bytes(&self) -> u32 {
+            self.0
+        }
+        fn message_id(&self) -> MessageId {
+            MessageId::new(NodeId(0), self.0)
+        }
+    }
+
+    fn extent(offset: u32, length: u32, last: bool) -> Extent {
+        Extent {
+            stream: 0,
+            offset,
+            length,
+            last,
+        }
+    }
+
+    #[test]
+    fn parts_in_any_order_make_one_message() {
+        let mut streams = Streams::new();
+        streams.on_chunk(extent(200, 50, true), true, Some(Bytes(250)));
+        streams.on_chunk(extent(100, 100, false), true, None);
+        assert!(streams.arrived.is_empty());
+        streams.on_chunk(extent(0, 100, false), true, None);
+        streams.on_chunk(extent(0, 100, false), true, None);
+        streams.on_chunk(extent(0, 250, true), true, Some(Bytes(250)));
+        assert_eq!(streams.arrived, [(0, Bytes(250))]);
+    }
+
+    #[test]
+    fn credit_ends_after_a_hundred_and_comes_back() {
+        let mut streams = Streams::new();
+        streams.waiting.extend((0..102).map(Bytes));
+        let opened = std::iter::from_fn(|| streams.open_next(true)).count();
+        assert_eq!(opened, 100);
+        streams.on_credit(101);
+        assert!(streams.open_next(true).is_some() && streams.open_next(true).is_none());
+    }
+
+    #[test]
+    fn an_unserved_message_is_acknowledged_and_still_not_delivered() {
+        let mut streams = Streams::new();
+        streams.waiting.push_back(Bytes(5));
+        streams.open_next(false);
+        streams.on_acknowledged(extent(0, 5, true));
+        assert!(streams.is_idle());
+        let left = streams.give_up(Reason::IdleTimeout);
+        assert_eq!(left, [(Bytes(5), Reason::Unserved)]);
+    }
+
+    #[test]
+    fn an_empty_message_is_a_message() {
+        let (mut sender, mut receiver) = (Streams::new(), Streams::new());
+        sender.waiting.push_back(Bytes(0));
+        let record = sender.open_next(true).unwrap();
+        let Some(Frame::Chunk {
+            extent,
+            served,
+            payload,
+        }) = sender.frame(record)
+        else {
+            panic!("no chunk");
+        };
+        receiver.on_chunk(extent, served, payload);
+        assert_eq!(receiver.arrived.len(), 1);
+        sender.on_acknowledged(extent);
+        assert!(sender.is_idle());
+    }
+}

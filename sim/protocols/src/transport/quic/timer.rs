@@ -1,0 +1,95 @@
+//! The timers of one connection, by reason.
+
+use crate::contract::Seconds;
+
+/// What a connection can wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// A packet is late: declare it lost, or probe.
+    Recovery,
+    /// An acknowledgement was held back long enough.
+    AckDelay,
+    /// Nothing was heard for too long.
+    Idle,
+    /// A sign of life is due.
+    KeepAlive,
+    /// The handshake takes too long.
+    Connect,
+    /// The direct path is to be pinged.
+    Disco,
+    /// A closed connection may be forgotten.
+    Drain,
+}
+
+impl Timer {
+    const ALL: [Timer; 7] = [
+        Timer::Recovery,
+        Timer::AckDelay,
+        Timer::Idle,
+        Timer::KeepAlive,
+        Timer::Connect,
+        Timer::Disco,
+        Timer::Drain,
+    ];
+
+    /// What a stuck run is told that it waits for.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Timer::Recovery => "quic loss or probe timeout",
+            Timer::AckDelay => "quic delayed acknowledgement",
+            Timer::Idle => "quic idle timeout",
+            Timer::KeepAlive => "quic keep-alive",
+            Timer::Connect => "quic connect timeout",
+            Timer::Disco => "disco heartbeat",
+            Timer::Drain => "quic draining",
+        }
+    }
+}
+
+/// When each timer fires; infinite for those that are not set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimerTable([Seconds; 7]);
+
+impl TimerTable {
+    /// Nothing is waited for.
+    pub const fn new() -> Self {
+        Self([Seconds::INFINITY; 7])
+    }
+
+    /// Sets or resets `timer`.
+    pub fn set(&mut self, timer: Timer, at: Seconds) {
+        self.0[timer as usize] = at;
+    }
+
+    /// Unsets `timer`.
+    pub fn stop(&mut self, timer: Timer) {
+        self.set(timer, Seconds::INFINITY);
+    }
+
+    /// Unsets everything.
+    pub fn stop_all(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Whether `timer` is set.
+    pub fn is_set(&self, timer: Timer) -> bool {
+        self.0[timer as usize].is_finite()
+    }
+
+    /// The next to fire, if any is set.
+    pub fn next(&self) -> Option<(Seconds, Timer)> {
+        let by_time = |a: &Timer, b: &Timer| self.0[*a as usize].total_cmp(&self.0[*b as usize]);
+        let timer = Timer::ALL.into_iter().min_by(by_time)?;
+        let at = self.0[timer as usize];
+        at.is_finite().then_some((at, timer))
+    }
+
+    /// Unsets and returns the first timer that is due.
+    pub fn pop_due(&mut self, now: Seconds) -> Option<Timer> {
+        let (at, timer) = self.next()?;
+        (at <= now).then(|| {
+            self.stop(timer);
+            timer
+        })
+    }
+}
