@@ -1,0 +1,291 @@
+//! The life of QUIC connections: timers, limits, races, phones that go off.
+
+mod common;
+
+use common::{parcel, quic, quic_world, Parcel, Verdict, World};
+use pocketsim_protocols::contract::{Machine, NodeId, Operation, Reason, Transport};
+use pocketsim_protocols::transport::quic::Quic;
+use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
+
+const KEEP: ConnectionMode = ConnectionMode::Keep;
+const RECONNECT: ConnectionMode = ConnectionMode::Reconnect;
+
+fn sequences(world: &World<Quic<Parcel>>, node: u32) -> Vec<u32> {
+    world
+        .received(node)
+        .iter()
+        .map(|(_, id)| id.sequence())
+        .collect()
+}
+
+#[test]
+fn an_open_connection_is_pinged_every_second() {
+    let mut world = quic_world(2, 0.010, &quic(KEEP));
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    world.run_until(1.0);
+    let before = world.sent.len();
+    world.run_until(61.0);
+    // A ping and its acknowledgement each second, and as many from the other end:
+    // at constant latency its timer fires just when the ping comes.
+    let after = world.sent.len() - before;
+    assert!((110..=240).contains(&after), "{after}");
+    assert_eq!(world.machine(0).open_connections(), 1);
+}
+
+#[test]
+fn without_pings_it_ends_after_thirty_seconds() {
+    let config = TransportConfig {
+        keep_alive_s: 0.0,
+        ..quic(KEEP)
+    };
+    let mut world = quic_world(2, 0.010, &config);
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    world.run_until(29.9);
+    assert_eq!(world.machine(0).open_connections(), 1);
+    world.run_until(31.0);
+    assert_eq!(world.machine(0).open_connections(), 0);
+    assert_eq!(world.machine(1).open_connections(), 0);
+    assert_eq!(world.machine(0).next_timeout(), None);
+    assert!(world.failed(0).is_empty());
+    world.transmit_at(40.0, 0, 1, parcel(0, 2, 100));
+    world.run_until(41.0);
+    assert_eq!(sequences(&world, 1), [1, 2], "dialled again");
+}
+
+#[test]
+fn a_connection_attempt_is_given_up_in_time() {
+    for mode in [KEEP, RECONNECT] {
+        let config = TransportConfig {
+            connect_timeout_s: 2.0,
+            ..quic(mode)
+        };
+        let mut world = quic_world(2, 0.010, &config);
+        world.rule = Box::new(|_, sent| match sent.from {
+            NodeId(1) => Verdict::Drop,
+            _ => Verdict::Pass,
+        });
+        world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+        world.run_until(1.999);
+        assert!(world.failed(0).is_empty());
+        world.run_until(2.0);
+        assert_eq!(
+            world.failed(0),
+            [(parcel(0, 1, 0).id, Reason::ConnectTimeout)]
+        );
+        // The server worked for nothing and does not know it yet.
+        assert_eq!(world.count(1, Operation::HandshakeRespond), 1);
+        world.run_until(60.0);
+        assert_eq!(world.machine(1).open_connections(), 0);
+        assert_eq!(world.failed(0).len(), 1);
+    }
+}
+
+#[test]
+fn late_answers_of_a_given_up_attempt_are_ignored() {
+    let config = TransportConfig {
+        connect_timeout_s: 0.5,
+        ..quic(RECONNECT)
+    };
+    let mut world = quic_world(2, 0.010, &config);
+    world.rule = Box::new(|_, sent| match sent.from {
+        NodeId(1) => Verdict::Later(1.0),
+        _ => Verdict::Pass,
+    });
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    world.run_until(1.5);
+    assert_eq!(world.machine(0).ignored_datagrams(), 1);
+    assert!(world.received(1).is_empty());
+}
+
+#[test]
+fn a_server_sends_at_most_three_times_what_it_got() {
+    let mut world = quic_world(2, 0.010, &quic(RECONNECT));
+    world.rule = Box::new(|_, sent| match sent.from {
+        NodeId(1) => Verdict::Drop,
+        _ => Verdict::Pass,
+    });
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    for step in 1..600 {
+        world.run_until(f64::from(step) * 0.1);
+        let bytes = |node| -> u32 {
+            let by = world.sent.iter().filter(|sent| sent.from == NodeId(node));
+            by.map(|sent| sent.bytes).sum()
+        };
+        assert!(bytes(1) <= 3 * bytes(0));
+    }
+}
+
+#[test]
+fn a_hundred_streams_are_open_at_once_and_no_more() {
+    let mut world = quic_world(2, 0.050, &quic(KEEP));
+    world.transmit_at(0.0, 0, 1, parcel(0, 0, 10));
+    for k in 1..=150 {
+        world.transmit_at(1.0, 0, 1, parcel(0, k, 10));
+    }
+    world.run_until(1.06);
+    assert_eq!(world.count(0, Operation::StreamOpen), 101);
+    assert_eq!(world.received(1).len(), 101);
+    world.run_until(2.0);
+    assert_eq!(world.received(1).len(), 151);
+}
+
+/// Messages every 10 ms, four round trips long.
+fn race(config: &TransportConfig, interval_s: f64) -> World<Quic<Parcel>> {
+    let mut world = quic_world(2, 0.010, config);
+    for k in 0..20 {
+        world.transmit_at(interval_s * f64::from(k), 0, 1, parcel(0, k, 100));
+    }
+    world.run_until(20.0 * interval_s + 5.0);
+    world
+}
+
+#[test]
+fn a_duplicate_dial_stalls_what_comes_after_it() {
+    let config = TransportConfig {
+        duplicate_dial_s: 0.055,
+        ..quic(KEEP)
+    };
+    let mut world = race(&config, 0.010);
+    assert_eq!(sequences(&world, 1), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(world.count(0, Operation::HandshakeStart), 2);
+    assert!(world.failed(0).is_empty(), "QUIC acknowledged them");
+    let left = world.switch_off(0);
+    assert_eq!(left.len(), 14);
+    assert!(left
+        .iter()
+        .all(|(to, parcel)| *to == NodeId(1) && parcel.id.sequence() > 5));
+}
+
+#[test]
+fn a_stall_ends_as_unserved_when_the_connection_does() {
+    let config = TransportConfig {
+        duplicate_dial_s: 0.055,
+        ..quic(KEEP)
+    };
+    let mut world = race(&config, 0.010);
+    world.rule = Box::new(|_, _| Verdict::Drop);
+    world.run_until(100.0);
+    let reasons: Vec<Reason> = world.failed(0).iter().map(|(_, reason)| *reason).collect();
+    assert_eq!(reasons, [Reason::Unserved; 14]);
+}
+
+#[test]
+fn no_race_without_a_second_message_in_time() {
+    let config = TransportConfig {
+        duplicate_dial_s: 0.055,
+        ..quic(KEEP)
+    };
+    let world = race(&config, 0.030);
+    assert_eq!(world.received(1).len(), 20);
+    assert_eq!(world.count(0, Operation::HandshakeStart), 1);
+    let never = race(&quic(KEEP), 0.010);
+    assert_eq!(never.received(1).len(), 20);
+}
+
+#[test]
+fn a_broken_connection_stays_broken() {
+    let config = TransportConfig {
+        connection_break_s: 0.305,
+        ..quic(KEEP)
+    };
+    let mut world = race(&config, 0.030);
+    assert_eq!(sequences(&world, 1), (0..=10).collect::<Vec<_>>());
+    assert!(world.failed(0).is_empty());
+    assert_eq!(world.switch_off(0).len(), 9);
+    world.switch_on(0);
+    let now_s = world.now_s;
+    world.transmit_at(now_s, 0, 1, parcel(0, 99, 100));
+    world.run_until(now_s + 1.0);
+    assert_eq!(sequences(&world, 1).last(), Some(&99), "the app began anew");
+}
+
+#[test]
+fn a_vanished_peer_is_noticed_after_the_idle_timeout() {
+    let mut world = quic_world(2, 0.010, &quic(KEEP));
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    world.run_until(2.0);
+    assert!(world.switch_off(1).is_empty());
+    world.transmit_at(3.0, 0, 1, parcel(0, 2, 100));
+    world.transmit_at(4.0, 0, 1, parcel(0, 3, 100));
+    world.run_until(31.0);
+    assert!(world.failed(0).is_empty());
+    world.run_until(34.0);
+    let gone = |k| (parcel(0, k, 0).id, Reason::IdleTimeout);
+    assert_eq!(world.failed(0), [gone(2), gone(3)]);
+    world.switch_on(1);
+    world.transmit_at(40.0, 0, 1, parcel(0, 4, 100));
+    world.run_until(41.0);
+    assert_eq!(sequences(&world, 1), [1, 4]);
+}
+
+#[test]
+fn a_restarted_peer_ignores_the_old_connection() {
+    let mut world = quic_world(2, 0.010, &quic(KEEP));
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    world.run_until(2.0);
+    world.switch_off(1);
+    world.switch_on(1);
+    world.transmit_at(3.0, 0, 1, parcel(0, 2, 100));
+    world.run_until(60.0);
+    assert_eq!(sequences(&world, 1), [1]);
+    assert_eq!(world.failed(0).len(), 1);
+    assert!(world.machine(1).ignored_datagrams() > 3);
+}
+
+#[test]
+fn shutting_down_returns_what_was_under_way() {
+    for mode in [KEEP, RECONNECT] {
+        let mut world = quic_world(3, 0.010, &quic(mode));
+        world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+        world.transmit_at(0.0, 0, 2, parcel(0, 2, 100));
+        world.run_until(0.015);
+        let left = world.switch_off(0);
+        assert_eq!(
+            left,
+            [
+                (NodeId(1), parcel(0, 1, 100)),
+                (NodeId(2), parcel(0, 2, 100))
+            ]
+        );
+        world.run_until(100.0);
+        assert!(world.arrivals.is_empty());
+        assert_eq!(world.machine(1).open_connections(), 0);
+        assert_eq!(world.pending(), 0);
+    }
+}
+
+#[test]
+fn what_the_app_has_not_looked_at_is_returned_too() {
+    let config = TransportConfig {
+        poll_interval_s: 1.0,
+        ..quic(KEEP)
+    };
+    let mut world = quic_world(2, 0.010, &config);
+    world.transmit_at(0.1, 0, 1, parcel(0, 1, 100));
+    world.run_until(0.9);
+    assert!(world.switch_off(0).is_empty(), "acknowledged");
+    assert_eq!(world.switch_off(1), [(NodeId(1), parcel(0, 1, 100))]);
+}
+
+#[test]
+fn a_message_outlives_the_connection_that_brought_it() {
+    let config = TransportConfig {
+        poll_interval_s: 5.0,
+        ..quic(RECONNECT)
+    };
+    let mut world = quic_world(2, 0.010, &config);
+    world.transmit_at(0.1, 0, 1, parcel(0, 1, 100));
+    world.run_until(4.9);
+    assert_eq!(world.machine(1).open_connections(), 0);
+    world.run_until(5.0);
+    assert_eq!(sequences(&world, 1), [1]);
+}
+
+#[test]
+fn a_timer_that_waits_for_its_lane_is_not_given_twice() {
+    let mut quic: Quic<Parcel> = Quic::new(&quic(KEEP), NodeId(0));
+    let mut out = Vec::new();
+    quic.transmit(NodeId(1), parcel(0, 1, 100), 0.0, &mut out);
+    assert_eq!(quic.next_timeout(), None, "its task has not begun");
+    assert_eq!(quic.shut_down(0.0).len(), 1);
+}
