@@ -7,7 +7,6 @@ SHELL := bash
 
 BIN := .venv/bin
 UV := build/bin/uv
-# libpython is not linked into the module, so tests of the engine build without its Python face.
 CARGO := cargo
 ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' -o -name '*.toml' -o -path '*/shim/*' \)) \
 	Cargo.toml Cargo.lock
@@ -68,7 +67,8 @@ build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py
 	@touch $@
 
 .venv/.engine: build/simgrid/.complete pyproject.toml $(ENGINE_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --locked --uv
+	@echo "building the engine (a minute or two)" >&2
+	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --reinstall --editable .
 	@touch $@
 
 # The rival of `make bench` that calls SimGrid directly, linked to the same library as the engine.

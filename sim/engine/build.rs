@@ -28,4 +28,7 @@ fn main() {
         .compile("pocketsim_shim");
     println!("cargo:rustc-link-search=native={}", library.display());
     println!("cargo:rustc-link-lib=dylib=simgrid");
+    // Where sim/_engine.abi3.so finds SimGrid: beside the package once installed, in build/ when it
+    // lies in the source tree.
+    println!("cargo:rustc-link-arg-cdylib=-Wl,-rpath,$ORIGIN/..:$ORIGIN/../build/simgrid/lib");
 }
