@@ -1,0 +1,1 @@
+"""From measurements to device profiles: models, fitting, validation and the profiles themselves."""

@@ -1,0 +1,75 @@
+"""One repetition in a process of its own: `python -m sim.child < job.json`.
+
+SimGrid allows one engine per process, for good, and may abort the process; so nothing else runs
+here. The job is {resolved, repetition, first_index, out_dir}; the results are two files in
+out_dir, `repetition-<r>.parquet` and `repetition-<r>.json`. Nothing goes to stdout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sim import event_table
+from sim.plan import build_plan
+
+EXIT_NO_ENGINE = 5
+
+
+def main() -> int:
+    """Read the job from stdin and run it; return the exit code."""
+    _die_with_parent()
+    job = json.load(sys.stdin)
+    try:
+        from sim import _engine
+    except ImportError as error:
+        sys.stderr.write(f"the compiled engine does not load: {error}\n")
+        return EXIT_NO_ENGINE
+    run(job, _engine)
+    return 0
+
+
+def run(job: Mapping[str, Any], engine: Any) -> None:
+    """Run one job with `engine`, a module with `run(plan)`, and write its two files."""
+    repetition = job["repetition"]
+    plan = build_plan(job["resolved"], repetition, job["first_index"])
+    result = engine.run(plan)
+    directory = Path(job["out_dir"])
+    directory.mkdir(parents=True, exist_ok=True)
+    event_table.write(
+        event_table.from_engine(result, repetition), parquet_path(directory, repetition)
+    )
+    summary = {
+        "repetition": repetition,
+        "engine_seed": plan["seed"],
+        **{key: result[key] for key in ("counters", "clock_s", "final_index", "simgrid")},
+    }
+    summary_path(directory, repetition).write_text(json.dumps(summary), encoding="utf-8")
+
+
+def parquet_path(directory: Path, repetition: int) -> Path:
+    """Return where a child puts the events of a repetition."""
+    return directory / f"repetition-{repetition}.parquet"
+
+
+def summary_path(directory: Path, repetition: int) -> Path:
+    """Return where a child puts counters and chain indices of a repetition."""
+    return directory / f"repetition-{repetition}.json"
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process when the one that started it is gone."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+if __name__ == "__main__":
+    sys.exit(main())

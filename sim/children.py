@@ -1,0 +1,105 @@
+"""Child processes: at most so many at a time, killed together, each failure explained.
+
+Knows a job only as something to hand to a child; what the files mean is the runner's business.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sim.child import EXIT_NO_ENGINE
+from sim.errors import EngineError, EnvironmentMissingError
+
+# A list, so that tests can put a fake engine in its place.
+COMMAND = [sys.executable, "-m", "sim.child"]
+
+
+class StoppedError(Exception):
+    """The children were told to stop; whoever told them reports why."""
+
+
+class Children:
+    """Runs jobs in child processes, `jobs` at a time, from any number of threads."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self._slots = threading.BoundedSemaphore(jobs)
+        self._lock = threading.Lock()
+        self._live: set[subprocess.Popen[str]] = set()
+        self._stopped = False
+
+    def run(self, job: Mapping[str, Any], keep_failed_in: Path) -> str:
+        """Run one job to its end and return what it wrote to stderr.
+
+        Raises EngineError when the child crashed (its job is then kept in `keep_failed_in` for
+        replay), EnvironmentMissingError when there is no engine, StoppedError after `stop`.
+        """
+        with self._slots:
+            process = self._start()
+            try:
+                _, stderr = process.communicate(json.dumps(job))
+            finally:
+                with self._lock:
+                    self._live.discard(process)
+        if self._stopped:
+            raise StoppedError
+        if process.returncode == EXIT_NO_ENGINE:
+            raise EnvironmentMissingError(f"{stderr.strip()}\n{_FIX}")
+        if process.returncode != 0:
+            raise _engine_error(process.returncode, stderr, job, keep_failed_in)
+        return stderr
+
+    def stop(self) -> None:
+        """Kill every child and start no more."""
+        with self._lock:
+            self._stopped = True
+            for process in self._live:
+                process.kill()
+
+    def _start(self) -> subprocess.Popen[str]:
+        with self._lock:
+            if self._stopped:
+                raise StoppedError
+            # A session of its own: Ctrl-C reaches the parent alone, which then kills its children.
+            process = subprocess.Popen(  # noqa: S603
+                COMMAND,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+            self._live.add(process)
+            return process
+
+
+def default_jobs() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _engine_error(
+    returncode: int, stderr: str, job: Mapping[str, Any], directory: Path
+) -> EngineError:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"repetition-{job['repetition']}.job.json"
+    path.write_text(json.dumps({**job, "out_dir": str(directory)}), encoding="utf-8")
+    (directory / f"repetition-{job['repetition']}.stderr.txt").write_text(stderr, encoding="utf-8")
+    how = signal.Signals(-returncode).name if returncode < 0 else f"exit code {returncode}"
+    rung = job["resolved"]["rung"]
+    what = f"repetition {job['repetition']} of {rung} ended with {how}"
+    tail = "\n".join(stderr.splitlines()[-_TAIL_LINES:])
+    return EngineError(what, tail, f"python -m sim.child < {shlex.quote(str(path))}")
+
+
+_TAIL_LINES = 20
+_FIX = "build it with `uv sync` or `make build`; `pocketsim doctor` tells what is missing"

@@ -1,0 +1,148 @@
+"""Phones that come and go: alternating sessions and gaps, stationary from the start.
+
+A phone begins in a random place of its on/off process: on with the long-run share of time, then
+for the residual of an interval drawn in proportion to its length. Without that, every run would
+begin with a burst that no real population shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.streams import Floats, Lanes
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """Changes as columns of one length, sorted by time; every phone counts as on before its first."""
+
+    time_s: Floats
+    phone: npt.NDArray[np.int64]
+    on: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """A Weibull or lognormal length of time, given that it is at most `longest_s`."""
+
+    distribution: str
+    shape: float
+    scale_s: float
+    longest_s: float
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Lengths:
+        """Read the resolved table of a distribution."""
+        longest_s = math.inf if table["longest_s"] is None else table["longest_s"]
+        if table["distribution"] == "weibull":
+            return cls("weibull", table["shape"], table["scale_s"], longest_s)
+        return cls("lognormal", table["sigma"], table["median_s"], longest_s)
+
+    def quantile(self, share: Floats) -> Floats:
+        """Return the inverse of the distribution function, in seconds."""
+        from scipy import special
+
+        if self.distribution == "weibull":
+            survival = share * -math.expm1(-self._weibull_power())
+            return self.scale_s * (-np.log1p(-survival)) ** (1 / self.shape)
+        share = share * special.ndtr(self._lognormal_score(0))
+        return self.scale_s * np.exp(self.shape * special.ndtri(share))
+
+    def length_biased_quantile(self, share: Floats) -> Floats:
+        """Return the same for an interval met at a random moment: density x f(x) / mean.
+
+        Weibull: (x/scale)^shape is Gamma(1 + 1/shape). Lognormal: the median grows by
+        exp(sigma^2), sigma stays.
+        """
+        from scipy import special
+
+        if self.distribution == "weibull":
+            order = 1 + 1 / self.shape
+            share = share * special.gammainc(order, self._weibull_power())
+            return self.scale_s * special.gammaincinv(order, share) ** (1 / self.shape)
+        share = share * special.ndtr(self._lognormal_score(self.shape))
+        return self.scale_s * np.exp(self.shape * (self.shape + special.ndtri(share)))
+
+    def mean_s(self) -> float:
+        """Return the mean, in seconds."""
+        from scipy import special
+
+        if self.distribution == "weibull":
+            order, power = 1 + 1 / self.shape, self._weibull_power()
+            within = special.gammainc(order, power) / -math.expm1(-power)
+            return float(self.scale_s * math.gamma(order) * within)
+        within = special.ndtr(self._lognormal_score(self.shape)) / special.ndtr(
+            self._lognormal_score(0)
+        )
+        return float(self.scale_s * math.exp(self.shape**2 / 2) * within)
+
+    def _weibull_power(self) -> float:
+        return (self.longest_s / self.scale_s) ** self.shape
+
+    def _lognormal_score(self, shift: float) -> float:
+        return math.log(self.longest_s / self.scale_s) / self.shape - shift
+
+
+def on_share(churn: Mapping[str, Any]) -> float:
+    """Return the long-run share of time that a phone is on."""
+    session_s, gap_s = (Lengths.of(churn[part]).mean_s() for part in ("session", "gap"))
+    return session_s / (session_s + gap_s)
+
+
+def transitions(
+    churn: Mapping[str, Any] | None, lanes: Lanes, lane: npt.NDArray[np.uint64], duration_s: float
+) -> Transitions:
+    """Return the transitions of every phone before `duration_s`, none without churn.
+
+    `lane` holds each phone's stream in `lanes`: draw 0 decides whether it starts on, 1 and 2 its
+    first interval and the place in it, the rest one interval each.
+    """
+    if churn is None:
+        return Transitions(np.empty(0), np.empty(0, np.int64), np.empty(0, bool))
+    session, gap = Lengths.of(churn["session"]), Lengths.of(churn["gap"])
+    on = lanes.uniform(lane, 0) < on_share(churn)
+    share = lanes.uniform(lane, 1)
+    met_s = np.where(on, session.length_biased_quantile(share), gap.length_biased_quantile(share))
+    time_s = met_s * lanes.uniform(lane, 2)
+    phone = np.arange(lane.size)
+    columns = [(np.zeros(np.count_nonzero(~on)), phone[~on], on[~on])]
+    draw = 3
+    while phone.size:
+        alive = time_s < duration_s
+        phone, time_s, on = phone[alive], time_s[alive], ~on[alive]
+        columns.append((time_s, phone, on))
+        share = lanes.uniform(lane[phone], draw)
+        time_s = time_s + np.where(on, session.quantile(share), gap.quantile(share))
+        draw += 1
+    return _sorted(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+
+def is_on(
+    changes: Transitions, phone: npt.NDArray[np.int64], time_s: Floats
+) -> npt.NDArray[np.bool_]:
+    """Tell for each pair of phone and time whether that phone is on then."""
+    if not changes.time_s.size:
+        return np.ones(phone.size, dtype=bool)
+    every_phone = np.concatenate([changes.phone, phone])
+    every_time_s = np.concatenate([changes.time_s, time_s])
+    order = np.lexsort((every_time_s, every_phone))
+    is_change = order < changes.phone.size
+    # The last change at or before each row, by position in the sorted order; -1 for none.
+    last = np.maximum.accumulate(np.where(is_change, np.arange(order.size), -1))
+    known = (last >= 0) & (every_phone[order][last] == every_phone[order])
+    state = np.ones(order.size, dtype=bool)
+    state[known] = changes.on[order[last[known]]]
+    answer = np.empty(order.size, dtype=bool)
+    answer[order] = state
+    return answer[changes.phone.size :]
+
+
+def _sorted(time_s: Floats, phone: npt.NDArray[np.int64], on: npt.NDArray[np.bool_]) -> Transitions:
+    order = np.lexsort((phone, time_s))
+    return Transitions(time_s[order], phone[order], on[order])

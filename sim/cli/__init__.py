@@ -1,0 +1,62 @@
+"""The `pocketsim` command: wires files, runner and reports together, and holds no logic.
+
+stdout is data, stderr is progress. Exit codes: 0 done, 1 crash, 2 usage or invalid document, 3 a
+check failed, 4 some runs of a sweep failed, 5 environment missing, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+import sim
+from sim.cli import console, inspect, present, running
+from sim.errors import EngineError, UserError
+
+app = typer.Typer(
+    name="pocketsim",
+    help="Simulate phones that trade over TrustChain, with calibrated device profiles.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+sweep = typer.Typer(help="Many runs over a grid of values.", no_args_is_help=True)
+app.add_typer(sweep, name="sweep")
+app.command("run")(running.run)
+app.command("check")(inspect.check)
+app.command("show")(inspect.show)
+app.command("doctor")(inspect.doctor)
+app.command("report")(present.report)
+app.command("validate")(present.validate)
+sweep.command("run")(running.sweep_run)
+
+
+def main() -> None:
+    """Run the command line and exit; only our own mistakes show a traceback."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        app()
+    except (UserError, EngineError) as error:
+        console.fail(str(error))
+        sys.exit(error.exit_code)
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")] = False,
+) -> None:
+    if version:
+        console.data(sim.__version__)
+        raise typer.Exit
+    console.set_level(-1 if quiet else int(verbose))
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt

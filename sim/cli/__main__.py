@@ -1,0 +1,5 @@
+"""`python -m sim.cli` is the command `pocketsim`."""
+
+from sim.cli import main
+
+main()

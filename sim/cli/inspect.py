@@ -1,0 +1,153 @@
+"""`check`, `show` and `doctor`: look at documents and at the environment, run nothing."""
+
+from __future__ import annotations
+
+import collections
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sim.cli import console
+from sim.cli.running import AsJson, Overrides, ScenarioFile
+from sim.errors import UserError
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(help="Scenario, sweep or profile files.")],
+) -> None:
+    """Check documents; one line per mistake, exit 2 when there is one."""
+    failed = False
+    for file in files:
+        try:
+            _check(file)
+        except UserError as error:
+            console.fail(str(error))
+            failed = True
+        else:
+            console.say(f"{file}: ok")
+    if failed:
+        raise typer.Exit(_EXIT_INVALID)
+
+
+def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
+    """Show what a scenario resolves to: rungs, devices, and what the numbers rest on."""
+    from sim.resolve import resolve
+    from sim.scenario import load
+
+    rungs = resolve(load(file, overrides or []))
+    if as_json:
+        console.data(json.dumps([rung.resolved for rung in rungs], indent=1))
+        return
+    first = rungs[0].resolved
+    run = first["run"]
+    console.data(f"{first['title']}")
+    console.data(
+        f"{run['repetitions']} x {run['duration_s']:g} s, seed {run['seed']}, draw {run['draw']}, "
+        f"app {run['app']}, crypto {first['protocol']['crypto']}"
+    )
+    _table("devices", ("profile", "count", "access"), [
+        (of["profile"], of["count"], " ".join(f"{name}={share:g}" for name, share in of["access"].items()))
+        for of in first["devices"]
+    ])  # fmt: skip
+    _table("what the profiles rest on", ("profile", "basis of the operations", "of the app"), [
+        (name, *_bases(of)) for name, of in first["profiles"].items()
+    ])  # fmt: skip
+    _table("rungs", ("transport", "payload_bytes", "rate_per_s", "run directory"), [
+        (*(rung.resolved["rung"][key] for key in ("transport", "payload_bytes", "rate_per_s")), rung.name)
+        for rung in rungs
+    ])  # fmt: skip
+
+
+def doctor() -> None:
+    """Check Python, libraries and the compiled engine; exit 5 when something is missing."""
+    rows = [_python(), *(_library(name) for name in _LIBRARIES), _engine()]
+    for name, found, fix in rows:
+        console.data(f"{'ok     ' if not fix else 'MISSING'} {name}: {found}")
+    missing = [(name, fix) for name, _, fix in rows if fix]
+    for name, fix in missing:
+        console.fail(f"{name}: {fix}")
+    if missing:
+        raise typer.Exit(_EXIT_ENVIRONMENT)
+
+
+def _check(file: Path) -> None:
+    from calibration import profile
+    from sim.documents import read_toml
+    from sim.resolve import resolve
+    from sim.scenario import load
+    from sim.sweep import load_sweep
+
+    _, data = read_toml(file)
+    if "sweep" in data:
+        load_sweep(file, Path())
+    elif "device" in data:
+        profile.load(file)
+    else:
+        resolve(load(file))
+
+
+def _bases(profile: dict[str, Any]) -> tuple[str, str]:
+    numbers = [of for part in profile["app"].values() for of in part.values()]
+    return _counted(profile["operations"].values()), _counted(numbers)
+
+
+def _counted(numbers: Any) -> str:
+    counts = collections.Counter(of["basis"] for of in numbers)
+    return ", ".join(f"{count} {basis}" for basis, count in sorted(counts.items()))
+
+
+def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    console.data(f"\n{title}")
+    for row in cells:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        console.data(f"  {line.rstrip()}")
+
+
+def _python() -> tuple[str, str, str]:
+    found = ".".join(str(part) for part in sys.version_info[:3])
+    return "python", found, "" if sys.version_info >= (3, 11) else "install Python 3.11 or newer"
+
+
+def _library(name: str) -> tuple[str, str, str]:
+    # SimGrid in a process of its own: loading it here would leave its signal handlers behind.
+    try:
+        found = _in_child(f"import {name}") if name == "simgrid" else _version(name)
+    except (ImportError, OSError, RuntimeError) as error:
+        return name, str(error), "install the project's dependencies: uv sync"
+    return name, found, ""
+
+
+def _engine() -> tuple[str, str, str]:
+    try:
+        _in_child("import sim._engine")
+        from sim.build import build_digest
+    except RuntimeError as error:
+        return "sim._engine", str(error), "build the engine: uv sync (needs Rust and SimGrid)"
+    return "sim._engine", f"build {build_digest()}", ""
+
+
+def _version(name: str) -> str:
+    return str(getattr(importlib.import_module(name), "__version__", "present"))
+
+
+def _in_child(statement: str) -> str:
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", statement], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise RuntimeError(lines[-1])
+    return "loads"
+
+
+_LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "pydantic", "plotly", "rich", "simgrid")
+_EXIT_INVALID = 2
+_EXIT_ENVIRONMENT = 5

@@ -1,0 +1,47 @@
+"""`report` and `validate`: hand run directories to those who present and judge them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.cli import console
+from sim.errors import ScenarioError
+
+RunDirectories = Annotated[list[Path], typer.Argument(help="Run directories.")]
+
+
+def report(
+    runs: RunDirectories,
+    out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
+) -> None:
+    """Write one self-contained HTML page about some runs."""
+    from sim.report import write_report
+
+    write_report(_complete(runs), out)
+    console.data(str(out))
+
+
+def validate(
+    runs: RunDirectories,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="File to write the comparison to.")
+    ] = None,
+) -> None:
+    """Compare runs with the published figures, fitted and predicted apart; exit 3 on a miss."""
+    from calibration.validation import validate as compare
+
+    if not compare(_complete(runs), out):
+        raise typer.Exit(_EXIT_CHECK_FAILED)
+
+
+def _complete(runs: list[Path]) -> list[Path]:
+    for directory in runs:
+        if not (directory / "metrics.json").is_file():
+            raise ScenarioError(directory, "", "not a run directory (no metrics.json)")
+    return runs
+
+
+_EXIT_CHECK_FAILED = 3

@@ -1,0 +1,118 @@
+"""`run` and `sweep run`: start runs and say where they are."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sim.children import default_jobs
+from sim.cli import console
+
+ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="FILE")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Override, such as workload.rate=16/s.", metavar="KEY=VALUE"),
+]
+Out = Annotated[Path, typer.Option("--out", help="Folder for run directories.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Children at a time.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def run(
+    file: ScenarioFile,
+    overrides: Overrides = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Replaces run.seed.")] = None,
+    out: Out = Path("runs"),
+    as_json: AsJson = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check and list, run nothing.")
+    ] = False,
+    jobs: Jobs = None,
+) -> None:
+    """Run a scenario; prints run directories, or their metrics with --json."""
+    from sim import runner
+    from sim.scenario import load
+
+    changes = [*(overrides or []), *([f"run.seed={seed}"] if seed is not None else [])]
+    tasks = runner.tasks_of(load(file, changes), out)
+    if dry_run:
+        for task in tasks:
+            for rung in task.rungs:
+                console.data(str(task.folder / rung.name))
+        return
+    outcomes = _run(tasks, jobs, keep_going=False)
+    if not as_json:
+        for outcome in outcomes:
+            console.data(str(outcome.directory))
+        return
+    metrics = [_metrics(outcome.directory) for outcome in outcomes]
+    console.data(json.dumps(metrics[0] if len(metrics) == 1 else {"rungs": metrics}, indent=1))
+
+
+def sweep_run(
+    file: Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="FILE")],
+    out: Out = Path("runs"),
+    jobs: Jobs = None,
+    shard: Annotated[
+        str, typer.Option("--shard", help="Do only part I of N.", metavar="I/N")
+    ] = "1/1",
+    as_json: AsJson = False,
+) -> None:
+    """Run every point of a sweep that is not there yet; exit 4 when some failed."""
+    from sim import sweep
+
+    number, count = _shard(shard)
+    points = sweep.shard(sweep.load_sweep(file, out), number, count)
+    outcomes = _run(sweep.unique_tasks(points), jobs, keep_going=True)
+    found = {outcome.directory: outcome for outcome in outcomes}
+    rows = []
+    for point in points:
+        directories = [task.folder / rung.name for task in point.tasks for rung in task.rungs]
+        rows += [
+            {"set": point.overrides, "directory": str(of), "status": found[of].status}
+            for of in directories
+        ]
+    for outcome in outcomes:
+        if outcome.error:
+            console.fail(f"{outcome.directory}: {outcome.error}")
+    lines = (
+        [json.dumps({"runs": rows}, indent=1)] if as_json else [row["directory"] for row in rows]
+    )
+    for line in lines:
+        console.data(str(line))
+    if any(outcome.status == "failed" for outcome in outcomes):
+        raise typer.Exit(_EXIT_SOME_FAILED)
+
+
+def _run(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
+    from sim import runner
+
+    started_s = time.monotonic()
+    with console.progress(runner.repetition_count(tasks)) as step:
+        outcomes = runner.run_tasks(
+            tasks, jobs or default_jobs(), keep_going=keep_going, progress=step
+        )
+    counts = {status: 0 for status in ("ran", "reused", "failed", "busy")}
+    for outcome in outcomes:
+        counts[outcome.status] += 1
+    summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    console.say(f"{summary} in {time.monotonic() - started_s:.1f} s")
+    return outcomes
+
+
+def _metrics(directory: Path) -> Any:
+    return json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise typer.BadParameter(f"{text!r} is not I/N with 1 <= I <= N", param_hint="--shard")
+    return int(number), int(count)
+
+
+_EXIT_SOME_FAILED = 4

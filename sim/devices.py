@@ -1,0 +1,90 @@
+"""The phones of a plan: one column per property, and the device profiles they refer to.
+
+Placement draws from one lane per phone, keyed by group and place in the group, so a phone added
+to a group leaves every other phone where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.engine_facts import operations
+from sim.streams import Lanes
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Population:
+    """The phones as arrays of one length (phones), in the order of the scenario's groups.
+
+    `lane` keys each phone's random streams; `profile`, `access` and `site` are numbers into the
+    plan's lists, in which names are sorted; `site_access` gives the access network of each site.
+    """
+
+    lane: npt.NDArray[np.uint64]
+    profile: Indices
+    access: Indices
+    site: Indices
+    site_access: Indices
+
+
+def populate(resolved: Mapping[str, Any], name: str) -> Population:
+    """Place the phones of `resolved` on access networks and sites, from streams under `name`."""
+    groups = resolved["devices"]
+    counts = [group["count"] for group in groups]
+    group = np.repeat(np.arange(len(groups)), counts)
+    lane = np.concatenate([np.arange(count) for count in counts]).astype(np.uint64)
+    lane |= group.astype(np.uint64) << np.uint64(32)
+    profile_names = sorted(resolved["profiles"])
+    profile = np.array([profile_names.index(of["profile"]) for of in groups])[group]
+    access = _access(
+        resolved, group, Lanes(resolved["run"]["seed"], f"{name}/access").uniform(lane, 0)
+    )
+    site, site_access = _sites(resolved, access)
+    return Population(lane, profile, access, site, site_access)
+
+
+def profile_columns(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one profile as the engine takes it: an array of each cost over the operations."""
+    costs = [plain["operations"][name] for name in operations()]
+    return {
+        "cores": round(plain["device"]["cores"]["value"]),
+        "cpu_s": [cost["cpu"] for cost in costs],
+        "cpu_s_per_byte": [cost["per_byte"] for cost in costs],
+        "wait_s": [cost["wait"] for cost in costs],
+        "spread_sigma": [cost["spread_sigma"] for cost in costs],
+        "socket_buffer_bytes": plain["device"]["socket_buffer"],
+    }
+
+
+def _access(
+    resolved: Mapping[str, Any], group: Indices, uniform: npt.NDArray[np.float64]
+) -> Indices:
+    names = sorted(resolved["network"]["access"])
+    chosen = np.zeros(group.size, dtype=np.int64)
+    for number, of in enumerate(resolved["devices"]):
+        here = group == number
+        shares = sorted(of["access"].items())
+        numbers = np.array([names.index(name) for name, _ in shares])
+        edges = np.cumsum([share for _, share in shares])[:-1]
+        chosen[here] = numbers[np.searchsorted(edges, uniform[here], side="right")]
+    return chosen
+
+
+def _sites(resolved: Mapping[str, Any], access: Indices) -> tuple[Indices, Indices]:
+    """Fill the sites of each access network in the order of the phones."""
+    site = np.zeros(access.size, dtype=np.int64)
+    site_access: list[int] = []
+    for number, (_, of) in enumerate(sorted(resolved["network"]["access"].items())):
+        here = np.flatnonzero(access == number)
+        if here.size:
+            of_network = np.arange(here.size) // (of["phones_per_site"] or here.size)
+            site[here] = len(site_access) + of_network
+            site_access += [number] * int(of_network[-1] + 1)
+    return site, np.array(site_access, dtype=np.int64)

@@ -1,0 +1,220 @@
+"""Reading TOML documents: one way for scenarios, device profiles and sweeps.
+
+A document is a pydantic model that forbids unknown keys. Whatever is wrong with it (no file, bad
+TOML, unknown key, wrong value) becomes one `ScenarioError` with file, key path and reason. This
+module knows no particular document.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
+from pydantic import model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from sim import units
+from sim.errors import ScenarioError, nearest
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Section(BaseModel):
+    """A table of a document: immutable, strict about types, closed to unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:
+        # Before the fields are looked at: a misspelt key is the cause, a missing one the effect.
+        if isinstance(data, Mapping):
+            valid = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in data:
+                if key not in valid:
+                    raise PydanticCustomError(
+                        "unknown_key", "unknown key", {"key": key, "valid": valid}
+                    )
+        return data
+
+
+def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of the file at `path` and the table it holds.
+
+    Raises ScenarioError when it cannot be read, is not UTF-8 or is not TOML (with the line).
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
+        raise ScenarioError(path, "", reason, _nearest_file(path)) from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError(path, "", f"not UTF-8 text (byte {error.start})") from None
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).partition(" (at ")
+        raise ScenarioError(
+            path, place.rstrip(")"), f"not TOML: {reason[:1].lower()}{reason[1:]}"
+        ) from None
+
+
+def validate(model: type[Model], data: Mapping[str, Any], file: str | Path) -> Model:
+    """Return `data` as `model`, or raise ScenarioError for the first thing wrong with it."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        details = min(error.errors(), key=lambda item: item["type"] != "unknown_key")
+        raise _translate(details, data, file) from None
+
+
+def key_path(parts: Sequence[str | int]) -> str:
+    """Return parts as they are written in messages and on the command line: devices[0].profile."""
+    text = ""
+    for part in parts:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _nearest_file(path: Path) -> str | None:
+    if not path.parent.is_dir():
+        return None
+    found = nearest(path.name, sorted(item.name for item in path.parent.iterdir()))
+    return str(path.parent / found) if found else None
+
+
+def _translate(details: ErrorDetails, data: Mapping[str, Any], file: str | Path) -> ScenarioError:
+    context = details.get("ctx", {})
+    kind = details["type"]
+    parts = _document_path(details["loc"], data, missing=kind == "missing")
+    if kind == "unknown_key":
+        key = str(context["key"])
+        return ScenarioError(
+            file, key_path([*parts, key]), "unknown key", nearest(key, context["valid"])
+        )
+    if kind.startswith("union_tag"):
+        parts = [*parts, str(context["discriminator"]).strip("'")]
+    reason, candidates = _reason(details)
+    value = context.get("tag", details["input"])
+    suggestion = nearest(value, candidates) if isinstance(value, str) else None
+    return ScenarioError(file, key_path(parts), reason, suggestion)
+
+
+def _document_path(loc: Sequence[str | int], data: Any, *, missing: bool) -> list[str | int]:
+    """Drop from a pydantic location what is not in the document: union tags, items of a scalar."""
+    parts: list[str | int] = []
+    for number, part in enumerate(loc):
+        last = number == len(loc) - 1
+        if isinstance(data, Mapping) and part in data:
+            data = data[part]
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+            data = data[part]
+        elif not (last and missing):
+            continue
+        parts.append(part)
+    return parts
+
+
+def _reason(details: ErrorDetails) -> tuple[str, list[str]]:
+    """Return the reason in the user's words, and the valid values when they are a short list."""
+    context = details.get("ctx", {})
+    value = details["input"]
+    match details["type"]:
+        case "missing":
+            return "is required", []
+        case "value_error":
+            return str(context["error"]), []
+        case "literal_error":
+            valid = [
+                item.strip("'") for item in context["expected"].replace(" or ", ", ").split(", ")
+            ]
+            return f"must be one of {', '.join(valid)}, not {value!r}", valid
+        case "union_tag_not_found":
+            return "is required", []
+        case "union_tag_invalid":
+            valid = [item.strip("'") for item in context["expected_tags"].split(", ")]
+            return f"must be one of {', '.join(valid)}, not {context['tag']!r}", valid
+        case kind if kind in _TYPE_NAMES:
+            return f"must be {_TYPE_NAMES[kind]}, not {value!r}", []
+        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
+            return f"{details['msg'][len('Input should be ') :]} is required, not {value!r}", []
+        case _:
+            return details["msg"].removeprefix("Input should ").removeprefix("Value error, "), []
+
+
+_TYPE_NAMES = {
+    "int_type": "a whole number",
+    "float_type": "a plain number",
+    "finite_number": "a finite number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "date_type": "a date such as 2025-06-22",
+}
+
+
+def _schema(dimension: units.Dimension) -> dict[str, Any]:
+    suffixes = "|".join(dimension.suffixes)
+    return {
+        "type": "string",
+        "title": dimension.name,
+        "pattern": rf"^\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({suffixes})\s*$",
+        "examples": [dimension.example],
+    }
+
+
+def _more_than_zero(parse: Callable[[object], float]) -> Callable[[object], float]:
+    def positive(value: object) -> float:
+        number = parse(value)
+        if number == 0:
+            raise ValueError("must be more than zero")
+        return number
+
+    return positive
+
+
+def _whole_bytes(value: object) -> int:
+    number = units.SIZE.parse(value)
+    if number != int(number):
+        raise ValueError(f"{value!r} is not a whole number of bytes")
+    return int(number)
+
+
+def one_or_list(value: object) -> object:
+    """Return a list as it is and anything else as a list of one: a ladder of one rung."""
+    if isinstance(value, list) and not value:
+        raise ValueError("an empty list leaves nothing to run")
+    return value if isinstance(value, list) else [value]
+
+
+def _ladder(dimension: units.Dimension) -> WithJsonSchema:
+    item = _schema(dimension)
+    return WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]})
+
+
+Duration = Annotated[
+    float, BeforeValidator(units.DURATION.parse), WithJsonSchema(_schema(units.DURATION))
+]
+PositiveDuration = Annotated[
+    float,
+    BeforeValidator(_more_than_zero(units.DURATION.parse)),
+    WithJsonSchema(_schema(units.DURATION)),
+]
+Size = Annotated[int, BeforeValidator(_whole_bytes), WithJsonSchema(_schema(units.SIZE))]
+Bandwidth = Annotated[
+    float,
+    BeforeValidator(_more_than_zero(units.BANDWIDTH.parse)),
+    WithJsonSchema(_schema(units.BANDWIDTH)),
+]
+Rate = Annotated[float, BeforeValidator(units.RATE.parse), WithJsonSchema(_schema(units.RATE))]
+PositiveRate = Annotated[
+    float, BeforeValidator(_more_than_zero(units.RATE.parse)), WithJsonSchema(_schema(units.RATE))
+]
+Rates = Annotated[list[PositiveRate], BeforeValidator(one_or_list), _ladder(units.RATE)]
+Sizes = Annotated[list[Size], BeforeValidator(one_or_list), _ladder(units.SIZE)]

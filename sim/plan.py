@@ -1,0 +1,141 @@
+"""The plan: a resolved scenario and the draws of one repetition, as the engine takes them.
+
+The dictionary has the fields of `Plan` in sim/engine/src/plan.rs, with plain Python numbers and
+lists, so it can be written as JSON and compared. Everything random in the front half happens
+here, from streams named "repetition/<r>/...".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from calibration import profile as profiles
+from sim.churn import transitions
+from sim.devices import Population, populate, profile_columns
+from sim.streams import Floats, Lanes, engine_seed
+from sim.workloads import poisson_arrivals, sender_loop
+
+
+def build_plan(
+    resolved: Mapping[str, Any], repetition: int, first_index: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """Return the plan of one repetition of a resolved scenario.
+
+    `first_index` gives each phone's first block index when its chain is continued; 1 otherwise.
+    """
+    seed = resolved["run"]["seed"]
+    name = f"repetition/{repetition}"
+    people = populate(resolved, name)
+    drawn = _profiles(resolved, seed, name)
+    phones = int(people.lane.size)
+    indices = list(first_index) if first_index is not None else [1] * phones
+    if len(indices) != phones:
+        raise ValueError(f"first_index has {len(indices)} entries for {phones} phones")
+    return {
+        "seed": engine_seed(seed, repetition),
+        "duration_s": resolved["run"]["duration_s"],
+        "profiles": [profile_columns(of) for of in drawn],
+        **_network(resolved, people),
+        "phones": {
+            "profile": people.profile.tolist(),
+            "access": people.access.tolist(),
+            "site": people.site.tolist(),
+            "first_index": indices,
+        },
+        **_happenings(resolved, people, drawn, name),
+        "protocol": {
+            key: resolved["protocol"][key] for key in ("kind", "crypto", "duplicate_window_s")
+        },
+        "transport": {
+            **resolved["transport"],
+            **_kept_connections(people, drawn, Lanes(seed, f"{name}/kept_connection")),
+        },
+        "trace": {
+            "mode": resolved["output"]["trace"],
+            "sample_ratio": resolved["output"]["sample_ratio"],
+            "log_capacity": resolved["protocol"]["benchmark_log_entries"] or _UNLIMITED,
+        },
+    }
+
+
+def _profiles(resolved: Mapping[str, Any], seed: int, name: str) -> list[Mapping[str, Any]]:
+    found = sorted(resolved["profiles"].items())
+    if resolved["run"]["draw"] == "mean":
+        return [of for _, of in found]
+    return [profiles.draw(of, seed, f"{name}/profile/{key}") for key, of in found]
+
+
+def _network(resolved: Mapping[str, Any], people: Population) -> dict[str, Any]:
+    network = resolved["network"]
+    networks = [of for _, of in sorted(network["access"].items())]
+    of_phone = ("site_bytes_per_s", "phones_per_site")
+    return {
+        "access": [
+            {key: value for key, value in of.items() if key not in of_phone} for of in networks
+        ],
+        "sites": [{"bytes_per_s": networks[of]["site_bytes_per_s"]} for of in people.site_access],
+        "backbone": {
+            "latency_s": network["backbone_latency_s"],
+            "relay_latency_s": network["relay_latency_s"],
+        },
+    }
+
+
+def _happenings(
+    resolved: Mapping[str, Any],
+    people: Population,
+    drawn: Sequence[Mapping[str, Any]],
+    name: str,
+) -> dict[str, Any]:
+    """Return what befalls the phones and what they do: churn and workload."""
+    seed, duration_s = resolved["run"]["seed"], resolved["run"]["duration_s"]
+    workload = resolved["workload"]
+    changes = transitions(resolved["churn"], Lanes(seed, f"{name}/churn"), people.lane, duration_s)
+    churn = {
+        "time_s": changes.time_s.tolist(),
+        "phone": changes.phone.tolist(),
+        "on": changes.on.tolist(),
+    }
+    columns: dict[str, list[Any]] = {
+        key: [] for key in ("time_s", "from_phone", "to_phone", "payload_bytes", "loops")
+    }
+    if workload["kind"] == "paced":
+        overshoot = drawn[people.profile[0]]["app"]["sleep_overshoot"]
+        columns["loops"] = [sender_loop(workload, overshoot, duration_s)]
+    else:
+        streams = (Lanes(seed, f"{name}/arrivals"), Lanes(seed, f"{name}/peers"))
+        arrivals = poisson_arrivals(workload, streams, people.lane, changes, duration_s)
+        columns["time_s"] = arrivals.time_s.tolist()
+        columns["from_phone"] = arrivals.from_phone.tolist()
+        columns["to_phone"] = arrivals.to_phone.tolist()
+        columns["payload_bytes"] = [workload["payload_bytes"]] * len(columns["time_s"])
+    return {"churn": churn, "workload": columns}
+
+
+def _kept_connections(
+    people: Population, drawn: Sequence[Mapping[str, Any]], lanes: Lanes
+) -> dict[str, list[float]]:
+    """Draw for each phone whether and when its kept connection is replaced or breaks."""
+    laws = [of["app"]["kept_connection"] for of in drawn]
+
+    def of_phone(key: str, part: str) -> Floats:
+        return np.array([law[key][part] for law in laws])[people.profile]
+
+    chance, place, wait = (lanes.uniform(people.lane, draw) for draw in range(3))
+    start_s, end_s = (of_phone("duplicate_dial_window", part) for part in ("from", "to"))
+    dial_s = np.where(
+        chance < of_phone("duplicate_dial_probability", "value"),
+        start_s + place * (end_s - start_s),
+        math.inf,
+    )
+    rate_per_s = of_phone("break_rate", "value")
+    with np.errstate(divide="ignore"):
+        break_s = -np.log(wait) / rate_per_s
+    return {"duplicate_dial_s": dial_s.tolist(), "connection_break_s": break_s.tolist()}
+
+
+_UNLIMITED = 2**64 - 1

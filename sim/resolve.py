@@ -1,0 +1,210 @@
+"""From a scenario to its rungs: one plain, JSON-able dictionary in SI units for each run.
+
+A resolved dictionary says everything that a run depends on (numbers, profile contents, versions,
+engine options), so its digest names the run. It holds nothing random: that is `sim.plan`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import sim
+from calibration import profile as profiles
+from sim.build import build_digest
+from sim.engine_facts import model_options
+from sim.errors import ScenarioError
+from sim.scenario import Document, Scenario
+from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One combination of the scenario's lists; with all its repetitions it is one run.
+
+    `name` is the run directory's name, unique by the digest of `resolved`. `previous` is the name
+    of the rung whose chains this one continues, if any.
+    """
+
+    name: str
+    resolved: dict[str, Any]
+    previous: str | None
+
+
+def resolve(document: Document) -> list[Rung]:
+    """Return the rungs of `document` in order: transport, payload, rate, the last fastest.
+
+    Raises ScenarioError when a device profile is missing or invalid.
+    """
+    scenario = document.scenario
+    common = _common(document)
+    rungs: list[Rung] = []
+    lists = (scenario.transport.mode, scenario.workload.payload, scenario.workload.rate)
+    for mode, payload_bytes, rate_per_s in itertools.product(*lists):
+        continues = scenario.run.app == "continued" and rungs
+        previous = rungs[-1].name if continues else None
+        resolved = {
+            **common,
+            "rung": {"rate_per_s": rate_per_s, "payload_bytes": payload_bytes, "transport": mode},
+            "workload": _workload(scenario, rate_per_s, payload_bytes),
+            "transport": _transport(scenario, mode),
+            "continues": previous,
+        }
+        rungs.append(Rung(_name(resolved), resolved, previous))
+    # A value that a list holds twice is one run.
+    return list({rung.name: rung for rung in rungs}.values())
+
+
+def canonical_json(value: Any) -> str:
+    """Return `value` as JSON with sorted keys and no spaces: equal values, equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON of `value`, in hex."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def _name(resolved: dict[str, Any]) -> str:
+    rung = resolved["rung"]
+    slug = f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:.6g}ps"
+    return f"{slug}-{digest(resolved)[:_DIGEST_DIGITS]}"
+
+
+def _common(document: Document) -> dict[str, Any]:
+    scenario = document.scenario
+    devices, profile_contents = _devices(document)
+    return {
+        "schema": 1,
+        "scenario": document.path.stem,
+        "title": scenario.title or document.path.stem,
+        "versions": {"pocketsim": sim.__version__, "build": build_digest()},
+        "run": {
+            "seed": scenario.run.seed,
+            "duration_s": scenario.run.duration,
+            "repetitions": scenario.run.repetitions,
+            "draw": scenario.run.draw,
+            "app": scenario.run.app,
+        },
+        "devices": devices,
+        "profiles": profile_contents,
+        "network": {
+            "backbone_latency_s": scenario.network.backbone_latency,
+            "relay_latency_s": scenario.network.relay_latency,
+            "access": {name: _access(of) for name, of in scenario.network.access.items()},
+        },
+        "churn": _churn(scenario.churn) if scenario.churn else None,
+        "protocol": {
+            "kind": scenario.protocol.kind,
+            "crypto": scenario.protocol.crypto,
+            "duplicate_window_s": scenario.protocol.duplicate_window,
+            "benchmark_log_entries": scenario.protocol.benchmark_log_entries,
+        },
+        "output": scenario.output.model_dump(),
+        "engine_options": model_options(),
+    }
+
+
+def _devices(document: Document) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    groups, found = [], {}
+    for number, group in enumerate(document.scenario.devices):
+        try:
+            path = profiles.find(group.profile, document.path.parent)
+        except LookupError as error:
+            reason, suggestion = error.args
+            place = f"devices[{number}].profile"
+            raise ScenarioError(document.path, place, reason, suggestion) from None
+        # By path, the stem names the profile: run directories must not depend on where it lies.
+        name = path.stem
+        loaded = {**profiles.contents(profiles.load(path)), "digest": profiles.digest(path)}
+        if found.setdefault(name, loaded) != loaded:
+            place = f"devices[{number}].profile"
+            raise ScenarioError(document.path, place, f"another profile is called {name!r} too")
+        groups.append({"profile": name, "count": group.count, "access": dict(group.access)})
+    return groups, found
+
+
+def _access(access: Access) -> dict[str, Any]:
+    return {
+        "up_bytes_per_s": access.up,
+        "down_bytes_per_s": access.down,
+        "latency_s": access.latency,
+        "jitter_median_s": access.jitter_median,
+        "jitter_sigma": access.jitter_sigma,
+        "loss_ratio": access.loss_ratio,
+        "reorders": access.reorders,
+        "site_bytes_per_s": access.site_capacity or 0.0,
+        "phones_per_site": access.phones_per_site or 0,
+    }
+
+
+def _churn(churn: Churn) -> dict[str, Any]:
+    return {"session": _lengths(churn.session), "gap": _lengths(churn.gap)}
+
+
+def _lengths(lengths: Weibull | Lognormal) -> dict[str, Any]:
+    longest = {"longest_s": lengths.longest}
+    if isinstance(lengths, Weibull):
+        return {
+            "distribution": "weibull",
+            "shape": lengths.shape,
+            "scale_s": lengths.scale,
+            **longest,
+        }
+    return {
+        "distribution": "lognormal",
+        "median_s": lengths.median,
+        "sigma": lengths.sigma,
+        **longest,
+    }
+
+
+def _workload(scenario: Scenario, rate_per_s: float, payload_bytes: int) -> dict[str, Any]:
+    workload = scenario.workload
+    resolved: dict[str, Any] = {
+        "kind": workload.kind,
+        "rate_per_s": rate_per_s,
+        "payload_bytes": payload_bytes,
+        "start_s": workload.start,
+    }
+    if isinstance(workload, Paced):
+        resolved["pacing"] = workload.pacing
+        resolved["interval_s"] = interval_s(workload.pacing, rate_per_s)
+    return resolved
+
+
+def interval_s(pacing: str, rate_per_s: float) -> float:
+    """Return the sleep that the benchmark app asks for between two proposals, in seconds.
+
+    The first version of the app divides 1000 ms by the rate in whole milliseconds; the second
+    spreads the rate over 1024 ms (Chirila 2025, section 4.2.5).
+    """
+    if pacing == "floored_ms":
+        return math.floor(1000 / rate_per_s) / 1000
+    return 1.024 / rate_per_s
+
+
+def _transport(scenario: Scenario, mode: str) -> dict[str, Any]:
+    transport = scenario.transport
+    kind, _, variant = mode.partition("_")
+    default_buffer_bytes = _QUIC_SOCKET_BUFFER_BYTES if kind == "quic" else 0
+    asked = transport.socket_buffer
+    return {
+        "kind": kind,
+        "mode": variant,
+        "poll_interval_s": transport.poll_interval,
+        "connect_timeout_s": transport.connect_timeout,
+        "idle_timeout_s": transport.idle_timeout,
+        "keep_alive_s": transport.keep_alive,
+        "relay_first": transport.relay_first,
+        "socket_timeout_s": transport.socket_timeout,
+        "socket_buffer_bytes": default_buffer_bytes if asked is None else asked,
+    }
+
+
+_DIGEST_DIGITS = 12
+_QUIC_SOCKET_BUFFER_BYTES = 7 << 20  # netwatch udp.rs, SOCKET_BUFFER_SIZE: iroh 0.35 asks for it

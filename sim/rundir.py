@@ -1,0 +1,114 @@
+"""Run directories: built aside, renamed into place last, one writer at a time.
+
+That a run directory is there means that it is complete; this is what makes a killed sweep
+resumable. What is in the files does not matter here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from sim.errors import RunInProgressError
+
+FILES = (
+    "scenario.toml",
+    "resolved.json",
+    "manifest.json",
+    "metrics.json",
+    "events.parquet",
+    "log.txt",
+)
+
+
+@contextlib.contextmanager
+def lock(target: Path) -> Iterator[None]:
+    """Hold the lock of run directory `target`, or raise RunInProgressError at once.
+
+    The lock is the kernel's, on a file beside the directory, so it goes with its process.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    path = target.parent / f"{_LOCK}{target.name}"
+    descriptor = _open_locked(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def building(target: Path) -> Iterator[Path]:
+    """Yield a folder that becomes `target` when the block ends well and vanishes when not.
+
+    The caller holds `lock(target)`.
+    """
+    aside = target.parent / f"{_ASIDE}{os.getpid()}-{target.name}"
+    aside.mkdir()
+    try:
+        yield aside
+        _sync(aside)
+        aside.rename(target)
+        _sync_folder(target.parent)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def sweep_stale(folder: Path) -> None:
+    """Remove what killed processes left in `folder`: unfinished directories that nobody locks."""
+    for aside in sorted(folder.glob(f"{_ASIDE}*")):
+        name = aside.name.removeprefix(_ASIDE).partition("-")[2]
+        with contextlib.suppress(RunInProgressError), lock(folder / name):
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def is_complete(target: Path) -> bool:
+    """Tell whether the run is there."""
+    return target.is_dir()
+
+
+def failed_folder(target: Path) -> Path:
+    """Return where the jobs of crashed children of this run are kept."""
+    return target.parent / f".failed-{target.name}"
+
+
+def _open_locked(path: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(descriptor, 32).decode().strip() or "unknown"
+            os.close(descriptor)
+            name = path.name.removeprefix(_LOCK)
+            raise RunInProgressError(f"{name} is being run by process {holder}") from None
+        # Its last holder may have removed the file between our open and our lock.
+        with contextlib.suppress(FileNotFoundError):
+            if os.fstat(descriptor).st_ino == path.stat().st_ino:
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, str(os.getpid()).encode())
+                return descriptor
+        os.close(descriptor)
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.iterdir():
+        descriptor = os.open(path, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+    _sync_folder(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+
+
+_LOCK = ".lock-"
+_ASIDE = ".tmp-"

@@ -1,0 +1,225 @@
+"""From rungs to run directories: every repetition in a child process, the results put together.
+
+A run that is already there is used as it is. Knows nothing of the command line; a notebook calls
+`run`.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sim import event_table, rundir
+from sim.build import git_commit
+from sim.child import parquet_path, summary_path
+from sim.children import Children, default_jobs
+from sim.errors import EngineError, RunInProgressError
+from sim.resolve import Rung, resolve
+from sim.scenario import Document, load
+
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rungs of one document that must run one after the other, and where their runs go."""
+
+    document: Document
+    rungs: Sequence[Rung]
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one run: status is ran, reused, failed or busy."""
+
+    directory: Path
+    status: str
+    error: Exception | None = None
+
+
+def run(
+    scenario: str | Path,
+    overrides: Sequence[str] = (),
+    out: str | Path = "runs",
+    jobs: int | None = None,
+) -> list[Path]:
+    """Run a scenario and return its run directories, one per rung, in order.
+
+    Raises ScenarioError before anything is written, EngineError when a child crashed.
+    """
+    tasks = tasks_of(load(scenario, overrides), Path(out))
+    return [outcome.directory for outcome in run_tasks(tasks, jobs or default_jobs())]
+
+
+def tasks_of(document: Document, out: Path) -> list[Task]:
+    """Return what has to run for `document`: one task per rung, or one for a continued chain."""
+    folder = out / document.path.stem
+    rungs = resolve(document)
+    if document.scenario.run.app == "continued":
+        return [Task(document, rungs, folder)]
+    return [Task(document, [rung], folder) for rung in rungs]
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    jobs: int,
+    *,
+    keep_going: bool = False,
+    progress: Progress = lambda name, repetition: None,
+) -> list[Outcome]:
+    """Run tasks side by side, at most `jobs` children at a time; return all outcomes in order.
+
+    `progress(name, repetition)` is called, from other threads, as repetitions end. With
+    `keep_going`, crashes become outcomes; without, the first is raised. On any exception,
+    KeyboardInterrupt included, children are killed and unfinished directories removed.
+    """
+    children = Children(jobs)
+    for folder in sorted({task.folder for task in tasks}):
+        rundir.sweep_stale(folder)
+    with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(tasks)))) as pool:
+        futures = [pool.submit(_run_task, task, children, keep_going, progress) for task in tasks]
+        try:
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+        except BaseException:
+            children.stop()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [outcome for future in futures for outcome in future.result()]
+
+
+def repetition_count(tasks: Iterable[Task]) -> int:
+    """Return the number of repetitions over all runs that are not there yet."""
+    return sum(
+        rung.resolved["run"]["repetitions"]
+        for task in tasks
+        for rung in task.rungs
+        if not rundir.is_complete(task.folder / rung.name)
+    )
+
+
+def _run_task(
+    task: Task, children: Children, keep_going: bool, progress: Progress
+) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    for rung in task.rungs:
+        target = task.folder / rung.name
+        previous = task.folder / rung.previous if rung.previous else None
+        try:
+            with rundir.lock(target):
+                status = _run_rung(task.document, rung, target, previous, children, progress)
+            outcomes.append(Outcome(target, status))
+        except (EngineError, RunInProgressError) as error:
+            if not keep_going:
+                raise
+            status = "failed" if isinstance(error, EngineError) else "busy"
+            # What continues this rung cannot run without it.
+            rest = task.rungs[len(outcomes) :]
+            return outcomes + [Outcome(task.folder / of.name, status, error) for of in rest]
+    return outcomes
+
+
+def _run_rung(
+    document: Document,
+    rung: Rung,
+    target: Path,
+    previous: Path | None,
+    children: Children,
+    progress: Progress,
+) -> str:
+    if rundir.is_complete(target):
+        return "reused"
+    first_index = _read(previous / "manifest.json")["final_index"] if previous else None
+    repetitions = range(rung.resolved["run"]["repetitions"])
+    with rundir.building(target) as aside:
+
+        def one(repetition: int, first_index: list[int] | None) -> str:
+            job = {
+                "resolved": rung.resolved,
+                "repetition": repetition,
+                "first_index": first_index,
+                "out_dir": str(aside.absolute()),
+            }
+            stderr = children.run(job, rundir.failed_folder(target))
+            progress(rung.name, repetition)
+            return stderr
+
+        if rung.resolved["run"]["app"] == "continued":
+            logs = []
+            for repetition in repetitions:
+                logs.append(one(repetition, first_index))
+                first_index = _read(summary_path(aside, repetition))["final_index"]
+        else:
+            with ThreadPoolExecutor(min(children.jobs, len(repetitions))) as pool:
+                logs = list(pool.map(one, repetitions, [None] * len(repetitions)))
+        _assemble(document, rung, aside, logs)
+    return "ran"
+
+
+def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) -> None:
+    """Turn the children's files into those of a run directory."""
+    from sim import metrics
+
+    repetitions = range(len(logs))
+    parts = [parquet_path(aside, repetition) for repetition in repetitions]
+    summaries = [_read(summary_path(aside, repetition)) for repetition in repetitions]
+    events = aside / "events.parquet"
+    event_table.join(parts, events)
+    for path in [*parts, *(summary_path(aside, repetition) for repetition in repetitions)]:
+        path.unlink()
+    applied = "".join(f"# --set {override}\n" for override in document.overrides)
+    (aside / "scenario.toml").write_text(applied + document.text, encoding="utf-8")
+    _write(aside / "resolved.json", rung.resolved)
+    _write(aside / "metrics.json", metrics.compute(event_table.read(events), rung.resolved))
+    _write(aside / "manifest.json", _manifest(rung, summaries))
+    log = [
+        f"[repetition {number}] {line}"
+        for number, of in enumerate(logs)
+        for line in of.splitlines()
+    ]
+    (aside / "log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
+
+
+def _manifest(rung: Rung, summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    import numpy as np
+    import pyarrow as pa
+
+    resolved = rung.resolved
+    continued = resolved["run"]["app"] == "continued"
+    return {
+        "schema": 1,
+        "name": rung.name,
+        "continues": rung.previous,
+        "seed": resolved["run"]["seed"],
+        "versions": {
+            **resolved["versions"],
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "pyarrow": pa.__version__,
+            "simgrid": summaries[0]["simgrid"],
+        },
+        "git_commit": git_commit(),
+        "profiles": {name: of["digest"] for name, of in resolved["profiles"].items()},
+        "engine_options": resolved["engine_options"],
+        "repetitions": [
+            {key: of[key] for key in ("repetition", "engine_seed", "clock_s", "counters")}
+            for of in summaries
+        ],
+        "final_index": summaries[-1]["final_index"] if continued else None,
+    }
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _write(path: Path, value: Any) -> None:
+    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")

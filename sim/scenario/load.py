@@ -1,0 +1,122 @@
+"""From a file and `--set` overrides to a checked `Scenario`.
+
+Reads nothing but the document itself: profiles are looked up by `sim.resolve`.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sim.documents import key_path, read_toml, validate
+from sim.errors import ScenarioError, nearest
+from sim.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class Document:
+    """A loaded scenario: where it came from, its text, and what it says after overrides."""
+
+    path: Path
+    text: str
+    overrides: tuple[str, ...]
+    scenario: Scenario
+
+
+def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") -> Document:
+    """Return the scenario at `path` with `overrides` ("workload.rate=16/s") applied in order.
+
+    `label` names the source of the overrides in messages. Raises ScenarioError for a missing or
+    malformed file, an unknown or malformed override, and a scenario that makes no sense.
+    """
+    path = Path(path)
+    text, data = read_toml(path)
+    data = copy.deepcopy(data)
+    keys = [_override(data, text_, label) for text_ in overrides]
+    try:
+        scenario = validate(Scenario, data, path)
+        _check_references(scenario, path)
+    except ScenarioError as error:
+        if any(_overlap(error.key_path, key) for key in keys):
+            raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
+        raise
+    return Document(path, text, tuple(overrides), scenario)
+
+
+def parse_value(text: str) -> Any:
+    """Return an override's value: TOML where it parses, else the bare text ("16/s", "udp")."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        pass
+    text = text.strip()
+    if text.startswith("[") and text.endswith("]"):
+        return [parse_value(item) for item in text[1:-1].split(",") if item.strip()]
+    return text
+
+
+def _override(data: dict[str, Any], override: str, label: str) -> str:
+    """Set one value in `data`; return its key path as messages spell it."""
+    key, equals, value = override.partition("=")
+    parts = _parse_key(key.strip())
+    if not equals or not parts:
+        raise ScenarioError(label, override, "write it as key.path=value")
+    path = key_path(parts)
+    container: Any = data
+    for number, part in enumerate(parts[:-1]):
+        container = _enter(container, part, label, key_path(parts[: number + 1]))
+    last = parts[-1]
+    if isinstance(last, int):
+        _enter(container, last, label, path)
+    elif not isinstance(container, dict):
+        raise ScenarioError(label, path, f"{key_path(parts[:-1])} is not a table")
+    container[last] = parse_value(value)
+    return path
+
+
+def _parse_key(key: str) -> list[str | int]:
+    parts = re.findall(r"[^.\[\]]+", key)
+    return [int(part) if part.isdecimal() else part for part in parts]
+
+
+def _enter(container: Any, part: str | int, label: str, path: str) -> Any:
+    if isinstance(part, int):
+        if not isinstance(container, list) or part >= len(container):
+            raise ScenarioError(label, path, "there is no such element")
+        return container[part]
+    if not isinstance(container, dict):
+        raise ScenarioError(label, path, "there is no such table")
+    # A table that is not there yet may be a valid one; the model refuses it if it is not.
+    return container.setdefault(part, {})
+
+
+def _overlap(one: str, other: str) -> bool:
+    def starts(longer: str, shorter: str) -> bool:
+        return longer == shorter or (longer.startswith(shorter) and longer[len(shorter)] in ".[")
+
+    return bool(one) and (starts(one, other) or starts(other, one))
+
+
+def _check_references(scenario: Scenario, path: Path) -> None:
+    """Refuse what no single field can see: names that lead nowhere, too few phones."""
+    for number, group in enumerate(scenario.devices):
+        for name in group.access:
+            if name not in scenario.network.access:
+                raise ScenarioError(
+                    path,
+                    f"devices[{number}].access",
+                    f"no [network.access.{name}]",
+                    nearest(name, scenario.network.access),
+                )
+    if scenario.phone_count() < _FEWEST_PHONES:
+        raise ScenarioError(path, "devices", "a trade takes at least 2 phones")
+    if scenario.workload.start >= scenario.run.duration:
+        raise ScenarioError(path, "workload.start", "is not before the end of the run")
+
+
+_FEWEST_PHONES = 2

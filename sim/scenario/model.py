@@ -1,0 +1,282 @@
+"""The scenario document, field by field: what may be written in the TOML file.
+
+Values leave this module in SI units. What deliberately does not live here: defaults that depend
+on a device profile, the product of the lists (`sim.resolve`), and anything random.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from sim.documents import (
+    Bandwidth,
+    Duration,
+    PositiveDuration,
+    Rates,
+    Section,
+    Size,
+    Sizes,
+    one_or_list,
+)
+
+TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp"]
+Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Sigma = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+def _shares(value: Any) -> Any:
+    return {value: 1.0} if isinstance(value, str) else value
+
+
+Shares = Annotated[
+    dict[str, Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]],
+    BeforeValidator(_shares),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "object", "additionalProperties": {"type": "number"}, "minProperties": 1},
+            ]
+        }
+    ),
+]
+Modes = Annotated[
+    list[TransportMode],
+    BeforeValidator(one_or_list),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["udp", "quic_reconnect", "quic_keep", "tftp"]},
+                {
+                    "type": "array",
+                    "items": {"enum": ["udp", "quic_reconnect", "quic_keep", "tftp"]},
+                    "minItems": 1,
+                },
+            ],
+        }
+    ),
+]
+
+
+class Run(Section):
+    """How long, how often, and from which seed."""
+
+    seed: int = Field(
+        ge=0, lt=2**63, description="Root of every random stream; a run without a seed is refused."
+    )
+    duration: PositiveDuration = Field(description="Simulated time of one repetition.")
+    repetitions: int = Field(
+        default=1, ge=1, le=10_000, description="Runs of each rung, each with its own streams."
+    )
+    draw: Literal["mean", "posterior"] = Field(
+        default="mean",
+        description="posterior: each repetition also draws every number of the device profiles "
+        "from its uncertainty; mean: the numbers as they stand.",
+    )
+    app: Literal["restarted", "continued"] = Field(
+        default="restarted",
+        description="continued: chains go on over repetitions and rungs; restarted: every "
+        "repetition starts with fresh chains.",
+    )
+
+
+class Devices(Section):
+    """A group of equal phones."""
+
+    profile: str = Field(
+        min_length=1,
+        description="Name of a shipped device profile, or path of a .toml file relative to the "
+        "scenario.",
+    )
+    count: Count = Field(description="Phones in the group.")
+    access: Shares = Field(
+        description="Name of an access network, or a table of shares that add up to 1."
+    )
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> Devices:
+        if abs(sum(self.access.values()) - 1) > _SHARE_TOLERANCE:
+            raise ValueError(f"shares of access add up to {sum(self.access.values()):g}, not 1")
+        return self
+
+
+class Access(Section):
+    """One kind of access network: the hop between a phone and its access point or cell."""
+
+    up: Bandwidth = Field(description="From the phone.")
+    down: Bandwidth = Field(description="To the phone.")
+    latency: Duration = Field(description="One way between phone and access point.")
+    jitter_median: Duration = Field(
+        default="0s", description="Median of the lognormal extra delay of each datagram."
+    )
+    jitter_sigma: Sigma = Field(default=0.0, description="Sigma of that delay.")
+    loss_ratio: Ratio = Field(default=0.0, description="Probability that a datagram is lost here.")
+    reorders: bool = Field(
+        default=False, description="Whether jitter may overtake earlier datagrams of a pair."
+    )
+    site_capacity: Bandwidth | None = Field(
+        default=None, description="Capacity that the phones of one site share; absent for none."
+    )
+    phones_per_site: Count | None = Field(
+        default=None, description="Phones on one access point or cell; absent for all on one."
+    )
+
+
+class Network(Section):
+    """Access networks, and what lies between their sites."""
+
+    backbone_latency: Duration = Field(
+        default="5ms", description="One way between two sites; added when sites differ."
+    )
+    relay_latency: Duration = Field(
+        default="6ms", description="One way between a site and the relay server."
+    )
+    access: dict[str, Access] = Field(min_length=1, description="Access networks by name.")
+
+
+class Weibull(Section):
+    """Weibull distribution of a length of time."""
+
+    distribution: Literal["weibull"] = Field(description="Name of the family.")
+    shape: float = Field(gt=0.1, le=20, allow_inf_nan=False, description="Shape k.")
+    scale: PositiveDuration = Field(description="Scale lambda.")
+    longest: PositiveDuration | None = Field(
+        default=None, description="Truncation: longer ones do not occur; absent for none."
+    )
+
+
+class Lognormal(Section):
+    """Lognormal distribution of a length of time."""
+
+    distribution: Literal["lognormal"] = Field(description="Name of the family.")
+    median: PositiveDuration = Field(description="Median.")
+    sigma: Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)] = Field(
+        description="Standard deviation of the logarithm."
+    )
+    longest: PositiveDuration | None = Field(
+        default=None, description="Truncation: longer ones do not occur; absent for none."
+    )
+
+
+Lengths = Annotated[Weibull | Lognormal, Field(discriminator="distribution")]
+
+
+class Churn(Section):
+    """Phones that come and go, independently, from their stationary state on."""
+
+    session: Lengths = Field(description="How long a phone stays on.")
+    gap: Lengths = Field(description="How long it stays off.")
+
+
+class Paced(Section):
+    """The theses' benchmark: phone 0 proposes to phone 1 in one sender loop."""
+
+    kind: Literal["paced"] = Field(description="Kind of workload.")
+    rate: Rates = Field(description="Nominal proposals per second; a list is a ladder.")
+    payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
+    pacing: Literal["floored_ms", "batch_1024ms"] = Field(
+        default="floored_ms",
+        description="Sleep between proposals: floor(1000/rate) ms, or 1024/rate ms.",
+    )
+    start: Duration = Field(default="0s", description="When the loop starts.")
+
+    @model_validator(mode="after")
+    def _interval_is_not_zero(self) -> Paced:
+        if self.pacing == "floored_ms" and max(self.rate) > _MS_PER_S:
+            raise ValueError("a rate above 1000/s floors to a sleep of 0 ms; use batch_1024ms")
+        return self
+
+
+class Poisson(Section):
+    """Every phone proposes to uniformly random others at the points of a Poisson process."""
+
+    kind: Literal["poisson"] = Field(description="Kind of workload.")
+    rate: Rates = Field(description="Proposals of one phone per second; a list is a ladder.")
+    payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
+    start: Duration = Field(default="0s", description="Nothing is proposed before.")
+
+
+class Protocol(Section):
+    """Protocol family."""
+
+    kind: Literal["trustchain"] = Field(default="trustchain", description="Protocol family.")
+    crypto: Literal["counted", "real"] = Field(
+        default="counted",
+        description="counted: same sizes and costs without the arithmetic; real: Ed25519, SHA-256.",
+    )
+    duplicate_window: Duration = Field(
+        default="30s", description="A block seen again within this is dropped."
+    )
+    benchmark_log_entries: int = Field(
+        default=0,
+        ge=0,
+        le=2**53,
+        description="Capacity of each phone's benchmark log; 0: no limit.",
+    )
+
+
+class Transport(Section):
+    """The switch between transports, and their constants."""
+
+    mode: Modes = Field(description="Transport; a list is a ladder.")
+    poll_interval: Duration = Field(
+        default="10ms", description="How often the app looks for finished tasks; 0 for at once."
+    )
+    connect_timeout: PositiveDuration = Field(
+        default="30s", description="A connection attempt is given up after this."
+    )
+    idle_timeout: PositiveDuration = Field(
+        default="30s",
+        description="A connection silent for this is closed (quinn-proto config/transport.rs:362).",
+    )
+    keep_alive: Duration = Field(
+        default="1s",
+        description="Ping of an open connection; 0 for none (iroh 0.35 endpoint.rs:128).",
+    )
+    relay_first: bool = Field(
+        default=True, description="QUIC starts over the relay and moves to the direct path."
+    )
+    socket_timeout: PositiveDuration = Field(
+        default="5s", description="Receive timeout of a plain UDP socket."
+    )
+    socket_buffer: Size | None = Field(
+        default=None,
+        description="Receive buffer asked for, as the kernel counts; absent: 7 MiB for QUIC "
+        "(netwatch udp.rs, SOCKET_BUFFER_SIZE), the phone's default otherwise.",
+    )
+
+
+class Output(Section):
+    """What the trace keeps."""
+
+    trace: Literal["full", "sampled"] = Field(default="full", description="Which events are kept.")
+    sample_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
+        default=1.0, description="Share of transactions kept when sampled."
+    )
+
+
+class Scenario(Section):
+    """A scenario: devices on a network with a workload, a protocol and a transport."""
+
+    title: str = Field(default="", description="For people.")
+    run: Run = Field(description="Duration, repetitions and seed.")
+    devices: list[Devices] = Field(min_length=1, description="Groups of phones.")
+    network: Network = Field(description="What joins them.")
+    churn: Churn | None = Field(default=None, description="Phones going off and on; absent: none.")
+    workload: Annotated[Paced | Poisson, Field(discriminator="kind")] = Field(
+        description="Who proposes what, when."
+    )
+    protocol: Protocol = Field(default_factory=Protocol, description="Protocol family.")
+    transport: Transport = Field(description="Transport.")
+    output: Output = Field(default_factory=Output, description="What is kept.")
+
+    def phone_count(self) -> int:
+        """Return the number of phones over all groups."""
+        return sum(group.count for group in self.devices)
+
+
+_SHARE_TOLERANCE = 1e-9  # rounding of a sum of decimal fractions
+_MS_PER_S = 1000

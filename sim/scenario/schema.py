@@ -1,0 +1,79 @@
+"""JSON Schema and reference page of the scenario document, generated from the model.
+
+`python -m sim.scenario.schema` rewrites both under `docs/`; a test fails when they are stale.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sim.scenario.model import Scenario
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def schema_text() -> str:
+    """Return the JSON Schema, as it stands in docs/scenario.schema.json."""
+    return json.dumps(_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def reference_text() -> str:
+    """Return the page docs/scenario.md: every field with Required, Default and Type."""
+    schema = _schema()
+    tables = {"": schema, **schema["$defs"]}
+    parts = [_PREFACE, *(_table(name, table) for name, table in tables.items())]
+    return "\n".join(parts)
+
+
+def write(directory: Path = DOCS) -> None:
+    """Write both files into `directory`."""
+    (directory / "scenario.schema.json").write_text(schema_text(), encoding="utf-8")
+    (directory / "scenario.md").write_text(reference_text(), encoding="utf-8")
+
+
+def _schema() -> dict[str, Any]:
+    schema = Scenario.model_json_schema()
+    # The first line of a scenario, `#:schema ...`, tells editors where this file is.
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _table(name: str, table: dict[str, Any]) -> str:
+    title = f"## {name}" if name else "## The document"
+    lines = [title, "", table["description"], ""]
+    lines += ["| key | required | default | type | meaning |", "|---|---|---|---|---|"]
+    required = table.get("required", [])
+    for key, field in table["properties"].items():
+        default = json.dumps(field["default"]) if "default" in field else "-"
+        cells = [key, "yes" if key in required else "no", default, _type(field)]
+        lines.append("| " + " | ".join([*cells, field.get("description", "")]) + " |")
+    return "\n".join([*lines, ""])
+
+
+def _type(field: dict[str, Any]) -> str:
+    if "$ref" in field:
+        return str(field["$ref"].rsplit("/", 1)[-1])
+    for union in ("anyOf", "oneOf"):
+        if union in field:
+            return " or ".join(_type(item) for item in field[union])
+    if "const" in field or "enum" in field:
+        return ", ".join(json.dumps(item) for item in field.get("enum", [field.get("const")]))
+    if field["type"] == "array":
+        return f"list of {_type(field['items'])}"
+    if field["type"] == "object":
+        return f"table of {_type(field['additionalProperties'])}"
+    if field["type"] == "string" and "examples" in field:
+        return f"{field['title']} such as {json.dumps(field['examples'][0])}"
+    return {"null": "absent"}.get(field["type"], str(field["type"]))
+
+
+_PREFACE = """# Scenario reference
+
+Generated from `sim/scenario/model.py` by `python -m sim.scenario.schema`. Durations, sizes, \
+bandwidths and rates are strings with a unit; only ratios, counts and sigmas are plain numbers. \
+Unknown keys are refused.
+"""
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,99 @@
+"""Named random streams from one root seed: the only source of chance in the front half.
+
+Every consumer asks for its own stream by name, so adding a consumer or a phone leaves the others'
+draws as they were. Two kinds: `stream` is an ordinary generator for one consumer; `Lanes` holds
+one stream per phone and draws from a hundred thousand of them at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """Return the generator called `name`: Philox keyed by SHA-256 of "seed/name"."""
+    key = np.frombuffer(_digest(seed, name)[:16], dtype="<u8")
+    return np.random.Generator(np.random.Philox(key=key))
+
+
+def engine_seed(seed: int, repetition: int) -> int:
+    """Return the engine's 64-bit root seed for one repetition."""
+    return int.from_bytes(_digest(seed, f"repetition/{repetition}")[:8], "little")
+
+
+def truncated_normal(seed: int, name: str, mean: float, standard_error: float) -> float:
+    """Return one draw of Normal(mean, standard_error) given that it is not negative."""
+    if standard_error <= 0:
+        return mean
+    below = NormalDist().cdf(-mean / standard_error)
+    share = below + (1 - below) * (1 - float(stream(seed, name).random()))
+    # At share 1 the quantile is infinite; the largest double below 1 is 8.2 sigma.
+    quantile = NormalDist().inv_cdf(min(share, 1 - 2**-53))
+    return max(0.0, mean + standard_error * quantile)
+
+
+class Lanes:
+    """Streams "name/lane" for many lanes, as a function of (lane, number of the draw).
+
+    A Philox generator per phone costs 20 us to set up, 8 s for four streams of 100 000 phones.
+    Here lane `i` is a SplitMix64 sequence (Steele, Lea and Flood, OOPSLA 2014, figure 12) whose
+    start is itself a hash of lane and key, so any set of draws is one vectorised expression and no
+    lane depends on which others exist.
+    """
+
+    def __init__(self, seed: int, name: str) -> None:
+        self._keys = np.frombuffer(_digest(seed, name)[:16], dtype="<u8")
+
+    def bits(self, lane: npt.ArrayLike, draw: npt.ArrayLike) -> Integers:
+        """Return 64 random bits for each pair of `lane` and `draw` (broadcast together)."""
+        start = _mix(self._keys[0] + _GOLDEN * (_unsigned(lane) + np.uint64(1))) ^ self._keys[1]
+        return _mix(start + _GOLDEN * (_unsigned(draw) + np.uint64(1)))
+
+    def uniform(self, lane: npt.ArrayLike, draw: npt.ArrayLike) -> Floats:
+        """Return numbers in the open interval (0, 1) for each pair of `lane` and `draw`."""
+        high = (self.bits(lane, draw) >> np.uint64(11)).astype(np.float64)
+        return (high + 0.5) * 2.0**-53
+
+
+def pick_bucket(bits: Integers, buckets: int) -> npt.NDArray[np.int64]:
+    """Map random bits to 0..buckets-1 uniformly, moving as few as possible when one is added.
+
+    Jump consistent hash (Lamping and Veach, arXiv 1406.2294): from n to n+1 buckets, a value
+    either stays or moves to the new bucket.
+    """
+    key = bits.copy()
+    chosen = np.full(key.shape, -1, dtype=np.int64)
+    following = np.zeros(key.shape, dtype=np.float64)
+    active = np.arange(key.size)
+    while active.size:
+        chosen[active] = following[active].astype(np.int64)
+        key[active] = key[active] * np.uint64(2862933555777941757) + np.uint64(1)
+        divisor = ((key[active] >> np.uint64(33)) + np.uint64(1)).astype(np.float64)
+        following[active] = np.floor((chosen[active] + 1) * (2.0**31 / divisor))
+        active = active[following[active] < buckets]
+    return chosen
+
+
+def _digest(seed: int, name: str) -> bytes:
+    return hashlib.sha256(f"{seed}/{name}".encode()).digest()
+
+
+def _unsigned(values: npt.ArrayLike) -> Any:
+    return np.atleast_1d(np.asarray(values)).astype(np.uint64)
+
+
+def _mix(z: Any) -> Any:
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: SplitMix64's increment

@@ -1,0 +1,114 @@
+"""The one place where text with a unit becomes a number in SI units.
+
+Durations become seconds, sizes bytes, bandwidths bytes per second and rates 1/s. A number without
+a unit is refused unless it is zero, because `5` hides whether somebody meant ms or s. What does
+not live here: ratios, counts and sigmas, which are plain numbers in every document.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+
+_QUANTITY = re.compile(
+    r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?|nan|[+-]?inf)\s*(\S*)\s*"
+)
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What a quantity measures: valid suffixes with their SI factors, and the absurd."""
+
+    name: str
+    suffixes: Mapping[str, Fraction]
+    maximum: float
+    maximum_text: str
+    example: str
+
+    def parse(self, value: object) -> float:
+        """Return `value` in SI units.
+
+        Raises ValueError, with the valid suffixes, for anything but zero or a string holding a
+        finite number from 0 to `maximum` and a suffix of this dimension.
+        """
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError(f"must be a {self.name} such as {self.example!r}, not {value!r}")
+        match = _QUANTITY.fullmatch(str(value))
+        if match is None:
+            raise ValueError(f"{value!r} is not a {self.name}; write it as {self.example!r}")
+        return self._to_si(str(value), match[1], match[2])
+
+    def _to_si(self, text: str, digits: str, suffix: str) -> float:
+        number = float(digits)
+        if not math.isfinite(number):
+            raise ValueError(f"{text!r} is not finite")
+        if number < 0:
+            raise ValueError(f"{text!r} is negative")
+        if number == 0 and not suffix:
+            return 0.0
+        if suffix not in self.suffixes:
+            raise ValueError(self._suffix_reason(text, suffix))
+        if number == 0:
+            return 0.0
+        # Fraction keeps "122us" equal to 122e-6 to the last bit.
+        scaled = Fraction(digits) * self.suffixes[suffix]
+        if scaled > self.maximum:
+            raise ValueError(f"{text!r} is more than the largest {self.name}, {self.maximum_text}")
+        return float(scaled)
+
+    def _suffix_reason(self, text: str, suffix: str) -> str:
+        valid = f"a {self.name} takes {' '.join(self.suffixes)}"
+        if not suffix:
+            return f"{text!r} has no unit; {valid}"
+        for other in DIMENSIONS:
+            if suffix in other.suffixes:
+                return f"{text!r} is a {other.name}; {valid}"
+        return f"{text!r} has unknown unit {suffix!r}; {valid}"
+
+
+def _scale(**factors: str) -> Mapping[str, Fraction]:
+    return MappingProxyType({suffix: Fraction(factor) for suffix, factor in factors.items()})
+
+
+DURATION = Dimension(
+    "duration",
+    _scale(ns="1e-9", us="1e-6", ms="1e-3", s="1", min="60", h="3600", d="86400"),
+    maximum=3660.0 * 86400,
+    maximum_text="3660d",  # ten years: longer than any phone is kept
+    example="20ms",
+)
+SIZE = Dimension(
+    "size",
+    _scale(B="1", kB="1e3", MB="1e6", KiB="1024", MiB="1048576"),
+    maximum=2.0**30,
+    maximum_text="1024MiB",  # larger than any buffer or message of a phone
+    example="100B",
+)
+BANDWIDTH = Dimension(
+    "bandwidth",
+    _scale(
+        bps="1/8",
+        kbps="125",
+        Mbps="125e3",
+        Gbps="125e6",
+        Bps="1",
+        kBps="1e3",
+        MBps="1e6",
+        GBps="1e9",
+    ),
+    maximum=1.25e11,
+    maximum_text="1000Gbps",
+    example="10Mbps",
+)
+RATE = Dimension(
+    "rate",
+    MappingProxyType({"/s": Fraction(1), "/min": Fraction(1, 60), "/h": Fraction(1, 3600)}),
+    maximum=1e6,
+    maximum_text="1000000/s",  # one a microsecond, faster than a phone's clock
+    example="16/s",
+)
+DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE)
