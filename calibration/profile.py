@@ -7,18 +7,20 @@ does not live here: fitting, and the probe's report.
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from sim.documents import Duration, Rate, Section, Size, read_toml, validate
+from sim.documents import Duration, Rate, Section, Size, read_toml, validate, written
 from sim.engine_facts import operations
 from sim.errors import ScenarioError, nearest
 from sim.streams import truncated_normal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PROFILES = Path(__file__).parent / "profiles"
 Plain = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -82,8 +84,10 @@ class Operation(Provenance):
     """What one operation costs: cpu + per_byte * bytes on one core, then wait without a core."""
 
     cpu: Duration = Field(description="CPU time on one core.")
-    per_byte: Duration = Field(default="0s", description="CPU time for each byte.")
-    wait: Duration = Field(default="0s", description="Time in which the lane waits, off the CPU.")
+    per_byte: Duration = Field(default=written("0s"), description="CPU time for each byte.")
+    wait: Duration = Field(
+        default=written("0s"), description="Time in which the lane waits, off the CPU."
+    )
     spread_sigma: Annotated[float, Field(ge=0, le=5)] = Field(
         default=0.0, description="Sigma of a lognormal factor of mean 1 on the whole cost."
     )
@@ -102,7 +106,7 @@ class Device(Section):
     name: str = Field(min_length=1, description="Maker and model.")
     soc: str = Field(min_length=1, description="System on chip.")
     os: str = Field(min_length=1, description="Operating system.")
-    measured_on: datetime.date = Field(description="Date of the measurements or of their sources.")
+    measured_on: dt.date = Field(description="Date of the measurements or of their sources.")
     measured_by: str = Field(min_length=1, description="Who measured.")
     probe: str = Field(min_length=1, description="Version of the probe, or 'none'.")
     does_not_claim: list[str] = Field(min_length=1, description="What must not be read into it.")
@@ -111,7 +115,7 @@ class Device(Section):
 
 
 class SleepOvershoot(Section):
-    """By how much a sleep of the sender loop is too long: base + coefficient * interval_s^exponent."""
+    """Excess of the sender loop's sleeps: base + coefficient * interval_s^exponent."""
 
     base: DurationNumber = Field(description="Overshoot of the shortest sleep.")
     coefficient: DurationNumber = Field(description="Added for an interval of one second.")

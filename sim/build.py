@@ -39,7 +39,7 @@ def git_commit() -> str | None:
     """Return the commit of the source tree ("-dirty" when changed), or None outside of one."""
     command = ["git", "-C", str(_PACKAGE), "describe", "--always", "--dirty", "--abbrev=40"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return None
     return done.stdout.strip() or None

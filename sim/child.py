@@ -12,12 +12,14 @@ import ctypes
 import json
 import signal
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sim import event_table
 from sim.plan import build_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 EXIT_NO_ENGINE = 5
 

@@ -12,12 +12,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sim.child import EXIT_NO_ENGINE
 from sim.errors import EngineError, EnvironmentMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
 
 # A list, so that tests can put a fake engine in its place.
 COMMAND = [sys.executable, "-m", "sim.child"]
@@ -70,7 +72,7 @@ class Children:
             if self._stopped:
                 raise StoppedError
             # A session of its own: Ctrl-C reaches the parent alone, which then kills its children.
-            process = subprocess.Popen(  # noqa: S603
+            process = subprocess.Popen(
                 COMMAND,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,

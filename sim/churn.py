@@ -8,19 +8,21 @@ begin with a burst that no real population shows.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sim.streams import Floats, Lanes
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sim.streams import Floats, Lanes
 
 
 @dataclass(frozen=True)
 class Transitions:
-    """Changes as columns of one length, sorted by time; every phone counts as on before its first."""
+    """Changes as columns of one length, sorted by time; a phone is on before its first."""
 
     time_s: Floats
     phone: npt.NDArray[np.int64]
@@ -28,70 +30,91 @@ class Transitions:
 
 
 @dataclass(frozen=True)
-class Lengths:
-    """A Weibull or lognormal length of time, given that it is at most `longest_s`."""
+class Weibull:
+    """A Weibull length of time, given that it is at most `longest_s`."""
 
-    distribution: str
     shape: float
     scale_s: float
     longest_s: float
 
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> Lengths:
-        """Read the resolved table of a distribution."""
-        longest_s = math.inf if table["longest_s"] is None else table["longest_s"]
-        if table["distribution"] == "weibull":
-            return cls("weibull", table["shape"], table["scale_s"], longest_s)
-        return cls("lognormal", table["sigma"], table["median_s"], longest_s)
-
     def quantile(self, share: Floats) -> Floats:
         """Return the inverse of the distribution function, in seconds."""
-        from scipy import special
-
-        if self.distribution == "weibull":
-            survival = share * -math.expm1(-self._weibull_power())
-            return self.scale_s * (-np.log1p(-survival)) ** (1 / self.shape)
-        share = share * special.ndtr(self._lognormal_score(0))
-        return self.scale_s * np.exp(self.shape * special.ndtri(share))
+        within = -math.expm1(-self._longest_power())
+        power: Floats = -np.log1p(-share * within)
+        return self.scale_s * power ** (1 / self.shape)
 
     def length_biased_quantile(self, share: Floats) -> Floats:
-        """Return the same for an interval met at a random moment: density x f(x) / mean.
+        """Return the same for an interval met at a random moment, of density x f(x) / mean.
 
-        Weibull: (x/scale)^shape is Gamma(1 + 1/shape). Lognormal: the median grows by
-        exp(sigma^2), sigma stays.
+        Then (x/scale)^shape is Gamma(1 + 1/shape).
         """
         from scipy import special
 
-        if self.distribution == "weibull":
-            order = 1 + 1 / self.shape
-            share = share * special.gammainc(order, self._weibull_power())
-            return self.scale_s * special.gammaincinv(order, share) ** (1 / self.shape)
-        share = share * special.ndtr(self._lognormal_score(self.shape))
-        return self.scale_s * np.exp(self.shape * (self.shape + special.ndtri(share)))
+        order = 1 + 1 / self.shape
+        within = special.gammainc(order, self._longest_power())
+        power: Floats = special.gammaincinv(order, share * within)
+        return self.scale_s * power ** (1 / self.shape)
 
     def mean_s(self) -> float:
         """Return the mean, in seconds."""
         from scipy import special
 
-        if self.distribution == "weibull":
-            order, power = 1 + 1 / self.shape, self._weibull_power()
-            within = special.gammainc(order, power) / -math.expm1(-power)
-            return float(self.scale_s * math.gamma(order) * within)
-        within = special.ndtr(self._lognormal_score(self.shape)) / special.ndtr(
-            self._lognormal_score(0)
-        )
-        return float(self.scale_s * math.exp(self.shape**2 / 2) * within)
+        order, power = 1 + 1 / self.shape, self._longest_power()
+        within = special.gammainc(order, power) / -math.expm1(-power)
+        return float(self.scale_s * math.gamma(order) * within)
 
-    def _weibull_power(self) -> float:
+    def _longest_power(self) -> float:
         return (self.longest_s / self.scale_s) ** self.shape
 
-    def _lognormal_score(self, shift: float) -> float:
-        return math.log(self.longest_s / self.scale_s) / self.shape - shift
+
+@dataclass(frozen=True)
+class Lognormal:
+    """A lognormal length of time, given that it is at most `longest_s`."""
+
+    median_s: float
+    sigma: float
+    longest_s: float
+
+    def quantile(self, share: Floats) -> Floats:
+        """Return the inverse of the distribution function, in seconds."""
+        return self._at(share, 0)
+
+    def length_biased_quantile(self, share: Floats) -> Floats:
+        """Return the same for an interval met at a random moment, of density x f(x) / mean.
+
+        That is lognormal again, with a median exp(sigma^2) times as large.
+        """
+        return self._at(share, self.sigma)
+
+    def mean_s(self) -> float:
+        """Return the mean, in seconds."""
+        within = self._within(self.sigma) / self._within(0)
+        return float(self.median_s * math.exp(self.sigma**2 / 2) * within)
+
+    def _at(self, share: Floats, shift: float) -> Floats:
+        from scipy import special
+
+        score: Floats = special.ndtri(share * self._within(shift))
+        return self.median_s * np.exp(self.sigma * (shift + score))
+
+    def _within(self, shift: float) -> float:
+        """Return the probability of at most `longest_s` when the mean score is `shift`."""
+        from scipy import special
+
+        return float(special.ndtr(math.log(self.longest_s / self.median_s) / self.sigma - shift))
+
+
+def lengths(table: Mapping[str, Any]) -> Weibull | Lognormal:
+    """Return the distribution that a resolved table describes."""
+    longest_s = math.inf if table["longest_s"] is None else table["longest_s"]
+    if table["distribution"] == "weibull":
+        return Weibull(table["shape"], table["scale_s"], longest_s)
+    return Lognormal(table["median_s"], table["sigma"], longest_s)
 
 
 def on_share(churn: Mapping[str, Any]) -> float:
     """Return the long-run share of time that a phone is on."""
-    session_s, gap_s = (Lengths.of(churn[part]).mean_s() for part in ("session", "gap"))
+    session_s, gap_s = (lengths(churn[part]).mean_s() for part in ("session", "gap"))
     return session_s / (session_s + gap_s)
 
 
@@ -105,7 +128,7 @@ def transitions(
     """
     if churn is None:
         return Transitions(np.empty(0), np.empty(0, np.int64), np.empty(0, bool))
-    session, gap = Lengths.of(churn["session"]), Lengths.of(churn["gap"])
+    session, gap = lengths(churn["session"]), lengths(churn["gap"])
     on = lanes.uniform(lane, 0) < on_share(churn)
     share = lanes.uniform(lane, 1)
     met_s = np.where(on, session.length_biased_quantile(share), gap.length_biased_quantile(share))

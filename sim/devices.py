@@ -6,15 +6,17 @@ to a group leaves every other phone where it was.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sim.engine_facts import operations
 from sim.streams import Lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Indices = npt.NDArray[np.int64]
 

@@ -7,17 +7,26 @@ module knows no particular document.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
-from pydantic import model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from sim import units
 from sim.errors import ScenarioError, nearest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -108,41 +117,29 @@ def _document_path(loc: Sequence[str | int], data: Any, *, missing: bool) -> lis
     parts: list[str | int] = []
     for number, part in enumerate(loc):
         last = number == len(loc) - 1
-        if isinstance(data, Mapping) and part in data:
-            data = data[part]
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            data = data[part]
-        elif not (last and missing):
-            continue
-        parts.append(part)
+        try:
+            data = data[part] if type(data) in (dict, list) else _NOTHING
+        except (LookupError, TypeError):
+            data = _NOTHING
+        if data is not _NOTHING or (last and missing):
+            parts.append(part)
     return parts
 
 
 def _reason(details: ErrorDetails) -> tuple[str, list[str]]:
     """Return the reason in the user's words, and the valid values when they are a short list."""
-    context = details.get("ctx", {})
-    value = details["input"]
-    match details["type"]:
-        case "missing":
-            return "is required", []
-        case "value_error":
-            return str(context["error"]), []
-        case "literal_error":
-            valid = [
-                item.strip("'") for item in context["expected"].replace(" or ", ", ").split(", ")
-            ]
-            return f"must be one of {', '.join(valid)}, not {value!r}", valid
-        case "union_tag_not_found":
-            return "is required", []
-        case "union_tag_invalid":
-            valid = [item.strip("'") for item in context["expected_tags"].split(", ")]
-            return f"must be one of {', '.join(valid)}, not {context['tag']!r}", valid
-        case kind if kind in _TYPE_NAMES:
-            return f"must be {_TYPE_NAMES[kind]}, not {value!r}", []
-        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
-            return f"{details['msg'][len('Input should be ') :]} is required, not {value!r}", []
-        case _:
-            return details["msg"].removeprefix("Input should ").removeprefix("Value error, "), []
+    kind, context, value = details["type"], details.get("ctx", {}), details["input"]
+    if kind in ("literal_error", "union_tag_invalid"):
+        valid = re.findall(r"'([^']*)'", context.get("expected") or context["expected_tags"])
+        return f"must be one of {', '.join(valid)}, not {context.get('tag', value)!r}", valid
+    if kind in ("missing", "union_tag_not_found"):
+        return "is required", []
+    if kind == "value_error":
+        return str(context["error"]), []
+    if kind in _TYPE_NAMES:
+        return f"must be {_TYPE_NAMES[kind]}, not {value!r}", []
+    said = details["msg"].removeprefix("Input should ")
+    return f"should {said}, not {value!r}" if said != details["msg"] else said, []
 
 
 _TYPE_NAMES = {
@@ -155,8 +152,11 @@ _TYPE_NAMES = {
     "dict_type": "a table",
     "model_type": "a table",
     "model_attributes_type": "a table",
+    "date_from_datetime_inexact": "a date such as 2025-06-22",
     "date_type": "a date such as 2025-06-22",
 }
+
+_NOTHING = object()
 
 
 def _schema(dimension: units.Dimension) -> dict[str, Any]:
@@ -184,6 +184,11 @@ def _whole_bytes(value: object) -> int:
     if number != int(number):
         raise ValueError(f"{value!r} is not a whole number of bytes")
     return int(number)
+
+
+def written(value: object) -> Any:
+    """Return a default as it would be written in the document; validation turns it into SI."""
+    return value
 
 
 def one_or_list(value: object) -> object:

@@ -8,8 +8,7 @@ here, from streams named "repetition/<r>/...".
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +17,9 @@ from sim.churn import transitions
 from sim.devices import Population, populate, profile_columns
 from sim.streams import Floats, Lanes, engine_seed
 from sim.workloads import poisson_arrivals, sender_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 def build_plan(

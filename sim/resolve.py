@@ -11,15 +11,17 @@ import itertools
 import json
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sim
 from calibration import profile as profiles
 from sim.build import build_digest
 from sim.engine_facts import model_options
 from sim.errors import ScenarioError
-from sim.scenario import Document, Scenario
 from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
+
+if TYPE_CHECKING:
+    from sim.scenario import Document, Scenario
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def _common(document: Document) -> dict[str, Any]:
 
 
 def _devices(document: Document) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    groups, found = [], {}
+    groups: list[dict[str, Any]] = []
+    found: dict[str, Any] = {}
     for number, group in enumerate(document.scenario.devices):
         try:
             path = profiles.find(group.profile, document.path.parent)

@@ -10,10 +10,13 @@ import contextlib
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sim.errors import RunInProgressError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 FILES = (
     "scenario.toml",

@@ -71,7 +71,7 @@ def run_tasks(
     jobs: int,
     *,
     keep_going: bool = False,
-    progress: Progress = lambda name, repetition: None,
+    progress: Progress | None = None,
 ) -> list[Outcome]:
     """Run tasks side by side, at most `jobs` children at a time; return all outcomes in order.
 
@@ -83,7 +83,10 @@ def run_tasks(
     for folder in sorted({task.folder for task in tasks}):
         rundir.sweep_stale(folder)
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(tasks)))) as pool:
-        futures = [pool.submit(_run_task, task, children, keep_going, progress) for task in tasks]
+        futures = [
+            pool.submit(_run_task, task, children, progress or _no_progress, keep_going=keep_going)
+            for task in tasks
+        ]
         try:
             done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             for future in done:
@@ -105,8 +108,12 @@ def repetition_count(tasks: Iterable[Task]) -> int:
     )
 
 
+def _no_progress(_name: str, _repetition: int) -> None:
+    pass
+
+
 def _run_task(
-    task: Task, children: Children, keep_going: bool, progress: Progress
+    task: Task, children: Children, progress: Progress, *, keep_going: bool
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for rung in task.rungs:
@@ -190,6 +197,7 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
 def _manifest(rung: Rung, summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     import numpy as np
     import pyarrow as pa
+    import scipy
 
     resolved = rung.resolved
     continued = resolved["run"]["app"] == "continued"
@@ -202,6 +210,7 @@ def _manifest(rung: Rung, summaries: Sequence[dict[str, Any]]) -> dict[str, Any]
             **resolved["versions"],
             "python": platform.python_version(),
             "numpy": np.__version__,
+            "scipy": scipy.__version__,
             "pyarrow": pa.__version__,
             "simgrid": summaries[0]["simgrid"],
         },

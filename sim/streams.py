@@ -55,7 +55,8 @@ class Lanes:
     def bits(self, lane: npt.ArrayLike, draw: npt.ArrayLike) -> Integers:
         """Return 64 random bits for each pair of `lane` and `draw` (broadcast together)."""
         start = _mix(self._keys[0] + _GOLDEN * (_unsigned(lane) + np.uint64(1))) ^ self._keys[1]
-        return _mix(start + _GOLDEN * (_unsigned(draw) + np.uint64(1)))
+        bits: Integers = _mix(start + _GOLDEN * (_unsigned(draw) + np.uint64(1)))
+        return bits
 
     def uniform(self, lane: npt.ArrayLike, draw: npt.ArrayLike) -> Floats:
         """Return numbers in the open interval (0, 1) for each pair of `lane` and `draw`."""

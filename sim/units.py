@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _QUANTITY = re.compile(
     r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?|nan|[+-]?inf)\s*(\S*)\s*"
@@ -36,7 +39,8 @@ class Dimension:
         finite number from 0 to `maximum` and a suffix of this dimension.
         """
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise ValueError(f"must be a {self.name} such as {self.example!r}, not {value!r}")
+            reason = f"must be a {self.name} such as {self.example!r}, not {value!r}"
+            raise ValueError(reason)  # noqa: TRY004 - pydantic lets a TypeError through
         match = _QUANTITY.fullmatch(str(value))
         if match is None:
             raise ValueError(f"{value!r} is not a {self.name}; write it as {self.example!r}")

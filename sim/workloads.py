@@ -7,15 +7,17 @@ goes. Random draws come from one lane per phone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sim.churn import Transitions, is_on
 from sim.streams import Floats, Lanes, pick_bucket
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ _level = 0
 
 def set_level(level: int) -> None:
     """Set how much is said: -1 quiet, 0 as usual, 1 verbose."""
-    global _level  # noqa: PLW0603
+    global _level  # noqa: PLW0603 - one per process, like the streams themselves
     _level = level
 
 

@@ -7,7 +7,7 @@ import importlib
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ import typer
 from sim.cli import console
 from sim.cli.running import AsJson, Overrides, ScenarioFile
 from sim.errors import UserError
+from sim.resolve import Rung
 
 
 def check(
@@ -51,17 +52,11 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
         f"{run['repetitions']} x {run['duration_s']:g} s, seed {run['seed']}, draw {run['draw']}, "
         f"app {run['app']}, crypto {first['protocol']['crypto']}"
     )
-    _table("devices", ("profile", "count", "access"), [
-        (of["profile"], of["count"], " ".join(f"{name}={share:g}" for name, share in of["access"].items()))
-        for of in first["devices"]
-    ])  # fmt: skip
-    _table("what the profiles rest on", ("profile", "basis of the operations", "of the app"), [
-        (name, *_bases(of)) for name, of in first["profiles"].items()
-    ])  # fmt: skip
-    _table("rungs", ("transport", "payload_bytes", "rate_per_s", "run directory"), [
-        (*(rung.resolved["rung"][key] for key in ("transport", "payload_bytes", "rate_per_s")), rung.name)
-        for rung in rungs
-    ])  # fmt: skip
+    _table("devices", ("profile", "count", "access"), map(_group_row, first["devices"]))
+    profiles = first["profiles"].items()
+    head = ("profile", "basis of the operations", "of the app")
+    _table("what the profiles rest on", head, [(name, *_bases(of)) for name, of in profiles])
+    _table("rungs", (*first["rung"], "run directory"), map(_rung_row, rungs))
 
 
 def doctor() -> None:
@@ -92,6 +87,15 @@ def _check(file: Path) -> None:
         resolve(load(file))
 
 
+def _group_row(group: dict[str, Any]) -> tuple[object, ...]:
+    access = " ".join(f"{name}={share:g}" for name, share in group["access"].items())
+    return group["profile"], group["count"], access
+
+
+def _rung_row(rung: Rung) -> tuple[object, ...]:
+    return (*rung.resolved["rung"].values(), rung.name)
+
+
 def _bases(profile: dict[str, Any]) -> tuple[str, str]:
     numbers = [of for part in profile["app"].values() for of in part.values()]
     return _counted(profile["operations"].values()), _counted(numbers)
@@ -102,7 +106,7 @@ def _counted(numbers: Any) -> str:
     return ", ".join(f"{count} {basis}" for basis, count in sorted(counts.items()))
 
 
-def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     cells = [[str(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     console.data(f"\n{title}")
@@ -139,7 +143,7 @@ def _version(name: str) -> str:
 
 
 def _in_child(statement: str) -> str:
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-c", statement], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from sim.children import default_jobs
 from sim.cli import console
+from sim.cli.running import Jobs
 from sim.errors import ScenarioError
 
 RunDirectories = Annotated[list[Path], typer.Argument(help="Run directories.")]
@@ -25,15 +27,14 @@ def report(
 
 
 def validate(
-    runs: RunDirectories,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="File to write the comparison to.")
-    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for run directories.")] = Path("runs"),
+    report: Annotated[Path | None, typer.Option("--report", help="HTML file to write.")] = None,
+    jobs: Jobs = None,
 ) -> None:
-    """Compare runs with the published figures, fitted and predicted apart; exit 3 on a miss."""
+    """Run the published experiments and compare, fitted and predicted apart; exit 3 on a miss."""
     from calibration.validation import validate as compare
 
-    if not compare(_complete(runs), out):
+    if not compare(out=out, report=report, jobs=jobs or default_jobs()):
         raise typer.Exit(_EXIT_CHECK_FAILED)
 
 

@@ -96,7 +96,7 @@ def _run(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
         outcomes = runner.run_tasks(
             tasks, jobs or default_jobs(), keep_going=keep_going, progress=step
         )
-    counts = {status: 0 for status in ("ran", "reused", "failed", "busy")}
+    counts = dict.fromkeys(("ran", "reused", "failed", "busy"), 0)
     for outcome in outcomes:
         counts[outcome.status] += 1
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)

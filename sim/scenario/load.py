@@ -8,14 +8,16 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sim.documents import key_path, read_toml, validate
 from sim.errors import ScenarioError, nearest
 from sim.scenario.model import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True)

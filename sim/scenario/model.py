@@ -19,6 +19,7 @@ from sim.documents import (
     Size,
     Sizes,
     one_or_list,
+    written,
 )
 
 TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp"]
@@ -110,7 +111,7 @@ class Access(Section):
     down: Bandwidth = Field(description="To the phone.")
     latency: Duration = Field(description="One way between phone and access point.")
     jitter_median: Duration = Field(
-        default="0s", description="Median of the lognormal extra delay of each datagram."
+        default=written("0s"), description="Median of the lognormal extra delay of each datagram."
     )
     jitter_sigma: Sigma = Field(default=0.0, description="Sigma of that delay.")
     loss_ratio: Ratio = Field(default=0.0, description="Probability that a datagram is lost here.")
@@ -129,10 +130,10 @@ class Network(Section):
     """Access networks, and what lies between their sites."""
 
     backbone_latency: Duration = Field(
-        default="5ms", description="One way between two sites; added when sites differ."
+        default=written("5ms"), description="One way between two sites; added when sites differ."
     )
     relay_latency: Duration = Field(
-        default="6ms", description="One way between a site and the relay server."
+        default=written("6ms"), description="One way between a site and the relay server."
     )
     access: dict[str, Access] = Field(min_length=1, description="Access networks by name.")
 
@@ -181,7 +182,7 @@ class Paced(Section):
         default="floored_ms",
         description="Sleep between proposals: floor(1000/rate) ms, or 1024/rate ms.",
     )
-    start: Duration = Field(default="0s", description="When the loop starts.")
+    start: Duration = Field(default=written("0s"), description="When the loop starts.")
 
     @model_validator(mode="after")
     def _interval_is_not_zero(self) -> Paced:
@@ -196,7 +197,7 @@ class Poisson(Section):
     kind: Literal["poisson"] = Field(description="Kind of workload.")
     rate: Rates = Field(description="Proposals of one phone per second; a list is a ladder.")
     payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
-    start: Duration = Field(default="0s", description="Nothing is proposed before.")
+    start: Duration = Field(default=written("0s"), description="Nothing is proposed before.")
 
 
 class Protocol(Section):
@@ -208,7 +209,7 @@ class Protocol(Section):
         description="counted: same sizes and costs without the arithmetic; real: Ed25519, SHA-256.",
     )
     duplicate_window: Duration = Field(
-        default="30s", description="A block seen again within this is dropped."
+        default=written("30s"), description="A block seen again within this is dropped."
     )
     benchmark_log_entries: int = Field(
         default=0,
@@ -223,24 +224,25 @@ class Transport(Section):
 
     mode: Modes = Field(description="Transport; a list is a ladder.")
     poll_interval: Duration = Field(
-        default="10ms", description="How often the app looks for finished tasks; 0 for at once."
+        default=written("10ms"),
+        description="How often the app looks for finished tasks; 0 for at once.",
     )
     connect_timeout: PositiveDuration = Field(
-        default="30s", description="A connection attempt is given up after this."
+        default=written("30s"), description="A connection attempt is given up after this."
     )
     idle_timeout: PositiveDuration = Field(
-        default="30s",
+        default=written("30s"),
         description="A connection silent for this is closed (quinn-proto config/transport.rs:362).",
     )
     keep_alive: Duration = Field(
-        default="1s",
+        default=written("1s"),
         description="Ping of an open connection; 0 for none (iroh 0.35 endpoint.rs:128).",
     )
     relay_first: bool = Field(
         default=True, description="QUIC starts over the relay and moves to the direct path."
     )
     socket_timeout: PositiveDuration = Field(
-        default="5s", description="Receive timeout of a plain UDP socket."
+        default=written("5s"), description="Receive timeout of a plain UDP socket."
     )
     socket_buffer: Size | None = Field(
         default=None,
@@ -269,9 +271,9 @@ class Scenario(Section):
     workload: Annotated[Paced | Poisson, Field(discriminator="kind")] = Field(
         description="Who proposes what, when."
     )
-    protocol: Protocol = Field(default_factory=Protocol, description="Protocol family.")
+    protocol: Protocol = Field(default=written({}), description="Protocol family; may be left out.")
     transport: Transport = Field(description="Transport.")
-    output: Output = Field(default_factory=Output, description="What is kept.")
+    output: Output = Field(default=written({}), description="What is kept; may be left out.")
 
     def phone_count(self) -> int:
         """Return the number of phones over all groups."""

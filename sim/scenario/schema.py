@@ -52,18 +52,17 @@ def _table(name: str, table: dict[str, Any]) -> str:
 
 
 def _type(field: dict[str, Any]) -> str:
+    """Return the type of a field in a few words."""
+    union = field.get("anyOf") or field.get("oneOf")
+    values = field.get("enum") or ([field["const"]] if "const" in field else None)
+    if union or values:
+        return " or ".join([*map(_type, union or []), *map(json.dumps, values or [])])
     if "$ref" in field:
         return str(field["$ref"].rsplit("/", 1)[-1])
-    for union in ("anyOf", "oneOf"):
-        if union in field:
-            return " or ".join(_type(item) for item in field[union])
-    if "const" in field or "enum" in field:
-        return ", ".join(json.dumps(item) for item in field.get("enum", [field.get("const")]))
-    if field["type"] == "array":
-        return f"list of {_type(field['items'])}"
-    if field["type"] == "object":
-        return f"table of {_type(field['additionalProperties'])}"
-    if field["type"] == "string" and "examples" in field:
+    inner = field.get("items") or field.get("additionalProperties")
+    if inner:
+        return f"{'list' if field['type'] == 'array' else 'table'} of {_type(inner)}"
+    if "examples" in field:
         return f"{field['title']} such as {json.dumps(field['examples'][0])}"
     return {"null": "absent"}.get(field["type"], str(field["type"]))
 

@@ -1,0 +1,11 @@
+"""Types of the compiled engine (sim/engine); load it in child processes only."""
+
+from collections.abc import Mapping
+from typing import Any
+
+OPERATIONS: list[str]
+
+def run(plan: Mapping[str, Any]) -> dict[str, Any]: ...
+def replay_chain(
+    payload_bytes: int, first_index: int, count: int, outstanding: int
+) -> list[int]: ...
