@@ -181,10 +181,12 @@ def find(name: str, beside: Path) -> Path:
     Raises LookupError with a reason and the nearest shipped name.
     """
     if name.endswith(".toml"):
-        return beside / name
-    path = PROFILES / f"{name}.toml"
+        path, reason, suggestion = beside / name, f"no such file {beside / name}", None
+    else:
+        path, reason = PROFILES / f"{name}.toml", f"no profile {name!r}"
+        suggestion = nearest(name, shipped())
     if not path.is_file():
-        raise LookupError(f"no profile {name!r}", nearest(name, shipped()))
+        raise LookupError(reason, suggestion)
     return path
 
 

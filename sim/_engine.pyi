@@ -1,5 +1,4 @@
-"""Types of the compiled engine (sim/engine); load it in child processes only."""
-
+# Types of the compiled engine (sim/engine); load it in child processes only.
 from collections.abc import Mapping
 from typing import Any
 

@@ -118,11 +118,13 @@ def _document_path(loc: Sequence[str | int], data: Any, *, missing: bool) -> lis
     for number, part in enumerate(loc):
         last = number == len(loc) - 1
         try:
-            data = data[part] if type(data) in (dict, list) else _NOTHING
+            inside = data[part] if type(data) in (dict, list) else _NOTHING
         except (LookupError, TypeError):
-            data = _NOTHING
-        if data is not _NOTHING or (last and missing):
+            inside = _NOTHING
+        if inside is not _NOTHING or (last and missing):
             parts.append(part)
+        # What is not there is a union's tag: the next part is looked up in the same table.
+        data = data if inside is _NOTHING else inside
     return parts
 
 

@@ -1,0 +1,60 @@
+"""A child with a fake engine, for tests of what is around the engine.
+
+Environment variables make it misbehave: FAKE_LOG appends a line per finished repetition,
+FAKE_SLEEP_S waits first, FAKE_ABORT kills the child in the repetition of that number.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import types
+
+import numpy as np
+
+from sim import child
+
+EVENT_KINDS = ["send", "store"]
+
+
+def run(plan):
+    rows = 4
+    columns = {
+        "time_s": np.linspace(0.1, plan["duration_s"], rows).astype("<f8"),
+        "node": np.zeros(rows, "<u4"),
+        "kind": np.array([0, 1, 0, 1], "u1"),
+        "message": np.array([1, 1, 2, 2], "<u8"),
+        "peer": np.ones(rows, "<u4"),
+        "size_bytes": np.full(rows, 600, "<u4"),
+        "reason": np.full(rows, 255, "u1"),
+        "logged": np.ones(rows, "u1"),
+    }
+    return {
+        "columns": {name: values.tobytes() for name, values in columns.items()},
+        "event_kinds": EVENT_KINDS,
+        "reasons": ["duplicate"],
+        "counters": {"events": rows},
+        "clock_s": plan["duration_s"],
+        "final_index": [index + 2 for index in plan["phones"]["first_index"]],
+        "simgrid": "fake",
+    }
+
+
+def main():
+    job = json.load(sys.stdin)
+    sys.stderr.write("fake engine\n")
+    if os.environ.get("FAKE_ABORT") == str(job["repetition"]):
+        sys.stderr.write("the engine says why\n")
+        sys.stderr.flush()
+        os.abort()
+    time.sleep(float(os.environ.get("FAKE_SLEEP_S", "0")))
+    child.run(job, types.SimpleNamespace(run=run))
+    if "FAKE_LOG" in os.environ:
+        with open(os.environ["FAKE_LOG"], "a") as log:
+            log.write(f"{job['resolved']['rung']['rate_per_s']:g} {job['repetition']}\n")
+
+
+if __name__ == "__main__":
+    main()

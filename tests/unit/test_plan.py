@@ -1,0 +1,244 @@
+import hashlib
+import json
+import math
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sim.churn import Lognormal, Transitions, Weibull, is_on, on_share
+from sim.plan import build_plan
+from sim.resolve import canonical_json, resolve
+from sim.scenario import load
+
+
+@pytest.fixture
+def town(root):
+    def resolved(*overrides):
+        path = root / "scenarios/scale/1k_churn.toml"
+        settings = ["devices[0].count=60", "devices[1].count=40", *overrides]
+        return resolve(load(path, settings))[0].resolved
+
+    return resolved
+
+
+def plain(plan):
+    return hashlib.sha256(canonical_json(plan).encode()).hexdigest()
+
+
+def struct_fields(root):
+    source = (root / "sim/engine/src/plan.rs").read_text()
+    structs = re.findall(r"pub struct (\w+) \{(.*?)\n\}", source, re.DOTALL)
+    return {name: set(re.findall(r"pub (\w+):", body)) for name, body in structs}
+
+
+def test_the_plan_has_the_engines_fields(root, scenario, town):
+    fields = struct_fields(root)
+    for resolved in (resolve(load(scenario))[0].resolved, town()):
+        plan = build_plan(resolved, 0)
+        assert set(plan) == fields["Plan"]
+        for key in ("phones", "backbone", "churn", "workload", "protocol", "transport", "trace"):
+            assert set(plan[key]) == fields[key.capitalize()], key
+        for key, name in (("profiles", "Profile"), ("access", "Access"), ("sites", "Site")):
+            assert {frozenset(item) for item in plan[key]} == {frozenset(fields[name])}
+        for loop in plan["workload"]["loops"]:
+            assert set(loop) == fields["SenderLoop"]
+
+
+def test_the_plan_holds_plain_numbers(town):
+    plan = build_plan(town(), 0)
+    assert json.loads(json.dumps(plan)) == plan
+
+
+def test_sender_loop(scenario):
+    resolved = resolve(load(scenario, ["workload.rate=8/s", "workload.start=500ms"]))[0].resolved
+    (loop,) = build_plan(resolved, 0)["workload"]["loops"]
+    assert loop["interval_s"] == 0.125
+    assert (loop["start_s"], loop["duration_s"]) == (0.5, 1.5)
+    assert loop["overshoot_s"] == pytest.approx(0.5e-3 + 4e-3 * math.sqrt(0.125))
+
+
+def test_an_unlimited_log_is_the_largest_number(scenario):
+    assert build_plan(resolve(load(scenario))[0].resolved, 0)["trace"]["log_capacity"] == 2**64 - 1
+    limited = resolve(load(scenario, ["protocol.benchmark_log_entries=10000"]))[0].resolved
+    assert build_plan(limited, 0)["trace"]["log_capacity"] == 10000
+
+
+def test_first_index_is_carried(scenario):
+    resolved = resolve(load(scenario))[0].resolved
+    assert build_plan(resolved, 0)["phones"]["first_index"] == [1, 1]
+    assert build_plan(resolved, 0, [5, 6])["phones"]["first_index"] == [5, 6]
+    with pytest.raises(ValueError, match="1 entries for 2 phones"):
+        build_plan(resolved, 0, [5])
+
+
+def test_repetitions_differ_and_repeat(town):
+    resolved = town()
+    assert plain(build_plan(resolved, 0)) == plain(build_plan(resolved, 0))
+    assert plain(build_plan(resolved, 0)) != plain(build_plan(resolved, 1))
+
+
+def test_mean_and_posterior_share_arrivals(town):
+    mean, posterior = build_plan(town(), 0), build_plan(town("run.draw=posterior"), 0)
+    assert mean["workload"] == posterior["workload"]
+    assert mean["profiles"] != posterior["profiles"]
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
+def test_another_process_builds_the_same_plan(root, hash_seed):
+    code = (
+        "import hashlib;from sim.plan import build_plan;from sim.scenario import load;"
+        "from sim.resolve import *;"
+        "r=resolve(load('scenarios/scale/1k_churn.toml'))[0].resolved;"
+        "print(hashlib.sha256(canonical_json(build_plan(r,3)).encode()).hexdigest())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(root), "PYTHONHASHSEED": hash_seed},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    resolved = resolve(load(root / "scenarios/scale/1k_churn.toml"))[0].resolved
+    assert done.stdout.strip() == plain(build_plan(resolved, 3))
+
+
+def test_a_plan_from_resolved_json_is_the_same(town):
+    resolved = town()
+    reloaded = json.loads(canonical_json(resolved))
+    assert plain(build_plan(reloaded, 0)) == plain(build_plan(resolved, 0))
+
+
+def by_phone(plan):
+    """Return each phone's transitions and proposals, the latter without the counterparty."""
+    rows = {}
+    for time_s, phone, on in zip(*plan["churn"].values(), strict=True):
+        rows.setdefault(phone, []).append((time_s, on))
+    work = plan["workload"]
+    for time_s, phone, to in zip(work["time_s"], work["from_phone"], work["to_phone"], strict=True):
+        rows.setdefault(phone, []).append((time_s, to))
+    return rows
+
+
+def test_a_phone_added_at_the_end_reshuffles_nothing(town):
+    few, more = build_plan(town(), 0), build_plan(town("devices[1].count=41"), 0)
+    for key in ("access", "profile", "first_index"):
+        assert more["phones"][key][:100] == few["phones"][key]
+    before, after = by_phone(few), by_phone(more)
+    for phone, rows in before.items():
+        kept = after[phone]
+        assert [row[0] for row in kept] == [row[0] for row in rows]
+        # A proposal keeps its counterparty or goes to the new phone.
+        assert all(new == old or new[1] == 100 for old, new in zip(rows, kept, strict=True))
+
+
+def test_a_phone_added_to_the_first_group_leaves_the_second_alone(town):
+    few, more = build_plan(town(), 0), build_plan(town("devices[0].count=61"), 0)
+    before, after = by_phone(few), by_phone(more)
+    for phone in range(60, 100):
+        was = [row[0] for row in before.get(phone, [])]
+        assert [row[0] for row in after.get(phone + 1, [])] == was
+
+
+def test_another_rate_keeps_churn(town):
+    assert build_plan(town(), 0)["churn"] == build_plan(town("workload.rate=1/s"), 0)["churn"]
+
+
+def test_arrivals_only_while_on_and_never_to_oneself(town):
+    plan = build_plan(town("workload.rate=1/s"), 0)
+    work, churn = plan["workload"], plan["churn"]
+    assert work["time_s"] == sorted(work["time_s"])
+    assert churn["time_s"] == sorted(churn["time_s"])
+    assert all(one != other for one, other in zip(work["from_phone"], work["to_phone"], strict=True))
+    assert set(work["to_phone"]) <= set(range(100))
+    events = sorted(
+        [(time_s, 0, phone, on) for time_s, phone, on in zip(*churn.values(), strict=True)]
+        + [(t, 1, phone, None) for t, phone in zip(work["time_s"], work["from_phone"], strict=True)]
+    )
+    state = {}
+    for _, kind, phone, on in events:
+        if kind == 0:
+            assert state.get(phone, True) != on  # transitions alternate
+            state[phone] = on
+        else:
+            assert state.get(phone, True)
+
+
+def test_poisson_counts(town):
+    resolved = {**town("workload.rate=1/s"), "churn": None}
+    counts = np.bincount(build_plan(resolved, 0)["workload"]["from_phone"], minlength=100)
+    assert counts.mean() == pytest.approx(600, abs=4 * math.sqrt(6))
+    assert counts.var() == pytest.approx(600, rel=0.6)
+    peers = np.bincount(build_plan(resolved, 0)["workload"]["to_phone"], minlength=100)
+    assert peers.var() == pytest.approx(600, rel=0.6)
+
+
+def test_churn_is_stationary(town):
+    resolved = town("devices[0].count=6000", "devices[1].count=4000", "workload.rate=1/h")
+    share = on_share(resolved["churn"])
+    churn = build_plan(resolved, 0)["churn"]
+    changes = Transitions(*(np.array(churn[key]) for key in ("time_s", "phone", "on")))
+    phones = np.arange(10_000)
+    for time_s in (0.0, 100.0, 599.0):
+        on = is_on(changes, phones, np.full(phones.size, time_s + 1e-9))
+        assert on.mean() == pytest.approx(share, abs=4 * math.sqrt(share / 10_000))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Weibull(0.6, 100, math.inf),
+        Weibull(1.0, 50, 80),
+        Lognormal(60, 0.8, math.inf),
+        Lognormal(484, 2, 5e4),
+    ],
+)
+def test_lengths_against_numerical_integration(law):
+    share = (np.arange(400_000) + 0.5) / 400_000
+    lengths = law.quantile(share)
+    assert lengths.max() <= law.longest_s * (1 + 1e-9)
+    assert law.mean_s() == pytest.approx(lengths.mean(), rel=0.01)
+    # The median of an interval met at random: half of all time lies in shorter ones.
+    time = np.cumsum(lengths) / lengths.sum()
+    median = lengths[np.searchsorted(time, 0.5)]
+    assert law.length_biased_quantile(np.array([0.5]))[0] == pytest.approx(median, rel=0.02)
+
+
+def test_is_on_against_a_ten_line_model():
+    generator = np.random.default_rng(1)
+    changes = Transitions(
+        np.sort(generator.random(50)), generator.integers(0, 5, 50), generator.random(50) < 0.5
+    )
+    phones, times = generator.integers(0, 7, 300), generator.random(300)
+    expected = []
+    for phone, time_s in zip(phones, times, strict=True):
+        state = True
+        for at, who, on in zip(changes.time_s, changes.phone, changes.on, strict=True):
+            state = on if who == phone and at <= time_s else state
+        expected.append(state)
+    assert is_on(changes, phones, times).tolist() == expected
+
+
+def test_sites_fill_up_per_network(town):
+    plan = build_plan(town(), 0)
+    sizes = np.bincount(plan["phones"]["site"])
+    access = np.array(plan["phones"]["access"])
+    site = np.array(plan["phones"]["site"])
+    networks = ["lte", "wifi"]  # sorted
+    for number, per_site in ((networks.index("wifi"), 2), (networks.index("lte"), 100)):
+        of_network = sizes[np.unique(site[access == number])]
+        assert of_network.max() <= per_site
+        assert (of_network[:-1] == per_site).all()
+    assert len(plan["sites"]) == sizes.size
+
+
+def test_kept_connections_follow_the_profile(town):
+    plan = build_plan(town("devices[0].count=6000", "devices[1].count=4000"), 0)
+    dial_s = np.array(plan["transport"]["duplicate_dial_s"])
+    break_s = np.array(plan["transport"]["connection_break_s"])
+    assert np.isfinite(dial_s).mean() == pytest.approx(0.1, abs=0.012)
+    assert dial_s[np.isfinite(dial_s)].max() <= 0.05
+    assert break_s.mean() == pytest.approx(1000, rel=0.05)

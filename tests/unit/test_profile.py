@@ -1,0 +1,79 @@
+import re
+
+import pytest
+
+from calibration import profile
+from sim import engine_facts
+from sim.errors import ScenarioError
+
+
+@pytest.fixture
+def text():
+    return (profile.PROFILES / "moto_g04s.toml").read_text()
+
+
+@pytest.mark.parametrize("name", profile.shipped())
+def test_shipped_profiles_load_and_claim_little(name):
+    loaded = profile.load(profile.PROFILES / f"{name}.toml")
+    assert loaded.device.probe == "none"
+    for operation in loaded.operations.values():
+        assert operation.basis != "measured"
+        assert operation.standard_error > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('standard_error = "25us"\n', "", "operations.sign.standard_error: is required"),
+        ('standard_error = "25us"', 'standard_error = "0us"', "a cost without uncertainty"),
+        ('source = """lib', 'origin = """lib', "operations.sign.origin: unknown key"),
+        ("[operations.sign]", "[operations.sing]", "operations.sing: unknown operation"),
+        ('basis = "proxy"', 'basis = "fitted"', "needs fitted_to"),
+        ('basis = "proxy"', 'basis = "measured"', "needs samples"),
+        ('basis = "proxy"', 'basis = "guessed"', "must be one of measured, published, proxy"),
+        ("measured_on = 2025-06-22", 'measured_on = "June"', "must be a date"),
+        ("value = 8", "value = 0", "must be at least 1"),
+    ],
+)
+def test_unfit_profiles_do_not_load(tmp_path, text, old, new, expected):
+    path = tmp_path / "own.toml"
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(ScenarioError) as caught:
+        profile.load(path)
+    assert expected in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_every_operation_is_priced(tmp_path, text):
+    path = tmp_path / "own.toml"
+    path.write_text(re.sub(r'\[operations\.file_block\].*?"""\n', "", text, flags=re.DOTALL))
+    with pytest.raises(ScenarioError, match=r"operations\.file_block: is required"):
+        profile.load(path)
+
+
+def test_operations_are_those_of_the_machine_contract(root):
+    source = (root / "sim/protocols/src/contract.rs").read_text()
+    body = source.split("Operation {", 1)[1].split("named_enum!", 1)[0]
+    assert tuple(re.findall(r'= "(\w+)"', body)) == engine_facts.operations()
+
+
+def test_draws_keep_proportions_and_leave_the_mean_alone():
+    plain = profile.contents(profile.load(profile.PROFILES / "moto_g04s.toml"))
+    drawn = profile.draw(plain, 1, "repetition/0/profile/moto_g04s")
+    assert drawn == profile.draw(plain, 1, "repetition/0/profile/moto_g04s")
+    assert drawn != profile.draw(plain, 1, "repetition/1/profile/moto_g04s")
+    was, now = plain["operations"]["discovery"], drawn["operations"]["discovery"]
+    assert now["wait"] / now["cpu"] == pytest.approx(was["wait"] / was["cpu"])
+    window = drawn["app"]["kept_connection"]["duplicate_dial_window"]
+    assert window["to"] - window["from"] == pytest.approx(0.05)
+    assert drawn["app"]["kept_connection"]["duplicate_dial_probability"]["value"] <= 1
+
+
+def test_drawn_costs_spread_as_their_standard_error():
+    plain = profile.contents(profile.load(profile.PROFILES / "pocophone_f1.toml"))
+    costs = [profile.draw(plain, 1, str(number))["operations"]["sign"]["cpu"] for number in range(300)]
+    mean, deviation = sum(costs) / 300, 0.0
+    deviation = (sum((cost - mean) ** 2 for cost in costs) / 299) ** 0.5
+    assert mean == pytest.approx(51e-6, abs=4e-6)
+    assert deviation == pytest.approx(15e-6, rel=0.2)

@@ -1,0 +1,182 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from sim.errors import ScenarioError
+from sim.resolve import digest, resolve
+from sim.scenario import load, schema
+
+SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
+
+# One row per kind of mistake: what is replaced, by what, then key path, reason, suggestion.
+MISTAKES = [
+    ("payload =", "paylaod =", "workload.paylaod", "unknown key", "payload"),
+    ("[workload]", "[wrokload]", "wrokload", "unknown key", "workload"),
+    ("seed = 7\n", "", "run.seed", "is required", None),
+    ("seed = 7", "seed = -7", "run.seed", "greater than or equal to 0", None),
+    ("seed = 7", "seed = 7.5", "run.seed", "must be a whole number, not 7.5", None),
+    ("seed = 7", 'seed = "7"', "run.seed", "must be a whole number, not '7'", None),
+    ("seed = 7", "seed = true", "run.seed", "must be a whole number, not True", None),
+    ('"2s"', "2", "run.duration", "no unit; a duration takes ns us ms s min h d", None),
+    ('"2s"', '"2B"', "run.duration", "is a size", None),
+    ('"2s"', '"-2s"', "run.duration", "is negative", None),
+    ('"2s"', '"1e9d"', "run.duration", "more than the largest duration", None),
+    ('"2s"', '"0s"', "run.duration", "must be more than zero", None),
+    ('"2s"', '"nan s"', "run.duration", "not finite", None),
+    ('"udp"', '"upd"', "transport.mode", "must be one of udp, quic_reconnect", "udp"),
+    ('"udp"', "[]", "transport.mode", "empty list", None),
+    ('"paced"', '"pased"', "workload.kind", "must be one of paced, poisson", "paced"),
+    ('kind = "paced"\n', "", "workload.kind", "is required", None),
+    ('"4/s", "8/s"', '"4/s", "8"', "workload.rate[1]", "no unit; a rate takes", None),
+    ('"4/s", "8/s"', '"2000/s"', "workload", "floors to a sleep of 0 ms", None),
+    ('payload = "100B"', 'payload = "1.5B"', "workload.payload", "whole number of bytes", None),
+    ('"home_wifi"', '"home_wfi"', "devices[0].access", "no [network.access.home_wfi]", "home_wifi"),
+    ('"home_wifi"', "{home_wifi = 0.5}", "devices[0]", "add up to 0.5", None),
+    ('"moto_g04s"', '"moto_g04"', "devices[0].profile", "no profile 'moto_g04'", "moto_g04s"),
+    ('"moto_g04s"', '"own.toml"', "devices[0].profile", "no such file", None),
+    ("count = 2", "count = 1", "devices", "at least 2 phones", None),
+    ("count = 2", "count = 0", "devices[0].count", "greater than or equal to 1", None),
+    ("[run]", "[run", "line 2, column 5", "not TOML", None),
+    ('payload = "100B"', 'payload = "100B"\nstart = "9s"', "workload.start", "not before", None),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "key_path", "reason", "suggestion"), MISTAKES)
+def test_mistakes_are_named(tmp_path, scenario_text, old, new, key_path, reason, suggestion):
+    assert old in scenario_text
+    path = tmp_path / "bad.toml"
+    path.write_text(scenario_text.replace(old, new, 1))
+    with pytest.raises(ScenarioError) as caught:
+        resolve(load(path))
+    error = caught.value
+    assert reason in error.reason
+    assert error.suggestion == suggestion
+    assert error.key_path == key_path
+    assert "\n" not in str(error)
+
+
+def test_missing_file_suggests_its_neighbour(scenario):
+    with pytest.raises(ScenarioError, match=r"smal\.toml: no such file \(did you mean .*small"):
+        load(scenario.with_name("smal.toml"))
+
+
+def test_not_utf8(tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_bytes(b"title = '\xff'")
+    with pytest.raises(ScenarioError, match="not UTF-8"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("workload.rate=16/s", [16.0]),
+        ('workload.rate=["1/s", "2/s"]', [1.0, 2.0]),
+        ("workload.rate=[1/s, 2/s]", [1.0, 2.0]),
+    ],
+)
+def test_an_override_replaces_the_ladder(scenario, override, expected):
+    rungs = resolve(load(scenario, [override]))
+    assert [rung.resolved["rung"]["rate_per_s"] for rung in rungs] == expected
+
+
+def test_overrides_reach_lists_and_new_tables(scenario):
+    settings = ["devices[0].count=5", "output.trace=sampled", "transport.relay_first=false"]
+    resolved = resolve(load(scenario, settings))[0].resolved
+    assert resolved["devices"][0]["count"] == 5
+    assert resolved["output"]["trace"] == "sampled"
+    assert resolved["transport"]["relay_first"] is False
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("workload.raet=1/s", "--set: workload.raet: unknown key (did you mean rate?)"),
+        ("wrkload.rate=1/s", "--set: wrkload: unknown key (did you mean workload?)"),
+        ("workload.rate=1", "--set: workload.rate: '1' has no unit; a rate takes /s /min /h"),
+        ("devices[3].count=1", "--set: devices[3]: there is no such element"),
+        ("title.sub=1", "--set: title.sub: title is not a table"),
+        ("workload.rate", "--set: workload.rate: write it as key.path=value"),
+    ],
+)
+def test_bad_overrides_are_blamed_on_the_override(scenario, override, expected):
+    scenario.write_text('title = "t"\n' + scenario.read_text())
+    with pytest.raises(ScenarioError) as caught:
+        load(scenario, [override])
+    assert str(caught.value) == expected
+
+
+def test_a_mistake_in_the_file_is_blamed_on_the_file(scenario):
+    scenario.write_text(scenario.read_text().replace("seed = 7", "sed = 7"))
+    with pytest.raises(ScenarioError, match=r"small\.toml: run\.sed"):
+        load(scenario, ["workload.rate=16/s"])
+
+
+def test_rungs_are_the_product_in_order(scenario):
+    settings = ['transport.mode=["quic_keep", "udp"]', 'workload.payload=["10B", "20B"]']
+    rungs = [list(rung.resolved["rung"].values()) for rung in resolve(load(scenario, settings))]
+    assert rungs[:3] == [[4.0, 10, "quic_keep"], [8.0, 10, "quic_keep"], [4.0, 20, "quic_keep"]]
+    assert rungs[-1] == [8.0, 20, "udp"]
+    assert len(rungs) == 8
+
+
+def test_continued_rungs_name_the_one_before(scenario):
+    first, second = resolve(load(scenario, ["run.app=continued"]))
+    assert first.previous is None
+    assert second.previous == first.name
+    alone = resolve(load(scenario, ["run.app=continued", "workload.rate=8/s"]))[0]
+    assert alone.name != second.name
+
+
+def test_the_digest_covers_profile_contents_and_seed(scenario, tmp_path, root):
+    own = tmp_path / "own.toml"
+    text = (root / "calibration/profiles/moto_g04s.toml").read_text()
+    own.write_text(text)
+    override = 'devices[0].profile="own.toml"'
+    name = resolve(load(scenario, [override]))[0].name
+    own.write_text(text.replace('cpu = "122us"', 'cpu = "123us"'))
+    assert resolve(load(scenario, [override]))[0].name != name
+    assert resolve(load(scenario, ["run.seed=8"]))[0].name != resolve(load(scenario))[0].name
+    assert resolve(load(scenario))[0].name == resolve(load(scenario))[0].name
+
+
+def test_resolved_survives_json(scenario):
+    resolved = resolve(load(scenario))[0].resolved
+    assert digest(json.loads(json.dumps(resolved))) == digest(resolved)
+
+
+@pytest.mark.parametrize("pacing_rate", [("floored_ms", 16, 0.062), ("batch_1024ms", 16, 0.064)])
+def test_pacing(scenario, pacing_rate):
+    pacing, rate, interval_s = pacing_rate
+    settings = [f"workload.pacing={pacing}", f"workload.rate={rate}/s"]
+    assert resolve(load(scenario, settings))[0].resolved["workload"]["interval_s"] == interval_s
+
+
+def test_transport_switch(scenario):
+    def transport(mode):
+        return resolve(load(scenario, [f"transport.mode={mode}"]))[0].resolved["transport"]
+
+    assert (transport("quic_keep")["kind"], transport("quic_keep")["mode"]) == ("quic", "keep")
+    assert transport("quic_reconnect")["socket_buffer_bytes"] == 7 << 20
+    assert (transport("udp")["mode"], transport("udp")["socket_buffer_bytes"]) == ("", 0)
+
+
+@pytest.mark.parametrize("path", [path for path in SHIPPED if path.parent.name != "sweeps"])
+def test_shipped_scenarios_resolve(path):
+    assert resolve(load(path))
+
+
+def test_schema_and_reference_are_current(root):
+    hint = "run `python -m sim.scenario.schema`"
+    assert (root / "docs/scenario.schema.json").read_text() == schema.schema_text(), hint
+    assert (root / "docs/scenario.md").read_text() == schema.reference_text(), hint
+
+
+def test_every_field_is_described():
+    document = json.loads(schema.schema_text())
+    for name, table in {"": document, **document["$defs"]}.items():
+        assert table["description"], name
+        assert table["additionalProperties"] is False, name
+        for key, field in table["properties"].items():
+            assert field.get("description"), f"{name}.{key}"

@@ -1,0 +1,74 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.units import BANDWIDTH, DIMENSIONS, DURATION, RATE, SIZE
+
+
+@pytest.mark.parametrize(
+    ("dimension", "text", "expected"),
+    [
+        (DURATION, "122us", 122e-6),
+        (DURATION, " 1.5 ms ", 1.5e-3),
+        (DURATION, "2min", 120),
+        (DURATION, "1e3s", 1000),
+        (DURATION, "1d", 86400),
+        (DURATION, "0", 0),
+        (DURATION, 0, 0),
+        (SIZE, "1.2kB", 1200),
+        (SIZE, "7MiB", 7 << 20),
+        (BANDWIDTH, "10Mbps", 1.25e6),
+        (BANDWIDTH, "10kBps", 1e4),
+        (RATE, "16/s", 16),
+        (RATE, "3/min", 0.05),
+    ],
+)
+def test_values_in_si(dimension, text, expected):
+    assert dimension.parse(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("dimension", "text", "reason"),
+    [
+        (DURATION, "5", "no unit; a duration takes ns us ms s min h d"),
+        (DURATION, 5, "no unit"),
+        (DURATION, "5m", "unknown unit 'm'"),
+        (DURATION, "5B", "is a size"),
+        (DURATION, "-5ms", "negative"),
+        (DURATION, "inf", "not finite"),
+        (DURATION, "nans", "not finite"),
+        (DURATION, "1e300s", "more than the largest duration, 3660d"),
+        (DURATION, "1e999s", "not finite"),
+        (DURATION, "fast", "is not a duration"),
+        (DURATION, True, "must be a duration"),
+        (DURATION, [1], "must be a duration"),
+        (SIZE, "1GB", "unknown unit 'GB'"),
+        (SIZE, "2000MiB", "more than the largest size"),
+        (BANDWIDTH, "1.5 mbps", "unknown unit"),
+        (RATE, "16", "no unit; a rate takes /s /min /h"),
+        (RATE, "1e9/s", "more than the largest rate"),
+    ],
+)
+def test_refusals_say_why(dimension, text, reason):
+    with pytest.raises(ValueError, match=reason.replace("(", r"\(")):
+        dimension.parse(text)
+
+
+@given(st.floats(1e-6, 1e3), st.sampled_from(DIMENSIONS), st.data())
+def test_a_number_and_its_unit_multiply(number, dimension, data):
+    suffix = data.draw(st.sampled_from(sorted(dimension.suffixes)))
+    factor = float(dimension.suffixes[suffix])
+    if number * factor > dimension.maximum:
+        return
+    assert math.isclose(dimension.parse(f"{number!r}{suffix}"), number * factor, rel_tol=1e-15)
+
+
+@given(st.text(max_size=12), st.sampled_from(DIMENSIONS))
+def test_any_text_is_a_number_in_range_or_refused(text, dimension):
+    try:
+        value = dimension.parse(text)
+    except ValueError:
+        return
+    assert 0 <= value <= dimension.maximum
