@@ -1,0 +1,178 @@
+"""The published figures that simulations are compared with: facts, targets and bars.
+
+Everything comes from the documents in `calibration/published/`; nothing is computed or compared
+here. A row is one printed number with the place where a simulation answers it. Figures that their
+authors' documents do not print are not here.
+"""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "published"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a simulation answers a row: rungs of a scenario, a metric and a statistic over both.
+
+    Rates are 1/s; a span covers every rung in it. `payload_bytes` None covers every payload.
+    `statistic`: "mean" over the repetitions of one rung; "min", "max" or "median" of that over the
+    span; "run", one value per repetition; "classes", outcomes of repetitions;
+    "versus_<transport>", compared with another transport at the same rates; "" for none.
+    """
+
+    scenario: str
+    transport: str
+    rate_min_per_s: float
+    rate_max_per_s: float
+    payload_bytes: int | None
+    metric: str
+    statistic: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One printed number: `value` in `unit`, rounded to `resolution`; None where none is printed.
+
+    `run` numbers the run in tables that list runs. `basis` is "fitted", "predicted" or
+    "reproduced from format".
+    """
+
+    id: str
+    document: str
+    section: str
+    quantity: str
+    value: float | None
+    resolution: float
+    ci95: float | None
+    unit: str
+    run: int | None
+    group: str
+    basis: str
+    note: str
+    target: Target
+
+    @property
+    def what(self) -> str:
+        """The row in words."""
+        target = self.target
+        rates = f"{target.rate_min_per_s:g}"
+        if target.rate_max_per_s != target.rate_min_per_s:
+            rates += f"-{target.rate_max_per_s:g}"
+        size = "" if target.payload_bytes is None else f" {target.payload_bytes} B"
+        run = "" if self.run is None else f", run {self.run}"
+        transport = TRANSPORTS.get(target.transport, "both transports")
+        return f"{self.section} {self.quantity}, {transport}{size} at {rates}/s{run}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """How rows of one kind are compared, and the bar that they have to reach; see bars.toml."""
+
+    name: str
+    title: str
+    comparison: str
+    median_error_ratio_max: float | None = None
+    worst_error_ratio_max: float | None = None
+    row_error_ratio_max: float | None = None
+    ci95_suffices: bool = False
+    reported_only: bool = False
+    basis: str = "predicted"
+
+
+def rows(folder: Path = FOLDER) -> tuple[Row, ...]:
+    """Return every row of every document, in the order of the documents.
+
+    Raises ValueError when an id is not unique, or a list names an unknown row, group or section.
+    """
+    of_group = groups(folder)
+    fitted = set(_toml(folder / "fitted_rows.toml")["fitted"])
+    found: list[Row] = []
+    for document, about in documents(folder).items():
+        with (folder / f"{document}.csv").open(encoding="utf-8", newline="") as file:
+            lines = list(csv.DictReader(file))
+        found += [_row(document, about, of_group, fitted, line) for line in lines]
+    known = [row.id for row in found]
+    if len(set(known)) != len(known):
+        raise ValueError(f"{folder}: ids are not unique")
+    if unknown := fitted - set(known):
+        raise ValueError(f"{folder}/fitted_rows.toml: no row {min(unknown)!r}")
+    return tuple(found)
+
+
+def groups(folder: Path = FOLDER) -> dict[str, Group]:
+    """Return the groups of bars.toml by name."""
+    found = _toml(folder / "bars.toml")
+    return {name: Group(name=name, **options) for name, options in found.items()}
+
+
+def documents(folder: Path = FOLDER) -> dict[str, Any]:
+    """Return for each document its title, device, conditions and sections."""
+    return _toml(folder / "documents.toml")
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _row(
+    document: str,
+    about: dict[str, Any],
+    of_group: dict[str, Group],
+    fitted: set[str],
+    line: dict[str, str],
+) -> Row:
+    place = f"{document}.csv: {line['id']}"
+    if line["group"] not in of_group:
+        raise ValueError(f"{place}: unknown group {line['group']!r}")
+    if line["section"] not in about["sections"]:
+        raise ValueError(f"{place}: unknown section {line['section']!r}")
+    return Row(
+        id=line["id"],
+        document=document,
+        section=line["section"],
+        quantity=line["quantity"],
+        value=_number(line["value"]),
+        resolution=_resolution(line["value"]),
+        ci95=_number(line["ci95"]),
+        unit=line["unit"],
+        run=int(line["run"]) if line["run"] else None,
+        group=line["group"],
+        basis="fitted" if line["id"] in fitted else of_group[line["group"]].basis,
+        note=line["note"],
+        target=_target(about["sections"][line["section"]]["scenario"], line),
+    )
+
+
+def _target(scenario: str, line: dict[str, str]) -> Target:
+    return Target(
+        scenario=scenario,
+        transport=line["transport"],
+        rate_min_per_s=float(line["rate_min_per_s"]),
+        rate_max_per_s=float(line["rate_max_per_s"]),
+        payload_bytes=int(line["payload_bytes"]) if line["payload_bytes"] else None,
+        metric=line["metric"],
+        statistic=line["statistic"],
+    )
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def _resolution(text: str) -> float:
+    """Return the step of the last printed digit: 0.01 for "15.46"."""
+    return float(10 ** -len(text.partition(".")[2]))
+
+
+TRANSPORTS = {
+    "udp": "UDP",
+    "quic_keep": "iroh kept",
+    "quic_reconnect": "iroh reconnecting",
+    "tftp": "TFTP",
+}

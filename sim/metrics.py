@@ -1,0 +1,260 @@
+"""What a run achieved: rates, latencies, sizes and the fate of every transaction.
+
+Everything is read from a trace; nothing here runs, draws or compares. The definitions are those
+that reproduce the published figures of the benchmark app (Chirila 2025, appendices A and B):
+
+* only proposers' events count that the app logged before the end of the measurement;
+* a rate is a count over the window from the first to the last send or store of the repetition.
+  A window per operation would not give the published means of runs that stalled;
+* a confidence interval is 1.96 s / sqrt(n), with the sample deviation s over n repetitions;
+* the round trip of a transaction is T3 - T1 and its processing T3 - T2 (Iftode 2025, section
+  4.1): T1 its send, T2 the return of the countersigned block, T3 its store.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pyarrow as pa
+
+    Array = np.ndarray[Any, Any]
+
+NAMES = (
+    *("send_rate_per_s", "store_rate_per_s", "send_count", "store_count", "success_ratio"),
+    *("rtt_ms_p50", "rtt_ms_p95", "rtt_ms_mean", "processing_ms_p50"),
+    *("stored_block_bytes_min", "stored_block_bytes_mean", "stored_block_bytes_max"),
+    *("stalled_run_ratio", "partial_run_ratio"),
+)
+
+
+def compute(events: pa.Table, resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of metrics.json for the trace `events` of the run `resolved`.
+
+    Rates are per second and over all phones, sizes in bytes, latencies in milliseconds. A value
+    that no repetition defines is None. Of a sampled trace, counts and rates are scaled up by the
+    share of transactions kept; `counts` stays what was traced.
+    """
+    repetitions = resolved["run"]["repetitions"]
+    share = _traced_share(resolved)
+    parts = [_Columns.of(part) for part in _split(events, repetitions)]
+    measured = [_repetition(part, resolved["run"]["duration_s"], share) for part in parts]
+    return {
+        "schema": 1,
+        "scenario": resolved["title"],
+        "rung": dict(resolved["rung"]),
+        "repetitions": repetitions,
+        "traced_share": share,
+        "metrics": {name: summary([row[name] for row in measured]) for name in NAMES},
+        "counts": _total([_fates(part) for part in parts]),
+    }
+
+
+def summary(values: Sequence[float]) -> dict[str, Any]:
+    """Return mean, ci95 and values as JSON-able numbers; an undefined one is None."""
+    known = np.array([value for value in values if math.isfinite(value)])
+    mean = float(known.mean()) if known.size else math.nan
+    return {
+        "mean": _plain(mean),
+        "ci95": _plain(ci95(known)),
+        "values": [_plain(value) for value in values],
+    }
+
+
+def ci95(values: Array | Sequence[float]) -> float:
+    """Return half the width of the interval 1.96 s / sqrt(n); NaN for fewer than two values."""
+    n = len(values)
+    if n < 2:  # noqa: PLR2004 - a sample deviation needs two
+        return math.nan
+    return float(1.96 * np.std(values, ddof=1) / math.sqrt(n))
+
+
+def classify(stored: float, sent: float) -> str:
+    """Return how a run with a kept connection ended: "stalled", "partial" or "complete"."""
+    if sent > 0 and stored < STALLED_BELOW * sent:
+        return "stalled"
+    if sent > 0 and stored < COMPLETE_FROM * sent:
+        return "partial"
+    return "complete"
+
+
+def round_trips(events: pa.Table, duration_s: float) -> list[tuple[Array, Array]]:
+    """Return for each repetition the send times (s) and round trips (ms) of stored transactions."""
+    last = int(np.max(events["repetition"].to_numpy(), initial=-1))
+    return [_round_trips(_Columns.of(p).measured(duration_s)) for p in _split(events, last + 1)]
+
+
+def _round_trips(part: _Columns) -> tuple[Array, Array]:
+    sent, stored = part.of_kind("send"), part.of_kind("store")
+    sent_s = _times_by_message(sent, stored)
+    known = np.isfinite(sent_s)
+    return sent_s[known], 1e3 * (stored.time_s - sent_s)[known]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of one repetition as arrays of one length, in order of time."""
+
+    time_s: Array
+    kind: Array  # codes into kinds
+    message: Array
+    size_bytes: Array
+    reason: Array  # codes into reasons, -1 for none
+    logged: Array
+    kinds: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: pa.Table) -> _Columns:
+        kind, kinds = _codes(table["kind"])
+        reason, reasons = _codes(table["reason"])
+        return cls(
+            time_s=table["time_s"].to_numpy(),
+            kind=kind,
+            message=table["message_id"].to_numpy(),
+            size_bytes=table["message_size"].to_numpy(),
+            reason=reason,
+            logged=table["logged"].to_numpy(),
+            kinds=kinds,
+            reasons=reasons,
+        )
+
+    def where(self, mask: Array) -> _Columns:
+        rows = ("time_s", "kind", "message", "size_bytes", "reason", "logged")
+        return replace(self, **{name: getattr(self, name)[mask] for name in rows})
+
+    def of_kind(self, name: str) -> _Columns:
+        code = self.kinds.index(name) if name in self.kinds else -1
+        return self.where(self.kind == code)
+
+    def measured(self, duration_s: float) -> _Columns:
+        """What the app's log holds at the end of the measurement."""
+        return self.where(self.logged & (self.time_s <= duration_s))
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[Array, tuple[str, ...]]:
+    array = column.unify_dictionaries().combine_chunks()
+    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes, tuple(array.dictionary.to_pylist())
+
+
+def _split(events: pa.Table, repetitions: int) -> list[pa.Table]:
+    edges = np.searchsorted(events["repetition"].to_numpy(), np.arange(repetitions + 1))
+    pairs = itertools.pairwise(edges.tolist())
+    return [events.slice(start, end - start) for start, end in pairs]
+
+
+def _traced_share(resolved: Mapping[str, Any]) -> float:
+    output = resolved.get("output", {})
+    return float(output["sample_ratio"]) if output.get("trace") == "sampled" else 1.0
+
+
+def _repetition(part: _Columns, duration_s: float, share: float) -> dict[str, float]:
+    log = part.measured(duration_s)
+    sent, stored, back = (log.of_kind(name) for name in ("send", "store", "receive_back"))
+    n_sent, n_stored = sent.time_s.size / share, stored.time_s.size / share
+    window_s = _window_s(sent.time_s, stored.time_s)
+    _, rtt_ms = _round_trips(log)
+    processing_ms = 1e3 * (stored.time_s - _times_by_message(back, stored))
+    outcome = classify(n_stored, n_sent)
+    return {
+        "send_rate_per_s": _ratio(n_sent, window_s),
+        "store_rate_per_s": _ratio(n_stored, window_s),
+        "send_count": n_sent,
+        "store_count": n_stored,
+        "success_ratio": _ratio(n_stored, n_sent),
+        "rtt_ms_p50": _percentile(rtt_ms, 50),
+        "rtt_ms_p95": _percentile(rtt_ms, 95),
+        "rtt_ms_mean": _over(np.mean, rtt_ms),
+        "processing_ms_p50": _percentile(processing_ms[np.isfinite(processing_ms)], 50),
+        "stored_block_bytes_min": _over(np.min, stored.size_bytes),
+        "stored_block_bytes_mean": _over(np.mean, stored.size_bytes),
+        "stored_block_bytes_max": _over(np.max, stored.size_bytes),
+        "stalled_run_ratio": float(outcome == "stalled"),
+        "partial_run_ratio": float(outcome == "partial"),
+    }
+
+
+def _window_s(sent_s: Array, stored_s: Array) -> float:
+    both = np.concatenate((sent_s, stored_s))
+    return float(both.max() - both.min()) if both.size else math.nan
+
+
+def _times_by_message(found: _Columns, wanted: _Columns) -> Array:
+    """Return for each row of `wanted` the time of the first row of `found` on its transaction."""
+    if not found.message.size:
+        return np.full(wanted.message.shape, np.nan)
+    # A stable sort keeps the earliest of equal messages first, where searchsorted looks.
+    order = np.argsort(found.message, kind="stable")
+    messages = found.message[order]
+    place = np.minimum(np.searchsorted(messages, wanted.message), messages.size - 1)
+    return np.where(messages[place] == wanted.message, found.time_s[order][place], np.nan)
+
+
+def _fates(part: _Columns) -> dict[str, Any]:
+    """Return what became of every transaction sent, in the log or not.
+
+    The first of these that happened to it: stored; given up; a datagram dropped; refused.
+    """
+    lost: dict[str, int] = {}
+    left = np.unique(part.of_kind("send").message)
+    sent = left.size
+    left = np.setdiff1d(left, part.of_kind("store").message)
+    stored = sent - left.size
+    for kind in ("lose", "drop", "refuse"):
+        left = _take_lost(part.of_kind(kind), left, lost)
+    assert stored + sum(lost.values()) + left.size == sent, "a transaction has no fate"
+    return {"sent": sent, "stored": stored, "lost": lost, "in_flight": left.size}
+
+
+def _take_lost(rows: _Columns, left: Array, lost: dict[str, int]) -> Array:
+    """Count in `lost` by reason which of `left` `rows` explain; return the others."""
+    # A duplicate was refused because the transaction itself is on its way.
+    harmless = [code for code, name in enumerate(rows.reasons) if name == "duplicate"]
+    rows = rows.where(np.isin(rows.message, left) & ~np.isin(rows.reason, harmless))
+    # The last word counts: reversed, unique's first index is the latest row.
+    taken, latest = np.unique(rows.message[::-1], return_index=True)
+    codes, counts = np.unique(rows.reason[::-1][latest], return_counts=True)
+    for code, count in zip(codes, counts, strict=True):
+        name = rows.reasons[code] if code >= 0 else "unknown"
+        lost[name] = lost.get(name, 0) + int(count)
+    return np.setdiff1d(left, taken, assume_unique=True)
+
+
+def _total(fates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    reasons = sorted({reason for fate in fates for reason in fate["lost"]})
+    total: dict[str, Any] = {
+        key: sum(int(fate[key]) for fate in fates) for key in ("sent", "stored", "in_flight")
+    }
+    total["lost"] = {
+        reason: sum(int(fate["lost"].get(reason, 0)) for fate in fates) for reason in reasons
+    }
+    assert total["stored"] + total["in_flight"] + sum(total["lost"].values()) == total["sent"]
+    return total
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else math.nan
+
+
+def _percentile(values: Array, percent: float) -> float:
+    return float(np.percentile(values, percent)) if values.size else math.nan
+
+
+def _over(statistic: Callable[[Array], float], values: Array) -> float:
+    return float(statistic(values)) if values.size else math.nan
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+STALLED_BELOW = 0.05  # of what was sent: the runs that stored 2 to 12 blocks of thousands
+COMPLETE_FROM = 0.90  # published complete runs end at 93 % or more, broken ones below 65 %
