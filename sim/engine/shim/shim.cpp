@@ -116,10 +116,15 @@ void pocketsim_carry(uint32_t token, uint32_t from, uint32_t to, double bytes)
   keep(platform.flights, token, flight);
 }
 
-void pocketsim_spend(uint32_t token, uint32_t phone, double cpu_s)
+void pocketsim_spend(uint32_t token, uint32_t phone, double cpu_s, uint32_t threads, double priority)
 {
   auto work = sg4::Exec::init();
-  work->set_flops_amount(cpu_s * FLOPS_PER_CPU_S)->set_host(platform.phones[phone]);
+  // SimGrid takes the amount of each thread, and weighs many threads by their number.
+  work->set_flops_amount(cpu_s * FLOPS_PER_CPU_S / threads)->set_host(platform.phones[phone]);
+  if (threads > 1)
+    work->set_thread_count(static_cast<int>(threads));
+  else if (priority != 1.0)
+    work->set_priority(priority);
   work->on_this_completion_cb([token](const sg4::Exec& ended) {
     uint32_t outcome = outcome_of(ended);
     bury(platform.works, token);

@@ -34,8 +34,9 @@ void pocketsim_seal();
 /// Starts to carry `bytes` from one phone to another.
 void pocketsim_carry(uint32_t token, uint32_t from, uint32_t to, double bytes);
 
-/// Starts to spend `cpu_s` seconds of one core on a phone.
-void pocketsim_spend(uint32_t token, uint32_t phone, double cpu_s);
+/// Starts to spend `cpu_s` core seconds on a phone, on up to `threads` cores at once. With one
+/// thread, `priority` is the weight against other work when the cores are shared.
+void pocketsim_spend(uint32_t token, uint32_t phone, double cpu_s, uint32_t threads, double priority);
 
 /// Asks for one wake-up at `date_s`; replaces the one asked for before.
 void pocketsim_wake_at(double date_s);

@@ -8,7 +8,7 @@ use crate::streams::Stream;
 /// Time that one or more operations take on a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Seconds of one core.
+    /// Core seconds, over all threads.
     pub cpu_s: Seconds,
     /// Seconds that the lane waits without a core.
     pub wait_s: Seconds,
@@ -34,6 +34,7 @@ pub struct CostTable(Vec<Entry>);
 struct Entry {
     cpu_s: f64,
     cpu_s_per_byte: f64,
+    threads: u32,
     wait_s: f64,
     spread_sigma: f64,
 }
@@ -49,13 +50,20 @@ impl CostTable {
         for column in columns {
             assert_eq!(column.len(), Operation::ALL.len(), "one cost per operation");
         }
+        assert_eq!(profile.threads.len(), Operation::ALL.len(), "one cost per operation");
         let entry = |i: usize| Entry {
             cpu_s: profile.cpu_s[i],
             cpu_s_per_byte: profile.cpu_s_per_byte[i],
+            threads: profile.threads[i],
             wait_s: profile.wait_s[i],
             spread_sigma: profile.spread_sigma[i],
         };
         Self((0..Operation::ALL.len()).map(entry).collect())
+    }
+
+    /// How many cores `operation` can use at once.
+    pub fn threads(&self, operation: Operation) -> u32 {
+        self.0[operation as usize].threads
     }
 
     /// One draw of the cost of `operation` on `bytes` bytes.

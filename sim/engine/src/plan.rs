@@ -48,6 +48,8 @@ pub struct Profile {
     pub cpu_s: Vec<f64>,
     /// CPU seconds per byte.
     pub cpu_s_per_byte: Vec<f64>,
+    /// Cores that the operation can use at once.
+    pub threads: Vec<u32>,
     /// Seconds that the lane waits without using a core.
     pub wait_s: Vec<f64>,
     /// Sigma of a lognormal factor of mean 1 on the whole cost.

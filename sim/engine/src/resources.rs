@@ -12,10 +12,21 @@ pub trait Carrier {
     fn carry(&mut self, token: u32, from: NodeId, to: NodeId, wire_bytes: u32);
 }
 
+/// CPU time that one lane needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuDemand {
+    /// Core seconds, over all threads.
+    pub cpu_s: Seconds,
+    /// How many cores it can use at once.
+    pub threads: u32,
+    /// Weight against other work when there are too few cores.
+    pub priority: f64,
+}
+
 /// Spends CPU time on phones; the driver hears of the end by the token.
 pub trait Spender {
-    /// Starts `cpu_s` seconds of one core's work; the phone's cores are shared.
-    fn spend(&mut self, token: u32, phone: NodeId, cpu_s: Seconds);
+    /// Starts work on a phone, whose cores all work shares.
+    fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand);
 }
 
 /// Simulated time, one alarm, and phones going off and on.

@@ -7,10 +7,9 @@ use std::time::Instant;
 use pocketsim_protocols::contract::{Application, NodeId, Seconds, Transport};
 use pocketsim_protocols::crypto::{self, Counted, Crypto, Real};
 use pocketsim_protocols::pairwise::Pairwise;
+use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::udp::Udp;
-use pocketsim_protocols::transport::{
-    ConnectionMode, TransportConfig,
-};
+use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
 use crate::driver::Driver;
@@ -68,20 +67,20 @@ fn trustchain<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
     over(plan, make, Agent::next_index)
 }
 
-/// Chooses the transport; plain UDP, the hot path of large runs, is its own instance.
+/// Chooses the transport; each pair of machines is an instance of the driver of its own.
 fn over<A: Application>(
     plan: Plan,
     make: impl FnMut(u32) -> A,
     next_index: impl Fn(&A) -> u64,
-) -> Result<RunResult, String>
-where
-    A::Block: 'static,
-{
+) -> Result<RunResult, String> {
     let config = transport_config(&plan.transport)?;
+    let (seed, options) = (plan.seed, plan.transport.clone());
+    let config = move |node: u32| phone_config(config, &options, seed, node);
     match plan.transport.kind.as_str() {
-        "udp" => return Ok(drive(plan, make, |_| Udp::new(&config), next_index)),
-        other => return Err(format!("unknown transport {other:?}")),
-    };
+        "udp" => Ok(drive(plan, make, |node| Udp::new(&config(node)), next_index)),
+        "quic" => Ok(drive(plan, make, |node| Quic::new(&config(node), NodeId(node)), next_index)),
+        other => Err(format!("unknown transport {other:?}")),
+    }
 }
 
 fn drive<A: Application, T: Transport<A::Block>>(

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
 use crate::plan::Plan;
-use crate::resources::{Carrier, Listener, Spender, World};
+use crate::resources::{Carrier, CpuDemand, Listener, Spender, World};
 
 extern "C" {
     fn pocketsim_init(options: *const *const c_char, option_count: u32);
@@ -16,7 +16,7 @@ extern "C" {
     fn pocketsim_add_phone(cores: u32, up: f64, down: f64, latency_s: f64, site: i64) -> u32;
     fn pocketsim_seal();
     fn pocketsim_carry(token: u32, from: u32, to: u32, bytes: f64);
-    fn pocketsim_spend(token: u32, phone: u32, cpu_s: f64);
+    fn pocketsim_spend(token: u32, phone: u32, cpu_s: f64, threads: u32, priority: f64);
     fn pocketsim_wake_at(date_s: f64);
     fn pocketsim_set_on(phone: u32, on: bool);
     fn pocketsim_clock() -> f64;
@@ -95,9 +95,10 @@ impl Carrier for SimGrid {
 }
 
 impl Spender for SimGrid {
-    fn spend(&mut self, token: u32, phone: NodeId, cpu_s: Seconds) {
+    fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand) {
+        let CpuDemand { cpu_s, threads, priority } = demand;
         // SAFETY: as in `carry`.
-        unsafe { pocketsim_spend(token, phone.0, cpu_s) }
+        unsafe { pocketsim_spend(token, phone.0, cpu_s, threads, priority) }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::costs::Cost;
 use crate::driver::{Driver, Due, Work};
 use crate::lane::{Input, Step};
 use crate::phone::Alarm;
-use crate::resources::World;
+use crate::resources::{CpuDemand, World};
 
 impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Runs one lane until it is idle or a step takes time.
@@ -52,13 +52,18 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         }
     }
 
-    /// Spends this operation and those that follow it directly as one piece of work.
+    /// Spends this operation as one piece of work with those that follow it
+    /// directly and use as many threads.
     fn spend(&mut self, phone: u32, at: usize, operation: Operation, bytes: u32) {
         let table = &self.costs[self.plan.phones.profile[phone as usize] as usize];
         let state = &mut self.phones[phone as usize];
         let mut cost = table.draw(operation, bytes, &mut state.cost_stream);
         let lane = &mut state.lanes[at];
+        let threads = table.threads(operation);
         while let Some(&Step::Work(operation, bytes)) = lane.steps.front() {
+            if table.threads(operation) != threads {
+                break;
+            }
             lane.steps.pop_front();
             cost = cost.plus(table.draw(operation, bytes, &mut state.cost_stream));
         }
@@ -67,14 +72,14 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         }
         lane.busy = true;
         let (lane, epoch) = (lane.lane, state.epoch);
-        self.start_work(cost, Work { phone, lane, epoch, wait_s: cost.wait_s });
+        self.start_work(cost, threads, Work { phone, lane, epoch, wait_s: cost.wait_s });
     }
 
-    fn start_work(&mut self, cost: Cost, work: Work) {
+    fn start_work(&mut self, cost: Cost, threads: u32, work: Work) {
         if cost.cpu_s > 0.0 {
-            let phone = NodeId(work.phone);
+            let (phone, priority) = (NodeId(work.phone), priority(work.lane));
             let token = self.works.insert(work);
-            self.world.spend(token, phone, cost.cpu_s);
+            self.world.spend(token, phone, CpuDemand { cpu_s: cost.cpu_s, threads, priority });
         } else {
             let free = self.world.clock() + cost.wait_s;
             self.queue.push(free, Due::LaneFree(work.phone, work.lane, work.epoch));
@@ -206,3 +211,17 @@ fn sooner(alarm: &mut Alarm, timeout: Option<(f64, &'static str)>) -> Option<f64
     alarm.armed = date;
     Some(date)
 }
+
+/// The weight of a lane's work when the phone's cores are shared.
+fn priority(lane: Lane) -> f64 {
+    if lane.0 < Lane::FIRST_TASK {
+        THREAD_PRIORITY
+    } else {
+        1.0
+    }
+}
+
+// A thread that sleeps most of the time runs at once when it wakes: CFS places it
+// before tasks that have been computing (Linux kernel, sched-design-CFS, section 4;
+// wake-up preemption). Large enough that it keeps a core against thousands of tasks.
+const THREAD_PRIORITY: f64 = 1e4;

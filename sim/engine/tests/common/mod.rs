@@ -11,7 +11,7 @@ use _engine::driver::Driver;
 use _engine::plan::{
     Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Site, Trace, Transport, Workload,
 };
-use _engine::resources::{Carrier, Listener, Spender, World};
+use _engine::resources::{Carrier, CpuDemand, Listener, Spender, World};
 use _engine::trace::Trace as RunTrace;
 use pocketsim_protocols::contract::{EventKind, NodeId, Operation, Reason, Seconds};
 use pocketsim_protocols::pairwise::Pairwise;
@@ -65,9 +65,9 @@ impl Carrier for Closed {
 }
 
 impl Spender for Closed {
-    fn spend(&mut self, token: u32, phone: NodeId, cpu_s: Seconds) {
+    fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand) {
         let mut agenda = self.agenda.borrow_mut();
-        let date = agenda.now + cpu_s;
+        let date = agenda.now + demand.cpu_s / f64::from(demand.threads);
         agenda.add(date, Happening::Work(token), Some(phone));
     }
 }
@@ -134,6 +134,7 @@ pub fn plan(count: usize) -> Plan {
             cores: 1,
             cpu_s: vec![0.0; operations],
             cpu_s_per_byte: vec![0.0; operations],
+            threads: vec![1; operations],
             wait_s: vec![0.0; operations],
             spread_sigma: vec![0.0; operations],
             socket_buffer_bytes: 212_992,
