@@ -1,0 +1,111 @@
+"""What simulated rungs answer to a published row, and the shape of every comparison."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sim.metrics import ci95
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from calibration import published
+
+Rungs = dict[tuple[str, str, float, int], "Mapping[str, Any]"]
+"""metrics.json by scenario path, transport, rate (1/s) and payload (bytes)."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One published figure beside its simulation, both in `unit`.
+
+    `error_ratio` is simulated / published - 1 where rows are judged by it. `inside_ci` allows for
+    the rounding of the printed value. `holds` is the verdict on a claim or an exact figure. All
+    three are None where they do not apply, `simulated` where nothing answers the row.
+    """
+
+    id: str
+    what: str
+    group: str
+    basis: str
+    unit: str
+    published: float | None
+    ci95: float | None
+    simulated: float | None = None
+    simulated_ci95: float | None = None
+    error_ratio: float | None = None
+    inside_ci: bool | None = None
+    holds: bool | None = None
+    note: str = ""
+
+
+def blank(row: published.Row) -> Comparison:
+    """Return `row` as a comparison that nothing answers yet."""
+    return Comparison(
+        id=row.id,
+        what=row.what,
+        group=row.group,
+        basis=row.basis,
+        unit=row.unit,
+        published=row.value,
+        ci95=row.ci95,
+        note=row.note,
+    )
+
+
+def answer(row: published.Row, rungs: Rungs) -> Comparison:
+    """Return the row with what was simulated for it."""
+    target = row.target
+    answers = [of["metrics"][target.metric] for of in matching(target, rungs) if target.metric]
+    known = [of for of in answers if of["mean"] is not None]
+    if not known:
+        note = f"{row.note}; no simulated value" if row.note else "no simulated value"
+        return replace(blank(row), note=note)
+    simulated = _STATISTICS[target.statistic]([of["mean"] for of in known])
+    half = known[0]["ci95"] if len(known) == 1 else None
+    return replace(blank(row), simulated=simulated, simulated_ci95=half)
+
+
+def matching(target: published.Target, rungs: Rungs) -> list[Mapping[str, Any]]:
+    """Return the metrics of the rungs that `target` covers, in order of rate."""
+    return [
+        of
+        for (scenario, transport, rate, payload), of in sorted(rungs.items())
+        if (scenario, transport) == (target.scenario, target.transport)
+        and target.rate_min_per_s <= rate <= target.rate_max_per_s
+        and target.payload_bytes in {None, payload}
+    ]
+
+
+def mean_of_runs(rows: Sequence[published.Row]) -> published.Row:
+    """Return the rows of the runs of one table as one row: their mean and its interval."""
+    values = [row.value for row in rows if row.value is not None]
+    return replace(
+        rows[0],
+        id=rows[0].id.replace(f"_run{rows[0].run}", ""),
+        quantity=f"{rows[0].quantity}, mean",
+        value=statistics.fmean(values),
+        resolution=0.0,
+        ci95=ci95(values),
+        run=None,
+        basis=_worst_basis(rows),
+        note=f"mean of {len(values)} runs",
+        target=replace(rows[0].target, statistic="mean"),
+    )
+
+
+def _worst_basis(rows: Sequence[published.Row]) -> str:
+    """A figure made of several rows is fitted as soon as one of them is."""
+    bases = [row.basis for row in rows]
+    return "fitted" if "fitted" in bases else bases[0]
+
+
+_STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": lambda values: values[0],
+    "classes": lambda values: values[0],
+    "median": statistics.median,
+    "min": min,
+    "max": max,
+}

@@ -1,0 +1,139 @@
+"""Runs over a kept connection: how many stall, break part-way and complete.
+
+Their rates are a mixture of two modes, so a mean over five runs says little. Compared are the
+shares of each outcome, within the Wilson interval of the published share, and the upper mode.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from calibration import published
+from calibration.answers import Comparison, Rungs, answer, blank, matching, mean_of_runs
+from sim.metrics import ci95, classify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+def compare(rows: Sequence[published.Row], rungs: Rungs) -> list[Comparison]:
+    """Compare, rate by rate, how many runs stalled, broke part-way and completed."""
+    tables: dict[float, list[published.Row]] = {}
+    for row in rows:
+        if row.run is not None:
+            tables.setdefault(row.target.rate_min_per_s, []).append(row)
+    found = [
+        replace(answer(row, rungs), note="a mixture of outcomes: its mean is not judged")
+        for row in rows
+        if row.target.statistic == "classes"
+    ]
+    for rate, table in tables.items():
+        found += _outcomes_at(rate, table, rungs)
+    return found
+
+
+def _outcomes_at(rate: float, table: Sequence[published.Row], rungs: Rungs) -> list[Comparison]:
+    sent = _sent_per_run(table[0], rate)
+    said = [(row.value or 0.0, sent) for row in table]
+    of = matching(table[0].target, rungs)
+    had = _runs_of(of[0]) if of else []
+    note = f"published {_shape(said)}; simulated {_shape(had) if had else 'nothing'}"
+    row = mean_of_runs(table)
+    shares = [_share(row, kind, said, had, note) for kind in ("stalled", "partial")]
+    return [*shares, _complete(row, said, had)]
+
+
+def _sent_per_run(row: published.Row, rate: float) -> float:
+    """Sends per run at this rate: the published rate over the run; runs print stores alone."""
+    rates = [
+        other.value
+        for other in published.rows()
+        if other.target.scenario == row.target.scenario
+        and other.target.metric == "send_rate_per_s"
+        and other.target.rate_min_per_s == rate
+    ]
+    duration_s = published.documents()[row.document]["duration_s"]
+    assert rates[0] is not None, "a rate is a number"
+    return float(rates[0] * duration_s)
+
+
+def _runs_of(rung: Mapping[str, Any]) -> list[tuple[float, float]]:
+    metrics = rung["metrics"]
+    pairs = zip(metrics["store_count"]["values"], metrics["send_count"]["values"], strict=True)
+    return [(stored or 0.0, sent or 0.0) for stored, sent in pairs]
+
+
+def _classes(runs: Iterable[tuple[float, float]]) -> Counter[str]:
+    return Counter(classify(stored, sent) for stored, sent in runs)
+
+
+def _shape(runs: Sequence[tuple[float, float]]) -> str:
+    """Return the classes in words: "2 stalled, 2 partial, 1 complete of 5"."""
+    of = _classes(runs)
+    words = ", ".join(f"{of[kind]} {kind}" for kind in ("stalled", "partial", "complete"))
+    return f"{words} of {len(runs)}"
+
+
+def _share(
+    row: published.Row,
+    kind: str,
+    said: Sequence[tuple[float, float]],
+    had: Sequence[tuple[float, float]],
+    note: str,
+) -> Comparison:
+    count, n = _classes(said)[kind], len(said)
+    empty = replace(
+        blank(row),
+        id=row.id.replace("stores", f"{kind}_share"),
+        what=row.what.replace(row.quantity, f"share of {kind} runs"),
+        unit="1",
+        published=count / n,
+        ci95=None,
+        note=note,
+    )
+    if not had:
+        return empty
+    share = _classes(had)[kind] / len(had)
+    low, high = wilson(count, n)
+    return replace(empty, simulated=share, inside_ci=low <= share <= high)
+
+
+def _complete(
+    row: published.Row, said: Sequence[tuple[float, float]], had: Sequence[tuple[float, float]]
+) -> Comparison:
+    """Compare the upper mode: what runs store that neither stall nor break."""
+    ours, theirs = (
+        [stored for stored, sent in runs if classify(stored, sent) == "complete"]
+        for runs in (had, said)
+    )
+    upper = replace(
+        row,
+        id=row.id.replace("stores", "complete_stores"),
+        quantity="stored blocks of complete runs",
+        value=statistics.fmean(theirs) if theirs else None,
+        ci95=_finite(ci95(theirs)),
+        note=f"{len(theirs)} of {len(said)} published runs, {len(ours)} of {len(had)} simulated",
+    )
+    if not ours or upper.value is None:
+        return blank(upper)
+    simulated, half = statistics.fmean(ours), _finite(ci95(ours))
+    inside = None if upper.ci95 is None else abs(simulated - upper.value) <= upper.ci95
+    found = replace(blank(upper), simulated=simulated, simulated_ci95=half, inside_ci=inside)
+    return replace(found, error_ratio=simulated / upper.value - 1)
+
+
+def wilson(count: int, n: int) -> tuple[float, float]:
+    """Return the 95 % Wilson score interval of a share of `count` in `n` (Wilson 1927)."""
+    z = 1.96
+    middle = (count + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * math.sqrt(count * (n - count) / n + z * z / 4)
+    return middle - half, middle + half
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+

@@ -1,0 +1,204 @@
+"""How far simulations are from the published measurements, and whether that is close enough.
+
+`validate` runs every scenario that published rows point to and compares; `summarise` applies the
+bars of `calibration/published/bars.toml`. Rows are never left out: one that no rung answers is
+listed without a value, and fails its group.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import json
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibration import published
+from calibration.comparison import compare, needs_simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from calibration.answers import Comparison, Rungs
+    from calibration.block_sizes import Replay
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One group: errors as ratios of the published values, without sign.
+
+    `inside_ci` counts rows within their interval out of `with_ci`; `held` claims and exact
+    figures out of `claims`. `met` is None for a group without a bar.
+    """
+
+    group: str
+    title: str
+    bar: str
+    rows: int
+    unanswered: int
+    median_error_ratio: float | None
+    worst_error_ratio: float | None
+    worst_id: str
+    inside_ci: int
+    with_ci: int
+    held: int
+    claims: int
+    met: bool | None
+
+
+@dataclass(frozen=True)
+class ValidationResult:
+    """Every comparison, every group, and whether all bars are met."""
+
+    comparisons: tuple[Comparison, ...]
+    summaries: tuple[Summary, ...]
+
+    @property
+    def passed(self) -> bool:
+        """False when a bar is missed; the command line exits with 3."""
+        return all(summary.met is not False for summary in self.summaries)
+
+    def as_json(self) -> str:
+        """Return the result as JSON, indented, ending in a newline."""
+        data = {"schema": 1, "passed": self.passed, **dataclasses.asdict(self)}
+        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def validate(
+    out_dir: Path,
+    jobs: int,
+    subset: Sequence[str] | None = None,
+    root: Path = Path(),
+    progress: Any = None,  # noqa: ANN401 - handed on to the runner as it is
+) -> ValidationResult:
+    """Run what the published rows need under `out_dir`, on `jobs` processes, and compare.
+
+    `subset` names groups or patterns of row ids ("udp", "B1_w*"); None is everything. Scenario
+    paths are relative to `root`. Runs that exist already are not repeated. Raises what the runner
+    raises, and ValueError when `subset` selects nothing.
+    """
+    from sim._engine import replay_chain
+    from sim.runner import run_scenario
+
+    rows = select(published.rows(), subset)
+    if not rows:
+        raise ValueError(f"no published row matches {', '.join(subset or ())}")
+    rungs: Rungs = {}
+    for scenario in scenarios(rows):
+        runs = run_scenario(root / scenario, out_dir=out_dir, jobs=jobs, progress=progress)
+        rungs |= read_rungs(scenario, runs)
+    return judge(rows, rungs, replay_chain)
+
+
+def judge(
+    rows: Sequence[published.Row], rungs: Rungs, replay: Replay | None = None
+) -> ValidationResult:
+    """Compare `rows` with what was simulated; pure. See `calibration.comparison.compare`."""
+    comparisons = compare(rows, rungs, replay)
+    return ValidationResult(tuple(comparisons), tuple(summarise(comparisons)))
+
+
+def select(
+    rows: Iterable[published.Row], subset: Sequence[str] | None
+) -> tuple[published.Row, ...]:
+    """Return the rows whose group or id matches one of the patterns of `subset`."""
+    if subset is None:
+        return tuple(rows)
+
+    def wanted(row: published.Row) -> bool:
+        return any(fnmatch.fnmatchcase(name, at) for at in subset for name in (row.group, row.id))
+
+    return tuple(row for row in rows if wanted(row))
+
+
+def scenarios(rows: Iterable[published.Row]) -> list[str]:
+    """Return the scenarios that `rows` need, in order of first use."""
+    return list(dict.fromkeys(row.target.scenario for row in rows if needs_simulation(row)))
+
+
+def read_rungs(scenario: str, run_dirs: Iterable[Path]) -> Rungs:
+    """Return the metrics of the runs of one scenario by rung."""
+    found: Rungs = {}
+    for run_dir in run_dirs:
+        metrics = json.loads((Path(run_dir) / "metrics.json").read_text(encoding="utf-8"))
+        rung = metrics["rung"]
+        found[scenario, rung["transport"], rung["rate_per_s"], rung["payload_bytes"]] = metrics
+    return found
+
+
+def summarise(comparisons: Sequence[Comparison]) -> list[Summary]:
+    """Return one summary for each group that has comparisons, in order of bars.toml."""
+    found = []
+    for group in published.groups().values():
+        own = [row for row in comparisons if row.group == group.name]
+        if own:
+            found.append(_summary(group, own))
+    return found
+
+
+def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
+    errors = {row.id: abs(row.error_ratio) for row in rows if row.error_ratio is not None}
+    inside = [row.inside_ci for row in rows if row.inside_ci is not None]
+    holds = [row.holds for row in rows if row.holds is not None]
+    worst_id = max(errors, key=lambda row: errors[row], default="")
+    bar, checks = _bar(group)
+    return Summary(
+        group=group.name,
+        title=group.title,
+        bar=bar,
+        rows=len(rows),
+        unanswered=sum(row.simulated is None for row in rows),
+        median_error_ratio=statistics.median(errors.values()) if errors else None,
+        worst_error_ratio=errors.get(worst_id),
+        worst_id=worst_id,
+        inside_ci=sum(inside),
+        with_ci=len(inside),
+        held=sum(holds),
+        claims=len(holds),
+        met=_met(rows, checks) if checks else None,
+    )
+
+
+def _met(
+    rows: Sequence[Comparison], checks: Sequence[Callable[[Sequence[Comparison]], bool]]
+) -> bool:
+    return all(row.simulated is not None for row in rows) and all(check(rows) for check in checks)
+
+
+def _bar(group: published.Group) -> tuple[str, list[Callable[[Sequence[Comparison]], bool]]]:
+    """Return the group's bar in words and as checks; both empty for none."""
+    words: list[str] = []
+    checks: list[Callable[[Sequence[Comparison]], bool]] = []
+    if (most := group.median_error_ratio_max) is not None:
+        words.append(f"median error <= {most:.0%}")
+        checks.append(lambda rows: statistics.median(_errors(rows)) <= most)
+    if (worst := group.worst_error_ratio_max) is not None:
+        words.append(f"worst <= {worst:.0%}")
+        checks.append(lambda rows: max(_errors(rows)) <= worst)
+    if (each := group.row_error_ratio_max) is not None:
+        words.append(f"each <= {each:.0%}" + (" or within CI" if group.ci95_suffices else ""))
+        checks.append(lambda rows: all(_near(row, each, group) for row in rows))
+    if group.comparison in _CLAIMS and not group.reported_only:
+        words.append(_CLAIMS[group.comparison])
+        checks.append(lambda rows: all(row.holds for row in rows))
+    return ", ".join(words), checks
+
+
+def _errors(rows: Iterable[Comparison]) -> list[float]:
+    return [abs(row.error_ratio) for row in rows if row.error_ratio is not None]
+
+
+def _near(row: Comparison, most: float, group: published.Group) -> bool:
+    if group.ci95_suffices and row.inside_ci:
+        return True
+    return row.error_ratio is not None and abs(row.error_ratio) <= most
+
+
+_CLAIMS = {
+    "replay": "exact",
+    "at_least": "holds",
+    "below": "holds",
+    "above_other": "holds",
+}

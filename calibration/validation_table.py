@@ -1,0 +1,111 @@
+"""A validation as text: coloured tables for a terminal, or Markdown for a document.
+
+Groups first, with their bars; then the rows, of which the many exact ones are only counted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Group
+
+    from calibration.answers import Comparison
+    from calibration.validation import Summary, ValidationResult
+
+SUMMARY_HEAD = ("group", "rows", "median error", "worst", "in CI", "claims held", "bar", "met")
+ROW_HEAD = ("id", "what", "published", "simulated", "error", "in CI", "basis")
+
+
+def render(result: ValidationResult, *, every_row: bool = False) -> Group:
+    """Return the tables for a rich console; `every_row` also lists exact block sizes."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+
+    of_groups = Table(*SUMMARY_HEAD, title="Validation by group", box=box.SIMPLE_HEAD)
+    for summary in result.summaries:
+        of_groups.add_row(*summary_cells(summary), style=_STYLES[summary.met])
+    of_rows = Table(*ROW_HEAD, title="Published and simulated", box=box.SIMPLE_HEAD)
+    for row in shown(result, every_row=every_row):
+        of_rows.add_row(*row_cells(row), style=_STYLES[verdict(row)])
+    return Group(of_rows, of_groups, verdict_line(result))
+
+
+def markdown(result: ValidationResult, *, every_row: bool = False) -> str:
+    """Return both tables in Markdown, ending in a newline."""
+    of_groups = [SUMMARY_HEAD, *(summary_cells(summary) for summary in result.summaries)]
+    rows = shown(result, every_row=every_row)
+    of_rows = [ROW_HEAD, *(row_cells(row) for row in rows)]
+    parts = (_markdown_table(of_groups), _markdown_table(of_rows), verdict_line(result) + "\n")
+    return "\n".join(parts)
+
+
+def verdict_line(result: ValidationResult) -> str:
+    """Return one sentence that says whether the bars are met, and which are not."""
+    missed = [summary.title for summary in result.summaries if summary.met is False]
+    if missed:
+        return f"Missed: {'; '.join(missed)}."
+    bars = sum(summary.met is True for summary in result.summaries)
+    return f"All {bars} bars are met."
+
+
+def shown(result: ValidationResult, *, every_row: bool = False) -> list[Comparison]:
+    """Return the rows worth a line: all but block sizes that are exact, unless `every_row`."""
+    exact = [row for row in result.comparisons if row.group == "block_sizes" and row.holds]
+    hidden = set() if every_row else {row.id for row in exact}
+    return [row for row in result.comparisons if row.id not in hidden]
+
+
+def verdict(row: Comparison) -> bool | None:
+    """Return whether a row is good (within its interval, or the claim holds), or None."""
+    return row.holds if row.holds is not None else row.inside_ci
+
+
+def summary_cells(summary: Summary) -> tuple[str, ...]:
+    """Return one line of the table of groups."""
+    answered = f"{summary.rows - summary.unanswered} of {summary.rows}"
+    return (
+        summary.title,
+        answered if summary.unanswered else str(summary.rows),
+        _percent(summary.median_error_ratio),
+        _percent(summary.worst_error_ratio),
+        f"{summary.inside_ci} of {summary.with_ci}" if summary.with_ci else "",
+        f"{summary.held} of {summary.claims}" if summary.claims else "",
+        summary.bar or "none",
+        {True: "yes", False: "NO", None: ""}[summary.met],
+    )
+
+
+def row_cells(row: Comparison) -> tuple[str, ...]:
+    """Return one line of the table of rows."""
+    inside = {True: "yes", False: "no", None: ""}[row.inside_ci]
+    if row.holds is not None:
+        inside = "holds" if row.holds else "fails"
+    error = "" if row.error_ratio is None else f"{row.error_ratio:+.1%}"
+    said, had = quantity(row.published, row.ci95), quantity(row.simulated, row.simulated_ci95)
+    return (row.id, row.what, said, had, error, inside, row.basis)
+
+
+def quantity(value: float | None, half: float | None) -> str:
+    """Return a value with its interval, in four significant digits; a dash for none."""
+    if value is None:
+        return "-"
+    text = f"{value:.4g}" if abs(value) < _LONG else f"{value:.0f}"
+    return text if half is None else f"{text} ± {half:.2g}"
+
+
+def _percent(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.1%}"
+
+
+def _markdown_table(lines: Sequence[Sequence[str]]) -> str:
+    head, *body = lines
+    ruled = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in ruled)
+
+
+_STYLES = {True: "green", False: "red", None: ""}
+_LONG = 1e4

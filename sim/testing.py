@@ -1,0 +1,140 @@
+"""Traces and run directories without an engine, for tests of what reads them.
+
+The numbers are invented; they have the shape of a paced run: sends at a steady rate, stores after
+a lognormal round trip, some transactions lost, and a run that may end early.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim import metrics, streams, trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What an invented run does: round trip (s), share lost, and when each repetition breaks (s)."""
+
+    rtt_s: float = 0.012
+    sigma: float = 0.25
+    lost_ratio: float = 0.0
+    breaks_s: tuple[float, ...] = ()
+
+
+def resolved(
+    scenario: str = "invented",
+    rate_per_s: float = 16.0,
+    payload_bytes: int = 100,
+    transport: str = "udp",
+    repetitions: int = 5,
+    **sections: Any,  # noqa: ANN401 - sections of a resolved scenario, of any shape
+) -> dict[str, Any]:
+    """Return the parts of a resolved scenario that metrics and reports read."""
+    run = {"seed": 1, "duration_s": 25.0, "repetitions": repetitions, "draw": "mean"}
+    return {
+        "schema": 1,
+        "scenario": scenario,
+        "title": f"Invented: {scenario}",
+        "rung": {"rate_per_s": rate_per_s, "payload_bytes": payload_bytes, "transport": transport},
+        "run": {**run, "app": "restarted"},
+        "versions": {"pocketsim": "0", "build": "0" * 12},
+        "devices": [{"profile": "invented", "count": 2, "access": {"wifi": 1.0}}],
+        "profiles": {"invented": profile()},
+        "output": {"trace": "full", "sample_ratio": 0.1},
+        **sections,
+    }
+
+
+def profile() -> dict[str, Any]:
+    """Return the content of an invented device profile, with one number of each basis."""
+
+    def cost(cpu_s: float, basis: str) -> dict[str, Any]:
+        known = {"samples": 0, "basis": basis, "source": "invented for tests", "fitted_to": []}
+        return {"cpu": cpu_s, "per_byte": 1e-9, "wait": 0.0, "standard_error": cpu_s / 5, **known}
+
+    bases = ("fitted", "proxy", "assumed", "published")
+    names = ("sign", "verify", "store", "encode")
+    number = {"value": 0.5, "standard_error": 0.1, "samples": 0, "basis": "assumed"}
+    return {
+        "device": {
+            "name": "Invented phone",
+            "soc": "none",
+            "os": "none",
+            "measured_on": "2025-06-22",
+            "measured_by": "nobody",
+            "probe": "none",
+            "does_not_claim": ["anything about a real phone"],
+            "cores": {**number, "value": 8.0, "source": "invented"},
+            "socket_buffer": 212992,
+        },
+        "operations": {
+            name: cost(1e-4 * (place + 1), basis)
+            for place, (name, basis) in enumerate(zip(names, bases, strict=True))
+        },
+        "app": {"kept_connection": {"break_rate": {**number, "source": "invented"}}},
+    }
+
+
+def events(of: dict[str, Any], shape: Shape) -> pa.Table:
+    """Return an invented trace for a resolved scenario, from streams of its seed."""
+    repetitions = range(of["run"]["repetitions"])
+    return trace.concatenate([_repetition(of, shape, repetition) for repetition in repetitions])
+
+
+def run_dir(folder: Path, of: dict[str, Any], shape: Shape) -> Path:
+    """Write an invented run directory into `folder` and return its path."""
+    rung = of["rung"]
+    name = f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:g}ps-000000000000"
+    path = folder / of["scenario"] / name
+    path.mkdir(parents=True)
+    table = events(of, shape)
+    trace.write(table, path / "events.parquet")
+    (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
+    (path / "manifest.json").write_text("{}", encoding="utf-8")
+    found = metrics.compute(table, of)
+    (path / "metrics.json").write_text(json.dumps(found), encoding="utf-8")
+    return path
+
+
+def _repetition(of: dict[str, Any], shape: Shape, repetition: int) -> pa.Table:
+    rung, duration_s = of["rung"], of["run"]["duration_s"]
+    name = f"{rung}/{repetition}"
+    draw = streams.stream(of["run"]["seed"], name)
+    sent_s = np.arange(0.0, duration_s, 1 / rung["rate_per_s"])
+    rtt_s = shape.rtt_s * np.exp(shape.sigma * draw.standard_normal(sent_s.size))
+    ends_s = shape.breaks_s[repetition] if shape.breaks_s else duration_s
+    kept = (draw.random(sent_s.size) >= shape.lost_ratio) & (sent_s + rtt_s <= ends_s)
+    number = np.arange(1, sent_s.size + 1)
+    rows = [("send", sent_s, number, None)]
+    rows += [("process", (sent_s + rtt_s / 3)[kept], number[kept], None)]
+    rows += [("receive_back", (sent_s + 0.9 * rtt_s)[kept], number[kept], None)]
+    rows += [("store", (sent_s + rtt_s)[kept], number[kept], None)]
+    rows += [("drop", (sent_s + rtt_s / 5)[~kept], number[~kept], "link_loss")]
+    return _table(rows, repetition, rung["payload_bytes"] + 538)
+
+
+def _table(rows: list[tuple[str, Any, Any, str | None]], repetition: int, size: int) -> pa.Table:
+    time_s = np.concatenate([times for _, times, _, _ in rows])
+    order = np.argsort(time_s, kind="stable")
+    kinds = np.concatenate([np.full(times.size, kind, object) for kind, times, _, _ in rows])
+    reasons = np.concatenate([np.full(times.size, why, object) for _, times, _, why in rows])
+    return trace.build(
+        repetition=np.full(order.size, repetition),
+        time_s=time_s[order],
+        node=(kinds == "process")[order].astype(np.int32),
+        kind=kinds[order],
+        message_id=np.concatenate([numbers for _, _, numbers, _ in rows])[order],
+        peer=(kinds != "process")[order].astype(np.int32),
+        message_size=np.full(order.size, size),
+        reason=reasons[order],
+        logged=np.ones(order.size, dtype=bool),
+    )
