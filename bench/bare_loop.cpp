@@ -44,7 +44,7 @@ public:
   Pairwise(const std::vector<sg4::Host*>& hosts, double end_s) : hosts_(hosts), end_s_(end_s), random_(hosts.size())
   {
     for (uint32_t host = 0; host < hosts.size(); host++) {
-      random_[host] = 0x9e3779b97f4a7c15ULL * (host + 1);
+      random_[host] = mix(host); // far apart, or neighbours would draw the same numbers
       schedule(host);
     }
   }
@@ -55,10 +55,15 @@ private:
   // splitmix64: eight bytes of state a host, because state that leaves the cache is what costs.
   double uniform(uint32_t host)
   {
-    uint64_t z = (random_[host] += 0x9e3779b97f4a7c15ULL);
+    return static_cast<double>(mix(random_[host]++) >> 11) * 0x1.0p-53;
+  }
+
+  static uint64_t mix(uint64_t counter)
+  {
+    uint64_t z = (counter + 1) * 0x9e3779b97f4a7c15ULL;
     z          = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
     z          = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1.0p-53;
+    return z ^ (z >> 31);
   }
 
   void schedule(uint32_t host)
@@ -178,10 +183,11 @@ int main(int argc, char** argv)
   double end_s = std::atof(argv[2]);
 
   double created_s = wall_s();
-  // The model options are those of the engine: sim/engine/src/simgrid.rs.
-  char program[] = "bare_loop", model[] = "--cfg=network/model:CM02", quiet[] = "--log=root.thres:error";
-  char* options[] = {program, model, quiet, nullptr};
-  int option_count = 3;
+  // As in the engine (MODEL_OPTIONS in sim/engine/src/simgrid.rs); the other options there are CM02's defaults.
+  char program[] = "bare_loop", model[] = "--cfg=network/model:CM02", reverse[] = "--cfg=network/crosstraffic:0",
+       quiet[]    = "--log=root.thres:error";
+  char* options[] = {program, model, reverse, quiet, nullptr};
+  int option_count = 4;
   sg4::Engine engine(&option_count, options);
   Pairwise pairwise(build_star(engine, count), end_s);
 

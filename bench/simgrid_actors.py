@@ -65,7 +65,8 @@ class Pairwise:
 def main(count: int, end_s: float) -> None:
     """Run the workload on `count` hosts for `end_s` simulated seconds."""
     with stopwatch() as setup:
-        engine = Engine(["bench", "--cfg=network/model:CM02", "--log=root.thres:critical"])
+        options = ["--cfg=network/model:CM02", "--cfg=network/crosstraffic:0"]
+        engine = Engine(["bench", *options, "--log=root.thres:critical"])
         hosts = build_star(engine, count)
         pairwise = Pairwise(count)
         for number, host in enumerate(hosts):

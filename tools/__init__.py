@@ -1,0 +1,1 @@
+"""Scripts of the build; nothing here is installed."""
