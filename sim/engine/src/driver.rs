@@ -8,7 +8,7 @@
 //! ([`crate::steps`]), datagrams ([`crate::network`]), arrivals and churn
 //! ([`crate::schedule`]).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
     AppRequest, Application, Lane, Machine, NodeId, OutputsOf, Seconds, Transport,
@@ -17,6 +17,7 @@ use pocketsim_protocols::contract::{
 use crate::costs::CostTable;
 use crate::lane::Input;
 use crate::network::Flight;
+use crate::order::Order;
 use crate::phone::Phone;
 use crate::plan::Plan;
 use crate::queue::Queue;
@@ -36,8 +37,9 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     pub(crate) trace: Trace,
     /// Lanes with something to do, in the order they got it.
     pub(crate) ready: VecDeque<(u32, Lane)>,
-    /// Latest delivery per pair of phones, for paths that keep the order.
-    pub(crate) last_delivery: HashMap<u64, Seconds>,
+    pub(crate) order: Order,
+    /// Scratch space of [`crate::network`].
+    pub(crate) released: Vec<u32>,
     /// How far the plan's arrivals and transitions have been taken.
     pub(crate) next_arrival: usize,
     pub(crate) next_transition: usize,
@@ -92,7 +94,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             works: Slab::new(),
             flights: Slab::new(),
             ready: VecDeque::new(),
-            last_delivery: HashMap::new(),
+            order: Order::default(),
+            released: Vec::new(),
             next_arrival: 0,
             next_transition: 0,
             app_out: Vec::new(),

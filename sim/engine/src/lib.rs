@@ -7,6 +7,7 @@ pub mod costs;
 pub mod driver;
 pub mod lane;
 mod network;
+pub mod order;
 pub mod phone;
 pub mod plan;
 #[cfg(feature = "python")]

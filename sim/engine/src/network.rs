@@ -10,7 +10,6 @@ use pocketsim_protocols::contract::{
 
 use crate::driver::{Driver, Due};
 use crate::lane::Input;
-use crate::plan::Access;
 use crate::resources::World;
 use crate::socket::wire_bytes;
 
@@ -25,6 +24,8 @@ pub(crate) struct Flight<D> {
     pub extra_s: Seconds,
     /// Whether loss was drawn for it.
     pub lost: bool,
+    /// Whether the links failed under it.
+    pub failed: bool,
 }
 
 impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
@@ -34,18 +35,31 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let (lost, extra_s) = self.draw_path(from, to.0, datagram.path);
         let bytes = wire_bytes(datagram.udp_payload_bytes);
         let epoch = self.phones[to.0 as usize].epoch;
-        let flight = Flight { from: NodeId(from), to, datagram, epoch, extra_s, lost };
+        let flight = Flight { from: NodeId(from), to, datagram, epoch, extra_s, lost, failed: false };
         if !self.phones[to.0 as usize].on {
             return self.drop_datagram(&flight, Reason::ReceiverOff);
         }
         let token = self.flights.insert(flight);
+        if self.keeps_order(NodeId(from), to) {
+            self.order.launch(NodeId(from), to, token);
+        }
         self.world.carry(token, NodeId(from), to, bytes);
     }
 
-    /// The links have carried it (or failed): what is left of its way?
+    /// The links have carried it (or failed), and perhaps others wait for it.
     pub(crate) fn land(&mut self, token: u32, done: bool) {
+        let flight = self.flights.get_mut(token);
+        flight.failed = !done;
+        let mut released = std::mem::take(&mut self.released);
+        self.order.land(flight.from, flight.to, token, |token| released.push(token));
+        released.drain(..).for_each(|token| self.go_on(token));
+        self.released = released;
+    }
+
+    /// What is left of its way?
+    fn go_on(&mut self, token: u32) {
         let flight = self.flights.remove(token);
-        if !done {
+        if flight.failed {
             let sender_off = !self.phones[flight.from.0 as usize].on;
             let reason = if sender_off { Reason::SenderOff } else { Reason::ReceiverOff };
             return self.drop_datagram(&flight, reason);
@@ -54,7 +68,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             return self.drop_datagram(&flight, Reason::LinkLoss);
         }
         let now = self.world.clock();
-        let date = self.delivery_date(&flight, now);
+        let mut date = now + flight.extra_s;
+        if self.keeps_order(flight.from, flight.to) {
+            date = self.order.delivery(flight.from, flight.to, date);
+        }
         let token = self.flights.insert(flight);
         if date > now {
             self.queue.push(date, Due::Delivery(token));
@@ -66,6 +83,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// A datagram reaches the far phone: into the socket buffer, or lost.
     pub(crate) fn deliver(&mut self, token: u32) {
         let flight = self.flights.remove(token);
+        self.order.settle(flight.from, flight.to, self.world.clock());
         let phone = &mut self.phones[flight.to.0 as usize];
         if !phone.on || phone.epoch != flight.epoch {
             return self.drop_datagram(&flight, Reason::ReceiverOff);
@@ -111,21 +129,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         (lost, extra_s)
     }
 
-    /// When it reaches the far socket; not before an earlier one on a path that keeps order.
-    fn delivery_date(&mut self, flight: &Flight<T::Message>, now: Seconds) -> Seconds {
-        let date = now + flight.extra_s;
-        if self.keeps_order(flight.from) && self.keeps_order(flight.to) {
-            let pair = u64::from(flight.from.0) << 32 | u64::from(flight.to.0);
-            let last = self.last_delivery.entry(pair).or_insert(0.0);
-            *last = last.max(date);
-            return *last;
-        }
-        date
-    }
-
-    /// Whether jitter on this phone's access never lets datagrams overtake.
-    fn keeps_order(&self, phone: NodeId) -> bool {
-        let access: &Access = &self.plan.access[self.plan.phones.access[phone.0 as usize] as usize];
-        access.jitter_median_s > 0.0 && !access.reorders
+    /// Whether datagrams between these phones arrive in the order they left.
+    fn keeps_order(&self, from: NodeId, to: NodeId) -> bool {
+        let reorders = |phone: NodeId| {
+            self.plan.access[self.plan.phones.access[phone.0 as usize] as usize].reorders
+        };
+        !reorders(from) && !reorders(to)
     }
 }

@@ -74,7 +74,7 @@ pub struct Access {
     pub jitter_sigma: f64,
     /// Probability that a datagram is lost on this hop.
     pub loss_ratio: f64,
-    /// Whether jitter may overtake earlier datagrams of the same pair.
+    /// Whether a datagram may overtake earlier ones between the same phones.
     pub reorders: bool,
 }
 

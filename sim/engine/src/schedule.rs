@@ -139,6 +139,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                     epoch: 0,
                     extra_s: 0.0,
                     lost: true,
+                    failed: true,
                 };
                 self.drop_datagram(&flight, Reason::SenderOff);
             }
@@ -162,7 +163,15 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         match input {
             Input::Datagram(from, datagram) => {
                 let to = NodeId(phone);
-                let flight = Flight { from, to, datagram, epoch: 0, extra_s: 0.0, lost: true };
+                let flight = Flight {
+                    from,
+                    to,
+                    datagram,
+                    epoch: 0,
+                    extra_s: 0.0,
+                    lost: true,
+                    failed: true,
+                };
                 self.drop_datagram(&flight, Reason::ReceiverOff);
             }
             Input::App(AppRequest::Undelivered { to, payload, reason }) => {

@@ -23,6 +23,14 @@ impl<T> Slab<T> {
         (self.values.len() - 1) as u32
     }
 
+    /// The value of `token`.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn get_mut(&mut self, token: u32) -> &mut T {
+        self.values[token as usize].as_mut().expect("token in use")
+    }
+
     /// Takes the value of `token` out.
     ///
     /// # Panics

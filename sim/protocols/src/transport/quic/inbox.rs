@@ -1,7 +1,10 @@
 //! Complete messages that the app has not looked at yet.
 //!
-//! The benchmark app looks for finished streams every 10 ms. A timer runs only
-//! while something waits for such a look.
+//! The benchmark app looks for finished streams every 10 ms, on the connections
+//! that it accepted; the answer on a connection that it dialled is awaited where
+//! the message was sent. (Which of the two is polled is not published. Inferred:
+//! the published median of iroh exceeds UDP's by 6.4 ms, one look and not two.)
+//! A timer runs only while something waits for such a look.
 
 use std::collections::BTreeMap;
 
@@ -24,6 +27,7 @@ struct Waiting<P> {
 /// What arrived and was not served.
 #[derive(Clone, Debug)]
 pub(super) struct Inbox<P> {
+    node: NodeId,
     interval_s: Seconds,
     phase_s: Seconds,
     poll_s: Seconds,
@@ -32,9 +36,10 @@ pub(super) struct Inbox<P> {
 }
 
 impl<P: Payload> Inbox<P> {
-    /// Empty, looked at every `interval_s` from `phase_s` on; 0 for at once.
-    pub fn new(interval_s: Seconds, phase_s: Seconds) -> Self {
+    /// Empty, of phone `node`, looked at every `interval_s` from `phase_s` on; 0 for at once.
+    pub fn new(node: NodeId, interval_s: Seconds, phase_s: Seconds) -> Self {
         Self {
+            node,
             interval_s,
             phase_s,
             poll_s: Seconds::INFINITY,
@@ -54,7 +59,7 @@ impl<P: Payload> Inbox<P> {
         out: &mut Out<P>,
     ) {
         self.waiting.insert(stream, Waiting { from, app, payload });
-        if self.interval_s <= 0.0 {
+        if self.interval_s <= 0.0 || stream.0.dialler == self.node {
             return post(stream, app, out);
         }
         self.unseen.push(stream);

@@ -111,7 +111,7 @@ impl<P: Payload> Quic<P> {
             accepted: BTreeMap::new(),
             found: BTreeSet::new(),
             direct: BTreeSet::new(),
-            inbox: inbox::Inbox::new(config.poll_interval_s, config.poll_phase_s),
+            inbox: inbox::Inbox::new(node, config.poll_interval_s, config.poll_phase_s),
             dialled: 0,
             lanes: 0,
             ignored: 0,
