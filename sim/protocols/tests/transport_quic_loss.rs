@@ -9,6 +9,7 @@ use pocketsim_protocols::contract::{Delivery, MessageId, Transport};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 const MODES: [ConnectionMode; 2] = [ConnectionMode::Reconnect, ConnectionMode::Keep];
 
@@ -27,7 +28,7 @@ fn run(
     for k in 0..3 {
         world.transmit_at(0.2 * f64::from(k), 0, 1, parcel(0, k, 3000));
     }
-    world.run_until(100.0);
+    world.run_until(300.0);
     world
 }
 
@@ -118,7 +119,7 @@ fn nothing_heard_is_nothing_promised() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: std::env::var("CASES").map_or(200, |n| n.parse().unwrap()), rng_seed: RngSeed::Fixed(9002), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_message_arrives_once_or_fails_once(
