@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shape:
-    """What an invented run does: round trip (s), share lost, and when each repetition breaks (s)."""
+    """What an invented run does: round trip in s, share lost, when each repetition breaks in s."""
 
     rtt_s: float = 0.012
     sigma: float = 0.25
@@ -94,7 +94,7 @@ def run_dir(folder: Path, of: dict[str, Any], shape: Shape) -> Path:
     """Write an invented run directory into `folder` and return its path."""
     rung = of["rung"]
     name = f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:g}ps-000000000000"
-    path = folder / of["scenario"] / name
+    path: Path = folder / of["scenario"] / name
     path.mkdir(parents=True)
     table = events(of, shape)
     trace.write(table, path / "events.parquet")
@@ -114,11 +114,13 @@ def _repetition(of: dict[str, Any], shape: Shape, repetition: int) -> pa.Table:
     ends_s = shape.breaks_s[repetition] if shape.breaks_s else duration_s
     kept = (draw.random(sent_s.size) >= shape.lost_ratio) & (sent_s + rtt_s <= ends_s)
     number = np.arange(1, sent_s.size + 1)
-    rows = [("send", sent_s, number, None)]
-    rows += [("process", (sent_s + rtt_s / 3)[kept], number[kept], None)]
-    rows += [("receive_back", (sent_s + 0.9 * rtt_s)[kept], number[kept], None)]
-    rows += [("store", (sent_s + rtt_s)[kept], number[kept], None)]
-    rows += [("drop", (sent_s + rtt_s / 5)[~kept], number[~kept], "link_loss")]
+    rows: list[tuple[str, Any, Any, str | None]] = [
+        ("send", sent_s, number, None),
+        ("process", (sent_s + rtt_s / 3)[kept], number[kept], None),
+        ("receive_back", (sent_s + 0.9 * rtt_s)[kept], number[kept], None),
+        ("store", (sent_s + rtt_s)[kept], number[kept], None),
+        ("drop", (sent_s + rtt_s / 5)[~kept], number[~kept], "link_loss"),
+    ]
     return _table(rows, repetition, rung["payload_bytes"] + 538)
 
 

@@ -1,0 +1,219 @@
+"""The report: one HTML file with everything about a set of runs, to read or to print.
+
+`write_report` only arranges; charts are in `rates` and `latency`, tables in `provenance` and
+`verdicts`. It reads run directories and runs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim.report import latency, provenance, rates, verdicts
+from sim.report.page import Page, folded
+from sim.report.runs import Run, Series, load, series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import plotly.graph_objects as go
+
+    from calibration.validation import ValidationResult
+
+    Chart = tuple[str, str, go.Figure]
+
+
+def write_report(
+    run_dirs: Iterable[Path],
+    out_html: Path,
+    validation: ValidationResult | None = None,
+    title: str = "Phones that trade over TrustChain: simulation report",
+) -> None:
+    """Write the report on `run_dirs`, complete run directories, to the file `out_html`.
+
+    The file needs nothing else to be shown, and equal runs give equal bytes. Raises ValueError
+    without runs, and OSError for what is no run directory.
+    """
+    runs = load(run_dirs)
+    if not runs:
+        raise ValueError("a report needs at least one run directory")
+    page = Page(title)
+    found = series(runs)
+    _opening(page, runs)
+    if validation:
+        _validation(page, validation)
+    _rates(page, found)
+    _success(page, found)
+    _round_trips(page, found)
+    _outcomes(page, found)
+    _block_sizes(page, found)
+    _profiles(page, runs)
+    _limitations(page, runs)
+    out_html.write_text(page.html(), encoding="utf-8")
+
+
+def _opening(page: Page, runs: Sequence[Run]) -> None:
+    page.add(f"<h1>{page.title}</h1>")
+    scenarios = len({run.scenario for run in runs})
+    repetitions = sum(run.resolved["run"]["repetitions"] for run in runs)
+    page.add(
+        f'<p class="lead">{scenarios} scenario{"s" * (scenarios != 1)}, {len(runs)} runs, '
+        f"{repetitions} repetitions. Error bars are 1.96 s/&radic;n over repetitions.</p>"
+    )
+    if provenance.unprobed(provenance.profiles(runs)):
+        page.add(f'<div class="notice"><b>{_UNPROBED}</b> {_UNPROBED_MEANS}</div>')
+    page.section("scenarios", "What was simulated")
+    page.add(provenance.scenarios(runs))
+
+
+def _validation(page: Page, result: ValidationResult) -> None:
+    page.section("validation", "Distance from the published measurements")
+    page.paragraph(_VALIDATION)
+    page.add(verdicts.summary(result))
+    chart = verdicts.errors(result)
+    if chart.data:
+        page.figures([("Errors by group", _ERRORS, chart)], wide=True)
+    page.section("rows", "Every published row")
+    page.add(verdicts.rows(result))
+
+
+def _rates(page: Page, found: Sequence[Series]) -> None:
+    page.section("rates", "Send and store rates")
+    page.paragraph(_RATES)
+    ladders = [of for of in found if len(of.runs) > 1 and not _is_grid(of, found)]
+    page.figures([(of.title, of.name, rates.rates(of)) for of in ladders or found])
+
+
+def _success(page: Page, found: Sequence[Series]) -> None:
+    page.section("success", "Success rate")
+    page.paragraph("Share of the proposals sent that the proposer also stored.")
+    chosen = [_middle_payload(of) for of in _by_scenario(found).values()]
+    page.figures([(of[0].title, _names(of), rates.success(of)) for of in chosen])
+
+
+def _round_trips(page: Page, found: Sequence[Series]) -> None:
+    page.section("round-trips", "Round trips")
+    page.paragraph(_ROUND_TRIPS)
+    charts: list[Chart] = []
+    boxes: list[Chart] = []
+    for of in _by_scenario(found).values():
+        chosen = _middle_payload(of)
+        name = f"{chosen[0].payload_bytes} B"
+        charts.append((of[0].title, f"{name}, by rate", latency.against_rate(chosen)))
+        boxes.append((of[0].title, f"{name}; {_BOXES}", latency.distributions(chosen)))
+        if len({one.payload_bytes for one in of}) > 1:
+            rate, runs = _common_rate(of)
+            charts.append((of[0].title, f"{rate:g}/s, by payload", latency.against_payload(runs)))
+    page.figures(charts)
+    page.section("distributions", "Distributions of round trips")
+    page.figures(boxes)
+
+
+def _outcomes(page: Page, found: Sequence[Series]) -> None:
+    kept = [of for of in found if of.transport == "quic_keep" and not _is_grid(of, found)]
+    if not kept:
+        return
+    page.section("outcomes", "Runs over a kept connection")
+    page.paragraph(_OUTCOMES)
+    page.figures([(of.title, of.name, rates.outcomes(of)) for of in kept], wide=True)
+
+
+def _block_sizes(page: Page, found: Sequence[Series]) -> None:
+    page.section("block-sizes", "Stored block sizes")
+    page.paragraph(_SIZES)
+    shown = [of for of in found if of.published("stored_block_bytes_mean")] or list(found)
+    page.figures([(of.title, of.name, rates.block_sizes(of)) for of in shown])
+
+
+def _profiles(page: Page, runs: Sequence[Run]) -> None:
+    page.section("profiles", "Device profiles and what they rest on")
+    page.paragraph(_PROFILES)
+    for name, profile in provenance.profiles(runs).items():
+        device = profile["device"]
+        page.add(f"<h3>{device['name']} <code>{name}</code></h3>")
+        probe = "no probe run" if device["probe"] == "none" else f"probe {device['probe']}"
+        about = (device["soc"], device["os"], f"{probe}, by {device['measured_by']}")
+        page.add(f'<p class="caption">{"; ".join(about)}</p><p>{provenance.bases(profile)}</p>')
+        page.add(folded("every number", provenance.numbers_table(profile), unfold=True))
+
+
+def _limitations(page: Page, runs: Sequence[Run]) -> None:
+    page.section("limitations", "Limitations")
+    found = provenance.profiles(runs)
+    named = [
+        f"{profile['device']['name']} does not claim: {text}"
+        for profile in found.values()
+        for text in profile["device"]["does_not_claim"]
+    ]
+    lines = [*([_UNPROBED] if provenance.unprobed(found) else []), *_LIMITATIONS, *named]
+    page.add(f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>")
+
+
+def _by_scenario(found: Sequence[Series]) -> dict[str, list[Series]]:
+    grouped: dict[str, list[Series]] = {}
+    for of in found:
+        grouped.setdefault(of.scenario, []).append(of)
+    return grouped
+
+
+def _is_grid(of: Series, found: Sequence[Series]) -> bool:
+    """Return whether a scenario crosses payloads: its rates are shown once, not per payload."""
+    return len({one.payload_bytes for one in found if one.scenario == of.scenario}) > _FEW
+
+
+def _names(of: Sequence[Series]) -> str:
+    return "; ".join(one.name for one in of)
+
+
+def _middle_payload(of: Sequence[Series]) -> list[Series]:
+    """Return the series of one payload: one with published round trips, else the middle one."""
+    published = {one.payload_bytes for one in of if one.published("rtt_ms_p50")}
+    payloads = sorted(published or {one.payload_bytes for one in of})
+    chosen = payloads[len(payloads) // 2]
+    return [one for one in of if one.payload_bytes == chosen]
+
+
+def _common_rate(of: Sequence[Series]) -> tuple[float, list[Run]]:
+    """Return the second lowest rate (the lowest may be too sparse) and its runs."""
+    runs = [run for one in of for run in one.runs]
+    ladder = sorted({run.rate_per_s for run in runs})
+    rate = ladder[min(1, len(ladder) - 1)]
+    return rate, [run for run in runs if run.rate_per_s == rate]
+
+
+_FEW = 2  # payloads of one scenario that are still shown side by side
+_UNPROBED = "No phone has run the device probe yet."
+_UNPROBED_MEANS = (
+    "Every cost of an operation below is published for a similar part, fitted to published runs, "
+    "or assumed; each says which, with its uncertainty."
+)
+_VALIDATION = (
+    "Errors are simulated over published, less one. A fitted row was seen when the profile was "
+    "made; a predicted row was not. Within the interval allows for the printed rounding."
+)
+_ERRORS = "One dot for each row; hover for its name."
+_RATES = (
+    "A rate is a count over the window from the first to the last send or store, as in the "
+    "published figures. Open diamonds are published, set slightly to the right of the simulation."
+)
+_ROUND_TRIPS = (
+    "From the proposal leaving the app to the completed block being stored, on one clock (T3 - T1)."
+)
+_BOXES = "box: quartiles, whiskers: 5 to 95 %"
+_OUTCOMES = (
+    "Over one kept connection a run completes, breaks part-way or stalls from the start, so a mean "
+    "describes none of them. Each dot is a run. Shaded: complete above, stalled below."
+)
+_SIZES = (
+    "A stored block grows with the digits of its index; the first ones of a fresh chain lack "
+    "previous hashes and are smaller."
+)
+_PROFILES = (
+    "Costs are CPU time on one core plus a cost per byte, and waiting off the CPU. The standard "
+    "error is of the number itself, not of single operations."
+)
+_LIMITATIONS = (
+    "The theses did not measure their Wi-Fi: its latency and jitter are fitted or assumed.",
+    "The throughput and latency theses used different phones and different versions of the app.",
+    "Five published runs per workload leave wide intervals, above all where runs stall.",
+)

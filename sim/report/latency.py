@@ -1,0 +1,125 @@
+"""Charts of round trips: percentiles against rate and payload, and distributions by rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim import metrics, trace
+from sim.report import theme
+from sim.report.runs import Run, Series, transport_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import plotly.graph_objects as go
+
+
+def against_rate(of: Sequence[Series]) -> go.Figure:
+    """Return median and 95th percentile against workload, one pair of lines per series."""
+    chart = theme.figure("workload asked for, messages per second", "round trip, ms")
+    for one in of:
+        _percentiles(chart, one.transport, list(one.runs), lambda run: run.rate_per_s)
+        _published_spans(chart, one)
+    rates = [run.rate_per_s for one in of for run in one.runs]
+    chart.update_xaxes(**theme.log_ticks(rates))
+    names = ("rtt_ms_p50", "rtt_ms_p95")
+    shown = [run.mean(name) for one in of for run in one.runs for name in names]
+    chart.update_yaxes(**theme.log_decades(shown))
+    return chart
+
+
+def against_payload(runs: Sequence[Run]) -> go.Figure:
+    """Return median and 95th percentile against payload at one rate, by transport."""
+    chart = theme.figure("payload, bytes", "round trip, ms")
+    for transport in dict.fromkeys(run.transport for run in runs):
+        own = [run for run in runs if run.transport == transport]
+        own = sorted(own, key=lambda run: run.payload_bytes)
+        _percentiles(chart, transport, own, lambda run: float(run.payload_bytes))
+    chart.update_xaxes(**theme.log_ticks([float(run.payload_bytes) for run in runs]))
+    chart.update_yaxes(rangemode="tozero")
+    return chart
+
+
+def distributions(of: Sequence[Series]) -> go.Figure:
+    """Return box plots by rate: quartiles, and whiskers from the 5th to the 95th percentile."""
+    import plotly.graph_objects as go
+
+    chart = theme.figure("workload asked for, messages per second", "round trip, ms", 400)
+    shown: list[float] = []
+    for one in of:
+        boxes = [(run.rate_per_s, quantiles(run)) for run in one.runs]
+        known = [(rate, box) for rate, box in boxes if box is not None]
+        if not known:
+            continue
+        shown += [value for _, box in known for value in box]
+        low, first, middle, third, high = zip(*(box for _, box in known), strict=True)
+        chart.add_trace(
+            go.Box(
+                x=[f"{rate:g}" for rate, _ in known],
+                q1=first,
+                median=middle,
+                q3=third,
+                lowerfence=low,
+                upperfence=high,
+                name=transport_name(one.transport),
+                marker_color=theme.colour(one.transport),
+                line_width=1.4,
+            )
+        )
+    rates = sorted({run.rate_per_s for one in of for run in one.runs})
+    names = [f"{rate:g}" for rate in rates]
+    chart.update_xaxes(type="category", categoryorder="array", categoryarray=names)
+    chart.update_yaxes(**theme.log_decades(shown))
+    chart.update_layout(boxmode="group", boxgap=0.35, boxgroupgap=0.15)
+    return chart
+
+
+def quantiles(run: Run) -> tuple[float, ...] | None:
+    """Return the 5th, 25th, 50th, 75th and 95th percentile of a run's round trips, in ms."""
+    table = trace.read(run.path / "events.parquet")
+    trips = metrics.round_trips(table, run.resolved["run"]["duration_s"])
+    rtt_ms = np.concatenate([of for _, of in trips]) if trips else np.empty(0)
+    if not rtt_ms.size:
+        return None
+    return tuple(float(value) for value in np.percentile(rtt_ms, _PERCENTS))
+
+
+def _percentiles(
+    chart: go.Figure, transport: str, runs: Sequence[Run], place: Callable[[Run], float]
+) -> None:
+    for metric, name, dash in (("rtt_ms_p50", "median", "solid"), ("rtt_ms_p95", "95 %", "dot")):
+        known = [run for run in runs if run.mean(metric) is not None]
+        half = [run.ci95(metric) for run in known]
+        chart.add_scatter(
+            x=[place(run) for run in known],
+            y=[run.mean(metric) for run in known],
+            error_y={"type": "data", "array": half, "thickness": 1.1, "width": 2},
+            mode="lines+markers",
+            name=f"{transport_name(transport)}, {name}",
+            line={"color": theme.colour(transport), "dash": dash, "width": 2},
+            marker={"size": 6},
+        )
+
+
+def _published_spans(chart: go.Figure, one: Series) -> None:
+    """Draw a published median across the rates that it was printed for."""
+    for row in one.published("rtt_ms_p50", "median"):
+        span = [row.target.rate_min_per_s, row.target.rate_max_per_s]
+        chart.add_scatter(
+            x=span,
+            y=[row.value, row.value],
+            mode="lines+markers",
+            name=f"{row.value:g} ms published, {transport_name(one.transport)}",
+            line={"color": theme.PUBLISHED, "dash": "dash", "width": 1.4},
+            marker={
+                "symbol": "diamond-open",
+                "size": 9,
+                "color": theme.colour(one.transport),
+                "line": {"width": 1.8},
+            },
+        )
+
+
+_PERCENTS = (5, 25, 50, 75, 95)

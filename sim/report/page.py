@@ -1,0 +1,104 @@
+"""HTML without a template engine: a page of sections, charts and tables, complete in one file.
+
+Nothing in it is loaded from elsewhere, and equal content gives equal bytes: no dates, and chart
+ids that are numbered in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sim.report import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import plotly.graph_objects as go
+
+
+@dataclass
+class Page:
+    """A page under construction; `body` is HTML, `contents` the sections' ids and titles."""
+
+    title: str
+    body: list[str] = field(default_factory=list)
+    contents: list[tuple[str, str]] = field(default_factory=list)
+    charts: int = 0
+
+    def section(self, name: str, title: str) -> None:
+        """Start a section; `name` is its anchor."""
+        self.contents.append((name, title))
+        self.body.append(f'<h2 id="{name}">{escape(title)}</h2>')
+
+    def add(self, html: str) -> None:
+        """Append HTML."""
+        self.body.append(html)
+
+    def paragraph(self, text: str) -> None:
+        """Append plain text as a paragraph."""
+        self.body.append(f"<p>{escape(text)}</p>")
+
+    def figures(self, of: Sequence[tuple[str, str, go.Figure]], *, wide: bool = False) -> None:
+        """Append charts, each with a title and a caption; two abreast unless `wide` or alone."""
+        if not of:
+            return
+        cells = "".join(self._figure(*one) for one in of)
+        self.body.append(
+            f'<div class="charts{" wide" if wide or len(of) == 1 else ""}">{cells}</div>'
+        )
+
+    def html(self) -> str:
+        """Return the whole page."""
+        from plotly.offline import get_plotlyjs
+
+        style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+        links = "".join(f'<a href="#{at}">{escape(title)}</a>' for at, title in self.contents)
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{escape(self.title)}</title><style>{style}</style>"
+            f"<script>{get_plotlyjs()}</script></head>\n"
+            f'<body><div class="page"><nav><b>CONTENTS</b>{links}</nav><main>\n'
+            + "\n".join(self.body)
+            + "\n</main></div></body></html>\n"
+        )
+
+    def _figure(self, title: str, caption: str, chart: go.Figure) -> str:
+        self.charts += 1
+        drawn = chart.to_html(
+            full_html=False,
+            include_plotlyjs=False,
+            div_id=f"chart-{self.charts}",
+            config=theme.PLOT_OPTIONS,
+        )
+        head = f'<h3>{escape(title)}</h3><p class="caption">{escape(caption)}</p>'
+        return f"<figure>{head}{drawn}</figure>"
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:
+    """Return a table; cells are HTML already, columns in `numeric` are set to the right."""
+
+    def cells(tag: str, line: Sequence[str]) -> str:
+        sides = (' class="n"' if place in numeric else "" for place in range(len(line)))
+        return "".join(
+            f"<{tag}{side}>{cell}</{tag}>" for side, cell in zip(sides, line, strict=True)
+        )
+
+    rows = "".join(f"<tr>{cells('td', line)}</tr>" for line in lines)
+    top = f"<thead><tr>{cells('th', head)}</tr></thead>"
+    return f'<div class="scroll"><table>{top}<tbody>{rows}</tbody></table></div>'
+
+
+def folded(summary: str, html: str, *, unfold: bool = False) -> str:
+    """Return `html` behind a line that opens it."""
+    return (
+        f"<details{' open' if unfold else ''}><summary>{escape(summary)}</summary>{html}</details>"
+    )
+
+
+def tag(text: str, colour: str) -> str:
+    """Return a word on a coloured ground."""
+    return f'<span class="tag" style="background:{colour}">{escape(text)}</span>'

@@ -1,0 +1,205 @@
+"""Charts of what was sent, stored and delivered, beside what was published."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from sim.metrics import COMPLETE_FROM, STALLED_BELOW
+from sim.report import theme
+from sim.report.runs import Run, Series, transport_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import plotly.graph_objects as go
+
+    from calibration import published
+
+
+def rates(of: Series) -> go.Figure:
+    """Return send and store rate against workload, both per second on logarithmic axes."""
+    chart = theme.figure("workload asked for, messages per second", "per second")
+    asked = [run.rate_per_s for run in of.runs]
+    chart.add_scatter(
+        x=asked, y=asked, mode="lines", name="asked for", line={"color": "#c3cbd3", "dash": "dot"}
+    )
+    colours = (("send_rate_per_s", "sent", theme.SEND), ("store_rate_per_s", "stored", None))
+    for metric, name, shade in colours:
+        colour = shade or theme.colour(of.transport)
+        _simulated(chart, of, metric, name, colour)
+        _published(chart, of.published(metric), name, colour)
+    chart.update_xaxes(**theme.log_ticks(asked))
+    shown = _shown(of)
+    room = [math.log10(min(shown) / 2), math.log10(max(shown) * 1.6)] if shown else None
+    chart.update_yaxes(**theme.log_decades(shown), range=room)
+    return chart
+
+
+def success(of: Sequence[Series]) -> go.Figure:
+    """Return the share of transactions stored against workload, one line for each series."""
+    chart = theme.figure("workload asked for, messages per second", "stored / sent")
+    for one in of:
+        chart.add_scatter(
+            x=[run.rate_per_s for run in one.runs],
+            y=[run.mean("success_ratio") for run in one.runs],
+            error_y=_bars([run.ci95("success_ratio") for run in one.runs]),
+            mode="lines+markers",
+            name=_short(one, of),
+            line={"color": theme.colour(one.transport), "dash": _dash(one, of)},
+        )
+    rates = [run.rate_per_s for one in of for run in one.runs]
+    chart.update_xaxes(**theme.log_ticks(rates))
+    chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
+    return chart
+
+
+def outcomes(of: Series) -> go.Figure:
+    """Return the share stored by every single run, simulated beside published."""
+    chart = theme.figure("workload asked for, messages per second", "stored / sent, each run", 400)
+    places = {run.rate_per_s: place for place, run in enumerate(of.runs)}
+    chart.add_hrect(y0=-0.06, y1=STALLED_BELOW, fillcolor="#f7dfd3", line_width=0, layer="below")
+    chart.add_hrect(y0=COMPLETE_FROM, y1=1.08, fillcolor="#dcefe9", line_width=0, layer="below")
+    for name, dots, colour, symbol in (
+        ("simulated runs", _simulated_runs(of, places), theme.colour(of.transport), "circle"),
+        ("published runs", _published_runs(of, places), theme.PUBLISHED, "diamond-open"),
+    ):
+        marker = {"color": colour, "symbol": symbol, "size": 9, "line": {"width": 1.6}}
+        x, y, text = ([dot[part] for dot in dots] for part in range(3))
+        chart.add_scatter(x=x, y=y, text=text, mode="markers", name=name, marker=marker)
+    ticks = [f"{rate:g}" for rate in places]
+    chart.update_xaxes(tickvals=list(places.values()), ticktext=ticks, showgrid=False)
+    chart.update_yaxes(range=[-0.06, 1.08], tickformat=".0%")
+    return chart
+
+
+def block_sizes(of: Series) -> go.Figure:
+    """Return smallest, mean and largest stored block against workload, in bytes."""
+    chart = theme.figure("workload asked for, messages per second", "stored block, bytes")
+    runs = [run for run in of.runs if run.mean("stored_block_bytes_mean") is not None]
+    colour = theme.colour(of.transport)
+    mean, least, most = (
+        [run.mean(f"stored_block_bytes_{name}") or 0.0 for run in runs]
+        for name in ("mean", "min", "max")
+    )
+    above = [high - middle for high, middle in zip(most, mean, strict=True)]
+    below = [middle - low for low, middle in zip(least, mean, strict=True)]
+    chart.add_scatter(
+        x=[run.rate_per_s for run in runs],
+        y=mean,
+        error_y={**_bars(above), "arrayminus": below, "symmetric": False},
+        mode="markers",
+        name="simulated: mean, smallest to largest",
+        marker={"color": colour, "size": 8},
+    )
+    rows = of.published("stored_block_bytes_mean", "run")
+    chart.add_scatter(
+        x=[row.target.rate_min_per_s * _NUDGE for row in rows],
+        y=[row.value for row in rows],
+        mode="markers",
+        name="published means, each run",
+        marker=_open(theme.PUBLISHED),
+    )
+    chart.update_xaxes(**theme.log_ticks([run.rate_per_s for run in of.runs]))
+    return chart
+
+
+def _simulated(chart: go.Figure, of: Series, metric: str, name: str, colour: str) -> None:
+    # A logarithmic axis has no place for 0: runs that stored nothing are in the success chart.
+    runs = [run for run in of.runs if run.mean(metric)]
+    mean = [run.mean(metric) or 0.0 for run in runs]
+    chart.add_scatter(
+        x=[run.rate_per_s for run in runs],
+        y=mean,
+        error_y=_log_bars(mean, [run.ci95(metric) for run in runs]),
+        mode="lines+markers",
+        name=f"{name}, simulated",
+        line={"color": colour, "width": 2},
+        marker={"size": 6},
+    )
+
+
+def _published(chart: go.Figure, rows: Sequence[published.Row], name: str, colour: str) -> None:
+    if not rows:
+        return
+    values = [row.value or 0.0 for row in rows]
+    chart.add_scatter(
+        x=[row.target.rate_min_per_s * _NUDGE for row in rows],
+        y=values,
+        error_y=_log_bars(values, [row.ci95 or 0.0 for row in rows]),
+        mode="markers",
+        name=f"{name}, published",
+        marker=_open(colour if name == "sent" else theme.PUBLISHED),
+    )
+
+
+def _simulated_runs(of: Series, places: dict[float, int]) -> list[tuple[float, float, str]]:
+    dots = []
+    for run in of.runs:
+        shares = [(value, f"{value:.1%} of run {at}") for at, value in enumerate(_shares(run))]
+        dots += [
+            (places[run.rate_per_s] - _SIDE + _spread(at, len(shares)), share, text)
+            for at, (share, text) in enumerate(shares)
+        ]
+    return dots
+
+
+def _shares(run: Run) -> list[float]:
+    pairs = zip(run.values("store_count"), run.values("send_count"), strict=True)
+    return [stored / sent if sent else 0.0 for stored, sent in pairs]
+
+
+def _published_runs(of: Series, places: dict[float, int]) -> list[tuple[float, float, str]]:
+    """Return stores over sends; sends of a single run are not printed, so their mean rate is."""
+    sent = {row.target.rate_min_per_s: row.value for row in of.published("send_rate_per_s")}
+    dots = []
+    for row in of.published("store_count", "run"):
+        rate, run = row.target.rate_min_per_s, row.run or 0
+        if rate in places and sent.get(rate):
+            whole = (sent[rate] or 0.0) * of.runs[0].resolved["run"]["duration_s"]
+            share = min(1.0, (row.value or 0.0) / whole)
+            text = f"{row.value:g} blocks, run {run}"
+            dots.append((places[rate] + _SIDE + _spread(run, _RUNS), share, text))
+    return dots
+
+
+def _spread(at: int, of: int) -> float:
+    """Return a fixed sideways shift, so that equal dots stand side by side."""
+    return 0.0 if of < 2 else (at / (of - 1) - 0.5) * _WIDTH  # noqa: PLR2004 - one dot is centred
+
+
+def _short(one: Series, of: Sequence[Series]) -> str:
+    """Return a name without the payload when all have the same."""
+    several = len({other.payload_bytes for other in of}) > 1
+    return one.name if several else transport_name(one.transport)
+
+
+def _dash(one: Series, of: Sequence[Series]) -> str:
+    payloads = sorted({other.payload_bytes for other in of})
+    return _DASHES[payloads.index(one.payload_bytes) % len(_DASHES)]
+
+
+def _bars(half: Sequence[float]) -> dict[str, Any]:
+    return {"type": "data", "array": list(half), "thickness": 1.2, "width": 3}
+
+
+def _log_bars(mean: Sequence[float], half: Sequence[float]) -> dict[str, Any]:
+    """An interval that reaches 0 would leave a logarithmic axis: it ends at 5 % of the mean."""
+    below = [min(part, 0.95 * whole) for part, whole in zip(half, mean, strict=True)]
+    return {**_bars(half), "symmetric": False, "arrayminus": below}
+
+
+def _open(colour: str) -> dict[str, Any]:
+    return {"symbol": "diamond-open", "size": 9, "color": colour, "line": {"width": 1.8}}
+
+
+def _shown(of: Series) -> list[float]:
+    """Return every mean of a chart of rates; its axis holds them, intervals may be cut."""
+    means = [run.mean(f"{name}_rate_per_s") for run in of.runs for name in ("send", "store")]
+    rows = [*of.published("send_rate_per_s"), *of.published("store_rate_per_s")]
+    return [value for value in [*means, *(row.value for row in rows)] if value]
+
+
+_NUDGE = 1.035  # published dots stand a little to the right of simulated ones
+_SIDE, _WIDTH, _RUNS = 0.18, 0.24, 5
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")

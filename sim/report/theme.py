@@ -1,0 +1,100 @@
+"""How charts look: colours and the layout that all of them share. The page is in style.css.
+
+Colours are Okabe and Ito's, which stay apart for colour-blind readers and in grey print.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import plotly.graph_objects as go
+
+TRANSPORT_COLOURS = {
+    "udp": "#0072b2",
+    "quic_keep": "#d55e00",
+    "quic_reconnect": "#009e73",
+    "tftp": "#aa4499",
+}
+SEND = "#8a97a6"
+PUBLISHED = "#1d2733"
+INK, FAINT, GRID = "#1d2733", "#5b6875", "#e6eaee"
+BASIS_COLOURS = {
+    "measured": "#009e73",
+    "published": "#0072b2",
+    "proxy": "#56b4e9",
+    "fitted": "#e69f00",
+    "assumed": "#d55e00",
+}
+GOOD, BAD, NEUTRAL = "#0b7a5a", "#b3261e", "#5b6875"
+
+# Dragging zooms and a double click resets; the row of buttons would cover the chart's top.
+PLOT_OPTIONS = {"displayModeBar": False, "responsive": True, "plotlyServerURL": ""}
+
+
+def colour(transport: str) -> str:
+    """Return the colour of a transport; grey for one that has none."""
+    return TRANSPORT_COLOURS.get(transport, NEUTRAL)
+
+
+def figure(x_title: str, y_title: str, height_px: int = 360) -> go.Figure:
+    """Return an empty chart with the report's axes, fonts and legend above the plot."""
+    import plotly.graph_objects as go
+
+    chart = go.Figure()
+    axis = {
+        "gridcolor": GRID,
+        "linecolor": FAINT,
+        "zerolinecolor": GRID,
+        "ticks": "outside",
+        "ticklen": 4,
+        "tickcolor": FAINT,
+        "automargin": True,
+    }
+    chart.update_layout(
+        template="none",
+        height=height_px,
+        autosize=True,
+        margin={"l": 62, "r": 16, "t": 12, "b": 84},
+        font={"family": FONT, "size": 13, "color": INK},
+        plot_bgcolor="white",
+        paper_bgcolor="white",
+        legend={
+            "orientation": "h",
+            "yanchor": "top",
+            "y": -0.2,
+            "x": 0,
+            "font": {"size": 12},
+            "itemwidth": 30,
+        },
+        hoverlabel={"font": {"family": FONT}},
+        xaxis={**axis, "title": {"text": x_title, "standoff": 8, "font": {"size": 13}}},
+        yaxis={**axis, "title": {"text": y_title, "standoff": 10, "font": {"size": 13}}},
+    )
+    return chart
+
+
+def log_ticks(values: list[float]) -> dict[str, Any]:
+    """Return an axis that is logarithmic and labelled at `values`, thinned so as not to touch."""
+    shown = sorted({value for value in values if value > 0})
+    kept: list[float] = []
+    for value in shown:
+        if not kept or value / kept[-1] >= _LABEL_RATIO:
+            kept.append(value)
+    return {"type": "log", "tickvals": kept, "ticktext": [f"{value:g}" for value in kept]}
+
+
+def log_decades(values: Iterable[float | None]) -> dict[str, Any]:
+    """Return a logarithmic axis for `values`, labelled in full numbers, finer for a short span."""
+    known = [value for value in values if value]
+    wide = bool(known) and max(known) > _FINE_SPAN * min(known)
+    digits = (1, 2, 5) if wide else (1, 1.5, 2, 3, 5, 7)
+    ticks = [digit * 10.0**power for power in range(-4, 7) for digit in digits]
+    return {"type": "log", "tickvals": ticks, "ticktext": [f"{value:g}" for value in ticks]}
+
+
+FONT = '"Inter", "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif'
+_FINE_SPAN = 30.0  # within one and a half decades six labels per decade have room
+_LABEL_RATIO = 1.3  # labels nearer than this on a logarithmic axis overlap at half page width

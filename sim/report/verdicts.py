@@ -1,0 +1,102 @@
+"""The part of a report that holds a validation: verdict, errors by group, every row."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from calibration import validation_table as text
+from sim.report import theme
+from sim.report.page import folded, table, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import plotly.graph_objects as go
+
+    from calibration.answers import Comparison
+    from calibration.validation import ValidationResult
+
+
+def summary(result: ValidationResult) -> str:
+    """Return the verdict in a sentence, and one line for each group."""
+    colour = "good" if result.passed else "bad"
+    lines = []
+    for group in result.summaries:
+        *cells, _ = (escape(cell) for cell in text.summary_cells(group))
+        lines.append((*cells, _met(group.met)))
+    grid = table(text.SUMMARY_HEAD, lines, numeric=(1, 2, 3, 4, 5))
+    return f'<p class="{colour}">{escape(text.verdict_line(result))}</p>{grid}'
+
+
+def rows(result: ValidationResult) -> str:
+    """Return every row, group by group, coloured; groups without a miss are folded."""
+    parts = []
+    for group in result.summaries:
+        own = [row for row in result.comparisons if row.group == group.group]
+        lines = [_line(row) for row in own]
+        grid = table((*text.ROW_HEAD, "note"), lines, numeric=(2, 3, 4))
+        parts.append(
+            folded(
+                f"{group.title}: {len(own)} row{'s' * (len(own) != 1)}",
+                grid,
+                unfold=group.met is False,
+            )
+        )
+    return "".join(parts)
+
+
+def errors(result: ValidationResult) -> go.Figure:
+    """Return every row's error as a dot, one line for each group."""
+    groups = [
+        group for group in result.summaries if group.worst_error_ratio and group.median_error_ratio
+    ]
+    chart = theme.figure("simulated / published - 1", "", 130 + 46 * len(groups))
+    for basis, symbol in (("predicted", "circle"), ("fitted", "square-open")):
+        dots = [
+            (row.error_ratio, group.title, f"{row.id}: {row.what}", text.verdict(row))
+            for group in groups
+            for row in result.comparisons
+            if row.group == group.group and row.basis == basis and row.error_ratio is not None
+        ]
+        if dots:
+            _dots(chart, basis, symbol, dots)
+    chart.add_vline(x=0, line={"color": theme.FAINT, "width": 1})
+    chart.update_xaxes(tickformat="+.0%", zeroline=False)
+    chart.update_yaxes(autorange="reversed", showgrid=True)
+    return chart
+
+
+def _dots(
+    chart: go.Figure,
+    basis: str,
+    symbol: str,
+    dots: Sequence[tuple[float | None, str, str, bool | None]],
+) -> None:
+    x, y, names, verdicts = (list(part) for part in zip(*dots, strict=True))
+    colours = [_COLOURS[verdict] for verdict in verdicts]
+    chart.add_scatter(
+        x=x,
+        y=y,
+        text=names,
+        mode="markers",
+        name=f"{basis} (green: within the published interval)",
+        marker={"symbol": symbol, "size": 9, "color": colours, "opacity": 0.75},
+    )
+
+
+def _line(row: Comparison) -> tuple[str, ...]:
+    name, *cells = (escape(cell) for cell in text.row_cells(row))
+    verdict = text.verdict(row)
+    colour = {True: "good", False: "bad", None: ""}[verdict]
+    cells[4] = f'<span class="{colour}">{cells[4]}</span>'
+    return (f"<code>{name}</code>", *cells, escape(row.note))
+
+
+def _met(met: bool | None) -> str:  # noqa: FBT001 - a verdict, not a switch
+    if met is None:
+        return ""
+    return tag("met", theme.GOOD) if met else tag("missed", theme.BAD)
+
+
+_COLOURS = {True: theme.GOOD, False: theme.BAD, None: theme.NEUTRAL}
