@@ -8,8 +8,7 @@ use std::path::PathBuf;
 
 fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..");
-    let sdk = env::var_os("SIMGRID_SDK")
-        .map_or_else(|| root.join("build/simgrid"), PathBuf::from);
+    let sdk = env::var_os("SIMGRID_SDK").map_or_else(|| root.join("build/simgrid"), PathBuf::from);
     println!("cargo:rerun-if-env-changed=SIMGRID_SDK");
     println!("cargo:rerun-if-changed=shim/shim.cpp");
     println!("cargo:rerun-if-changed=shim/shim.hpp");

@@ -35,7 +35,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let (lost, extra_s) = self.draw_path(from, to.0, datagram.path);
         let bytes = wire_bytes(datagram.udp_payload_bytes);
         let epoch = self.phones[to.0 as usize].epoch;
-        let flight = Flight { from: NodeId(from), to, datagram, epoch, extra_s, lost, failed: false };
+        let flight =
+            Flight { from: NodeId(from), to, datagram, epoch, extra_s, lost, failed: false };
         if !self.phones[to.0 as usize].on {
             return self.drop_datagram(&flight, Reason::ReceiverOff);
         }

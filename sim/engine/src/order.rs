@@ -79,7 +79,7 @@ mod tests {
     fn what_lands_early_waits_for_what_left_before() {
         let mut order = Order::default();
         (0..4).for_each(|token| order.launch(PAIR.0, PAIR.1, token));
-        assert_eq!(land(&mut order, 2), []);
+        assert!(land(&mut order, 2).is_empty());
         assert_eq!(land(&mut order, 0), [0]);
         assert_eq!(land(&mut order, 1), [1, 2]);
         assert_eq!(land(&mut order, 3), [3]);

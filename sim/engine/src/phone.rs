@@ -46,7 +46,13 @@ impl Alarm {
 
 impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     /// A phone that is on and idle.
-    pub fn new(number: u32, seed: u64, socket_buffer_bytes: u64, application: A, transport: T) -> Self {
+    pub fn new(
+        number: u32,
+        seed: u64,
+        socket_buffer_bytes: u64,
+        application: A,
+        transport: T,
+    ) -> Self {
         Self {
             application,
             transport,

@@ -25,9 +25,8 @@ mod _engine {
     /// ends the process.
     #[pyfunction]
     fn run(py: Python<'_>, plan: Plan) -> PyResult<Bound<'_, PyDict>> {
-        let result = py
-            .detach(|| crate::run::run(plan))
-            .map_err(pyo3::exceptions::PyValueError::new_err)?;
+        let result =
+            py.detach(|| crate::run::run(plan)).map_err(pyo3::exceptions::PyValueError::new_err)?;
         to_dict(py, &result)
     }
 
@@ -47,7 +46,8 @@ mod _engine {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        let operations: Vec<&str> = Operation::ALL.iter().map(|operation| operation.name()).collect();
+        let operations: Vec<&str> =
+            Operation::ALL.iter().map(|operation| operation.name()).collect();
         module.add("OPERATIONS", operations)?;
         module.add("MODEL_OPTIONS", MODEL_OPTIONS.to_vec())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))

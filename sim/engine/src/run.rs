@@ -8,6 +8,7 @@ use pocketsim_protocols::contract::{Application, NodeId, Seconds, Transport};
 use pocketsim_protocols::crypto::{self, Counted, Crypto, Real};
 use pocketsim_protocols::pairwise::Pairwise;
 use pocketsim_protocols::transport::quic::Quic;
+use pocketsim_protocols::transport::tftp::Tftp;
 use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
@@ -56,12 +57,8 @@ fn trustchain<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
     let has_history = first_index.iter().any(|&index| index > 1);
     let make = move |node: u32| {
         let first_index = first_index[node as usize];
-        let config = AgentConfig {
-            first_index,
-            has_history,
-            duplicate_window_s,
-            ..AgentConfig::default()
-        };
+        let config =
+            AgentConfig { first_index, has_history, duplicate_window_s, ..AgentConfig::default() };
         Agent::new(C::new(seed, NodeId(node)), NodeId(node), keys.clone(), config)
     };
     over(plan, make, Agent::next_index)
@@ -79,6 +76,7 @@ fn over<A: Application>(
     match plan.transport.kind.as_str() {
         "udp" => Ok(drive(plan, make, |node| Udp::new(&config(node)), next_index)),
         "quic" => Ok(drive(plan, make, |node| Quic::new(&config(node), NodeId(node)), next_index)),
+        "tftp" => Ok(drive(plan, make, |_| Tftp::new(), next_index)),
         other => Err(format!("unknown transport {other:?}")),
     }
 }
@@ -91,8 +89,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
 ) -> RunResult {
     let end = plan.duration_s;
     let world = SimGrid::new(&plan);
-    let mut driver =
-        Driver::new(plan, world, |node| (application(node), transport(node)));
+    let mut driver = Driver::new(plan, world, |node| (application(node), transport(node)));
     let start = Instant::now();
     simgrid::run(&mut driver, end);
     let wall_s = start.elapsed().as_secs_f64();

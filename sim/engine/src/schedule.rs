@@ -1,7 +1,8 @@
 //! What the plan makes happen: open arrivals, sender loops, phones going off and on.
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Delivery, EventKind, Lane, MessageId, NodeId, Payload, Reason, Transport,
+    AppRequest, Application, Delivery, EventKind, Lane, MessageId, NodeId, Payload, Reason,
+    Transport,
 };
 
 use crate::driver::{Driver, Due};
@@ -163,15 +164,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         match input {
             Input::Datagram(from, datagram) => {
                 let to = NodeId(phone);
-                let flight = Flight {
-                    from,
-                    to,
-                    datagram,
-                    epoch: 0,
-                    extra_s: 0.0,
-                    lost: true,
-                    failed: true,
-                };
+                let flight =
+                    Flight { from, to, datagram, epoch: 0, extra_s: 0.0, lost: true, failed: true };
                 self.drop_datagram(&flight, Reason::ReceiverOff);
             }
             Input::App(AppRequest::Undelivered { to, payload, reason }) => {
@@ -193,4 +187,3 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.trace.record(self.world.clock(), node, &event);
     }
 }
-

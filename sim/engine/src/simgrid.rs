@@ -121,11 +121,8 @@ impl World for SimGrid {
 
 /// Runs SimGrid until `end`, telling `listener` what happens.
 pub fn run<L: Listener>(listener: &mut L, end: Seconds) {
-    let callbacks = Callbacks {
-        work_ended: work_ended::<L>,
-        flight_ended: flight_ended::<L>,
-        wake: wake::<L>,
-    };
+    let callbacks =
+        Callbacks { work_ended: work_ended::<L>, flight_ended: flight_ended::<L>, wake: wake::<L> };
     let user = std::ptr::from_mut(listener).cast::<c_void>();
     // SAFETY: `listener` is borrowed mutably for the whole call and reached only
     // through `user` meanwhile, one callback at a time (SimGrid's maestro).

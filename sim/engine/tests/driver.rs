@@ -66,7 +66,8 @@ fn loss_is_drawn_per_hop() {
         arrive(&mut plan, f64::from(i) * 0.004, 0, 1);
     }
     let trace = trade(plan);
-    let delivered = 1.0 - trace.counters["link_loss"] as f64 / trace.counters["datagrams_sent"] as f64;
+    let delivered =
+        1.0 - trace.counters["link_loss"] as f64 / trace.counters["datagrams_sent"] as f64;
     // Two hops of 0.9 each; the standard error is 0.002.
     assert!((delivered - 0.81).abs() < 0.01, "{delivered}");
 }

@@ -6,5 +6,5 @@ pub mod crypto;
 pub mod half_block;
 pub mod pairwise;
 pub mod replay;
-pub mod trustchain;
 pub mod transport;
+pub mod trustchain;

@@ -19,12 +19,7 @@ fn conversation<T: Transport<Parcel>>(
         _ => Vec::new(),
     });
     for k in 0..10 {
-        world.transmit_at(
-            0.005 * f64::from(k),
-            k % 3,
-            1 + k % 2,
-            parcel(k % 3, k, 300 * k),
-        );
+        world.transmit_at(0.005 * f64::from(k), k % 3, 1 + k % 2, parcel(k % 3, k, 300 * k));
     }
     world.run_until(50.0);
     (world.sent, world.arrivals)
@@ -32,10 +27,7 @@ fn conversation<T: Transport<Parcel>>(
 
 #[test]
 fn udp_is_udp() {
-    let config = TransportConfig {
-        socket_wakeups: true,
-        ..TransportConfig::default()
-    };
+    let config = TransportConfig { socket_wakeups: true, ..TransportConfig::default() };
     let any = |node| AnyTransport::new(TransportKind::Udp, &config, node);
     assert_eq!(conversation(any), conversation(|_| Udp::new(&config)));
 }
@@ -43,16 +35,9 @@ fn udp_is_udp() {
 #[test]
 fn quic_is_quic() {
     for mode in [ConnectionMode::Reconnect, ConnectionMode::Keep] {
-        let config = TransportConfig {
-            relay_first: true,
-            poll_interval_s: 0.01,
-            ..quic(mode)
-        };
+        let config = TransportConfig { relay_first: true, poll_interval_s: 0.01, ..quic(mode) };
         let any = |node| AnyTransport::new(TransportKind::Quic, &config, node);
-        assert_eq!(
-            conversation(any),
-            conversation(|node| Quic::new(&config, node))
-        );
+        assert_eq!(conversation(any), conversation(|node| Quic::new(&config, node)));
     }
 }
 

@@ -11,11 +11,7 @@ const LATENCY_S: f64 = 0.010;
 
 fn times(world: &World<Quic<Parcel>>, node: u32) -> Vec<f64> {
     let to_ms = |at: f64| (at * 1e6).round() / 1e3;
-    world
-        .received(node)
-        .iter()
-        .map(|(at, _)| to_ms(*at))
-        .collect()
+    world.received(node).iter().map(|(at, _)| to_ms(*at)).collect()
 }
 
 fn from_to(world: &World<Quic<Parcel>>, from: u32) -> Vec<u32> {
@@ -97,10 +93,7 @@ fn an_answer_dials_its_own_connection() {
 
 #[test]
 fn or_it_takes_the_one_that_is_there() {
-    let config = TransportConfig {
-        answer_on_same_connection: true,
-        ..quic(ConnectionMode::Keep)
-    };
+    let config = TransportConfig { answer_on_same_connection: true, ..quic(ConnectionMode::Keep) };
     let mut world = quic_world(2, LATENCY_S, &config);
     echo(&mut world);
     world.transmit_at(0.0, 0, 1, parcel(0, 1, 600));
@@ -136,18 +129,11 @@ fn long_messages_are_cut_into_packets() {
     world.transmit_at(1.0, 0, 1, parcel(0, 2, 1_000_000));
     world.run_until(30.0);
     assert_eq!(world.received(1).len(), 2);
-    let full = from_to(&world, 0)
-        .iter()
-        .filter(|bytes| **bytes == 1200)
-        .count();
+    let full = from_to(&world, 0).iter().filter(|bytes| **bytes == 1200).count();
     assert!(full > 1_060_000 / 1200, "{full}");
     assert!(world.sent.iter().all(|sent| sent.bytes <= 1200));
     // Ten packets, then twice as many with every round trip.
-    assert!(
-        (70.0..=130.0).contains(&times(&world, 1)[0]),
-        "{:?}",
-        times(&world, 1)
-    );
+    assert!((70.0..=130.0).contains(&times(&world, 1)[0]), "{:?}", times(&world, 1));
 }
 
 #[test]
@@ -166,10 +152,7 @@ fn the_app_looks_at_its_own_ticks_only() {
 
 #[test]
 fn data_moves_to_the_direct_path_when_it_answers() {
-    let config = TransportConfig {
-        relay_first: true,
-        ..quic(ConnectionMode::Keep)
-    };
+    let config = TransportConfig { relay_first: true, ..quic(ConnectionMode::Keep) };
     let mut world = quic_world(2, LATENCY_S, &config);
     world.transmit_at(0.0, 0, 1, parcel(0, 1, 668));
     world.transmit_at(1.0, 0, 1, parcel(0, 2, 668));
@@ -190,10 +173,7 @@ fn data_moves_to_the_direct_path_when_it_answers() {
 
 #[test]
 fn without_a_direct_path_everything_stays_on_the_relay() {
-    let config = TransportConfig {
-        relay_first: true,
-        ..quic(ConnectionMode::Keep)
-    };
+    let config = TransportConfig { relay_first: true, ..quic(ConnectionMode::Keep) };
     let mut world = quic_world(2, LATENCY_S, &config);
     world.rule = Box::new(|_, sent| match sent.path {
         Path::Direct => common::Verdict::Drop,
@@ -224,16 +204,10 @@ fn connections_leave_rows_at_their_dialler() {
     let mut world = quic_world(2, LATENCY_S, &quic(ConnectionMode::Reconnect));
     world.transmit_at(0.0, 0, 1, parcel(0, 7, 100));
     world.run_until(5.0);
-    let rows: Vec<_> = world
-        .events
-        .iter()
-        .map(|(_, node, e)| (node.0, e.kind, e.message))
-        .collect();
+    let rows: Vec<_> =
+        world.events.iter().map(|(_, node, e)| (node.0, e.kind, e.message)).collect();
     let id = parcel(0, 7, 0).id;
-    assert_eq!(
-        rows,
-        [(0, EventKind::Connect, id), (0, EventKind::Disconnect, id)]
-    );
+    assert_eq!(rows, [(0, EventKind::Connect, id), (0, EventKind::Disconnect, id)]);
 }
 
 #[test]
@@ -249,9 +223,5 @@ fn work_takes_its_time_on_the_connection_s_lane() {
     world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
     world.transmit_at(0.0, 0, 1, parcel(0, 2, 100));
     world.run_until(5.0);
-    assert_eq!(
-        times(&world, 1),
-        [95.0, 95.0],
-        "two tasks do not wait for each other"
-    );
+    assert_eq!(times(&world, 1), [95.0, 95.0], "two tasks do not wait for each other");
 }

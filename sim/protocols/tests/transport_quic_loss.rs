@@ -41,10 +41,7 @@ fn fates<T: Transport<Parcel>>(world: &World<T>) -> BTreeMap<(u32, MessageId), (
                 fates.entry((arrival.node.0, parcel.id)).or_insert((0, 0)).0 += 1;
             }
             Delivery::Failed { payload, .. } => {
-                fates
-                    .entry((arrival.from.0, payload.id))
-                    .or_insert((0, 0))
-                    .1 += 1;
+                fates.entry((arrival.from.0, payload.id)).or_insert((0, 0)).1 += 1;
             }
         }
     }
@@ -55,10 +52,7 @@ fn fates<T: Transport<Parcel>>(world: &World<T>) -> BTreeMap<(u32, MessageId), (
 fn any_lost_datagram_is_repaired() {
     for mode in MODES {
         for relay_first in [false, true] {
-            let config = TransportConfig {
-                relay_first,
-                ..quic(mode)
-            };
+            let config = TransportConfig { relay_first, ..quic(mode) };
             let undisturbed = run(&config, 0.010, |_| Verdict::Pass).sent.len();
             for lost in 0..undisturbed.min(60) {
                 let world = run(&config, 0.010, move |k| match k == lost {
@@ -81,11 +75,7 @@ fn a_lost_initial_costs_999_ms() {
             0 => Verdict::Drop,
             _ => Verdict::Pass,
         });
-        let (at, id) = world
-            .received(1)
-            .into_iter()
-            .find(|(_, id)| id.sequence() == 0)
-            .unwrap();
+        let (at, id) = world.received(1).into_iter().find(|(_, id)| id.sequence() == 0).unwrap();
         assert_eq!(id, parcel(0, 0, 0).id);
         // Three thousand bytes are three packets, which leave together.
         assert!((at - 1.029).abs() < 1e-6, "{mode:?} {at}");

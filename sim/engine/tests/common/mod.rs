@@ -216,9 +216,8 @@ pub fn trade(plan: Plan) -> RunTrace {
     let world = Closed::default();
     let end = plan.duration_s;
     let config = TransportConfig::default();
-    let mut driver = Driver::new(plan, world.clone(), |node| {
-        (Pairwise::new(NodeId(node)), Udp::new(&config))
-    });
+    let mut driver =
+        Driver::new(plan, world.clone(), |node| (Pairwise::new(NodeId(node)), Udp::new(&config)));
     run(&world, &mut driver, end);
     driver.finish().0
 }

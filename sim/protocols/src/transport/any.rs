@@ -62,10 +62,7 @@ struct Wrapped<T: Machine> {
 
 impl<T: Machine> Wrapped<T> {
     const fn new(machine: T) -> Self {
-        Self {
-            machine,
-            scratch: Vec::new(),
-        }
+        Self { machine, scratch: Vec::new() }
     }
 
     /// Runs `input` and tags what it puts out.
@@ -95,17 +92,8 @@ fn tag<P, B, R>(
         Output::Observe(event) => Output::Observe(event),
         Output::Deliver { from, value } => Output::Deliver { from, value },
         Output::Halt(reason) => Output::Halt(reason),
-        Output::Post {
-            lane,
-            request: step,
-        } => Output::Post {
-            lane,
-            request: request(step),
-        },
-        Output::Send { to, message } => Output::Send {
-            to,
-            message: retag(message, body),
-        },
+        Output::Post { lane, request: step } => Output::Post { lane, request: request(step) },
+        Output::Send { to, message } => Output::Send { to, message: retag(message, body) },
     }
 }
 
@@ -156,18 +144,8 @@ impl<P: Payload> Machine for AnyTransport<P> {
         now: Seconds,
         out: &mut OutputsOf<Self>,
     ) {
-        let Datagram {
-            udp_payload_bytes,
-            path,
-            message,
-            body,
-        } = message;
-        let head = Datagram {
-            udp_payload_bytes,
-            path,
-            message,
-            body: (),
-        };
+        let Datagram { udp_payload_bytes, path, message, body } = message;
+        let head = Datagram { udp_payload_bytes, path, message, body: () };
         match (&mut self.0, body) {
             (Kind::Udp(udp), Body::Plain(body)) => {
                 let message = retag(head, |()| body);

@@ -39,12 +39,7 @@ pub fn parcel(origin: u32, sequence: u32, bytes: u32) -> Parcel {
 
 /// QUIC on the direct path, delivered at once, so that times are plain to see.
 pub fn quic(mode: ConnectionMode) -> TransportConfig {
-    TransportConfig {
-        mode,
-        poll_interval_s: 0.0,
-        relay_first: false,
-        ..TransportConfig::default()
-    }
+    TransportConfig { mode, poll_interval_s: 0.0, relay_first: false, ..TransportConfig::default() }
 }
 
 /// Phones with QUIC.
@@ -257,11 +252,8 @@ impl<T: Transport<Parcel>> World<T> {
     }
 
     fn lane(&mut self, node: usize, lane: Lane) -> &mut LaneState<T> {
-        let idle = || LaneState {
-            working: false,
-            inputs: VecDeque::new(),
-            outputs: VecDeque::new(),
-        };
+        let idle =
+            || LaneState { working: false, inputs: VecDeque::new(), outputs: VecDeque::new() };
         self.phones[node].lanes.entry(lane).or_insert_with(idle)
     }
 
@@ -360,12 +352,7 @@ impl<T: Transport<Parcel>> World<T> {
             self.splice(node, lane, out);
             self.arm(node);
         }
-        self.arrivals.push(Arrival {
-            time_s: self.now_s,
-            node: here,
-            from,
-            delivery,
-        });
+        self.arrivals.push(Arrival { time_s: self.now_s, node: here, from, delivery });
     }
 
     fn arm(&mut self, node: usize) {

@@ -87,22 +87,14 @@ impl<P: Payload> Connection<P> {
             peer,
             dialler,
             lane,
-            stage: if dialler {
-                Stage::Preparing
-            } else {
-                Stage::Handshaking
-            },
+            stage: if dialler { Stage::Preparing } else { Stage::Handshaking },
             direct: !config.relay_first,
             streams: Streams::new(),
             timers: TimerTable::new(),
             timer_posted: false,
             unserved_from_s: Seconds::INFINITY,
             spaces: [space(), space(), space()],
-            keys: if dialler {
-                Level::Initial
-            } else {
-                Level::Handshake
-            },
+            keys: if dialler { Level::Initial } else { Level::Handshake },
             rtt: Rtt::new(),
             congestion: Congestion::new(),
             probe_count: 0,
@@ -120,10 +112,7 @@ impl<P: Payload> Connection<P> {
 
     /// Whether messages may still be given to it.
     pub fn is_open(&self) -> bool {
-        matches!(
-            self.stage,
-            Stage::Preparing | Stage::Handshaking | Stage::Established
-        )
+        matches!(self.stage, Stage::Preparing | Stage::Handshaking | Stage::Established)
     }
 
     /// Whether the handshake is still to be finished.
@@ -134,20 +123,13 @@ impl<P: Payload> Connection<P> {
     /// Everything that did not reach the peer's app, with the peer.
     pub fn into_undelivered(mut self) -> impl Iterator<Item = (NodeId, P)> {
         let left = self.streams.give_up(Reason::ConnectionLost);
-        left.into_iter()
-            .map(move |(payload, _)| (self.peer, payload))
+        left.into_iter().map(move |(payload, _)| (self.peer, payload))
     }
 
     /// Asks the transport for `step` on the connection's lane.
     pub fn post(&self, step: Step<P>, out: &mut Out<P>) {
-        let request = Request {
-            connection: self.id,
-            step,
-        };
-        out.push(Output::Post {
-            lane: self.lane,
-            request,
-        });
+        let request = Request { connection: self.id, step };
+        out.push(Output::Post { lane: self.lane, request });
     }
 
     /// Client: the first flight leaves.
@@ -245,8 +227,7 @@ impl<P: Payload> Connection<P> {
         }
         let probe_timeout_s = self.rtt.probe_timeout_s() + super::recovery::MAX_ACK_DELAY_S;
         self.timers.stop_all();
-        self.timers
-            .set(Timer::Drain, now + DRAIN_PROBE_TIMEOUTS * probe_timeout_s);
+        self.timers.set(Timer::Drain, now + DRAIN_PROBE_TIMEOUTS * probe_timeout_s);
     }
 
     /// Handles the timers that are due.
@@ -282,10 +263,7 @@ impl<P: Payload> Connection<P> {
     fn give_up(&mut self, reason: Reason, out: &mut Out<P>) {
         for (payload, reason) in self.streams.give_up(reason) {
             let value = Delivery::Failed { payload, reason };
-            out.push(Output::Deliver {
-                from: self.peer,
-                value,
-            });
+            out.push(Output::Deliver { from: self.peer, value });
         }
     }
 
@@ -294,17 +272,13 @@ impl<P: Payload> Connection<P> {
         self.asked = false;
         self.reset_idle(now);
         if self.config.keep_alive_s > 0.0 && self.stage == Stage::Established {
-            self.timers
-                .set(Timer::KeepAlive, now + self.config.keep_alive_s);
+            self.timers.set(Timer::KeepAlive, now + self.config.keep_alive_s);
         }
     }
 
     /// The idle time starts again.
     pub fn reset_idle(&mut self, now: Seconds) {
-        let timeout_s = self
-            .config
-            .idle_timeout_s
-            .max(3.0 * self.rtt.probe_timeout_s());
+        let timeout_s = self.config.idle_timeout_s.max(3.0 * self.rtt.probe_timeout_s());
         self.timers.set(Timer::Idle, now + timeout_s);
     }
 
@@ -326,15 +300,9 @@ impl<P: Payload> Connection<P> {
             path,
             // Its loss is repaired, so it is no message's loss.
             message: None,
-            body: QuicDatagram {
-                connection: self.id,
-                content,
-            },
+            body: QuicDatagram { connection: self.id, content },
         };
-        out.push(Output::Send {
-            to: self.peer,
-            message,
-        });
+        out.push(Output::Send { to: self.peer, message });
     }
 
     /// Queues `record` unless the space is gone.

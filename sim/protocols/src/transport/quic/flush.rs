@@ -35,12 +35,7 @@ impl<P: Payload> Connection<P> {
         space.on_sent(Vec::new(), 0, 0.0);
         let bytes = packet_overhead_bytes(Level::Data, number, acked) + CLOSE_FRAME_BYTES;
         let frames = vec![Frame::Close];
-        let packet = Packet {
-            level: Level::Data,
-            number,
-            ack: None,
-            frames,
-        };
+        let packet = Packet { level: Level::Data, number, ack: None, frames };
         work(Operation::PacketSeal, bytes, out);
         self.send(Content::Packets(vec![packet]), bytes, self.path(), out);
     }
@@ -97,20 +92,10 @@ impl<P: Payload> Connection<P> {
             true => self.take_records(level, room - bytes, &mut bytes),
             false => Vec::new(),
         };
-        let frames = records
-            .iter()
-            .filter_map(|record| self.streams.frame(*record));
+        let frames = records.iter().filter_map(|record| self.streams.frame(*record));
         let frames = frames.collect();
         self.note_sent(level, records, bytes, now);
-        Some((
-            Packet {
-                level,
-                number,
-                ack,
-                frames,
-            },
-            bytes,
-        ))
+        Some((Packet { level, number, ack, frames }, bytes))
     }
 
     /// Pending records that fit into `room`, the last one perhaps cut in two.
@@ -164,20 +149,9 @@ fn cut(record: Record, room: u32) -> (Option<(Record, u32)>, Option<Record>) {
         return (None, Some(record));
     }
     let length = room - header_bytes;
-    let first = Extent {
-        length,
-        last: false,
-        ..extent
-    };
-    let rest = Extent {
-        offset: extent.offset + length,
-        length: extent.length - length,
-        ..extent
-    };
-    (
-        Some((Record::Chunk(first), room)),
-        Some(Record::Chunk(rest)),
-    )
+    let first = Extent { length, last: false, ..extent };
+    let rest = Extent { offset: extent.offset + length, length: extent.length - length, ..extent };
+    (Some((Record::Chunk(first), room)), Some(Record::Chunk(rest)))
 }
 
 /// RFC 9000 8.1; quinn-proto connection/paths.rs:160-162.

@@ -150,8 +150,7 @@ impl<P: Payload> Quic<P> {
         change(&mut connection, out);
         for (stream, payload) in std::mem::take(&mut connection.streams.arrived) {
             let app = Lane(connection.lane.0 + 1);
-            self.inbox
-                .arrive((id, stream), connection.peer, app, payload, now, out);
+            self.inbox.arrive((id, stream), connection.peer, app, payload, now, out);
         }
         match connection.stage {
             Stage::Gone => {
@@ -245,10 +244,7 @@ impl<P: Payload> Quic<P> {
     fn pong(&self, to: NodeId, connection: ConnectionId, out: &mut Out<P>) {
         work(Operation::PacketSeal, DISCO_PONG_BYTES, out);
         work(Operation::UdpSend, DISCO_PONG_BYTES, out);
-        let body = QuicDatagram {
-            connection,
-            content: Content::DiscoPong,
-        };
+        let body = QuicDatagram { connection, content: Content::DiscoPong };
         let message = Datagram {
             udp_payload_bytes: DISCO_PONG_BYTES,
             path: Path::Direct,
@@ -282,10 +278,7 @@ impl<P: Payload> Machine for Quic<P> {
         out: &mut OutputsOf<Self>,
     ) {
         let bytes = message.udp_payload_bytes;
-        let QuicDatagram {
-            connection,
-            content,
-        } = message.body;
+        let QuicDatagram { connection, content } = message.body;
         match content {
             Content::Packets(packets) => {
                 return self.dispatch(from, connection, packets, bytes, out)
@@ -302,10 +295,7 @@ impl<P: Payload> Machine for Quic<P> {
     }
 
     fn command(&mut self, request: Request<P>, now: Seconds, out: &mut OutputsOf<Self>) {
-        let Request {
-            connection: id,
-            step,
-        } = request;
+        let Request { connection: id, step } = request;
         match step {
             Step::Dial => self.dial(id, out),
             Step::Connect => self.connect(id, now, out),

@@ -26,8 +26,7 @@ impl<P: Payload> Connection<P> {
         self.probe_count = 0;
         for packet in packets {
             let (bytes, sent_s) = (packet.bytes, packet.time_s);
-            self.congestion
-                .on_acknowledged(bytes, sent_s, &self.rtt, now);
+            self.congestion.on_acknowledged(bytes, sent_s, &self.rtt, now);
             self.on_records_acknowledged(packet);
         }
         self.declare_losses(level, now);
@@ -107,11 +106,7 @@ impl<P: Payload> Connection<P> {
     fn probe_time_s(&self, now: Seconds) -> Seconds {
         let backoff = 2f64.powi(self.probe_count.min(BACKOFF_EXPONENT_MAX) as i32);
         if let Some(level) = self.waiting_level() {
-            let held_s = if level == Level::Data {
-                MAX_ACK_DELAY_S
-            } else {
-                0.0
-            };
+            let held_s = if level == Level::Data { MAX_ACK_DELAY_S } else { 0.0 };
             let space = self.spaces[level as usize].as_ref();
             let sent_s = space.map_or(now, |space| space.last_sent_s);
             return sent_s + (self.rtt.probe_timeout_s() + held_s) * backoff;

@@ -65,11 +65,7 @@ impl Space {
         if !records.is_empty() {
             self.probes = self.probes.saturating_sub(1);
             self.last_sent_s = now;
-            let packet = SentPacket {
-                time_s: now,
-                bytes,
-                records,
-            };
+            let packet = SentPacket { time_s: now, bytes, records };
             self.sent.insert(self.next_number, packet);
         }
         self.next_number += 1;
