@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim import event_table
+from sim.errors import EnvironmentMissingError
 from sim.plan import build_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-EXIT_NO_ENGINE = 5
 
 
 def main() -> int:
@@ -32,7 +31,7 @@ def main() -> int:
         from sim import _engine
     except ImportError as error:
         sys.stderr.write(f"the compiled engine does not load: {error}\n")
-        return EXIT_NO_ENGINE
+        return EnvironmentMissingError.exit_code
     run(job, _engine)
     return 0
 

@@ -14,7 +14,6 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from sim.child import EXIT_NO_ENGINE
 from sim.errors import EngineError, EnvironmentMissingError
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Children:
                     self._live.discard(process)
         if self._stopped:
             raise StoppedError
-        if process.returncode == EXIT_NO_ENGINE:
+        if process.returncode == EnvironmentMissingError.exit_code:
             raise EnvironmentMissingError(f"{stderr.strip()}\n{_FIX}")
         if process.returncode != 0:
             raise _engine_error(process.returncode, stderr, job, keep_failed_in)

@@ -64,7 +64,7 @@ class Weibull:
         return float(self.scale_s * math.gamma(order) * within)
 
     def _longest_power(self) -> float:
-        return (self.longest_s / self.scale_s) ** self.shape
+        return float((self.longest_s / self.scale_s) ** self.shape)
 
 
 @dataclass(frozen=True)

@@ -31,18 +31,27 @@ def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:
     }
     rows = column["time_s"].size
     assert {values.size for values in column.values()} == {rows}, "columns of unequal length"
-    reasons = pa.array(column["reason"].astype(np.int32), mask=column["reason"] == NO_REASON)
-    arrays = [
-        pa.array(np.full(rows, repetition, np.int32)),
-        pa.array(column["time_s"]),
-        pa.array(column["node"].view(np.int32)),
-        _named(pa.array(column["kind"].astype(np.int32)), result["event_kinds"]),
-        pa.array(column["message"].view(np.int64)),
-        pa.array(column["peer"].view(np.int32)),
-        pa.array(column["size_bytes"].view(np.int32)),
-        _named(reasons, result["reasons"]),
-        pa.array(column["logged"].astype(bool)),
-    ]
+    columns = {
+        "repetition": np.full(rows, repetition, np.int32),
+        "time_s": column["time_s"],
+        "node": column["node"],
+        "kind": column["kind"].astype(np.int32),
+        "message_id": column["message"],
+        "peer": column["peer"],
+        "message_size": column["size_bytes"],
+        "reason": column["reason"].astype(np.int32),
+        "logged": np.packbits(column["logged"].astype(bool), bitorder="little"),
+    }
+    has_reason = np.packbits(column["reason"] != NO_REASON, bitorder="little")
+    names = {"kind": result["event_kinds"], "reason": result["reasons"]}
+    arrays = []
+    for field in schema():
+        values, valid = columns[field.name], has_reason if field.name == "reason" else None
+        of = field.type.index_type if field.name in names else field.type
+        array = _array(of, rows, values, valid)
+        if field.name in names:
+            array = pa.DictionaryArray.from_arrays(array, _strings(names[field.name]))
+        arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=schema())
 
 
@@ -89,10 +98,22 @@ def read(path: Path) -> pa.Table:
     return parquet.read_table(path)
 
 
-def _named(indices: pa.Array, names: Sequence[str]) -> pa.DictionaryArray:
+def _array(of: pa.DataType, rows: int, values: Any, valid: Any = None) -> pa.Array:
+    """Wrap a column. Not `pa.array`, which imports pandas: a second for every child."""
     import pyarrow as pa
 
-    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
+    bitmap = None if valid is None else pa.py_buffer(valid)
+    return pa.Array.from_buffers(of, rows, [bitmap, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _strings(names: Sequence[str]) -> pa.Array:
+    import pyarrow as pa
+
+    encoded = [name.encode() for name in names]
+    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    return pa.StringArray.from_buffers(
+        len(names), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))
+    )
 
 
 _ENGINE_TYPES = {

@@ -83,11 +83,14 @@ def run_tasks(
     for folder in sorted({task.folder for task in tasks}):
         rundir.sweep_stale(folder)
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(tasks)))) as pool:
-        futures = [
-            pool.submit(_run_task, task, children, progress or _no_progress, keep_going=keep_going)
-            for task in tasks
-        ]
+        # Submitting is inside: an interrupt may come while the first children already run.
         try:
+            futures = [
+                pool.submit(
+                    _run_task, task, children, progress or _no_progress, keep_going=keep_going
+                )
+                for task in tasks
+            ]
             done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             for future in done:
                 future.result()

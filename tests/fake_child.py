@@ -11,6 +11,7 @@ import os
 import sys
 import time
 import types
+from pathlib import Path
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def main():
     time.sleep(float(os.environ.get("FAKE_SLEEP_S", "0")))
     child.run(job, types.SimpleNamespace(run=run))
     if "FAKE_LOG" in os.environ:
-        with open(os.environ["FAKE_LOG"], "a") as log:
+        with Path(os.environ["FAKE_LOG"]).open("a") as log:
             log.write(f"{job['resolved']['rung']['rate_per_s']:g} {job['repetition']}\n")
 
 

@@ -44,17 +44,22 @@ def main() -> None:
         sys.exit(error.exit_code)
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.data(sim.__version__)
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
     ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")] = False,
 ) -> None:
-    if version:
-        console.data(sim.__version__)
-        raise typer.Exit
+    del version  # its callback has ended the program
     console.set_level(-1 if quiet else int(verbose))
 
 

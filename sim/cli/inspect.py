@@ -9,14 +9,16 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sim.cli import console
 from sim.cli.running import AsJson, Overrides, ScenarioFile
 from sim.errors import UserError
-from sim.resolve import Rung
+
+if TYPE_CHECKING:
+    from sim.resolve import Rung
 
 
 def check(

@@ -20,9 +20,10 @@ def report(
     out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page about some runs."""
+    complete = _complete(runs)
     from sim.report import write_report
 
-    write_report(_complete(runs), out)
+    write_report(complete, out)
     console.data(str(out))
 
 

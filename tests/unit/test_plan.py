@@ -152,7 +152,9 @@ def test_arrivals_only_while_on_and_never_to_oneself(town):
     work, churn = plan["workload"], plan["churn"]
     assert work["time_s"] == sorted(work["time_s"])
     assert churn["time_s"] == sorted(churn["time_s"])
-    assert all(one != other for one, other in zip(work["from_phone"], work["to_phone"], strict=True))
+    assert all(
+        one != other for one, other in zip(work["from_phone"], work["to_phone"], strict=True)
+    )
     assert set(work["to_phone"]) <= set(range(100))
     events = sorted(
         [(time_s, 0, phone, on) for time_s, phone, on in zip(*churn.values(), strict=True)]

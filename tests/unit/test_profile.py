@@ -72,7 +72,9 @@ def test_draws_keep_proportions_and_leave_the_mean_alone():
 
 def test_drawn_costs_spread_as_their_standard_error():
     plain = profile.contents(profile.load(profile.PROFILES / "pocophone_f1.toml"))
-    costs = [profile.draw(plain, 1, str(number))["operations"]["sign"]["cpu"] for number in range(300)]
+    costs = [
+        profile.draw(plain, 1, str(number))["operations"]["sign"]["cpu"] for number in range(300)
+    ]
     mean, deviation = sum(costs) / 300, 0.0
     deviation = (sum((cost - mean) ** 2 for cost in costs) / 299) ** 0.5
     assert mean == pytest.approx(51e-6, abs=4e-6)

@@ -1,0 +1,205 @@
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import sim
+
+# One of each kind of mistake: the scenario's text, the rest of the line on stderr.
+MISTAKES = {
+    "unknown key": (
+        "payload =",
+        "paylaod =",
+        "workload.paylaod: unknown key (did you mean payload?)",
+    ),
+    "no unit": (
+        '"2s"',
+        '"2"',
+        "run.duration: '2' has no unit; a duration takes ns us ms s min h d",
+    ),
+    "negative": ('"2s"', '"-2s"', "run.duration: '-2s' is negative"),
+    "huge": ('"2s"', '"9e9d"', "run.duration: '9e9d' is more than the largest duration, 3660d"),
+    "type": ("seed = 7", 'seed = "x"', "run.seed: must be a whole number, not 'x'"),
+    "profile": (
+        "moto_g04s",
+        "moto",
+        "devices[0].profile: no profile 'moto' (did you mean moto_g04s?)",
+    ),
+    "toml": (
+        "[run]",
+        "[run",
+        "line 2, column 5: not TOML: expected ']' at the end of a table declaration",
+    ),
+    "no seed": ("seed = 7\n", "", "run.seed: is required"),
+}
+
+
+def mess(folder):
+    return sorted(path for path in Path(folder).rglob("*") if path.suffix != ".toml")
+
+
+@pytest.mark.parametrize("kind", MISTAKES)
+def test_a_mistake_is_one_line_and_exit_2(cli, tmp_path, scenario, kind):
+    old, new, line = MISTAKES[kind]
+    scenario.write_text(scenario.read_text().replace(old, new, 1))
+    done = cli("run", scenario)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    if kind == "profile":
+        line = line.removesuffix(" (did you mean moto_g04s?)")
+        assert done.stderr.startswith(f"{scenario}: {line}")
+    else:
+        assert done.stderr == f"{scenario}: {line}\n"
+    assert mess(tmp_path) == []
+
+
+def test_a_missing_file_is_one_line_and_exit_2(cli, tmp_path):
+    done = cli("run", tmp_path / "none.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{tmp_path}/none.toml: no such file\n"
+    assert mess(tmp_path) == []
+
+
+def test_a_bad_profile_names_its_own_file(cli, tmp_path, scenario, root):
+    own = tmp_path / "own.toml"
+    text = (root / "calibration/profiles/moto_g04s.toml").read_text()
+    own.write_text(text.replace('standard_error = "25us"\n', "", 1))
+    done = cli("run", scenario, "--set", "devices[0].profile=own.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{own}: operations.sign.standard_error: is required\n"
+    assert mess(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--set", "workload.rat=1/s"], "--set: workload.rat: unknown key (did you mean rate?)"),
+        (["--jobs", "0"], "--jobs"),
+        (["--nonsense"], "nonsense"),
+    ],
+)
+def test_usage_is_exit_2(cli, tmp_path, scenario, arguments, expected):
+    done = cli("run", scenario, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert mess(tmp_path) == []
+
+
+def test_run_prints_directories(cli, scenario, tmp_path):
+    done = cli("run", scenario)
+    assert done.returncode == 0, done.stderr
+    directories = done.stdout.splitlines()
+    assert len(directories) == 2
+    assert all((tmp_path / of / "metrics.json").is_file() for of in directories)
+    assert done.stderr.startswith("2 ran in ")
+    assert cli("run", scenario).stderr.startswith("2 reused in ")
+
+
+def test_run_json(cli, scenario, tmp_path):
+    one = cli("run", scenario, "--json", "--set", "workload.rate=4/s", "--out", "x", "--seed", "9")
+    assert json.loads(one.stdout)["rung"]["rate_per_s"] == 4
+    (directory,) = (tmp_path / "x" / "small").iterdir()
+    assert json.loads((directory / "resolved.json").read_text())["run"]["seed"] == 9
+    two = json.loads(cli("run", scenario, "--json").stdout)
+    assert [of["rung"]["rate_per_s"] for of in two["rungs"]] == [4, 8]
+
+
+def test_dry_run_writes_nothing(cli, scenario, tmp_path):
+    done = cli("run", scenario, "--dry-run")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 2
+    assert mess(tmp_path) == []
+
+
+def test_an_abort_is_exit_1_with_a_replay_line(cli, scenario):
+    done = cli("run", scenario, FAKE_ABORT="1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+    assert "the engine says why\nreplay: python -m sim.child < " in done.stderr
+
+
+def test_quiet_says_nothing(cli, scenario):
+    assert cli("-q", "run", scenario).stderr == ""
+
+
+def test_verbose_tells_repetitions(cli, scenario):
+    assert "repetition 1 done" in cli("-v", "run", scenario).stderr
+
+
+def test_version(cli):
+    assert cli("--version").stdout == f"{sim.__version__}\n"
+
+
+def test_check_tells_of_every_file(cli, scenario, tmp_path, root):
+    bad = tmp_path / "bad.toml"
+    bad.write_text(scenario.read_text().replace("seed = 7", "sed = 7"))
+    profile = root / "calibration/profiles/moto_g04s.toml"
+    sweep = root / "scenarios/sweeps/rate_by_transport.toml"
+    done = cli("check", scenario, bad, profile, sweep)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        f"{scenario}: ok",
+        f"{bad}: run.sed: unknown key (did you mean seed?)",
+        f"{profile}: ok",
+        f"{sweep}: ok",
+    ]
+    assert mess(tmp_path) == []
+
+
+def test_show(cli, scenario, tmp_path):
+    done = cli("show", scenario)
+    assert "moto_g04s" in done.stdout
+    assert "18 assumed, 3 proxy" in done.stdout
+    rungs = json.loads(cli("show", scenario, "--json").stdout)
+    assert [of["rung"]["rate_per_s"] for of in rungs] == [4, 8]
+    assert mess(tmp_path) == []
+
+
+def test_report_wants_run_directories(cli, tmp_path):
+    done = cli("report", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{tmp_path}: not a run directory (no metrics.json)\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_kills_children_and_leaves_nothing(cli, scenario, tmp_path, number):
+    process = subprocess.Popen(
+        [*cli.command, "run", scenario],
+        cwd=tmp_path,
+        env={**cli.environment, "FAKE_SLEEP_S": "60"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    children = wait_for_children(process.pid)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+    assert not any(is_alive(child) for child in children)
+    assert list((tmp_path / "runs" / "small").iterdir()) == []
+
+
+def wait_for_children(pid):
+    for _ in range(400):
+        listed = Path(f"/proc/{pid}/task").glob("*/children")
+        children = [int(child) for path in listed for child in path.read_text().split()]
+        running = [
+            of for of in children if b"fake_child" in Path(f"/proc/{of}/cmdline").read_bytes()
+        ]
+        if running:
+            return running
+        time.sleep(0.05)
+    raise AssertionError("no child was started")
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

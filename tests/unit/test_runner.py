@@ -1,0 +1,161 @@
+import fcntl
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from sim import event_table, rundir, runner
+from sim.errors import EngineError, RunInProgressError
+from sim.scenario import load
+
+pytestmark = pytest.mark.usefixtures("fake_engine")
+
+
+def names(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def test_a_run_directory_is_complete(scenario, tmp_path):
+    directories = runner.run(scenario, ["run.repetitions=3"], tmp_path / "runs", jobs=2)
+    assert len(directories) == 2
+    first = directories[0]
+    assert names(first) == sorted(rundir.FILES)
+    manifest = json.loads((first / "manifest.json").read_text())
+    assert manifest["seed"] == 7
+    assert [of["repetition"] for of in manifest["repetitions"]] == [0, 1, 2]
+    assert manifest["versions"]["simgrid"] == "fake"
+    assert manifest["final_index"] is None
+    assert json.loads((first / "metrics.json").read_text())["rows"] == 12
+    table = event_table.read(first / "events.parquet")
+    assert table.schema.equals(event_table.schema())
+    assert table["repetition"].to_pylist() == [0] * 4 + [1] * 4 + [2] * 4
+    assert table["kind"].to_pylist()[:2] == ["send", "store"]
+    assert table["reason"].null_count == 12
+    assert "fake engine" in (first / "log.txt").read_text()
+    assert (first / "scenario.toml").read_text().startswith("# --set run.repetitions=3\n")
+    assert names(first.parent) == sorted(directory.name for directory in directories)
+
+
+def test_the_same_run_twice_is_byte_identical(scenario, tmp_path):
+    one = runner.run(scenario, out=tmp_path / "one", jobs=2)[0]
+    other = runner.run(scenario, out=tmp_path / "other", jobs=1)[0]
+    for name in rundir.FILES:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
+def test_a_complete_run_is_not_repeated(scenario, tmp_path, fake_engine):
+    log = tmp_path / "log"
+    fake_engine.setenv("FAKE_LOG", str(log))
+    runner.run(scenario, out=tmp_path / "runs")
+    assert len(log.read_text().splitlines()) == 4
+    tasks = runner.tasks_of(load(scenario), tmp_path / "runs")
+    assert {outcome.status for outcome in runner.run_tasks(tasks, 1)} == {"reused"}
+    assert len(log.read_text().splitlines()) == 4
+
+
+def test_continued_chains_go_on_over_repetitions_and_rungs(scenario, tmp_path):
+    directories = runner.run(scenario, ["run.app=continued"], tmp_path / "runs")
+    last = [json.loads((of / "manifest.json").read_text())["final_index"] for of in directories]
+    assert last == [[5, 5], [9, 9]]  # the fake engine adds 2 in each of 2 repetitions
+    for name in rundir.FILES:
+        (directories[1] / name).unlink()
+    directories[1].rmdir()
+    again = runner.run(scenario, ["run.app=continued"], tmp_path / "runs")
+    assert json.loads((again[1] / "manifest.json").read_text())["final_index"] == [9, 9]
+
+
+def test_an_abort_leaves_no_directory_and_a_line_that_replays(scenario, tmp_path, fake_engine):
+    fake_engine.setenv("FAKE_ABORT", "1")
+    with pytest.raises(EngineError) as caught:
+        runner.run(scenario, ["workload.rate=4/s"], tmp_path / "runs")
+    text = str(caught.value)
+    assert "SIGABRT" in text
+    assert "the engine says why" in text
+    folder = tmp_path / "runs" / "small"
+    (failed,) = folder.iterdir()
+    assert failed.name.startswith(".failed-")
+    job = failed / "repetition-1.job.json"
+    assert text.splitlines()[-1] == f"replay: python -m sim.child < {job}"
+    assert json.loads(job.read_text())["out_dir"] == str(failed)
+
+
+def test_keep_going_reports_crashes_as_outcomes(scenario, tmp_path, fake_engine):
+    fake_engine.setenv("FAKE_ABORT", "0")
+    tasks = runner.tasks_of(load(scenario), tmp_path / "runs")
+    outcomes = runner.run_tasks(tasks, 2, keep_going=True)
+    assert [outcome.status for outcome in outcomes] == ["failed", "failed"]
+    assert all(isinstance(outcome.error, EngineError) for outcome in outcomes)
+
+
+def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, fake_engine):
+    import sim.metrics
+
+    def broken(table, resolved):
+        raise ZeroDivisionError
+
+    fake_engine.setattr(sim.metrics, "compute", broken)
+    with pytest.raises(ZeroDivisionError):
+        runner.run(scenario, out=tmp_path / "runs")
+    assert names(tmp_path / "runs" / "small") == []
+
+
+def test_a_not_finite_metric_is_refused(scenario, tmp_path, fake_engine):
+    import sim.metrics
+
+    fake_engine.setattr(sim.metrics, "compute", lambda table, resolved: {"rate": float("nan")})
+    with pytest.raises(ValueError, match="JSON compliant"):
+        runner.run(scenario, out=tmp_path / "runs")
+
+
+def test_building_renames_last(tmp_path):
+    target = tmp_path / "run"
+    with rundir.lock(target), rundir.building(target) as aside:
+        (aside / "file").write_text("x")
+        assert not rundir.is_complete(target)
+    assert (target / "file").read_text() == "x"
+    assert names(tmp_path) == ["run"]
+
+
+def test_one_writer_at_a_time(tmp_path):
+    target = tmp_path / "run"
+    message = f"run is being run by process {os.getpid()}"
+    with (
+        rundir.lock(target),
+        pytest.raises(RunInProgressError, match=message),
+        rundir.lock(target),
+    ):
+        pass
+    with rundir.lock(target):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_stale_folders_are_swept_and_live_ones_not(tmp_path):
+    stale, live = tmp_path / ".tmp-1-run", tmp_path / ".tmp-2-other"
+    stale.mkdir()
+    live.mkdir()
+    (tmp_path / ".lock-run").write_text("1")  # its holder is dead: nobody has it locked
+    with (tmp_path / ".lock-other").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        rundir.sweep_stale(tmp_path)
+    assert not stale.exists()
+    assert live.exists()
+
+
+def test_progress_is_told(scenario, tmp_path):
+    told = []
+    tasks = runner.tasks_of(load(scenario, ["workload.rate=4/s"]), tmp_path / "runs")
+    assert runner.repetition_count(tasks) == 2
+    runner.run_tasks(tasks, 1, progress=lambda name, repetition: told.append((name, repetition)))
+    assert told == [(tasks[0].rungs[0].name, 0), (tasks[0].rungs[0].name, 1)]
+    assert runner.repetition_count(tasks) == 0
+
+
+def test_at_most_so_many_children(scenario, tmp_path, fake_engine):
+    fake_engine.setenv("FAKE_SLEEP_S", "0.2")
+    settings = ["run.repetitions=4", "workload.rate=4/s"]
+    began = time.monotonic()
+    runner.run(scenario, settings, tmp_path / "runs", jobs=1)
+    assert time.monotonic() - began > 0.8
