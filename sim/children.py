@@ -103,4 +103,4 @@ def _engine_error(
 
 
 _TAIL_LINES = 20
-_FIX = "build it with `uv sync` or `make build`; `pocketsim doctor` tells what is missing"
+_FIX = "build it with `make setup`; `pocketsim doctor` tells what is missing"

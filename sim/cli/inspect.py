@@ -127,7 +127,7 @@ def _library(name: str) -> tuple[str, str, str]:
     try:
         found = _in_child(f"import {name}") if name == "simgrid" else _version(name)
     except (ImportError, OSError, RuntimeError) as error:
-        return name, str(error), "install the project's dependencies: uv sync"
+        return name, str(error), "install the dependencies: make setup"
     return name, found, ""
 
 
@@ -136,7 +136,7 @@ def _engine() -> tuple[str, str, str]:
         _in_child("import sim._engine")
         from sim.build import build_digest
     except RuntimeError as error:
-        return "sim._engine", str(error), "build the engine: uv sync (needs Rust and SimGrid)"
+        return "sim._engine", str(error), "build the engine: make setup"
     return "sim._engine", f"build {build_digest()}", ""
 
 
