@@ -15,6 +15,7 @@ from calibration.answers import Comparison, Rungs, answer, blank, matching, mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+
 def compare(
     rows: Sequence[published.Row], rungs: Rungs, replay: block_sizes.Replay | None = None
 ) -> list[Comparison]:
@@ -99,9 +100,7 @@ def _merge_runs(rows: Iterable[published.Row]) -> list[published.Row]:
     return [mean_of_runs(of) if of[0].run is not None else of[0] for of in merged.values()]
 
 
-def _replayed(
-    own: Sequence[published.Row], replay: block_sizes.Replay | None
-) -> list[Comparison]:
+def _replayed(own: Sequence[published.Row], replay: block_sizes.Replay | None) -> list[Comparison]:
     """Compare the three sizes of each run as one row, whose figures are the mean sizes."""
     if not own:
         return []

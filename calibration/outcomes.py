@@ -19,6 +19,7 @@ from sim.metrics import ci95, classify
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+
 def compare(rows: Sequence[published.Row], rungs: Rungs) -> list[Comparison]:
     """Compare, rate by rate, how many runs stalled, broke part-way and completed."""
     tables: dict[float, list[published.Row]] = {}
@@ -135,5 +136,3 @@ def wilson(count: int, n: int) -> tuple[float, float]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-

@@ -13,7 +13,7 @@ import json
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibration import published
 from calibration.comparison import compare, needs_simulation
@@ -50,10 +50,11 @@ class Summary:
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """Every comparison, every group, and whether all bars are met."""
+    """Every comparison, every group, and whether all bars are met; the runs behind them."""
 
     comparisons: tuple[Comparison, ...]
     summaries: tuple[Summary, ...]
+    run_dirs: tuple[Path, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -62,7 +63,9 @@ class ValidationResult:
 
     def as_json(self) -> str:
         """Return the result as JSON, indented, ending in a newline."""
-        data = {"schema": 1, "passed": self.passed, **dataclasses.asdict(self)}
+        parts = dataclasses.asdict(dataclasses.replace(self, run_dirs=()))
+        data = {"schema": 1, "passed": self.passed, **parts}
+        del data["run_dirs"]  # where runs lie is not a result
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -71,7 +74,6 @@ def validate(
     jobs: int,
     subset: Sequence[str] | None = None,
     root: Path = Path(),
-    progress: Any = None,  # noqa: ANN401 - handed on to the runner as it is
 ) -> ValidationResult:
     """Run what the published rows need under `out_dir`, on `jobs` processes, and compare.
 
@@ -79,17 +81,19 @@ def validate(
     paths are relative to `root`. Runs that exist already are not repeated. Raises what the runner
     raises, and ValueError when `subset` selects nothing.
     """
+    from sim import runner
     from sim._engine import replay_chain
-    from sim.runner import run_scenario
 
     rows = select(published.rows(), subset)
     if not rows:
         raise ValueError(f"no published row matches {', '.join(subset or ())}")
     rungs: Rungs = {}
+    run_dirs: list[Path] = []
     for scenario in scenarios(rows):
-        runs = run_scenario(root / scenario, out_dir=out_dir, jobs=jobs, progress=progress)
+        runs = runner.run(root / scenario, out=out_dir, jobs=jobs)
         rungs |= read_rungs(scenario, runs)
-    return judge(rows, rungs, replay_chain)
+        run_dirs += runs
+    return dataclasses.replace(judge(rows, rungs, replay_chain), run_dirs=tuple(run_dirs))
 
 
 def judge(

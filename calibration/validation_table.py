@@ -94,7 +94,9 @@ def quantity(value: float | None, half: float | None) -> str:
     if value is None:
         return "-"
     text = f"{value:.4g}" if abs(value) < _LONG else f"{value:.0f}"
-    return text if half is None else f"{text} ± {half:.2g}"
+    if half is None:
+        return text
+    return f"{text} ± {half:.2g}" if half < _WHOLE else f"{text} ± {half:.0f}"
 
 
 def _percent(ratio: float | None) -> str:
@@ -108,4 +110,4 @@ def _markdown_table(lines: Sequence[Sequence[str]]) -> str:
 
 
 _STYLES = {True: "green", False: "red", None: ""}
-_LONG = 1e4
+_LONG, _WHOLE = 1e4, 100.0  # from here on in whole numbers, not in powers of ten

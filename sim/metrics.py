@@ -127,8 +127,11 @@ class _Columns:
         )
 
     def where(self, mask: Array) -> _Columns:
+        if mask.all():
+            return self
         rows = ("time_s", "kind", "message", "size_bytes", "reason", "logged")
-        return replace(self, **{name: getattr(self, name)[mask] for name in rows})
+        place = np.flatnonzero(mask)  # six times faster than six masks
+        return replace(self, **{name: getattr(self, name)[place] for name in rows})
 
     def of_kind(self, name: str) -> _Columns:
         code = self.kinds.index(name) if name in self.kinds else -1
@@ -204,9 +207,9 @@ def _fates(part: _Columns) -> dict[str, Any]:
     The first of these that happened to it: stored; given up; a datagram dropped; refused.
     """
     lost: dict[str, int] = {}
-    left = np.unique(part.of_kind("send").message)
+    left = _distinct(part.of_kind("send").message)
     sent = left.size
-    left = np.setdiff1d(left, part.of_kind("store").message)
+    left = left[~_among(left, _distinct(part.of_kind("store").message))]
     stored = sent - left.size
     for kind in ("lose", "drop", "refuse"):
         left = _take_lost(part.of_kind(kind), left, lost)
@@ -218,14 +221,31 @@ def _take_lost(rows: _Columns, left: Array, lost: dict[str, int]) -> Array:
     """Count in `lost` by reason which of `left` `rows` explain; return the others."""
     # A duplicate was refused because the transaction itself is on its way.
     harmless = [code for code, name in enumerate(rows.reasons) if name == "duplicate"]
-    rows = rows.where(np.isin(rows.message, left) & ~np.isin(rows.reason, harmless))
+    rows = rows.where(_among(rows.message, left) & ~np.isin(rows.reason, harmless))
     # The last word counts: reversed, unique's first index is the latest row.
     taken, latest = np.unique(rows.message[::-1], return_index=True)
     codes, counts = np.unique(rows.reason[::-1][latest], return_counts=True)
     for code, count in zip(codes, counts, strict=True):
         name = rows.reasons[code] if code >= 0 else "unknown"
         lost[name] = lost.get(name, 0) + int(count)
-    return np.setdiff1d(left, taken, assume_unique=True)
+    return left[~_among(left, taken)]
+
+
+def _distinct(values: Array) -> Array:
+    """Return the sorted distinct values; numpy's unique hashes, slowly for numbers in a row."""
+    ordered = np.sort(values)
+    first: Array = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: ordered.size]
+    distinct: Array = ordered[first]
+    return distinct
+
+
+def _among(values: Array, ordered: Array) -> Array:
+    """Return which of `values` are in `ordered`, which is sorted."""
+    if not ordered.size:
+        return np.zeros(values.shape, dtype=bool)
+    place = np.minimum(np.searchsorted(ordered, values), ordered.size - 1)
+    found: Array = ordered[place] == values
+    return found
 
 
 def _total(fates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

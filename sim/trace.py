@@ -106,7 +106,10 @@ def read(path: Path) -> pa.Table:
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise ValueError(f"{path}: no column {missing[0]!r}")
-    return table.select(list(COLUMNS)).cast(schema()).unify_dictionaries().combine_chunks()
+    table = table.select(list(COLUMNS))
+    if table.schema != schema():
+        table = table.cast(schema())
+    return table.unify_dictionaries().combine_chunks()
 
 
 def _words(

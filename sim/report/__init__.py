@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 from sim.report import latency, provenance, rates, verdicts
@@ -47,13 +48,16 @@ def write_report(
     _round_trips(page, found)
     _outcomes(page, found)
     _block_sizes(page, found)
+    if validation:
+        page.section("rows", "Every published row")
+        page.add(verdicts.rows(validation))
     _profiles(page, runs)
     _limitations(page, runs)
     out_html.write_text(page.html(), encoding="utf-8")
 
 
 def _opening(page: Page, runs: Sequence[Run]) -> None:
-    page.add(f"<h1>{page.title}</h1>")
+    page.add(f"<h1>{escape(page.title)}</h1>")
     scenarios = len({run.scenario for run in runs})
     repetitions = sum(run.resolved["run"]["repetitions"] for run in runs)
     page.add(
@@ -73,8 +77,6 @@ def _validation(page: Page, result: ValidationResult) -> None:
     chart = verdicts.errors(result)
     if chart.data:
         page.figures([("Errors by group", _ERRORS, chart)], wide=True)
-    page.section("rows", "Every published row")
-    page.add(verdicts.rows(result))
 
 
 def _rates(page: Page, found: Sequence[Series]) -> None:
@@ -130,10 +132,12 @@ def _profiles(page: Page, runs: Sequence[Run]) -> None:
     page.paragraph(_PROFILES)
     for name, profile in provenance.profiles(runs).items():
         device = profile["device"]
-        page.add(f"<h3>{device['name']} <code>{name}</code></h3>")
+        page.add(f"<h3>{escape(device['name'])} <code>{escape(name)}</code></h3>")
         probe = "no probe run" if device["probe"] == "none" else f"probe {device['probe']}"
         about = (device["soc"], device["os"], f"{probe}, by {device['measured_by']}")
-        page.add(f'<p class="caption">{"; ".join(about)}</p><p>{provenance.bases(profile)}</p>')
+        page.add(
+            f'<p class="caption">{escape("; ".join(about))}</p><p>{provenance.bases(profile)}</p>'
+        )
         page.add(folded("every number", provenance.numbers_table(profile), unfold=True))
 
 
@@ -146,7 +150,7 @@ def _limitations(page: Page, runs: Sequence[Run]) -> None:
         for text in profile["device"]["does_not_claim"]
     ]
     lines = [*([_UNPROBED] if provenance.unprobed(found) else []), *_LIMITATIONS, *named]
-    page.add(f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>")
+    page.add(f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>")
 
 
 def _by_scenario(found: Sequence[Series]) -> dict[str, list[Series]]:

@@ -68,7 +68,9 @@ def outcomes(of: Series) -> go.Figure:
         x, y, text = ([dot[part] for dot in dots] for part in range(3))
         chart.add_scatter(x=x, y=y, text=text, mode="markers", name=name, marker=marker)
     ticks = [f"{rate:g}" for rate in places]
-    chart.update_xaxes(tickvals=list(places.values()), ticktext=ticks, showgrid=False)
+    chart.update_xaxes(
+        tickvals=list(places.values()), ticktext=ticks, showgrid=False, zeroline=False
+    )
     chart.update_yaxes(range=[-0.06, 1.08], tickformat=".0%")
     return chart
 
@@ -114,7 +116,9 @@ def _simulated(chart: go.Figure, of: Series, metric: str, name: str, colour: str
         error_y=_log_bars(mean, [run.ci95(metric) for run in runs]),
         mode="lines+markers",
         name=f"{name}, simulated",
-        line={"color": colour, "width": 2},
+        # What was stored often lies on what was sent: the wide line stays visible under it.
+        line={"color": colour, "width": 6 if name == "sent" else 2},
+        opacity=0.55 if name == "sent" else 1.0,
         marker={"size": 6},
     )
 

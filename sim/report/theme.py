@@ -24,9 +24,9 @@ INK, FAINT, GRID = "#1d2733", "#5b6875", "#e6eaee"
 BASIS_COLOURS = {
     "measured": "#009e73",
     "published": "#0072b2",
-    "proxy": "#56b4e9",
-    "fitted": "#e69f00",
-    "assumed": "#d55e00",
+    "proxy": "#3a7ca5",
+    "fitted": "#a86f00",
+    "assumed": "#b84a00",
 }
 GOOD, BAD, NEUTRAL = "#0b7a5a", "#b3261e", "#5b6875"
 
@@ -79,9 +79,10 @@ def figure(x_title: str, y_title: str, height_px: int = 360) -> go.Figure:
 def log_ticks(values: list[float]) -> dict[str, Any]:
     """Return an axis that is logarithmic and labelled at `values`, thinned so as not to touch."""
     shown = sorted({value for value in values if value > 0})
+    apart = (shown[-1] / shown[0]) ** (1 / _LABELS) if shown else 1.0
     kept: list[float] = []
     for value in shown:
-        if not kept or value / kept[-1] >= _LABEL_RATIO:
+        if not kept or value / kept[-1] >= apart:
             kept.append(value)
     return {"type": "log", "tickvals": kept, "ticktext": [f"{value:g}" for value in kept]}
 
@@ -97,4 +98,4 @@ def log_decades(values: Iterable[float | None]) -> dict[str, Any]:
 
 FONT = '"Inter", "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif'
 _FINE_SPAN = 30.0  # within one and a half decades six labels per decade have room
-_LABEL_RATIO = 1.3  # labels nearer than this on a logarithmic axis overlap at half page width
+_LABELS = 14  # numbers of four digits that fit beside each other under half a page

@@ -1,0 +1,228 @@
+"""The published rows: all there, consistent, and compared as bars.toml says."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibration import block_sizes, published, validation, validation_table
+from calibration.outcomes import wilson
+from sim import metrics, testing
+
+ROWS = published.rows()
+
+
+def replay(payload_bytes: int, first_index: int, count: int, outstanding: int) -> list[int]:
+    """The format in three lines: fixed parts, two previous hashes, digits of index and number."""
+
+    def size(at: int) -> int:
+        sender, receiver = first_index > 1 or at > outstanding, first_index > 1 or at > 0
+        digits = len(str(first_index + at)) + max(4, len(str(at + 1))) - 5
+        return 408 + payload_bytes + 64 * (sender + receiver) + digits
+
+    return [size(at) for at in range(count)]
+
+
+def rungs_of(scenario: str, *made: tuple[str, float, int, testing.Shape]) -> dict[Any, Any]:
+    found = {}
+    for transport, rate, payload, shape in made:
+        of = testing.resolved(scenario, rate, payload, transport)
+        key = (f"scenarios/{scenario}.toml", transport, rate, payload)
+        found[key] = metrics.compute(testing.events(of, shape), of)
+    return found
+
+
+def by_id(result: validation.ValidationResult) -> dict[str, Any]:
+    return {row.id: row for row in result.comparisons}
+
+
+def test_every_printed_row_is_there():
+    # Appendix A: 6 + 6 + 7 workloads; B.1: 8; B.3: 9; each sends and stores. B.2: 8 workloads and
+    # B.4: 9, five runs each of a count and three sizes. 4.2.3: 6 workloads.
+    assert Counter(row.section for row in ROWS if row.document == "throughput_thesis") == {
+        "A.1": 12,
+        "A.2": 12,
+        "A.3": 14,
+        "B.1": 16,
+        "B.2": 8 * 5 * 4,
+        "B.3": 18,
+        "B.4": 9 * 5 * 4,
+        "4.2.3": 12,
+        "4.2.5": 1,
+    }
+    assert sum(row.document == "latency_thesis" for row in ROWS) == 9
+
+
+@pytest.mark.parametrize(
+    ("section", "rates"),
+    [
+        ("A.1", {4, 24}),
+        ("A.2", {8, 28}),
+        ("A.3", {16, 36}),
+        ("B.1", {8, 128, 512}),
+        ("B.2", {8, 128, 512}),
+        ("B.3", {16, 256}),
+        ("B.4", {16, 256}),
+        ("4.2.3", {16, 24}),
+    ],
+)
+def test_held_out_workloads_are_not(section: str, rates: set[int]):
+    assert not rates & {row.target.rate_min_per_s for row in ROWS if row.section == section}
+
+
+def test_rows_keep_the_printed_digits():
+    row = next(row for row in ROWS if row.id == "A2_w4_send")
+    assert (row.value, row.ci95, row.resolution) == (4.0, 0.006, 0.01)
+    assert row.target.scenario == "scenarios/throughput/iroh_reconnect_100b.toml"
+    assert row.what == "A.2 send rate, iroh reconnecting 100 B at 4/s"
+
+
+def test_rates_of_tables_agree_with_counts_of_runs():
+    for row in ROWS:
+        if row.section != "B.3" or not row.id.endswith("store"):
+            continue
+        rate = row.target.rate_min_per_s
+        counts = [
+            other.value or 0
+            for other in ROWS
+            if other.section == "B.4"
+            and other.quantity == "stored blocks"
+            and other.target.rate_min_per_s == rate
+        ]
+        assert sum(counts) / 5 / (row.value or 1) == pytest.approx(24.8, abs=0.25)
+
+
+def test_a_fitted_row_that_does_not_exist_is_refused(tmp_path: Path):
+    for path in published.FOLDER.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "fitted_rows.toml").write_text('fitted = ["A1_w1_send"]\n')
+    fitted = [row.id for row in published.rows(tmp_path) if row.basis == "fitted"]
+    assert fitted == ["A1_w1_send"]
+    (tmp_path / "fitted_rows.toml").write_text('fitted = ["A1_w3_send"]\n')
+    with pytest.raises(ValueError, match="no row 'A1_w3_send'"):
+        published.rows(tmp_path)
+
+
+def test_every_published_block_size_follows_from_the_format():
+    found = block_sizes.matches(block_sizes.runs(ROWS), replay)
+    assert len(found) == 85
+    assert [match for match in found if not match.exact] == []
+    searched = {match.run.rate_per_s for match in found if "unprinted" in match.note}
+    assert searched == {32, 64, 128, 512, 1024}
+
+
+def test_a_wrong_format_is_noticed():
+    def short(*of: int) -> list[int]:
+        return [size - 1 for size in replay(*of)]
+
+    assert not any(match.exact for match in block_sizes.matches(block_sizes.runs(ROWS), short))
+
+
+def test_relative_rows_have_errors_and_intervals():
+    rungs = rungs_of("throughput/udp_128b", ("udp", 8.0, 128, testing.Shape()))
+    rows = validation.select(ROWS, ["B3_w8_*", "B4_w8_run?_stores"])
+    found = by_id(validation.judge(rows, rungs))
+    assert found["B3_w8_send"].error_ratio == pytest.approx(8.04 / 7.66 - 1, abs=1e-3)
+    assert found["B3_w8_send"].inside_ci is False
+    assert found["B4_w8_stores"].published == 191
+    assert found["B4_w8_stores"].note == "mean of 5 runs"
+
+
+def test_rounding_counts_as_inside():
+    # Sends of A.1 at 1/s are printed as 1.04 +- 0.001.
+    rows = validation.select(ROWS, ["A1_w1_send"])
+    scenario = "throughput/iroh_reconnect_10b"
+    rungs = rungs_of(scenario, ("quic_reconnect", 1.0, 10, testing.Shape()))
+    metric = next(iter(rungs.values()))["metrics"]["send_rate_per_s"]
+    for mean, inside in ((1.0455, True), (1.047, False)):
+        metric["mean"] = mean
+        assert validation.judge(rows, rungs).comparisons[0].inside_ci is inside
+
+
+def test_kept_connections_are_compared_by_outcome():
+    breaks_s = (14.0, 7.0, 25.1, 0.03, 0.02)
+    shape = testing.Shape(breaks_s=breaks_s)
+    rungs = rungs_of("throughput/iroh_keep_128b", ("quic_keep", 64.0, 128, shape))
+    result = validation.judge(validation.select(ROWS, ["B1_w64_store", "B2_w64_*_stores"]), rungs)
+    found = by_id(result)
+    assert found["B2_w64_stalled_share"].published == 0.4
+    assert found["B2_w64_stalled_share"].simulated == 0.4
+    assert found["B2_w64_partial_share"].inside_ci is True
+    assert found["B2_w64_complete_stores"].published == 1373
+    assert found["B1_w64_store"].error_ratio is None
+    assert "2 stalled, 2 partial, 1 complete of 5" in found["B2_w64_stalled_share"].note
+    assert result.passed
+
+
+def test_claims_hold_or_do_not():
+    good, bad = testing.Shape(), testing.Shape(lost_ratio=0.3)
+    rows = validation.select(ROWS, ["iroh_*", "udp_resilient"])
+    made = (("quic_keep", 50.0, 512, good), ("quic_keep", 400.0, 512, bad))
+    for udp, holds in (
+        (testing.Shape(lost_ratio=0.05), True),
+        (replace(bad, lost_ratio=0.4), False),
+    ):
+        rungs = rungs_of("latency/rate", *made, ("udp", 400.0, 512, udp))
+        result = validation.judge(rows, rungs)
+        verdicts = {row.id: row.holds for row in result.comparisons}
+        assert verdicts == {
+            "L_iroh_reliable": True,
+            "L_iroh_collapses": True,
+            "L_udp_resilient": holds,
+        }
+        assert result.passed is holds
+
+
+def test_a_row_that_nothing_answers_fails_its_bar():
+    result = validation.judge(validation.select(ROWS, ["latency"]), {})
+    assert [row.note.split("; ")[-1] for row in result.comparisons] == ["no simulated value"] * 2
+    assert not result.passed
+    assert result.summaries[0].unanswered == 2
+
+
+def test_everything_has_a_line_and_json_is_valid():
+    result = validation.judge(ROWS, {}, replay)
+    assert {row.group for row in result.comparisons} == set(published.groups())
+    data = json.loads(result.as_json())
+    assert data["passed"] is False
+    assert len(data["comparisons"]) == len(result.comparisons)
+    sizes = next(summary for summary in result.summaries if summary.group == "block_sizes")
+    assert (sizes.held, sizes.claims, sizes.met) == (85, 85, True)
+    assert {row.basis for row in result.comparisons} == {"predicted", "reproduced from format"}
+
+
+def test_tables_show_misses_and_hide_exact_sizes():
+    from rich.console import Console
+
+    result = validation.judge(ROWS, {}, replay)
+    text = validation_table.markdown(result)
+    assert "| Plain UDP: rates and counts | 0 of 39 |" in text
+    assert "_sizes" not in text
+    assert "B4_w8_run0_sizes" in validation_table.markdown(result, every_row=True)
+    console = Console(width=200, record=True, quiet=True)
+    console.print(validation_table.render(result))
+    assert "Missed: Plain UDP" in validation_table.verdict_line(result)
+
+
+def test_only_needed_scenarios_run():
+    assert validation.scenarios(validation.select(ROWS, ["block_sizes", "L_unmatched"])) == []
+    needed = validation.scenarios(validation.select(ROWS, ["keep"]))
+    assert needed == [
+        "scenarios/throughput/iroh_keep_100b.toml",
+        "scenarios/throughput/iroh_keep_128b.toml",
+    ]
+
+
+@given(st.integers(1, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_holds_the_share_and_stays_a_share(drawn: tuple[int, int]):
+    count, n = drawn
+    low, high = wilson(count, n)
+    assert -1e-12 <= low <= count / n + 1e-12
+    assert count / n - 1e-12 <= high <= 1 + 1e-12

@@ -1,0 +1,117 @@
+"""The report: complete in one file, the same bytes for the same runs, with nothing left empty."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from plotly.offline import get_plotlyjs
+
+from calibration import published, validation
+from sim import testing
+from sim.report import provenance, write_report
+from sim.report.runs import load, series
+
+
+@pytest.fixture(scope="module")
+def run_dirs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    made = [
+        ("udp_128b", "udp", 128, (8.0, 64.0), ()),
+        ("iroh_keep_128b", "quic_keep", 128, (32.0, 64.0), (25.1, 14, 0.02, 25.1, 0.0)),
+        *(("rate", "udp", size, (5.0, 50.0), ()) for size in (16, 512, 2048)),
+        *(("rate", "quic_keep", size, (5.0, 50.0), ()) for size in (16, 512, 2048)),
+    ]
+    return [
+        testing.run_dir(
+            folder,
+            testing.resolved(scenario, rate, payload, transport),
+            testing.Shape(breaks_s=breaks_s),
+        )
+        for scenario, transport, payload, rates, breaks_s in made
+        for rate in rates
+    ]
+
+
+@pytest.fixture(scope="module")
+def html(run_dirs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(run_dirs, path, validation.judge(published.rows(), {}))
+    return path.read_text(encoding="utf-8")
+
+
+def body(html: str) -> str:
+    """The page without plotly's own source."""
+    return html[html.index('<div class="page">') :]
+
+
+def test_nothing_is_loaded_from_elsewhere(html: str):
+    page = html[: html.index("<script>")] + body(html)
+    assert re.findall(r"""(?:src|href)\s*=\s*["'](?!#)""", page) == []
+    assert "@import" not in page
+    assert not re.search(r"url\(\s*['\"]?https?:", page)
+    assert html.count(get_plotlyjs()[:200]) == 1
+
+
+def test_equal_runs_give_equal_bytes(run_dirs: list[Path], html: str, tmp_path: Path):
+    write_report(reversed(run_dirs), tmp_path / "b.html", validation.judge(published.rows(), {}))
+    assert (tmp_path / "b.html").read_text(encoding="utf-8") == html
+
+
+def test_contents_lead_to_sections(html: str):
+    links = re.findall(r'<a href="#([\w-]+)"', html)
+    assert links == re.findall(r'<h2 id="([\w-]+)"', html)
+    assert {"scenarios", "validation", "rates", "outcomes", "profiles", "limitations"} <= set(links)
+
+
+def test_every_chart_has_its_own_id_and_data(html: str):
+    ids = re.findall(r'<div id="(chart-\d+)" class="plotly-graph-div"', html)
+    assert len(ids) == len(set(ids)) >= 10
+    assert "Plotly.newPlot" in body(html)
+    assert not re.search(r'Plotly\.newPlot\(\s*"chart-\d+",\s*\[\]', html)
+
+
+def test_it_says_that_no_phone_ran_the_probe(html: str):
+    assert "No phone has run the device probe yet." in html
+    assert "does not claim: anything about a real phone" in html
+
+
+def test_profiles_state_the_basis_of_every_number(run_dirs: list[Path]):
+    profiles = provenance.profiles(load(run_dirs))
+    assert list(profiles) == ["invented"]
+    assert provenance.unprobed(profiles) == ["invented"]
+    names = [name for name, _ in provenance.numbers(profiles["invented"])]
+    assert "operations.sign" in names
+    assert "app.kept_connection.break_rate" in names
+    grid = provenance.numbers_table(profiles["invented"])
+    assert grid.count("<tr>") == len(names) + 1
+    assert "100 µs + 1 ns/B" in grid
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.5, "1.5 s"), (2e-3, "2 ms"), (122e-6, "122 µs"), (0.0, "0 s")]
+)
+def test_times_are_readable(value: float, text: str):
+    assert provenance.seconds(value) == text
+
+
+def test_series_find_their_published_rows(run_dirs: list[Path]):
+    found = {(one.scenario, one.payload_bytes): one for one in series(load(run_dirs))}
+    udp = found["udp_128b", 128]
+    assert [run.rate_per_s for run in udp.runs] == [8.0, 64.0]
+    assert len(udp.published("store_rate_per_s")) == 10  # nine workloads and a claim
+    assert udp.published("stored_block_bytes_mean", "run")
+
+
+def test_a_report_needs_a_run(tmp_path: Path):
+    with pytest.raises(ValueError, match="at least one run"):
+        write_report([], tmp_path / "a.html")
+
+
+def test_runs_without_stores_do_not_break_it(tmp_path: Path):
+    dead = testing.Shape(breaks_s=(0.0,) * 5)
+    of = testing.resolved("iroh_keep_128b", 64.0, 128, "quic_keep")
+    run = testing.run_dir(tmp_path, of, dead)
+    write_report([run], tmp_path / "a.html")
+    assert "Runs over a kept connection" in (tmp_path / "a.html").read_text(encoding="utf-8")
