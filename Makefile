@@ -23,17 +23,21 @@ demo: setup ## Simulate the published two-phone runs, compare, write runs/demo/r
 ##@ Develop
 .PHONY: test
 test: setup ## Run every test, Rust and Python
-	$(CARGO) test --release --workspace --locked
+	$(CARGO) test --workspace --locked
 	$(BIN)/pytest
 
 .PHONY: bench
 bench: setup build/bench/bare_loop ## Compare the engine's speed with other simulators on one workload
 	$(BIN)/python bench/run.py
 
-.PHONY: lint
-lint: setup ## Check formatting, lint and types
+.PHONY: lint lint-rust lint-python
+lint: lint-rust lint-python ## Check formatting, lint and types
+
+lint-rust: setup
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --release --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
