@@ -14,82 +14,34 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from sim.documents import Duration, Rate, Section, Size, read_toml, validate, written
+from sim.documents import Duration, Section, Size, read_toml, validate, written
 from sim.engine_facts import operations
 from sim.errors import ScenarioError, nearest
-from sim.streams import truncated_normal
+from sim.provenance import DurationNumber, PlainNumber, Provenance, RateNumber, Window
+from sim.streams import lognormal_factor, truncated_normal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PROFILES = Path(__file__).parent / "profiles"
-Plain = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class Provenance(Section):
-    """How a number is known."""
-
-    samples: int = Field(default=0, ge=0, description="Measurements behind the number.")
-    basis: Literal["measured", "published", "proxy", "fitted", "assumed"] = Field(
-        description="proxy: published for a similar part; fitted: to the rows of fitted_to."
-    )
-    source: str = Field(min_length=1, description="Paper, file and line, or the reasoning.")
-    fitted_to: list[str] = Field(default=[], description="Published rows it was fitted to.")
-
-    @model_validator(mode="after")
-    def _says_what_it_rests_on(self) -> Provenance:
-        if self.basis == "fitted" and not self.fitted_to:
-            raise ValueError("basis = 'fitted' needs fitted_to, the rows it was fitted to")
-        if self.basis == "measured" and not self.samples:
-            raise ValueError("basis = 'measured' needs samples, the number of measurements")
-        return self
-
-
-class DurationNumber(Provenance):
-    """A length of time with its uncertainty."""
-
-    value: Duration = Field(description="Best estimate.")
-    standard_error: Duration = Field(description="Standard error of the estimate.")
-
-
-class PlainNumber(Provenance):
-    """A number without a dimension, with its uncertainty."""
-
-    value: Plain = Field(description="Best estimate.")
-    standard_error: Plain = Field(description="Standard error of the estimate.")
-
-
-class RateNumber(Provenance):
-    """A frequency with its uncertainty."""
-
-    value: Rate = Field(description="Best estimate.")
-    standard_error: Rate = Field(description="Standard error of the estimate.")
-
-
-class Window(Provenance):
-    """A uniform window of time; its uncertainty shifts both ends together."""
-
-    start: Duration = Field(alias="from", description="Earliest.")
-    end: Duration = Field(alias="to", description="Latest.")
-    standard_error: Duration = Field(description="Standard error of both ends.")
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Window:
-        if self.end < self.start:
-            raise ValueError("'to' is before 'from'")
-        return self
 
 
 class Operation(Provenance):
-    """What one operation costs: cpu + per_byte * bytes on one core, then wait without a core."""
+    """What one operation costs: cpu + per_byte * bytes of core time, then wait without a core."""
 
-    cpu: Duration = Field(description="CPU time on one core.")
+    cpu: Duration = Field(description="Core time.")
     per_byte: Duration = Field(default=written("0s"), description="CPU time for each byte.")
     wait: Duration = Field(
         default=written("0s"), description="Time in which the lane waits, off the CPU."
     )
+    threads: Annotated[int, Field(ge=1, le=1024)] = Field(
+        default=1, description="Cores that the operation can use at once; cpu is their sum."
+    )
     spread_sigma: Annotated[float, Field(ge=0, le=5)] = Field(
         default=0.0, description="Sigma of a lognormal factor of mean 1 on the whole cost."
+    )
+    repetition_sigma: Annotated[float, Field(ge=0, le=5)] = Field(
+        default=0.0, description="The same of a factor that a whole repetition shares."
     )
     standard_error: Duration = Field(description="Standard error of cpu + wait.")
 
@@ -115,13 +67,15 @@ class Device(Section):
 
 
 class SleepOvershoot(Section):
-    """Excess of the sender loop's sleeps: base + coefficient * interval_s^exponent."""
+    """Excess of the sender loop's sleeps: base + slope * ln(interval / 1 ms), not below 0."""
 
-    base: DurationNumber = Field(description="Overshoot of the shortest sleep.")
-    coefficient: DurationNumber = Field(description="Added for an interval of one second.")
-    exponent: PlainNumber = Field(description="How the addition grows with the interval.")
+    base: DurationNumber = Field(description="Overshoot of a sleep of one millisecond.")
+    slope: DurationNumber = Field(description="Added each time the interval grows e-fold.")
     spread_sigma: PlainNumber = Field(
         description="Sigma of a lognormal factor of mean 1 on each overshoot."
+    )
+    repetition_sigma: PlainNumber = Field(
+        description="The same of a factor that a whole repetition shares."
     )
 
 
@@ -233,13 +187,50 @@ def draw(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
     return {**plain, "operations": costs, "app": app}
 
 
+def vary(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
+    """Return `contents` with the factors that one repetition shares, from streams "name/<key>".
+
+    A factor is lognormal with mean 1 and the number's own `repetition_sigma`.
+    """
+
+    def factor(key: str, sigma: float) -> float:
+        return lognormal_factor(seed, f"{name}/{key}", sigma)
+
+    costs = {
+        key: {**of, **_times(of, factor(key, of["repetition_sigma"]))}
+        for key, of in plain["operations"].items()
+    }
+    law = plain["app"]["sleep_overshoot"]
+    common = factor("sleep_overshoot", law["repetition_sigma"]["value"])
+    paced = {key: {**law[key], "value": law[key]["value"] * common} for key in ("base", "slope")}
+    return {
+        **plain,
+        "operations": costs,
+        "app": {**plain["app"], "sleep_overshoot": {**law, **paced}},
+    }
+
+
+def scaled(plain: Mapping[str, Any], factors: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return `contents` with the costs of some operations multiplied, and each factor kept."""
+    costs = {
+        key: {**of, **_times(of, factors[key]["value"]), "cost_factor": factors[key]}
+        if key in factors
+        else of
+        for key, of in plain["operations"].items()
+    }
+    return {**plain, "operations": costs}
+
+
+def _times(cost: Mapping[str, Any], factor: float) -> dict[str, float]:
+    return {key: cost[key] * factor for key in ("cpu", "per_byte", "wait")}
+
+
 def _scaled(cost: Mapping[str, Any], total: float) -> dict[str, float]:
     """Share a drawn total among cpu and wait as they stood; per-byte cost goes along."""
     mean = cost["cpu"] + cost["wait"]
     if mean == 0:
         return {"cpu": total}
-    factor = total / mean
-    return {key: cost[key] * factor for key in ("cpu", "per_byte", "wait")}
+    return _times(cost, total / mean)
 
 
 def _shifted(window: Mapping[str, Any], start: float) -> dict[str, float]:

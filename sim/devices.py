@@ -59,6 +59,7 @@ def profile_columns(plain: Mapping[str, Any]) -> dict[str, Any]:
         "cores": round(plain["device"]["cores"]["value"]),
         "cpu_s": [cost["cpu"] for cost in costs],
         "cpu_s_per_byte": [cost["per_byte"] for cost in costs],
+        "threads": [cost["threads"] for cost in costs],
         "wait_s": [cost["wait"] for cost in costs],
         "spread_sigma": [cost["spread_sigma"] for cost in costs],
         "socket_buffer_bytes": plain["device"]["socket_buffer"],

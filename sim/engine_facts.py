@@ -34,9 +34,12 @@ OPERATIONS = (
 # 13.01 (SimGrid docs/source/Models.rst), which is wrong for datagrams.
 MODEL_OPTIONS = {
     "network/model": "CM02",
-    "network/latency-factor": "1",
-    "network/bandwidth-factor": "1",
+    "network/latency-factor": "1.0",
+    "network/bandwidth-factor": "1.0",
+    "network/weight-S": "0.0",
+    "network/TCP-gamma": "0",
     "network/crosstraffic": "0",
+    "cpu/model": "Cas01",
 }
 
 

@@ -66,9 +66,9 @@ def build_plan(
 
 def _profiles(resolved: Mapping[str, Any], seed: int, name: str) -> list[Mapping[str, Any]]:
     found = sorted(resolved["profiles"].items())
-    if resolved["run"]["draw"] == "mean":
-        return [of for _, of in found]
-    return [profiles.draw(of, seed, f"{name}/profile/{key}") for key, of in found]
+    if resolved["run"]["draw"] == "posterior":
+        found = [(key, profiles.draw(of, seed, f"{name}/profile/{key}")) for key, of in found]
+    return [profiles.vary(of, seed, f"{name}/session/{key}") for key, of in found]
 
 
 def _network(resolved: Mapping[str, Any], people: Population) -> dict[str, Any]:

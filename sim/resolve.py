@@ -124,6 +124,10 @@ def _devices(document: Document) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         # By path, the stem names the profile: run directories must not depend on where it lies.
         name = path.stem
         loaded = {**profiles.contents(profiles.load(path)), "digest": profiles.digest(path)}
+        if group.cost_factors:
+            name = f"{name} in devices[{number}]"
+            factors = {key: of.model_dump(mode="json") for key, of in group.cost_factors.items()}
+            loaded = profiles.scaled(loaded, factors)
         if found.setdefault(name, loaded) != loaded:
             place = f"devices[{number}].profile"
             raise ScenarioError(document.path, place, f"another profile is called {name!r} too")
@@ -204,6 +208,7 @@ def _transport(scenario: Scenario, mode: str) -> dict[str, Any]:
         "idle_timeout_s": transport.idle_timeout,
         "keep_alive_s": transport.keep_alive,
         "relay_first": transport.relay_first,
+        "answer_on_same_connection": transport.answer_on_same_connection,
         "socket_timeout_s": transport.socket_timeout,
         "socket_buffer_bytes": default_buffer_bytes if asked is None else asked,
     }

@@ -40,6 +40,13 @@ def truncated_normal(seed: int, name: str, mean: float, standard_error: float) -
     return max(0.0, mean + standard_error * quantile)
 
 
+def lognormal_factor(seed: int, name: str, sigma: float) -> float:
+    """Return one draw of a lognormal factor with mean 1 and the given sigma of its logarithm."""
+    if sigma == 0:
+        return 1.0
+    return float(np.exp(sigma * stream(seed, name).standard_normal() - sigma**2 / 2))
+
+
 class Lanes:
     """Streams "name/lane" for many lanes, as a function of (lane, number of the draw).
 

@@ -34,17 +34,18 @@ def sender_loop(
 ) -> dict[str, Any]:
     """Return the benchmark loop in which phone 0 proposes to phone 1.
 
-    `overshoot` is the app's law of phone 0: base + coefficient * interval_s^exponent, seconds.
+    `overshoot` is the app's law of phone 0: base + slope * ln(interval / 1 ms), seconds.
     """
     law = {key: number["value"] for key, number in overshoot.items()}
     interval_s = workload["interval_s"]
+    overshoot_s = law["base"] + law["slope"] * math.log(interval_s / _SHORTEST_SLEEP_S)
     return {
         "from_phone": 0,
         "to_phone": 1,
         "start_s": workload["start_s"],
         "duration_s": duration_s - workload["start_s"],
         "interval_s": interval_s,
-        "overshoot_s": law["base"] + law["coefficient"] * interval_s ** law["exponent"],
+        "overshoot_s": max(0.0, overshoot_s),
         "overshoot_sigma": law["spread_sigma"],
         "payload_bytes": workload["payload_bytes"],
     }
@@ -103,5 +104,6 @@ def _block(
     return tuple(np.concatenate(column) for column in zip(*columns, strict=True))  # type: ignore[return-value]
 
 
+_SHORTEST_SLEEP_S = 0.001  # the app sleeps for whole milliseconds
 _PHONES_PER_BLOCK = 4096  # with the batch below, at most 32 MB at a time
 _LARGEST_BATCH = 1024

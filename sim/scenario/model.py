@@ -21,6 +21,9 @@ from sim.documents import (
     one_or_list,
     written,
 )
+from sim.engine_facts import operations
+from sim.errors import nearest
+from sim.provenance import PlainNumber
 
 TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp"]
 Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -96,6 +99,21 @@ class Devices(Section):
     access: Shares = Field(
         description="Name of an access network, or a table of shares that add up to 1."
     )
+
+    cost_factors: dict[str, PlainNumber] = Field(
+        default={},
+        description="Factors on the costs of operations, by name, where this session of "
+        "measurements differed from the profile.",
+    )
+
+    @model_validator(mode="after")
+    def _factors_have_operations(self) -> Devices:
+        for name in self.cost_factors:
+            if name not in operations():
+                guess = nearest(name, operations())
+                hint = f" (did you mean {guess!r}?)" if guess else ""
+                raise ValueError(f"unknown operation {name!r} in cost_factors{hint}")
+        return self
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> Devices:
@@ -237,6 +255,10 @@ class Transport(Section):
     keep_alive: Duration = Field(
         default=written("1s"),
         description="Ping of an open connection; 0 for none (iroh 0.35 endpoint.rs:128).",
+    )
+    answer_on_same_connection: bool = Field(
+        default=True,
+        description="Answers go back on the kept connection that brought the proposal.",
     )
     relay_first: bool = Field(
         default=True, description="QUIC starts over the relay and moves to the direct path."

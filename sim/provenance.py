@@ -1,0 +1,69 @@
+"""Numbers that say how they are known: with a standard error, a basis and a source.
+
+Device profiles consist of them, and scenarios use them where a session of measurements differed
+from the phone's profile. Nothing here knows what a number is for.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from sim.documents import Duration, Rate, Section
+
+Plain = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Provenance(Section):
+    """How a number is known."""
+
+    samples: int = Field(default=0, ge=0, description="Measurements behind the number.")
+    basis: Literal["measured", "published", "proxy", "fitted", "assumed"] = Field(
+        description="proxy: published for a similar part; fitted: to the rows of fitted_to."
+    )
+    source: str = Field(min_length=1, description="Paper, file and line, or the reasoning.")
+    fitted_to: list[str] = Field(default=[], description="Published rows it was fitted to.")
+
+    @model_validator(mode="after")
+    def _says_what_it_rests_on(self) -> Provenance:
+        if self.basis == "fitted" and not self.fitted_to:
+            raise ValueError("basis = 'fitted' needs fitted_to, the rows it was fitted to")
+        if self.basis == "measured" and not self.samples:
+            raise ValueError("basis = 'measured' needs samples, the number of measurements")
+        return self
+
+
+class DurationNumber(Provenance):
+    """A length of time with its uncertainty."""
+
+    value: Duration = Field(description="Best estimate.")
+    standard_error: Duration = Field(description="Standard error of the estimate.")
+
+
+class PlainNumber(Provenance):
+    """A number without a dimension, with its uncertainty."""
+
+    value: Plain = Field(description="Best estimate.")
+    standard_error: Plain = Field(description="Standard error of the estimate.")
+
+
+class RateNumber(Provenance):
+    """A frequency with its uncertainty."""
+
+    value: Rate = Field(description="Best estimate.")
+    standard_error: Rate = Field(description="Standard error of the estimate.")
+
+
+class Window(Provenance):
+    """A uniform window of time; its uncertainty shifts both ends together."""
+
+    start: Duration = Field(alias="from", description="Earliest.")
+    end: Duration = Field(alias="to", description="Latest.")
+    standard_error: Duration = Field(description="Standard error of both ends.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Window:
+        if self.end < self.start:
+            raise ValueError("'to' is before 'from'")
+        return self
