@@ -17,7 +17,10 @@ fn main() {
         "no SimGrid headers in {}: run `make setup`, or set SIMGRID_SDK",
         sdk.display()
     );
-    let library = sdk.join("lib").canonicalize().expect("SimGrid SDK without lib/");
+    let library = sdk
+        .join("lib")
+        .canonicalize()
+        .expect("SimGrid SDK without lib/");
     cc::Build::new()
         .cpp(true)
         .std("c++17")

@@ -17,7 +17,10 @@ pub struct Cost {
 impl Cost {
     /// This and then `other`.
     pub fn plus(self, other: Cost) -> Cost {
-        Cost { cpu_s: self.cpu_s + other.cpu_s, wait_s: self.wait_s + other.wait_s }
+        Cost {
+            cpu_s: self.cpu_s + other.cpu_s,
+            wait_s: self.wait_s + other.wait_s,
+        }
     }
 
     /// Whether nothing is to be spent.
@@ -45,12 +48,20 @@ impl CostTable {
     /// # Panics
     /// When a column does not have one value per operation.
     pub fn new(profile: &Profile) -> Self {
-        let columns =
-            [&profile.cpu_s, &profile.cpu_s_per_byte, &profile.wait_s, &profile.spread_sigma];
+        let columns = [
+            &profile.cpu_s,
+            &profile.cpu_s_per_byte,
+            &profile.wait_s,
+            &profile.spread_sigma,
+        ];
         for column in columns {
             assert_eq!(column.len(), Operation::ALL.len(), "one cost per operation");
         }
-        assert_eq!(profile.threads.len(), Operation::ALL.len(), "one cost per operation");
+        assert_eq!(
+            profile.threads.len(),
+            Operation::ALL.len(),
+            "one cost per operation"
+        );
         let entry = |i: usize| Entry {
             cpu_s: profile.cpu_s[i],
             cpu_s_per_byte: profile.cpu_s_per_byte[i],

@@ -116,8 +116,16 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// What was traced, and each phone's application for its final state.
     pub fn finish(mut self) -> (Trace, Vec<A>) {
         let in_flight = self.flights.len() as u64;
-        self.trace.counters.insert("datagrams_in_flight_at_end", in_flight);
-        (self.trace, self.phones.into_iter().map(|phone| phone.application).collect())
+        self.trace
+            .counters
+            .insert("datagrams_in_flight_at_end", in_flight);
+        (
+            self.trace,
+            self.phones
+                .into_iter()
+                .map(|phone| phone.application)
+                .collect(),
+        )
     }
 
     /// Queues `input` on a lane of a phone and marks the lane as ready.
@@ -128,7 +136,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Asks phone `from` to propose a transaction to `to`.
     pub(crate) fn propose(&mut self, from: u32, to: u32, payload_bytes: u32) {
-        let request = AppRequest::Transact { peer: NodeId(to), payload_bytes };
+        let request = AppRequest::Transact {
+            peer: NodeId(to),
+            payload_bytes,
+        };
         self.post(from, Lane::SEND, Input::App(request));
     }
 
@@ -177,7 +188,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
         let work = self.works.remove(token);
         if done && work.wait_s > 0.0 {
             let free = self.world.clock() + work.wait_s;
-            self.queue.push(free, Due::LaneFree(work.phone, work.lane, work.epoch));
+            self.queue
+                .push(free, Due::LaneFree(work.phone, work.lane, work.epoch));
         } else if done {
             self.free_lane(work.phone, work.lane, work.epoch);
         }

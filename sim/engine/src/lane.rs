@@ -62,7 +62,12 @@ pub struct LaneState<A: Application, T: Transport<A::Block>> {
 impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
     /// An idle lane.
     pub fn new(lane: Lane) -> Self {
-        Self { lane, busy: false, steps: VecDeque::new(), inbox: VecDeque::new() }
+        Self {
+            lane,
+            busy: false,
+            steps: VecDeque::new(),
+            inbox: VecDeque::new(),
+        }
     }
 
     /// Whether nothing runs or waits here.

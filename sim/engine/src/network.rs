@@ -35,8 +35,15 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let (lost, extra_s) = self.draw_path(from, to.0, datagram.path);
         let bytes = wire_bytes(datagram.udp_payload_bytes);
         let epoch = self.phones[to.0 as usize].epoch;
-        let flight =
-            Flight { from: NodeId(from), to, datagram, epoch, extra_s, lost, failed: false };
+        let flight = Flight {
+            from: NodeId(from),
+            to,
+            datagram,
+            epoch,
+            extra_s,
+            lost,
+            failed: false,
+        };
         if !self.phones[to.0 as usize].on {
             return self.drop_datagram(&flight, Reason::ReceiverOff);
         }
@@ -52,7 +59,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let flight = self.flights.get_mut(token);
         flight.failed = !done;
         let mut released = std::mem::take(&mut self.released);
-        self.order.land(flight.from, flight.to, token, |token| released.push(token));
+        self.order
+            .land(flight.from, flight.to, token, |token| released.push(token));
         released.drain(..).for_each(|token| self.go_on(token));
         self.released = released;
     }
@@ -62,7 +70,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let flight = self.flights.remove(token);
         if flight.failed {
             let sender_off = !self.phones[flight.from.0 as usize].on;
-            let reason = if sender_off { Reason::SenderOff } else { Reason::ReceiverOff };
+            let reason = if sender_off {
+                Reason::SenderOff
+            } else {
+                Reason::ReceiverOff
+            };
             return self.drop_datagram(&flight, reason);
         }
         if flight.lost {
@@ -84,7 +96,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// A datagram reaches the far phone: into the socket buffer, or lost.
     pub(crate) fn deliver(&mut self, token: u32) {
         let flight = self.flights.remove(token);
-        self.order.settle(flight.from, flight.to, self.world.clock());
+        self.order
+            .settle(flight.from, flight.to, self.world.clock());
         let phone = &mut self.phones[flight.to.0 as usize];
         if !phone.on || phone.epoch != flight.epoch {
             return self.drop_datagram(&flight, Reason::ReceiverOff);
@@ -93,17 +106,29 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             return self.drop_datagram(&flight, Reason::BufferFull);
         }
         self.trace.count("datagrams_delivered");
-        self.post(flight.to.0, Lane::RECEIVE, Input::Datagram(flight.from, flight.datagram));
+        self.post(
+            flight.to.0,
+            Lane::RECEIVE,
+            Input::Datagram(flight.from, flight.datagram),
+        );
     }
 
     /// Counts a datagram that never reaches a machine; its transaction gets a row.
     pub(crate) fn drop_datagram(&mut self, flight: &Flight<T::Message>, reason: Reason) {
         self.trace.count("datagrams_dropped");
         self.trace.count(reason.name());
-        let Some(message) = flight.datagram.message else { return };
+        let Some(message) = flight.datagram.message else {
+            return;
+        };
         let size_bytes = flight.datagram.udp_payload_bytes;
         let (peer, kind) = (flight.from, EventKind::Drop);
-        let event = Event { kind, message, peer, size_bytes, reason: Some(reason) };
+        let event = Event {
+            kind,
+            message,
+            peer,
+            size_bytes,
+            reason: Some(reason),
+        };
         self.trace.record(self.world.clock(), flight.to, &event);
     }
 

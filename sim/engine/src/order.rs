@@ -27,12 +27,18 @@ struct Pair {
 impl Order {
     /// `token` leaves.
     pub fn launch(&mut self, from: NodeId, to: NodeId, token: u32) {
-        self.pairs.entry(key(from, to)).or_default().in_air.push_back((token, false));
+        self.pairs
+            .entry(key(from, to))
+            .or_default()
+            .in_air
+            .push_back((token, false));
     }
 
     /// `token` has landed: gives `release` every token that may go on now, in order.
     pub fn land(&mut self, from: NodeId, to: NodeId, token: u32, mut release: impl FnMut(u32)) {
-        let Some(pair) = self.pairs.get_mut(&key(from, to)) else { return release(token) };
+        let Some(pair) = self.pairs.get_mut(&key(from, to)) else {
+            return release(token);
+        };
         if let Some(entry) = pair.in_air.iter_mut().find(|entry| entry.0 == token) {
             entry.1 = true;
         }

@@ -41,7 +41,10 @@ pub struct Alarm {
 
 impl Alarm {
     /// Nothing to wait for.
-    pub const OFF: Alarm = Alarm { armed: Seconds::INFINITY, pending: false };
+    pub const OFF: Alarm = Alarm {
+        armed: Seconds::INFINITY,
+        pending: false,
+    };
 }
 
 impl<A: Application, T: Transport<A::Block>> Phone<A, T> {

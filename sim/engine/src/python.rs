@@ -25,8 +25,9 @@ mod _engine {
     /// ends the process.
     #[pyfunction]
     fn run(py: Python<'_>, plan: Plan) -> PyResult<Bound<'_, PyDict>> {
-        let result =
-            py.detach(|| crate::run::run(plan)).map_err(pyo3::exceptions::PyValueError::new_err)?;
+        let result = py
+            .detach(|| crate::run::run(plan))
+            .map_err(pyo3::exceptions::PyValueError::new_err)?;
         to_dict(py, &result)
     }
 
@@ -46,8 +47,10 @@ mod _engine {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        let operations: Vec<&str> =
-            Operation::ALL.iter().map(|operation| operation.name()).collect();
+        let operations: Vec<&str> = Operation::ALL
+            .iter()
+            .map(|operation| operation.name())
+            .collect();
         module.add("OPERATIONS", operations)?;
         module.add("MODEL_OPTIONS", MODEL_OPTIONS.to_vec())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
@@ -76,12 +79,47 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
 fn columns_to_dict<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let set = |name: &str, bytes: Vec<u8>| dict.set_item(name, PyBytes::new(py, &bytes));
-    set("time_s", columns.time_s.iter().flat_map(|value| value.to_le_bytes()).collect())?;
-    set("node", columns.node.iter().flat_map(|value| value.to_le_bytes()).collect())?;
+    set(
+        "time_s",
+        columns
+            .time_s
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect(),
+    )?;
+    set(
+        "node",
+        columns
+            .node
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect(),
+    )?;
     set("kind", columns.kind.clone())?;
-    set("message", columns.message.iter().flat_map(|value| value.to_le_bytes()).collect())?;
-    set("peer", columns.peer.iter().flat_map(|value| value.to_le_bytes()).collect())?;
-    set("size_bytes", columns.size_bytes.iter().flat_map(|value| value.to_le_bytes()).collect())?;
+    set(
+        "message",
+        columns
+            .message
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect(),
+    )?;
+    set(
+        "peer",
+        columns
+            .peer
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect(),
+    )?;
+    set(
+        "size_bytes",
+        columns
+            .size_bytes
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect(),
+    )?;
     set("reason", columns.reason.clone())?;
     set("logged", columns.logged.clone())?;
     Ok(dict)

@@ -24,12 +24,19 @@ struct Entry<T> {
 impl<T> Queue<T> {
     /// Nothing queued.
     pub fn new() -> Self {
-        Self { heap: BinaryHeap::new(), serial: 0 }
+        Self {
+            heap: BinaryHeap::new(),
+            serial: 0,
+        }
     }
 
     /// Adds `value` for `date`.
     pub fn push(&mut self, date: Seconds, value: T) {
-        self.heap.push(Entry { date, serial: self.serial, value });
+        self.heap.push(Entry {
+            date,
+            serial: self.serial,
+            value,
+        });
         self.serial += 1;
     }
 
@@ -56,7 +63,10 @@ impl<T> Default for Queue<T> {
 impl<T> Ord for Entry<T> {
     // BinaryHeap is a max-heap: the earliest must be the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.date.total_cmp(&self.date).then(other.serial.cmp(&self.serial))
+        other
+            .date
+            .total_cmp(&self.date)
+            .then(other.serial.cmp(&self.serial))
     }
 }
 

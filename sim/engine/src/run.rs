@@ -57,9 +57,18 @@ fn trustchain<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
     let has_history = first_index.iter().any(|&index| index > 1);
     let make = move |node: u32| {
         let first_index = first_index[node as usize];
-        let config =
-            AgentConfig { first_index, has_history, duplicate_window_s, ..AgentConfig::default() };
-        Agent::new(C::new(seed, NodeId(node)), NodeId(node), keys.clone(), config)
+        let config = AgentConfig {
+            first_index,
+            has_history,
+            duplicate_window_s,
+            ..AgentConfig::default()
+        };
+        Agent::new(
+            C::new(seed, NodeId(node)),
+            NodeId(node),
+            keys.clone(),
+            config,
+        )
     };
     over(plan, make, Agent::next_index)
 }
@@ -74,8 +83,18 @@ fn over<A: Application>(
     let (seed, options) = (plan.seed, plan.transport.clone());
     let config = move |node: u32| phone_config(config, &options, seed, node);
     match plan.transport.kind.as_str() {
-        "udp" => Ok(drive(plan, make, |node| Udp::new(&config(node)), next_index)),
-        "quic" => Ok(drive(plan, make, |node| Quic::new(&config(node), NodeId(node)), next_index)),
+        "udp" => Ok(drive(
+            plan,
+            make,
+            |node| Udp::new(&config(node)),
+            next_index,
+        )),
+        "quic" => Ok(drive(
+            plan,
+            make,
+            |node| Quic::new(&config(node), NodeId(node)),
+            next_index,
+        )),
         "tftp" => Ok(drive(plan, make, |_| Tftp::new(), next_index)),
         other => Err(format!("unknown transport {other:?}")),
     }
@@ -96,7 +115,12 @@ fn drive<A: Application, T: Transport<A::Block>>(
     let clock_s = driver.clock_s();
     let (trace, applications) = driver.finish();
     let final_index = applications.iter().map(next_index).collect();
-    RunResult { trace, clock_s, wall_s, final_index }
+    RunResult {
+        trace,
+        clock_s,
+        wall_s,
+        final_index,
+    }
 }
 
 fn transport_config(options: &plan::Transport) -> Result<TransportConfig, String> {

@@ -61,9 +61,18 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             return;
         }
         let (peer, payload_bytes) = (NodeId(sender.to_phone), sender.payload_bytes);
-        self.phones[phone as usize].lanes[at].steps.push_back(Step::Sleep(number));
+        self.phones[phone as usize].lanes[at]
+            .steps
+            .push_back(Step::Sleep(number));
         self.feed_app(phone, at, |app, now, out| {
-            app.command(AppRequest::Transact { peer, payload_bytes }, now, out);
+            app.command(
+                AppRequest::Transact {
+                    peer,
+                    payload_bytes,
+                },
+                now,
+                out,
+            );
         });
     }
 
@@ -120,8 +129,12 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             self.lose(phone, payload.message_id(), peer, Reason::SenderOff);
         }
         for lane in lanes {
-            lane.steps.into_iter().for_each(|step| self.abandon_step(phone, step));
-            lane.inbox.into_iter().for_each(|input| self.abandon_input(phone, input));
+            lane.steps
+                .into_iter()
+                .for_each(|step| self.abandon_step(phone, step));
+            lane.inbox
+                .into_iter()
+                .for_each(|input| self.abandon_input(phone, input));
         }
         // Last: SimGrid fails what the phone was doing, and reports it later.
         self.world.set_on(NodeId(phone), false);
@@ -164,11 +177,22 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         match input {
             Input::Datagram(from, datagram) => {
                 let to = NodeId(phone);
-                let flight =
-                    Flight { from, to, datagram, epoch: 0, extra_s: 0.0, lost: true, failed: true };
+                let flight = Flight {
+                    from,
+                    to,
+                    datagram,
+                    epoch: 0,
+                    extra_s: 0.0,
+                    lost: true,
+                    failed: true,
+                };
                 self.drop_datagram(&flight, Reason::ReceiverOff);
             }
-            Input::App(AppRequest::Undelivered { to, payload, reason }) => {
+            Input::App(AppRequest::Undelivered {
+                to,
+                payload,
+                reason,
+            }) => {
                 self.lose(phone, payload.message_id(), to, reason);
             }
             Input::App(AppRequest::Transact { .. }) => self.trace.count("arrivals_cut_off"),

@@ -47,12 +47,18 @@ impl SimGrid {
             !CREATED.swap(true, Ordering::SeqCst),
             "SimGrid allows one engine per process: run each simulation in its own"
         );
-        let options: Vec<CString> =
-            MODEL_OPTIONS.iter().map(|text| CString::new(*text).expect("no NUL")).collect();
+        let options: Vec<CString> = MODEL_OPTIONS
+            .iter()
+            .map(|text| CString::new(*text).expect("no NUL"))
+            .collect();
         let pointers: Vec<*const c_char> = options.iter().map(|text| text.as_ptr()).collect();
         // SAFETY: the pointers live through the call, which copies the strings.
         unsafe { pocketsim_init(pointers.as_ptr(), pointers.len() as u32) };
-        let sites: Vec<i64> = plan.sites.iter().map(|site| add_site(site.bytes_per_s)).collect();
+        let sites: Vec<i64> = plan
+            .sites
+            .iter()
+            .map(|site| add_site(site.bytes_per_s))
+            .collect();
         for number in 0..plan.phones.profile.len() {
             add_phone(plan, number, &sites);
         }
@@ -96,7 +102,11 @@ impl Carrier for SimGrid {
 
 impl Spender for SimGrid {
     fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand) {
-        let CpuDemand { cpu_s, threads, priority } = demand;
+        let CpuDemand {
+            cpu_s,
+            threads,
+            priority,
+        } = demand;
         // SAFETY: as in `carry`.
         unsafe { pocketsim_spend(token, phone.0, cpu_s, threads, priority) }
     }
@@ -121,8 +131,11 @@ impl World for SimGrid {
 
 /// Runs SimGrid until `end`, telling `listener` what happens.
 pub fn run<L: Listener>(listener: &mut L, end: Seconds) {
-    let callbacks =
-        Callbacks { work_ended: work_ended::<L>, flight_ended: flight_ended::<L>, wake: wake::<L> };
+    let callbacks = Callbacks {
+        work_ended: work_ended::<L>,
+        flight_ended: flight_ended::<L>,
+        wake: wake::<L>,
+    };
     let user = std::ptr::from_mut(listener).cast::<c_void>();
     // SAFETY: `listener` is borrowed mutably for the whole call and reached only
     // through `user` meanwhile, one callback at a time (SimGrid's maestro).

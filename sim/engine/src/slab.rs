@@ -10,7 +10,10 @@ pub struct Slab<T> {
 impl<T> Slab<T> {
     /// Nothing stored.
     pub fn new() -> Self {
-        Self { values: Vec::new(), free: Vec::new() }
+        Self {
+            values: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     /// Stores `value` and names it.

@@ -10,7 +10,10 @@ pub struct SocketBuffer {
 impl SocketBuffer {
     /// An empty buffer of `capacity_bytes` (`SO_RCVBUF` as the kernel reports it).
     pub fn new(capacity_bytes: u64) -> Self {
-        Self { used_bytes: 0, capacity_bytes }
+        Self {
+            used_bytes: 0,
+            capacity_bytes,
+        }
     }
 
     /// Takes a datagram in, or refuses it.
@@ -88,7 +91,11 @@ mod tests {
             (851_968, 640, 665),
             (851_968, 1200, 369),
         ] {
-            assert_eq!(held(capacity, payload), count, "{capacity} B of {payload} B");
+            assert_eq!(
+                held(capacity, payload),
+                count,
+                "{capacity} B of {payload} B"
+            );
         }
     }
 

@@ -72,17 +72,35 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         }
         lane.busy = true;
         let (lane, epoch) = (lane.lane, state.epoch);
-        self.start_work(cost, threads, Work { phone, lane, epoch, wait_s: cost.wait_s });
+        self.start_work(
+            cost,
+            threads,
+            Work {
+                phone,
+                lane,
+                epoch,
+                wait_s: cost.wait_s,
+            },
+        );
     }
 
     fn start_work(&mut self, cost: Cost, threads: u32, work: Work) {
         if cost.cpu_s > 0.0 {
             let (phone, priority) = (NodeId(work.phone), priority(work.lane));
             let token = self.works.insert(work);
-            self.world.spend(token, phone, CpuDemand { cpu_s: cost.cpu_s, threads, priority });
+            self.world.spend(
+                token,
+                phone,
+                CpuDemand {
+                    cpu_s: cost.cpu_s,
+                    threads,
+                    priority,
+                },
+            );
         } else {
             let free = self.world.clock() + cost.wait_s;
-            self.queue.push(free, Due::LaneFree(work.phone, work.lane, work.epoch));
+            self.queue
+                .push(free, Due::LaneFree(work.phone, work.lane, work.epoch));
         }
     }
 
@@ -93,7 +111,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         match delivery {
             Delivery::Received(block) => state.application.receive(from, block, now, out),
             Delivery::Failed { payload, reason } => {
-                let request = AppRequest::Undelivered { to: from, payload, reason };
+                let request = AppRequest::Undelivered {
+                    to: from,
+                    payload,
+                    reason,
+                };
                 state.application.command(request, now, out);
             }
         }
@@ -116,7 +138,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             }
             Input::NetTimeout => {
                 self.phones[phone as usize].net_alarm.pending = false;
-                self.feed_net(phone, at, |transport, now, out| transport.handle_timeout(now, out));
+                self.feed_net(phone, at, |transport, now, out| {
+                    transport.handle_timeout(now, out)
+                });
             }
             Input::Loop(number) => self.feed_round(phone, at, number),
         }

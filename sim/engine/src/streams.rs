@@ -82,7 +82,9 @@ mod tests {
     #[test]
     fn lognormal_has_its_median() {
         let mut stream = Stream::new(7, "median", 0);
-        let below = (0..100_000).filter(|_| stream.lognormal(3.0, 1.0) < 3.0).count();
+        let below = (0..100_000)
+            .filter(|_| stream.lognormal(3.0, 1.0) < 3.0)
+            .count();
         assert!((below as f64 / 100_000.0 - 0.5).abs() < 0.01, "{below}");
     }
 }

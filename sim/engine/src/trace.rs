@@ -51,7 +51,11 @@ impl Trace {
             "sampled" => (plan.sample_ratio * u64::MAX as f64) as u64,
             other => panic!("unknown trace mode {other:?}"),
         };
-        let log_capacity = if plan.log_capacity == 0 { u64::MAX } else { plan.log_capacity };
+        let log_capacity = if plan.log_capacity == 0 {
+            u64::MAX
+        } else {
+            plan.log_capacity
+        };
         Self {
             columns: Columns::default(),
             counters: BTreeMap::new(),
@@ -75,7 +79,9 @@ impl Trace {
         columns.message.push(event.message.0);
         columns.peer.push(event.peer.0);
         columns.size_bytes.push(event.size_bytes);
-        columns.reason.push(event.reason.map_or(NO_REASON, |reason| reason as u8));
+        columns
+            .reason
+            .push(event.reason.map_or(NO_REASON, |reason| reason as u8));
         columns.logged.push(u8::from(logged));
     }
 
@@ -98,7 +104,13 @@ impl Trace {
 
 /// A row about a datagram or a phone rather than about a protocol step.
 pub fn event(kind: EventKind, message: MessageId, peer: NodeId, reason: Option<Reason>) -> Event {
-    Event { kind, message, peer, size_bytes: 0, reason }
+    Event {
+        kind,
+        message,
+        peer,
+        size_bytes: 0,
+        reason,
+    }
 }
 
 /// The number that stands for "no reason".

@@ -9,7 +9,10 @@ use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 const ONE_WAY_S: f64 = LATENCY_S + (668.0 + 28.0) / BYTES_PER_S;
 
 fn assert_close(actual: f64, expected: f64) {
-    assert!((actual - expected).abs() < 1e-9, "{actual} is not {expected}");
+    assert!(
+        (actual - expected).abs() < 1e-9,
+        "{actual} is not {expected}"
+    );
 }
 
 #[test]
@@ -21,7 +24,10 @@ fn a_trade_takes_two_ways_and_the_work_on_them() {
     arrive(&mut plan, 1.0, 0, 1);
     let trace = trade(plan);
     assert_eq!(times(&trace, EventKind::Send), [1.0]);
-    assert_close(times(&trace, EventKind::Store)[0], 1.0 + 2.0 * ONE_WAY_S + 0.001 * 2.0 + 0.006);
+    assert_close(
+        times(&trace, EventKind::Store)[0],
+        1.0 + 2.0 * ONE_WAY_S + 0.001 * 2.0 + 0.006,
+    );
 }
 
 #[test]
@@ -42,7 +48,10 @@ fn waiting_takes_time_but_no_core() {
     let mut plan = plan(2);
     plan.profiles[0].wait_s[Operation::Verify as usize] = 0.25;
     arrive(&mut plan, 0.0, 0, 1);
-    assert_close(times(&trade(plan), EventKind::Store)[0], 2.0 * ONE_WAY_S + 0.25);
+    assert_close(
+        times(&trade(plan), EventKind::Store)[0],
+        2.0 * ONE_WAY_S + 0.25,
+    );
 }
 
 #[test]
@@ -55,7 +64,10 @@ fn a_full_socket_buffer_drops_what_comes() {
     plan.duration_s = 5.0;
     let trace = trade(plan);
     // 92 datagrams of 668 B fit the default buffer; one more is already being read.
-    assert_eq!(reasons(&trace, EventKind::Drop), vec![Reason::BufferFull; 100 - 93]);
+    assert_eq!(
+        reasons(&trace, EventKind::Drop),
+        vec![Reason::BufferFull; 100 - 93]
+    );
 }
 
 #[test]

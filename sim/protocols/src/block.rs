@@ -37,12 +37,16 @@ impl Text {
     /// The number takes at least four digits, so shorter payloads become four
     /// bytes; each digit beyond the fourth makes the text one byte longer.
     pub fn new(counter: u32, bytes: u32) -> Self {
-        Self { counter, bytes: bytes.max(COUNTER_DIGITS) }
+        Self {
+            counter,
+            bytes: bytes.max(COUNTER_DIGITS),
+        }
     }
 
     /// Length of the text in bytes.
     pub fn wire_bytes(self) -> u32 {
-        self.bytes.saturating_add(digits(self.counter.into()).saturating_sub(COUNTER_DIGITS))
+        self.bytes
+            .saturating_add(digits(self.counter.into()).saturating_sub(COUNTER_DIGITS))
     }
 
     fn write(self, text: &mut String) {
@@ -89,7 +93,11 @@ pub struct Block {
 impl Block {
     /// What of it the proposer signed; also what a countersigner must not alter.
     pub fn proposal(&self) -> Self {
-        Self { receiver_sig: None, prev_hash_receiver: None, ..*self }
+        Self {
+            receiver_sig: None,
+            prev_hash_receiver: None,
+            ..*self
+        }
     }
 
     /// Set the proposer's signature.
@@ -132,7 +140,9 @@ impl Payload for Block {
         let signatures = count(self.sender_sig) + count(self.receiver_sig);
         let hashes = count(self.prev_hash_sender) + count(self.prev_hash_receiver);
         let variable = digits(self.index) + signatures * SIGNATURE_CHARS + hashes * HASH_CHARS;
-        self.payload.wire_bytes().saturating_add(FIXED_BYTES + variable)
+        self.payload
+            .wire_bytes()
+            .saturating_add(FIXED_BYTES + variable)
     }
 
     fn message_id(&self) -> MessageId {
@@ -154,8 +164,14 @@ pub enum Part {
 impl Part {
     fn of(self, block: &Block) -> Block {
         match self {
-            Part::Proposal => Block { sender_sig: None, ..block.proposal() },
-            Part::Agreement => Block { receiver_sig: None, ..*block },
+            Part::Proposal => Block {
+                sender_sig: None,
+                ..block.proposal()
+            },
+            Part::Agreement => Block {
+                receiver_sig: None,
+                ..*block
+            },
             Part::Whole => *block,
         }
     }

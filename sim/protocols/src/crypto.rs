@@ -75,7 +75,9 @@ pub trait Crypto {
 
 /// The public keys of nodes `0..count`: the address book that every node shares.
 pub fn directory<C: Crypto>(seed: u64, count: u32) -> Arc<[Key]> {
-    (0..count).map(|node| C::new(seed, NodeId(node)).public_key()).collect()
+    (0..count)
+        .map(|node| C::new(seed, NodeId(node)).public_key())
+        .collect()
 }
 
 /// Ed25519 (RFC 8032) and SHA-256 (FIPS 180-4).
@@ -90,7 +92,9 @@ impl Crypto for Real {
             .chain_update(seed.to_le_bytes())
             .chain_update(node.0.to_le_bytes())
             .finalize();
-        Self { pair: SigningKey::from_bytes(&secret.into()) }
+        Self {
+            pair: SigningKey::from_bytes(&secret.into()),
+        }
     }
 
     fn public_key(&self) -> Key {
@@ -124,7 +128,9 @@ impl Crypto for Counted {
         let mut mixer = Mixer::new(DOMAIN_KEY);
         mixer.word(seed);
         mixer.word(u64::from(node.0));
-        Self { key: Key(mixer.spread()) }
+        Self {
+            key: Key(mixer.spread()),
+        }
     }
 
     fn public_key(&self) -> Key {

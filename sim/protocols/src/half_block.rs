@@ -121,7 +121,10 @@ impl HalfBlock {
 
     /// Set the signature; `key` should be that of `public_key`.
     pub fn sign(&mut self, key: &PrivateKey) {
-        self.signature = key.pair.sign(&self.encode_with(&EMPTY_SIGNATURE)).to_bytes();
+        self.signature = key
+            .pair
+            .sign(&self.encode_with(&EMPTY_SIGNATURE))
+            .to_bytes();
     }
 
     /// Whether `public_key` signed it.
@@ -173,7 +176,10 @@ struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(Malformed("ends too early"))?;
+        let (taken, rest) = self
+            .0
+            .split_at_checked(count)
+            .ok_or(Malformed("ends too early"))?;
         self.0 = rest;
         Ok(taken)
     }
@@ -210,7 +216,9 @@ fn put_sized(bytes: &mut Vec<u8>, content: &[u8]) {
 
 fn ascii(bytes: &[u8]) -> Result<String, Malformed> {
     let text = std::str::from_utf8(bytes).ok();
-    text.filter(|text| text.is_ascii()).map(str::to_owned).ok_or(Malformed("a type is ASCII"))
+    text.filter(|text| text.is_ascii())
+        .map(str::to_owned)
+        .ok_or(Malformed("a type is ASCII"))
 }
 
 const PUBLIC_PREFIX: &[u8; 10] = b"LibNaCLPK:";

@@ -34,7 +34,10 @@ pub struct Pairwise {
 impl Pairwise {
     /// A node that has not traded yet.
     pub fn new(node: NodeId) -> Self {
-        Self { node, next_sequence: 0 }
+        Self {
+            node,
+            next_sequence: 0,
+        }
     }
 
     fn propose(&mut self, peer: NodeId, out: &mut OutputsOf<Self>) {
@@ -63,9 +66,11 @@ impl Machine for Pairwise {
     fn command(&mut self, request: Self::Request, _now: Seconds, out: &mut OutputsOf<Self>) {
         match request {
             AppRequest::Transact { peer, .. } => self.propose(peer, out),
-            AppRequest::Undelivered { to, payload, reason } => {
-                observe(out, EventKind::Lose, payload.message, to, Some(reason))
-            }
+            AppRequest::Undelivered {
+                to,
+                payload,
+                reason,
+            } => observe(out, EventKind::Lose, payload.message, to, Some(reason)),
         }
     }
 
@@ -81,7 +86,10 @@ impl Application for Pairwise {
 }
 
 fn work(out: &mut OutputsOf<Pairwise>, operation: Operation) {
-    out.push(Output::Work { operation, bytes: TRADE_BYTES });
+    out.push(Output::Work {
+        operation,
+        bytes: TRADE_BYTES,
+    });
 }
 
 fn send(out: &mut OutputsOf<Pairwise>, to: NodeId, message: MessageId, is_reply: bool) {
@@ -96,7 +104,13 @@ fn observe(
     peer: NodeId,
     reason: Option<Reason>,
 ) {
-    out.push(Output::Observe(Event { kind, message, peer, size_bytes: TRADE_BYTES, reason }));
+    out.push(Output::Observe(Event {
+        kind,
+        message,
+        peer,
+        size_bytes: TRADE_BYTES,
+        reason,
+    }));
 }
 
 /// A complete block of 128-byte payload at a five-digit index weighs as much.
@@ -110,7 +124,10 @@ mod tests {
     fn a_trade_is_sent_verified_returned_and_stored() {
         let (mut alice, mut bob) = (Pairwise::new(NodeId(0)), Pairwise::new(NodeId(1)));
         let mut out = Vec::new();
-        let request = AppRequest::Transact { peer: NodeId(1), payload_bytes: 128 };
+        let request = AppRequest::Transact {
+            peer: NodeId(1),
+            payload_bytes: 128,
+        };
         alice.command(request, 0.0, &mut out);
         let there = sent(&out);
         bob.receive(NodeId(0), there, 0.1, &mut out);
@@ -125,7 +142,10 @@ mod tests {
     fn each_trade_has_its_own_number() {
         let mut alice = Pairwise::new(NodeId(3));
         let mut out = Vec::new();
-        let request = AppRequest::Transact { peer: NodeId(1), payload_bytes: 128 };
+        let request = AppRequest::Transact {
+            peer: NodeId(1),
+            payload_bytes: 128,
+        };
         alice.command(request.clone(), 0.0, &mut out);
         alice.command(request, 0.0, &mut out);
         assert_eq!(sent(&out).message_id(), MessageId::new(NodeId(3), 1));

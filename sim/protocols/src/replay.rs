@@ -56,7 +56,10 @@ impl Pair {
     fn trade(&mut self, count: u32, payload_bytes: u32) -> Vec<u32> {
         let mut out = Out::new();
         for _ in 0..count {
-            let request = AppRequest::Transact { peer: COUNTERSIGNER, payload_bytes };
+            let request = AppRequest::Transact {
+                peer: COUNTERSIGNER,
+                payload_bytes,
+            };
             self.proposer.command(request, 0.0, &mut out);
         }
         let answers = deliver(sent(out), PROPOSER, &mut self.countersigner);

@@ -184,7 +184,8 @@ impl<C: Crypto> Agent<C> {
         block.prev_hash_receiver = self.chain.head();
         work(out, Operation::Sign, block.signed_bytes(Part::Agreement));
         block.sign_as_receiver(&self.crypto);
-        self.places.remember(now, &block, Place::countersigned(&block));
+        self.places
+            .remember(now, &block, Place::countersigned(&block));
         self.store(from, &block, EventKind::StorePeer, out);
         work(out, Operation::Encode, block.wire_bytes());
         send(out, from, block);
@@ -238,10 +239,12 @@ impl<C: Crypto> Machine for Agent<C> {
         work(out, Operation::Decode, block.wire_bytes());
         let verdict = if block.receiver_sig.is_none() {
             observe(out, EventKind::Process, &block, from);
-            self.judge_proposal(from, &block, out).map(|()| self.countersign(from, block, now, out))
+            self.judge_proposal(from, &block, out)
+                .map(|()| self.countersign(from, block, now, out))
         } else {
             observe(out, EventKind::ReceiveBack, &block, from);
-            self.judge_answer(from, &block, out).map(|()| self.complete(from, &block, now, out))
+            self.judge_answer(from, &block, out)
+                .map(|()| self.complete(from, &block, now, out))
         };
         if let Err(reason) = verdict {
             self.refuse(block.message_id(), from, block.wire_bytes(), reason, out);
@@ -250,10 +253,15 @@ impl<C: Crypto> Machine for Agent<C> {
 
     fn command(&mut self, request: Self::Request, _now: Seconds, out: &mut Out<C>) {
         match request {
-            AppRequest::Transact { peer, payload_bytes } => self.propose(peer, payload_bytes, out),
-            AppRequest::Undelivered { to, payload, reason } => {
-                self.undelivered(to, &payload, reason, out)
-            }
+            AppRequest::Transact {
+                peer,
+                payload_bytes,
+            } => self.propose(peer, payload_bytes, out),
+            AppRequest::Undelivered {
+                to,
+                payload,
+                reason,
+            } => self.undelivered(to, &payload, reason, out),
         }
     }
 
@@ -283,11 +291,20 @@ fn observe<M, R, V>(out: &mut Vec<Output<M, R, V>>, kind: EventKind, block: &Blo
 }
 
 fn event(kind: EventKind, message: MessageId, peer: NodeId, size_bytes: u32) -> Event {
-    Event { kind, message, peer, size_bytes, reason: None }
+    Event {
+        kind,
+        message,
+        peer,
+        size_bytes,
+        reason: None,
+    }
 }
 
 fn with(event: Event, reason: Reason) -> Event {
-    Event { reason: Some(reason), ..event }
+    Event {
+        reason: Some(reason),
+        ..event
+    }
 }
 
 /// The app forgets which messages it has seen after 30 s (Iftode 2025, 3.3).

@@ -127,7 +127,10 @@ fn other_spellings_are_refused_with_a_reason() {
         (json.replace("AgI=", "AgJ="), "receiver_pubkey"),
         (json.replace("AgI=\"", "AgI\""), "receiver_pubkey"),
         (json.replace("BA==", "BAQE"), "receiver_sig"),
-        (json.replace("_sender\":\"\"", "_sender\":\"abcd\""), "prev_hash_sender"),
+        (
+            json.replace("_sender\":\"\"", "_sender\":\"abcd\""),
+            "prev_hash_sender",
+        ),
         (format!("{json} "), "compact"),
         (format!("{json}{json}"), "trailing"),
         (json[..json.len() - 1].to_owned(), "EOF"),
@@ -135,7 +138,9 @@ fn other_spellings_are_refused_with_a_reason() {
         ("null".into(), "invalid type"),
     ];
     for (text, reason) in cases {
-        let error = Block::from_json(&text, PROPOSER).expect_err(&text).to_string();
+        let error = Block::from_json(&text, PROPOSER)
+            .expect_err(&text)
+            .to_string();
         assert!(error.contains(reason), "{text}\n{error} lacks {reason:?}");
     }
 }

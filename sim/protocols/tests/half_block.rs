@@ -34,7 +34,10 @@ fn unsigned() -> HalfBlock {
 #[test]
 fn the_vector_reproduces_byte_for_byte() {
     let mut block = unsigned();
-    assert_eq!(block.encode(), vector("serialized_with_empty_signature_hex"));
+    assert_eq!(
+        block.encode(),
+        vector("serialized_with_empty_signature_hex")
+    );
     assert_eq!((block.wire_bytes(), block.encode().len()), (283, 283));
     assert!(!block.signature_holds());
     block.sign(&key());
@@ -84,10 +87,16 @@ fn broken_bytes_are_refused() {
     let mut foreign = bytes.clone();
     foreign[256] = 0xc3;
     foreign[257] = 0xa9;
-    assert!(HalfBlock::decode(&foreign).is_err(), "a type that is not ASCII");
+    assert!(
+        HalfBlock::decode(&foreign).is_err(),
+        "a type that is not ASCII"
+    );
     let mut greedy = bytes;
     greedy[252] = 0xff;
-    assert!(HalfBlock::decode(&greedy).is_err(), "a length beyond the end");
+    assert!(
+        HalfBlock::decode(&greedy).is_err(),
+        "a length beyond the end"
+    );
 }
 
 #[test]
@@ -127,7 +136,10 @@ fn transactions_are_spelled_as_in_the_original() {
         (Value::None, "a0n"),
         (Value::Bool(true), "a0T"),
         (Value::Bool(false), "a0F"),
-        (Value::Dict(vec![(text("message"), text("hi"))]), "a1d7smessage2shi"),
+        (
+            Value::Dict(vec![(text("message"), text("hi"))]),
+            "a1d7smessage2shi",
+        ),
     ];
     for (value, spelling) in cases {
         assert_eq!(String::from_utf8(value.encode()).as_deref(), Ok(spelling));
@@ -139,7 +151,9 @@ fn transactions_are_spelled_as_in_the_original() {
 fn a_bandwidth_transaction_of_tribler_reads() {
     let bytes =
         b"a4d4bdown1i010btotal_down13i16109262778672bup7i50328238btotal_up14i12392744309837";
-    let Ok(Value::Dict(pairs)) = Value::decode(bytes) else { panic!("a dictionary") };
+    let Ok(Value::Dict(pairs)) = Value::decode(bytes) else {
+        panic!("a dictionary")
+    };
     assert_eq!(pairs[1].0, Value::Bytes(b"total_down".to_vec()));
     assert_eq!(pairs[1].1, Value::Int(1_610_926_277_867));
     assert_eq!(pairs[3].1, Value::Int(12_392_744_309_837));

@@ -131,7 +131,10 @@ struct Model {
 impl Model {
     fn new() -> Self {
         let nodes = NODES as usize;
-        Self { heads: vec![None; nodes], lengths: vec![0; nodes] }
+        Self {
+            heads: vec![None; nodes],
+            lengths: vec![0; nodes],
+        }
     }
 
     fn append(&mut self, node: NodeId, block: &Block) {
@@ -263,7 +266,9 @@ fn dishonest_histories_meet_every_refusal() {
         let tree = histories.new_tree(&mut runner).expect("a history");
         let mut world = World::<Counted>::new(NODES);
         let actions = tree.current();
-        actions.iter().for_each(|&action| perform(&mut world, action));
+        actions
+            .iter()
+            .for_each(|&action| perform(&mut world, action));
         met.extend(world.refusals());
     }
     let expected = [

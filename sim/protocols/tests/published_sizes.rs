@@ -17,7 +17,10 @@ struct Row {
 
 fn rows() -> Vec<Row> {
     let lines = include_str!("vectors/stored_block_sizes.csv").lines();
-    lines.filter(|line| !line.starts_with(['#', 't'])).map(row).collect()
+    lines
+        .filter(|line| !line.starts_with(['#', 't']))
+        .map(row)
+        .collect()
 }
 
 fn row(line: &'static str) -> Row {
@@ -64,7 +67,10 @@ impl Row {
 
 #[test]
 fn restarted_runs_reproduce() {
-    let rows: Vec<Row> = rows().into_iter().filter(|row| row.transport == "quic_keep").collect();
+    let rows: Vec<Row> = rows()
+        .into_iter()
+        .filter(|row| row.transport == "quic_keep")
+        .collect();
     assert_eq!(rows.len(), 40);
     for row in rows {
         let range = row.outstanding.clone().expect("a range");
@@ -83,9 +89,16 @@ fn one_more_or_less_outstanding_does_not_reproduce() {
             continue;
         };
         let outside = [range.start().checked_sub(1), Some(range.end() + 1)];
-        for outstanding in outside.into_iter().flatten().filter(|&more| more < row.count) {
+        for outstanding in outside
+            .into_iter()
+            .flatten()
+            .filter(|&more| more < row.count)
+        {
             let sizes = replay_chain(128, 1, row.count, outstanding);
-            assert!(!row.prints(&sizes), "{row:?} with {outstanding} outstanding");
+            assert!(
+                !row.prints(&sizes),
+                "{row:?} with {outstanding} outstanding"
+            );
         }
     }
 }

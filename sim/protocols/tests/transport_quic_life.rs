@@ -11,7 +11,11 @@ const KEEP: ConnectionMode = ConnectionMode::Keep;
 const RECONNECT: ConnectionMode = ConnectionMode::Reconnect;
 
 fn sequences(world: &World<Quic<Parcel>>, node: u32) -> Vec<u32> {
-    world.received(node).iter().map(|(_, id)| id.sequence()).collect()
+    world
+        .received(node)
+        .iter()
+        .map(|(_, id)| id.sequence())
+        .collect()
 }
 
 #[test]
@@ -30,7 +34,10 @@ fn an_open_connection_is_pinged_every_second() {
 
 #[test]
 fn without_pings_it_ends_after_thirty_seconds() {
-    let config = TransportConfig { keep_alive_s: 0.0, ..quic(KEEP) };
+    let config = TransportConfig {
+        keep_alive_s: 0.0,
+        ..quic(KEEP)
+    };
     let mut world = quic_world(2, 0.010, &config);
     world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
     world.run_until(29.9);
@@ -48,7 +55,10 @@ fn without_pings_it_ends_after_thirty_seconds() {
 #[test]
 fn a_connection_attempt_is_given_up_in_time() {
     for mode in [KEEP, RECONNECT] {
-        let config = TransportConfig { connect_timeout_s: 2.0, ..quic(mode) };
+        let config = TransportConfig {
+            connect_timeout_s: 2.0,
+            ..quic(mode)
+        };
         let mut world = quic_world(2, 0.010, &config);
         world.rule = Box::new(|_, sent| match sent.from {
             NodeId(1) => Verdict::Drop,
@@ -58,7 +68,10 @@ fn a_connection_attempt_is_given_up_in_time() {
         world.run_until(1.999);
         assert!(world.failed(0).is_empty());
         world.run_until(2.0);
-        assert_eq!(world.failed(0), [(parcel(0, 1, 0).id, Reason::ConnectTimeout)]);
+        assert_eq!(
+            world.failed(0),
+            [(parcel(0, 1, 0).id, Reason::ConnectTimeout)]
+        );
         // The server worked for nothing and does not know it yet.
         assert_eq!(world.count(1, Operation::HandshakeRespond), 1);
         world.run_until(60.0);
@@ -69,7 +82,10 @@ fn a_connection_attempt_is_given_up_in_time() {
 
 #[test]
 fn late_answers_of_a_given_up_attempt_are_ignored() {
-    let config = TransportConfig { connect_timeout_s: 0.5, ..quic(RECONNECT) };
+    let config = TransportConfig {
+        connect_timeout_s: 0.5,
+        ..quic(RECONNECT)
+    };
     let mut world = quic_world(2, 0.010, &config);
     world.rule = Box::new(|_, sent| match sent.from {
         NodeId(1) => Verdict::Later(1.0),
@@ -125,19 +141,27 @@ fn race(config: &TransportConfig, interval_s: f64) -> World<Quic<Parcel>> {
 
 #[test]
 fn a_duplicate_dial_stalls_what_comes_after_it() {
-    let config = TransportConfig { duplicate_dial_s: 0.055, ..quic(KEEP) };
+    let config = TransportConfig {
+        duplicate_dial_s: 0.055,
+        ..quic(KEEP)
+    };
     let mut world = race(&config, 0.010);
     assert_eq!(sequences(&world, 1), [0, 1, 2, 3, 4, 5]);
     assert_eq!(world.count(0, Operation::HandshakeStart), 2);
     assert!(world.failed(0).is_empty(), "QUIC acknowledged them");
     let left = world.switch_off(0);
     assert_eq!(left.len(), 14);
-    assert!(left.iter().all(|(to, parcel)| *to == NodeId(1) && parcel.id.sequence() > 5));
+    assert!(left
+        .iter()
+        .all(|(to, parcel)| *to == NodeId(1) && parcel.id.sequence() > 5));
 }
 
 #[test]
 fn a_stall_ends_as_unserved_when_the_connection_does() {
-    let config = TransportConfig { duplicate_dial_s: 0.055, ..quic(KEEP) };
+    let config = TransportConfig {
+        duplicate_dial_s: 0.055,
+        ..quic(KEEP)
+    };
     let mut world = race(&config, 0.010);
     world.rule = Box::new(|_, _| Verdict::Drop);
     world.run_until(100.0);
@@ -147,7 +171,10 @@ fn a_stall_ends_as_unserved_when_the_connection_does() {
 
 #[test]
 fn no_race_without_a_second_message_in_time() {
-    let config = TransportConfig { duplicate_dial_s: 0.055, ..quic(KEEP) };
+    let config = TransportConfig {
+        duplicate_dial_s: 0.055,
+        ..quic(KEEP)
+    };
     let world = race(&config, 0.030);
     assert_eq!(world.received(1).len(), 20);
     assert_eq!(world.count(0, Operation::HandshakeStart), 1);
@@ -157,7 +184,10 @@ fn no_race_without_a_second_message_in_time() {
 
 #[test]
 fn a_broken_connection_stays_broken() {
-    let config = TransportConfig { connection_break_s: 0.305, ..quic(KEEP) };
+    let config = TransportConfig {
+        connection_break_s: 0.305,
+        ..quic(KEEP)
+    };
     let mut world = race(&config, 0.030);
     assert_eq!(sequences(&world, 1), (0..=10).collect::<Vec<_>>());
     assert!(world.failed(0).is_empty());
@@ -210,7 +240,13 @@ fn shutting_down_returns_what_was_under_way() {
         world.transmit_at(0.0, 0, 2, parcel(0, 2, 100));
         world.run_until(0.015);
         let left = world.switch_off(0);
-        assert_eq!(left, [(NodeId(1), parcel(0, 1, 100)), (NodeId(2), parcel(0, 2, 100))]);
+        assert_eq!(
+            left,
+            [
+                (NodeId(1), parcel(0, 1, 100)),
+                (NodeId(2), parcel(0, 2, 100))
+            ]
+        );
         world.run_until(100.0);
         assert!(world.arrivals.is_empty());
         assert_eq!(world.machine(1).open_connections(), 0);
@@ -220,7 +256,10 @@ fn shutting_down_returns_what_was_under_way() {
 
 #[test]
 fn what_the_app_has_not_looked_at_is_returned_too() {
-    let config = TransportConfig { poll_interval_s: 1.0, ..quic(KEEP) };
+    let config = TransportConfig {
+        poll_interval_s: 1.0,
+        ..quic(KEEP)
+    };
     let mut world = quic_world(2, 0.010, &config);
     world.transmit_at(0.1, 0, 1, parcel(0, 1, 100));
     world.run_until(0.9);
@@ -230,7 +269,10 @@ fn what_the_app_has_not_looked_at_is_returned_too() {
 
 #[test]
 fn a_message_outlives_the_connection_that_brought_it() {
-    let config = TransportConfig { poll_interval_s: 5.0, ..quic(RECONNECT) };
+    let config = TransportConfig {
+        poll_interval_s: 5.0,
+        ..quic(RECONNECT)
+    };
     let mut world = quic_world(2, 0.010, &config);
     world.transmit_at(0.1, 0, 1, parcel(0, 1, 100));
     world.run_until(4.9);

@@ -15,12 +15,13 @@ const MODES: [ConnectionMode; 2] = [ConnectionMode::Reconnect, ConnectionMode::K
 
 fn run(
     config: &TransportConfig,
-    latency_s: f64,
+    (latency_s, work_s): (f64, f64),
     rule: impl FnMut(usize) -> Verdict + 'static,
 ) -> World<Quic<Parcel>> {
     let mut rule = rule;
     let mut world = quic_world(2, latency_s, config);
     world.rule = Box::new(move |k, _| rule(k));
+    world.work = Box::new(move |_, _| work_s);
     world.app = Box::new(|node, from, parcel| match node.0 {
         1 => vec![(from, parcel.clone())],
         _ => Vec::new(),
@@ -41,7 +42,10 @@ fn fates<T: Transport<Parcel>>(world: &World<T>) -> BTreeMap<(u32, MessageId), (
                 fates.entry((arrival.node.0, parcel.id)).or_insert((0, 0)).0 += 1;
             }
             Delivery::Failed { payload, .. } => {
-                fates.entry((arrival.from.0, payload.id)).or_insert((0, 0)).1 += 1;
+                fates
+                    .entry((arrival.from.0, payload.id))
+                    .or_insert((0, 0))
+                    .1 += 1;
             }
         }
     }
@@ -52,10 +56,13 @@ fn fates<T: Transport<Parcel>>(world: &World<T>) -> BTreeMap<(u32, MessageId), (
 fn any_lost_datagram_is_repaired() {
     for mode in MODES {
         for relay_first in [false, true] {
-            let config = TransportConfig { relay_first, ..quic(mode) };
-            let undisturbed = run(&config, 0.010, |_| Verdict::Pass).sent.len();
+            let config = TransportConfig {
+                relay_first,
+                ..quic(mode)
+            };
+            let undisturbed = run(&config, (0.010, 0.0), |_| Verdict::Pass).sent.len();
             for lost in 0..undisturbed.min(60) {
-                let world = run(&config, 0.010, move |k| match k == lost {
+                let world = run(&config, (0.010, 0.0), move |k| match k == lost {
                     true => Verdict::Drop,
                     false => Verdict::Pass,
                 });
@@ -71,11 +78,15 @@ fn any_lost_datagram_is_repaired() {
 #[test]
 fn a_lost_initial_costs_999_ms() {
     for mode in MODES {
-        let world = run(&quic(mode), 0.010, |k| match k {
+        let world = run(&quic(mode), (0.010, 0.0), |k| match k {
             0 => Verdict::Drop,
             _ => Verdict::Pass,
         });
-        let (at, id) = world.received(1).into_iter().find(|(_, id)| id.sequence() == 0).unwrap();
+        let (at, id) = world
+            .received(1)
+            .into_iter()
+            .find(|(_, id)| id.sequence() == 0)
+            .unwrap();
         assert_eq!(id, parcel(0, 0, 0).id);
         // Three thousand bytes are three packets, which leave together.
         assert!((at - 1.029).abs() < 1e-6, "{mode:?} {at}");
@@ -100,7 +111,7 @@ fn a_lost_block_costs_one_probe_timeout() {
 #[test]
 fn nothing_heard_is_nothing_promised() {
     for mode in MODES {
-        let world = run(&quic(mode), 0.010, |_| Verdict::Drop);
+        let world = run(&quic(mode), (0.010, 0.0), |_| Verdict::Drop);
         assert!(world.received(1).is_empty());
         assert_eq!(world.failed(0).len(), 3);
         assert_eq!(world.machine(0).open_connections(), 0);
@@ -109,7 +120,12 @@ fn nothing_heard_is_nothing_promised() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("CASES").map_or(200, |n| n.parse().unwrap()), rng_seed: RngSeed::Fixed(9002), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 300,
+        rng_seed: RngSeed::Fixed(9002),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn every_message_arrives_once_or_fails_once(
@@ -119,6 +135,7 @@ proptest! {
         keep in any::<bool>(),
         relay_first in any::<bool>(),
         latency_ms in 0u32..80,
+        work_us in 0u32..4000,
     ) {
         let mode = MODES[usize::from(keep)];
         let config = TransportConfig { relay_first, poll_interval_s: 0.010, ..quic(mode) };
@@ -129,7 +146,8 @@ proptest! {
             state ^= state << 17;
             state >> 16
         };
-        let world = run(&config, f64::from(latency_ms) * 1e-3, move |_| {
+        let times_s = (f64::from(latency_ms) * 1e-3, f64::from(work_us) * 1e-6);
+        let world = run(&config, times_s, move |_| {
             if chance() % 100 < loss_percent {
                 return Verdict::Drop;
             }

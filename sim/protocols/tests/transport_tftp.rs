@@ -18,7 +18,11 @@ fn sizes(world: &World<Tftp<Parcel>>, from: u32) -> Vec<u32> {
 }
 
 fn sequences(world: &World<Tftp<Parcel>>, node: u32) -> Vec<u32> {
-    world.received(node).iter().map(|(_, id)| id.sequence()).collect()
+    world
+        .received(node)
+        .iter()
+        .map(|(_, id)| id.sequence())
+        .collect()
 }
 
 #[test]
@@ -28,7 +32,10 @@ fn a_message_is_a_request_and_its_blocks_in_lockstep() {
     world.run_until(1.0);
     assert_eq!(sizes(&world, 0), [25, 516, 516, 80]);
     assert_eq!(sizes(&world, 1), [4, 4, 4, 4]);
-    assert!((world.received(1)[0].0 - 0.070).abs() < 1e-9, "three round trips and a half");
+    assert!(
+        (world.received(1)[0].0 - 0.070).abs() < 1e-9,
+        "three round trips and a half"
+    );
     assert_eq!(world.count(0, Operation::FileBlock), 3);
     assert_eq!(world.count(1, Operation::FileBlock), 3);
     assert_eq!(world.count(0, Operation::UdpSend), 4);
@@ -37,9 +44,12 @@ fn a_message_is_a_request_and_its_blocks_in_lockstep() {
 
 #[test]
 fn whole_blocks_end_with_an_empty_one() {
-    for (bytes, expected) in
-        [(0, vec![25, 4]), (511, vec![25, 515]), (512, vec![25, 516, 4]), (513, vec![25, 516, 5])]
-    {
+    for (bytes, expected) in [
+        (0, vec![25, 4]),
+        (511, vec![25, 515]),
+        (512, vec![25, 516, 4]),
+        (513, vec![25, 516, 5]),
+    ] {
         let mut world = world(2);
         world.transmit_at(0.0, 0, 1, parcel(0, 1, bytes));
         world.run_until(1.0);
@@ -56,7 +66,11 @@ fn one_transfer_per_peer_the_rest_queue() {
     }
     world.transmit_at(0.0, 0, 2, parcel(0, 9, 100));
     world.run_until(1.0);
-    let times: Vec<f64> = world.received(1).iter().map(|(at, _)| (at * 1e3).round()).collect();
+    let times: Vec<f64> = world
+        .received(1)
+        .iter()
+        .map(|(at, _)| (at * 1e3).round())
+        .collect();
     assert_eq!(times, [30.0, 70.0, 110.0]);
     assert_eq!((world.received(2)[0].0 * 1e3).round(), 30.0);
     assert_eq!(sequences(&world, 1), [0, 1, 2]);
@@ -103,8 +117,14 @@ fn a_late_acknowledgement_does_not_double_the_blocks() {
     world.transmit_at(0.0, 0, 1, parcel(0, 1, 512 * 20));
     world.run_until(60.0);
     assert_eq!(world.received(1).len(), 1);
-    let blocks = sizes(&world, 0).iter().filter(|bytes| **bytes == 516).count();
-    assert!(blocks <= 21, "{blocks}: twenty blocks, one of them repeated");
+    let blocks = sizes(&world, 0)
+        .iter()
+        .filter(|bytes| **bytes == 516)
+        .count();
+    assert!(
+        blocks <= 21,
+        "{blocks}: twenty blocks, one of them repeated"
+    );
 }
 
 #[test]
@@ -116,7 +136,10 @@ fn the_sender_gives_up_after_six_retries() {
     world.run_until(34.9);
     assert!(world.failed(0).is_empty());
     world.run_until(35.0);
-    assert_eq!(world.failed(0), [(parcel(0, 1, 0).id, Reason::RetriesExhausted)]);
+    assert_eq!(
+        world.failed(0),
+        [(parcel(0, 1, 0).id, Reason::RetriesExhausted)]
+    );
     world.run_until(80.0);
     assert_eq!(world.failed(0).len(), 2);
     assert_eq!(world.sent.len(), 14);
@@ -130,7 +153,11 @@ fn the_receiver_gives_up_after_a_hundred() {
     world.switch_off(0);
     world.run_until(1000.0);
     assert_eq!(world.machine(1).next_timeout(), None);
-    let acks = world.sent.iter().filter(|sent| sent.from == NodeId(1)).count();
+    let acks = world
+        .sent
+        .iter()
+        .filter(|sent| sent.from == NodeId(1))
+        .count();
     assert!((101..=103).contains(&acks), "{acks}");
 }
 
@@ -142,7 +169,10 @@ fn a_restarted_receiver_answers_with_an_error() {
     assert!(world.switch_off(1).is_empty());
     world.switch_on(1);
     world.run_until(20.0);
-    assert_eq!(world.failed(0), [(parcel(0, 1, 0).id, Reason::ConnectionLost)]);
+    assert_eq!(
+        world.failed(0),
+        [(parcel(0, 1, 0).id, Reason::ConnectionLost)]
+    );
     assert!(sizes(&world, 1).contains(&25));
 }
 
@@ -153,7 +183,13 @@ fn shutting_down_returns_what_was_queued() {
     world.transmit_at(0.0, 0, 1, parcel(0, 2, 5000));
     world.run_until(0.015);
     let left = world.switch_off(0);
-    assert_eq!(left, [(NodeId(1), parcel(0, 1, 5000)), (NodeId(1), parcel(0, 2, 5000))]);
+    assert_eq!(
+        left,
+        [
+            (NodeId(1), parcel(0, 1, 5000)),
+            (NodeId(1), parcel(0, 2, 5000))
+        ]
+    );
     world.switch_on(0);
     world.transmit_at(1.0, 0, 1, parcel(0, 3, 5000));
     world.run_until(20.0);
@@ -171,19 +207,33 @@ fn sixteen_bits_of_block_numbers_are_the_limit() {
 
 #[test]
 fn packets_are_those_of_rfc_1350() {
-    let write =
-        TftpPacket::Write { filename: "0000000100000007".into(), mode: TransferMode::Octet };
+    let write = TftpPacket::Write {
+        filename: "0000000100000007".into(),
+        mode: TransferMode::Octet,
+    };
     let bytes = write.encode();
     assert_eq!(bytes, b"\x00\x020000000100000007\0octet\0");
     assert_eq!(bytes.len(), 25, "what the simulation charges");
-    let data = TftpPacket::Data { block: 258, data: vec![9; 512] };
+    let data = TftpPacket::Data {
+        block: 258,
+        data: vec![9; 512],
+    };
     assert_eq!(data.encode()[..5], [0, 3, 1, 2, 9]);
     assert_eq!(data.encode().len(), 516);
     assert_eq!(TftpPacket::Ack { block: 0 }.encode(), [0, 4, 0, 0]);
-    let error = TftpPacket::Error { code: 5, message: "Unknown transfer ID.".into() };
+    let error = TftpPacket::Error {
+        code: 5,
+        message: "Unknown transfer ID.".into(),
+    };
     assert_eq!(error.encode(), b"\x00\x05\x00\x05Unknown transfer ID.\0");
     let read = TftpPacket::decode(b"\x00\x01a\0OCTET\0blksize\x001024\0");
-    assert_eq!(read, Ok(TftpPacket::Read { filename: "a".into(), mode: TransferMode::Octet }));
+    assert_eq!(
+        read,
+        Ok(TftpPacket::Read {
+            filename: "a".into(),
+            mode: TransferMode::Octet
+        })
+    );
 }
 
 #[test]
@@ -208,9 +258,16 @@ fn everything_else_is_malformed() {
         &long,
     ];
     for bytes in bad {
-        assert_eq!(TftpPacket::decode(bytes), Err(Reason::Malformed), "{bytes:?}");
+        assert_eq!(
+            TftpPacket::decode(bytes),
+            Err(Reason::Malformed),
+            "{bytes:?}"
+        );
     }
-    assert_eq!(TftpPacket::decode(b"\x00\x05\x00\x01oops\0more"), Err(Reason::Malformed));
+    assert_eq!(
+        TftpPacket::decode(b"\x00\x05\x00\x01oops\0more"),
+        Err(Reason::Malformed)
+    );
 }
 
 fn packets() -> impl Strategy<Value = TftpPacket> {
@@ -225,7 +282,10 @@ fn packets() -> impl Strategy<Value = TftpPacket> {
         (name.clone(), mode.clone())
             .prop_map(|(filename, mode)| TftpPacket::Read { filename, mode }),
         (name.clone(), mode).prop_map(|(filename, mode)| TftpPacket::Write { filename, mode }),
-        (any::<u16>(), proptest::collection::vec(any::<u8>(), 0..=512))
+        (
+            any::<u16>(),
+            proptest::collection::vec(any::<u8>(), 0..=512)
+        )
             .prop_map(|(block, data)| TftpPacket::Data { block, data }),
         any::<u16>().prop_map(|block| TftpPacket::Ack { block }),
         (any::<u16>(), name).prop_map(|(code, message)| TftpPacket::Error { code, message }),

@@ -18,7 +18,10 @@ fn a_message_is_one_datagram_of_its_size() {
     world.run_until(10.0);
     assert_eq!(world.received(1), [(1.005, parcel(0, 1, 0).id)]);
     assert_eq!(world.sent.len(), 1);
-    assert_eq!((world.sent[0].bytes, world.sent[0].path), (668, Path::Direct));
+    assert_eq!(
+        (world.sent[0].bytes, world.sent[0].path),
+        (668, Path::Direct)
+    );
     assert_eq!(world.sent[0].message, Some(parcel(0, 1, 0).id));
     assert_eq!(world.count(0, Operation::UdpSend), 1);
     assert_eq!(world.count(1, Operation::UdpReceive), 1);
@@ -72,7 +75,10 @@ fn what_ipv4_cannot_carry_is_refused() {
 
 #[test]
 fn the_socket_timeout_only_costs_a_wake_up() {
-    let config = TransportConfig { socket_wakeups: true, ..TransportConfig::default() };
+    let config = TransportConfig {
+        socket_wakeups: true,
+        ..TransportConfig::default()
+    };
     let mut world: World<Udp<common::Parcel>> = World::new(2, 0.0, |_| Udp::new(&config));
     world.transmit_at(1.0, 0, 1, parcel(0, 1, 100));
     world.run_until(12.0);

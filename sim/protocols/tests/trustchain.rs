@@ -364,6 +364,9 @@ fn an_agent_goes_on_where_its_app_was() {
     let proposal = world.proposal(ALICE, BOB);
     assert_eq!(proposal.block.index, 855);
     assert_eq!(proposal.block.message_id(), MessageId::new(ALICE, 10_000));
-    assert_eq!(world.answer(proposal).block.wire_bytes(), 536 + 2 * 64 + 2 + 1);
+    assert_eq!(
+        world.answer(proposal).block.wire_bytes(),
+        536 + 2 * 64 + 2 + 1
+    );
     assert_eq!(world.agents[0].next_index(), 856);
 }

@@ -105,9 +105,13 @@ impl World for Closed {
 pub fn run(world: &Closed, listener: &mut impl Listener, end: Seconds) {
     loop {
         let failed: Vec<u32> = world.failed.borrow_mut().drain(..).collect();
-        failed.into_iter().for_each(|token| listener.work_ended(token, false));
+        failed
+            .into_iter()
+            .for_each(|token| listener.work_ended(token, false));
         let next = world.agenda.borrow_mut().events.pop_first();
-        let Some(((bits, _), (what, _))) = next else { return };
+        let Some(((bits, _), (what, _))) = next else {
+            return;
+        };
         let date = f64::from_bits(bits);
         if date > end {
             return;
@@ -155,8 +159,15 @@ pub fn plan(count: usize) -> Plan {
             site: vec![0; count],
             first_index: vec![1; count],
         },
-        backbone: Backbone { latency_s: 0.0, relay_latency_s: 0.0 },
-        churn: Churn { time_s: vec![], phone: vec![], on: vec![] },
+        backbone: Backbone {
+            latency_s: 0.0,
+            relay_latency_s: 0.0,
+        },
+        churn: Churn {
+            time_s: vec![],
+            phone: vec![],
+            on: vec![],
+        },
         workload: Workload {
             time_s: vec![],
             from_phone: vec![],
@@ -170,7 +181,11 @@ pub fn plan(count: usize) -> Plan {
             duplicate_window_s: 30.0,
         },
         transport: udp(),
-        trace: Trace { mode: "full".into(), sample_ratio: 1.0, log_capacity: 0 },
+        trace: Trace {
+            mode: "full".into(),
+            sample_ratio: 1.0,
+            log_capacity: 0,
+        },
     }
 }
 
@@ -216,8 +231,9 @@ pub fn trade(plan: Plan) -> RunTrace {
     let world = Closed::default();
     let end = plan.duration_s;
     let config = TransportConfig::default();
-    let mut driver =
-        Driver::new(plan, world.clone(), |node| (Pairwise::new(NodeId(node)), Udp::new(&config)));
+    let mut driver = Driver::new(plan, world.clone(), |node| {
+        (Pairwise::new(NodeId(node)), Udp::new(&config))
+    });
     run(&world, &mut driver, end);
     driver.finish().0
 }
@@ -226,7 +242,9 @@ pub fn trade(plan: Plan) -> RunTrace {
 pub fn times(trace: &RunTrace, kind: EventKind) -> Vec<Seconds> {
     let columns = &trace.columns;
     let rows = columns.kind.iter().zip(&columns.time_s);
-    rows.filter(|(&number, _)| number == kind as u8).map(|(_, &time)| time).collect()
+    rows.filter(|(&number, _)| number == kind as u8)
+        .map(|(_, &time)| time)
+        .collect()
 }
 
 /// Reasons of the events of one kind.

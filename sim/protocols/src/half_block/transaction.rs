@@ -162,7 +162,9 @@ fn take_pairs(
 }
 
 fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], Malformed> {
-    let (taken, after) = rest.split_at_checked(count).ok_or(Malformed("ends too early"))?;
+    let (taken, after) = rest
+        .split_at_checked(count)
+        .ok_or(Malformed("ends too early"))?;
     *rest = after;
     Ok(taken)
 }
@@ -172,7 +174,9 @@ fn text(bytes: &[u8]) -> Result<&str, Malformed> {
 }
 
 fn number<T: std::str::FromStr>(bytes: &[u8]) -> Result<T, Malformed> {
-    text(bytes)?.parse().map_err(|_| Malformed("not a number, or too large"))
+    text(bytes)?
+        .parse()
+        .map_err(|_| Malformed("not a number, or too large"))
 }
 
 const VERSION: u8 = b'a';

@@ -6,28 +6,16 @@
 //! | [`quic`] | a stream of a connection, as quinn and iroh do it | handshake, packet protection, acknowledgements, timers |
 //! | [`tftp`] | a lockstep write request of RFC 1350 | one round trip per 512 bytes |
 //!
-//! [`any::AnyTransport`] is whichever of them a run asks for. All of them know peers only by [`NodeId`](crate::contract::NodeId) and any
+//! All of them know peers only by [`NodeId`](crate::contract::NodeId) and any
 //! number of them. What deliberately does not live here: sockets, clocks,
 //! randomness and costs. Whatever varies from run to run comes in as a number of
 //! [`TransportConfig`] or is charged by the driver for the work asked for.
 
 use crate::contract::Seconds;
 
-pub mod any;
 pub mod quic;
 pub mod tftp;
 pub mod udp;
-
-/// Which transport carries the messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransportKind {
-    /// One datagram per message.
-    Udp,
-    /// Streams of QUIC connections.
-    Quic,
-    /// Lockstep file transfer.
-    Tftp,
-}
 
 /// What happens to a QUIC connection after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

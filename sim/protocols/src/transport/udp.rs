@@ -34,7 +34,11 @@ impl<P: Payload> Udp<P> {
             true => config.socket_timeout_s,
             false => Seconds::INFINITY,
         };
-        Self { wakeup_s, next_wakeup_s: wakeup_s, payload: std::marker::PhantomData }
+        Self {
+            wakeup_s,
+            next_wakeup_s: wakeup_s,
+            payload: std::marker::PhantomData,
+        }
     }
 }
 
@@ -55,7 +59,10 @@ impl<P: Payload> Machine for Udp<P> {
             operation: Operation::UdpReceive,
             bytes: message.udp_payload_bytes,
         });
-        out.push(Output::Deliver { from, value: Delivery::Received(message.body) });
+        out.push(Output::Deliver {
+            from,
+            value: Delivery::Received(message.body),
+        });
     }
 
     fn command(&mut self, request: Never, _now: Seconds, _out: &mut OutputsOf<Self>) {
@@ -64,7 +71,10 @@ impl<P: Payload> Machine for Udp<P> {
 
     fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
         self.next_wakeup_s = now + self.wakeup_s;
-        out.push(Output::Work { operation: Operation::UdpReceive, bytes: 0 });
+        out.push(Output::Work {
+            operation: Operation::UdpReceive,
+            bytes: 0,
+        });
     }
 
     fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
@@ -83,7 +93,10 @@ impl<P: Payload> Transport<P> for Udp<P> {
             let value = Delivery::Failed { payload, reason };
             return out.push(Output::Deliver { from: to, value });
         }
-        out.push(Output::Work { operation: Operation::UdpSend, bytes });
+        out.push(Output::Work {
+            operation: Operation::UdpSend,
+            bytes,
+        });
         let message = Datagram {
             udp_payload_bytes: bytes,
             path: Path::Direct,

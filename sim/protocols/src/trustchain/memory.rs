@@ -18,7 +18,11 @@ pub(super) struct Chain {
 impl Chain {
     /// With `history`, on a head that stands for blocks that are not kept.
     pub(super) fn new(history: Option<Key>) -> Self {
-        Self { head: history.map(|key| Digest(key.0)), length: 0, recent: VecDeque::new() }
+        Self {
+            head: history.map(|key| Digest(key.0)),
+            length: 0,
+            recent: VecDeque::new(),
+        }
     }
 
     pub(super) fn head(&self) -> Option<Digest> {
@@ -66,7 +70,8 @@ impl Open {
 
     /// Whether `answer` is one of them, and unaltered.
     pub(super) fn holds(&self, answer: &Block) -> bool {
-        self.position(answer).is_some_and(|at| self.proposals[at].0 == answer.proposal())
+        self.position(answer)
+            .is_some_and(|at| self.proposals[at].0 == answer.proposal())
     }
 
     /// Why the transport gave it up, if it did.
@@ -90,7 +95,9 @@ impl Open {
 
     fn position(&self, block: &Block) -> Option<usize> {
         let message = block.message_id();
-        self.proposals.binary_search_by_key(&message, |open| open.0.message_id()).ok()
+        self.proposals
+            .binary_search_by_key(&message, |open| open.0.message_id())
+            .ok()
     }
 }
 
@@ -131,7 +138,11 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn new(window_s: Seconds) -> Self {
-        Self { window_s, by_index: BTreeMap::new(), by_age: VecDeque::new() }
+        Self {
+            window_s,
+            by_index: BTreeMap::new(),
+            by_age: VecDeque::new(),
+        }
     }
 
     pub(super) fn at(&self, block: &Block) -> Option<&Place> {

@@ -51,13 +51,20 @@ impl<C: Crypto> World<C> {
     }
 
     pub fn transact(&mut self, from: NodeId, peer: NodeId, payload_bytes: u32) {
-        let request = AppRequest::Transact { peer, payload_bytes };
+        let request = AppRequest::Transact {
+            peer,
+            payload_bytes,
+        };
         self.command(from, request);
     }
 
     /// The transport tells the sender that its letter will not arrive.
     pub fn bounce(&mut self, letter: Letter, reason: Reason) {
-        let request = AppRequest::Undelivered { to: letter.to, payload: letter.block, reason };
+        let request = AppRequest::Undelivered {
+            to: letter.to,
+            payload: letter.block,
+            reason,
+        };
         self.command(letter.from, request);
     }
 
@@ -121,7 +128,10 @@ impl<C: Crypto> World<C> {
     }
 
     pub fn count(&self, kind: EventKind) -> usize {
-        self.events().iter().filter(|event| event.kind == kind).count()
+        self.events()
+            .iter()
+            .filter(|event| event.kind == kind)
+            .count()
     }
 
     /// Names of the steps since the log was last cleared.

@@ -39,7 +39,12 @@ pub fn parcel(origin: u32, sequence: u32, bytes: u32) -> Parcel {
 
 /// QUIC on the direct path, delivered at once, so that times are plain to see.
 pub fn quic(mode: ConnectionMode) -> TransportConfig {
-    TransportConfig { mode, poll_interval_s: 0.0, relay_first: false, ..TransportConfig::default() }
+    TransportConfig {
+        mode,
+        poll_interval_s: 0.0,
+        relay_first: false,
+        ..TransportConfig::default()
+    }
 }
 
 /// Phones with QUIC.
@@ -231,14 +236,20 @@ impl<T: Transport<Parcel>> World<T> {
                 state.working = false;
                 self.drain(node, lane);
             }
-            Event::Alarm(node) => {
-                let due = self.phones[node].machine.next_timeout();
-                if due.is_some_and(|(at, _)| at <= self.now_s) {
-                    self.enqueue(node, Lane::RECEIVE, Input::Timeout);
-                }
-                self.phones[node].alarm_s = Seconds::INFINITY;
-                self.arm(node);
-            }
+            Event::Alarm(node) => self.alarm(node),
+        }
+    }
+
+    /// An alarm that an earlier one replaced rings for nobody.
+    fn alarm(&mut self, node: usize) {
+        if self.now_s < self.phones[node].alarm_s {
+            return;
+        }
+        self.phones[node].alarm_s = Seconds::INFINITY;
+        let due = self.phones[node].machine.next_timeout();
+        match due.is_some_and(|(at, _)| at <= self.now_s) {
+            true => self.enqueue(node, Lane::RECEIVE, Input::Timeout),
+            false => self.arm(node),
         }
     }
 
@@ -252,8 +263,11 @@ impl<T: Transport<Parcel>> World<T> {
     }
 
     fn lane(&mut self, node: usize, lane: Lane) -> &mut LaneState<T> {
-        let idle =
-            || LaneState { working: false, inputs: VecDeque::new(), outputs: VecDeque::new() };
+        let idle = || LaneState {
+            working: false,
+            inputs: VecDeque::new(),
+            outputs: VecDeque::new(),
+        };
         self.phones[node].lanes.entry(lane).or_insert_with(idle)
     }
 
@@ -352,7 +366,12 @@ impl<T: Transport<Parcel>> World<T> {
             self.splice(node, lane, out);
             self.arm(node);
         }
-        self.arrivals.push(Arrival { time_s: self.now_s, node: here, from, delivery });
+        self.arrivals.push(Arrival {
+            time_s: self.now_s,
+            node: here,
+            from,
+            delivery,
+        });
     }
 
     fn arm(&mut self, node: usize) {

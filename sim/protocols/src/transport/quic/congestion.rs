@@ -35,7 +35,11 @@ impl Rtt {
         }
         self.min_s = self.min_s.min(sample_s);
         let delayed = self.min_s + ack_delay_s <= sample_s;
-        let adjusted_s = if delayed { sample_s - ack_delay_s } else { sample_s };
+        let adjusted_s = if delayed {
+            sample_s - ack_delay_s
+        } else {
+            sample_s
+        };
         let deviation_s = (self.smoothed_s - adjusted_s).abs();
         self.variance_s = 0.75 * self.variance_s + 0.25 * deviation_s;
         self.smoothed_s = 0.875 * self.smoothed_s + 0.125 * adjusted_s;
@@ -165,7 +169,10 @@ mod tests {
         for _ in 0..200 {
             rtt.update(0.020 + 0.025, 0.025);
         }
-        assert!((rtt.smoothed_s() - 0.045).abs() < 1e-9, "min_rtt bounds the correction");
+        assert!(
+            (rtt.smoothed_s() - 0.045).abs() < 1e-9,
+            "min_rtt bounds the correction"
+        );
         assert!((rtt.probe_timeout_s() - 0.046).abs() < 1e-6);
     }
 
@@ -180,7 +187,10 @@ mod tests {
             path.on_acknowledged(1200, 0.0, &rtt, 0.1);
             path.on_sent(1200);
         }
-        assert_eq!(path.window_bytes, 15_600.0, "limited by the application after three");
+        assert_eq!(
+            path.window_bytes, 15_600.0,
+            "limited by the application after three"
+        );
         path.on_lost(1200, 0.05, 0.2);
         path.on_lost(1200, 0.06, 0.2);
         assert_eq!(path.window_bytes, 15_600.0 * 0.7);

@@ -7,20 +7,20 @@
 //! ```
 //!
 //! How packets are taken apart is in `receive`, how they are put together in
-//! `flush`, what is late in `recovery`. What a connection is for - one message or
+//! `flush`, what is late in `recovery`, what silence does in `upkeep`. What a connection is for - one message or
 //! all of them, which peer's it is - is decided by the transport above.
 
 use super::congestion::{Congestion, Rtt};
 use super::space::Space;
 use super::streams::Streams;
 use super::timer::{Timer, TimerTable};
-use super::wire::{ConnectionId, Content, Control, Level, QuicDatagram, Record, DISCO_PING_BYTES};
+use super::wire::{ConnectionId, Content, Control, Level, QuicDatagram, Record};
 use super::{Out, Request, Step};
 use crate::contract::{
     Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path,
     Payload, Reason, Seconds,
 };
-use crate::transport::{ConnectionMode, TransportConfig};
+use crate::transport::TransportConfig;
 
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,14 +87,22 @@ impl<P: Payload> Connection<P> {
             peer,
             dialler,
             lane,
-            stage: if dialler { Stage::Preparing } else { Stage::Handshaking },
+            stage: if dialler {
+                Stage::Preparing
+            } else {
+                Stage::Handshaking
+            },
             direct: !config.relay_first,
             streams: Streams::new(),
             timers: TimerTable::new(),
             timer_posted: false,
             unserved_from_s: Seconds::INFINITY,
             spaces: [space(), space(), space()],
-            keys: if dialler { Level::Initial } else { Level::Handshake },
+            keys: if dialler {
+                Level::Initial
+            } else {
+                Level::Handshake
+            },
             rtt: Rtt::new(),
             congestion: Congestion::new(),
             probe_count: 0,
@@ -112,7 +120,10 @@ impl<P: Payload> Connection<P> {
 
     /// Whether messages may still be given to it.
     pub fn is_open(&self) -> bool {
-        matches!(self.stage, Stage::Preparing | Stage::Handshaking | Stage::Established)
+        matches!(
+            self.stage,
+            Stage::Preparing | Stage::Handshaking | Stage::Established
+        )
     }
 
     /// Whether the handshake is still to be finished.
@@ -123,13 +134,20 @@ impl<P: Payload> Connection<P> {
     /// Everything that did not reach the peer's app, with the peer.
     pub fn into_undelivered(mut self) -> impl Iterator<Item = (NodeId, P)> {
         let left = self.streams.give_up(Reason::ConnectionLost);
-        left.into_iter().map(move |(payload, _)| (self.peer, payload))
+        left.into_iter()
+            .map(move |(payload, _)| (self.peer, payload))
     }
 
     /// Asks the transport for `step` on the connection's lane.
     pub fn post(&self, step: Step<P>, out: &mut Out<P>) {
-        let request = Request { connection: self.id, step };
-        out.push(Output::Post { lane: self.lane, request });
+        let request = Request {
+            connection: self.id,
+            step,
+        };
+        out.push(Output::Post {
+            lane: self.lane,
+            request,
+        });
     }
 
     /// Client: the first flight leaves.
@@ -221,75 +239,15 @@ impl<P: Payload> Connection<P> {
         self.linger(now, out);
     }
 
-    fn linger(&mut self, now: Seconds, out: &mut Out<P>) {
-        if self.dialler {
-            self.observe(EventKind::Disconnect, None, out);
-        }
-        let probe_timeout_s = self.rtt.probe_timeout_s() + super::recovery::MAX_ACK_DELAY_S;
-        self.timers.stop_all();
-        self.timers.set(Timer::Drain, now + DRAIN_PROBE_TIMEOUTS * probe_timeout_s);
-    }
-
-    /// Handles the timers that are due.
-    pub fn on_timer(&mut self, now: Seconds, out: &mut Out<P>) {
-        self.timer_posted = false;
-        while let Some(timer) = self.timers.pop_due(now) {
-            match timer {
-                Timer::Recovery => self.on_recovery_timer(now),
-                Timer::AckDelay => self.acknowledge_data(),
-                Timer::KeepAlive => self.queue(Level::Data, Record::Control(Control::Ping)),
-                Timer::Disco => self.probe_direct_path(now, out),
-                Timer::Connect => self.abandon(Reason::ConnectTimeout, out),
-                Timer::Idle => self.abandon(Reason::IdleTimeout, out),
-                Timer::Drain => self.stage = Stage::Gone,
-            }
-        }
-        self.flush(now, out);
-    }
-
-    /// Forgets the connection without a word to the peer.
-    fn abandon(&mut self, reason: Reason, out: &mut Out<P>) {
-        self.give_up(reason, out);
-        if self.dialler {
-            self.observe(EventKind::Disconnect, Some(reason), out);
-            if self.config.mode == ConnectionMode::Reconnect {
-                work(Operation::EndpointClose, 0, out);
-            }
-        }
-        self.timers.stop_all();
-        self.stage = Stage::Gone;
-    }
-
-    fn give_up(&mut self, reason: Reason, out: &mut Out<P>) {
+    /// Tells the app what will not arrive.
+    pub(super) fn give_up(&mut self, reason: Reason, out: &mut Out<P>) {
         for (payload, reason) in self.streams.give_up(reason) {
             let value = Delivery::Failed { payload, reason };
-            out.push(Output::Deliver { from: self.peer, value });
+            out.push(Output::Deliver {
+                from: self.peer,
+                value,
+            });
         }
-    }
-
-    /// The peer is alive (RFC 9000 10.1).
-    pub fn heard(&mut self, now: Seconds) {
-        self.asked = false;
-        self.reset_idle(now);
-        if self.config.keep_alive_s > 0.0 && self.stage == Stage::Established {
-            self.timers.set(Timer::KeepAlive, now + self.config.keep_alive_s);
-        }
-    }
-
-    /// The idle time starts again.
-    pub fn reset_idle(&mut self, now: Seconds) {
-        let timeout_s = self.config.idle_timeout_s.max(3.0 * self.rtt.probe_timeout_s());
-        self.timers.set(Timer::Idle, now + timeout_s);
-    }
-
-    /// Looks whether the direct path works, now and with every heartbeat.
-    fn probe_direct_path(&mut self, now: Seconds, out: &mut Out<P>) {
-        if !self.config.relay_first {
-            return;
-        }
-        self.timers.set(Timer::Disco, now + DISCO_HEARTBEAT_S);
-        work(Operation::PacketSeal, DISCO_PING_BYTES, out);
-        self.send(Content::DiscoPing, DISCO_PING_BYTES, Path::Direct, out);
     }
 
     /// One datagram to the peer.
@@ -300,21 +258,23 @@ impl<P: Payload> Connection<P> {
             path,
             // Its loss is repaired, so it is no message's loss.
             message: None,
-            body: QuicDatagram { connection: self.id, content },
+            body: QuicDatagram {
+                connection: self.id,
+                content,
+            },
         };
-        out.push(Output::Send { to: self.peer, message });
+        out.push(Output::Send {
+            to: self.peer,
+            message,
+        });
     }
 
-    /// Queues `record` unless the space is gone.
+    /// Queues `record` unless the space is gone; any record is as good as a PING.
     pub fn queue(&mut self, level: Level, record: Record) {
         if let Some(space) = &mut self.spaces[level as usize] {
-            space.pending.push_back(record);
-        }
-    }
-
-    fn acknowledge_data(&mut self) {
-        if let Some(space) = &mut self.spaces[Level::Data as usize] {
-            space.ack_due = true;
+            if record != Record::Control(Control::Ping) || space.pending.is_empty() {
+                space.pending.push_back(record);
+            }
         }
     }
 
@@ -326,7 +286,8 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn observe(&self, kind: EventKind, reason: Option<Reason>, out: &mut Out<P>) {
+    /// Writes a row of the trace.
+    pub(super) fn observe(&self, kind: EventKind, reason: Option<Reason>, out: &mut Out<P>) {
         out.push(Output::Observe(Event {
             kind,
             message: self.first_message,
@@ -341,10 +302,3 @@ impl<P: Payload> Connection<P> {
 pub(super) fn work<P>(operation: Operation, bytes: u32, out: &mut Out<P>) {
     out.push(Output::Work { operation, bytes });
 }
-
-/// How long a closed connection answers late packets (RFC 9000 10.2; quinn-proto
-/// connection/mod.rs:3498-3500).
-const DRAIN_PROBE_TIMEOUTS: f64 = 3.0;
-
-/// Between disco pings of an open connection (iroh 0.35 magicsock.rs:99).
-const DISCO_HEARTBEAT_S: Seconds = 5.0;

@@ -1,7 +1,8 @@
 //! Putting datagrams together.
 //!
 //! Pacing and segmentation offload are not modelled: messages are a few packets
-//! long, and quinn's smallest burst is ten.
+//! long, and quinn's smallest burst is ten. As in quinn, an acknowledgement that
+//! is not due yet does not ride along with data.
 
 use super::connection::{work, Connection, Stage};
 use super::timer::Timer;
@@ -35,7 +36,12 @@ impl<P: Payload> Connection<P> {
         space.on_sent(Vec::new(), 0, 0.0);
         let bytes = packet_overhead_bytes(Level::Data, number, acked) + CLOSE_FRAME_BYTES;
         let frames = vec![Frame::Close];
-        let packet = Packet { level: Level::Data, number, ack: None, frames };
+        let packet = Packet {
+            level: Level::Data,
+            number,
+            ack: None,
+            frames,
+        };
         work(Operation::PacketSeal, bytes, out);
         self.send(Content::Packets(vec![packet]), bytes, self.path(), out);
     }
@@ -83,19 +89,29 @@ impl<P: Payload> Connection<P> {
         }
         let (number, acked) = space.numbers();
         let mut bytes = packet_overhead_bytes(level, number, acked);
-        let ack = space.owes_ack().then(|| space.take_ack(now));
+        let ack = space.take_ack(now);
         bytes += ack.as_ref().map_or(0, ack_bytes);
-        if level == Level::Data {
+        if level == Level::Data && ack.is_some() {
             self.timers.stop(Timer::AckDelay);
         }
         let records = match carries {
             true => self.take_records(level, room - bytes, &mut bytes),
             false => Vec::new(),
         };
-        let frames = records.iter().filter_map(|record| self.streams.frame(*record));
+        let frames = records
+            .iter()
+            .filter_map(|record| self.streams.frame(*record));
         let frames = frames.collect();
         self.note_sent(level, records, bytes, now);
-        Some((Packet { level, number, ack, frames }, bytes))
+        Some((
+            Packet {
+                level,
+                number,
+                ack,
+                frames,
+            },
+            bytes,
+        ))
     }
 
     /// Pending records that fit into `room`, the last one perhaps cut in two.
@@ -149,9 +165,20 @@ fn cut(record: Record, room: u32) -> (Option<(Record, u32)>, Option<Record>) {
         return (None, Some(record));
     }
     let length = room - header_bytes;
-    let first = Extent { length, last: false, ..extent };
-    let rest = Extent { offset: extent.offset + length, length: extent.length - length, ..extent };
-    (Some((Record::Chunk(first), room)), Some(Record::Chunk(rest)))
+    let first = Extent {
+        length,
+        last: false,
+        ..extent
+    };
+    let rest = Extent {
+        offset: extent.offset + length,
+        length: extent.length - length,
+        ..extent
+    };
+    (
+        Some((Record::Chunk(first), room)),
+        Some(Record::Chunk(rest)),
+    )
 }
 
 /// RFC 9000 8.1; quinn-proto connection/paths.rs:160-162.

@@ -101,7 +101,10 @@ impl<P: Payload> Inbox<P> {
         let (connection, number) = stream;
         let lane = Lane(app.0 - 1);
         let step = Step::Finish(number);
-        out.push(Output::Post { lane, request: Request { connection, step } });
+        out.push(Output::Post {
+            lane,
+            request: Request { connection, step },
+        });
     }
 
     /// Forgets and returns everything, in order.
@@ -115,5 +118,8 @@ impl<P: Payload> Inbox<P> {
 
 fn post<P>((connection, number): StreamId, lane: Lane, out: &mut Out<P>) {
     let step = Step::Serve(number);
-    out.push(Output::Post { lane, request: Request { connection, step } });
+    out.push(Output::Post {
+        lane,
+        request: Request { connection, step },
+    });
 }

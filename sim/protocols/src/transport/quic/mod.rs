@@ -8,29 +8,29 @@
 //!
 //! Each connection has two lanes: packets and timers are handled on the first,
 //! the app serves incoming streams on the second, as quinn's connection driver
-//! and the app's task do. Only the system call is charged to
-//! [`Lane::RECEIVE`], and not even that for the endpoint of a single message,
-//! which has its own socket and runtime.
+//! and the app's task do. Only the system call is charged to the receiving thread,
+//! and not even that for the endpoint of a single message, which has its own
+//! socket and runtime.
 //!
-//! [`connection`](self) state lives in `connection`, `receive`, `flush` and
-//! `recovery`; which connection a message takes is in `pool`. Encryption is work
-//! and length only. Migration, 0-RTT, Retry, ECN, MTU discovery, byte flow control
-//! and pacing are left out.
+//! A connection's state lives in `connection`, `receive`, `flush`, `recovery` and
+//! `upkeep`; which connection a message takes is in `pool`, which one a datagram
+//! belongs to in `endpoint`. Encryption is work and length only. Migration, 0-RTT,
+//! Retry, ECN, MTU discovery, byte flow control and pacing are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::connection::{work, Connection, Stage};
+use self::connection::{work, Connection};
 use self::pool::PoolEntry;
 use self::timer::Timer;
-use self::wire::{Content, Control, Frame, Packet, DISCO_PONG_BYTES};
+use self::wire::{Content, Packet};
 use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
-    Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Path,
-    Payload, Seconds, Transport,
+    Datagram, Delivery, Machine, NodeId, Operation, Outputs, OutputsOf, Payload, Seconds, Transport,
 };
 
 mod congestion;
 mod connection;
+mod endpoint;
 mod flush;
 mod inbox;
 mod pool;
@@ -40,6 +40,7 @@ mod recovery;
 mod space;
 mod streams;
 mod timer;
+mod upkeep;
 pub mod wire;
 
 pub use self::wire::{ConnectionId, QuicDatagram};
@@ -128,141 +129,6 @@ impl<P: Payload> Quic<P> {
     pub fn open_connections(&self) -> usize {
         self.connections.len()
     }
-
-    fn next_lane(&mut self) -> Lane {
-        let lane = Lane(Lane::FIRST_TASK + self.lanes);
-        self.lanes = self.lanes.wrapping_add(2) % (u32::MAX - Lane::FIRST_TASK - 1);
-        lane
-    }
-
-    /// Runs `change` on a connection and sees to what it leaves behind.
-    fn with(
-        &mut self,
-        id: ConnectionId,
-        out: &mut Out<P>,
-        now: Seconds,
-        change: impl FnOnce(&mut Connection<P>, &mut Out<P>),
-    ) {
-        let Some(mut connection) = self.connections.remove(&id) else {
-            return;
-        };
-        self.disarm(&connection);
-        change(&mut connection, out);
-        for (stream, payload) in std::mem::take(&mut connection.streams.arrived) {
-            let app = Lane(connection.lane.0 + 1);
-            self.inbox.arrive((id, stream), connection.peer, app, payload, now, out);
-        }
-        match connection.stage {
-            Stage::Gone => {
-                self.direct.remove(&connection.peer);
-            }
-            _ => self.keep(connection),
-        }
-    }
-
-    fn keep(&mut self, connection: Box<Connection<P>>) {
-        if let Some((at, timer)) = next_timer(&connection) {
-            self.deadlines.insert((at.to_bits(), connection.id, timer));
-        }
-        self.connections.insert(connection.id, connection);
-    }
-
-    fn disarm(&mut self, connection: &Connection<P>) {
-        if let Some((at, timer)) = next_timer(connection) {
-            self.deadlines.remove(&(at.to_bits(), connection.id, timer));
-        }
-    }
-
-    /// Packets go to their connection's lane.
-    fn dispatch(
-        &mut self,
-        from: NodeId,
-        id: ConnectionId,
-        packets: Vec<Packet<P>>,
-        bytes: u32,
-        out: &mut Out<P>,
-    ) {
-        let own_socket = self.has_own_socket(id);
-        if !own_socket {
-            work(Operation::UdpReceive, bytes, out);
-        }
-        if !self.connections.contains_key(&id) && !self.accept(from, id, &packets, out) {
-            self.ignored += 1;
-            return;
-        }
-        if let Some(connection) = self.connections.get(&id) {
-            connection.post(Step::Packets(packets, bytes, own_socket), out);
-        }
-    }
-
-    /// A datagram reached its lane; its connection may be gone by now.
-    fn on_packets(
-        &mut self,
-        id: ConnectionId,
-        packets: Vec<Packet<P>>,
-        bytes: u32,
-        now: Seconds,
-        out: &mut Out<P>,
-    ) {
-        work(Operation::PacketOpen, bytes, out);
-        if !self.connections.contains_key(&id) {
-            self.ignored += 1;
-        }
-        self.with(id, out, now, |connection, out| {
-            connection.on_packets(packets, bytes, now, out);
-        });
-    }
-
-    /// Whether the connection is that of a message with its own endpoint.
-    fn has_own_socket(&self, id: ConnectionId) -> bool {
-        id.dialler == self.node && self.config.mode == ConnectionMode::Reconnect
-    }
-
-    /// Makes the server's end of a connection, if `packets` begin one.
-    fn accept(
-        &mut self,
-        from: NodeId,
-        id: ConnectionId,
-        packets: &[Packet<P>],
-        out: &mut Out<P>,
-    ) -> bool {
-        let is_hello = |frame: &Frame<P>| matches!(frame, Frame::Control(Control::ClientHello));
-        let begins = |packet: &Packet<P>| packet.frames.iter().any(is_hello);
-        if id.dialler != from || !packets.iter().any(begins) {
-            return false;
-        }
-        let lane = self.next_lane();
-        let mut connection = Connection::new(id, from, lane, None, &self.config);
-        connection.direct |= self.direct.contains(&from);
-        self.accepted.insert(from, id);
-        self.keep(Box::new(connection));
-        work(Operation::TaskSpawn, 0, out);
-        true
-    }
-
-    /// Answers a probe of the direct path; that needs no connection.
-    fn pong(&self, to: NodeId, connection: ConnectionId, out: &mut Out<P>) {
-        work(Operation::PacketSeal, DISCO_PONG_BYTES, out);
-        work(Operation::UdpSend, DISCO_PONG_BYTES, out);
-        let body = QuicDatagram { connection, content: Content::DiscoPong };
-        let message = Datagram {
-            udp_payload_bytes: DISCO_PONG_BYTES,
-            path: Path::Direct,
-            message: None,
-            body,
-        };
-        out.push(Output::Send { to, message });
-    }
-
-    fn on_pong(&mut self, from: NodeId, id: ConnectionId) {
-        if let Some(connection) = self.connections.get_mut(&id) {
-            connection.direct = true;
-            // A single message's endpoint dies with its socket, and so do its paths.
-            if self.config.mode == ConnectionMode::Keep {
-                self.direct.insert(from);
-            }
-        }
-    }
 }
 
 impl<P: Payload> Machine for Quic<P> {
@@ -278,7 +144,10 @@ impl<P: Payload> Machine for Quic<P> {
         out: &mut OutputsOf<Self>,
     ) {
         let bytes = message.udp_payload_bytes;
-        let QuicDatagram { connection, content } = message.body;
+        let QuicDatagram {
+            connection,
+            content,
+        } = message.body;
         match content {
             Content::Packets(packets) => {
                 return self.dispatch(from, connection, packets, bytes, out)
@@ -295,7 +164,10 @@ impl<P: Payload> Machine for Quic<P> {
     }
 
     fn command(&mut self, request: Request<P>, now: Seconds, out: &mut OutputsOf<Self>) {
-        let Request { connection: id, step } = request;
+        let Request {
+            connection: id,
+            step,
+        } = request;
         match step {
             Step::Dial => self.dial(id, out),
             Step::Connect => self.connect(id, now, out),
@@ -364,13 +236,5 @@ impl<P: Payload> Transport<P> for Quic<P> {
         self.found.clear();
         self.direct.clear();
         left
-    }
-}
-
-/// The timer to wake for; none while its step is queued already.
-fn next_timer<P>(connection: &Connection<P>) -> Option<(Seconds, Timer)> {
-    match connection.timer_posted {
-        true => None,
-        false => connection.timers.next(),
     }
 }

@@ -90,7 +90,11 @@ impl<P: Payload> Quic<P> {
         let Some(mut entry) = entry.filter(|entry| self.is_open(entry.current(now))) else {
             let first = self.start(to, message, self.break_s(now), out);
             let replaced_from_s = now + self.config.duplicate_dial_s;
-            let entry = PoolEntry { first, duplicate: None, replaced_from_s };
+            let entry = PoolEntry {
+                first,
+                duplicate: None,
+                replaced_from_s,
+            };
             self.pool.insert(to, entry);
             return first;
         };
@@ -124,7 +128,10 @@ impl<P: Payload> Quic<P> {
         unserved_from_s: Seconds,
         out: &mut Out<P>,
     ) -> ConnectionId {
-        let id = ConnectionId { dialler: self.node, number: self.dialled };
+        let id = ConnectionId {
+            dialler: self.node,
+            number: self.dialled,
+        };
         self.dialled += 1;
         let lane = self.next_lane();
         let mut connection = Connection::new(id, to, lane, Some(message), &self.config);

@@ -72,7 +72,11 @@ impl<P: Payload> Connection<P> {
     fn on_frame(&mut self, frame: Frame<P>, now: Seconds, out: &mut super::Out<P>) {
         match frame {
             Frame::Control(control) => self.on_control(control, now, out),
-            Frame::Chunk { extent, served, payload } => {
+            Frame::Chunk {
+                extent,
+                served,
+                payload,
+            } => {
                 self.streams.on_chunk(extent, served, payload);
             }
             Frame::Finish { max_streams, .. } => self.streams.on_credit(max_streams),

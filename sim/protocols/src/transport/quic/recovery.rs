@@ -1,7 +1,7 @@
 //! What is late: acknowledgements, losses and probes (RFC 9002).
 //!
-//! One probe packet per timeout (the RFC allows two, quinn sends two when data
-//! is in flight); persistent congestion and ECN are not modelled.
+//! A probe repeats the two oldest packets, as quinn does, but pads no second one
+//! with a PING; persistent congestion and ECN are not modelled.
 
 use super::connection::{Connection, Stage};
 use super::space::SentPacket;
@@ -26,7 +26,8 @@ impl<P: Payload> Connection<P> {
         self.probe_count = 0;
         for packet in packets {
             let (bytes, sent_s) = (packet.bytes, packet.time_s);
-            self.congestion.on_acknowledged(bytes, sent_s, &self.rtt, now);
+            self.congestion
+                .on_acknowledged(bytes, sent_s, &self.rtt, now);
             self.on_records_acknowledged(packet);
         }
         self.declare_losses(level, now);
@@ -69,27 +70,28 @@ impl<P: Payload> Connection<P> {
     /// Sends the oldest data again, or a PING, whatever the window says.
     fn probe(&mut self) {
         self.probe_count += 1;
-        let waiting = self.waiting_level();
-        for level in Level::ALL {
-            let in_handshake = !self.confirmed && level < Level::Data;
-            if waiting.is_some_and(|first| level != first && !(in_handshake && level > first)) {
-                continue;
-            }
-            let Some(space) = &mut self.spaces[level as usize] else {
-                continue;
-            };
-            if waiting.is_none() || space.is_waiting() {
-                let mut records = space.take_oldest_records();
-                if records.is_empty() && space.pending.is_empty() {
-                    records.push(Record::Control(Control::Ping));
-                }
-                space.send_again(records);
-                space.probes = 1;
-            }
-            if waiting.is_none() {
-                break;
-            }
+        let Some(first) = self.waiting_level() else {
+            return self.probe_level(Level::Initial);
+        };
+        self.probe_level(first);
+        // The server's flight spans two levels and one datagram.
+        let flight = &self.spaces[Level::Handshake as usize];
+        if first == Level::Initial && flight.as_ref().is_some_and(|space| space.is_waiting()) {
+            self.probe_level(Level::Handshake);
         }
+    }
+
+    fn probe_level(&mut self, level: Level) {
+        let Some(space) = &mut self.spaces[level as usize] else {
+            return;
+        };
+        let mut records = space.take_oldest_records();
+        records.extend(space.take_oldest_records());
+        if records.is_empty() && space.pending.is_empty() {
+            records.push(Record::Control(Control::Ping));
+        }
+        space.send_again(records);
+        space.probes = PROBE_PACKETS;
     }
 
     /// Sets the timer of the next loss or probe (RFC 9002 6.2.1).
@@ -106,7 +108,11 @@ impl<P: Payload> Connection<P> {
     fn probe_time_s(&self, now: Seconds) -> Seconds {
         let backoff = 2f64.powi(self.probe_count.min(BACKOFF_EXPONENT_MAX) as i32);
         if let Some(level) = self.waiting_level() {
-            let held_s = if level == Level::Data { MAX_ACK_DELAY_S } else { 0.0 };
+            let held_s = if level == Level::Data {
+                MAX_ACK_DELAY_S
+            } else {
+                0.0
+            };
             let space = self.spaces[level as usize].as_ref();
             let sent_s = space.map_or(now, |space| space.last_sent_s);
             return sent_s + (self.rtt.probe_timeout_s() + held_s) * backoff;
@@ -134,6 +140,9 @@ impl<P: Payload> Connection<P> {
 
 /// max_ack_delay of both ends (RFC 9000 18.2; quinn-proto connection/spaces.rs:634).
 pub(super) const MAX_ACK_DELAY_S: Seconds = 0.025;
+
+/// Packets per probe timeout (RFC 9002 6.2.4; quinn-proto connection/mod.rs).
+const PROBE_PACKETS: u32 = 2;
 
 /// Probe timeouts double up to 2^16 (quinn-proto connection/mod.rs:1862-1898).
 const BACKOFF_EXPONENT_MAX: u32 = 16;

@@ -35,6 +35,7 @@ pub(super) struct Space {
     received: Ranges,
     largest_received_s: Seconds,
     unacknowledged: u32,
+    silent: u32,
 }
 
 impl Space {
@@ -52,6 +53,7 @@ impl Space {
             received: Ranges::default(),
             largest_received_s: 0.0,
             unacknowledged: 0,
+            silent: 0,
         }
     }
 
@@ -65,7 +67,11 @@ impl Space {
         if !records.is_empty() {
             self.probes = self.probes.saturating_sub(1);
             self.last_sent_s = now;
-            let packet = SentPacket { time_s: now, bytes, records };
+            let packet = SentPacket {
+                time_s: now,
+                bytes,
+                records,
+            };
             self.sent.insert(self.next_number, packet);
         }
         self.next_number += 1;
@@ -81,10 +87,12 @@ impl Space {
         if number >= expected {
             self.largest_received_s = now;
         }
-        if eliciting {
-            self.unacknowledged += 1;
-            self.ack_due |= self.unacknowledged >= ACK_ELICITING_THRESHOLD || number != expected;
+        if !eliciting {
+            self.silent += 1;
+            return true;
         }
+        self.unacknowledged += 1;
+        self.ack_due |= self.unacknowledged >= ACK_ELICITING_THRESHOLD || number != expected;
         true
     }
 
@@ -93,14 +101,19 @@ impl Space {
         self.unacknowledged > 0
     }
 
-    /// The acknowledgement to send, which settles what is owed.
-    pub fn take_ack(&mut self, now: Seconds) -> Ack {
+    /// The acknowledgement that the next packet carries: one that is due, or one
+    /// that rides along because many packets that ask for none came.
+    pub fn take_ack(&mut self, now: Seconds) -> Option<Ack> {
+        if !self.ack_due && self.silent <= LAZY_ACK_THRESHOLD {
+            return None;
+        }
         self.unacknowledged = 0;
+        self.silent = 0;
         self.ack_due = false;
-        Ack {
+        Some(Ack {
             delay_s: now - self.largest_received_s,
             ranges: self.received.newest(ACK_RANGES_MAX).to_vec(),
-        }
+        })
     }
 
     /// Removes and returns the packets that `ack` confirms, ascending, and
@@ -165,6 +178,10 @@ impl Space {
 /// The second packet that asks for it is acknowledged at once (RFC 9000 13.2.2;
 /// quinn-proto connection/spaces.rs:696-702).
 const ACK_ELICITING_THRESHOLD: u32 = 2;
+
+/// After more packets than this that ask for nothing, an ACK rides along with the
+/// next packet (quinn-proto connection/spaces.rs, `maybe_ack_non_eliciting`).
+const LAZY_ACK_THRESHOLD: u32 = 10;
 
 /// Reordering tolerated in packets (RFC 9002 6.1.1; quinn-proto config/transport.rs:362-406).
 const PACKET_THRESHOLD: u32 = 3;

@@ -75,16 +75,22 @@ impl<P: Payload> Streams<P> {
             served,
         };
         self.outgoing.insert(stream, outgoing);
-        Some(Record::Chunk(Extent { stream, offset: 0, length, last: true }))
+        Some(Record::Chunk(Extent {
+            stream,
+            offset: 0,
+            length,
+            last: true,
+        }))
     }
 
     /// The frame of a record of this connection.
     pub fn frame(&self, record: Record) -> Option<Frame<P>> {
         match record {
             Record::Control(control) => Some(Frame::Control(control)),
-            Record::Finish(stream) => {
-                Some(Frame::Finish { stream, max_streams: self.finished + CONCURRENT_STREAMS })
-            }
+            Record::Finish(stream) => Some(Frame::Finish {
+                stream,
+                max_streams: self.finished + CONCURRENT_STREAMS,
+            }),
             Record::Chunk(extent) => {
                 let outgoing = self.outgoing.get(&extent.stream)?;
                 Some(Frame::Chunk {
@@ -106,7 +112,12 @@ impl<P: Payload> Streams<P> {
             return;
         }
         let done = self.outgoing.remove(&extent.stream);
-        if let Some(Outgoing { payload, served: false, .. }) = done {
+        if let Some(Outgoing {
+            payload,
+            served: false,
+            ..
+        }) = done
+        {
             self.stalled.push(payload);
         }
     }
@@ -116,18 +127,23 @@ impl<P: Payload> Streams<P> {
         if self.complete.contains(extent.stream) {
             return;
         }
-        let incoming = self.incoming.entry(extent.stream).or_insert_with(|| Incoming {
-            received: Ranges::default(),
-            end: None,
-            payload: None,
-            served,
-        });
+        let incoming = self
+            .incoming
+            .entry(extent.stream)
+            .or_insert_with(|| Incoming {
+                received: Ranges::default(),
+                end: None,
+                payload: None,
+                served,
+            });
         let end = extent.offset + extent.length;
         incoming.received.insert(extent.offset, end);
         if extent.last {
             (incoming.end, incoming.payload) = (Some(end), payload);
         }
-        let whole = incoming.end.is_some_and(|end| incoming.received.is_whole(end));
+        let whole = incoming
+            .end
+            .is_some_and(|end| incoming.received.is_whole(end));
         if whole {
             self.complete_stream(extent.stream);
         }
@@ -136,7 +152,12 @@ impl<P: Payload> Streams<P> {
     fn complete_stream(&mut self, stream: u32) {
         self.complete.insert(stream, stream + 1);
         let incoming = self.incoming.remove(&stream);
-        if let Some(Incoming { payload: Some(payload), served: true, .. }) = incoming {
+        if let Some(Incoming {
+            payload: Some(payload),
+            served: true,
+            ..
+        }) = incoming
+        {
             self.arrived.push((stream, payload));
         }
     }
@@ -163,7 +184,9 @@ impl<P: Payload> Streams<P> {
         let stalled = std::mem::take(&mut self.stalled);
         let outgoing = std::mem::take(&mut self.outgoing);
         let waiting = std::mem::take(&mut self.waiting);
-        let unserved = stalled.into_iter().map(|payload| (payload, Reason::Unserved));
+        let unserved = stalled
+            .into_iter()
+            .map(|payload| (payload, Reason::Unserved));
         let sent = outgoing.into_values().map(|outgoing| outgoing.payload);
         let rest = sent.chain(waiting).map(|payload| (payload, reason));
         unserved.chain(rest).collect()
@@ -191,7 +214,12 @@ mod tests {
     }
 
     fn extent(offset: u32, length: u32, last: bool) -> Extent {
-        Extent { stream: 0, offset, length, last }
+        Extent {
+            stream: 0,
+            offset,
+            length,
+            last,
+        }
     }
 
     #[test]
@@ -232,7 +260,12 @@ mod tests {
         let (mut sender, mut receiver) = (Streams::new(), Streams::new());
         sender.waiting.push_back(Bytes(0));
         let record = sender.open_next(true).unwrap();
-        let Some(Frame::Chunk { extent, served, payload }) = sender.frame(record) else {
+        let Some(Frame::Chunk {
+            extent,
+            served,
+            payload,
+        }) = sender.frame(record)
+        else {
             panic!("no chunk");
         };
         receiver.on_chunk(extent, served, payload);

@@ -268,7 +268,12 @@ mod tests {
 
     #[test]
     fn a_block_fits_one_datagram_of_about_699_bytes() {
-        let extent = |stream| Extent { stream, offset: 0, length: 668, last: true };
+        let extent = |stream| Extent {
+            stream,
+            offset: 0,
+            length: 668,
+            last: true,
+        };
         let size = |stream| {
             let record = Record::Chunk(extent(stream));
             packet_overhead_bytes(Level::Data, 3, Some(1)) + record.frame_bytes() + 668
@@ -280,7 +285,10 @@ mod tests {
     fn handshake_flights_fit_their_padding() {
         let initial = packet_overhead_bytes(Level::Initial, 0, None);
         let handshake = packet_overhead_bytes(Level::Handshake, 0, None);
-        let ack = ack_bytes(&Ack { delay_s: 0.0, ranges: vec![(0, 1)] });
+        let ack = ack_bytes(&Ack {
+            delay_s: 0.0,
+            ranges: vec![(0, 1)],
+        });
         assert_eq!((initial, handshake, ack), (43, 42, 5));
         let server = initial
             + ack
@@ -293,8 +301,12 @@ mod tests {
 
     #[test]
     fn acknowledgements_grow_with_their_gaps() {
-        let bytes =
-            |ranges: &[(u32, u32)]| ack_bytes(&Ack { delay_s: 0.025, ranges: ranges.to_vec() });
+        let bytes = |ranges: &[(u32, u32)]| {
+            ack_bytes(&Ack {
+                delay_s: 0.025,
+                ranges: ranges.to_vec(),
+            })
+        };
         assert_eq!(bytes(&[(0, 10)]), 6);
         assert_eq!(bytes(&[(0, 10), (12, 100)]), 1 + 2 + 2 + 1 + 1 + 2 + 1);
     }

@@ -116,8 +116,14 @@ impl<P> Peer<P> {
         if self.timer_posted {
             return Seconds::INFINITY;
         }
-        let outgoing = self.outgoing.as_ref().map_or(Seconds::INFINITY, |t| t.deadline_s);
-        let incoming = self.incoming.as_ref().map_or(Seconds::INFINITY, |t| t.deadline_s);
+        let outgoing = self
+            .outgoing
+            .as_ref()
+            .map_or(Seconds::INFINITY, |t| t.deadline_s);
+        let incoming = self
+            .incoming
+            .as_ref()
+            .map_or(Seconds::INFINITY, |t| t.deadline_s);
         outgoing.min(incoming)
     }
 }
@@ -134,7 +140,12 @@ pub struct Tftp<P> {
 impl<P: Payload> Tftp<P> {
     /// Idle; transfers have no options.
     pub fn new() -> Self {
-        Self { peers: BTreeMap::new(), deadlines: BTreeSet::new(), lanes: 0, transfers: 0 }
+        Self {
+            peers: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            lanes: 0,
+            transfers: 0,
+        }
     }
 
     /// Runs `change` on what goes on with `peer`.
@@ -178,7 +189,10 @@ impl<P: Payload> Machine for Tftp<P> {
         self.with(from, |peer| {
             let step = Step::Packet(message.body);
             let request = TftpRequest { peer: from, step };
-            out.push(Output::Post { lane: peer.lane, request });
+            out.push(Output::Post {
+                lane: peer.lane,
+                request,
+            });
         });
     }
 
@@ -198,8 +212,14 @@ impl<P: Payload> Machine for Tftp<P> {
             }
             self.with(to, |peer| {
                 peer.timer_posted = true;
-                let request = TftpRequest { peer: to, step: Step::Timer };
-                out.push(Output::Post { lane: peer.lane, request });
+                let request = TftpRequest {
+                    peer: to,
+                    step: Step::Timer,
+                };
+                out.push(Output::Post {
+                    lane: peer.lane,
+                    request,
+                });
             });
         }
     }
@@ -223,8 +243,14 @@ impl<P: Payload> Transport<P> for Tftp<P> {
         self.transfers += 1;
         self.with(to, |peer| {
             peer.queue.push_back((transfer, payload));
-            let request = TftpRequest { peer: to, step: Step::Start };
-            out.push(Output::Post { lane: peer.lane, request });
+            let request = TftpRequest {
+                peer: to,
+                step: Step::Start,
+            };
+            out.push(Output::Post {
+                lane: peer.lane,
+                request,
+            });
         });
     }
 
@@ -234,7 +260,12 @@ impl<P: Payload> Transport<P> for Tftp<P> {
         for (to, peer) in std::mem::take(&mut self.peers) {
             let current = peer.outgoing.map(|outgoing| outgoing.payload);
             let queued = peer.queue.into_iter().map(|(_, payload)| payload);
-            left.extend(current.into_iter().chain(queued).map(|payload| (to, payload)));
+            left.extend(
+                current
+                    .into_iter()
+                    .chain(queued)
+                    .map(|payload| (to, payload)),
+            );
         }
         left
     }

@@ -60,7 +60,13 @@ impl<P: Payload> Peer<P> {
         let Some((transfer, payload)) = self.queue.pop_front() else {
             return;
         };
-        self.outgoing = Some(Outgoing { payload, deadline_s: now, transfer, block: 0, retries: 0 });
+        self.outgoing = Some(Outgoing {
+            payload,
+            deadline_s: now,
+            transfer,
+            block: 0,
+            retries: 0,
+        });
         self.send_outgoing(now, out);
     }
 
@@ -76,7 +82,11 @@ impl<P: Payload> Peer<P> {
                     self.fail(Reason::ConnectionLost, now, out);
                 }
             }
-            TftpContent::Data { block, bytes, payload } => {
+            TftpContent::Data {
+                block,
+                bytes,
+                payload,
+            } => {
                 if self.accepts(transfer, block, now, out) {
                     work(Operation::FileBlock, bytes, out);
                     self.send_ack(now, out);
@@ -94,8 +104,13 @@ impl<P: Payload> Peer<P> {
         };
         // A later offer means that the peer gave up the one before.
         if known.is_none_or(|known| known < transfer) {
-            self.incoming =
-                Some(Incoming { deadline_s: now, transfer, block: 0, retries: 0, done: false });
+            self.incoming = Some(Incoming {
+                deadline_s: now,
+                transfer,
+                block: 0,
+                retries: 0,
+                done: false,
+            });
             self.send_ack(now, out);
         } else if known == Some(transfer) && block == 0 {
             self.send_ack(now, out);

@@ -1,0 +1,94 @@
+//! What time does to a connection: silence, signs of life, endings.
+
+use super::connection::{work, Connection, Stage};
+use super::recovery::MAX_ACK_DELAY_S;
+use super::timer::Timer;
+use super::wire::{Content, Control, Level, Record, DISCO_PING_BYTES};
+use super::Out;
+use crate::contract::{EventKind, Operation, Path, Payload, Reason, Seconds};
+use crate::transport::ConnectionMode;
+
+impl<P: Payload> Connection<P> {
+    /// Handles the timers that are due.
+    pub fn on_timer(&mut self, now: Seconds, out: &mut Out<P>) {
+        self.timer_posted = false;
+        while let Some(timer) = self.timers.pop_due(now) {
+            match timer {
+                Timer::Recovery => self.on_recovery_timer(now),
+                Timer::AckDelay => self.acknowledge_data(),
+                Timer::KeepAlive => self.queue(Level::Data, Record::Control(Control::Ping)),
+                Timer::Disco => self.probe_direct_path(now, out),
+                Timer::Connect => self.abandon(Reason::ConnectTimeout, out),
+                Timer::Idle => self.abandon(Reason::IdleTimeout, out),
+                Timer::Drain => self.stage = Stage::Gone,
+            }
+        }
+        self.flush(now, out);
+    }
+
+    fn acknowledge_data(&mut self) {
+        if let Some(space) = &mut self.spaces[Level::Data as usize] {
+            space.ack_due = true;
+        }
+    }
+
+    /// The peer is alive (RFC 9000 10.1).
+    pub fn heard(&mut self, now: Seconds) {
+        self.asked = false;
+        self.reset_idle(now);
+        if self.config.keep_alive_s > 0.0 && self.stage == Stage::Established {
+            self.timers
+                .set(Timer::KeepAlive, now + self.config.keep_alive_s);
+        }
+    }
+
+    /// The idle time starts again.
+    pub fn reset_idle(&mut self, now: Seconds) {
+        let timeout_s = self
+            .config
+            .idle_timeout_s
+            .max(3.0 * self.rtt.probe_timeout_s());
+        self.timers.set(Timer::Idle, now + timeout_s);
+    }
+
+    /// Looks whether the direct path works, now and with every heartbeat.
+    pub(super) fn probe_direct_path(&mut self, now: Seconds, out: &mut Out<P>) {
+        if !self.config.relay_first {
+            return;
+        }
+        self.timers.set(Timer::Disco, now + DISCO_HEARTBEAT_S);
+        work(Operation::PacketSeal, DISCO_PING_BYTES, out);
+        self.send(Content::DiscoPing, DISCO_PING_BYTES, Path::Direct, out);
+    }
+
+    /// Stays for a while after the end, to answer or swallow late packets.
+    pub(super) fn linger(&mut self, now: Seconds, out: &mut Out<P>) {
+        if self.dialler {
+            self.observe(EventKind::Disconnect, None, out);
+        }
+        let probe_timeout_s = self.rtt.probe_timeout_s() + MAX_ACK_DELAY_S;
+        self.timers.stop_all();
+        self.timers
+            .set(Timer::Drain, now + DRAIN_PROBE_TIMEOUTS * probe_timeout_s);
+    }
+
+    /// Forgets the connection without a word to the peer.
+    fn abandon(&mut self, reason: Reason, out: &mut Out<P>) {
+        self.give_up(reason, out);
+        if self.dialler {
+            self.observe(EventKind::Disconnect, Some(reason), out);
+            if self.config.mode == ConnectionMode::Reconnect {
+                work(Operation::EndpointClose, 0, out);
+            }
+        }
+        self.timers.stop_all();
+        self.stage = Stage::Gone;
+    }
+}
+
+/// How long a closed connection answers late packets (RFC 9000 10.2; quinn-proto
+/// connection/mod.rs:3498-3500).
+const DRAIN_PROBE_TIMEOUTS: f64 = 3.0;
+
+/// Between disco pings of an open connection (iroh 0.35 magicsock.rs:99).
+const DISCO_HEARTBEAT_S: Seconds = 5.0;
