@@ -90,7 +90,8 @@ def _success(page: Page, found: Sequence[Series]) -> None:
     page.section("success", "Success rate")
     page.paragraph("Share of the proposals sent that the proposer also stored.")
     chosen = [_middle_payload(of) for of in _by_scenario(found).values()]
-    page.figures([(of[0].title, _names(of), rates.success(of)) for of in chosen])
+    ladders = [of for of in chosen if len(of[0].runs) > 1]
+    page.figures([(of[0].title, _names(of), rates.success(of)) for of in ladders or chosen])
 
 
 def _round_trips(page: Page, found: Sequence[Series]) -> None:
@@ -100,15 +101,18 @@ def _round_trips(page: Page, found: Sequence[Series]) -> None:
     boxes: list[Chart] = []
     for of in _by_scenario(found).values():
         chosen = _middle_payload(of)
-        name = f"{chosen[0].payload_bytes} B"
-        charts.append((of[0].title, f"{name}, by rate", latency.against_rate(chosen)))
-        boxes.append((of[0].title, f"{name}; {_BOXES}", latency.distributions(chosen)))
-        if len({one.payload_bytes for one in of}) > 1:
+        name, title = f"{chosen[0].payload_bytes} B", of[0].title
+        several = len({one.payload_bytes for one in of}) > 1
+        if several:
             rate, runs = _common_rate(of)
-            charts.append((of[0].title, f"{rate:g}/s, by payload", latency.against_payload(runs)))
+            charts.append((title, f"{rate:g}/s, by payload", latency.against_payload(runs)))
+        if len(chosen[0].runs) > 1 or not several:
+            charts.append((title, f"{name}, by rate", latency.against_rate(chosen)))
+            boxes.append((title, f"{name}; {_BOXES}", latency.distributions(chosen)))
     page.figures(charts)
-    page.section("distributions", "Distributions of round trips")
-    page.figures(boxes)
+    if boxes:
+        page.section("distributions", "Distributions of round trips")
+        page.figures(boxes)
 
 
 def _outcomes(page: Page, found: Sequence[Series]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import types
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -226,3 +228,26 @@ def test_wilson_holds_the_share_and_stays_a_share(drawn: tuple[int, int]):
     low, high = wilson(count, n)
     assert -1e-12 <= low <= count / n + 1e-12
     assert count / n - 1e-12 <= high <= 1 + 1e-12
+
+
+def test_validate_runs_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def run(scenario: Path, out: Path, jobs: int) -> list[Path]:
+        assert (scenario.parent, jobs) == (tmp_path / "scenarios" / "latency", 2)
+        made = (("udp", testing.Shape(0.0118)), ("quic_keep", testing.Shape(0.0182)))
+        return [
+            testing.run_dir(out, testing.resolved(scenario.stem, 50.0, 512, transport), shape)
+            for transport, shape in made
+        ]
+
+    for name, attribute, value in (("runner", "run", run), ("_engine", "replay_chain", replay)):
+        module = types.ModuleType(f"sim.{name}")
+        setattr(module, attribute, value)
+        monkeypatch.setitem(sys.modules, f"sim.{name}", module)
+        monkeypatch.setattr(f"sim.{name}", module, raising=False)
+    result = validation.validate(tmp_path / "runs", 2, ["latency"], root=tmp_path)
+    assert result.passed
+    assert [row.id for row in result.comparisons] == ["L_udp_median", "L_iroh_median"]
+    assert len(result.run_dirs) == 2
+    assert "run_dirs" not in json.loads(result.as_json())
+    with pytest.raises(ValueError, match="no published row matches nothing"):
+        validation.validate(tmp_path, 1, ["nothing"])
