@@ -51,6 +51,7 @@ def profile() -> dict[str, Any]:
         "cores": 1,
         "cpu_s": [cost_s.get(name, 0.0) for name in _engine.OPERATIONS],
         "cpu_s_per_byte": free,
+        "threads": [1] * len(free),
         "wait_s": free,
         "spread_sigma": free,
         "socket_buffer_bytes": 1 << 20,
