@@ -130,7 +130,8 @@ void pocketsim_spend(uint32_t token, uint32_t phone, double cpu_s, uint32_t thre
     bury(platform.works, token);
     platform.callbacks->work_ended(platform.user, token, outcome);
   });
-  work->start();
+  // Detached, or SimGrid would keep it in its list of maestro's activities after its end, for good.
+  work->detach();
   keep(platform.works, token, work);
 }
 
