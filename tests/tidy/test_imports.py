@@ -27,7 +27,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sim.resolve",),
     ("sim.churn", "sim.devices", "sim.scenario", "sim.workloads"),
     ("calibration.profile",),
-    ("sim._engine", "sim.build", "sim.documents", "sim.engine_facts", "sim.streams"),
+    (
+        "sim._engine",
+        "sim.build",
+        "sim.documents",
+        "sim.engine_facts",
+        "sim.provenance",
+        "sim.streams",
+    ),
     ("sim.errors", "sim.units"),
 )
 PACKAGES = ("sim", "calibration")
