@@ -27,6 +27,7 @@ OPERATIONS = (
     "packet_seal",
     "packet_open",
     "stream_open",
+    "stream_accept",
     "file_block",
 )
 

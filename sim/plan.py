@@ -54,7 +54,7 @@ def build_plan(
         },
         "transport": {
             **resolved["transport"],
-            **_kept_connections(people, drawn, Lanes(seed, f"{name}/kept_connection")),
+            **_kept_connections(people, drawn, Lanes(seed, f"{_session(resolved, name)}/kept")),
         },
         "trace": {
             "mode": resolved["output"]["trace"],
@@ -68,7 +68,18 @@ def _profiles(resolved: Mapping[str, Any], seed: int, name: str) -> list[Mapping
     found = sorted(resolved["profiles"].items())
     if resolved["run"]["draw"] == "posterior":
         found = [(key, profiles.draw(of, seed, f"{name}/profile/{key}")) for key, of in found]
-    return [profiles.vary(of, seed, f"{name}/session/{key}") for key, of in found]
+    session = _session(resolved, name)
+    return [profiles.vary(of, seed, f"{session}/{key}") for key, of in found]
+
+
+def _session(resolved: Mapping[str, Any], name: str) -> str:
+    """Return the stream name of what differs between two starts of the app.
+
+    Every rung starts it anew, so rungs do not share these draws as they share all others.
+    Transports do: they are compared on the same day, so to speak.
+    """
+    rung = resolved["rung"]
+    return f"{name}/session/{rung['rate_per_s']:g}/{rung['payload_bytes']}"
 
 
 def _network(resolved: Mapping[str, Any], people: Population) -> dict[str, Any]:

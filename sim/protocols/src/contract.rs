@@ -113,8 +113,10 @@ named_enum! {
         PacketSeal = "packet_seal",
         /// Decrypting and processing one QUIC packet.
         PacketOpen = "packet_open",
-        /// Opening or accepting a stream.
+        /// Opening a stream.
         StreamOpen = "stream_open",
+        /// Accepting a stream of the peer's and serving what came on it.
+        StreamAccept = "stream_accept",
         /// One TFTP block to or from its file.
         FileBlock = "file_block",
     }

@@ -95,7 +95,12 @@ impl<P: Payload> Inbox<P> {
         let Some(Waiting { from, app, payload }) = self.waiting.remove(&stream) else {
             return;
         };
-        work(Operation::StreamOpen, 0, out);
+        let awaited = stream.0.dialler == self.node;
+        let operation = match awaited {
+            true => Operation::TaskSpawn,
+            false => Operation::StreamAccept,
+        };
+        work(operation, 0, out);
         let value = Delivery::Received(payload);
         out.push(Output::Deliver { from, value });
         let (connection, number) = stream;
