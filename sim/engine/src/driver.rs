@@ -155,7 +155,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         if let Some(date) = self.queue.next_date() {
             if date < self.alarm {
                 self.alarm = date;
-                self.world.wake_at(date);
+                // A machine may ask for a time that has passed: at once, then.
+                self.world.wake_at(date.max(self.world.clock()));
             }
         }
     }
