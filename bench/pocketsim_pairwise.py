@@ -59,7 +59,7 @@ def profile() -> dict[str, Any]:
 
 
 def access() -> dict[str, Any]:
-    """Return an access link without chance."""
+    """Return an access link without chance; as in a bare flow model, datagrams may overtake."""
     return {
         "up_bytes_per_s": workload.ACCESS_BYTES_PER_S,
         "down_bytes_per_s": workload.ACCESS_BYTES_PER_S,
@@ -67,7 +67,7 @@ def access() -> dict[str, Any]:
         "jitter_median_s": 0.0,
         "jitter_sigma": 0.0,
         "loss_ratio": 0.0,
-        "reorders": False,
+        "reorders": True,
     }
 
 

@@ -114,11 +114,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 
     /// What was traced, and each phone's application for its final state.
-    pub fn finish(mut self) -> (Trace, Vec<A>) {
-        let in_flight = self.flights.len() as u64;
-        self.trace
-            .counters
-            .insert("datagrams_in_flight_at_end", in_flight);
+    pub fn finish(self) -> (Trace, Vec<A>) {
         (
             self.trace,
             self.phones

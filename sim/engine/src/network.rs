@@ -12,6 +12,7 @@ use crate::driver::{Driver, Due};
 use crate::lane::Input;
 use crate::resources::World;
 use crate::socket::wire_bytes;
+use crate::trace::Tally;
 
 /// A datagram between two sockets.
 pub(crate) struct Flight<D> {
@@ -31,7 +32,7 @@ pub(crate) struct Flight<D> {
 impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Puts a datagram on the air.
     pub(crate) fn launch(&mut self, from: u32, to: NodeId, datagram: T::Message) {
-        self.trace.count("datagrams_sent");
+        self.trace.count(Tally::DatagramsSent);
         let (lost, extra_s) = self.draw_path(from, to.0, datagram.path);
         let bytes = wire_bytes(datagram.udp_payload_bytes);
         let epoch = self.phones[to.0 as usize].epoch;
@@ -105,7 +106,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         if !phone.socket.admit(flight.datagram.udp_payload_bytes) {
             return self.drop_datagram(&flight, Reason::BufferFull);
         }
-        self.trace.count("datagrams_delivered");
+        self.trace.count(Tally::DatagramsDelivered);
         self.post(
             flight.to.0,
             Lane::RECEIVE,
@@ -115,8 +116,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Counts a datagram that never reaches a machine; its transaction gets a row.
     pub(crate) fn drop_datagram(&mut self, flight: &Flight<T::Message>, reason: Reason) {
-        self.trace.count("datagrams_dropped");
-        self.trace.count(reason.name());
+        self.trace.count_drop(reason);
         let Some(message) = flight.datagram.message else {
             return;
         };

@@ -60,7 +60,7 @@ mod _engine {
 fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let counters = PyDict::new(py);
-    for (name, value) in &result.trace.counters {
+    for (name, value) in result.trace.counters() {
         counters.set_item(name, value)?;
     }
     let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();

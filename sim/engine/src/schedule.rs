@@ -10,7 +10,7 @@ use crate::lane::{Input, Step};
 use crate::network::Flight;
 use crate::phone::Alarm;
 use crate::resources::World;
-use crate::trace;
+use crate::trace::{self, Tally};
 
 impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Queues the first of everything that the plan holds.
@@ -41,7 +41,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             if self.phones[from as usize].on {
                 self.propose(from, to, payload_bytes);
             } else {
-                self.trace.count("arrivals_while_off");
+                self.trace.count(Tally::ArrivalsWhileOff);
             }
         }
     }
@@ -195,7 +195,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             }) => {
                 self.lose(phone, payload.message_id(), to, reason);
             }
-            Input::App(AppRequest::Transact { .. }) => self.trace.count("arrivals_cut_off"),
+            Input::App(AppRequest::Transact { .. }) => self.trace.count(Tally::ArrivalsCutOff),
             _ => {}
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Reason, Seconds};
+use pocketsim_protocols::named_enum;
 
 use crate::plan;
 use crate::streams::mix;
@@ -28,13 +29,30 @@ pub struct Columns {
     pub logged: Vec<u8>,
 }
 
+named_enum! {
+    /// What is counted beside events.
+    Tally {
+        /// Datagrams put on the air.
+        DatagramsSent = "datagrams_sent",
+        /// Datagrams that reached a socket buffer.
+        DatagramsDelivered = "datagrams_delivered",
+        /// Datagrams that did not.
+        DatagramsDropped = "datagrams_dropped",
+        /// Open arrivals that did not happen, since their phone was off.
+        ArrivalsWhileOff = "arrivals_while_off",
+        /// Proposals that a phone had queued when it went off.
+        ArrivalsCutOff = "arrivals_cut_off",
+    }
+}
+
 /// Collects events and counters.
 #[derive(Debug)]
 pub struct Trace {
     /// What was kept.
     pub columns: Columns,
-    /// What happened how often, by name.
-    pub counters: BTreeMap<&'static str, u64>,
+    tallies: [u64; Tally::ALL.len()],
+    events: [u64; EventKind::ALL.len()],
+    drops: [u64; Reason::ALL.len()],
     keep_below: u64,
     log_capacity: u64,
     log_length: Vec<u64>,
@@ -58,7 +76,9 @@ impl Trace {
         };
         Self {
             columns: Columns::default(),
-            counters: BTreeMap::new(),
+            tallies: [0; Tally::ALL.len()],
+            events: [0; EventKind::ALL.len()],
+            drops: [0; Reason::ALL.len()],
             keep_below,
             log_capacity,
             log_length: vec![0; phones],
@@ -67,7 +87,7 @@ impl Trace {
 
     /// Adds one row, unless the transaction is not among the sampled ones.
     pub fn record(&mut self, time: Seconds, node: NodeId, event: &Event) {
-        *self.counters.entry(event.kind.name()).or_default() += 1;
+        self.events[event.kind as usize] += 1;
         let logged = self.log(node, event.kind);
         if mix(event.message.0) > self.keep_below {
             return;
@@ -85,9 +105,33 @@ impl Trace {
         columns.logged.push(u8::from(logged));
     }
 
-    /// Adds to the counter `name`.
-    pub fn count(&mut self, name: &'static str) {
-        *self.counters.entry(name).or_default() += 1;
+    /// Counts one `tally`.
+    pub fn count(&mut self, tally: Tally) {
+        self.tallies[tally as usize] += 1;
+    }
+
+    /// Counts a datagram that never reached a machine.
+    pub fn count_drop(&mut self, reason: Reason) {
+        self.count(Tally::DatagramsDropped);
+        self.drops[reason as usize] += 1;
+    }
+
+    /// What happened how often, by name; what never happened is left out.
+    pub fn counters(&self) -> BTreeMap<&'static str, u64> {
+        let tallies = Tally::ALL
+            .iter()
+            .map(|tally| tally.name())
+            .zip(self.tallies);
+        let events = EventKind::ALL
+            .iter()
+            .map(|kind| kind.name())
+            .zip(self.events);
+        let drops = Reason::ALL
+            .iter()
+            .map(|reason| reason.name())
+            .zip(self.drops);
+        let all = tallies.chain(events).chain(drops);
+        all.filter(|&(_, count)| count > 0).collect()
     }
 
     /// Whether the phone's benchmark log still had room for this event.

@@ -78,8 +78,8 @@ fn loss_is_drawn_per_hop() {
         arrive(&mut plan, f64::from(i) * 0.004, 0, 1);
     }
     let trace = trade(plan);
-    let delivered =
-        1.0 - trace.counters["link_loss"] as f64 / trace.counters["datagrams_sent"] as f64;
+    let counters = trace.counters();
+    let delivered = 1.0 - counters["link_loss"] as f64 / counters["datagrams_sent"] as f64;
     // Two hops of 0.9 each; the standard error is 0.002.
     assert!((delivered - 0.81).abs() < 0.01, "{delivered}");
 }
@@ -151,7 +151,7 @@ fn a_phone_that_is_off_proposes_nothing_and_does_again_when_it_is_back() {
     let trace = trade(plan);
     assert_eq!(times(&trace, EventKind::Send), [2.0]);
     assert_eq!(times(&trace, EventKind::Store).len(), 1);
-    assert_eq!(trace.counters["arrivals_while_off"], 1);
+    assert_eq!(trace.counters()["arrivals_while_off"], 1);
 }
 
 #[test]

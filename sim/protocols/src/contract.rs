@@ -53,6 +53,8 @@ impl Lane {
     pub const FIRST_TASK: u32 = 16;
 }
 
+/// An enum whose variants have a number and a name.
+#[macro_export]
 macro_rules! named_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$doc])*
