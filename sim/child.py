@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim import event_table
+from sim import trace
 from sim.errors import EnvironmentMissingError
 from sim.plan import build_plan
 
@@ -43,9 +43,7 @@ def run(job: Mapping[str, Any], engine: Any) -> None:
     result = engine.run(plan)
     directory = Path(job["out_dir"])
     directory.mkdir(parents=True, exist_ok=True)
-    event_table.write(
-        event_table.from_engine(result, repetition), parquet_path(directory, repetition)
-    )
+    trace.write(trace.from_engine(result, repetition), parquet_path(directory, repetition))
     summary = {
         "repetition": repetition,
         "engine_seed": plan["seed"],

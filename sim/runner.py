@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim import event_table, rundir
+from sim import rundir, trace
 from sim.build import git_commit
 from sim.child import parquet_path, summary_path
 from sim.children import Children, default_jobs
@@ -181,13 +181,13 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
     parts = [parquet_path(aside, repetition) for repetition in repetitions]
     summaries = [_read(summary_path(aside, repetition)) for repetition in repetitions]
     events = aside / "events.parquet"
-    event_table.join(parts, events)
+    trace.join(parts, events)
     for path in [*parts, *(summary_path(aside, repetition) for repetition in repetitions)]:
         path.unlink()
     applied = "".join(f"# --set {override}\n" for override in document.overrides)
     (aside / "scenario.toml").write_text(applied + document.text, encoding="utf-8")
     _write(aside / "resolved.json", rung.resolved)
-    _write(aside / "metrics.json", metrics.compute(event_table.read(events), rung.resolved))
+    _write(aside / "metrics.json", metrics.compute(trace.read(events), rung.resolved))
     _write(aside / "manifest.json", _manifest(rung, summaries))
     log = [
         f"[repetition {number}] {line}"

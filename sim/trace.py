@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    Array = np.ndarray[Any, Any]
+
 COLUMNS = (
     "repetition",  # int32
     "time_s",  # float64, since the start of the repetition
@@ -45,35 +47,42 @@ def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:
     """Return the table of one repetition from what `sim._engine.run` returned.
 
     `result["columns"]` holds little-endian bytes of equal length in rows; a reason of 255 is none.
+    Children call this, so it never imports pandas, as `pyarrow.array` would: a second for each.
     """
-    columns = result["columns"]
+    import pyarrow as pa
 
-    def numbers(name: str, stored: str) -> np.ndarray[Any, Any]:
-        return np.frombuffer(columns[name], dtype=stored)
-
-    time_s = numbers("time_s", "<f8")
-    reasons = numbers("reason", "u1")
-    return build(
-        repetition=np.full(time_s.size, repetition, dtype=np.int32),
-        time_s=time_s,
-        # Same bits, read with a sign: an id of all ones (no peer) becomes -1.
-        node=numbers("node", "<i4"),
-        kind=_words(numbers("kind", "u1"), result["event_kinds"]),
-        message_id=numbers("message", "<i8"),
-        peer=numbers("peer", "<i4"),
-        message_size=numbers("size_bytes", "<i4"),
-        reason=_words(reasons, result["reasons"], none=reasons == _NO_REASON),
-        logged=numbers("logged", "u1").astype(bool),
-    )
+    columns = {
+        name: np.frombuffer(result["columns"][name], of) for name, of in _ENGINE_TYPES.items()
+    }
+    rows = columns["time_s"].size
+    assert {values.size for values in columns.values()} == {rows}, "columns of unequal length"
+    columns["repetition"] = np.full(rows, repetition, np.int32)
+    has_reason = columns["reason"] != _NO_REASON
+    arrays = [
+        _numbers(pa.int32(), columns["repetition"]),
+        _numbers(pa.float64(), columns["time_s"]),
+        _numbers(pa.int32(), columns["node"]),
+        _words(columns["kind"], result["event_kinds"]),
+        _numbers(pa.int64(), columns["message"]),
+        _numbers(pa.int32(), columns["peer"]),
+        _numbers(pa.int32(), columns["size_bytes"]),
+        _words(columns["reason"], result["reasons"], has_reason),
+        pa.Array.from_buffers(pa.bool_(), rows, [None, _bits(columns["logged"])]),
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema())
 
 
 def build(**columns: object) -> pa.Table:
     """Return a table from one array per name of `COLUMNS`, all of one length."""
     import pyarrow as pa
 
+    def column(name: str, kind: pa.DataType) -> pa.Array:
+        if pa.types.is_dictionary(kind):
+            return pa.array(columns[name], type=pa.string()).dictionary_encode()
+        return pa.array(columns[name], type=kind)
+
     of = schema()
-    arrays = [_as(of.field(name).type, columns[name]) for name in COLUMNS]
-    return pa.Table.from_arrays(arrays, schema=of)
+    return pa.Table.from_arrays([column(name, of.field(name).type) for name in COLUMNS], schema=of)
 
 
 def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
@@ -87,15 +96,15 @@ def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
 
 def write(table: pa.Table, path: Path) -> None:
     """Write `table` as Parquet; equal tables give equal bytes under one version of pyarrow."""
-    import pyarrow.parquet as pq
+    with _writer(path) as writer:
+        writer.write_table(table, _ROWS_PER_GROUP)
 
-    pq.write_table(
-        table,
-        path,
-        compression="zstd",
-        row_group_size=_ROWS_PER_GROUP,
-        use_dictionary=["kind", "reason", "node", "peer", "repetition"],
-    )
+
+def join(parts: Sequence[Path], path: Path) -> None:
+    """Write the tables in `parts`, one after the other, as one file; one is in memory at a time."""
+    with _writer(path) as writer:
+        for part in parts:
+            writer.write_table(read(part), _ROWS_PER_GROUP)
 
 
 def read(path: Path) -> pa.Table:
@@ -112,24 +121,56 @@ def read(path: Path) -> pa.Table:
     return table.unify_dictionaries().combine_chunks()
 
 
-def _words(
-    codes: np.ndarray[Any, Any], names: Sequence[str], none: np.ndarray[Any, Any] | None = None
-) -> pa.DictionaryArray:
+def _writer(path: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    # Times and messages rarely repeat: a dictionary of them costs time and saves nothing.
+    return pq.ParquetWriter(
+        path,
+        schema(),
+        compression="zstd",
+        use_dictionary=["kind", "reason", "node", "peer", "repetition"],
+    )
+
+
+def _numbers(kind: pa.DataType, values: Array, valid: Array | None = None) -> pa.Array:
+    """Wrap a column as it lies: an unsigned id of all ones (no peer) reads as -1."""
     import pyarrow as pa
 
-    indices = pa.array(codes.astype(np.int32), mask=none)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(names, type=pa.string()))
+    assert values.itemsize * 8 == kind.bit_width, "the bytes are taken as they are"
+    bitmap = None if valid is None else _bits(valid)
+    buffers = [bitmap, pa.py_buffer(np.ascontiguousarray(values))]
+    return pa.Array.from_buffers(kind, values.size, buffers)
 
 
-def _as(kind: pa.DataType, values: object) -> pa.Array:
+def _words(codes: Array, names: Sequence[str], valid: Array | None = None) -> pa.Array:
     import pyarrow as pa
 
-    if isinstance(values, pa.DictionaryArray):
-        return values
-    if pa.types.is_dictionary(kind):
-        return pa.array(values, type=pa.string()).dictionary_encode()
-    return pa.array(values, type=kind)
+    texts = [name.encode() for name in names]
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
+    words = pa.StringArray.from_buffers(
+        len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(texts))
+    )
+    return pa.DictionaryArray.from_arrays(
+        _numbers(pa.int32(), codes.astype(np.int32), valid), words
+    )
 
 
+def _bits(values: Array) -> pa.Buffer:
+    import pyarrow as pa
+
+    return pa.py_buffer(np.packbits(values != 0, bitorder="little"))
+
+
+_ENGINE_TYPES = {
+    "time_s": "<f8",
+    "node": "<u4",
+    "kind": "u1",
+    "message": "<u8",
+    "peer": "<u4",
+    "size_bytes": "<u4",
+    "reason": "u1",
+    "logged": "u1",
+}
 _NO_REASON = 255  # the engine's byte for "no reason"
 _ROWS_PER_GROUP = 1 << 20  # a reader that wants one repetition skips the others' groups

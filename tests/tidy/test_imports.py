@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sim.rundir",
         "sim.testing",
     ),
-    ("sim.event_table", "sim.plan", "sim.trace"),
+    ("sim.plan", "sim.trace"),
     ("sim.resolve",),
     ("sim.churn", "sim.devices", "sim.scenario", "sim.workloads"),
     ("calibration.profile",),

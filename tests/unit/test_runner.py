@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import event_table, rundir, runner
+from sim import rundir, runner, trace
 from sim.errors import EngineError, RunInProgressError
 from sim.scenario import load
 
@@ -28,8 +28,8 @@ def test_a_run_directory_is_complete(scenario, tmp_path):
     assert manifest["versions"]["simgrid"] == "fake"
     assert manifest["final_index"] is None
     assert json.loads((first / "metrics.json").read_text())["rows"] == 12
-    table = event_table.read(first / "events.parquet")
-    assert table.schema.equals(event_table.schema())
+    table = trace.read(first / "events.parquet")
+    assert table.schema.equals(trace.schema())
     assert table["repetition"].to_pylist() == [0] * 4 + [1] * 4 + [2] * 4
     assert table["kind"].to_pylist()[:2] == ["send", "store"]
     assert table["reason"].null_count == 12
