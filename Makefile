@@ -18,7 +18,6 @@ setup: .venv/.engine ## Install what is missing and build the engine into .venv
 .PHONY: demo
 demo: setup ## Simulate the published two-phone runs, compare, write runs/demo/report.html
 	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html
-	@echo "report: $(CURDIR)/runs/demo/report.html" >&2
 
 ##@ Develop
 .PHONY: test

@@ -2,7 +2,8 @@
 
 A profile is a TOML file, one per device and date; a number without uncertainty and source does
 not load. Here are the model, the loader and the draw of one set of numbers for a repetition. What
-does not live here: fitting, and the probe's report.
+does not live here: fitting, and the probe's report. Checking a profile draws nothing, so what
+draws imports its streams (and numpy) itself.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from sim.documents import Duration, Section, Size, read_toml, validate, written
 from sim.engine_facts import operations
 from sim.errors import ScenarioError, nearest
 from sim.provenance import DurationNumber, PlainNumber, Provenance, RateNumber, Window
-from sim.streams import lognormal_factor, truncated_normal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -165,6 +165,7 @@ def draw(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
     Each number is Normal(value, standard_error) given that it is not negative, from its own
     stream "name/<key>", so that a new number leaves the others' draws alone.
     """
+    from sim.streams import truncated_normal
 
     def drawn(key: str, mean: float, standard_error: float) -> float:
         return truncated_normal(seed, f"{name}/{key}", mean, standard_error)
@@ -192,6 +193,7 @@ def vary(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
 
     A factor is lognormal with mean 1 and the number's own `repetition_sigma`.
     """
+    from sim.streams import lognormal_factor
 
     def factor(key: str, sigma: float) -> float:
         return lognormal_factor(seed, f"{name}/{key}", sigma)

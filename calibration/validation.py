@@ -7,6 +7,7 @@ listed without a value, and fails its group.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fnmatch
 import json
@@ -17,12 +18,17 @@ from typing import TYPE_CHECKING
 
 from calibration import published
 from calibration.comparison import compare, needs_simulation
+from sim.errors import EnvironmentMissingError, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from calibration.answers import Comparison, Rungs
     from calibration.block_sizes import Replay
+    from sim.runner import Progress
+
+    ProgressOf = Callable[[int], AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True)
@@ -74,26 +80,38 @@ def validate(
     jobs: int,
     subset: Sequence[str] | None = None,
     root: Path = Path(),
+    progress: ProgressOf | None = None,
 ) -> ValidationResult:
     """Run what the published rows need under `out_dir`, on `jobs` processes, and compare.
 
     `subset` names groups or patterns of row ids ("udp", "B1_w*"); None is everything. Scenario
-    paths are relative to `root`. Runs that exist already are not repeated. Raises what the runner
-    raises, and ValueError when `subset` selects nothing.
+    paths are relative to `root`. Runs that exist already are not repeated. `progress` gets the
+    number of repetitions to run and gives what `sim.runner.run_tasks` calls as they end. Raises
+    what the runner raises, and UserError when `subset` selects nothing.
     """
     from sim import runner
-    from sim._engine import replay_chain
+    from sim.scenario import load
 
     rows = select(published.rows(), subset)
     if not rows:
-        raise ValueError(f"no published row matches {', '.join(subset or ())}")
+        known = ", ".join(published.groups())
+        raise UserError(f"no published row matches {', '.join(subset or ())}; groups: {known}")
+    replay = _replay()
+    tasks = {
+        scenario: runner.tasks_of(load(root / scenario), out_dir) for scenario in scenarios(rows)
+    }
+    every = [task for of in tasks.values() for task in of]
+    with (progress or _silent)(runner.repetition_count(every)) as step:
+        runner.run_tasks(every, jobs, progress=step)
+    run_dirs = {
+        scenario: [task.folder / rung.name for task in of for rung in task.rungs]
+        for scenario, of in tasks.items()
+    }
     rungs: Rungs = {}
-    run_dirs: list[Path] = []
-    for scenario in scenarios(rows):
-        runs = runner.run(root / scenario, out=out_dir, jobs=jobs)
-        rungs |= read_rungs(scenario, runs)
-        run_dirs += runs
-    return dataclasses.replace(judge(rows, rungs, replay_chain), run_dirs=tuple(run_dirs))
+    for scenario, of in run_dirs.items():
+        rungs |= read_rungs(scenario, of)
+    flat = tuple(path for of in run_dirs.values() for path in of)
+    return dataclasses.replace(judge(rows, rungs, replay), run_dirs=flat)
 
 
 def judge(
@@ -140,6 +158,19 @@ def summarise(comparisons: Sequence[Comparison]) -> list[Summary]:
         if own:
             found.append(_summary(group, own))
     return found
+
+
+@contextlib.contextmanager
+def _silent(_total: int) -> Iterator[Progress]:
+    yield lambda _name, _repetition: None
+
+
+def _replay() -> Replay:
+    try:
+        from sim._engine import replay_chain
+    except ImportError as error:
+        raise EnvironmentMissingError(f"the compiled engine does not load: {error}") from None
+    return replay_chain
 
 
 def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:

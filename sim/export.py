@@ -9,7 +9,7 @@ drops, refusals and phones going off are in the Parquet trace alone.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -31,7 +31,9 @@ EPOCH = datetime(2025, 6, 22, tzinfo=UTC)
 """Time zero of every repetition in exported timestamps: the date of the two theses."""
 
 
-def write_csv(table: pa.Table, path: Path, transport: str, label: str = "pocketsim") -> None:
+def write_csv(
+    table: pa.Table, target: Path | BinaryIO, transport: str, label: str = "pocketsim"
+) -> None:
     """Write the benchmark events of the trace `table` in the app's columns.
 
     Timestamps are RFC 3339 in UTC with microseconds, from `EPOCH`; `message_size` is in bytes;
@@ -55,7 +57,7 @@ def write_csv(table: pa.Table, path: Path, transport: str, label: str = "pockets
         "tag": np.char.add(f"{label}#", repetition),
         "sequence_number": message & _SEQUENCE,
     }
-    pc.write_csv(pa.table({name: pa.array(written[name]) for name in COLUMNS}), path)
+    pc.write_csv(pa.table({name: pa.array(written[name]) for name in COLUMNS}), target)
 
 
 def read_csv(path: Path, epoch: datetime | None = None) -> pa.Table:

@@ -30,6 +30,7 @@ app.command("check")(inspect.check)
 app.command("show")(inspect.show)
 app.command("doctor")(inspect.doctor)
 app.command("report")(present.report)
+app.command("export")(present.export)
 app.command("validate")(present.validate)
 sweep.command("run")(running.sweep_run)
 

@@ -6,6 +6,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _level = 0
 
@@ -34,21 +38,44 @@ def fail(text: str) -> None:
 
 @contextmanager
 def progress(total: int) -> Iterator[Callable[[str, int], None]]:
-    """Yield a function to call as `total` repetitions end; a bar on a terminal, else lines."""
-    if _level < 0 or not sys.stderr.isatty():
-        yield lambda name, repetition: say(f"{name}: repetition {repetition} done", 1)
-        return
-    from rich.console import Console
-    from rich.progress import Progress
+    """Yield a function to call, from any thread, as `total` repetitions end.
 
+    On a terminal it moves a bar; elsewhere it says a line for each tenth of a long job.
+    """
     lock = threading.Lock()
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("repetitions", total=total)
+    bar = _bar() if _level >= 0 and sys.stderr.isatty() and total else None
+    done = 0
 
-        def step(name: str, repetition: int) -> None:
-            with lock:
-                bar.update(task, advance=1, description=name)
-                if _level > 0:
-                    bar.console.print(f"{name}: repetition {repetition} done")
+    def step(name: str, repetition: int) -> None:
+        nonlocal done
+        rung, _, _digest = name.rpartition("-")
+        with lock:
+            done += 1
+            if bar:
+                bar.update(task, completed=done, description=rung)
+            elif total >= _LONG and done * 10 // total > (done - 1) * 10 // total:
+                say(f"{done} of {total} repetitions: {rung}")
+            say(f"{name}: repetition {repetition} done", 1)
 
+    if bar is None:
         yield step
+        return
+    with bar:
+        task = bar.add_task("starting", total=total)
+        yield step
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+_LONG = 20  # repetitions from which on silence would be worrying

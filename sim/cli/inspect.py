@@ -78,10 +78,11 @@ def _check(file: Path) -> None:
     from sim.documents import read_toml
     from sim.resolve import resolve
     from sim.scenario import load
-    from sim.sweep import load_sweep
 
     _, data = read_toml(file)
     if "sweep" in data:
+        from sim.sweep import load_sweep  # the only one that needs numpy
+
         load_sweep(file, Path())
     elif "device" in data:
         profile.load(file)

@@ -1,49 +1,120 @@
-"""`report` and `validate`: hand run directories to those who present and judge them."""
+"""`validate`, `report` and `export`: hand run directories to those who judge and present them."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sim.children import default_jobs
 from sim.cli import console
-from sim.cli.running import Jobs
+from sim.cli.running import AsJson, Jobs, Out
 from sim.errors import ScenarioError
 
-RunDirectories = Annotated[list[Path], typer.Argument(help="Run directories.")]
+if TYPE_CHECKING:
+    from calibration.validation import ValidationResult
+
+RunDirectories = Annotated[
+    list[Path],
+    typer.Argument(help="Run directories, or folders that hold some.", metavar="RUN..."),
+]
+
+
+def validate(
+    out: Out = Path("runs"),
+    report: Annotated[Path | None, typer.Option("--report", help="HTML file to write.")] = None,
+    subset: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--subset",
+            help="Only this group, or rows such as 'B1_*'; may be repeated.",
+            metavar="NAME",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    jobs: Jobs = None,
+) -> None:
+    """Run the published experiments and compare, fitted and predicted apart; exit 3 on a miss."""
+    from calibration import validation
+
+    result = validation.validate(
+        out, jobs or default_jobs(), subset, _CHECKOUT, progress=console.progress
+    )
+    if as_json:
+        console.data(result.as_json().rstrip())
+    else:
+        _print_tables(result)
+    if report and result.run_dirs:
+        from sim.report import write_report
+
+        report.parent.mkdir(parents=True, exist_ok=True)
+        write_report(result.run_dirs, report, result)
+        console.say(f"report: {report}")
+    if not result.passed:
+        raise typer.Exit(_EXIT_CHECK_FAILED)
 
 
 def report(
     runs: RunDirectories,
-    out: Annotated[Path, typer.Option("--out", help="HTML file to write.")] = Path("report.html"),
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="HTML file to write.", metavar="FILE")
+    ] = Path("report.html"),
 ) -> None:
-    """Write one self-contained HTML page about some runs."""
-    complete = _complete(runs)
+    """Write one self-contained HTML page about some runs; prints its path."""
+    complete = [directory for path in runs for directory in _complete(path)]
     from sim.report import write_report
 
-    write_report(complete, out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_report(dict.fromkeys(complete), out)
     console.data(str(out))
 
 
-def validate(
-    out: Annotated[Path, typer.Option("--out", help="Folder for run directories.")] = Path("runs"),
-    report: Annotated[Path | None, typer.Option("--report", help="HTML file to write.")] = None,
-    jobs: Jobs = None,
+def export(
+    run: Annotated[Path, typer.Argument(help="Run directory.", metavar="RUN")],
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="File to write; stdout without.", metavar="FILE")
+    ] = None,
 ) -> None:
-    """Run the published experiments and compare, fitted and predicted apart; exit 3 on a miss."""
-    from calibration.validation import validate as compare
+    """Write the events of a run as the benchmark app logs them (CSV, BenchmarkResult columns)."""
+    import json
 
-    if not compare(out=out, report=report, jobs=jobs or default_jobs()):
-        raise typer.Exit(_EXIT_CHECK_FAILED)
+    (directory,) = _complete(run, several=False)
+    from sim import trace
+    from sim.export import write_csv
+
+    metrics = json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
+    table = trace.read(directory / "events.parquet")
+    if csv is None:
+        write_csv(table, sys.stdout.buffer, metrics["rung"]["transport"])
+        return
+    csv.parent.mkdir(parents=True, exist_ok=True)
+    write_csv(table, csv, metrics["rung"]["transport"])
+    console.data(str(csv))
 
 
-def _complete(runs: list[Path]) -> list[Path]:
-    for directory in runs:
-        if not (directory / "metrics.json").is_file():
-            raise ScenarioError(directory, "", "not a run directory (no metrics.json)")
-    return runs
+def _print_tables(result: ValidationResult) -> None:
+    from rich.console import Console
+
+    from calibration.validation_table import render
+
+    # Into a file or pipe, lines are as long as they need to be.
+    width = None if sys.stdout.isatty() else _WIDE
+    Console(width=width).print(render(result))
 
 
+def _complete(path: Path, *, several: bool = True) -> list[Path]:
+    """Return `path`, or the run directories below it; those still being built are hidden."""
+    if (path / "metrics.json").is_file():
+        return [path]
+    found = [of.parent for of in path.glob("**/metrics.json") if several]
+    found = [of for of in found if not any(part.startswith(".tmp-") for part in of.parts)]
+    if not found:
+        raise ScenarioError(path, "", "not a run directory (no metrics.json)")
+    return sorted(found)
+
+
+_CHECKOUT = Path(__file__).resolve().parents[2]  # the published rows name scenarios of the project
+_WIDE = 160
 _EXIT_CHECK_FAILED = 3
