@@ -1,7 +1,9 @@
 //! What the plan makes happen: open arrivals, sender loops, phones going off and on.
 
+use std::collections::VecDeque;
+
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Delivery, EventKind, Lane, MessageId, NodeId, Payload, Reason,
+    AppRequest, Application, Delivery, Event, EventKind, Lane, MessageId, NodeId, Payload, Reason,
     Transport,
 };
 
@@ -121,23 +123,36 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         state.socket.clear();
         state.app_alarm = Alarm::OFF;
         state.net_alarm = Alarm::OFF;
-        let undelivered = state.transport.shut_down(now);
+        let held = state.transport.shut_down(now);
         let lanes: Vec<_> = state.lanes.drain(..).collect();
         state.post_idle_lanes();
         self.record_phone(phone, EventKind::PhoneOff);
-        for (peer, payload) in undelivered {
-            self.lose(phone, payload.message_id(), peer, Reason::SenderOff);
+        for (peer, delivery) in held {
+            self.abandon_delivery(phone, peer, delivery);
         }
         for lane in lanes {
-            lane.steps
-                .into_iter()
-                .for_each(|step| self.abandon_step(phone, step));
+            self.abandon_steps(phone, lane.steps);
             lane.inbox
                 .into_iter()
                 .for_each(|input| self.abandon_input(phone, input));
         }
         // Last: SimGrid fails what the phone was doing, and reports it later.
         self.world.set_on(NodeId(phone), false);
+    }
+
+    fn abandon_steps(&mut self, phone: u32, steps: VecDeque<Step<A, T>>) {
+        let mut unmade = None;
+        for step in steps {
+            match step {
+                // Cut off before it was made: nobody ever counts it as sent.
+                Step::Observe(event) if event.kind == EventKind::Send => {
+                    unmade = Some(event.message);
+                    self.trace.count("arrivals_cut_off");
+                }
+                Step::AppSend(_, block) if unmade == Some(block.message_id()) => {}
+                step => self.abandon_step(phone, step),
+            }
+        }
     }
 
     fn abandon_step(&mut self, phone: u32, step: Step<A, T>) {
@@ -158,11 +173,22 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                 self.drop_datagram(&flight, Reason::SenderOff);
             }
             Step::Deliver(from, delivery) => self.abandon_delivery(phone, from, delivery),
-            Step::Observe(event) if event.kind == EventKind::Store => {
-                self.lose(phone, event.message, event.peer, Reason::SenderOff);
-            }
+            Step::Observe(event) => self.abandon_event(phone, event),
             _ => {}
         }
+    }
+
+    /// A row that would have told what became of a transaction.
+    fn abandon_event(&mut self, phone: u32, event: Event) {
+        let reason = match event.kind {
+            EventKind::Store => Reason::SenderOff,
+            EventKind::Lose => event.reason.unwrap_or(Reason::SenderOff),
+            // The first of two is on its way or stored.
+            EventKind::Refuse if event.reason == Some(Reason::Duplicate) => return,
+            EventKind::Refuse => Reason::ReceiverOff,
+            _ => return,
+        };
+        self.lose(phone, event.message, event.peer, reason);
     }
 
     fn abandon_delivery(&mut self, phone: u32, from: NodeId, delivery: Delivery<A::Block>) {

@@ -368,7 +368,10 @@ pub trait Transport<P: Payload>:
     /// Carry `payload` to `to`.
     fn transmit(&mut self, to: NodeId, payload: P, now: Seconds, out: &mut OutputsOf<Self>);
 
-    /// The phone goes off: forget every connection and return what was not
-    /// delivered yet, with the peer each was meant for.
-    fn shut_down(&mut self, now: Seconds) -> Vec<(NodeId, P)>;
+    /// The phone goes off: forget every connection and return what was held.
+    ///
+    /// [`Delivery::Failed`] with the peer it was meant for, and [`Delivery::Received`]
+    /// with the peer it came from: the application has not seen that, and its sender
+    /// has been told that it arrived.
+    fn shut_down(&mut self, now: Seconds) -> Vec<(NodeId, Delivery<P>)>;
 }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{parcel, quic, quic_world, Parcel, Verdict, World};
-use pocketsim_protocols::contract::{Machine, NodeId, Operation, Reason, Transport};
+use common::{failed, parcel, quic, quic_world, Parcel, Verdict, World};
+use pocketsim_protocols::contract::{Delivery, Machine, NodeId, Operation, Reason, Transport};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
@@ -151,9 +151,9 @@ fn a_duplicate_dial_stalls_what_comes_after_it() {
     assert!(world.failed(0).is_empty(), "QUIC acknowledged them");
     let left = world.switch_off(0);
     assert_eq!(left.len(), 14);
-    assert!(left
-        .iter()
-        .all(|(to, parcel)| *to == NodeId(1) && parcel.id.sequence() > 5));
+    let unserved = |k| failed(1, parcel(0, k, 100), Reason::Unserved);
+    let expected: Vec<_> = left.iter().zip(6..).map(|(_, k)| unserved(k)).collect();
+    assert_eq!(left, expected);
 }
 
 #[test]
@@ -243,8 +243,8 @@ fn shutting_down_returns_what_was_under_way() {
         assert_eq!(
             left,
             [
-                (NodeId(1), parcel(0, 1, 100)),
-                (NodeId(2), parcel(0, 2, 100))
+                failed(1, parcel(0, 1, 100), Reason::SenderOff),
+                failed(2, parcel(0, 2, 100), Reason::SenderOff)
             ]
         );
         world.run_until(100.0);
@@ -264,7 +264,8 @@ fn what_the_app_has_not_looked_at_is_returned_too() {
     world.transmit_at(0.1, 0, 1, parcel(0, 1, 100));
     world.run_until(0.9);
     assert!(world.switch_off(0).is_empty(), "acknowledged");
-    assert_eq!(world.switch_off(1), [(NodeId(1), parcel(0, 1, 100))]);
+    let received = Delivery::Received(parcel(0, 1, 100));
+    assert_eq!(world.switch_off(1), [(NodeId(0), received)]);
 }
 
 #[test]

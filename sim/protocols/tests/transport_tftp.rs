@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{parcel, Parcel, Verdict, World};
+use common::{failed, parcel, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{Machine, NodeId, Operation, Reason};
 use pocketsim_protocols::transport::tftp::{Tftp, TftpPacket, TransferMode};
 use proptest::prelude::*;
@@ -186,8 +186,8 @@ fn shutting_down_returns_what_was_queued() {
     assert_eq!(
         left,
         [
-            (NodeId(1), parcel(0, 1, 5000)),
-            (NodeId(1), parcel(0, 2, 5000))
+            failed(1, parcel(0, 1, 5000), Reason::SenderOff),
+            failed(1, parcel(0, 2, 5000), Reason::SenderOff)
         ]
     );
     world.switch_on(0);

@@ -106,7 +106,7 @@ impl<P: Payload> Transport<P> for Udp<P> {
         out.push(Output::Send { to, message });
     }
 
-    fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, P)> {
+    fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, Delivery<P>)> {
         Vec::new()
     }
 }

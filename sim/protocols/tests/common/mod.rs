@@ -199,7 +199,7 @@ impl<T: Transport<Parcel>> World<T> {
     }
 
     /// Switches a phone off: its queues are gone, its machine is told.
-    pub fn switch_off(&mut self, node: u32) -> Vec<(NodeId, Parcel)> {
+    pub fn switch_off(&mut self, node: u32) -> Vec<(NodeId, Delivery<Parcel>)> {
         let phone = &mut self.phones[node as usize];
         phone.on = false;
         phone.lanes.clear();
@@ -416,4 +416,9 @@ impl<T: Transport<Parcel>> World<T> {
         let mine = |(n, o, _): &&(NodeId, Operation, u32)| *n == NodeId(node) && *o == operation;
         self.operations.iter().filter(mine).count()
     }
+}
+
+/// What a phone that goes off held for `to`.
+pub fn failed(to: u32, payload: Parcel, reason: Reason) -> (NodeId, Delivery<Parcel>) {
+    (NodeId(to), Delivery::Failed { payload, reason })
 }

@@ -132,10 +132,10 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Everything that did not reach the peer's app, with the peer.
-    pub fn into_undelivered(mut self) -> impl Iterator<Item = (NodeId, P)> {
-        let left = self.streams.give_up(Reason::ConnectionLost);
+    pub fn into_undelivered(mut self) -> impl Iterator<Item = (NodeId, Delivery<P>)> {
+        let left = self.streams.give_up(Reason::SenderOff);
         left.into_iter()
-            .map(move |(payload, _)| (self.peer, payload))
+            .map(move |(payload, reason)| (self.peer, Delivery::Failed { payload, reason }))
     }
 
     /// Asks the transport for `step` on the connection's lane.

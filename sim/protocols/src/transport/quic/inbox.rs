@@ -112,12 +112,13 @@ impl<P: Payload> Inbox<P> {
         });
     }
 
-    /// Forgets and returns everything, in order.
-    pub fn take_all(&mut self) -> impl Iterator<Item = P> {
+    /// Forgets and returns everything, in order, with the peer it came from.
+    pub fn take_all(&mut self) -> impl Iterator<Item = (NodeId, Delivery<P>)> {
         self.unseen.clear();
         self.poll_s = Seconds::INFINITY;
         let waiting = std::mem::take(&mut self.waiting);
-        waiting.into_values().map(|waiting| waiting.payload)
+        let received = |waiting: Waiting<P>| (waiting.from, Delivery::Received(waiting.payload));
+        waiting.into_values().map(received)
     }
 }
 

@@ -222,14 +222,12 @@ impl<P: Payload> Transport<P> for Quic<P> {
         }
     }
 
-    /// Also returns messages that came but were not served yet, as meant for this
-    /// phone: their senders have been told that they arrived.
-    fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, P)> {
+    fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, Delivery<P>)> {
         let mut left = Vec::new();
         for connection in std::mem::take(&mut self.connections).into_values() {
             left.extend(connection.into_undelivered());
         }
-        left.extend(self.inbox.take_all().map(|payload| (self.node, payload)));
+        left.extend(self.inbox.take_all());
         self.deadlines.clear();
         self.pool.clear();
         self.accepted.clear();

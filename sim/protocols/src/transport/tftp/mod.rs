@@ -254,18 +254,16 @@ impl<P: Payload> Transport<P> for Tftp<P> {
         });
     }
 
-    fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, P)> {
+    fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, Delivery<P>)> {
         self.deadlines.clear();
         let mut left = Vec::new();
         for (to, peer) in std::mem::take(&mut self.peers) {
             let current = peer.outgoing.map(|outgoing| outgoing.payload);
             let queued = peer.queue.into_iter().map(|(_, payload)| payload);
-            left.extend(
-                current
-                    .into_iter()
-                    .chain(queued)
-                    .map(|payload| (to, payload)),
-            );
+            left.extend(current.into_iter().chain(queued).map(|payload| {
+                let reason = Reason::SenderOff;
+                (to, Delivery::Failed { payload, reason })
+            }));
         }
         left
     }

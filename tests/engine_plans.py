@@ -1,0 +1,277 @@
+"""Plans without a scenario, and the engine that runs them in a child process, for tests.
+
+A plan of `plan()` has phones that cost nothing, links that delay by LATENCY_S per hop and share
+nothing that shows, and nothing to do; a test adds what it is about.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim import streams
+from sim.engine_facts import operations
+
+ROOT = Path(__file__).resolve().parents[1]
+LATENCY_S = 0.010  # one hop; two between phones
+WIDE_BYTES_PER_S = 1e15  # sizes do not show
+TRANSPORTS = {
+    "udp": {"kind": "udp", "mode": ""},
+    "quic_reconnect": {"kind": "quic", "mode": "reconnect"},
+    "quic_keep": {"kind": "quic", "mode": "keep"},
+    "tftp": {"kind": "tftp", "mode": ""},
+}
+
+# JSON with the columns' lengths on the first line, then the columns.
+CHILD = """
+import json, sys
+from sim import _engine
+result = _engine.run(json.load(sys.stdin))
+columns = result.pop("columns")
+head = {**result, "lengths": {name: len(data) for name, data in columns.items()}}
+sys.stdout.buffer.write(json.dumps(head).encode() + b"\\n" + b"".join(columns.values()))
+"""
+DTYPES = {
+    "time_s": "<f8",
+    "node": "<u4",
+    "kind": "u1",
+    "message": "<u8",
+    "peer": "<u4",
+    "size_bytes": "<u4",
+    "reason": "u1",
+    "logged": "u1",
+}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a run left: columns of one length, names of kinds and reasons, counters."""
+
+    columns: dict[str, Any]
+    kinds: list[str]
+    reasons: list[str]
+    counters: dict[str, int]
+    data: bytes  # the columns as the engine wrote them
+
+    def __getattr__(self, name):
+        try:
+            return self.columns[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def where(self, mask):
+        return replace(self, columns={name: of[mask] for name, of in self.columns.items()})
+
+    def of(self, kind, node=None):
+        mask = self.kind == self.kinds.index(kind)
+        return self.where(mask if node is None else mask & (self.node == node))
+
+    def reason_names(self):
+        return [self.reasons[code] for code in self.reason if code < len(self.reasons)]
+
+    def time_of(self, kind, node=None):
+        """The time of the only row of that kind."""
+        (time_s,) = self.of(kind, node).time_s
+        return time_s
+
+
+def run(plan, **variables):
+    """Run a plan in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD],
+        input=json.dumps(plan).encode(),
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    first, _, data = done.stdout.partition(b"\n")
+    head = json.loads(first)
+    columns, start = {}, 0
+    for name, length in head["lengths"].items():
+        columns[name] = np.frombuffer(data[start : start + length], DTYPES[name])
+        start += length
+    return Trace(columns, head["event_kinds"], head["reasons"], head["counters"], data)
+
+
+def profile(cores=1):
+    """Return a device whose operations cost nothing."""
+    count = len(operations())
+    return {
+        "cores": cores,
+        "cpu_s": [0.0] * count,
+        "cpu_s_per_byte": [0.0] * count,
+        "threads": [1] * count,
+        "wait_s": [0.0] * count,
+        "spread_sigma": [0.0] * count,
+        "socket_buffer_bytes": 212_992,
+    }
+
+
+def access(**changes):
+    return {
+        "up_bytes_per_s": WIDE_BYTES_PER_S,
+        "down_bytes_per_s": WIDE_BYTES_PER_S,
+        "latency_s": LATENCY_S,
+        "jitter_median_s": 0.0,
+        "jitter_sigma": 0.0,
+        "loss_ratio": 0.0,
+        "reorders": False,
+        **changes,
+    }
+
+
+def transport(name, phones, **changes):
+    return {
+        **TRANSPORTS[name],
+        "poll_interval_s": 0.0,
+        "connect_timeout_s": 30.0,
+        "idle_timeout_s": 30.0,
+        "keep_alive_s": 1.0,
+        "relay_first": False,
+        "answer_on_same_connection": False,
+        "socket_timeout_s": 5.0,
+        "socket_buffer_bytes": 0,
+        "duplicate_dial_s": [math.inf] * phones,
+        "connection_break_s": [math.inf] * phones,
+        **changes,
+    }
+
+
+def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
+    """Return a plan of `phones` equal phones; `changes` replaces whole sections."""
+    return {
+        "seed": 1,
+        "duration_s": 100.0,
+        "profiles": [profile(cores)],
+        "access": [access()],
+        "sites": [{"bytes_per_s": 0.0}],
+        "phones": {
+            "profile": [0] * phones,
+            "access": [0] * phones,
+            "site": [0] * phones,
+            "first_index": [1] * phones,
+        },
+        "backbone": {"latency_s": 0.0, "relay_latency_s": 0.0},
+        "churn": {"time_s": [], "phone": [], "on": []},
+        "workload": {
+            "time_s": [],
+            "from_phone": [],
+            "to_phone": [],
+            "payload_bytes": [],
+            "loops": [],
+        },
+        "protocol": {"kind": protocol, "crypto": "counted", "duplicate_window_s": 30.0},
+        "transport": transport(mode, phones),
+        "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0},
+        **changes,
+    }
+
+
+def cost(plan, operation, cpu_s=0.0, per_byte_s=0.0, wait_s=0.0, threads=1, number=0):
+    """Set what an operation costs on profile `number`."""
+    at, of = operations().index(operation), plan["profiles"][number]
+    of["cpu_s"][at], of["cpu_s_per_byte"][at] = cpu_s, per_byte_s
+    of["wait_s"][at], of["threads"][at] = wait_s, threads
+
+
+def arrive(plan, time_s, sender, receiver, payload_bytes=100):
+    """Add a proposal; call in order of time."""
+    workload = plan["workload"]
+    workload["time_s"].append(time_s)
+    workload["from_phone"].append(sender)
+    workload["to_phone"].append(receiver)
+    workload["payload_bytes"].append(payload_bytes)
+
+
+def turn(plan, time_s, phone, *, on):
+    """Add a transition; call in order of time."""
+    plan["churn"]["time_s"].append(time_s)
+    plan["churn"]["phone"].append(phone)
+    plan["churn"]["on"].append(on)
+
+
+def wire_bytes(payload_bytes):
+    """Bytes of a UDP datagram with its headers: 8 of UDP, 20 of IPv4 for each 1480 of both."""
+    return payload_bytes + 8 + 20 * math.ceil((payload_bytes + 8) / 1480)
+
+
+def busy_town(seed, phones=50, mode="udp", quiet_s=0.0, duration_s=60.0, rate_per_s=0.5):
+    """Return a plan of phones with costs, jitter, loss and churn on two kinds of access.
+
+    Before the last `quiet_s` seconds phones propose and come and go; then all come on and stay,
+    so that whatever was sent has an end before the run has.
+    """
+    of = plan(phones, mode, cores=8, seed=seed, duration_s=duration_s)
+    draw = streams.stream(seed, "busy town")
+    for name, cpu_s in REALISTIC_CPU_S.items():
+        cost(of, name, cpu_s, 2e-9, wait_s=0.03 if name == "discovery" else 0.0)
+    of["profiles"][0]["spread_sigma"] = [0.2] * len(operations())
+    wifi = access(up_bytes_per_s=5e6, down_bytes_per_s=5e6, latency_s=1e-3)
+    lte = access(up_bytes_per_s=75e4, down_bytes_per_s=16e5, latency_s=1e-2, loss_ratio=0.03)
+    of["access"] = [
+        {**wifi, "jitter_median_s": 2e-3, "jitter_sigma": 1.75},
+        {**lte, "jitter_median_s": 1e-2, "jitter_sigma": 0.8},
+    ]
+    of["sites"] = [{"bytes_per_s": 5e6}, {"bytes_per_s": 9e6}]
+    of["phones"]["access"] = of["phones"]["site"] = [number % 2 for number in range(phones)]
+    of["backbone"] = {"latency_s": 5e-3, "relay_latency_s": 6e-3}
+    of["transport"] |= {"poll_interval_s": 0.01, "relay_first": True}
+    _come_and_go(of, draw, duration_s - quiet_s)
+    _propose(of, draw, rate_per_s, duration_s - quiet_s)
+    return of
+
+
+def _come_and_go(of, draw, until_s):
+    changes = []
+    for phone in range(len(of["phones"]["profile"])):
+        time_s, on = draw.exponential(10.0), False
+        while time_s < until_s:
+            changes.append((time_s, phone, on))
+            time_s, on = time_s + draw.exponential(10.0 if not on else 5.0), not on
+        if on:
+            changes.append((until_s, phone, True))
+    for time_s, phone, on in sorted(changes):
+        turn(of, time_s, phone, on=on)
+
+
+def _propose(of, draw, rate_per_s, until_s):
+    phones = len(of["phones"]["profile"])
+    time_s = draw.exponential(1 / (phones * rate_per_s))
+    while time_s < until_s:
+        sender, step = draw.integers(phones), draw.integers(1, phones)
+        arrive(of, float(time_s), int(sender), int((sender + step) % phones))
+        time_s += draw.exponential(1 / (phones * rate_per_s))
+
+
+# Of the order of a cheap phone of 2024; no test depends on the values.
+REALISTIC_CPU_S = {
+    "command": 60e-6,
+    "sign": 120e-6,
+    "verify": 330e-6,
+    "encode": 20e-6,
+    "decode": 30e-6,
+    "store": 2e-3,
+    "udp_send": 40e-6,
+    "udp_receive": 130e-6,
+    "endpoint_setup": 0.1,
+    "endpoint_close": 0.02,
+    "discovery": 1e-3,
+    "handshake_start": 1e-3,
+    "handshake_respond": 2e-3,
+    "handshake_finish": 2e-3,
+    "handshake_confirm": 1e-3,
+    "packet_seal": 15e-6,
+    "packet_open": 15e-6,
+    "stream_open": 15e-6,
+    "file_block": 50e-6,
+}
