@@ -44,20 +44,19 @@ impl SocketBuffer {
 /// 851 968 B holds 665 and 369. Beyond one page of payload each fragment is
 /// charged as a buffer of its own (inferred, not measured).
 pub fn truesize_bytes(udp_payload_bytes: u32) -> u64 {
-    let fragments = u64::from(fragments(udp_payload_bytes));
-    let last = udp_payload_bytes % MAX_FRAGMENT_BYTES;
-    if udp_payload_bytes <= SMALL_PAYLOAD_BYTES {
+    let full = fragments(udp_payload_bytes) - 1;
+    let last = udp_payload_bytes + UDP_HEADER_BYTES - full * FRAGMENT_BYTES_MAX;
+    let last_buffer = if last <= SMALL_PAYLOAD_BYTES + UDP_HEADER_BYTES {
         SMALL_BUFFER_BYTES
-    } else if last > 0 && last <= SMALL_PAYLOAD_BYTES {
-        (fragments - 1) * LARGE_BUFFER_BYTES + SMALL_BUFFER_BYTES
     } else {
-        fragments * LARGE_BUFFER_BYTES
-    }
+        LARGE_BUFFER_BYTES
+    };
+    u64::from(full) * LARGE_BUFFER_BYTES + last_buffer
 }
 
 /// How many IP packets a datagram takes over Ethernet or Wi-Fi.
 pub fn fragments(udp_payload_bytes: u32) -> u32 {
-    udp_payload_bytes.div_ceil(MAX_FRAGMENT_BYTES).max(1)
+    (udp_payload_bytes + UDP_HEADER_BYTES).div_ceil(FRAGMENT_BYTES_MAX)
 }
 
 /// Bytes of a datagram with the IP and UDP headers of all its fragments.
@@ -67,7 +66,7 @@ pub fn wire_bytes(udp_payload_bytes: u32) -> u32 {
 
 const UDP_HEADER_BYTES: u32 = 8; // RFC 768
 const IP_HEADER_BYTES: u32 = 20; // RFC 791, no options
-const MAX_FRAGMENT_BYTES: u32 = 1472; // 1500 B MTU less both headers
+const FRAGMENT_BYTES_MAX: u32 = 1480; // 1500 B MTU less its IP header; the first holds UDP's too
 const SMALL_PAYLOAD_BYTES: u32 = 640; // the bucket's edge lies between 640 and 660 B
 const SMALL_BUFFER_BYTES: u64 = 1280; // 212 992 / 166 and 851 968 / 665
 const LARGE_BUFFER_BYTES: u64 = 2304; // 212 992 / 92 and 851 968 / 369
@@ -112,6 +111,7 @@ mod tests {
     fn headers_are_counted_per_fragment() {
         assert_eq!(wire_bytes(668), 668 + 28);
         assert_eq!(wire_bytes(1472), 1500);
-        assert_eq!(wire_bytes(2456), 2456 + 8 + 40);
+        assert_eq!(wire_bytes(2952), 2952 + 8 + 40);
+        assert_eq!(wire_bytes(2953), 2953 + 8 + 60);
     }
 }
