@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FAKE_CHILD = ROOT / "tests" / "fake_child.py"
 DRIVER = ROOT / "tests" / "fake_cli.py"
+sys.path.append(str(ROOT / "tests"))  # for `import engine_plans`: tests are not a package
 
 SCENARIO = """
 [run]
