@@ -1,0 +1,134 @@
+"""QUIC's round trips and the app's polling against closed forms, on links so wide that sizes vanish."""
+
+import engine_plans as plans
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.engine
+
+ONE_WAY_S = 2 * plans.LATENCY_S
+RTT_S = 2 * ONE_WAY_S
+
+
+def conversation(arrivals_s=(1.0, 2.0), mode="quic_keep", **options):
+    of = plans.plan(2, mode, backbone={"latency_s": 0.0, "relay_latency_s": 0.007})
+    of["transport"] |= options
+    for time_s in arrivals_s:
+        plans.arrive(of, time_s, 0, 1)
+    return of
+
+
+def arrival_delays_s(of):
+    trace = plans.run(of)
+    return trace.of("process", 1).time_s - trace.of("send", 0).time_s
+
+
+def test_the_first_message_takes_a_handshake_more_than_the_next():
+    delays_s = arrival_delays_s(conversation())
+    assert delays_s == pytest.approx([1.5 * RTT_S, 0.5 * RTT_S], rel=1e-6)
+
+
+def test_every_message_of_a_reconnecting_app_takes_the_handshake():
+    delays_s = arrival_delays_s(conversation(mode="quic_reconnect"))
+    assert delays_s == pytest.approx([1.5 * RTT_S] * 2, rel=1e-6)
+
+
+# What a message waits for, by whose work it is: (first message, later ones of a kept connection).
+ON_THE_WAY = {
+    "task_spawn": (2, 1),  # the dialler's task and, for the first, the accepting one's
+    "discovery": (1, 0),
+    "handshake_start": (1, 0),
+    "handshake_respond": (1, 0),
+    "handshake_finish": (1, 0),
+    "handshake_confirm": (1, 0),
+    "endpoint_setup": (0, 0),
+    "endpoint_close": (0, 0),
+    "decode": (1, 1),
+}
+
+
+@pytest.mark.parametrize("operation", ON_THE_WAY)
+def test_a_handshake_costs_what_its_operations_cost(operation):
+    of = conversation()
+    plans.cost(of, operation, cpu_s=0.003)
+    rounds_s = np.array([1.5 * RTT_S, 0.5 * RTT_S])
+    expected_s = rounds_s + 0.003 * np.array(ON_THE_WAY[operation])
+    assert arrival_delays_s(of) == pytest.approx(expected_s, rel=1e-6)
+
+
+def test_a_reconnecting_app_makes_and_closes_an_endpoint_for_every_message():
+    of = conversation(mode="quic_reconnect")
+    plans.cost(of, "endpoint_setup", wait_s=0.25)
+    assert arrival_delays_s(of) == pytest.approx([1.5 * RTT_S + 0.25] * 2, rel=1e-6)
+
+
+def test_the_relay_adds_its_detour_until_the_direct_path_answers():
+    delays_s = arrival_delays_s(conversation(relay_first=True))
+    # Both hellos go by the relay; the ping beside the first is back before the second.
+    detour_s = 2 * 0.007
+    assert delays_s == pytest.approx([1.5 * RTT_S + 2 * detour_s, 0.5 * RTT_S], rel=1e-6)
+
+
+def test_the_answer_dials_back_unless_it_goes_on_the_same_connection():
+    def round_trips_s(**options):
+        trace = plans.run(conversation(**options))
+        return trace.of("store", 0).time_s - trace.of("send", 0).time_s
+
+    assert round_trips_s() == pytest.approx([3 * RTT_S, RTT_S], rel=1e-6)
+    answered_s = round_trips_s(answer_on_same_connection=True)
+    assert answered_s == pytest.approx([2 * RTT_S, RTT_S], rel=1e-6)
+
+
+def test_an_app_that_polls_sees_a_message_at_its_next_look():
+    interval_s = 0.25
+    of = conversation(1.0 + 0.37 * np.arange(40), poll_interval_s=interval_s)
+    trace = plans.run(of)
+    arrived_s = trace.of("send", 0).time_s + 0.5 * RTT_S
+    arrived_s[0] += RTT_S
+    seen_s = trace.of("process", 1).time_s
+    waits_s = seen_s - arrived_s
+    assert waits_s.min() > -1e-9
+    assert waits_s.max() < interval_s
+    # All looks have one phase, which is the phone's own.
+    phases_s = np.mod(seen_s, interval_s)
+    assert phases_s == pytest.approx(np.full(40, phases_s[0]), abs=1e-6)
+    assert waits_s.std() > 0.2 * interval_s  # a uniform wait has 0.29
+
+
+def test_phones_look_at_different_times():
+    phones = 12
+    of = plans.plan(phones + 1, "quic_keep")
+    of["transport"]["poll_interval_s"] = 0.25
+    for peer in range(1, phones + 1):
+        plans.arrive(of, 1.0, 0, peer)
+    seen_s = plans.run(of).of("process").time_s
+    assert len(set(seen_s.round(6).tolist())) == phones
+
+
+def test_a_lost_peer_is_given_up_after_the_idle_timeout():
+    of = conversation(idle_timeout_s=7.0, connect_timeout_s=40.0, arrivals_s=(1.0, 2.0))
+    plans.turn(of, 1.5, 1, on=False)
+    trace = plans.run(of)
+    assert trace.of("lose").reason_names() == ["idle_timeout"]
+    # From the first packet that asked for an answer in vain: the second message.
+    assert trace.time_of("lose") == pytest.approx(2.0 + 7.0, rel=1e-9)
+
+
+def test_a_peer_that_never_answers_is_given_up_after_the_connect_timeout():
+    of = conversation(connect_timeout_s=7.0, arrivals_s=(1.0,))
+    plans.turn(of, 0.5, 1, on=False)
+    plans.cost(of, "discovery", wait_s=0.5)
+    trace = plans.run(of)
+    assert trace.of("lose").reason_names() == ["connect_timeout"]
+    assert trace.time_of("lose") == pytest.approx(8.0, rel=1e-9)
+
+
+# A transfer of k full blocks takes the request, k blocks and a short one, each acknowledged.
+@pytest.mark.parametrize("payload_bytes", [100, 700, 1300])
+def test_tftp_takes_a_round_trip_per_block_and_one_for_the_request(payload_bytes):
+    of = plans.plan(2, "tftp")
+    plans.arrive(of, 1.0, 0, 1, payload_bytes)
+    trace = plans.run(of)
+    blocks = int(trace.of("send").size_bytes[0]) // 512 + 1
+    delay_s = trace.time_of("process") - trace.time_of("send")
+    assert delay_s == pytest.approx((blocks + 0.5) * RTT_S, rel=1e-6)

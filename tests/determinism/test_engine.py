@@ -1,0 +1,87 @@
+"""One plan, one result: whatever the process, the hash seed, the provider, or who else is there."""
+
+import json
+
+import engine_plans as plans
+import pytest
+
+pytestmark = pytest.mark.engine
+
+MODES = list(plans.TRANSPORTS)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_two_processes_give_the_same_bytes(mode):
+    plan = plans.busy_town(11, 50, mode)
+    one, other = (plans.run(plan, PYTHONHASHSEED=seed) for seed in ("1", "2"))
+    assert one.time_s.size > 500
+    assert one.data == other.data
+    assert one.counters == other.counters
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_another_seed_gives_another_run_of_the_same_plan(mode):
+    plan = plans.busy_town(11, 20, mode)
+    one, other = (plans.run({**plan, "seed": seed}) for seed in (1, 2))
+    assert one.data != other.data
+    # Arrivals and churn are the plan's: only what the engine draws differs.
+    assert abs(one.counters["send"] - other.counters["send"]) < 0.02 * one.counters["send"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_counted_and_real_signatures_give_the_same_trace(mode):
+    plan = plans.busy_town(12, 30, mode, rate_per_s=0.3)
+    counted, real = (
+        plans.run({**plan, "protocol": {**plan["protocol"], "crypto": crypto}})
+        for crypto in ("counted", "real")
+    )
+    assert counted.counters["store"] > 50
+    assert counted.data == real.data
+    assert counted.counters == real.counters
+
+
+def with_one_more_phone(plan):
+    more = json.loads(json.dumps(plan))
+    for column in more["phones"].values():
+        column.append(column[0])
+    for name in ("duplicate_dial_s", "connection_break_s"):
+        more["transport"][name].append(float("inf"))
+    return more
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_phone_that_does_nothing_changes_nothing(mode):
+    plan = plans.busy_town(13, 30, mode)
+    assert plans.run(plan).data == plans.run(with_one_more_phone(plan)).data
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_phone_that_trades_leaves_the_others_their_draws(mode):
+    """On links that are not shared, what two other phones do takes the same times."""
+    plan = plans.busy_town(14, 4, mode)
+    plan["sites"] = [{"bytes_per_s": 0.0}] * 2
+    plan["workload"] = plans.plan(4)["workload"]
+    for number in range(100):
+        plans.arrive(plan, 0.5 * number, 0, 1)
+    alone = plans.run(plan)
+    for number in range(100):
+        at = 2 * number + 1
+        for name, value in zip(plan["workload"], (0.5 * number, 2, 3, 100), strict=False):
+            plan["workload"][name].insert(at, value)
+    beside = plans.run(plan)
+    beside = beside.where(beside.node < 2)
+    alone = alone.where(alone.node < 2)
+    for name in ("time_s", "kind", "message", "peer", "size_bytes"):
+        assert alone.columns[name].tobytes() == beside.columns[name].tobytes(), name
+    assert alone.of("store").time_s.size > 10
+
+
+def test_simultaneous_events_have_one_order():
+    """A hundred phones propose at one moment to one; no memory address decides who is first."""
+    plan = plans.plan(101)
+    for phone in range(100, 0, -1):
+        plans.arrive(plan, 1.0, phone, 0)
+    plans.cost(plan, "verify", cpu_s=1e-3)
+    runs = [plans.run(plan) for _ in range(3)]
+    assert runs[0].of("process", 0).time_s.size == 100
+    assert runs[0].data == runs[1].data == runs[2].data
