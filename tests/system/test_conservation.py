@@ -1,0 +1,183 @@
+"""No transaction vanishes and none happens at a phone that is off, over every transport.
+
+Counted here from the rows alone, apart from what sim.metrics makes of them.
+"""
+
+from collections import Counter
+
+import engine_plans as plans
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from sim import event_table, metrics
+
+pytestmark = pytest.mark.engine
+
+MODES = list(plans.TRANSPORTS)
+# What only a phone that is on can do; it may still lose and drop.
+ALIVE = ("send", "process", "receive_back", "store", "store_peer", "refuse", "connect")
+EXPLAINS = ("lose", "drop", "refuse")
+
+
+def intervals_off(trace):
+    """For each phone that was ever off: when it went off, and when it came back."""
+    found = {}
+    for kind, at in (("phone_off", 0), ("phone_on", 1)):
+        rows = trace.of(kind)
+        for node, time_s in zip(rows.node.tolist(), rows.time_s.tolist(), strict=True):
+            found.setdefault(node, ([], []))[at].append(time_s)
+    return {node: (off, [*on, np.inf][: len(off)]) for node, (off, on) in found.items()}
+
+
+def acts_while_off(trace):
+    """Rows of `ALIVE` strictly between a phone's going off and its coming back."""
+    found = []
+    for node, (off_s, on_s) in intervals_off(trace).items():
+        for kind in ALIVE:
+            for time_s in trace.of(kind, node).time_s:
+                place = np.searchsorted(off_s, time_s, side="left") - 1
+                if place >= 0 and time_s < on_s[place]:
+                    found.append((kind, node, float(time_s)))
+    return found
+
+
+def recount(trace):
+    """Sets of transactions: sent, stored, and explained by a row other than a duplicate's."""
+    sent, stored = (set(trace.of(kind).message.tolist()) for kind in ("send", "store"))
+    explained = set()
+    for kind in EXPLAINS:
+        rows = trace.of(kind)
+        rows = rows.where(rows.reason != trace.reasons.index("duplicate"))
+        explained |= set(rows.message.tolist())
+    return sent, stored, explained
+
+
+def fates(trace, duration_s):
+    """What sim.metrics says became of the transactions."""
+    result = {"columns": trace.columns, "event_kinds": trace.kinds, "reasons": trace.reasons}
+    table = event_table.from_engine(result, 0)
+    run = {"repetitions": 1, "duration_s": duration_s}
+    resolved = {"title": "", "rung": {}, "run": run}
+    return metrics.compute(table, resolved)["counts"]
+
+
+def check(trace, duration_s, *, nothing_left):
+    sent, stored, explained = recount(trace)
+    assert stored <= sent, "stored without having been sent"
+    assert explained <= sent, "lost without having been sent"
+    for kind in ("send", "store", "store_peer"):
+        often = Counter(trace.of(kind).message.tolist())
+        assert set(often.values()) <= {1}, f"{kind} twice"
+    for kind in EXPLAINS:
+        rows = trace.of(kind)
+        assert len(rows.reason_names()) == rows.time_s.size, f"{kind} without a reason"
+    in_flight = sent - stored - explained
+    counts = fates(trace, duration_s)
+    assert counts["sent"] == len(sent)
+    assert counts["stored"] == len(stored)
+    assert counts["in_flight"] == len(in_flight)
+    assert sum(counts["lost"].values()) == len((sent & explained) - stored)
+    assert not acts_while_off(trace)
+    if nothing_left:
+        assert not in_flight, describe(trace, min(in_flight))
+
+
+def describe(trace, message):
+    rows = trace.where(trace.message == message)
+    kinds = [trace.kinds[code] for code in rows.kind]
+    return list(zip(rows.time_s.tolist(), rows.node.tolist(), kinds, strict=True))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_transaction_has_a_fate(mode):
+    plan = plans.busy_town(21, 60, mode)
+    trace = plans.run(plan)
+    sent, stored, explained = recount(trace)
+    assert len(sent) > 500
+    assert len(stored) > 0.2 * len(sent)
+    assert len((sent & explained) - stored) > 0.1 * len(sent)
+    check(trace, plan["duration_s"], nothing_left=False)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_left_when_all_had_time_to_end(mode):
+    plan = plans.busy_town(22, 60, mode, quiet_s=200.0, duration_s=260.0)
+    check(plans.run(plan), plan["duration_s"], nothing_left=True)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_was_on_its_way_when_a_phone_went_off_is_explained_then(mode):
+    """Everybody goes off for good half-way: nothing can arrive, so nothing is in flight."""
+    plan = plans.busy_town(23, 60, mode, rate_per_s=5.0)
+    plan["churn"] = {"time_s": [], "phone": [], "on": []}
+    for phone in range(60):
+        plans.turn(plan, 30.0, phone, on=False)
+    trace = plans.run(plan)
+    assert trace.of("send").time_s.max() < 30.0
+    check(trace, plan["duration_s"], nothing_left=True)
+    assert trace.time_s.max() < 30.0 + 5.0, "the last datagrams end soon"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("off", [0, 1])
+def test_a_transaction_can_be_cut_off_at_any_point(mode, off):
+    """One trade whose end goes off, earlier and earlier, down to the time before it was made."""
+    plan = plans.busy_town(0, 2, mode, rate_per_s=0.0001, duration_s=300.0)
+    plan["churn"] = plans.plan(2)["churn"]
+    plan["access"] = [plans.access(latency_s=0.003)] * 2
+    plan["profiles"][0]["cpu_s"] = [20 * cpu_s for cpu_s in plan["profiles"][0]["cpu_s"]]
+    plan["workload"] = plans.plan(2)["workload"]
+    plans.arrive(plan, 1.0, 0, 1)
+    whole = plans.run(plan)
+    end_s = whole.time_of("store") - 1.0
+    fates_seen = Counter()
+    for share in np.linspace(0.0, 1.02, 18):
+        plan["churn"] = {"time_s": [], "phone": [], "on": []}
+        plans.turn(plan, 1.0 + share * end_s, off, on=False)
+        plans.turn(plan, 1.0 + share * end_s + 0.5, off, on=True)
+        trace = plans.run(plan)
+        check(trace, plan["duration_s"], nothing_left=True)
+        fates_seen["stored" if trace.of("store").time_s.size else "lost"] += 1
+    assert fates_seen["lost"] > 5
+    assert fates_seen["stored"] > 0
+
+
+@st.composite
+def small_plans(draw):
+    """A few slow phones that come and go on bad links, then a long quiet time."""
+    mode, phones = draw(st.sampled_from(MODES)), draw(st.integers(2, 6))
+    rate_per_s = draw(st.sampled_from([0.3, 2.0, 10.0]))
+    seed = draw(st.integers(0, 1000))
+    plan = plans.busy_town(seed, phones, mode, 3900.0, 4000.0, rate_per_s)
+    slower = draw(st.sampled_from([1, 10, 100]))
+    plan["profiles"][0]["cpu_s"] = [slower * cpu_s for cpu_s in plan["profiles"][0]["cpu_s"]]
+    plan["profiles"][0]["cores"] = draw(st.sampled_from([1, 2, 8]))
+    for access in plan["access"]:
+        access["reorders"] = draw(st.booleans())
+        access["loss_ratio"] = draw(st.sampled_from([0.0, 0.03, 0.3]))
+    choices = {
+        "answer_on_same_connection": [True, False],
+        "relay_first": [True, False],
+        "keep_alive_s": [0.0, 1.0],
+        "poll_interval_s": [0.0, 0.01, 1.0],
+        "connect_timeout_s": [0.5, 30.0],
+        "idle_timeout_s": [2.0, 30.0],
+        "socket_buffer_bytes": [0, 5000],
+    }
+    plan["transport"] |= {key: draw(st.sampled_from(of)) for key, of in choices.items()}
+    return plan
+
+
+@settings(
+    derandomize=True,
+    max_examples=40,
+    deadline=None,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],  # shrinking a plan of thousands of rows helps nobody
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(plan=small_plans())
+def test_no_small_plan_loses_a_transaction_in_silence(plan):
+    check(plans.run(plan), plan["duration_s"], nothing_left=True)
