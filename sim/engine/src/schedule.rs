@@ -147,7 +147,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                 // Cut off before it was made: nobody ever counts it as sent.
                 Step::Observe(event) if event.kind == EventKind::Send => {
                     unmade = Some(event.message);
-                    self.trace.count("arrivals_cut_off");
+                    self.trace.count(Tally::ArrivalsCutOff);
                 }
                 Step::AppSend(_, block) if unmade == Some(block.message_id()) => {}
                 step => self.abandon_step(phone, step),
