@@ -31,7 +31,8 @@ def render(result: ValidationResult, *, every_row: bool = False) -> Group:
     of_rows = Table(*ROW_HEAD, title="Published and simulated", box=box.SIMPLE_HEAD)
     for row in shown(result, every_row=every_row):
         of_rows.add_row(*row_cells(row), style=_STYLES[verdict(row)])
-    return Group(of_rows, of_groups, verdict_line(result))
+    tables = [of_rows, of_groups] if of_rows.row_count else [of_groups]
+    return Group(*tables, verdict_line(result))
 
 
 def markdown(result: ValidationResult, *, every_row: bool = False) -> str:
@@ -49,7 +50,7 @@ def verdict_line(result: ValidationResult) -> str:
     if missed:
         return f"Missed: {'; '.join(missed)}."
     bars = sum(summary.met is True for summary in result.summaries)
-    return f"All {bars} bars are met."
+    return f"All bars are met ({bars})."
 
 
 def shown(result: ValidationResult, *, every_row: bool = False) -> list[Comparison]:

@@ -47,4 +47,4 @@ def git_commit() -> str | None:
 
 def _is_front(path: Path) -> bool:
     """Tell whether a source only talks to the user or presents results."""
-    return path.is_relative_to(_PACKAGE / "cli") or path.name.startswith("report")
+    return any(path.is_relative_to(_PACKAGE / name) for name in ("cli", "report"))

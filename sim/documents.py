@@ -58,8 +58,9 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
-        raise ScenarioError(path, "", reason, _nearest_file(path)) from None
+        if not isinstance(error, FileNotFoundError):
+            raise ScenarioError(path, "", str(error.strerror).lower()) from None
+        raise ScenarioError(path, "", "no such file", _nearest_file(path)) from None
     except UnicodeDecodeError as error:
         raise ScenarioError(path, "", f"not UTF-8 text (byte {error.start})") from None
     try:

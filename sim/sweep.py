@@ -54,6 +54,8 @@ def load_sweep(path: str | Path, out: Path) -> list[Point]:
     """
     path = Path(path)
     _, data = read_toml(path)
+    if "workload" in data:
+        raise ScenarioError(path, "", "is a scenario (`pocketsim run` takes it), not a sweep")
     document = validate(SweepDocument, data, path)
     axes = dict(document.axes)
     if document.sweep.seed is not None:

@@ -6,6 +6,7 @@ check failed, 4 some runs of a sweep failed, 5 environment missing, 130 interrup
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 from typing import Annotated
@@ -43,6 +44,11 @@ def main() -> None:
     except (UserError, EngineError) as error:
         console.fail(str(error))
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno not in _WRONG_PATH:
+            raise
+        console.fail(f"{error.filename}: {error.strerror}")
+        sys.exit(UserError.exit_code)
 
 
 def _version(wanted: bool) -> None:
@@ -66,3 +72,14 @@ def _options(
 
 def _interrupt(_signal: int, _frame: object) -> None:
     raise KeyboardInterrupt
+
+
+# A path of the user's that cannot be read or written; a full disk, say, is not of these.
+_WRONG_PATH = {
+    errno.EACCES,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import importlib
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
 
 def check(
-    files: Annotated[list[Path], typer.Argument(help="Scenario, sweep or profile files.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Scenarios, sweeps or profiles (TOML).", metavar="FILE...")
+    ],
 ) -> None:
-    """Check documents; one line per mistake, exit 2 when there is one."""
+    """Check documents without running; exit 2 on a mistake."""
     failed = False
     for file in files:
         try:
@@ -39,7 +42,7 @@ def check(
 
 
 def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
-    """Show what a scenario resolves to: rungs, devices, and what the numbers rest on."""
+    """Show a scenario's rungs and what its numbers rest on."""
     from sim.resolve import resolve
     from sim.scenario import load
 
@@ -62,7 +65,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
 
 
 def doctor() -> None:
-    """Check Python, libraries and the compiled engine; exit 5 when something is missing."""
+    """Check libraries and the engine; exit 5 if one is missing."""
     rows = [_python(), *(_library(name) for name in _LIBRARIES), _engine()]
     for name, found, fix in rows:
         console.data(f"{'ok     ' if not fix else 'MISSING'} {name}: {found}")
@@ -91,12 +94,15 @@ def _check(file: Path) -> None:
 
 
 def _group_row(group: dict[str, Any]) -> tuple[object, ...]:
-    access = " ".join(f"{name}={share:g}" for name, share in group["access"].items())
+    shares = group["access"]
+    access = " ".join(f"{name}={share:g}" for name, share in shares.items())
+    access = access if len(shares) > 1 else next(iter(shares))
     return group["profile"], group["count"], access
 
 
 def _rung_row(rung: Rung) -> tuple[object, ...]:
-    return (*rung.resolved["rung"].values(), rung.name)
+    values = rung.resolved["rung"].values()
+    return (*(f"{of:g}" if isinstance(of, float) else of for of in values), rung.name)
 
 
 def _bases(profile: dict[str, Any]) -> tuple[str, str]:
@@ -126,7 +132,11 @@ def _python() -> tuple[str, str, str]:
 def _library(name: str) -> tuple[str, str, str]:
     # SimGrid in a process of its own: loading it here would leave its signal handlers behind.
     try:
-        found = _in_child(f"import {name}") if name == "simgrid" else _version(name)
+        if name == "simgrid":
+            _in_child(f"import {name}")
+        else:
+            importlib.import_module(name)
+        found = importlib.metadata.version(name)
     except (ImportError, OSError, RuntimeError) as error:
         return name, str(error), "install the dependencies: make setup"
     return name, found, ""
@@ -141,18 +151,13 @@ def _engine() -> tuple[str, str, str]:
     return "sim._engine", f"build {build_digest()}", ""
 
 
-def _version(name: str) -> str:
-    return str(getattr(importlib.import_module(name), "__version__", "present"))
-
-
-def _in_child(statement: str) -> str:
+def _in_child(statement: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", statement], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise RuntimeError(lines[-1])
-    return "loads"
 
 
 _LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "pydantic", "plotly", "rich", "simgrid")

@@ -36,7 +36,11 @@ def validate(
     as_json: AsJson = False,
     jobs: Jobs = None,
 ) -> None:
-    """Run the published experiments and compare, fitted and predicted apart; exit 3 on a miss."""
+    """Repeat the published experiments; exit 3 if a bar is missed.
+
+    Every published figure beside the simulated one, those that a profile was fitted to and those
+    that are predicted apart. Runs that are there already are not repeated.
+    """
     from calibration import validation
 
     result = validation.validate(
@@ -62,7 +66,7 @@ def report(
         Path, typer.Option("-o", "--out", help="HTML file to write.", metavar="FILE")
     ] = Path("report.html"),
 ) -> None:
-    """Write one self-contained HTML page about some runs; prints its path."""
+    """Write one self-contained HTML page about some runs."""
     complete = [directory for path in runs for directory in _complete(path)]
     from sim.report import write_report
 
@@ -77,7 +81,7 @@ def export(
         Path | None, typer.Option("--csv", help="File to write; stdout without.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Write the events of a run as the benchmark app logs them (CSV, BenchmarkResult columns)."""
+    """Write a run's events as CSV, in the benchmark app's columns."""
     import json
 
     (directory,) = _complete(run, several=False)
@@ -105,16 +109,21 @@ def _print_tables(result: ValidationResult) -> None:
 
 
 def _complete(path: Path, *, several: bool = True) -> list[Path]:
-    """Return `path`, or the run directories below it; those still being built are hidden."""
-    if (path / "metrics.json").is_file():
+    """Return `path`, or the run directories in it: a scenario's folder, or one of those."""
+    if _is_run(path):
         return [path]
-    found = [of.parent for of in path.glob("**/metrics.json") if several]
-    found = [of for of in found if not any(part.startswith(".tmp-") for part in of.parts)]
+    found = sorted(of for at in ("*", "*/*") for of in path.glob(at) if several and _is_run(of))
     if not found:
         raise ScenarioError(path, "", "not a run directory (no metrics.json)")
-    return sorted(found)
+    return found
 
 
+def _is_run(path: Path) -> bool:
+    # Hidden ones are still being built.
+    return not path.name.startswith(".") and all((path / name).is_file() for name in _READ)
+
+
+_READ = ("metrics.json", "resolved.json", "events.parquet")
 _CHECKOUT = Path(__file__).resolve().parents[2]  # the published rows name scenarios of the project
 _WIDE = 160
 _EXIT_CHECK_FAILED = 3

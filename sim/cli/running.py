@@ -33,7 +33,10 @@ def run(
     ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Run a scenario; prints run directories, or their metrics with --json."""
+    """Run a scenario; prints its run directories.
+
+    With --json, prints their metrics instead. Runs that are there already are not repeated.
+    """
     from sim import runner
     from sim.scenario import load
 
@@ -62,7 +65,7 @@ def sweep_run(
     ] = "1/1",
     as_json: AsJson = False,
 ) -> None:
-    """Run every point of a sweep that is not there yet; exit 4 when some failed."""
+    """Run what a sweep still lacks; exit 4 if some runs failed."""
     from sim import sweep
 
     number, count = _shard(shard)

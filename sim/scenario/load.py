@@ -38,6 +38,9 @@ def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") 
     """
     path = Path(path)
     text, data = read_toml(path)
+    for table, what in _OTHER_DOCUMENTS.items():
+        if table in data:
+            raise ScenarioError(path, "", f"is {what}, not a scenario")
     data = copy.deepcopy(data)
     keys = [_override(data, text_, label) for text_ in overrides]
     try:
@@ -121,4 +124,8 @@ def _check_references(scenario: Scenario, path: Path) -> None:
         raise ScenarioError(path, "workload.start", "is not before the end of the run")
 
 
+_OTHER_DOCUMENTS = {
+    "sweep": "a sweep (`pocketsim sweep run` takes it)",
+    "device": "a device profile",
+}
 _FEWEST_PHONES = 2
