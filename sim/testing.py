@@ -36,7 +36,7 @@ def resolved(
     payload_bytes: int = 100,
     transport: str = "udp",
     repetitions: int = 5,
-    **sections: Any,  # noqa: ANN401 - sections of a resolved scenario, of any shape
+    **sections: Any,
 ) -> dict[str, Any]:
     """Return the parts of a resolved scenario that metrics and reports read."""
     run = {"seed": 1, "duration_s": 25.0, "repetitions": repetitions, "draw": "mean"}
