@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from sim import event_table, metrics
+from sim import metrics
+from sim.trace import from_engine
 
 pytestmark = pytest.mark.engine
 
@@ -57,7 +58,7 @@ def recount(trace):
 def fates(trace, duration_s):
     """What sim.metrics says became of the transactions."""
     result = {"columns": trace.columns, "event_kinds": trace.kinds, "reasons": trace.reasons}
-    table = event_table.from_engine(result, 0)
+    table = from_engine(result, 0)
     run = {"repetitions": 1, "duration_s": duration_s}
     resolved = {"title": "", "rung": {}, "run": run}
     return metrics.compute(table, resolved)["counts"]
