@@ -103,6 +103,19 @@ def run(plan, **variables):
     return Trace(columns, head["event_kinds"], head["reasons"], head["counters"], data)
 
 
+def from_table(table):
+    """Return the rows of an events.parquet of one repetition."""
+    names = {"message": "message_id", "size_bytes": "message_size"}
+    columns = {of: table[names.get(of, of)] for of in DTYPES if of not in ("kind", "reason")}
+    columns = {of: values.to_numpy() for of, values in columns.items()}
+    texts = {}
+    for of in ("kind", "reason"):
+        array = table[of].unify_dictionaries().combine_chunks()
+        texts[of] = array.dictionary.to_pylist()
+        columns[of] = array.indices.fill_null(255).to_numpy()
+    return Trace(columns, texts["kind"], texts["reason"], {}, b"")
+
+
 def profile(cores=1):
     """Return a device whose operations cost nothing."""
     count = len(operations())

@@ -1,8 +1,6 @@
-"""No transaction vanishes and none happens at a phone that is off, over every transport.
+"""No transaction vanishes and none happens at a phone that is off, over every transport."""
 
-Counted here from the rows alone, apart from what sim.metrics makes of them.
-"""
-
+import json
 from collections import Counter
 
 import engine_plans as plans
@@ -10,87 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from recount import check, recount
 
-from sim import metrics
-from sim.trace import from_engine
+from sim import event_table, runner
 
 pytestmark = pytest.mark.engine
 
 MODES = list(plans.TRANSPORTS)
-# What only a phone that is on can do; it may still lose and drop.
-ALIVE = ("send", "process", "receive_back", "store", "store_peer", "refuse", "connect")
-EXPLAINS = ("lose", "drop", "refuse")
-
-
-def intervals_off(trace):
-    """For each phone that was ever off: when it went off, and when it came back."""
-    found = {}
-    for kind, at in (("phone_off", 0), ("phone_on", 1)):
-        rows = trace.of(kind)
-        for node, time_s in zip(rows.node.tolist(), rows.time_s.tolist(), strict=True):
-            found.setdefault(node, ([], []))[at].append(time_s)
-    return {node: (off, [*on, np.inf][: len(off)]) for node, (off, on) in found.items()}
-
-
-def acts_while_off(trace):
-    """Rows of `ALIVE` strictly between a phone's going off and its coming back."""
-    found = []
-    for node, (off_s, on_s) in intervals_off(trace).items():
-        for kind in ALIVE:
-            for time_s in trace.of(kind, node).time_s:
-                place = np.searchsorted(off_s, time_s, side="left") - 1
-                if place >= 0 and time_s < on_s[place]:
-                    found.append((kind, node, float(time_s)))
-    return found
-
-
-def recount(trace):
-    """Sets of transactions: sent, stored, and explained by a row other than a duplicate's."""
-    sent, stored = (set(trace.of(kind).message.tolist()) for kind in ("send", "store"))
-    explained = set()
-    for kind in EXPLAINS:
-        rows = trace.of(kind)
-        rows = rows.where(rows.reason != trace.reasons.index("duplicate"))
-        explained |= set(rows.message.tolist())
-    return sent, stored, explained
-
-
-def fates(trace, duration_s):
-    """What sim.metrics says became of the transactions."""
-    result = {"columns": trace.columns, "event_kinds": trace.kinds, "reasons": trace.reasons}
-    table = from_engine(result, 0)
-    run = {"repetitions": 1, "duration_s": duration_s}
-    resolved = {"title": "", "rung": {}, "run": run}
-    return metrics.compute(table, resolved)["counts"]
-
-
-def check(trace, duration_s, *, nothing_left):
-    sent, stored, explained = recount(trace)
-    assert stored <= sent, "stored without having been sent"
-    assert explained <= sent, "lost without having been sent"
-    for kind in ("send", "store", "store_peer"):
-        often = Counter(trace.of(kind).message.tolist())
-        assert set(often.values()) <= {1}, f"{kind} twice"
-    for kind in EXPLAINS:
-        rows = trace.of(kind)
-        assert len(rows.reason_names()) == rows.time_s.size, f"{kind} without a reason"
-    in_flight = sent - stored - explained
-    counts = fates(trace, duration_s)
-    assert counts["sent"] == len(sent)
-    assert counts["stored"] == len(stored)
-    assert counts["in_flight"] == len(in_flight)
-    assert sum(counts["lost"].values()) == len((sent & explained) - stored)
-    assert not acts_while_off(trace)
-    if nothing_left:
-        assert not in_flight, describe(trace, min(in_flight))
-
-
-def describe(trace, message):
-    rows = trace.where(trace.message == message)
-    kinds = [trace.kinds[code] for code in rows.kind]
-    return list(zip(rows.time_s.tolist(), rows.node.tolist(), kinds, strict=True))
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_every_transaction_has_a_fate(mode):
     plan = plans.busy_town(21, 60, mode)
@@ -182,3 +106,17 @@ def small_plans(draw):
 @given(plan=small_plans())
 def test_no_small_plan_loses_a_transaction_in_silence(plan):
     check(plans.run(plan), plan["duration_s"], nothing_left=True)
+
+
+def test_a_thousand_phones_with_churn(root, tmp_path):
+    """The scenario as it stands, over every transport, through the runner and its files."""
+    override = f"transport.mode={json.dumps(MODES)}"
+    scenario = root / "scenarios" / "scale" / "1k_churn.toml"
+    directories = runner.run(scenario, [override], tmp_path / "runs")
+    assert len(directories) == 4
+    for directory in directories:
+        trace = plans.from_table(event_table.read(directory / "events.parquet"))
+        assert trace.of("send").time_s.size > 5000
+        assert trace.of("phone_off").time_s.size > 500
+        counts = json.loads((directory / "metrics.json").read_text())["counts"]
+        check(trace, 600.0, nothing_left=False, counts=counts)
