@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from sim import event_table, metrics
+from sim import metrics
 
 # What only a phone that is on can do; it may still lose and drop.
 ALIVE = ("send", "process", "receive_back", "store", "store_peer", "refuse", "connect")
@@ -49,7 +49,7 @@ def recount(trace):
 def fates(trace, duration_s):
     """What sim.metrics says became of the transactions."""
     result = {"columns": trace.columns, "event_kinds": trace.kinds, "reasons": trace.reasons}
-    table = event_table.from_engine(result, 0)
+    table = from_engine(result, 0)
     run = {"repetitions": 1, "duration_s": duration_s}
     resolved = {"title": "", "rung": {}, "run": run}
     return metrics.compute(table, resolved)["counts"]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from recount import check, recount
 
-from sim import event_table, runner
+from sim import runner
 
 pytestmark = pytest.mark.engine
 
@@ -115,7 +115,7 @@ def test_a_thousand_phones_with_churn(root, tmp_path):
     directories = runner.run(scenario, [override], tmp_path / "runs")
     assert len(directories) == 4
     for directory in directories:
-        trace = plans.from_table(event_table.read(directory / "events.parquet"))
+        trace = plans.from_table(read(directory / "events.parquet"))
         assert trace.of("send").time_s.size > 5000
         assert trace.of("phone_off").time_s.size > 500
         counts = json.loads((directory / "metrics.json").read_text())["counts"]
