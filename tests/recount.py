@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from sim import metrics
+from sim.trace import from_engine
 
 # What only a phone that is on can do; it may still lose and drop.
 ALIVE = ("send", "process", "receive_back", "store", "store_peer", "refuse", "connect")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recount import check, recount
 
 from sim import runner
+from sim.trace import read
 
 pytestmark = pytest.mark.engine
 
