@@ -21,7 +21,8 @@ _PACKAGE = Path(sim.__file__).parent
 def build_digest() -> str:
     """Return twelve hex digits over the package's sources and the compiled engine."""
     digest = hashlib.sha256()
-    sources = [*_PACKAGE.rglob("*.py"), Path(calibration.__file__).with_name("profile.py")]
+    profiles = [Path(calibration.__file__).with_name(name) for name in ("draws.py", "profile.py")]
+    sources = [*_PACKAGE.rglob("*.py"), *profiles]
     for path in sorted(source for source in sources if not _is_front(source)):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     engine = engine_file()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibration import profile as profiles
+from calibration import draws
 from sim.churn import transitions
 from sim.devices import Population, populate, profile_columns
 from sim.streams import Floats, Lanes, engine_seed
@@ -67,9 +67,9 @@ def build_plan(
 def _profiles(resolved: Mapping[str, Any], seed: int, name: str) -> list[Mapping[str, Any]]:
     found = sorted(resolved["profiles"].items())
     if resolved["run"]["draw"] == "posterior":
-        found = [(key, profiles.draw(of, seed, f"{name}/profile/{key}")) for key, of in found]
+        found = [(key, draws.draw(of, seed, f"{name}/profile/{key}")) for key, of in found]
     session = _session(resolved, name)
-    return [profiles.vary(of, seed, f"{session}/{key}") for key, of in found]
+    return [draws.vary(of, seed, f"{session}/{key}") for key, of in found]
 
 
 def _session(resolved: Mapping[str, Any], name: str) -> str:

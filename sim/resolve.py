@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sim
+from calibration import draws
 from calibration import profile as profiles
 from sim.build import build_digest
 from sim.engine_facts import model_options
@@ -127,7 +128,7 @@ def _devices(document: Document) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         if group.cost_factors:
             name = f"{name} in devices[{number}]"
             factors = {key: of.model_dump(mode="json") for key, of in group.cost_factors.items()}
-            loaded = profiles.scaled(loaded, factors)
+            loaded = draws.scaled(loaded, factors)
         if found.setdefault(name, loaded) != loaded:
             place = f"devices[{number}].profile"
             raise ScenarioError(document.path, place, f"another profile is called {name!r} too")

@@ -1,11 +1,14 @@
-"""What several tests need: scenario texts, a fake engine in a real child process, fake metrics."""
+"""What several tests need: a small scenario, and the command line with the engine or a fake one.
+
+The fake engine (`fake_child.py`) is for tests of processes: it sleeps or aborts when told to, and
+says what it ran. Everything else runs the real one.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -60,31 +63,38 @@ def root():
 
 @pytest.fixture
 def fake_engine(monkeypatch):
-    """Children run tests/fake_child.py, and metrics count rows; both are set for this process."""
+    """Children of this process run tests/fake_child.py."""
     monkeypatch.setattr("sim.children.COMMAND", [sys.executable, str(FAKE_CHILD)])
-    metrics = types.ModuleType("sim.metrics")
-    metrics.compute = lambda table, resolved: {"rung": resolved["rung"], "rows": table.num_rows}
-    monkeypatch.setitem(sys.modules, "sim.metrics", metrics)
-    monkeypatch.setattr("sim.metrics", metrics, raising=False)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return monkeypatch
 
 
-@pytest.fixture
-def cli(tmp_path):
-    """Return a function that runs the command line, with the fake engine, in another process."""
+def command_line(folder, *program):
+    """Return a function that runs a command line in `folder`, in another process."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def call(*arguments, **variables):
         return subprocess.run(
-            [sys.executable, str(DRIVER), *map(str, arguments)],
+            [*program, *map(str, arguments)],
             capture_output=True,
             text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+            cwd=folder,
+            env={**environment, **variables},
             check=False,
             timeout=60,
         )
 
-    call.command = [sys.executable, str(DRIVER)]
-    call.environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    call.command = list(program)
+    call.environment = environment
     return call
+
+
+@pytest.fixture
+def cli(tmp_path):
+    return command_line(tmp_path, sys.executable, "-m", "sim.cli")
+
+
+@pytest.fixture
+def fake_cli(tmp_path):
+    """Return what `cli` returns, with the fake engine."""
+    return command_line(tmp_path, sys.executable, str(DRIVER))

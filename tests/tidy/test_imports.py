@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sim.plan", "sim.trace"),
     ("sim.resolve",),
     ("sim.churn", "sim.devices", "sim.scenario", "sim.workloads"),
-    ("calibration.profile",),
+    ("calibration.draws", "calibration.profile"),
     (
         "sim._engine",
         "sim.build",

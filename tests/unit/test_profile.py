@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from calibration import profile
+from calibration import draws, profile
 from sim import engine_facts
 from sim.errors import ScenarioError
 
@@ -60,9 +60,9 @@ def test_operations_are_those_of_the_machine_contract(root):
 
 def test_draws_keep_proportions_and_leave_the_mean_alone():
     plain = profile.contents(profile.load(profile.PROFILES / "moto_g04s.toml"))
-    drawn = profile.draw(plain, 1, "repetition/0/profile/moto_g04s")
-    assert drawn == profile.draw(plain, 1, "repetition/0/profile/moto_g04s")
-    assert drawn != profile.draw(plain, 1, "repetition/1/profile/moto_g04s")
+    drawn = draws.draw(plain, 1, "repetition/0/profile/moto_g04s")
+    assert drawn == draws.draw(plain, 1, "repetition/0/profile/moto_g04s")
+    assert drawn != draws.draw(plain, 1, "repetition/1/profile/moto_g04s")
     was, now = plain["operations"]["discovery"], drawn["operations"]["discovery"]
     assert now["wait"] / now["cpu"] == pytest.approx(was["wait"] / was["cpu"])
     window = drawn["app"]["kept_connection"]["duplicate_dial_window"]
@@ -73,7 +73,7 @@ def test_draws_keep_proportions_and_leave_the_mean_alone():
 def test_drawn_costs_spread_as_their_standard_error():
     plain = profile.contents(profile.load(profile.PROFILES / "pocophone_f1.toml"))
     costs = [
-        profile.draw(plain, 1, str(number))["operations"]["sign"]["cpu"] for number in range(300)
+        draws.draw(plain, 1, str(number))["operations"]["sign"]["cpu"] for number in range(300)
     ]
     mean, deviation = sum(costs) / 300, 0.0
     deviation = (sum((cost - mean) ** 2 for cost in costs) / 299) ** 0.5

@@ -90,13 +90,13 @@ def test_a_sweep_runs_and_goes_on(cli, small_sweep, tmp_path):
     assert all((tmp_path / of["directory"]).is_dir() for of in rows)
 
 
-def test_failed_runs_are_exit_4_and_can_be_retried(cli, small_sweep):
+def test_failed_runs_are_exit_4_and_can_be_retried(fake_cli, small_sweep):
     shard = ("--shard", "1/3")
-    done = cli("sweep", "run", small_sweep, "--json", *shard, FAKE_ABORT="0")
+    done = fake_cli("sweep", "run", small_sweep, "--json", *shard, FAKE_ABORT="0")
     assert done.returncode == 4
     assert {of["status"] for of in json.loads(done.stdout)["runs"]} == {"failed"}
     assert "Traceback" not in done.stderr
-    assert cli("sweep", "run", small_sweep, *shard).returncode == 0
+    assert fake_cli("sweep", "run", small_sweep, *shard).returncode == 0
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "x", "1"])
@@ -106,13 +106,16 @@ def test_a_bad_shard_is_usage(cli, sweep_file, shard):
     assert "--shard" in done.stderr
 
 
-def test_a_killed_sweep_goes_on_without_running_anything_twice(cli, small_sweep, tmp_path):
+def test_a_killed_sweep_goes_on_without_running_anything_twice(fake_cli, small_sweep, tmp_path):
     log = tmp_path / "log"
     variables = {"FAKE_LOG": str(log), "FAKE_SLEEP_S": "0.1"}
-    command = [*cli.command, "sweep", "run", str(small_sweep), "--jobs", "2"]
+    command = [*fake_cli.command, "sweep", "run", str(small_sweep), "--jobs", "2"]
     for done_before_kill in (1, 3):
         process = subprocess.Popen(
-            command, cwd=tmp_path, env={**cli.environment, **variables}, stderr=subprocess.DEVNULL
+            command,
+            cwd=tmp_path,
+            env={**fake_cli.environment, **variables},
+            stderr=subprocess.DEVNULL,
         )
         wait_for_runs(tmp_path / "runs" / "small", done_before_kill)
         process.send_signal(signal.SIGKILL)
@@ -120,7 +123,7 @@ def test_a_killed_sweep_goes_on_without_running_anything_twice(cli, small_sweep,
     complete = list((tmp_path / "runs" / "small").glob("[!.]*"))
     finished_ns = {path: (path / "manifest.json").stat().st_mtime_ns for path in complete}
     assert 3 <= len(complete) < 6
-    done = cli("sweep", "run", small_sweep, "--json", **variables)
+    done = fake_cli("sweep", "run", small_sweep, "--json", **variables)
     statuses = collections.Counter(of["status"] for of in json.loads(done.stdout)["runs"])
     assert statuses == {"ran": 6 - len(complete), "reused": len(complete)}
     for path, time_ns in finished_ns.items():
@@ -131,15 +134,15 @@ def test_a_killed_sweep_goes_on_without_running_anything_twice(cli, small_sweep,
     assert 6 <= len(log.read_text().splitlines()) <= 6 + 2 * 2
 
 
-def test_two_sweeps_at_once_share_the_work(cli, small_sweep, tmp_path):
+def test_two_sweeps_at_once_share_the_work(fake_cli, small_sweep, tmp_path):
     log = tmp_path / "log"
     variables = {"FAKE_LOG": str(log), "FAKE_SLEEP_S": "0.05"}
-    command = [*cli.command, "sweep", "run", str(small_sweep), "--jobs", "1"]
+    command = [*fake_cli.command, "sweep", "run", str(small_sweep), "--jobs", "1"]
     processes = [
         subprocess.Popen(
             command,
             cwd=tmp_path,
-            env={**cli.environment, **variables},
+            env={**fake_cli.environment, **variables},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
