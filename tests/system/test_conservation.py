@@ -16,6 +16,8 @@ from sim.trace import read
 pytestmark = pytest.mark.engine
 
 MODES = list(plans.TRANSPORTS)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_every_transaction_has_a_fate(mode):
     plan = plans.busy_town(21, 60, mode)

@@ -1,0 +1,68 @@
+"""A scenario run twice, by processes with other hash seeds, leaves the same files byte for byte."""
+
+import pytest
+
+from sim import rundir, runner
+
+TOWN = """
+[run]
+seed = 5
+duration = "20s"
+repetitions = 2
+draw = "posterior"
+
+[[devices]]
+profile = "moto_g04s"
+count = 4
+access = "wifi"
+
+[[devices]]
+profile = "pocophone_f1"
+count = 12
+access = { wifi = 0.5, lte = 0.5 }
+
+[network.access.wifi]
+up = "40Mbps"
+down = "40Mbps"
+latency = "1ms"
+jitter_median = "2ms"
+jitter_sigma = 1.75
+
+[network.access.lte]
+up = "6Mbps"
+down = "13Mbps"
+latency = "10ms"
+loss_ratio = 0.014
+phones_per_site = 3
+
+[churn]
+session = { distribution = "weibull", shape = 0.5, scale = "20s" }
+gap = { distribution = "lognormal", median = "5s", sigma = 1.0 }
+
+[workload]
+kind = "poisson"
+rate = "1/s"
+payload = "100B"
+
+[transport]
+mode = "quic_keep"
+"""
+
+
+@pytest.fixture
+def town(tmp_path):
+    path = tmp_path / "town.toml"
+    path.write_text(TOWN)
+    return path
+
+
+@pytest.mark.engine
+def test_a_run_is_the_same_again(town, tmp_path, monkeypatch):
+    directories = []
+    for hash_seed, jobs in (("1", 1), ("2", 2)):
+        monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
+        directories += runner.run(town, out=tmp_path / hash_seed, jobs=jobs)
+    one, other = directories
+    assert (one / "events.parquet").stat().st_size > 10_000
+    for name in rundir.FILES:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name

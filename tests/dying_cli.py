@@ -1,0 +1,37 @@
+"""The command line, which signals itself at a chosen file operation in a folder, for tests.
+
+Arguments: signal number, number of the operation (0 for never), folder, file to write the count of
+operations to, then those of `pocketsim`. Operations are Python's audit events on paths in the
+folder: opening, making, renaming and removing, each before it is done.
+"""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+WHICH, AT, FOLDER, COUNT = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
+EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.listdir", "os.scandir"}
+lock = threading.Lock()
+seen = 0
+
+
+def hook(event, arguments):
+    global seen
+    if event not in EVENTS or not arguments or not str(arguments[0]).startswith(FOLDER):
+        return
+    with lock:
+        seen += 1
+        now = seen == AT
+    if now:
+        os.kill(os.getpid(), WHICH)
+
+
+sys.argv[1:] = sys.argv[5:]
+from sim.cli import main  # noqa: E402 - its own imports are not what is interrupted
+
+sys.addaudithook(hook)
+try:
+    main()
+finally:
+    COUNT.write_text(str(seen))

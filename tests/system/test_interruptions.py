@@ -1,0 +1,206 @@
+"""Runs that are killed, interrupted or aborted, with the real engine.
+
+Where to strike is counted in file operations rather than in seconds, so each case hits the same
+place on every machine; the places are drawn once from a named stream.
+"""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sim import event_table, rundir, runner, streams
+from sim.errors import EngineError
+from sim.scenario import load
+
+pytestmark = pytest.mark.engine
+
+SWEEP = """
+[sweep]
+scenario = "small.toml"
+
+[axes]
+"run.repetitions" = [1]
+"workload.rate" = ["1/s", "2/s", "4/s", "8/s"]
+"""
+ONE_RUN = ("--set", "workload.rate=4/s", "--set", "run.repetitions=1")
+
+
+@pytest.fixture
+def pocketsim(root, tmp_path):
+    """Return a function that runs the command line and signals it at a file operation in runs/."""
+
+    def call(*arguments, at=0, with_signal=signal.SIGKILL):
+        count, runs = tmp_path / "count", tmp_path / "runs"
+        count.unlink(missing_ok=True)
+        driver = [str(root / "tests" / "dying_cli.py"), f"{with_signal:d}", str(at), str(runs)]
+        done = subprocess.run(
+            [sys.executable, *driver, str(count), *map(str, arguments), "--out", str(runs)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(root)},
+            check=False,
+            timeout=60,
+        )
+        done.operations = int(count.read_text()) if count.exists() else None
+        return done
+
+    return call
+
+
+def complete(folder):
+    """The directories in `folder` that look complete; fails if one of them is not."""
+    found = sorted(folder.glob("[!.]*"))
+    for directory in found:
+        assert sorted(path.name for path in directory.iterdir()) == sorted(rundir.FILES)
+        sent = json.loads((directory / "metrics.json").read_text())["counts"]["sent"]
+        table = event_table.read(directory / "events.parquet")
+        assert sent == table["kind"].to_pylist().count("send") > 0
+        json.loads((directory / "manifest.json").read_text())
+        json.loads((directory / "resolved.json").read_text())
+    return found
+
+
+def contents(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def leftovers(folder):
+    return sorted(path.name for path in folder.glob(".*"))
+
+
+def places(operations, count, name):
+    """Some operations to strike at: the first, the last, and others in between."""
+    drawn = streams.stream(20261121, name).integers(2, operations, count - 2)
+    return [1, *sorted(drawn.tolist()), operations]
+
+
+def test_a_run_killed_anywhere_is_complete_or_not_there(pocketsim, scenario, tmp_path):
+    whole = pocketsim("run", scenario, *ONE_RUN)
+    assert whole.returncode == 0, whole.stderr
+    folder = tmp_path / "runs" / "small"
+    expected = contents(folder)
+    (tmp_path / "runs").rename(tmp_path / "expected")
+    struck = 0
+    for at in places(whole.operations, 4, "kills"):
+        done = pocketsim("run", scenario, *ONE_RUN, at=at)
+        struck += done.returncode == -signal.SIGKILL
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        complete(folder)
+    assert struck >= 2
+    again = pocketsim("run", scenario, *ONE_RUN)
+    assert again.returncode == 0, again.stderr
+    assert len(complete(folder)) == 1
+    assert leftovers(folder) == []
+    assert contents(folder) == expected
+
+
+def test_an_interrupted_run_cleans_up(pocketsim, scenario, tmp_path):
+    folder = tmp_path / "runs" / "small"
+    for at in (3, 8):
+        done = pocketsim("run", scenario, *ONE_RUN, at=at, with_signal=signal.SIGINT)
+        assert done.returncode == 130, done.stderr
+        assert "Traceback" not in done.stderr
+        complete(folder)
+        assert leftovers(folder) == []
+
+
+def test_a_killed_sweep_runs_everything_once(pocketsim, scenario, tmp_path):
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(SWEEP)
+    folder = tmp_path / "runs" / "small"
+    done = pocketsim("sweep", "run", sweep, "--jobs", "1", at=60)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    kept = {path.name: path.stat().st_ino for path in complete(folder)}
+    assert 0 < len(kept) < 4
+    done = pocketsim("sweep", "run", sweep, "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["runs"]
+    reused = {Path(row["directory"]).name for row in rows if row["status"] == "reused"}
+    assert reused == set(kept)
+    assert [row["status"] for row in rows].count("ran") == 4 - len(kept)
+    now = {path.name: path.stat().st_ino for path in complete(folder)}
+    assert len(now) == 4
+    assert kept.items() <= now.items(), "a complete run was run again"
+    assert leftovers(folder) == []
+
+
+def test_an_abort_of_the_engine_says_why_and_can_be_replayed(scenario, root, tmp_path):
+    (task,) = runner.tasks_of(load(scenario, ["workload.rate=4/s"]), tmp_path / "runs")
+    nonsense = json.loads(json.dumps(task.rungs[0].resolved))
+    nonsense["profiles"]["moto_g04s"]["device"]["cores"]["value"] = 0
+    task = replace(task, rungs=[replace(task.rungs[0], resolved=nonsense)])
+    with pytest.raises(EngineError, match="ended with SIGABRT") as caught:
+        runner.run_tasks([task], 1)
+    assert caught.value.exit_code == 1
+    assert "must have at least one core, not 0" in caught.value.stderr_tail
+    assert complete(tmp_path / "runs" / "small") == []
+    line = str(caught.value).splitlines()[-1]
+    assert line.startswith("replay: python -m sim.child < ")
+    again = replay(line.removeprefix("replay: "), root)
+    assert again.returncode in (-signal.SIGABRT, 128 + signal.SIGABRT)
+    assert "must have at least one core, not 0" in again.stderr
+
+
+def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tmp_path):
+    # Long enough that it still runs when it is found.
+    settings = ["run.duration=300s", "run.repetitions=1", "workload.rate=100/s"]
+    options = [part for setting in settings for part in ("--set", setting)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sim.cli", "run", str(scenario), *options],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+    os.kill(first_child(process), signal.SIGABRT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 1, stderr
+    assert "ended with SIGABRT" in stderr
+    assert "Traceback" not in stderr
+    folder = tmp_path / "runs" / "small"
+    assert complete(folder) == []
+    (line,) = [line for line in stderr.splitlines() if line.startswith("replay: ")]
+    again = replay(line.removeprefix("replay: "), root, tmp_path)
+    assert again.returncode == 0, again.stderr
+    (failed,) = folder.iterdir()
+    assert event_table.read(failed / "repetition-0.parquet").num_rows > 50_000
+
+
+def first_child(process):
+    """The process number of the first child, as soon as there is one."""
+    while process.poll() is None:
+        for thread in Path(f"/proc/{process.pid}/task").glob("*/children"):
+            try:
+                children = thread.read_text().split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            for child in children:
+                if "sim.child" in Path(f"/proc/{child}/cmdline").read_text():
+                    return int(child)
+    raise AssertionError(process.stderr.read())
+
+
+def replay(line, root, folder=None):
+    """Run a line as a person would paste it, with `python` that of the tests."""
+    line = line.replace("python ", f"{shlex.quote(sys.executable)} ", 1)
+    return subprocess.run(
+        ["bash", "-c", line],
+        capture_output=True,
+        text=True,
+        cwd=folder or root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        check=False,
+        timeout=60,
+    )
