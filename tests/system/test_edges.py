@@ -1,0 +1,128 @@
+"""The engine at the edges of what a scenario may ask for."""
+
+import engine_plans as plans
+import pytest
+from recount import check
+
+from sim.errors import ScenarioError
+from sim.resolve import resolve
+from sim.scenario import load
+
+pytestmark = pytest.mark.engine
+
+MODES = list(plans.TRANSPORTS)
+
+
+def loop(interval_s, duration_s=10.0, payload_bytes=100):
+    return {
+        "from_phone": 0,
+        "to_phone": 1,
+        "start_s": 0.0,
+        "duration_s": duration_s,
+        "interval_s": interval_s,
+        "overshoot_s": 0.0,
+        "overshoot_sigma": 0.0,
+        "payload_bytes": payload_bytes,
+    }
+
+
+def paced(mode, **changes):
+    plan = plans.plan(2, mode)
+    plan["workload"]["loops"] = [loop(**changes)]
+    return plan
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("payload_bytes", [0, 1, 2000, 50_000])
+def test_payloads_of_any_size_arrive(mode, payload_bytes):
+    trace = plans.run(paced(mode, interval_s=0.5, payload_bytes=payload_bytes))
+    assert trace.counters["send"] == trace.counters["store"] == 20
+    assert trace.of("send").size_bytes.min() > payload_bytes
+    check(trace, 100.0, nothing_left=True)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_run_shorter_than_an_interval_is_one_proposal(mode):
+    plan = paced(mode, interval_s=5.0, duration_s=1.0)
+    trace = plans.run({**plan, "duration_s": 1.0})
+    assert trace.counters["send"] == trace.counters["store"] == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_on_its_way_at_the_end_is_in_flight(mode):
+    plan = paced(mode, interval_s=0.1, duration_s=1.0)
+    trace = plans.run({**plan, "duration_s": 0.905})
+    assert trace.of("send").time_s.size == 10
+    assert trace.of("store").time_s.size < 10
+    assert trace.of("lose").time_s.size == 0
+    check(trace, 0.905, nothing_left=False)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_link_that_loses_everything_loses_everything(mode):
+    plan = paced(mode, interval_s=0.5)
+    plan["access"] = [plans.access(loss_ratio=1.0)]
+    trace = plans.run({**plan, "duration_s": 99.0})
+    assert trace.of("process").time_s.size == 0
+    assert trace.counters["link_loss"] == trace.counters["datagrams_sent"] > 0
+    found = set(trace.of("drop").reason_names()) | set(trace.of("lose").reason_names())
+    # A handshake that nobody hears ends by its own or by the idle timeout, both of 30 s.
+    allowed = {"udp": {"link_loss"}, "tftp": {"retries_exhausted"}}
+    assert found
+    assert found <= allowed.get(mode, {"connect_timeout", "idle_timeout"})
+    # TFTP tries one file after the other, each for 35 s.
+    check(trace, 99.0, nothing_left=mode != "tftp")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_ten_thousand_proposals_a_second(mode):
+    plan = paced(mode, interval_s=1e-4, duration_s=0.2)
+    trace = plans.run({**plan, "duration_s": 5.0})
+    assert trace.counters["send"] == pytest.approx(2000, abs=1)
+    if mode in ("quic_reconnect", "quic_keep"):
+        assert trace.counters["store"] == trace.counters["send"]
+    check(trace, 5.0, nothing_left=mode != "tftp")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_phone_may_be_alone(mode):
+    plan = plans.plan(1, mode)
+    plans.turn(plan, 1.0, 0, on=False)
+    plans.turn(plan, 2.0, 0, on=True)
+    trace = plans.run(plan)
+    assert trace.of("phone_off").time_s.tolist() == [1.0]
+    assert trace.of("phone_on").time_s.tolist() == [2.0]
+    assert trace.time_s.size == 2
+
+
+def test_nobody_to_trade_with_is_refused_with_a_reason(scenario, scenario_text):
+    alone = scenario_text.replace("count = 2", "count = 1")
+    for text in (alone, alone.replace('"paced"', '"poisson"')):
+        scenario.write_text(text)
+        with pytest.raises(ScenarioError, match="a trade takes at least 2 phones") as caught:
+            resolve(load(scenario))
+        assert caught.value.key_path == "devices"
+
+
+def test_a_phone_that_goes_off_and_on_at_one_moment_loses_what_it_was_doing():
+    plan = plans.plan(2)
+    plans.cost(plan, "verify", cpu_s=1.0)
+    plans.arrive(plan, 0.0, 0, 1)
+    plans.turn(plan, 0.5, 1, on=False)
+    plans.turn(plan, 0.5, 1, on=True)
+    plans.arrive(plan, 2.0, 0, 1)
+    trace = plans.run(plan)
+    assert trace.of("store").message.tolist() == [1]
+    check(trace, 100.0, nothing_left=True)
+
+
+def test_a_phone_can_be_off_from_the_start():
+    plan = plans.plan(2)
+    plans.turn(plan, 0.0, 0, on=False)
+    plans.arrive(plan, 0.0, 0, 1)
+    plans.turn(plan, 1.0, 0, on=True)
+    plans.arrive(plan, 1.0, 0, 1)
+    trace = plans.run(plan)
+    assert trace.counters["arrivals_while_off"] == 1
+    assert trace.of("send").time_s.tolist() == [1.0]
+    assert trace.of("store").time_s.size == 1
