@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from sim import event_table, rundir, runner, streams
+from sim import rundir, runner, streams
 from sim.errors import EngineError
 from sim.scenario import load
+from sim.trace import read
 
 pytestmark = pytest.mark.engine
 
@@ -61,7 +62,7 @@ def complete(folder):
     for directory in found:
         assert sorted(path.name for path in directory.iterdir()) == sorted(rundir.FILES)
         sent = json.loads((directory / "metrics.json").read_text())["counts"]["sent"]
-        table = event_table.read(directory / "events.parquet")
+        table = read(directory / "events.parquet")
         assert sent == table["kind"].to_pylist().count("send") > 0
         json.loads((directory / "manifest.json").read_text())
         json.loads((directory / "resolved.json").read_text())
@@ -175,7 +176,7 @@ def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tm
     again = replay(line.removeprefix("replay: "), root, tmp_path)
     assert again.returncode == 0, again.stderr
     (failed,) = folder.iterdir()
-    assert event_table.read(failed / "repetition-0.parquet").num_rows > 50_000
+    assert read(failed / "repetition-0.parquet").num_rows > 50_000
 
 
 def first_child(process):
