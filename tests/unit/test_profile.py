@@ -1,5 +1,9 @@
+import json
 import re
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 from calibration import draws, profile
@@ -33,6 +37,9 @@ def test_shipped_profiles_load_and_claim_little(name):
         ('basis = "proxy"', 'basis = "guessed"', "must be one of measured, published, proxy"),
         ("measured_on = 2025-06-22", 'measured_on = "June"', "must be a date"),
         ("value = 8", "value = 0", "must be at least 1"),
+        ("threads = 8", "threads = 0", "operations.endpoint_setup.threads: "),
+        ("repetition_sigma = 0.2", "repetition_sigma = -1", "endpoint_setup.repetition_sigma: "),
+        ("\nslope = ", "\nslop = ", "app.sleep_overshoot.slop: unknown key (did you mean slope?)"),
     ],
 )
 def test_unfit_profiles_do_not_load(tmp_path, text, old, new, expected):
@@ -66,7 +73,8 @@ def test_draws_keep_proportions_and_leave_the_mean_alone():
     was, now = plain["operations"]["discovery"], drawn["operations"]["discovery"]
     assert now["wait"] / now["cpu"] == pytest.approx(was["wait"] / was["cpu"])
     window = drawn["app"]["kept_connection"]["duplicate_dial_window"]
-    assert window["to"] - window["from"] == pytest.approx(0.05)
+    before = plain["app"]["kept_connection"]["duplicate_dial_window"]
+    assert window["to"] - window["from"] == pytest.approx(before["to"] - before["from"])
     assert drawn["app"]["kept_connection"]["duplicate_dial_probability"]["value"] <= 1
 
 
@@ -77,5 +85,43 @@ def test_drawn_costs_spread_as_their_standard_error():
     ]
     mean, deviation = sum(costs) / 300, 0.0
     deviation = (sum((cost - mean) ** 2 for cost in costs) / 299) ** 0.5
-    assert mean == pytest.approx(51e-6, abs=4e-6)
-    assert deviation == pytest.approx(15e-6, rel=0.2)
+    sign = plain["operations"]["sign"]
+    assert mean == pytest.approx(sign["cpu"], abs=4 * sign["standard_error"] / 300**0.5)
+    assert deviation == pytest.approx(sign["standard_error"], rel=0.2)
+
+
+def test_what_a_repetition_shares_has_mean_one_and_its_own_sigma():
+    plain = profile.contents(profile.load(profile.PROFILES / "moto_g04s.toml"))
+    cost = {**plain["operations"]["sign"], "repetition_sigma": 0.3, "wait": 1e-3}
+    plain = {**plain, "operations": {**plain["operations"], "sign": cost}}
+    varied = [draws.vary(plain, 1, f"repetition/{number}")["operations"] for number in range(400)]
+    factors = np.array([of["sign"]["cpu"] for of in varied]) / cost["cpu"]
+    assert factors.mean() == pytest.approx(1, abs=4 * 0.3 / 20)
+    assert np.log(factors).std() == pytest.approx(0.3, rel=0.15)
+    assert [of["sign"]["wait"] for of in varied] == pytest.approx(list(1e-3 * factors))
+    assert all(of["verify"] == plain["operations"]["verify"] for of in varied)
+    assert varied[0] == draws.vary(plain, 1, "repetition/0")["operations"]
+
+
+def test_a_cost_factor_is_applied_and_kept():
+    plain = profile.contents(profile.load(profile.PROFILES / "moto_g04s.toml"))
+    factor = {"value": 1.5, "standard_error": 0.1, "basis": "assumed", "source": "a warm day"}
+    scaled = draws.scaled(plain, {"discovery": factor})
+    was, now = plain["operations"]["discovery"], scaled["operations"]["discovery"]
+    for key in ("cpu", "per_byte", "wait"):
+        assert now[key] == 1.5 * was[key]
+    assert now["cost_factor"] == factor
+    assert {**scaled["operations"], "discovery": was} == plain["operations"]
+
+
+@pytest.mark.engine
+def test_the_front_half_knows_the_engines_lists():
+    # In a process of its own: SimGrid is not to be loaded here.
+    code = (
+        "from sim import _engine as e; import json;"
+        "print(json.dumps([e.OPERATIONS, e.MODEL_OPTIONS]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    operations, options = json.loads(done.stdout)
+    assert tuple(operations) == engine_facts.OPERATIONS
+    assert options == [f"{key}:{value}" for key, value in engine_facts.MODEL_OPTIONS.items()]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import sys
-import types
+import re
+import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 from calibration import block_sizes, published, validation, validation_table
 from calibration.outcomes import wilson
 from sim import metrics, testing
+from sim.errors import UserError
 
 ROWS = published.rows()
 
@@ -197,7 +200,8 @@ def test_everything_has_a_line_and_json_is_valid():
     assert len(data["comparisons"]) == len(result.comparisons)
     sizes = next(summary for summary in result.summaries if summary.group == "block_sizes")
     assert (sizes.held, sizes.claims, sizes.met) == (85, 85, True)
-    assert {row.basis for row in result.comparisons} == {"predicted", "reproduced from format"}
+    bases = {row.basis for row in result.comparisons}
+    assert bases == {"fitted", "predicted", "reproduced from format"}
 
 
 def test_tables_show_misses_and_hide_exact_sizes():
@@ -230,24 +234,46 @@ def test_wilson_holds_the_share_and_stays_a_share(drawn: tuple[int, int]):
     assert count / n - 1e-12 <= high <= 1 + 1e-12
 
 
-def test_validate_runs_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def run(scenario: Path, out: Path, jobs: int) -> list[Path]:
-        assert (scenario.parent, jobs) == (tmp_path / "scenarios" / "latency", 2)
-        made = (("udp", testing.Shape(0.0118)), ("quic_keep", testing.Shape(0.0182)))
-        return [
-            testing.run_dir(out, testing.resolved(scenario.stem, 50.0, 512, transport), shape)
-            for transport, shape in made
-        ]
+@pytest.mark.engine
+def test_validate_runs_what_it_needs(tmp_path: Path, root: Path):
+    text = (root / "scenarios/latency/rate.toml").read_text()
+    short = re.sub(
+        r"rate = \[.*?\]", 'rate = "50/s"', text.replace('"10s"', '"2s"'), flags=re.DOTALL
+    )
+    scenario = tmp_path / "scenarios" / "latency" / "rate.toml"
+    scenario.parent.mkdir(parents=True)
+    scenario.write_text(short)
+    told: list[str] = []
 
-    for name, attribute, value in (("runner", "run", run), ("_engine", "replay_chain", replay)):
-        module = types.ModuleType(f"sim.{name}")
-        setattr(module, attribute, value)
-        monkeypatch.setitem(sys.modules, f"sim.{name}", module)
-        monkeypatch.setattr(f"sim.{name}", module, raising=False)
-    result = validation.validate(tmp_path / "runs", 2, ["latency"], root=tmp_path)
-    assert result.passed
+    @contextlib.contextmanager
+    def progress(total: int) -> Iterator[Any]:
+        told.append(f"{total} to run")
+        yield lambda name, _repetition: told.append(name.rpartition("-")[0])
+
+    result = validation.validate(tmp_path / "runs", 2, ["latency"], tmp_path, progress)
     assert [row.id for row in result.comparisons] == ["L_udp_median", "L_iroh_median"]
-    assert len(result.run_dirs) == 2
+    assert all(row.simulated is not None for row in result.comparisons)
+    assert [path.parent.name for path in result.run_dirs] == ["rate"] * 2
+    repetitions = ["udp-512B-50ps"] * 3 + ["quic_keep-512B-50ps"] * 3
+    assert (told[0], sorted(told[1:])) == ("6 to run", sorted(repetitions))
     assert "run_dirs" not in json.loads(result.as_json())
-    with pytest.raises(ValueError, match="no published row matches nothing"):
+
+
+def test_a_subset_without_rows_is_the_users_mistake(tmp_path: Path):
+    with pytest.raises(UserError, match="no published row matches nothing; groups: udp, "):
         validation.validate(tmp_path, 1, ["nothing"])
+
+
+def test_fitted_numbers_name_published_rows_and_these_count_as_fitted(root: Path):
+    """A profile or scenario that saw a figure makes that figure fitted, not predicted."""
+    documents = [*root.glob("calibration/profiles/*.toml"), *root.glob("scenarios/*/*.toml")]
+    named = {
+        name
+        for path in documents
+        for names in re.findall(r"fitted_to = (\[.*?\])", path.read_text(), re.DOTALL)
+        for name in tomllib.loads(f"names = {names}")["names"]
+    }
+    judged = {row.id: row for row in ROWS}
+    assert named <= set(judged)
+    seen = {name for name in named if published.groups()[judged[name].group].comparison != "replay"}
+    assert {name for name in seen if judged[name].basis != "fitted"} == set()

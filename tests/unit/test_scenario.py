@@ -9,6 +9,8 @@ from sim.scenario import load, schema
 
 SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
 
+FACTOR = "count = 2\ncost_factors = {%s = {value=2, source='x', %s}}"
+
 # One row per kind of mistake: what is replaced, by what, then key path, reason, suggestion.
 MISTAKES = [
     ("payload =", "paylaod =", "workload.paylaod", "unknown key", "payload"),
@@ -35,6 +37,27 @@ MISTAKES = [
     ('"home_wifi"', "{home_wifi = 0.5}", "devices[0]", "add up to 0.5", None),
     ('"moto_g04s"', '"moto_g04"', "devices[0].profile", "no profile 'moto_g04'", "moto_g04s"),
     ('"moto_g04s"', '"own.toml"', "devices[0].profile", "no such file", None),
+    (
+        "count = 2",
+        FACTOR % ("stor", 'standard_error=1, basis="assumed"'),
+        "devices[0]",
+        "unknown operation 'stor' in cost_factors (did you mean 'store'?)",
+        None,
+    ),
+    (
+        "count = 2",
+        FACTOR % ("store", 'standard_error=1, basis="fitted"'),
+        "devices[0].cost_factors.store",
+        "needs fitted_to",
+        None,
+    ),
+    (
+        "count = 2",
+        FACTOR % ("store", 'basis="assumed"'),
+        "devices[0].cost_factors.store.standard_error",
+        "is required",
+        None,
+    ),
     ("count = 2", "count = 1", "devices", "at least 2 phones", None),
     ("count = 2", "count = 0", "devices[0].count", "greater than or equal to 1", None),
     ("[run]", "[run", "line 2, column 5", "not TOML", None),
@@ -139,6 +162,24 @@ def test_the_digest_covers_profile_contents_and_seed(scenario, tmp_path, root):
     assert resolve(load(scenario, [override]))[0].name != name
     assert resolve(load(scenario, ["run.seed=8"]))[0].name != resolve(load(scenario))[0].name
     assert resolve(load(scenario))[0].name == resolve(load(scenario))[0].name
+
+
+def test_cost_factors_make_a_profile_of_their_own(scenario):
+    factor = '{value=2, standard_error=1, basis="fitted", fitted_to=["A1_w8_store"], source="x"}'
+    resolved = resolve(load(scenario, [f"devices[0].cost_factors={{store={factor}}}"]))[0].resolved
+    (group,) = resolved["devices"]
+    assert group["profile"] == "moto_g04s in devices[0]"
+    store = resolved["profiles"][group["profile"]]["operations"]["store"]
+    plain = resolve(load(scenario))[0].resolved["profiles"]["moto_g04s"]["operations"]["store"]
+    assert store["cpu"] == 2 * plain["cpu"]
+    assert store["cost_factor"]["fitted_to"] == ["A1_w8_store"]
+
+
+def test_documents_of_another_kind_are_named(root):
+    with pytest.raises(ScenarioError, match=r"is a sweep .*, not a scenario"):
+        load(root / "scenarios/sweeps/rate_by_transport.toml")
+    with pytest.raises(ScenarioError, match="is a device profile, not a scenario"):
+        load(root / "calibration/profiles/moto_g04s.toml")
 
 
 def test_resolved_survives_json(scenario):
