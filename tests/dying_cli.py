@@ -13,16 +13,15 @@ from pathlib import Path
 WHICH, AT, FOLDER, COUNT = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
 EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.listdir", "os.scandir"}
 lock = threading.Lock()
-seen = 0
+seen = []
 
 
 def hook(event, arguments):
-    global seen
     if event not in EVENTS or not arguments or not str(arguments[0]).startswith(FOLDER):
         return
     with lock:
-        seen += 1
-        now = seen == AT
+        seen.append(event)
+        now = len(seen) == AT
     if now:
         os.kill(os.getpid(), WHICH)
 
@@ -34,4 +33,4 @@ sys.addaudithook(hook)
 try:
     main()
 finally:
-    COUNT.write_text(str(seen))
+    COUNT.write_text(str(len(seen)))

@@ -1,4 +1,4 @@
-"""QUIC's round trips and the app's polling against closed forms, on links wider than any size."""
+"""QUIC's round trips and the app's polling against closed forms, on links of any width."""
 
 import engine_plans as plans
 import numpy as np

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from sim import rundir, runner, streams
+from sim import rundir, runner, streams, trace
 from sim.errors import EngineError
 from sim.scenario import load
-from sim.trace import read
 
 pytestmark = pytest.mark.engine
 
@@ -62,7 +61,7 @@ def complete(folder):
     for directory in found:
         assert sorted(path.name for path in directory.iterdir()) == sorted(rundir.FILES)
         sent = json.loads((directory / "metrics.json").read_text())["counts"]["sent"]
-        table = read(directory / "events.parquet")
+        table = trace.read(directory / "events.parquet")
         assert sent == table["kind"].to_pylist().count("send") > 0
         json.loads((directory / "manifest.json").read_text())
         json.loads((directory / "resolved.json").read_text())
@@ -117,7 +116,8 @@ def test_an_interrupted_run_cleans_up(pocketsim, scenario, tmp_path):
         assert leftovers(folder) == []
 
 
-def test_a_killed_sweep_runs_everything_once(pocketsim, scenario, tmp_path):
+@pytest.mark.usefixtures("scenario")
+def test_a_killed_sweep_runs_everything_once(pocketsim, tmp_path):
     sweep = tmp_path / "sweep.toml"
     sweep.write_text(SWEEP)
     folder = tmp_path / "runs" / "small"
@@ -176,7 +176,7 @@ def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tm
     again = replay(line.removeprefix("replay: "), root, tmp_path)
     assert again.returncode == 0, again.stderr
     (failed,) = folder.iterdir()
-    assert read(failed / "repetition-0.parquet").num_rows > 50_000
+    assert trace.read(failed / "repetition-0.parquet").num_rows > 50_000
 
 
 def first_child(process):
@@ -197,7 +197,7 @@ def replay(line, root, folder=None):
     """Run a line as a person would paste it, with `python` that of the tests."""
     line = line.replace("python ", f"{shlex.quote(sys.executable)} ", 1)
     return subprocess.run(
-        ["bash", "-c", line],
+        ["/bin/sh", "-c", line],
         capture_output=True,
         text=True,
         cwd=folder or root,
