@@ -169,7 +169,9 @@ def _replay() -> Replay:
     try:
         from sim._engine import replay_chain
     except ImportError as error:
-        raise EnvironmentMissingError(f"the compiled engine does not load: {error}") from None
+        raise EnvironmentMissingError(
+            f"the compiled engine does not load: {error}; run `make setup`"
+        ) from None
     return replay_chain
 
 

@@ -50,12 +50,8 @@ def validate(
         console.data(result.as_json().rstrip())
     else:
         _print_tables(result)
-    if report and result.run_dirs:
-        from sim.report import write_report
-
-        report.parent.mkdir(parents=True, exist_ok=True)
-        write_report(result.run_dirs, report, result)
-        console.say(f"report: {report}")
+    if report:
+        _write_report(result, report)
     if not result.passed:
         raise typer.Exit(_EXIT_CHECK_FAILED)
 
@@ -98,6 +94,17 @@ def export(
     console.data(str(csv))
 
 
+def _write_report(result: ValidationResult, report: Path) -> None:
+    if not result.run_dirs:  # block sizes alone follow from the format
+        console.say("no report: nothing was run")
+        return
+    from sim.report import write_report
+
+    report.parent.mkdir(parents=True, exist_ok=True)
+    write_report(result.run_dirs, report, result)
+    console.say(f"report: {report}")
+
+
 def _print_tables(result: ValidationResult) -> None:
     from rich.console import Console
 
@@ -105,7 +112,7 @@ def _print_tables(result: ValidationResult) -> None:
 
     # Into a file or pipe, lines are as long as they need to be.
     width = None if sys.stdout.isatty() else _WIDE
-    Console(width=width).print(render(result))
+    Console(file=sys.stdout, width=width).print(render(result))
 
 
 def _complete(path: Path, *, several: bool = True) -> list[Path]:

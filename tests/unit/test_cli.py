@@ -101,11 +101,12 @@ def test_run_prints_directories(cli, scenario, tmp_path):
 
 
 def test_run_json(cli, scenario, tmp_path):
-    one = cli("run", scenario, "--json", "--set", "workload.rate=4/s", "--out", "x", "--seed", "9")
+    once = ("run", scenario, "--json", "--set", "run.repetitions=1")
+    one = cli(*once, "--set", "workload.rate=4/s", "--out", "x", "--seed", "9")
     assert json.loads(one.stdout)["rung"]["rate_per_s"] == 4
     (directory,) = (tmp_path / "x" / "small").iterdir()
     assert json.loads((directory / "resolved.json").read_text())["run"]["seed"] == 9
-    two = json.loads(cli("run", scenario, "--json").stdout)
+    two = json.loads(cli(*once).stdout)
     assert [of["rung"]["rate_per_s"] for of in two["rungs"]] == [4, 8]
 
 
@@ -124,11 +125,11 @@ def test_an_abort_is_exit_1_with_a_replay_line(fake_cli, scenario):
 
 
 def test_quiet_says_nothing(cli, scenario):
-    assert cli("-q", "run", scenario).stderr == ""
+    assert cli("-q", "run", scenario, "--set", "run.repetitions=1").stderr == ""
 
 
 def test_verbose_tells_repetitions(cli, scenario):
-    assert "repetition 1 done" in cli("-v", "run", scenario).stderr
+    assert "repetition 1 done" in cli("-v", "run", scenario, "--set", "workload.rate=4/s").stderr
 
 
 def test_version(cli):

@@ -1,0 +1,118 @@
+"""`report`, `export`, `validate` and `doctor`: what they print, write and return."""
+
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from calibration import published, validation
+from sim import export, testing
+from sim.cli import app, inspect
+from sim.errors import EnvironmentMissingError, ScenarioError
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    return lambda *arguments: runner.invoke(app, list(map(str, arguments)))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Return a folder with two invented runs of one scenario."""
+    for rate in (8.0, 64.0):
+        testing.run_dir(tmp_path / "runs", testing.resolved("a", rate), testing.Shape())
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def judged(runs, monkeypatch):
+    """Put a result that misses its bars in the place of a validation."""
+    rows = validation.select(published.rows(), ["latency"])
+    missed = validation.judge(rows, {})
+    asked = []
+
+    def validate(*arguments, **named):
+        asked.append(arguments)
+        paths = tuple(sorted((runs / "a").iterdir()))
+        return validation.ValidationResult(missed.comparisons, missed.summaries, paths)
+
+    monkeypatch.setattr(validation, "validate", validate)
+    return asked
+
+
+def test_report_takes_runs_and_folders_of_runs(call, runs, tmp_path):
+    one, other = sorted((runs / "a").iterdir())
+    pages = []
+    for name, given in (("a", [one, other]), ("b", [runs / "a"]), ("c", [runs, one])):
+        done = call("report", *given, "-o", f"out/{name}.html")
+        assert (done.exit_code, done.stdout) == (0, f"out/{name}.html\n")
+        pages.append((tmp_path / "out" / f"{name}.html").read_bytes())
+    assert pages[0] == pages[1] == pages[2]
+
+
+def test_report_leaves_unfinished_runs_out(call, runs):
+    (run, *_) = (runs / "a").iterdir()
+    run.rename(runs / "a" / ".tmp-1-run")
+    (other,) = (path for path in (runs / "a").iterdir() if not path.name.startswith("."))
+    other.rename(runs / "a" / ".tmp-2-run")
+    assert isinstance(call("report", runs).exception, ScenarioError)
+
+
+def test_export_writes_to_stdout_or_a_file(call, runs, tmp_path):
+    (run, *_) = (runs / "a").iterdir()
+    printed = call("export", run)
+    assert printed.exit_code == 0
+    assert printed.stdout.splitlines()[0].replace('"', "") == ",".join(export.COLUMNS)
+    done = call("export", run, "--csv", "out/a.csv")
+    assert (done.exit_code, done.stdout) == (0, "out/a.csv\n")
+    assert (tmp_path / "out/a.csv").read_text() == printed.stdout
+
+
+def test_export_wants_one_run(call, runs):
+    assert isinstance(call("export", runs).exception, ScenarioError)
+
+
+def test_a_missed_bar_is_exit_3_with_the_table_on_stdout(call, judged, tmp_path):
+    done = call("validate", "--report", "out/r.html", "--subset", "latency", "--out", "x")
+    assert done.exit_code == 3
+    assert "L_udp_median" in done.stdout
+    assert "Missed: Median round trips." in done.stdout
+    assert done.stderr == "report: out/r.html\n"
+    assert (tmp_path / "out/r.html").stat().st_size > 1e6
+    assert judged[0][2] == ["latency"]
+
+
+def test_validate_as_json(call, judged):
+    done = call("validate", "--json")
+    assert done.exit_code == 3
+    assert json.loads(done.stdout)["passed"] is False
+    assert len(judged) == 1
+
+
+def test_block_sizes_take_no_runs(call, tmp_path):
+    done = call("validate", "--subset", "block_sizes", "--report", "r.html")
+    assert done.exit_code == 0, done.output
+    assert "85 of 85" in done.stdout
+    assert done.stderr == "no report: nothing was run\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_an_engine_nothing_is_run(call, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sim._engine", None)
+    assert isinstance(call("validate").exception, EnvironmentMissingError)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_says_what_to_do_about_a_missing_engine(call, monkeypatch):
+    def fails(statement):
+        raise RuntimeError(f"cannot {statement}")
+
+    assert call("doctor").exit_code == 0
+    monkeypatch.setattr(inspect, "_in_child", fails)
+    done = call("doctor")
+    assert done.exit_code == 5
+    assert "MISSING sim._engine: cannot import sim._engine" in done.stdout
+    assert "sim._engine: build the engine: make setup" in done.stderr
