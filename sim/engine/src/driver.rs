@@ -38,6 +38,8 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     /// Lanes with something to do, in the order they got it.
     pub(crate) ready: VecDeque<(u32, Lane)>,
     pub(crate) order: Order,
+    /// Sender loops of phones that are off.
+    pub(crate) paused_loops: Vec<u32>,
     /// Scratch space of [`crate::network`].
     pub(crate) released: Vec<u32>,
     /// How far the plan's arrivals and transitions have been taken.
@@ -95,6 +97,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             flights: Slab::new(),
             ready: VecDeque::new(),
             order: Order::default(),
+            paused_loops: Vec::new(),
             released: Vec::new(),
             next_arrival: 0,
             next_transition: 0,

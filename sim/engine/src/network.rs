@@ -46,7 +46,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             failed: false,
         };
         if !self.phones[to.0 as usize].on {
-            return self.drop_datagram(&flight, Reason::ReceiverOff);
+            return self.drop_flight(&flight, Reason::ReceiverOff);
         }
         let token = self.flights.insert(flight);
         if self.keeps_order(NodeId(from), to) {
@@ -76,10 +76,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             } else {
                 Reason::ReceiverOff
             };
-            return self.drop_datagram(&flight, reason);
+            return self.drop_flight(&flight, reason);
         }
         if flight.lost {
-            return self.drop_datagram(&flight, Reason::LinkLoss);
+            return self.drop_flight(&flight, Reason::LinkLoss);
         }
         let now = self.world.clock();
         let mut date = now + flight.extra_s;
@@ -101,10 +101,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             .settle(flight.from, flight.to, self.world.clock());
         let phone = &mut self.phones[flight.to.0 as usize];
         if !phone.on || phone.epoch != flight.epoch {
-            return self.drop_datagram(&flight, Reason::ReceiverOff);
+            return self.drop_flight(&flight, Reason::ReceiverOff);
         }
         if !phone.socket.admit(flight.datagram.udp_payload_bytes) {
-            return self.drop_datagram(&flight, Reason::BufferFull);
+            return self.drop_flight(&flight, Reason::BufferFull);
         }
         self.trace.count(Tally::DatagramsDelivered);
         self.post(
@@ -114,22 +114,30 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         );
     }
 
+    fn drop_flight(&mut self, flight: &Flight<T::Message>, reason: Reason) {
+        self.drop_datagram(flight.from, flight.to, &flight.datagram, reason);
+    }
+
     /// Counts a datagram that never reaches a machine; its transaction gets a row.
-    pub(crate) fn drop_datagram(&mut self, flight: &Flight<T::Message>, reason: Reason) {
+    pub(crate) fn drop_datagram(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        datagram: &T::Message,
+        reason: Reason,
+    ) {
         self.trace.count_drop(reason);
-        let Some(message) = flight.datagram.message else {
+        let Some(message) = datagram.message else {
             return;
         };
-        let size_bytes = flight.datagram.udp_payload_bytes;
-        let (peer, kind) = (flight.from, EventKind::Drop);
         let event = Event {
-            kind,
+            kind: EventKind::Drop,
             message,
-            peer,
-            size_bytes,
+            peer: from,
+            size_bytes: datagram.udp_payload_bytes,
             reason: Some(reason),
         };
-        self.trace.record(self.world.clock(), flight.to, &event);
+        self.trace.record(self.world.clock(), to, &event);
     }
 
     /// Whether the datagram is lost, and its delay beyond the links' own.

@@ -9,7 +9,6 @@ use pocketsim_protocols::contract::{
 
 use crate::driver::{Driver, Due};
 use crate::lane::{Input, Step};
-use crate::network::Flight;
 use crate::phone::Alarm;
 use crate::resources::World;
 use crate::trace::{self, Tally};
@@ -53,7 +52,21 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let from = self.plan.workload.loops[number as usize].from_phone;
         if self.phones[from as usize].on {
             self.post(from, Lane::SEND, Input::Loop(number));
+        } else {
+            self.paused_loops.push(number);
         }
+    }
+
+    /// Sender loops go on where they were when their phone went off.
+    fn resume_loops(&mut self, phone: u32) {
+        let loops = &self.plan.workload.loops;
+        let here = |number: &u32| loops[*number as usize].from_phone == phone;
+        let (resumed, paused) = self.paused_loops.drain(..).partition(here);
+        self.paused_loops = paused;
+        let resumed: Vec<u32> = resumed;
+        resumed
+            .into_iter()
+            .for_each(|number| self.start_round(number));
     }
 
     /// One round: propose, then sleep.
@@ -112,6 +125,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.phones[phone as usize].on = true;
         self.world.set_on(NodeId(phone), true);
         self.record_phone(phone, EventKind::PhoneOn);
+        self.resume_loops(phone);
     }
 
     /// Everything the phone was doing ends; what others will miss is accounted for.
@@ -161,19 +175,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                 self.lose(phone, block.message_id(), to, Reason::SenderOff);
             }
             Step::NetSend(to, datagram) => {
-                let flight = Flight {
-                    from: NodeId(phone),
-                    to,
-                    datagram,
-                    epoch: 0,
-                    extra_s: 0.0,
-                    lost: true,
-                    failed: true,
-                };
-                self.drop_datagram(&flight, Reason::SenderOff);
+                self.drop_datagram(NodeId(phone), to, &datagram, Reason::SenderOff);
             }
             Step::Deliver(from, delivery) => self.abandon_delivery(phone, from, delivery),
             Step::Observe(event) => self.abandon_event(phone, event),
+            Step::Sleep(number) => self.paused_loops.push(number),
             _ => {}
         }
     }
@@ -203,16 +209,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         match input {
             Input::Datagram(from, datagram) => {
                 let to = NodeId(phone);
-                let flight = Flight {
-                    from,
-                    to,
-                    datagram,
-                    epoch: 0,
-                    extra_s: 0.0,
-                    lost: true,
-                    failed: true,
-                };
-                self.drop_datagram(&flight, Reason::ReceiverOff);
+                self.drop_datagram(from, to, &datagram, Reason::ReceiverOff);
             }
             Input::App(AppRequest::Undelivered {
                 to,
@@ -222,6 +219,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                 self.lose(phone, payload.message_id(), to, reason);
             }
             Input::App(AppRequest::Transact { .. }) => self.trace.count(Tally::ArrivalsCutOff),
+            Input::Loop(number) => self.paused_loops.push(number),
             _ => {}
         }
     }

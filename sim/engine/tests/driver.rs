@@ -180,3 +180,22 @@ fn the_benchmark_log_fills_up_and_says_so() {
     // Send and store of each trade are benchmark events of phone 0.
     assert_eq!(trade(plan).columns.logged, [1, 1, 1, 1, 1, 0, 0, 0]);
 }
+
+#[test]
+fn a_sender_loop_goes_on_when_its_phone_is_back() {
+    let mut plan = plan(2);
+    plan.workload.loops.push(_engine::plan::SenderLoop {
+        from_phone: 0,
+        to_phone: 1,
+        start_s: 0.0,
+        duration_s: 10.0,
+        interval_s: 1.0,
+        overshoot_s: 0.0,
+        overshoot_sigma: 0.0,
+        payload_bytes: 100,
+    });
+    turn(&mut plan, 2.5, 0, false);
+    turn(&mut plan, 6.5, 0, true);
+    let sent = times(&trade(plan), EventKind::Send);
+    assert_eq!(sent, [0.0, 1.0, 2.0, 6.5, 7.5, 8.5, 9.5]);
+}
