@@ -46,6 +46,17 @@ def test_a_message_of_a_byte_more_than_a_packet_takes_a_second_header():
     assert flights_s[at + 1] - flights_s[at] == pytest.approx(1 / UP, rel=1e-6)
 
 
+def test_a_datagram_is_lost_with_any_of_its_fragments():
+    of = plans.plan(2)
+    of["access"] = [plans.access(loss_ratio=0.03)]
+    for number in range(4000):
+        plans.arrive(of, 0.05 * number, 0, 1, 5000)  # four fragments
+    trace = plans.run(of)
+    arrived = trace.of("process").time_s.size / trace.of("send").time_s.size
+    # Two hops of four fragments each; the standard error is 0.0065.
+    assert arrived == pytest.approx(0.97**8, abs=0.025)
+
+
 def test_nothing_is_sent_that_udp_cannot_carry():
     of = trade()
     plans.arrive(of, 0.0, 0, 1, 70_000)

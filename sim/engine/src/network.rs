@@ -10,14 +10,14 @@ use pocketsim_protocols::contract::{
 
 use crate::driver::{Driver, Due};
 use crate::lane::Input;
+use crate::order::Way;
 use crate::resources::World;
-use crate::socket::wire_bytes;
+use crate::socket::{fragments, wire_bytes};
 use crate::trace::Tally;
 
 /// A datagram between two sockets.
 pub(crate) struct Flight<D> {
-    pub from: NodeId,
-    pub to: NodeId,
+    pub way: Way,
     pub datagram: D,
     /// The far phone's epoch when it was sent.
     pub epoch: u32,
@@ -33,12 +33,16 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Puts a datagram on the air.
     pub(crate) fn launch(&mut self, from: u32, to: NodeId, datagram: T::Message) {
         self.trace.count(Tally::DatagramsSent);
-        let (lost, extra_s) = self.draw_path(from, to.0, datagram.path);
+        let way = Way {
+            from: NodeId(from),
+            to,
+            path: datagram.path,
+        };
+        let (lost, extra_s) = self.draw_path(way, fragments(datagram.udp_payload_bytes));
         let bytes = wire_bytes(datagram.udp_payload_bytes);
         let epoch = self.phones[to.0 as usize].epoch;
         let flight = Flight {
-            from: NodeId(from),
-            to,
+            way,
             datagram,
             epoch,
             extra_s,
@@ -49,10 +53,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             return self.drop_flight(&flight, Reason::ReceiverOff);
         }
         let token = self.flights.insert(flight);
-        if self.keeps_order(NodeId(from), to) {
-            self.order.launch(NodeId(from), to, token);
+        if self.keeps_order(way) {
+            self.order.launch(way, token);
         }
-        self.world.carry(token, NodeId(from), to, bytes);
+        self.world.carry(token, way.from, to, bytes);
     }
 
     /// The links have carried it (or failed), and perhaps others wait for it.
@@ -61,7 +65,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         flight.failed = !done;
         let mut released = std::mem::take(&mut self.released);
         self.order
-            .land(flight.from, flight.to, token, |token| released.push(token));
+            .land(flight.way, token, |token| released.push(token));
         released.drain(..).for_each(|token| self.go_on(token));
         self.released = released;
     }
@@ -70,7 +74,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     fn go_on(&mut self, token: u32) {
         let flight = self.flights.remove(token);
         if flight.failed {
-            let sender_off = !self.phones[flight.from.0 as usize].on;
+            let sender_off = !self.phones[flight.way.from.0 as usize].on;
             let reason = if sender_off {
                 Reason::SenderOff
             } else {
@@ -83,8 +87,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         }
         let now = self.world.clock();
         let mut date = now + flight.extra_s;
-        if self.keeps_order(flight.from, flight.to) {
-            date = self.order.delivery(flight.from, flight.to, date);
+        if self.keeps_order(flight.way) {
+            date = self.order.delivery(flight.way, date);
         }
         let token = self.flights.insert(flight);
         if date > now {
@@ -97,9 +101,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// A datagram reaches the far phone: into the socket buffer, or lost.
     pub(crate) fn deliver(&mut self, token: u32) {
         let flight = self.flights.remove(token);
-        self.order
-            .settle(flight.from, flight.to, self.world.clock());
-        let phone = &mut self.phones[flight.to.0 as usize];
+        self.order.settle(flight.way, self.world.clock());
+        let phone = &mut self.phones[flight.way.to.0 as usize];
         if !phone.on || phone.epoch != flight.epoch {
             return self.drop_flight(&flight, Reason::ReceiverOff);
         }
@@ -107,15 +110,13 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             return self.drop_flight(&flight, Reason::BufferFull);
         }
         self.trace.count(Tally::DatagramsDelivered);
-        self.post(
-            flight.to.0,
-            Lane::RECEIVE,
-            Input::Datagram(flight.from, flight.datagram),
-        );
+        let input = Input::Datagram(flight.way.from, flight.datagram);
+        self.post(flight.way.to.0, Lane::RECEIVE, input);
     }
 
     fn drop_flight(&mut self, flight: &Flight<T::Message>, reason: Reason) {
-        self.drop_datagram(flight.from, flight.to, &flight.datagram, reason);
+        self.order.settle(flight.way, self.world.clock());
+        self.drop_datagram(flight.way.from, flight.way.to, &flight.datagram, reason);
     }
 
     /// Counts a datagram that never reaches a machine; its transaction gets a row.
@@ -141,33 +142,40 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 
     /// Whether the datagram is lost, and its delay beyond the links' own.
-    fn draw_path(&mut self, from: u32, to: u32, path: Path) -> (bool, Seconds) {
+    ///
+    /// A datagram is lost with any of its fragments; each hop draws for itself.
+    fn draw_path(&mut self, way: Way, fragments: u32) -> (bool, Seconds) {
         let phones = &self.plan.phones;
-        let [sender, receiver] = [from, to].map(|phone| phone as usize);
+        let [sender, receiver] = [way.from, way.to].map(|phone| phone.0 as usize);
         let near = &self.plan.access[phones.access[sender] as usize];
         let far = &self.plan.access[phones.access[receiver] as usize];
         let backbone = &self.plan.backbone;
-        let mut extra_s = match path {
+        let mut extra_s = match way.path {
             Path::Relay => 2.0 * backbone.relay_latency_s,
             Path::Direct if phones.site[sender] != phones.site[receiver] => backbone.latency_s,
             Path::Direct => 0.0,
         };
-        let stream = &mut self.phones[sender].link_stream;
+        let phone = &mut self.phones[sender];
         let mut lost = false;
         for hop in [near, far] {
-            lost |= hop.loss_ratio > 0.0 && stream.uniform() < hop.loss_ratio;
+            if hop.loss_ratio > 0.0 {
+                let arrives = (1.0 - hop.loss_ratio).powi(fragments as i32);
+                lost |= phone.loss_stream.uniform() >= arrives;
+            }
             if hop.jitter_median_s > 0.0 {
-                extra_s += stream.lognormal(hop.jitter_median_s, hop.jitter_sigma);
+                extra_s += phone
+                    .jitter_stream
+                    .lognormal(hop.jitter_median_s, hop.jitter_sigma);
             }
         }
         (lost, extra_s)
     }
 
     /// Whether datagrams between these phones arrive in the order they left.
-    fn keeps_order(&self, from: NodeId, to: NodeId) -> bool {
+    fn keeps_order(&self, way: Way) -> bool {
         let reorders = |phone: NodeId| {
             self.plan.access[self.plan.phones.access[phone.0 as usize] as usize].reorders
         };
-        !reorders(from) && !reorders(to)
+        !reorders(way.from) && !reorders(way.to)
     }
 }

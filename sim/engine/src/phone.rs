@@ -22,8 +22,12 @@ pub struct Phone<A: Application, T: Transport<A::Block>> {
     pub socket: SocketBuffer,
     /// Draws of costs.
     pub cost_stream: Stream,
-    /// Draws of jitter and loss of what it sends.
-    pub link_stream: Stream,
+    /// Draws of its sender loops' sleeps.
+    pub sleep_stream: Stream,
+    /// Draws of the loss of what it sends.
+    pub loss_stream: Stream,
+    /// Draws of the jitter of what it sends.
+    pub jitter_stream: Stream,
     /// The application's alarm.
     pub app_alarm: Alarm,
     /// The transport's alarm.
@@ -64,7 +68,9 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
             epoch: 0,
             socket: SocketBuffer::new(socket_buffer_bytes),
             cost_stream: Stream::new(seed, "cost", number),
-            link_stream: Stream::new(seed, "link", number),
+            sleep_stream: Stream::new(seed, "sleep", number),
+            loss_stream: Stream::new(seed, "loss", number),
+            jitter_stream: Stream::new(seed, "jitter", number),
             app_alarm: Alarm::OFF,
             net_alarm: Alarm::OFF,
         }

@@ -19,7 +19,8 @@ pub struct CpuDemand {
     pub cpu_s: Seconds,
     /// How many cores it can use at once.
     pub threads: u32,
-    /// Weight against other work when there are too few cores.
+    /// Weight against other work when there are too few cores; work on several
+    /// threads weighs as much as they are, whatever this says.
     pub priority: f64,
 }
 

@@ -94,7 +94,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// The loop's sleep, which the operating system always makes longer than asked.
     pub(crate) fn sleep(&mut self, number: u32) {
         let sender = &self.plan.workload.loops[number as usize];
-        let stream = &mut self.phones[sender.from_phone as usize].cost_stream;
+        let stream = &mut self.phones[sender.from_phone as usize].sleep_stream;
         let overshoot_s = sender.overshoot_s * stream.factor(sender.overshoot_sigma);
         let date = self.world.clock() + sender.interval_s + overshoot_s;
         self.queue.push(date, Due::Loop(number));

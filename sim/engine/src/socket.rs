@@ -41,7 +41,7 @@ impl SocketBuffer {
 ///
 /// Measured on Linux 6.18 over loopback with no reader: a buffer of 212 992 B
 /// holds 166 datagrams of at most 640 B and 92 of 660 to 1431 B, one of
-/// 851 968 B holds 665 and 369. Beyond one page of payload each fragment is
+/// 851 968 B holds 665 and 369. Beyond one fragment each fragment is
 /// charged as a buffer of its own (inferred, not measured).
 pub fn truesize_bytes(udp_payload_bytes: u32) -> u64 {
     let full = fragments(udp_payload_bytes) - 1;

@@ -245,7 +245,7 @@ fn priority(lane: Lane) -> f64 {
     }
 }
 
-// A thread that sleeps most of the time runs at once when it wakes: CFS places it
-// before tasks that have been computing (Linux kernel, sched-design-CFS, section 4;
-// wake-up preemption). Large enough that it keeps a core against thousands of tasks.
+// Assumed: a thread that sleeps most of the time runs at once when it wakes, since
+// the scheduler places it before tasks that have been computing (wake-up preemption
+// of Linux's CFS). Large enough that it keeps a core against thousands of tasks.
 const THREAD_PRIORITY: f64 = 1e4;

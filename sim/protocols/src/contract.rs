@@ -333,7 +333,7 @@ pub enum Delivery<P> {
 }
 
 /// Which way a datagram goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Path {
     /// Between the two phones.
     Direct,
