@@ -1,7 +1,7 @@
 """How far simulations are from the published measurements, and whether that is close enough.
 
-`validate` runs every scenario that published rows point to and compares; `summarise` applies the
-bars of `calibration/published/bars.toml`. Rows are never left out: one that no rung answers is
+`validate` runs every scenario that published rows point to and compares;
+`calibration.summaries` applies the bars. Rows are never left out: one that no rung answers is
 listed without a value, and fails its group.
 """
 
@@ -11,13 +11,13 @@ import contextlib
 import dataclasses
 import fnmatch
 import json
-import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibration import published
 from calibration.comparison import compare, needs_simulation
+from calibration.summaries import Summary, summarise
 from sim.errors import EnvironmentMissingError, UserError
 
 if TYPE_CHECKING:
@@ -29,29 +29,6 @@ if TYPE_CHECKING:
     from sim.runner import Progress
 
     ProgressOf = Callable[[int], AbstractContextManager[Progress]]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """One group: errors as ratios of the published values, without sign.
-
-    `inside_ci` counts rows within their interval out of `with_ci`; `held` claims and exact
-    figures out of `claims`. `met` is None for a group without a bar.
-    """
-
-    group: str
-    title: str
-    bar: str
-    rows: int
-    unanswered: int
-    median_error_ratio: float | None
-    worst_error_ratio: float | None
-    worst_id: str
-    inside_ci: int
-    with_ci: int
-    held: int
-    claims: int
-    met: bool | None
 
 
 @dataclass(frozen=True)
@@ -150,16 +127,6 @@ def read_rungs(scenario: str, run_dirs: Iterable[Path]) -> Rungs:
     return found
 
 
-def summarise(comparisons: Sequence[Comparison]) -> list[Summary]:
-    """Return one summary for each group that has comparisons, in order of bars.toml."""
-    found = []
-    for group in published.groups().values():
-        own = [row for row in comparisons if row.group == group.name]
-        if own:
-            found.append(_summary(group, own))
-    return found
-
-
 @contextlib.contextmanager
 def _silent(_total: int) -> Iterator[Progress]:
     yield lambda _name, _repetition: None
@@ -173,69 +140,3 @@ def _replay() -> Replay:
             f"the compiled engine does not load: {error}; run `make setup`"
         ) from None
     return replay_chain
-
-
-def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
-    errors = {row.id: abs(row.error_ratio) for row in rows if row.error_ratio is not None}
-    inside = [row.inside_ci for row in rows if row.inside_ci is not None]
-    holds = [row.holds for row in rows if row.holds is not None]
-    worst_id = max(errors, key=lambda row: errors[row], default="")
-    bar, checks = _bar(group)
-    return Summary(
-        group=group.name,
-        title=group.title,
-        bar=bar,
-        rows=len(rows),
-        unanswered=sum(row.simulated is None for row in rows),
-        median_error_ratio=statistics.median(errors.values()) if errors else None,
-        worst_error_ratio=errors.get(worst_id),
-        worst_id=worst_id,
-        inside_ci=sum(inside),
-        with_ci=len(inside),
-        held=sum(holds),
-        claims=len(holds),
-        met=_met(rows, checks) if checks else None,
-    )
-
-
-def _met(
-    rows: Sequence[Comparison], checks: Sequence[Callable[[Sequence[Comparison]], bool]]
-) -> bool:
-    return all(row.simulated is not None for row in rows) and all(check(rows) for check in checks)
-
-
-def _bar(group: published.Group) -> tuple[str, list[Callable[[Sequence[Comparison]], bool]]]:
-    """Return the group's bar in words and as checks; both empty for none."""
-    words: list[str] = []
-    checks: list[Callable[[Sequence[Comparison]], bool]] = []
-    if (most := group.median_error_ratio_max) is not None:
-        words.append(f"median error <= {most:.0%}")
-        checks.append(lambda rows: statistics.median(_errors(rows)) <= most)
-    if (worst := group.worst_error_ratio_max) is not None:
-        words.append(f"worst <= {worst:.0%}")
-        checks.append(lambda rows: max(_errors(rows)) <= worst)
-    if (each := group.row_error_ratio_max) is not None:
-        words.append(f"each <= {each:.0%}" + (" or within CI" if group.ci95_suffices else ""))
-        checks.append(lambda rows: all(_near(row, each, group) for row in rows))
-    if group.comparison in _CLAIMS and not group.reported_only:
-        words.append(_CLAIMS[group.comparison])
-        checks.append(lambda rows: all(row.holds for row in rows))
-    return ", ".join(words), checks
-
-
-def _errors(rows: Iterable[Comparison]) -> list[float]:
-    return [abs(row.error_ratio) for row in rows if row.error_ratio is not None]
-
-
-def _near(row: Comparison, most: float, group: published.Group) -> bool:
-    if group.ci95_suffices and row.inside_ci:
-        return True
-    return row.error_ratio is not None and abs(row.error_ratio) <= most
-
-
-_CLAIMS = {
-    "replay": "exact",
-    "at_least": "holds",
-    "below": "holds",
-    "above_other": "holds",
-}

@@ -13,9 +13,30 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from calibration.answers import Comparison
-    from calibration.validation import Summary, ValidationResult
+    from calibration.summaries import Errors, Summary
+    from calibration.validation import ValidationResult
 
-SUMMARY_HEAD = ("group", "rows", "median error", "worst", "in CI", "claims held", "bar", "met")
+SUMMARY_HEAD = (
+    "group",
+    "rows",
+    "median error",
+    "worst",
+    "predicted alone",
+    "fitted alone",
+    "in CI",
+    "claims held",
+    "bar",
+    "met",
+)
+SUMMARY_NOTE = (
+    "The bar is applied to all rows of a group. Predicted and fitted alone: rows, then their "
+    "median and worst error or how many hold."
+)
+FORMAT_NOTE = (
+    "Block sizes involve no simulation: details of the format (key names, hex hashes, a counter "
+    "of four digits) were inferred from these very sizes, and start indices after held-out "
+    "workloads and the number of outstanding proposals are searched."
+)
 ROW_HEAD = ("id", "what", "published", "simulated", "error", "in CI", "basis")
 
 
@@ -32,7 +53,7 @@ def render(result: ValidationResult, *, every_row: bool = False) -> Group:
     for row in shown(result, every_row=every_row):
         of_rows.add_row(*row_cells(row), style=_STYLES[verdict(row)])
     tables = [of_rows, of_groups] if of_rows.row_count else [of_groups]
-    return Group(*tables, verdict_line(result))
+    return Group(*tables, *notes(result), verdict_line(result))
 
 
 def markdown(result: ValidationResult, *, every_row: bool = False) -> str:
@@ -40,17 +61,31 @@ def markdown(result: ValidationResult, *, every_row: bool = False) -> str:
     of_groups = [SUMMARY_HEAD, *(summary_cells(summary) for summary in result.summaries)]
     rows = shown(result, every_row=every_row)
     of_rows = [ROW_HEAD, *(row_cells(row) for row in rows)]
-    parts = (_markdown_table(of_groups), _markdown_table(of_rows), verdict_line(result) + "\n")
-    return "\n".join(parts)
+    said = [f"{line}\n" for line in (*notes(result), verdict_line(result))]
+    return "\n".join([_markdown_table(of_groups), _markdown_table(of_rows), *said])
 
 
 def verdict_line(result: ValidationResult) -> str:
-    """Return one sentence that says whether the bars are met, and which are not."""
-    missed = [summary.title for summary in result.summaries if summary.met is False]
+    """Return a sentence on whether the bars are met, which are not, and what they rest on."""
+    judged = [summary for summary in result.summaries if summary.met is not None]
+    missed = [summary.title for summary in judged if not summary.met]
     if missed:
         return f"Missed: {'; '.join(missed)}."
-    bars = sum(summary.met is True for summary in result.summaries)
-    return f"All bars are met ({bars})."
+    if not judged:
+        return "No bar applies."
+    said = f"All {len(judged)} bars are met" if len(judged) > 1 else "The bar is met"
+    fitted = sum(summary.all_fitted for summary in judged)
+    if not fitted:
+        return f"{said}."
+    if len(judged) == 1:
+        return f"{said}; it rests on fitted rows alone."
+    return f"{said}; {fitted} of them rest{'s' * (fitted == 1)} on fitted rows alone."
+
+
+def notes(result: ValidationResult) -> list[str]:
+    """Return how to read the table of groups."""
+    sizes = any(summary.group == "block_sizes" for summary in result.summaries)
+    return [SUMMARY_NOTE, *([FORMAT_NOTE] if sizes else [])]
 
 
 def shown(result: ValidationResult, *, every_row: bool = False) -> list[Comparison]:
@@ -67,14 +102,17 @@ def verdict(row: Comparison) -> bool | None:
 
 def summary_cells(summary: Summary) -> tuple[str, ...]:
     """Return one line of the table of groups."""
-    answered = f"{summary.rows - summary.unanswered} of {summary.rows}"
+    of = summary.all
+    answered = f"{of.rows - summary.unanswered} of {of.rows}"
     return (
         summary.title,
-        answered if summary.unanswered else str(summary.rows),
-        _percent(summary.median_error_ratio),
-        _percent(summary.worst_error_ratio),
-        f"{summary.inside_ci} of {summary.with_ci}" if summary.with_ci else "",
-        f"{summary.held} of {summary.claims}" if summary.claims else "",
+        answered if summary.unanswered else str(of.rows),
+        _percent(of.median_error_ratio),
+        _percent(of.worst_error_ratio),
+        "all fitted" if summary.all_fitted else _alone(summary.by_basis.get("predicted")),
+        _alone(summary.by_basis.get("fitted")),
+        f"{of.inside_ci} of {of.with_ci}" if of.with_ci else "",
+        f"{of.held} of {of.claims}" if of.claims else "",
         summary.bar or "none",
         {True: "yes", False: "NO", None: ""}[summary.met],
     )
@@ -98,6 +136,15 @@ def quantity(value: float | None, half: float | None) -> str:
     if half is None:
         return text
     return f"{text} ± {half:.2g}" if half < _WHOLE else f"{text} ± {half:.0f}"
+
+
+def _alone(of: Errors | None) -> str:
+    """Return the rows of one basis in a cell: "12: 0.8%, 3.1%"; "none" without any."""
+    if of is None:
+        return "none"
+    if of.median_error_ratio is not None and not of.claims:
+        return f"{of.rows}: {_percent(of.median_error_ratio)}, {_percent(of.worst_error_ratio)}"
+    return f"{of.rows}: {of.held} hold" if of.claims else str(of.rows)
 
 
 def _percent(ratio: float | None) -> str:

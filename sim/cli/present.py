@@ -38,8 +38,9 @@ def validate(
 ) -> None:
     """Repeat the published experiments; exit 3 if a bar is missed.
 
-    Every published figure beside the simulated one, those that a profile was fitted to and those
-    that are predicted apart. Runs that are there already are not repeated.
+    Every published figure beside the simulated one. A bar is applied to all rows of a group; beside
+    its verdict stand the errors of the predicted and of the fitted rows, each alone. Runs that are
+    there already are not repeated.
     """
     from calibration import validation
 
@@ -132,5 +133,5 @@ def _is_run(path: Path) -> bool:
 
 _READ = ("metrics.json", "resolved.json", "events.parquet")
 _CHECKOUT = Path(__file__).resolve().parents[2]  # the published rows name scenarios of the project
-_WIDE = 160
+_WIDE = 200
 _EXIT_CHECK_FAILED = 3

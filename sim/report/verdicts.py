@@ -25,8 +25,9 @@ def summary(result: ValidationResult) -> str:
     for group in result.summaries:
         *cells, _ = (escape(cell) for cell in text.summary_cells(group))
         lines.append((*cells, _met(group.met)))
-    grid = table(text.SUMMARY_HEAD, lines, numeric=(1, 2, 3, 4, 5))
-    return f'<p class="{colour}">{escape(text.verdict_line(result))}</p>{grid}'
+    grid = table(text.SUMMARY_HEAD, lines, numeric=(1, 2, 3, 4, 5, 6, 7))
+    notes = "".join(f'<p class="caption">{escape(note)}</p>' for note in text.notes(result))
+    return f'<p class="{colour}">{escape(text.verdict_line(result))}</p>{grid}{notes}'
 
 
 def rows(result: ValidationResult) -> str:
@@ -49,7 +50,9 @@ def rows(result: ValidationResult) -> str:
 def errors(result: ValidationResult) -> go.Figure:
     """Return every row's error as a dot, one line for each group."""
     groups = [
-        group for group in result.summaries if group.worst_error_ratio and group.median_error_ratio
+        group
+        for group in result.summaries
+        if group.all.worst_error_ratio and group.all.median_error_ratio
     ]
     chart = theme.figure("simulated / published - 1", "", 130 + 46 * len(groups))
     for basis, symbol in (("predicted", "circle"), ("fitted", "square-open")):

@@ -14,7 +14,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sim.cli",),
     ("sim.report", "calibration.validation", "calibration.validation_table", "sim.sweep"),
     ("sim.runner", "sim.children", "sim.child"),
-    ("calibration.answers", "calibration.comparison", "calibration.outcomes"),
+    (
+        "calibration.answers",
+        "calibration.comparison",
+        "calibration.outcomes",
+        "calibration.summaries",
+    ),
     (
         "calibration.block_sizes",
         "calibration.published",

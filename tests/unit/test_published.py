@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibration import block_sizes, published, validation, validation_table
+from calibration import block_sizes, published, summaries, validation, validation_table
+from calibration.answers import Comparison
 from calibration.outcomes import wilson
 from sim import metrics, testing
 from sim.errors import UserError
@@ -199,7 +200,7 @@ def test_everything_has_a_line_and_json_is_valid():
     assert data["passed"] is False
     assert len(data["comparisons"]) == len(result.comparisons)
     sizes = next(summary for summary in result.summaries if summary.group == "block_sizes")
-    assert (sizes.held, sizes.claims, sizes.met) == (85, 85, True)
+    assert (sizes.all.held, sizes.all.claims, sizes.met) == (85, 85, True)
     bases = {row.basis for row in result.comparisons}
     assert bases == {"fitted", "predicted", "reproduced from format"}
 
@@ -215,6 +216,28 @@ def test_tables_show_misses_and_hide_exact_sizes():
     console = Console(width=200, record=True, quiet=True)
     console.print(validation_table.render(result))
     assert "Missed: Plain UDP" in validation_table.verdict_line(result)
+
+
+def test_predicted_and_fitted_rows_are_also_summed_apart():
+    def row(name: str, basis: str, ratio: float) -> Comparison:
+        shown = Comparison(name, name, "udp", basis, "1/s", 1.0, None, 1.0 + ratio)
+        return replace(shown, error_ratio=ratio)
+
+    mixed = [row("a", "fitted", 0.0), row("b", "fitted", -0.01), row("c", "predicted", 0.08)]
+    (summary,) = summaries.summarise(mixed)
+    assert summary.met is True
+    assert summary.all.worst_error_ratio == 0.08
+    assert summary.by_basis["predicted"].median_error_ratio == 0.08
+    assert summary.by_basis["fitted"].worst_error_ratio == 0.01
+    assert validation_table.summary_cells(summary)[4:6] == ("1: 8.0%, 8.0%", "2: 0.5%, 1.0%")
+    alone = summaries.summarise(mixed[:2])
+    assert validation_table.summary_cells(alone[0])[4] == "all fitted"
+    latency = replace(summary, group="latency")
+    both = validation.ValidationResult((), (latency, *alone))
+    line = "All 2 bars are met; 1 of them rests on fitted rows alone."
+    assert validation_table.verdict_line(both) == line
+    data = json.loads(both.as_json())["summaries"][0]
+    assert data["by_basis"]["predicted"]["rows"] == 1
 
 
 def test_only_needed_scenarios_run():
