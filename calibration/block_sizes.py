@@ -1,9 +1,10 @@
 """Published sizes of stored blocks against the sizes that the chain gives, to the printed digit.
 
 A block's size depends on its place in the chain and on what was outstanding when it was proposed,
-not on time, so no run is simulated: the chain is replayed. Two things are not printed and are
-searched: how many further proposals were out before the first store, and, where the index goes on
-from a workload whose counts are not printed, where it started.
+not on time, so no run is simulated: the chain is replayed. Two things are searched: how many
+further proposals were out before the first store, which is not printed, and, where the index goes
+on from a workload that is held out from this project, where it started. Key names, hex hashes and
+the counter of four digits were inferred from the same sizes.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _run(key: tuple[str, float, int], of: dict[str, published.Row]) -> Run:
 
 
 def _continued(found: Sequence[Run], rates_per_s: Sequence[float], replay: Replay) -> list[Match]:
-    """Match runs of one chain; an unprinted workload in between leaves the start to be searched."""
+    """Match runs of one chain; a held-out workload in between leaves the start to be searched."""
     result: list[Match] = []
     first_index, note = 1, "index from the counts before"
     for rate in rates_per_s:
@@ -85,7 +86,7 @@ def _continued(found: Sequence[Run], rates_per_s: Sequence[float], replay: Repla
             most = int(_RUNS * _DURATION_S * rate)
             ahead = _until_gap(found, rates_per_s, rate)
             low, high = _start_range(ahead, first_index, first_index + most, replay)
-            note = f"start after an unprinted workload: {low}..{high} all reproduce what follows"
+            note = f"start after a held-out workload: {low}..{high} all reproduce what follows"
             first_index = low
         for run in stretch:
             result.append(_match(run, first_index, replay, note))
@@ -94,7 +95,7 @@ def _continued(found: Sequence[Run], rates_per_s: Sequence[float], replay: Repla
 
 
 def _until_gap(found: Sequence[Run], rates_per_s: Sequence[float], gap: float) -> list[Run]:
-    """Return the runs between the unprinted workload `gap` and the next one."""
+    """Return the runs between the held-out workload `gap` and the next one."""
     ahead: list[Run] = []
     for rate in rates_per_s[list(rates_per_s).index(gap) + 1 :]:
         stretch = [run for run in found if run.rate_per_s == rate]
@@ -163,4 +164,4 @@ _SIZES = ("stored_block_bytes_min", "stored_block_bytes_max", "stored_block_byte
 _HALF_DIGIT = 0.05 + 1e-9  # means are printed to 0.1, extremes in whole bytes
 _OUTSTANDING_MAX = 1000  # at 1024/s about one second of proposals without an answer
 _RUNS = 5  # per workload
-_DURATION_S = 25.0  # of a run: bounds how far an unprinted workload moved the index
+_DURATION_S = 25.0  # of a run: bounds how far a held-out workload moved the index
