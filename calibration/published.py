@@ -91,7 +91,8 @@ def rows(folder: Path = FOLDER) -> tuple[Row, ...]:
     Raises ValueError when an id is not unique, or a list names an unknown row, group or section.
     """
     of_group = groups(folder)
-    fitted = set(_toml(folder / "fitted_rows.toml")["fitted"])
+    lists = _toml(folder / "fitted_rows.toml")
+    fitted = {name for of in lists.values() for name in of}
     found: list[Row] = []
     for document, about in documents(folder).items():
         with (folder / f"{document}.csv").open(encoding="utf-8", newline="") as file:

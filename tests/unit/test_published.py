@@ -120,7 +120,7 @@ def test_every_published_block_size_follows_from_the_format():
     found = block_sizes.matches(block_sizes.runs(ROWS), replay)
     assert len(found) == 85
     assert [match for match in found if not match.exact] == []
-    searched = {match.run.rate_per_s for match in found if "unprinted" in match.note}
+    searched = {match.run.rate_per_s for match in found if "held-out" in match.note}
     assert searched == {32, 64, 128, 512, 1024}
 
 
@@ -287,7 +287,7 @@ def test_a_subset_without_rows_is_the_users_mistake(tmp_path: Path):
         validation.validate(tmp_path, 1, ["nothing"])
 
 
-def test_fitted_numbers_name_published_rows_and_these_count_as_fitted(root: Path):
+def test_fitted_rows_are_those_that_fitted_numbers_name(root: Path):
     """A profile or scenario that saw a figure makes that figure fitted, not predicted."""
     documents = [*root.glob("calibration/profiles/*.toml"), *root.glob("scenarios/*/*.toml")]
     named = {
@@ -296,7 +296,16 @@ def test_fitted_numbers_name_published_rows_and_these_count_as_fitted(root: Path
         for names in re.findall(r"fitted_to = (\[.*?\])", path.read_text(), re.DOTALL)
         for name in tomllib.loads(f"names = {names}")["names"]
     }
-    judged = {row.id: row for row in ROWS}
-    assert named <= set(judged)
-    seen = {name for name in named if published.groups()[judged[name].group].comparison != "replay"}
-    assert {name for name in seen if judged[name].basis != "fitted"} == set()
+    lists = tomllib.loads((published.FOLDER / "fitted_rows.toml").read_text())
+    assert sorted(lists) == ["fitted", "fitted_networks", "same_runs"]
+    assert len(lists["fitted"]) == len(set(lists["fitted"]))
+    assert set(lists["fitted"]) == named
+    assert not named & set(lists["same_runs"])
+    fitted = {row.id for row in ROWS if row.basis == "fitted"}
+    assert fitted == named | set(lists["same_runs"]) | set(lists["fitted_networks"])
+
+
+def test_a_network_is_fitted_where_its_scenario_says_so(root: Path):
+    lists = tomllib.loads((published.FOLDER / "fitted_rows.toml").read_text())
+    text = (root / "scenarios/latency/rate.toml").read_text()
+    assert [name for name in lists["fitted_networks"] if name not in text] == []
