@@ -34,28 +34,38 @@ class Provenance(Section):
         return self
 
 
-class DurationNumber(Provenance):
+class _Number(Provenance):
+    """A number whose standard error may be 0 only if it is exact by nature."""
+
+    @model_validator(mode="after")
+    def _is_uncertain(self) -> _Number:
+        if self.basis in {"assumed", "fitted"} and getattr(self, "standard_error", None) == 0:
+            raise ValueError(f"basis = {self.basis!r} without uncertainty: standard_error is 0")
+        return self
+
+
+class DurationNumber(_Number):
     """A length of time with its uncertainty."""
 
     value: Duration = Field(description="Best estimate.")
     standard_error: Duration = Field(description="Standard error of the estimate.")
 
 
-class PlainNumber(Provenance):
+class PlainNumber(_Number):
     """A number without a dimension, with its uncertainty."""
 
     value: Plain = Field(description="Best estimate.")
     standard_error: Plain = Field(description="Standard error of the estimate.")
 
 
-class RateNumber(Provenance):
+class RateNumber(_Number):
     """A frequency with its uncertainty."""
 
     value: Rate = Field(description="Best estimate.")
     standard_error: Rate = Field(description="Standard error of the estimate.")
 
 
-class Window(Provenance):
+class Window(_Number):
     """A uniform window of time; its uncertainty shifts both ends together."""
 
     start: Duration = Field(alias="from", description="Earliest.")
