@@ -7,6 +7,7 @@ says what it ran. Everything else runs the real one.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,11 @@ ROOT = Path(__file__).resolve().parents[1]
 FAKE_CHILD = ROOT / "tests" / "fake_child.py"
 DRIVER = ROOT / "tests" / "fake_cli.py"
 sys.path.append(str(ROOT / "tests"))  # for `import engine_plans`: tests are not a package
+
+# A shell starts background jobs with SIGINT ignored, and children inherit that. A handler here
+# makes children start with the default, so that tests can interrupt them wherever they run.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SCENARIO = """
 [run]

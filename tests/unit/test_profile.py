@@ -38,9 +38,13 @@ def test_shipped_profiles_load_and_claim_little(name):
         ("measured_on = 2025-06-22", 'measured_on = "June"', "must be a date"),
         ("value = 8", "value = 0", "must be at least 1"),
         ('"15/h", standard_error = "6/h"', '"15/h", standard_error = "0/h"', "without uncertainty"),
-        ('"0.72ms", standard_error = "0.1ms"', '"0s", standard_error = "0s"', "without uncertainty"),
+        (
+            '"0.72ms", standard_error = "0.1ms"',
+            '"0s", standard_error = "0s"',
+            "without uncertainty",
+        ),
         ("threads = 8", "threads = 0", "operations.endpoint_setup.threads: "),
-        ("repetition_sigma = 0.2", "repetition_sigma = -1", "endpoint_setup.repetition_sigma: "),
+        ("repetition_sigma = 0.15", "repetition_sigma = -1", "endpoint_setup.repetition_sigma: "),
         ("\nslope = ", "\nslop = ", "app.sleep_overshoot.slop: unknown key (did you mean slope?)"),
     ],
 )
