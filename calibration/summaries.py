@@ -37,8 +37,8 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """One group: errors of all rows and, by basis, of the rows of each basis alone.
+class Summary(Errors):
+    """One group: errors of all rows and, in `by_basis`, of the rows of each basis alone.
 
     `met` is the bar's verdict on all rows; None for a group without a bar.
     """
@@ -47,7 +47,6 @@ class Summary:
     title: str
     bar: str
     unanswered: int
-    all: Errors
     by_basis: dict[str, Errors]
     met: bool | None
 
@@ -71,11 +70,11 @@ def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
     bar, checks = _bar(group)
     bases = sorted({row.basis for row in rows})
     return Summary(
+        **vars(_errors_of(rows)),
         group=group.name,
         title=group.title,
         bar=bar,
         unanswered=sum(row.simulated is None for row in rows),
-        all=_errors_of(rows),
         by_basis={of: _errors_of([row for row in rows if row.basis == of]) for of in bases},
         met=_met(rows, checks) if checks else None,
     )

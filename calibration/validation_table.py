@@ -102,17 +102,16 @@ def verdict(row: Comparison) -> bool | None:
 
 def summary_cells(summary: Summary) -> tuple[str, ...]:
     """Return one line of the table of groups."""
-    of = summary.all
-    answered = f"{of.rows - summary.unanswered} of {of.rows}"
+    answered = f"{summary.rows - summary.unanswered} of {summary.rows}"
     return (
         summary.title,
-        answered if summary.unanswered else str(of.rows),
-        _percent(of.median_error_ratio),
-        _percent(of.worst_error_ratio),
+        answered if summary.unanswered else str(summary.rows),
+        _percent(summary.median_error_ratio),
+        _percent(summary.worst_error_ratio),
         "all fitted" if summary.all_fitted else _alone(summary.by_basis.get("predicted")),
         _alone(summary.by_basis.get("fitted")),
-        f"{of.inside_ci} of {of.with_ci}" if of.with_ci else "",
-        f"{of.held} of {of.claims}" if of.claims else "",
+        f"{summary.inside_ci} of {summary.with_ci}" if summary.with_ci else "",
+        f"{summary.held} of {summary.claims}" if summary.claims else "",
         summary.bar or "none",
         {True: "yes", False: "NO", None: ""}[summary.met],
     )

@@ -50,9 +50,7 @@ def rows(result: ValidationResult) -> str:
 def errors(result: ValidationResult) -> go.Figure:
     """Return every row's error as a dot, one line for each group."""
     groups = [
-        group
-        for group in result.summaries
-        if group.all.worst_error_ratio and group.all.median_error_ratio
+        group for group in result.summaries if group.worst_error_ratio and group.median_error_ratio
     ]
     chart = theme.figure("simulated / published - 1", "", 130 + 46 * len(groups))
     for basis, symbol in (("predicted", "circle"), ("fitted", "square-open")):

@@ -200,7 +200,7 @@ def test_everything_has_a_line_and_json_is_valid():
     assert data["passed"] is False
     assert len(data["comparisons"]) == len(result.comparisons)
     sizes = next(summary for summary in result.summaries if summary.group == "block_sizes")
-    assert (sizes.all.held, sizes.all.claims, sizes.met) == (85, 85, True)
+    assert (sizes.held, sizes.claims, sizes.met) == (85, 85, True)
     bases = {row.basis for row in result.comparisons}
     assert bases == {"fitted", "predicted", "reproduced from format"}
 
@@ -226,7 +226,7 @@ def test_predicted_and_fitted_rows_are_also_summed_apart():
     mixed = [row("a", "fitted", 0.0), row("b", "fitted", -0.01), row("c", "predicted", 0.08)]
     (summary,) = summaries.summarise(mixed)
     assert summary.met is True
-    assert summary.all.worst_error_ratio == 0.08
+    assert summary.worst_error_ratio == 0.08
     assert summary.by_basis["predicted"].median_error_ratio == 0.08
     assert summary.by_basis["fitted"].worst_error_ratio == 0.01
     assert validation_table.summary_cells(summary)[4:6] == ("1: 8.0%, 8.0%", "2: 0.5%, 1.0%")
