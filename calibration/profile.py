@@ -1,7 +1,8 @@
 """The device profile: what each operation costs on one phone model, and how sure that is.
 
 A profile is a TOML file, one per device and date; a cost without uncertainty and source does not
-load. Threads, sigmas, cost per byte and the socket buffer carry no uncertainty of their own. Here are the model and the loader. What does not live here: the draws of one repetition
+load. Threads, sigmas, cost per byte and the socket buffer carry no uncertainty of their own. Here
+are the model and the loader. What does not live here: the draws of one repetition
 (`calibration.draws`), fitting, and the probe's report.
 """
 

@@ -108,7 +108,7 @@ def summary_cells(summary: Summary) -> tuple[str, ...]:
         answered if summary.unanswered else str(summary.rows),
         _percent(summary.median_error_ratio),
         _percent(summary.worst_error_ratio),
-        "all fitted" if summary.all_fitted else _alone(summary.by_basis.get("predicted")),
+        _predicted(summary),
         _alone(summary.by_basis.get("fitted")),
         f"{summary.inside_ci} of {summary.with_ci}" if summary.with_ci else "",
         f"{summary.held} of {summary.claims}" if summary.claims else "",
@@ -135,6 +135,15 @@ def quantity(value: float | None, half: float | None) -> str:
     if half is None:
         return text
     return f"{text} ± {half:.2g}" if half < _WHOLE else f"{text} ± {half:.0f}"
+
+
+def _predicted(summary: Summary) -> str:
+    """Return the predicted rows in a cell, or why there are none."""
+    if summary.all_fitted:
+        return "all fitted"
+    if "predicted" not in summary.by_basis:
+        return "none: from format"
+    return _alone(summary.by_basis["predicted"])
 
 
 def _alone(of: Errors | None) -> str:
