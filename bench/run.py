@@ -21,6 +21,8 @@ from typing import Any
 
 import workload
 
+from sim import children
+
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "build" / "bench"
 OWN = "pocketsim"
@@ -98,7 +100,8 @@ def affordable_s(rival: Rival, hosts: int, seconds: float) -> float:
 def measure(rival: Rival, hosts: int, simulated_s: float) -> dict[str, Any]:
     """Run one simulator once and check that it did the same work."""
     command = [*rival.command, str(hosts), str(simulated_s)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    environment = {**os.environ, **children.ENVIRONMENT}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     error = result["mean_latency_s"] / workload.UNLOADED_LATENCY_S - 1
     if abs(error) > LATENCY_TOLERANCE:

@@ -27,6 +27,8 @@ pub(crate) struct Flight<D> {
     pub lost: bool,
     /// Whether the links failed under it.
     pub failed: bool,
+    /// Whether what left later must not arrive before it.
+    pub ordered: bool,
 }
 
 impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
@@ -48,12 +50,14 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             extra_s,
             lost,
             failed: false,
+            ordered: self.keeps_order(way),
         };
         if !self.phones[to.0 as usize].on {
             return self.drop_flight(&flight, Reason::ReceiverOff);
         }
+        let ordered = flight.ordered;
         let token = self.flights.insert(flight);
-        if self.keeps_order(way) {
+        if ordered {
             self.order.launch(way, token);
         }
         self.world.carry(token, way.from, to, bytes);
@@ -63,6 +67,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     pub(crate) fn land(&mut self, token: u32, done: bool) {
         let flight = self.flights.get_mut(token);
         flight.failed = !done;
+        if !flight.ordered {
+            return self.go_on(token);
+        }
         let mut released = std::mem::take(&mut self.released);
         self.order
             .land(flight.way, token, |token| released.push(token));
@@ -72,25 +79,15 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// What is left of its way?
     fn go_on(&mut self, token: u32) {
-        let flight = self.flights.remove(token);
-        if flight.failed {
-            let sender_off = !self.phones[flight.way.from.0 as usize].on;
-            let reason = if sender_off {
-                Reason::SenderOff
-            } else {
-                Reason::ReceiverOff
-            };
-            return self.drop_flight(&flight, reason);
-        }
-        if flight.lost {
-            return self.drop_flight(&flight, Reason::LinkLoss);
-        }
         let now = self.world.clock();
+        let flight = self.flights.get_mut(token);
+        if flight.failed || flight.lost {
+            return self.fail(token);
+        }
         let mut date = now + flight.extra_s;
-        if self.keeps_order(flight.way) {
+        if flight.ordered {
             date = self.order.delivery(flight.way, date);
         }
-        let token = self.flights.insert(flight);
         if date > now {
             self.queue.push(date, Due::Delivery(token));
         } else {
@@ -98,10 +95,21 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         }
     }
 
+    fn fail(&mut self, token: u32) {
+        let flight = self.flights.remove(token);
+        let reason = if !flight.failed {
+            Reason::LinkLoss
+        } else if self.phones[flight.way.from.0 as usize].on {
+            Reason::ReceiverOff
+        } else {
+            Reason::SenderOff
+        };
+        self.drop_flight(&flight, reason);
+    }
+
     /// A datagram reaches the far phone: into the socket buffer, or lost.
     pub(crate) fn deliver(&mut self, token: u32) {
         let flight = self.flights.remove(token);
-        self.order.settle(flight.way, self.world.clock());
         let phone = &mut self.phones[flight.way.to.0 as usize];
         if !phone.on || phone.epoch != flight.epoch {
             return self.drop_flight(&flight, Reason::ReceiverOff);
@@ -109,13 +117,20 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         if !phone.socket.admit(flight.datagram.udp_payload_bytes) {
             return self.drop_flight(&flight, Reason::BufferFull);
         }
+        self.settle_order(&flight);
         self.trace.count(Tally::DatagramsDelivered);
         let input = Input::Datagram(flight.way.from, flight.datagram);
         self.post(flight.way.to.0, Lane::RECEIVE, input);
     }
 
+    fn settle_order(&mut self, flight: &Flight<T::Message>) {
+        if flight.ordered {
+            self.order.settle(flight.way, self.world.clock());
+        }
+    }
+
     fn drop_flight(&mut self, flight: &Flight<T::Message>, reason: Reason) {
-        self.order.settle(flight.way, self.world.clock());
+        self.settle_order(flight);
         self.drop_datagram(flight.way.from, flight.way.to, &flight.datagram, reason);
     }
 

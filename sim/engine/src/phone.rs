@@ -81,6 +81,11 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         self.lanes = vec![LaneState::new(Lane::RECEIVE), LaneState::new(Lane::SEND)];
     }
 
+    /// Whether anything but the two threads runs or waits.
+    pub fn has_tasks(&self) -> bool {
+        self.lanes.len() > THREADS
+    }
+
     /// Where `lane` stands in [`Phone::lanes`], if it is there.
     pub fn find(&self, lane: Lane) -> Option<usize> {
         self.lanes.iter().position(|state| state.lane == lane)
@@ -102,3 +107,6 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         }
     }
 }
+
+// The receive lane and the send lane, which are always there.
+const THREADS: usize = 2;

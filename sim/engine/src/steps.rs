@@ -86,7 +86,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     fn start_work(&mut self, cost: Cost, threads: u32, work: Work) {
         if cost.cpu_s > 0.0 {
-            let (phone, priority) = (NodeId(work.phone), priority(work.lane));
+            let (phone, priority) = (NodeId(work.phone), self.priority(&work));
             let token = self.works.insert(work);
             self.world.spend(
                 token,
@@ -101,6 +101,19 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             let free = self.world.clock() + cost.wait_s;
             self.queue
                 .push(free, Due::LaneFree(work.phone, work.lane, work.epoch));
+        }
+    }
+
+    /// The weight of a lane's work when the phone's cores are shared.
+    ///
+    /// Between threads alone weights are equal and need not be told, which spares
+    /// the world a change of every piece of work where no tasks are (plain UDP).
+    fn priority(&self, work: &Work) -> f64 {
+        let is_thread = work.lane.0 < Lane::FIRST_TASK;
+        if is_thread && self.phones[work.phone as usize].has_tasks() {
+            THREAD_PRIORITY
+        } else {
+            1.0
         }
     }
 
@@ -234,15 +247,6 @@ fn sooner(alarm: &mut Alarm, timeout: Option<(f64, &'static str)>) -> Option<f64
     }
     alarm.armed = date;
     Some(date)
-}
-
-/// The weight of a lane's work when the phone's cores are shared.
-fn priority(lane: Lane) -> f64 {
-    if lane.0 < Lane::FIRST_TASK {
-        THREAD_PRIORITY
-    } else {
-        1.0
-    }
 }
 
 // Assumed: a thread that sleeps most of the time runs at once when it wakes, since
