@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     ProgressOf = Callable[[int], AbstractContextManager[Progress]]
 
 
+# Figures 4 and 6 of the latency thesis, round trips by payload: drawn there without numbers.
+FIGURES_ONLY = ("scenarios/latency/payload.toml",)
+
+
 @dataclass(frozen=True)
 class ValidationResult:
     """Every comparison, every group, and whether all bars are met; the runs behind them."""
@@ -61,6 +65,9 @@ def validate(
 ) -> ValidationResult:
     """Run what the published rows need under `out_dir`, on `jobs` processes, and compare.
 
+    Without a `subset` this includes the scenarios of figures that print no numbers, so that a
+    report can show them.
+
     `subset` names groups or patterns of row ids ("udp", "B1_w*"); None is everything. Scenario
     paths are relative to `root`. Runs that exist already are not repeated. `progress` gets the
     number of repetitions to run and gives what `sim.runner.run_tasks` calls as they end. Raises
@@ -74,9 +81,8 @@ def validate(
         known = ", ".join(published.groups())
         raise UserError(f"no published row matches {', '.join(subset or ())}; groups: {known}")
     replay = _replay()
-    tasks = {
-        scenario: runner.tasks_of(load(root / scenario), out_dir) for scenario in scenarios(rows)
-    }
+    needed = scenarios(rows) + (list(FIGURES_ONLY) if subset is None else [])
+    tasks = {scenario: runner.tasks_of(load(root / scenario), out_dir) for scenario in needed}
     every = [task for of in tasks.values() for task in of]
     with (progress or _silent)(runner.repetition_count(every)) as step:
         runner.run_tasks(every, jobs, progress=step)
