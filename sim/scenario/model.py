@@ -264,7 +264,9 @@ class Transport(Section):
         default=True, description="QUIC starts over the relay and moves to the direct path."
     )
     socket_timeout: PositiveDuration = Field(
-        default=written("5s"), description="Receive timeout of a plain UDP socket."
+        default=written("5s"),
+        description="Receive timeout of a plain UDP socket; the app only reads "
+        "again, so the wake-up changes nothing and is not simulated.",
     )
     socket_buffer: Size | None = Field(
         default=None,
