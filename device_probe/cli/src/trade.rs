@@ -1,0 +1,12 @@
+//! `probe trade`.
+
+use std::process::ExitCode;
+
+/// Arguments of `probe trade`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {}
+
+/// Do it.
+pub fn main(_arguments: &Arguments) -> Result<ExitCode, crate::failure::Failure> {
+    Err(crate::failure::Failure::environment("not built yet"))
+}

@@ -1,0 +1,12 @@
+//! `probe version`.
+
+use std::process::ExitCode;
+
+/// Arguments of `probe version`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {}
+
+/// Do it.
+pub fn main(_arguments: &Arguments) -> Result<ExitCode, crate::failure::Failure> {
+    Err(crate::failure::Failure::environment("not built yet"))
+}

@@ -1,0 +1,136 @@
+//! What can be measured: a case of a kernel, and the two ways to do its work.
+//!
+//! A *kernel* is an operation (`ed25519_verify`); a *case* is a kernel with its parameters
+//! (147 bytes). What deliberately does not live here: how long to measure, on which cores, and
+//! what becomes of the samples; the [`sampler`](crate::sampler) and the
+//! [`run`](crate::run) decide that.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pocketsim_protocols::named_enum;
+
+use crate::clock::Clock;
+use crate::stop::Stop;
+
+named_enum! {
+    /// What a kernel is about; the order is that of a run.
+    Group {
+        /// Signatures, hashes, key agreement, ciphers.
+        Crypto = "crypto",
+        /// Blocks and tokens to bytes and back.
+        Serialisation = "serialisation",
+        /// Files and SQLite.
+        Storage = "storage",
+        /// Threads, sleeps and wake-ups.
+        Scheduling = "scheduling",
+        /// Datagrams on this device.
+        Udp = "udp",
+        /// QUIC on this device.
+        Quic = "quic",
+        /// The way to a peer.
+        Link = "link",
+        /// Current drawn from the battery.
+        Battery = "battery",
+    }
+}
+
+/// How thorough a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The cases a profile needs most, in well under a minute.
+    Quick,
+    /// Every case.
+    Full,
+}
+
+/// Parameters of a case: name with its unit last, and value (`bytes`, `recipients`, `requested_s`).
+pub type Parameters = BTreeMap<&'static str, f64>;
+
+/// One kernel with its parameters.
+#[derive(Clone)]
+pub struct Case {
+    /// Name of the kernel, snake case; the same in reports and in calibration.
+    pub kernel: &'static str,
+    /// What it is about.
+    pub group: Group,
+    /// Its parameters; threads and core class are added by the run.
+    pub parameters: Parameters,
+    /// How its work is done.
+    pub work: Work,
+    /// Whether it is worth running on 1..n threads at once and on each class of cores.
+    pub scales: bool,
+}
+
+/// How the work of a case is done.
+#[derive(Clone)]
+pub enum Work {
+    /// An operation that the sampler repeats and times. The closure makes an instance of its own
+    /// for each thread.
+    Repeat(Arc<dyn Fn() -> Result<Box<dyn Repeat>, Unmeasured> + Send + Sync>),
+    /// An experiment that takes its samples itself.
+    Experiment(Arc<dyn Fn(&Budget<'_>) -> Result<Vec<Series>, Unmeasured> + Send + Sync>),
+}
+
+/// An operation that can be repeated.
+pub trait Repeat: Send {
+    /// Do it `iterations` times, with results that the compiler cannot leave out.
+    ///
+    /// # Errors
+    /// What the system refused; the case is then reported as not measured.
+    fn run(&mut self, iterations: u64) -> Result<(), Unmeasured>;
+}
+
+impl<F: FnMut() -> Result<(), Unmeasured> + Send> Repeat for F {
+    fn run(&mut self, iterations: u64) -> Result<(), Unmeasured> {
+        (0..iterations).try_for_each(|_| self())
+    }
+}
+
+/// Samples of one quantity of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Name with its unit last: `wall_s`, `cpu_s`, `capacity_datagrams`, `loss_ratio`.
+    pub quantity: &'static str,
+    /// One number for each sample, in order of time.
+    pub values: Vec<f64>,
+}
+
+/// What an experiment may spend.
+pub struct Budget<'a> {
+    /// The clock, with what it costs to read it.
+    pub clock: &'a Clock,
+    /// Samples that are enough.
+    pub samples: usize,
+    /// Time after which it must come to an end with what it has.
+    pub time_limit: Duration,
+    /// Raised when the user wants no more.
+    pub stop: &'a Stop,
+}
+
+/// Why a case was not measured, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmeasured(pub String);
+
+impl Unmeasured {
+    /// With a reason.
+    pub fn because(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unmeasured {}
+
+impl From<std::io::Error> for Unmeasured {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}

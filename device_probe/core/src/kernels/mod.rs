@@ -1,0 +1,38 @@
+//! What a run measures: the catalogue of cases, by group.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::kernel::{Case, Depth};
+
+pub mod crypto;
+pub mod quic;
+pub mod scheduling;
+pub mod serialisation;
+pub mod storage;
+pub mod udp;
+
+/// What the catalogue depends on.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// How thorough.
+    pub depth: Depth,
+    /// A folder for files that are written and removed again.
+    pub scratch: PathBuf,
+    /// A serving probe to measure the link to.
+    pub peer: Option<SocketAddr>,
+}
+
+/// Every case of a run, in order.
+pub fn catalogue(surroundings: &Surroundings) -> Vec<Case> {
+    [
+        crypto::cases(surroundings.depth),
+        serialisation::cases(surroundings.depth),
+        storage::cases(surroundings),
+        scheduling::cases(surroundings.depth),
+        udp::cases(surroundings.depth),
+        quic::cases(surroundings.depth),
+        crate::peer::link::cases(surroundings),
+    ]
+    .concat()
+}

@@ -1,0 +1,28 @@
+//! The device probe: what a phone's cryptography, serialisation, storage and network cost.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`clock`], [`sampler`], [`sketch`] | how anything is timed: clock first, then warm-up, then samples |
+//! | [`kernel`], [`kernels`] | what is timed |
+//! | [`run`] | one run over a catalogue of cases, from the clock to the report |
+//! | [`host`], [`report`] | what the phone is, and the document that comes out |
+//! | [`peer`] | the server that answers another probe, and the measurement of the link to it |
+//! | [`trade`] | the two-phone experiment on real sockets, with the machines of `pocketsim-protocols` |
+//! | [`relay`] | a link with known faults between two probes |
+//! | [`quic`] | quinn as all of them use it |
+//!
+//! What deliberately does not live here: command lines, Java, and any figure of the simulator.
+
+pub mod clock;
+pub mod host;
+pub mod kernel;
+pub mod kernels;
+pub mod peer;
+pub mod quic;
+pub mod relay;
+pub mod report;
+pub mod run;
+pub mod sampler;
+pub mod sketch;
+pub mod stop;
+pub mod trade;
