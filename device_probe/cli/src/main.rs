@@ -9,7 +9,9 @@ use clap::Parser;
 
 mod check;
 mod failure;
+mod interrupt;
 mod link;
+mod progress;
 mod run;
 mod serve;
 mod trade;

@@ -1,12 +1,182 @@
-//! `probe run`.
+//! `probe run`: measure this device and write a report.
 
+use std::fs::Permissions;
+use std::io::{IsTerminal, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use pocketsim_probe_core::kernel::Depth;
+use pocketsim_probe_core::report::figures::{main_figures, with_unit};
+use pocketsim_probe_core::report::Report;
+use pocketsim_probe_core::run::{check, run, Options};
+use pocketsim_probe_core::stop::Stop;
+use tempfile::NamedTempFile;
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::progress::Progress;
 
 /// Arguments of `probe run`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// Only the cases that a profile needs most, in well under a minute (the default)
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Every case, several times over: some minutes
+    #[arg(long)]
+    full: bool,
+    /// Where the report goes; stdout without
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// A probe that serves, to measure the link to it
+    #[arg(long, value_name = "HOST:PORT")]
+    peer: Option<String>,
+    /// A folder for files that are written and removed again
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// What the report should say about the run
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    /// Only this group or these kernels (* and ? stand for any characters); may be repeated
+    #[arg(long, value_name = "GROUP|PATTERN")]
+    only: Vec<String>,
+    /// Threads at most; as many as cores without
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// No progress
+    #[arg(short, long)]
+    quiet: bool,
+}
 
 /// Do it.
-pub fn main(_arguments: &Arguments) -> Result<ExitCode, crate::failure::Failure> {
-    Err(crate::failure::Failure::environment("not built yet"))
+pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let options = arguments.options()?;
+    check(&options).map_err(Failure::usage)?;
+    let output = arguments.output.as_deref().map(Destination::open);
+    let output = output.transpose()?;
+    let stop = Stop::new();
+    interrupt::raises(&stop);
+    let report = run(&options, &Progress::new(arguments.quiet), &stop);
+    write(output, &report)?;
+    if !arguments.quiet {
+        summarise(&report);
+    }
+    Ok(if stop.is_raised() {
+        ExitCode::from(INTERRUPTED)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
+
+impl Arguments {
+    fn options(&self) -> Result<Options, Failure> {
+        let depth = if self.full { Depth::Full } else { Depth::Quick };
+        let peer = self.peer.as_deref().map(address).transpose()?;
+        Ok(Options {
+            peer,
+            only: self.only.clone(),
+            threads_max: self.threads,
+            note: self.note.clone(),
+            ..Options::new(depth, self.scratch()?)
+        })
+    }
+
+    fn scratch(&self) -> Result<PathBuf, Failure> {
+        let folder = self.scratch.clone().unwrap_or_else(std::env::temp_dir);
+        match folder.is_dir() {
+            true => Ok(folder),
+            false => Err(Failure::usage(format!(
+                "--scratch {}: no such folder",
+                folder.display()
+            ))),
+        }
+    }
+}
+
+fn address(text: &str) -> Result<SocketAddr, Failure> {
+    let wrong = |reason: String| {
+        let text =
+            format!("--peer {text}: {reason}; HOST:PORT is wanted, such as 192.168.1.7:4500");
+        Failure::usage(text)
+    };
+    let found = text
+        .to_socket_addrs()
+        .map_err(|error| wrong(error.to_string()))?;
+    found
+        .into_iter()
+        .next()
+        .ok_or_else(|| wrong("no address".to_owned()))
+}
+
+/// A file that appears when it is complete: written beside its place, then renamed.
+struct Destination<'a>(&'a Path);
+
+impl<'a> Destination<'a> {
+    /// Before anything is measured, so that nobody waits for a report that cannot be written.
+    fn open(path: &'a Path) -> Result<Self, Failure> {
+        let wrong = |reason: String| Failure::usage(format!("-o {}: {reason}", path.display()));
+        if path.is_dir() {
+            return Err(wrong("a folder; name a file in it".to_owned()));
+        }
+        let destination = Self(path);
+        destination
+            .beside()
+            .map_err(|error| wrong(error.to_string()))?;
+        Ok(destination)
+    }
+
+    fn write(&self, json: &str) -> std::io::Result<()> {
+        let mut file = self.beside()?;
+        writeln!(file, "{json}")?;
+        file.as_file().sync_all()?;
+        file.persist(self.0)?;
+        Ok(())
+    }
+
+    /// A new file in the same folder, which goes away unless it is renamed.
+    fn beside(&self) -> std::io::Result<NamedTempFile> {
+        let folder = self
+            .0
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        tempfile::Builder::new()
+            .prefix(".probe-")
+            // As other programs make files: readable by others, unless the user's mask says no.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder.unwrap_or(Path::new(".")))
+    }
+}
+
+fn write(output: Option<Destination<'_>>, report: &Report) -> Result<(), Failure> {
+    let json = report.to_json();
+    let written = match output {
+        Some(destination) => destination.write(&json),
+        None => writeln!(std::io::stdout(), "{json}"),
+    };
+    written.map_err(|error| Failure::environment(format!("the report was not written: {error}")))
+}
+
+fn summarise(report: &Report) {
+    let bold = std::io::stderr().is_terminal();
+    let title = if bold {
+        "\x1b[1mMain figures (medians)\x1b[0m"
+    } else {
+        "Main figures (medians)"
+    };
+    eprintln!("{title}");
+    for figure in main_figures(report) {
+        let value = with_unit(&figure.quantity, figure.median);
+        eprintln!("  {:<32} {:<12} {value}", figure.name, figure.quantity);
+    }
+    for spoiled in &report.spoiled {
+        eprintln!("spoiled: {}: {}", spoiled.condition.name(), spoiled.detail);
+    }
+    if report.clean() {
+        eprintln!("clean: nothing spoiled this run");
+    }
+}
+
+/// 128 + SIGINT, as shells have it.
+const INTERRUPTED: u8 = 130;

@@ -1,12 +1,42 @@
-//! `probe version`.
+//! `probe version`: what this build is.
 
 use std::process::ExitCode;
 
+use pocketsim_probe_core::host::build;
+use serde_json::json;
+
 /// Arguments of `probe version`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// As a JSON object
+    #[arg(long)]
+    json: bool,
+}
 
 /// Do it.
-pub fn main(_arguments: &Arguments) -> Result<ExitCode, crate::failure::Failure> {
-    Err(crate::failure::Failure::environment("not built yet"))
+pub fn main(arguments: &Arguments) -> Result<ExitCode, crate::failure::Failure> {
+    match arguments.json {
+        true => println!("{}", as_json()),
+        false => say(),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json() -> serde_json::Value {
+    json!({
+        "probe_version": build::PROBE_VERSION,
+        "target": build::TARGET,
+        "libc": build::libc(),
+        "build": build::build(),
+        "crates": build::crates(),
+    })
+}
+
+fn say() {
+    let (version, target) = (build::PROBE_VERSION, build::TARGET);
+    let (libc, kind) = (build::libc().name(), build::build().name());
+    println!("probe {version} for {target} ({libc}, {kind})");
+    for (name, version) in build::crates() {
+        println!("  {name} {version}");
+    }
 }

@@ -37,13 +37,14 @@ named_enum! {
     }
 }
 
-/// How thorough a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
-    /// The cases a profile needs most, in well under a minute.
-    Quick,
-    /// Every case.
-    Full,
+named_enum! {
+    /// How thorough a run is.
+    Depth {
+        /// The cases a profile needs most, in well under a minute.
+        Quick = "quick",
+        /// Every case.
+        Full = "full",
+    }
 }
 
 /// Parameters of a case: name with its unit last, and value (`bytes`, `recipients`, `requested_s`).

@@ -1,0 +1,98 @@
+//! What this device is and how it is: facts for the report, and what of them spoils measurements.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`build`] | what the compiler knows |
+//! | [`tree`], [`properties`] | where facts come from: files below a root, Android's properties |
+//! | [`identity`] | names, versions, memory |
+//! | [`cores`], [`affinity`] | cores, their classes, and confining a thread to some |
+//! | [`state`], [`battery`] | temperatures, frequencies, load, battery |
+//! | [`virtuality`] | emulators, virtual machines, builds for debugging |
+//!
+//! Everything reads below a root, so that tests show it devices that they make up.
+
+use serde::Deserialize;
+
+use crate::report::{Core, Device, State};
+pub use properties::Properties;
+pub use tree::Tree;
+
+pub mod affinity;
+pub mod battery;
+pub mod build;
+pub mod cores;
+pub mod identity;
+pub mod properties;
+pub mod state;
+pub mod tree;
+pub mod virtuality;
+
+/// What only Java knows; the app hands it over, a command line leaves it empty.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostExtras {
+    /// BatteryManager's `BATTERY_PROPERTY_CURRENT_NOW`, in amperes (Java gives microamperes).
+    pub battery_current_a: Option<f64>,
+    /// BatteryManager's level by scale, 0 to 1.
+    pub battery_level_ratio: Option<f64>,
+    /// BatteryManager's temperature in degrees Celsius (Java gives tenths).
+    pub battery_temperature_c: Option<f64>,
+    /// BatteryManager's status in words: `Charging`, `Discharging`, `Full`, `Not charging`.
+    pub battery_status: Option<String>,
+    /// PowerManager's thermal status, 0 to 6.
+    pub thermal_status: Option<u8>,
+    /// Whether the app is debuggable.
+    pub debuggable: Option<bool>,
+    /// PowerManager's power save mode.
+    pub power_save: Option<bool>,
+}
+
+/// One device: where its facts come from, and those that do not change.
+#[derive(Clone, Debug)]
+pub struct Host {
+    tree: Tree,
+    properties: Properties,
+    cores: Vec<Core>,
+}
+
+impl Host {
+    /// This device.
+    pub fn here() -> Self {
+        Self::read(Tree::new("/"), Properties::here())
+    }
+
+    /// The device whose files are in `tree`.
+    pub fn read(tree: Tree, properties: Properties) -> Self {
+        let cores = cores::read(&tree);
+        Self {
+            tree,
+            properties,
+            cores,
+        }
+    }
+
+    /// What it is.
+    pub fn device(&self) -> Device {
+        identity::read(&self.tree, &self.properties, self.cores.clone())
+    }
+
+    /// Its cores.
+    pub fn cores(&self) -> &[Core] {
+        &self.cores
+    }
+
+    /// How it is now.
+    pub fn state(&self, extras: &HostExtras) -> State {
+        state::read(&self.tree, &self.cores, extras)
+    }
+
+    /// The files that it is read from.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Its properties, if it is Android.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+}

@@ -1,0 +1,137 @@
+//! One run: the clock, the catalogue of cases in rounds, throttling, the report.
+//!
+//! What deliberately does not live here: how a case is timed ([`sampler`](crate::sampler)), and
+//! where the report goes.
+
+use std::time::SystemTime;
+
+use crate::clock::{Clock, SystemTimeSource, TimeSource};
+use crate::host::{affinity, battery, Host};
+use crate::kernel::{Case, Unmeasured};
+use crate::kernels::{catalogue, Surroundings};
+use crate::report::{Measurement, Report};
+use crate::stop::Stop;
+pub use options::{Extras, Options};
+
+mod assemble;
+pub mod gather;
+mod measure;
+mod options;
+pub mod plan;
+pub mod spoiled;
+pub mod throttle;
+
+/// Whoever wants to see the run go on.
+pub trait Observer: Sync {
+    /// Step `number` of `total` begins; a case has one for each round, thread count and core class.
+    fn started(&self, number: usize, total: usize, case: &Case);
+    /// It is done, or could not be measured. Of a case that comes in several rounds, this is
+    /// everything so far, without the raw values.
+    fn measured(&self, measurement: &Measurement);
+}
+
+/// Everything that a run depends on besides its options.
+pub struct World<'a> {
+    /// The device.
+    pub host: Host,
+    /// Its clocks.
+    pub time: &'a dyn TimeSource,
+    /// What can be measured.
+    pub catalogue: Vec<Case>,
+    /// When the run begins.
+    pub started_at: SystemTime,
+}
+
+impl World<'static> {
+    /// This device, its clocks, and all that the probe can measure on it.
+    pub fn real(options: &Options) -> Self {
+        let host = Host::here();
+        let surroundings = Surroundings {
+            depth: options.depth,
+            scratch: options.scratch.clone(),
+            peer: options.peer,
+        };
+        let mut catalogue = catalogue(&surroundings);
+        catalogue.extend(battery::cases(host.tree(), options.extras.clone()));
+        Self {
+            host,
+            time: &SystemTimeSource,
+            catalogue,
+            started_at: SystemTime::now(),
+        }
+    }
+}
+
+/// Measure this device.
+///
+/// A raised `stop` ends the run after the sample it is at; the report then says that it was stopped.
+///
+/// # Panics
+/// If [`check`] has something against the options, which the caller asks first.
+pub fn run(options: &Options, observer: &dyn Observer, stop: &Stop) -> Report {
+    run_in(&World::real(options), options, observer, stop).expect("options that were checked")
+}
+
+/// Whether there is anything against the options.
+///
+/// # Errors
+/// A wish that no case fulfils, a number of threads that cannot be.
+pub fn check(options: &Options) -> Result<(), Unmeasured> {
+    steps(&World::real(options), options).map(|_| ())
+}
+
+/// Measure a device that may be made up.
+///
+/// # Errors
+/// Options that cannot be; a clock that cannot measure.
+pub fn run_in(
+    world: &World<'_>,
+    options: &Options,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Report, Unmeasured> {
+    let steps = steps(world, options)?;
+    let start_s = world.time.wall_s();
+    let before = world.host.state(&options.extras.now());
+    let clock = Clock::of(world.time)?;
+    let schedule = plan::schedule(options.depth, &steps);
+    let measure = measure::Measure {
+        time: world.time,
+        clock: &clock,
+        depth: options.depth,
+        schedule,
+        observer,
+        stop,
+        start_s,
+    };
+    let done = measure.all(steps)?;
+    let facts = assemble::Facts {
+        before,
+        clock: &clock,
+        schedule,
+        duration_s: world.time.wall_s() - start_s,
+        stopped: stop.is_raised(),
+    };
+    Ok(assemble::report(world, options, facts, &done))
+}
+
+fn steps(world: &World<'_>, options: &Options) -> Result<Vec<plan::Step>, Unmeasured> {
+    let threads_max = options.threads_max.unwrap_or_else(threads_here);
+    if !(1..=THREADS_MAX).contains(&threads_max) {
+        let reason = format!("{threads_max} threads cannot be; 1 to {THREADS_MAX} can");
+        return Err(Unmeasured::because(reason));
+    }
+    plan::steps(
+        options,
+        world.catalogue.clone(),
+        world.host.cores(),
+        threads_max,
+    )
+}
+
+fn threads_here() -> usize {
+    affinity::allowed_cores().len().clamp(1, THREADS_MAX)
+}
+
+/// More than any phone has cores; a ladder of more thread counts would only take time.
+const THREADS_MAX: usize = 64;
