@@ -1,19 +1,26 @@
-//! Ctrl-C: the first ends the work in order, the second at once.
+//! Ctrl-C and its relatives: the first asks the run to end, the second does not wait for it.
+
+use std::process;
 
 use pocketsim_probe_core::stop::Stop;
 
-/// Let SIGINT, SIGTERM and SIGHUP raise `stop`; the second of them ends the process.
-pub fn raises(stop: &Stop) {
-    let stop = stop.clone();
-    let handler = move || {
-        if stop.is_raised() {
-            std::process::exit(INTERRUPTED);
-        }
-        eprintln!("probe: ending after this sample; once more to end at once");
-        stop.raise();
-    };
-    ctrlc::set_handler(handler).expect("the only handler of this process");
+/// A flag that SIGINT, SIGTERM or SIGHUP raises; a second signal ends the process at once with 130.
+///
+/// Call it once, at the beginning of a verb.
+pub fn stop_on_interrupt() -> Stop {
+    let stop = Stop::new();
+    let raised = stop.clone();
+    ctrlc::set_handler(move || interrupted(&raised)).expect("only one handler in a process");
+    stop
 }
 
-/// 128 + SIGINT, as shells have it.
-const INTERRUPTED: i32 = 130;
+fn interrupted(stop: &Stop) {
+    if stop.is_raised() {
+        process::exit(EXIT_INTERRUPTED);
+    }
+    stop.raise();
+    eprintln!("probe: ending; once more to end at once");
+}
+
+/// 128 + SIGINT, as shells report it.
+const EXIT_INTERRUPTED: i32 = 130;

@@ -11,7 +11,6 @@ use pocketsim_probe_core::kernel::Depth;
 use pocketsim_probe_core::report::figures::{main_figures, with_unit};
 use pocketsim_probe_core::report::Report;
 use pocketsim_probe_core::run::{check, run, Options};
-use pocketsim_probe_core::stop::Stop;
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
@@ -56,8 +55,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     check(&options).map_err(Failure::usage)?;
     let output = arguments.output.as_deref().map(Destination::open);
     let output = output.transpose()?;
-    let stop = Stop::new();
-    interrupt::raises(&stop);
+    let stop = interrupt::stop_on_interrupt();
     let report = run(&options, &Progress::new(arguments.quiet), &stop);
     write(output, &report)?;
     if !arguments.quiet {

@@ -8,5 +8,6 @@ pub struct Arguments {}
 
 /// Do it.
 pub fn main(_arguments: &Arguments) -> Result<ExitCode, crate::failure::Failure> {
+    let _stop = crate::interrupt::stop_on_interrupt();
     Err(crate::failure::Failure::environment("not built yet"))
 }
