@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::kernel::{Case, Depth};
 
 pub mod crypto;
+pub(crate) mod experiment;
 pub mod quic;
 pub mod scheduling;
 pub mod serialisation;
