@@ -1,0 +1,19 @@
+//! Kernels of the group `quic`: quinn with its defaults.
+//!
+//! [`steps`] has what the simulator charges, computation without sockets; [`sockets`] has what an
+//! application sees over loopback, both ends in this process.
+
+use crate::kernel::{Case, Depth, Group};
+
+mod credentials;
+mod memory;
+mod sockets;
+mod steps;
+mod talk;
+
+/// The cases of this group.
+pub fn cases(depth: Depth) -> Vec<Case> {
+    [sockets::cases(depth), steps::cases(depth)].concat()
+}
+
+const GROUP: Group = Group::Quic;
