@@ -8,12 +8,13 @@
 //! What deliberately does not live here: validation of chains, which in
 //! Kotlin-IPv8 does not detect a fork, and the packets that carry half-blocks.
 
-use std::fmt;
-
 use curve25519_dalek::montgomery::MontgomeryPoint;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha256};
 
+use crate::reader::Reader;
+
+pub use crate::reader::Malformed;
 pub use transaction::Value;
 
 mod transaction;
@@ -30,6 +31,13 @@ pub const UNKNOWN_SEQUENCE: u32 = 0;
 /// `LibNaCLPK:`, then 32 bytes Curve25519, then 32 bytes Ed25519.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublicKey(pub [u8; 74]);
+
+impl PublicKey {
+    /// Whether it starts as every key does; [`EMPTY_KEY`] does not.
+    pub fn is_named(&self) -> bool {
+        self.0.starts_with(PUBLIC_PREFIX)
+    }
+}
 
 /// A key pair of both curves.
 pub struct PrivateKey {
@@ -131,12 +139,11 @@ impl HalfBlock {
     pub fn signature_holds(&self) -> bool {
         let mut key = [0; 32];
         key.copy_from_slice(&self.public_key.0[42..]);
-        let prefixed = self.public_key.0.starts_with(PUBLIC_PREFIX);
         let signature = Signature::from_bytes(&self.signature);
         let message = self.encode_with(&EMPTY_SIGNATURE);
         let verified =
             VerifyingKey::from_bytes(&key).and_then(|key| key.verify_strict(&message, &signature));
-        prefixed && verified.is_ok()
+        self.public_key.is_named() && verified.is_ok()
     }
 
     /// What the next half-block of the chain refers to.
@@ -156,55 +163,6 @@ impl HalfBlock {
         put_sized(&mut bytes, &self.transaction);
         bytes.extend(self.timestamp_ms.to_be_bytes());
         bytes
-    }
-}
-
-/// Why bytes are not what they should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(pub(crate) &'static str);
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.0)
-    }
-}
-
-impl std::error::Error for Malformed {}
-
-/// Bytes that are taken from the front.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
-        let (taken, rest) = self
-            .0
-            .split_at_checked(count)
-            .ok_or(Malformed("ends too early"))?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
-        let mut array = [0; N];
-        array.copy_from_slice(self.take(N)?);
-        Ok(array)
-    }
-
-    fn u32(&mut self) -> Result<u32, Malformed> {
-        Ok(u32::from_be_bytes(self.array()?))
-    }
-
-    fn sized(&mut self) -> Result<&'a [u8], Malformed> {
-        let count = self.u32()?;
-        self.take(count as usize)
-    }
-
-    fn end(&self) -> Result<(), Malformed> {
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            Err(Malformed("goes on behind its end"))
-        }
     }
 }
 

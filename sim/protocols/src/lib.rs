@@ -5,6 +5,8 @@ pub mod contract;
 pub mod crypto;
 pub mod half_block;
 pub mod pairwise;
+mod reader;
 pub mod replay;
+pub mod token;
 pub mod transport;
 pub mod trustchain;
