@@ -65,6 +65,32 @@ pub struct Case {
     pub scales: bool,
 }
 
+impl Case {
+    /// A case whose operation the sampler repeats, on one thread only; `make` makes one instance.
+    pub fn repeat<R: Repeat + 'static>(
+        group: Group,
+        kernel: &'static str,
+        parameters: impl IntoIterator<Item = (&'static str, f64)>,
+        make: impl Fn() -> Result<R, Unmeasured> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            kernel,
+            group,
+            parameters: parameters.into_iter().collect(),
+            work: Work::Repeat(Arc::new(move || Ok(Box::new(make()?)))),
+            scales: false,
+        }
+    }
+
+    /// The same, on 1..n threads and each class of cores too.
+    pub fn scaling(self) -> Self {
+        Self {
+            scales: true,
+            ..self
+        }
+    }
+}
+
 /// How the work of a case is done.
 #[derive(Clone)]
 pub enum Work {

@@ -7,6 +7,7 @@ use crate::kernel::{Case, Depth};
 
 pub mod crypto;
 pub(crate) mod experiment;
+mod inputs;
 pub mod quic;
 pub mod scheduling;
 pub mod serialisation;

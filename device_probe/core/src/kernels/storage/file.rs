@@ -1,0 +1,150 @@
+//! Files: appending, with and without waiting for the storage, and reading from the page cache.
+
+use std::fs::{self, File};
+use std::hint::black_box;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::scratch::Scratch;
+use crate::kernel::{Repeat, Unmeasured};
+use crate::kernels::inputs::{ensure, Generator};
+
+pub(super) fn appending(
+    folder: &Path,
+    bytes: usize,
+    sync: bool,
+) -> Result<impl Repeat, Unmeasured> {
+    let mut appender = Appender::new(Scratch::new(folder)?, bytes, sync)?;
+    appender.append()?;
+    let kept = fs::read(appender.scratch.file(NAME))?;
+    ensure(kept == appender.block, "a file keeps something else")?;
+    Ok(move || appender.append())
+}
+
+pub(super) fn reading(folder: &Path, bytes: usize) -> Result<impl Repeat, Unmeasured> {
+    let mut reader = Reader::new(Scratch::new(folder)?, bytes)?;
+    reader.read()?;
+    ensure(reader.block == reader.expected, "a file has something else")?;
+    Ok(move || reader.read())
+}
+
+struct Appender {
+    file: File,
+    block: Vec<u8>,
+    written_bytes: usize,
+    sync: bool,
+    scratch: Scratch,
+}
+
+impl Appender {
+    fn new(scratch: Scratch, bytes: usize, sync: bool) -> Result<Self, Unmeasured> {
+        let mut options = File::options();
+        let file = options.append(true).create_new(true);
+        Ok(Self {
+            file: file.open(scratch.file(NAME))?,
+            block: Generator::new().bytes(bytes),
+            written_bytes: 0,
+            sync,
+            scratch,
+        })
+    }
+
+    fn append(&mut self) -> Result<(), Unmeasured> {
+        if self.written_bytes >= FILE_BYTES_MAX {
+            self.file.set_len(0)?;
+            self.written_bytes = 0;
+        }
+        self.file.write_all(&self.block)?;
+        self.written_bytes += self.block.len();
+        if self.sync {
+            self.file.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+struct Reader {
+    file: File,
+    block: Vec<u8>,
+    expected: Vec<u8>,
+    offset: usize,
+    _scratch: Scratch,
+}
+
+impl Reader {
+    fn new(scratch: Scratch, bytes: usize) -> Result<Self, Unmeasured> {
+        let content = Generator::new().bytes(READ_BYTES);
+        let path = scratch.file(NAME);
+        fs::write(&path, &content)?;
+        Ok(Self {
+            file: File::open(path)?,
+            block: vec![0; bytes],
+            expected: content[..bytes].to_vec(),
+            offset: 0,
+            _scratch: scratch,
+        })
+    }
+
+    fn read(&mut self) -> Result<(), Unmeasured> {
+        self.file
+            .read_exact_at(&mut self.block, self.offset as u64)?;
+        black_box(&self.block);
+        self.offset = (self.offset + STEP_BYTES) % (READ_BYTES - self.block.len());
+        Ok(())
+    }
+}
+
+const NAME: &str = "blocks";
+/// So that an hour of appending does not fill a phone; emptying the file then costs a millisecond
+/// or two, once in tens of thousands of blocks.
+const FILE_BYTES_MAX: usize = 16 << 20;
+/// Fits every phone's page cache.
+const READ_BYTES: usize = 1 << 20;
+/// Odd and larger than a page: every read is of another page, at another place in it.
+const STEP_BYTES: usize = 5_003;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_grows_by_every_block_up_to_its_bound() {
+        let bytes = FILE_BYTES_MAX / 4;
+        let mut appender = Appender::new(Scratch::for_tests(), bytes, false).expect("a file");
+        let path = appender.scratch.file(NAME);
+        let mut sizes = Vec::new();
+        for _ in 0..6 {
+            appender.append().expect("appended");
+            sizes.push(fs::metadata(&path).expect("there").len() as usize / bytes);
+        }
+        assert_eq!(sizes, [1, 2, 3, 4, 1, 2]);
+        drop(appender);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn synced_blocks_are_there_too() {
+        let mut appender = Appender::new(Scratch::for_tests(), 100, true).expect("a file");
+        appender.append().expect("appended");
+        appender.append().expect("appended");
+        let kept = fs::read(appender.scratch.file(NAME)).expect("there");
+        assert_eq!(kept, appender.block.repeat(2));
+    }
+
+    #[test]
+    fn reads_go_over_the_whole_file() {
+        let content = Generator::new().bytes(READ_BYTES);
+        let mut reader = Reader::new(Scratch::for_tests(), 65_536).expect("a file");
+        let mut offsets = Vec::new();
+        for _ in 0..500 {
+            let offset = reader.offset;
+            reader.read().expect("read");
+            assert_eq!(reader.block, content[offset..offset + 65_536]);
+            offsets.push(offset);
+        }
+        offsets.sort_unstable();
+        offsets.dedup();
+        assert_eq!(offsets.len(), 500);
+    }
+}
