@@ -16,11 +16,11 @@ pub fn stop_on_interrupt() -> Stop {
 
 fn interrupted(stop: &Stop) {
     if stop.is_raised() {
-        process::exit(EXIT_INTERRUPTED);
+        process::exit(INTERRUPTED.into());
     }
     stop.raise();
     eprintln!("probe: ending; once more to end at once");
 }
 
 /// 128 + SIGINT, as shells report it.
-const EXIT_INTERRUPTED: i32 = 130;
+pub const INTERRUPTED: u8 = 130;

@@ -14,7 +14,7 @@ use pocketsim_probe_core::run::{check, run, Options};
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::interrupt::{stop_on_interrupt, INTERRUPTED};
 use crate::progress::Progress;
 
 /// Arguments of `probe run`.
@@ -55,7 +55,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     check(&options).map_err(Failure::usage)?;
     let output = arguments.output.as_deref().map(Destination::open);
     let output = output.transpose()?;
-    let stop = interrupt::stop_on_interrupt();
+    let stop = stop_on_interrupt();
     let report = run(&options, &Progress::new(arguments.quiet), &stop);
     write(output, &report)?;
     if !arguments.quiet {
@@ -176,5 +176,3 @@ fn summarise(report: &Report) {
     }
 }
 
-/// 128 + SIGINT, as shells have it.
-const INTERRUPTED: u8 = 130;

@@ -85,6 +85,15 @@ pub struct Real {
     pair: SigningKey,
 }
 
+impl Real {
+    /// The pair of a secret of 32 bytes: the only one that belongs on a network is a random one.
+    pub fn from_secret(secret: [u8; 32]) -> Self {
+        Self {
+            pair: SigningKey::from_bytes(&secret),
+        }
+    }
+}
+
 impl Crypto for Real {
     fn new(seed: u64, node: NodeId) -> Self {
         let secret = Sha256::new()
@@ -92,9 +101,7 @@ impl Crypto for Real {
             .chain_update(seed.to_le_bytes())
             .chain_update(node.0.to_le_bytes())
             .finalize();
-        Self {
-            pair: SigningKey::from_bytes(&secret.into()),
-        }
+        Self::from_secret(secret.into())
     }
 
     fn public_key(&self) -> Key {

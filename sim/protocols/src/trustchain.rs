@@ -107,6 +107,21 @@ impl<C: Crypto> Agent<C> {
         }
     }
 
+    /// Add somebody to the address book: its number there, or the one that it has.
+    ///
+    /// The simulator knows everybody from the start; on a network, peers appear. `None` when the
+    /// book is full ([`PEERS_MAX`]); nobody is ever taken out, as places and proposals name numbers.
+    pub fn introduce(&mut self, key: Key) -> Option<NodeId> {
+        if let Some(known) = self.keys.iter().position(|other| *other == key) {
+            return Some(NodeId(known as u32));
+        }
+        if self.keys.len() >= PEERS_MAX {
+            return None;
+        }
+        self.keys = self.keys.iter().copied().chain([key]).collect();
+        Some(NodeId(self.keys.len() as u32 - 1))
+    }
+
     /// Index that its next proposal will have.
     pub fn next_index(&self) -> u64 {
         self.next_index
@@ -309,5 +324,7 @@ fn with(event: Event, reason: Reason) -> Event {
 
 /// The app forgets which messages it has seen after 30 s (Iftode 2025, 3.3).
 const DUPLICATE_WINDOW_S: Seconds = 30.0;
+/// Somebody who presents new keys without end gets 128 KiB of memory, no more.
+pub const PEERS_MAX: usize = 4_096;
 /// Stands for the number of a transaction that could not be read.
 const UNREADABLE_SEQUENCE: u32 = u32::MAX;

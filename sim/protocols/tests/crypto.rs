@@ -90,3 +90,13 @@ fn real_refuses_a_key_that_is_no_point() {
     assert!(!Real::verify(&Key(broken), &message, &signature));
     assert!(!Real::verify(&Key([0; 32]), &message, &signature));
 }
+
+#[test]
+fn a_secret_has_the_public_key_of_rfc_8032() {
+    // Section 7.1, test 1.
+    let secret = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
+    let public = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(secret, &mut bytes).expect("32 bytes in hexadecimal");
+    assert_eq!(hex::encode(Real::from_secret(bytes).public_key().0), public);
+}

@@ -6,7 +6,7 @@ use agents::*;
 use pocketsim_protocols::block::{Block, Text};
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{Crypto, Digest};
-use pocketsim_protocols::trustchain::AgentConfig;
+use pocketsim_protocols::trustchain::{AgentConfig, PEERS_MAX};
 
 /// Runs a generic function under both providers.
 macro_rules! both {
@@ -36,6 +36,26 @@ fn other_payload(block: Block) -> Block {
 }
 
 both! {
+    fn strangers_trade_once_they_are_introduced(world) {
+        let key = C::new(SEED, NodeId(3)).public_key();
+        world.transact(ALICE, NodeId(3), 128);
+        assert_eq!(world.refusals(), [Reason::WrongReceiver]);
+        assert_eq!(world.agents[0].introduce(key), Some(NodeId(3)));
+        assert_eq!(world.agents[0].introduce(key), Some(NodeId(3)));
+        let letter = world.proposal(ALICE, NodeId(3));
+        assert_eq!(letter.block.receiver_pubkey, key);
+    }
+
+    fn the_address_book_is_bounded_and_numbers_stay(world) {
+        let key = |node: usize| C::new(SEED + 1, NodeId(node as u32)).public_key();
+        let bob = C::new(SEED, BOB).public_key();
+        for node in 3..PEERS_MAX {
+            assert_eq!(world.agents[0].introduce(key(node)), Some(NodeId(node as u32)));
+        }
+        assert_eq!(world.agents[0].introduce(key(PEERS_MAX)), None);
+        assert_eq!(world.agents[0].introduce(bob), Some(BOB));
+    }
+
     fn a_transaction_takes_these_steps(world) {
         world.trade(ALICE, BOB);
         assert_eq!(world.steps(), [

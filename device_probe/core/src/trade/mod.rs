@@ -2,14 +2,50 @@
 //!
 //! The TrustChain agent is the one that the simulator runs; here it has real keys and its
 //! messages are bytes on UDP, QUIC (quinn) or TFTP sockets.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`listen()`], [`dial()`] | the two ends, with their threads |
+//! | [`node`] | the agent, its peers and what it observed, without sockets |
+//! | [`control`], [`negotiation`], [`host`] | what the ends say besides blocks: bytes, dialler, listener |
+//! | `carrier`, [`tftp`], [`ports`] | sockets |
+//! | [`pace`] | when to propose |
+//! | [`log`], [`export`], [`outcome`] | what comes out |
+//! | [`link`] | the link that a listener shows and a dialler reads |
+//!
+//! One-way traffic, as published: the dialler proposes, the listener countersigns.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use pocketsim_protocols::named_enum;
 
-use crate::stop::Stop;
+pub use dial::dial;
+pub use listen::listen;
+pub use outcome::Outcome;
+pub use pace::Pacing;
+pub use store::Storage;
+
+mod carrier;
+pub mod control;
+mod dial;
+mod dialler;
+pub mod export;
+pub mod host;
+pub mod link;
+mod listen;
+pub mod log;
+mod names;
+pub mod negotiation;
+pub mod node;
+mod options;
+pub mod outcome;
+pub mod pace;
+pub mod ports;
+pub mod store;
+pub mod tftp;
 
 named_enum! {
     /// What carries the blocks; the names are those of the simulator's scenarios.
@@ -30,8 +66,12 @@ named_enum! {
 pub struct ListenOptions {
     /// Control and UDP blocks; QUIC takes the next port, TFTP the one after.
     pub bind: SocketAddr,
-    /// Where the events go, if anywhere.
+    /// Where the events go, if anywhere: `.csv`, `.json` or `.jsonl`.
     pub output: Option<PathBuf>,
+    /// What storing a block does.
+    pub storage: Storage,
+    /// Begins the tags of a CSV.
+    pub label: String,
 }
 
 /// How to trade with a peer that listens.
@@ -51,8 +91,45 @@ pub struct DialOptions {
     pub repetitions: u32,
     /// Rest between repetitions and rungs (20 s in the theses).
     pub pause: Duration,
-    /// Where the events go, if anywhere.
+    /// How the rate is kept.
+    pub pacing: Pacing,
+    /// Where the events go, if anywhere: `.csv`, `.json` or `.jsonl`.
     pub output: Option<PathBuf>,
+    /// What storing a block does.
+    pub storage: Storage,
+    /// Begins the tags of a CSV.
+    pub label: String,
+}
+
+impl ListenOptions {
+    /// On `bind`, remembering nothing.
+    pub fn new(bind: SocketAddr) -> Self {
+        Self {
+            bind,
+            output: None,
+            storage: Storage::Memory,
+            label: LABEL.to_owned(),
+        }
+    }
+}
+
+impl DialOptions {
+    /// The throughput thesis's experiment: 5 times 25 s with 20 s between them, at 16/s.
+    pub fn new(peer: SocketAddr, carrier: Carrier) -> Self {
+        Self {
+            peer,
+            carrier,
+            rates_per_s: vec![16.0],
+            payload_bytes: 100,
+            duration: Duration::from_secs(25),
+            repetitions: 5,
+            pause: Duration::from_secs(20),
+            pacing: Pacing::Absolute,
+            output: None,
+            storage: Storage::Memory,
+            label: LABEL.to_owned(),
+        }
+    }
 }
 
 /// Live figures, for whoever looks on.
@@ -74,6 +151,9 @@ pub struct Progress {
 pub trait TradeObserver: Sync {
     /// How far it is.
     fn progress(&self, progress: &Progress);
+
+    /// A listener is ready; this is where another phone should dial it.
+    fn listening(&self, _address: SocketAddr) {}
 }
 
 /// Why a trade could not even begin or go on.
@@ -85,30 +165,22 @@ pub enum TradeError {
     Io(std::io::Error),
 }
 
-/// What came of a trade; one line of figures for each repetition.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Outcome {}
-
-/// Answer proposals until `stop` is raised.
-///
-/// # Errors
-/// When the ports cannot be bound or the output cannot be written.
-pub fn listen(
-    _options: &ListenOptions,
-    _observer: &dyn TradeObserver,
-    _stop: &Stop,
-) -> Result<Outcome, TradeError> {
-    Ok(Outcome::default())
+impl fmt::Display for TradeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Option(option, reason) => write!(formatter, "{option}: {reason}"),
+            Self::Io(error) => error.fmt(formatter),
+        }
+    }
 }
 
-/// Propose blocks to a peer that listens, over every rung.
-///
-/// # Errors
-/// An impossible option; no peer; output that cannot be written.
-pub fn dial(
-    _options: &DialOptions,
-    _observer: &dyn TradeObserver,
-    _stop: &Stop,
-) -> Result<Outcome, TradeError> {
-    Ok(Outcome::default())
+impl std::error::Error for TradeError {}
+
+impl From<std::io::Error> for TradeError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
 }
+
+/// In the tags of a CSV, so that traces of phones and of simulations can be told apart.
+const LABEL: &str = "probe";

@@ -1,0 +1,88 @@
+//! What both kinds of QUIC share: one message and its answer on one stream.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pocketsim_protocols::contract::Reason;
+use quinn::{ConnectError, Connection, ConnectionError, ReadError, ReadToEndError, WriteError};
+
+use crate::trade::node::{Letter, Node, MESSAGE_BYTES_MAX};
+
+/// Send a letter on a stream of its own and give the answer to the node.
+///
+/// # Errors
+/// Why there was no answer.
+pub(super) async fn exchange(
+    connection: &Connection,
+    letter: &Letter,
+    node: &Node,
+) -> Result<(), Reason> {
+    let asked = ask(connection, &letter.bytes);
+    let answer = tokio::time::timeout(EXCHANGE_TIMEOUT, asked).await;
+    let answer = answer.unwrap_or(Err(Reason::SocketTimeout))?;
+    if answer.is_empty() {
+        return Err(Reason::Unserved);
+    }
+    // Whatever is wrong with it is counted there. One message, one answer: nothing more to send.
+    let _ = node.receive(&answer);
+    Ok(())
+}
+
+async fn ask(connection: &Connection, bytes: &[u8]) -> Result<Vec<u8>, Reason> {
+    let (mut send, mut receive) = connection.open_bi().await.map_err(|e| lost(&e))?;
+    send.write_all(bytes).await.map_err(|error| match error {
+        WriteError::ConnectionLost(error) => lost(&error),
+        _ => Reason::Unserved,
+    })?;
+    // Fails only for a stream that was stopped, of which the answer will tell.
+    let _ = send.finish();
+    let answer = receive.read_to_end(MESSAGE_BYTES_MAX).await;
+    answer.map_err(|error| match error {
+        ReadToEndError::TooLong => Reason::Oversized,
+        ReadToEndError::Read(ReadError::ConnectionLost(error)) => lost(&error),
+        ReadToEndError::Read(_) => Reason::Unserved,
+    })
+}
+
+/// Dial, but not for ever.
+///
+/// # Errors
+/// Always [`Reason::ConnectTimeout`]: nobody answers, or nobody who speaks this.
+pub(super) async fn connect(
+    endpoint: &quinn::Endpoint,
+    listener: std::net::SocketAddr,
+) -> Result<Connection, Reason> {
+    let connecting = match endpoint.connect(listener, crate::quic::SERVER_NAME) {
+        Ok(connecting) => connecting,
+        Err(ConnectError::EndpointStopping) => return Err(Reason::SenderOff),
+        Err(_) => return Err(Reason::ConnectTimeout),
+    };
+    let connected = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
+    match connected {
+        Ok(Ok(connection)) => Ok(connection),
+        _ => Err(Reason::ConnectTimeout),
+    }
+}
+
+/// quinn's defaults, but pinged so that a pause does not end a connection.
+pub(super) fn client_config() -> quinn::ClientConfig {
+    let mut transport = quinn::TransportConfig::default();
+    transport.keep_alive_interval(Some(KEEP_ALIVE));
+    let mut config = crate::quic::client_config();
+    config.transport_config(Arc::new(transport));
+    config
+}
+
+fn lost(error: &ConnectionError) -> Reason {
+    match error {
+        ConnectionError::TimedOut => Reason::IdleTimeout,
+        _ => Reason::ConnectionLost,
+    }
+}
+
+/// Longer than any handshake that ends well; quinn alone would wait 30 s.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A peer that trickles its answer is given up after this.
+pub(super) const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// iroh's, whose kept connections are imitated (iroh 0.35, src/endpoint.rs).
+const KEEP_ALIVE: Duration = Duration::from_secs(1);

@@ -1,0 +1,69 @@
+//! Every message a file, and every answer one the other way.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use pocketsim_protocols::contract::Reason;
+
+use super::Carry;
+use crate::trade::node::{Letter, Node};
+use crate::trade::tftp::{Action, Endpoint, Parcel};
+
+/// Writes proposals; its own thread steps the endpoint.
+pub(in crate::trade) struct Tftp {
+    pub(in crate::trade) endpoint: Arc<Endpoint>,
+    pub(in crate::trade) listener: SocketAddr,
+    pub(in crate::trade) node: Arc<Node>,
+}
+
+impl Carry for Tftp {
+    fn has_room(&self) -> bool {
+        !self.endpoint.is_full(self.listener)
+    }
+
+    fn send(&self, letter: Letter) {
+        write(&self.endpoint, self.listener, letter, &self.node);
+    }
+
+    fn renew(&self) {
+        self.endpoint.forget_writes();
+    }
+
+    fn forget(&self) {
+        self.endpoint.forget_writes();
+    }
+}
+
+/// Write a letter as a file called by its transaction, as the simulation does.
+fn write(endpoint: &Endpoint, to: SocketAddr, letter: Letter, node: &Node) {
+    let parcel = Parcel {
+        filename: format!("{:016x}", letter.message.0),
+        bytes: Arc::from(&letter.bytes[..]),
+        id: letter.message,
+        to: letter.to,
+    };
+    if !endpoint.write(to, parcel) {
+        node.undelivered(&letter, Reason::RetriesExhausted);
+    }
+}
+
+/// What either end does about files: give them to the node, and write its answers to whoever
+/// wrote them.
+pub(in crate::trade) fn react(endpoint: &Endpoint, action: Action, node: &Node) {
+    match action {
+        Action::Received(file) => {
+            for letter in node.receive(&file.bytes).unwrap_or_default() {
+                write(endpoint, file.from, letter, node);
+            }
+        }
+        Action::Failed { parcel, reason, .. } => {
+            let letter = Letter {
+                to: parcel.to,
+                message: parcel.id,
+                bytes: parcel.bytes.to_vec(),
+            };
+            node.undelivered(&letter, reason);
+        }
+        Action::Send { .. } => {}
+    }
+}
