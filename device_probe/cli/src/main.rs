@@ -12,6 +12,7 @@ mod failure;
 mod interrupt;
 mod link;
 mod progress;
+mod quantity;
 mod run;
 mod serve;
 mod trade;

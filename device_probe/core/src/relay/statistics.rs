@@ -1,0 +1,121 @@
+//! What a relay counts, and how late it was itself.
+//!
+//! In each direction `received + duplicated = delivered + dropped + under_way`, always.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use super::rule::Reason;
+
+/// Everything about one run of a relay.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Statistics {
+    /// How long it ran.
+    pub elapsed_s: f64,
+    /// Flows (a client on one port) that were opened.
+    pub flows_opened: u64,
+    /// Flows that were closed because they were idle.
+    pub flows_expired: u64,
+    /// From the clients to the server.
+    pub up: Counts,
+    /// From the server to the clients.
+    pub down: Counts,
+}
+
+/// What happened in one direction; bytes are those of UDP payloads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Counts {
+    /// Datagrams that came.
+    pub received_datagrams: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Datagrams that were sent on.
+    pub delivered_datagrams: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Second copies that were made.
+    pub duplicated_datagrams: u64,
+    /// Datagrams that were overtaken by a later one of their flow.
+    pub reordered_datagrams: u64,
+    /// Datagrams that were not sent on, by reason.
+    pub dropped_datagrams: BTreeMap<&'static str, u64>,
+    /// Datagrams that were still under way at the end.
+    pub under_way_datagrams: u64,
+    /// Datagrams that the system dropped before the relay could read them: a fault that nobody
+    /// asked for, so a known link has none.
+    pub missed_datagrams: u64,
+    /// How much later than due datagrams were sent on.
+    pub lateness: Lateness,
+}
+
+impl Counts {
+    /// A datagram came.
+    pub fn received(&mut self, bytes: u64) {
+        self.received_datagrams += 1;
+        self.received_bytes += bytes;
+    }
+
+    /// A datagram was sent on.
+    pub fn delivered(&mut self, bytes: u64) {
+        self.delivered_datagrams += 1;
+        self.delivered_bytes += bytes;
+    }
+
+    /// A datagram was not sent on.
+    pub fn dropped(&mut self, reason: Reason) {
+        *self.dropped_datagrams.entry(reason.name()).or_default() += 1;
+    }
+}
+
+/// Between when datagrams were due and when they were sent; the error of the added delay, apart
+/// from what a datagram waited in the relay's socket before it was read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Lateness {
+    /// Half were less late, in seconds; none without datagrams.
+    pub p50_s: Option<f64>,
+    /// 99 % were less late, in seconds.
+    pub p99_s: Option<f64>,
+    /// The latest, in seconds.
+    pub maximum_s: Option<f64>,
+}
+
+/// Collects lateness in bounded memory, to three digits.
+#[derive(Clone, Debug)]
+pub struct LatenessRecorder(Histogram<u64>);
+
+impl LatenessRecorder {
+    /// Of nothing yet.
+    pub fn new() -> Self {
+        Self(Histogram::new_with_max(LATENESS_NS_MAX, DIGITS).expect("valid bounds"))
+    }
+
+    /// One datagram was due at `due` and sent at `sent`.
+    pub fn record(&mut self, due: Duration, sent: Duration) {
+        let late_ns = sent.saturating_sub(due).as_nanos();
+        self.0
+            .saturating_record(u64::try_from(late_ns).unwrap_or(u64::MAX));
+    }
+
+    /// The figures for the statistics.
+    pub fn summary(&self) -> Lateness {
+        let seconds = |ns: u64| (!self.0.is_empty()).then_some(ns as f64 * 1e-9);
+        Lateness {
+            p50_s: seconds(self.0.value_at_quantile(0.5)),
+            p99_s: seconds(self.0.value_at_quantile(0.99)),
+            maximum_s: seconds(self.0.max()),
+        }
+    }
+}
+
+impl Default for LatenessRecorder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A minute: a relay that is later than this has stopped being one.
+const LATENESS_NS_MAX: u64 = 60_000_000_000;
+const DIGITS: u8 = 3;
