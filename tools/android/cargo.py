@@ -1,0 +1,27 @@
+"""Runs cargo for a phone: `python3 -m tools.android.cargo TARGET build --release ...`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tools.android.environment import Missing, exit_with, need_command
+from tools.android.toolchain import TARGETS, environment
+
+
+def main() -> None:
+    """Replace this process by cargo, with the target and all that it needs."""
+    if len(sys.argv) < ARGUMENTS_MIN or sys.argv[1] not in TARGETS:
+        raise Missing(f"usage: python3 -m tools.android.cargo {{{','.join(TARGETS)}}} COMMAND ...")
+    target, command = TARGETS[sys.argv[1]], sys.argv[2]
+    cargo = need_command("cargo", "cargo")
+    arguments = ["cargo", command, f"--target={target.triple}", *sys.argv[3:]]
+    os.execve(cargo, arguments, environment(target))
+
+
+# The script, the target and cargo's own command.
+ARGUMENTS_MIN = 3
+
+
+if __name__ == "__main__":
+    sys.exit(exit_with(main))
