@@ -1,12 +1,13 @@
-"""Reading TOML documents: one way for scenarios, device profiles and sweeps.
+"""Reading documents: one way for scenarios, profiles and sweeps (TOML) and reports (JSON).
 
 A document is a pydantic model that forbids unknown keys. Whatever is wrong with it (no file, bad
-TOML, unknown key, wrong value) becomes one `ScenarioError` with file, key path and reason. This
+syntax, unknown key, wrong value) becomes one `ScenarioError` with file, key path and reason. This
 module knows no particular document.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -55,14 +56,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
 
     Raises ScenarioError when it cannot be read, is not UTF-8 or is not TOML (with the line).
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        if not isinstance(error, FileNotFoundError):
-            raise ScenarioError(path, "", str(error.strerror).lower()) from None
-        raise ScenarioError(path, "", "no such file", _nearest_file(path)) from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError(path, "", f"not UTF-8 text (byte {error.start})") from None
+    text = _read_text(path)
     try:
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -70,6 +64,24 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         raise ScenarioError(
             path, place.rstrip(")"), f"not TOML: {reason[:1].lower()}{reason[1:]}"
         ) from None
+
+
+def read_json(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of the file at `path` and the object it holds.
+
+    Raises ScenarioError when it cannot be read, is not UTF-8 or is not a JSON object.
+    """
+    text = _read_text(path)
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        reason = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        raise ScenarioError(path, f"line {error.lineno}, column {error.colno}", reason) from None
+    except RecursionError:
+        raise ScenarioError(path, "", "not a document: nested too deeply") from None
+    if not isinstance(data, dict):
+        raise ScenarioError(path, "", "not a JSON object")
+    return text, data
 
 
 def validate(model: type[Model], data: Mapping[str, Any], file: str | Path) -> Model:
@@ -87,6 +99,17 @@ def key_path(parts: Sequence[str | int]) -> str:
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
     return text
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError):
+            raise ScenarioError(path, "", str(error.strerror).lower()) from None
+        raise ScenarioError(path, "", "no such file", _nearest_file(path)) from None
+    except UnicodeDecodeError as error:
+        raise ScenarioError(path, "", f"not UTF-8 text (byte {error.start})") from None
 
 
 def _nearest_file(path: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""The one place where text with a unit becomes a number in SI units.
+"""The one place where text with a unit becomes a number in SI units, and the other way round.
 
 Durations become seconds, sizes bytes, bandwidths bytes per second and rates 1/s. A number without
 a unit is refused unless it is zero, because `5` hides whether somebody meant ms or s. What does
@@ -7,9 +7,11 @@ not live here: ratios, counts and sigmas, which are plain numbers in every docum
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -45,6 +47,28 @@ class Dimension:
         if match is None:
             raise ValueError(f"{value!r} is not a {self.name}; write it as {self.example!r}")
         return self._to_si(str(value), match[1], match[2])
+
+    def write(self, number: float) -> str:
+        """Return a short text that `parse` reads as exactly `number`, in SI units.
+
+        Of the units those come first in which it is at least 1 and less than 1000.
+        """
+
+        def clumsiness(text: str, suffix: str) -> tuple[bool, int]:
+            return not 1 <= float(text.removesuffix(suffix)) < _CLUMSY_FROM, len(text)
+
+        known = [(text, of) for of in self.suffixes if (text := self._spelling(number, of))]
+        assert known, f"{number!r} is not a {self.name} of at most {self.maximum_text}"
+        return min(known, key=lambda spelling: clumsiness(*spelling))[0]
+
+    def _spelling(self, number: float, suffix: str) -> str | None:
+        exact = Fraction(repr(float(number))) / self.suffixes[suffix]
+        for digits in _DIGITS:
+            text = f"{Decimal(f'{float(exact):.{digits}g}'):f}{suffix}"
+            with contextlib.suppress(ValueError):
+                if self.parse(text) == number:
+                    return text
+        return None
 
     def _to_si(self, text: str, digits: str, suffix: str) -> float:
         number = float(digits)
@@ -116,3 +140,5 @@ RATE = Dimension(
     example="16/s",
 )
 DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE)
+_CLUMSY_FROM = 1000
+_DIGITS = (6, 12, 17)  # significant ones to try: 17 tell any two numbers apart

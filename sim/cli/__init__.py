@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 import sim
-from sim.cli import console, inspect, present, running
+from sim.cli import console, inspect, measured, present, running
 from sim.errors import EngineError, UserError
 
 app = typer.Typer(
@@ -33,6 +33,7 @@ app.command("doctor")(inspect.doctor)
 app.command("report")(present.report)
 app.command("export")(present.export)
 app.command("validate")(present.validate)
+app.command("calibrate")(measured.calibrate)
 sweep.command("run")(running.sweep_run)
 
 

@@ -17,11 +17,14 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "calibration.answers",
         "calibration.comparison",
+        "calibration.from_report",
         "calibration.outcomes",
         "calibration.summaries",
     ),
     (
+        "calibration.behaviour",
         "calibration.block_sizes",
+        "calibration.pricing",
         "calibration.published",
         "sim.export",
         "sim.metrics",
@@ -31,7 +34,15 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sim.plan", "sim.trace"),
     ("sim.resolve",),
     ("sim.churn", "sim.devices", "sim.scenario", "sim.workloads"),
-    ("calibration.draws", "calibration.profile"),
+    (
+        "calibration.draws",
+        "calibration.estimates",
+        "calibration.fitting",
+        "calibration.kernels",
+        "calibration.probe_report",
+        "calibration.profile",
+        "calibration.profile_file",
+    ),
     (
         "sim._engine",
         "sim.build",

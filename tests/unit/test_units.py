@@ -72,3 +72,28 @@ def test_any_text_is_a_number_in_range_or_refused(text, dimension):
     except ValueError:
         return
     assert 0 <= value <= dimension.maximum
+
+
+@pytest.mark.parametrize(
+    ("dimension", "number", "text"),
+    [
+        (DURATION, 122e-6, "122us"),
+        (DURATION, 0.0015, "1.5ms"),
+        (DURATION, 0.0, "0s"),
+        (DURATION, 1.5e-12, "0.0015ns"),
+        (DURATION, 90.0, "90s"),
+        (SIZE, 212992, "208KiB"),
+        (SIZE, 1500, "1.5kB"),
+        (SIZE, 668, "668B"),
+        (RATE, 15 / 3600, "15/h"),
+        (RATE, 16.0, "16/s"),
+    ],
+)
+def test_numbers_are_written_as_people_would(dimension, number, text):
+    assert dimension.write(number) == text
+
+
+@given(st.sampled_from(DIMENSIONS), st.floats(1e-15, 1.0))
+def test_what_is_written_is_read_to_the_last_bit(dimension, share):
+    number = share * dimension.maximum
+    assert dimension.parse(dimension.write(number)) == number

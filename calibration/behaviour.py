@@ -1,0 +1,182 @@
+"""What reports say about the device beyond the cost of operations: its sleeps, cores and buffer."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibration.fitting import Line, combine
+from calibration.pricing import (
+    ERROR_DIGITS,
+    cases,
+    estimate_of,
+    line_through,
+    named,
+    rounded,
+    seconds,
+)
+from calibration.profile import SleepOvershoot
+from sim.provenance import DurationNumber, PlainNumber
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calibration.estimates import Estimate
+    from calibration.probe_report import Measurement, Report
+
+    Array = np.ndarray[Any, Any]
+    Known = dict[str, Any]
+
+
+def sleep_overshoot(
+    reports: Sequence[Report], base: SleepOvershoot | None
+) -> SleepOvershoot | None:
+    """Return the law base + slope * ln(interval / 1 ms), or None when no report has slept.
+
+    One report cannot tell how much repetitions differ: that number is then `base`'s, and without
+    a base there is no law.
+    """
+    found = {report: of for report in reports if (of := _sleeps(report))}
+    if not found or (len(found) == 1 and base is None):
+        return None
+    lines = [
+        line_through(np.log(np.array(list(of)) / _MILLISECOND_S), list(of.values()))
+        for of in found.values()
+    ]
+    sigmas = np.array([one.sample_sigma for of in found.values() for one in of.values()])
+    count = sum(one.samples for of in found.values() for one in of.values())
+    known = _measured(count, f"{named(list(found))}; kernel sleep_overshoot: {_LAW}")
+    between = _between(lines, known) if len(lines) > 1 else base and base.repetition_sigma
+    assert between, "without a base there are several reports"
+    return SleepOvershoot(
+        base=_duration([of.intercept for of in lines], [_error(of, 0) for of in lines], known),
+        slope=_duration([of.slope for of in lines], [_error(of, 1) for of in lines], known),
+        spread_sigma=_plain(float(sigmas.mean()), _scatter(sigmas, count), known),
+        repetition_sigma=between,
+    )
+
+
+def cores(reports: Sequence[Report]) -> PlainNumber:
+    """Return how many cores, each as fast as the one that operations were timed on, share work.
+
+    A simulated phone's cores are all equal. Where a kernel ran on 1..n threads, it is the largest
+    gain in rate that threads achieved, which slow cores, shared caches and heat hold below the
+    number of cores; else it is that number.
+    """
+    count = core_count(reports)
+    gains = [gain for report in reports for kernel in _LADDERS if (gain := _gain(report, kernel))]
+    if not gains:
+        source = f"{named(reports)}; the system counts {count}; no kernel ran on several threads"
+        return _plain(float(count), 0.0, _measured(count, source))
+    values, errors = np.array(gains).T
+    mean = combine(values, errors)
+    source = (
+        f"{named(reports)}; kernels {' and '.join(_LADDERS)}: largest gain in rate of several "
+        f"threads over one; the system counts {count}"
+    )
+    value = min(float(count), max(1.0, mean.value))
+    return _plain(value, mean.standard_error, _measured(len(gains), source))
+
+
+def core_count(reports: Sequence[Report]) -> int:
+    """Return the number of cores that the system counts."""
+    return max(1, *(len(report.document.device.cores) for report in reports))
+
+
+def socket_buffer_bytes(reports: Sequence[Report]) -> int | None:
+    """Return the receive buffer of a fresh socket as the kernel counts, if a report tells."""
+    granted = [
+        samples.median
+        for report in reports
+        for case in report.document.measurements
+        if case.kernel == "udp_buffer_capacity" and case.parameters.get("buffer_bytes") == 0
+        if (samples := case.quantity("granted_bytes"))
+    ]
+    return round(min(granted)) if granted else None
+
+
+def _sleeps(report: Report) -> dict[float, Estimate]:
+    """Return how much too long sleeps were, by what was asked for; shorter ones no workload has."""
+    return {
+        case.parameters["requested_s"]: estimate_of(case, "overshoot_s", report)
+        for case in cases(report, "sleep_overshoot", "overshoot_s")
+        if case.parameters.get("requested_s", 0) >= _MILLISECOND_S
+    }
+
+
+def _error(law: Line, term: int) -> float:
+    """Return the standard error of base (0) or slope (1), lack of fit included."""
+    lack = law.lack_of_fit * law.at(0.0)
+    reach = max(1.0, float(np.ptp(law.places)))
+    return math.hypot(law.free_errors[term], lack / (reach if term else 1.0))
+
+
+def _duration(values: list[float], errors: list[float], known: Known) -> DurationNumber:
+    least = max(*errors, _LEAST_S)
+    mean = combine(np.array(values), np.maximum(errors, least * _LEAST_SHARE))
+    error = seconds(mean.standard_error, ERROR_DIGITS)
+    return DurationNumber.model_validate(
+        known | {"value": seconds(mean.value), "standard_error": error}
+    )
+
+
+def _between(lines: list[Line], known: Known) -> PlainNumber:
+    """Return what differs between reports, at a sleep in the midst of those that were measured."""
+    place = float(np.median(lines[0].places))
+    levels = np.array([of.at(place) for of in lines])
+    mean = combine(levels, np.array([of.sampling_error(place) for of in lines]))
+    sigma = mean.between_sigma()
+    # Of a standard deviation over n reports, and at least as if there were that of the means.
+    error = max(sigma, mean.relative_error()) / math.sqrt(2 * (len(lines) - 1))
+    return _plain(sigma, error, known | {"samples": len(lines)})
+
+
+def _scatter(sigmas: Array, count: int) -> float:
+    """Return the standard error of the mean sigma: of the cases, or of one sigma if larger."""
+    among = float(np.std(sigmas, ddof=1)) / math.sqrt(sigmas.size) if sigmas.size > 1 else 0.0
+    return max(among, float(sigmas.mean()) / math.sqrt(2 * count))
+
+
+def _gain(report: Report, kernel: str) -> tuple[float, float] | None:
+    """Return the largest rate over that of one thread, and its standard error."""
+    ladder = [
+        case
+        for case in report.document.measurements
+        if case.kernel == kernel and case.core_class is None and case.quantity("wall_s")
+    ]
+    alone = {
+        _size(case): estimate_of(case, "wall_s", report) for case in ladder if case.threads == 1
+    }
+    gains = []
+    for case in ladder:
+        if case.threads > 1 and (one := alone.get(_size(case))):
+            many = estimate_of(case, "wall_s", report)
+            gain = case.threads * one.mean / many.mean
+            gains.append((gain, gain * math.hypot(_relative(one), _relative(many))))
+    return max(gains) if gains else None
+
+
+def _size(case: Measurement) -> float:
+    return case.parameters.get("bytes", 0.0)
+
+
+def _relative(of: Estimate) -> float:
+    return max(of.standard_error / of.mean, _LEAST_SHARE)
+
+
+def _measured(samples: int, source: str) -> Known:
+    return {"basis": "measured", "samples": samples, "source": source}
+
+
+def _plain(value: float, standard_error: float, known: Known) -> PlainNumber:
+    error = rounded(standard_error, ERROR_DIGITS)
+    return PlainNumber.model_validate(known | {"value": rounded(value), "standard_error": error})
+
+
+_LADDERS = ("ed25519_sign", "ed25519_verify")  # what a busy phone does most, on every core
+_LAW = "weighted least squares over the sleeps from 1 ms"
+_MILLISECOND_S = 1e-3
+_LEAST_S = 1e-9  # as the law is written: no sleep is timed better
+_LEAST_SHARE = 1e-4  # relative: quartz clocks are off by some 1e-5 to 1e-4

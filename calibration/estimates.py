@@ -1,0 +1,132 @@
+"""From the samples of one case to a mean, its standard error and the spread of executions.
+
+Pure functions of numbers; robust, so that a few samples that the system interrupted move little:
+
+* a sample is the mean over the `iterations_per_sample` executions that were timed together;
+* the sigma of a sample is half the distance of the quantiles 15.9 % and 84.1 % of its logarithm;
+* the mean is median * exp(sigma^2 / 2), that of a lognormal, which is what the simulator draws.
+  A median alone would be too low for operations that are timed one by one;
+* the standard error of a median is half its 68 % interval from order statistics (quantiles
+  1/2 -+ 1/2 / sqrt(n)), which sketches have as well as raw samples. Samples in order of time that
+  resemble their predecessor count as fewer: n (1 - r) / (1 + r), with r their rank correlation;
+* rounds, between which the device did something else, may disagree by more than that: then the
+  scatter of their medians is the error;
+* the clock's resolution is a further, uniform error of each timing.
+
+What does not live here: cases with different sizes (`calibration.fitting`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calibration.probe_report import Samples
+
+    Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of a quantity, how sure it is, and the sigma of one sample's logarithm."""
+
+    mean: float
+    standard_error: float
+    sample_sigma: float
+    samples: int
+    iterations: int = 1
+
+
+def estimate(
+    samples: Samples,
+    resolution: float = 0.0,
+    iterations: int = 1,
+    round_medians: Sequence[float] = (),
+) -> Estimate:
+    """Return what `samples` say about the mean of their quantity.
+
+    `resolution` is the clock's step, in the quantity's unit; each sample is the mean over
+    `iterations`; `round_medians` may be those of a quantity in proportion to this one.
+    Quantities that reach zero or below have no logarithm: for these it is the plain mean with its
+    standard error, and a sigma of 0.
+    """
+    rounding = resolution / iterations / math.sqrt(12)  # of a uniform error
+    points, weights = _points(samples)
+    if points[0] <= 0:
+        error = math.hypot(samples.standard_deviation / math.sqrt(samples.count), rounding)
+        return Estimate(samples.mean, error, 0.0, samples.count, iterations)
+    logs = np.log(points)
+    low, middle, high = _quantiles(logs, weights, (_LOWER, 0.5, 1 - _LOWER))
+    sigma = float(high - low) / 2
+    n = _independent(samples)
+    half = 0.5 / math.sqrt(n)
+    below, above = _quantiles(logs, weights, (0.5 - half, 0.5 + half))
+    # The second term: sigma has an error too, and enters the mean by sigma^2 / 2.
+    relative = math.hypot((above - below) / 2, sigma**2 / math.sqrt(2 * n))
+    relative = max(relative, _between_rounds(round_medians))
+    mean = math.exp(middle + sigma**2 / 2)
+    return Estimate(mean, math.hypot(relative * mean, rounding), sigma, samples.count, iterations)
+
+
+def execution_sigma(estimates: Sequence[Estimate]) -> float:
+    """Return the sigma of single executions behind samples that are means over several.
+
+    The variance of a sample is a + b / iterations: b differs from execution to execution, a is
+    shared by those of one sample (the clock frequency at that moment). Cases of one kernel with
+    different iterations tell them apart, by least squares with neither negative. Where all have
+    the same, executions are taken to be independent: a = 0. The result is that of a lognormal
+    whose squared coefficient of variation is a + b.
+    """
+    from scipy.optimize import nnls
+
+    iterations = np.array([of.iterations for of in estimates], dtype=float)
+    variances = np.expm1(np.array([of.sample_sigma for of in estimates]) ** 2)
+    if not variances.any():
+        return 0.0
+    # The standard error of a variance is in proportion to it.
+    weights = 1 / np.maximum(variances, variances.max() * _SMALLEST_VARIANCE)
+    design = np.column_stack([np.ones_like(iterations), 1 / iterations])
+    if iterations.min() == iterations.max():
+        design[:, 0] = 0.0
+    (shared, single), _ = nnls(design * weights[:, None], variances * weights)
+    return math.sqrt(math.log1p(shared + single))
+
+
+def _between_rounds(medians: Sequence[float]) -> float:
+    """Return the relative standard error of the mean of the rounds' medians."""
+    if len(medians) < 2 or min(medians) <= 0:  # noqa: PLR2004 - one round scatters around nothing
+        return 0.0
+    return float(np.std(np.log(medians), ddof=1)) / math.sqrt(len(medians))
+
+
+def _points(samples: Samples) -> tuple[Array, Array]:
+    """Return sorted numbers and the share of the samples below each."""
+    points = np.sort(np.array(samples.values or samples.quantiles))
+    return points, np.linspace(0, 1, points.size)
+
+
+def _quantiles(points: Array, shares: Array, wanted: Sequence[float]) -> Array:
+    return np.interp(wanted, shares, points)
+
+
+def _independent(samples: Samples) -> float:
+    """Return how many independent samples these are worth."""
+    if samples.values is None or samples.count < _FEWEST_TO_CORRELATE:
+        return samples.count
+    ranks = np.argsort(np.argsort(samples.values, kind="stable"), kind="stable")
+    correlation = max(0.0, float(np.corrcoef(ranks[:-1], ranks[1:])[0, 1]))
+    return max(1.0, samples.count * (1 - correlation) / (1 + correlation))
+
+
+FEWEST_SAMPLES = 5
+"""Fewer say nothing of their own error: a case with less counts as not measured."""
+
+_LOWER = 0.15865525393145707  # of a normal distribution, below one sigma under its middle
+_FEWEST_TO_CORRELATE = 20  # below, a correlation is mostly chance
+_SMALLEST_VARIANCE = 1e-4  # of the largest: a case without any spread does not decide alone

@@ -1,0 +1,177 @@
+"""From reports of the probe to a device profile.
+
+`Calibration` is an estimator: the constructor stores options, `fit` learns from reports of one
+device, learned names end in an underscore. For each operation it fits `cpu + per_byte * bytes`
+through the cases of its kernel (`calibration.kernels`), and takes the mean over the reports. The
+relative standard error is that of the cost at a common block's size, as a draw scales the whole
+cost by one factor; lack of fit is part of it, undiminished by more sizes or reports. What differs
+between reports beyond that is the `repetition_sigma`.
+
+Nothing is invented: what no report has measured comes from a base profile with its provenance, or
+is refused. What does not live here: reading reports, and putting the profile's file in place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibration import behaviour
+from calibration.kernels import SOURCES, STORES, UNPRICED
+from calibration.pricing import price
+from calibration.profile import App, Device, Operation, Profile
+from sim.engine_facts import operations
+from sim.errors import ScenarioError, UserError
+from sim.units import SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calibration.probe_report import Report
+
+
+class Calibration:
+    """Makes a device profile of reports.
+
+    Args:
+        base: Profile that fills what was not measured, with its name; None to refuse that.
+        name: Of the device; None for its maker and model.
+        measured_by: Who ran the probe.
+        store: Kernel that prices `store`, one of `calibration.kernels.STORES`.
+        allow_spoiled: Whether spoiled reports count; their conditions are then not claimed.
+    """
+
+    profile_: Profile
+    kept_: tuple[str, ...]  # what came from the base
+
+    def __init__(
+        self,
+        base: tuple[str, Profile] | None = None,
+        *,
+        name: str | None = None,
+        measured_by: str = "not stated",
+        store: str = "file_append",
+        allow_spoiled: bool = False,
+    ) -> None:
+        self.base = base
+        self.name = name
+        self.measured_by = measured_by
+        self.store = store
+        self.allow_spoiled = allow_spoiled
+
+    def fit(self, reports: Sequence[Report]) -> Calibration:
+        """Learn `profile_` and `kept_` from reports of one device, in any order.
+
+        Raises ScenarioError for reports of several devices, twice the same one or spoiled ones,
+        and UserError with everything that is missing when there is no base.
+        """
+        reports = sorted(reports, key=lambda report: (report.started_at, report.digest))
+        _refuse_strangers(reports)
+        if not self.allow_spoiled:
+            _refuse_spoiled(reports)
+        priced = {name: self._priced(name, reports) for name in operations()}
+        sleeps = behaviour.sleep_overshoot(reports, self.base and self.base[1].app.sleep_overshoot)
+        buffer_bytes = behaviour.socket_buffer_bytes(reports)
+        parts = {**priced, "app.sleep_overshoot": sleeps, "device.socket_buffer": buffer_bytes}
+        self.kept_ = (*(key for key, of in parts.items() if of is None), "app.kept_connection")
+        base = self._base(reports)
+        self.profile_ = Profile(
+            device=self._device(reports, buffer_bytes or base.device.socket_buffer),
+            operations={name: of or base.operations[name] for name, of in priced.items()},
+            app=App(
+                sleep_overshoot=sleeps or base.app.sleep_overshoot,
+                kept_connection=base.app.kept_connection,
+            ),
+        )
+        return self
+
+    def _priced(self, name: str, reports: Sequence[Report]) -> Operation | None:
+        source = STORES[self.store] if name == "store" else SOURCES.get(name)
+        return price(source, reports, behaviour.core_count(reports)) if source else None
+
+    def _base(self, reports: Sequence[Report]) -> Profile:
+        if self.base:
+            return self.base[1]
+        missing = "; ".join(f"{key} ({self._why_missing(key, reports)})" for key in self.kept_)
+        raise UserError(f"not measured: {missing}. Name a profile to take these from with --base")
+
+    def _why_missing(self, key: str, reports: Sequence[Report]) -> str:
+        if key in _UNMEASURABLE:
+            return _UNMEASURABLE[key]
+        kernel = _KERNELS.get(key) or (self.store if key == "store" else SOURCES[key].kernel)
+        said = [
+            case.reason
+            for report in reports
+            for case in report.document.measurements
+            if case.kernel == kernel and case.reason
+        ]
+        return f"kernel {kernel}: {said[0] if said else 'no report has enough samples of it'}"
+
+    def _device(self, reports: Sequence[Report], buffer_bytes: int) -> Device:
+        last = reports[-1].document
+        name = self.name or f"{last.device.manufacturer} {last.device.model}".strip()
+        if not name:
+            raise UserError(f"{reports[-1].path}: does not name its device; name it with --name")
+        system = " ".join(filter(None, (last.device.os, last.device.os_build)))
+        return Device.model_validate(
+            {
+                "name": name,
+                "soc": last.device.soc or "not stated",
+                "os": system or "not stated",
+                "measured_on": reports[-1].started_at.date(),
+                "measured_by": self.measured_by,
+                "probe": f"{last.made.probe_version}, {last.made.build}, {last.made.target}",
+                "does_not_claim": self._does_not_claim(reports),
+                "cores": behaviour.cores(reports),
+                "socket_buffer": SIZE.write(buffer_bytes),
+            }
+        )
+
+    def _does_not_claim(self, reports: Sequence[Report]) -> list[str]:
+        claims = [
+            "that other devices of this model cost the same",
+            "costs of the radio and its driver: sockets were measured over loopback",
+            "throttling under longer load, or what other apps take",
+            "a thread that is awake already: every received datagram costs a wake-up",
+        ]
+        classes = {core.core_class for report in reports for core in report.document.device.cores}
+        if len(classes) > 1:
+            claims.append("cores by class: operations were timed where the system put one thread")
+        if self.base:
+            claims.append(f"{', '.join(self.kept_)}: of profile {self.base[0]}, not of this device")
+        if len(reports) == 1:
+            claims.append("how much runs differ: there is one report, so repetition_sigma is 0")
+        return claims + [
+            f"{of.condition} in report {report.digest[:12]}: {of.detail}"
+            for report in reports
+            for of in report.document.spoiled
+        ]
+
+
+def _refuse_strangers(reports: Sequence[Report]) -> None:
+    """Raise ScenarioError unless all reports are different and of one device."""
+    first, *others = reports
+    digests = {first.digest}
+    for report in others:
+        if report.digest in digests:
+            raise ScenarioError(report.path, "", "is there twice: the same report counts once")
+        digests.add(report.digest)
+        for key in ("manufacturer", "model", "soc", "abi"):
+            here, there = (getattr(of.document.device, key) for of in (report, first))
+            if here != there:
+                reason = f"is {here!r}, but {first.path} says {there!r}; a profile is of one device"
+                raise ScenarioError(report.path, f"device.{key}", reason)
+
+
+def _refuse_spoiled(reports: Sequence[Report]) -> None:
+    for report in reports:
+        if spoiled := report.document.spoiled:
+            said = "; ".join(f"{of.condition} ({of.detail})" for of in spoiled)
+            reason = f"{said}. Measure again, or accept that with --allow-spoiled"
+            raise ScenarioError(report.path, "spoiled", reason)
+
+
+_KERNELS = {"app.sleep_overshoot": "sleep_overshoot", "device.socket_buffer": "udp_buffer_capacity"}
+_UNMEASURABLE = {
+    **UNPRICED,
+    "app.kept_connection": "how often the app loses its connection shows only in long trades",
+}

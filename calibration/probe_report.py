@@ -1,0 +1,285 @@
+"""A report of the device probe, version 1: typed reading, checked to the last key.
+
+The origin of the format is the probe (`device_probe/core`, module `report`), whose JSON Schema is
+`device_probe/report.schema.json`; a test holds both against each other. Everything is in SI units.
+What does not live here: what a report means for a profile (`calibration.from_report`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from sim.documents import Section, read_json, validate
+from sim.errors import ScenarioError
+from sim.units import DURATION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = 1
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Natural = Annotated[int, Field(ge=1)]
+CoreClass = Literal["big", "middle", "little", "all"]
+
+
+def _is_moment(text: str) -> str:
+    if dt.datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return text
+
+
+class Made(Section):
+    """Which probe made the report, when and how."""
+
+    probe_version: str
+    target: str
+    libc: Literal["gnu", "musl", "bionic"]
+    build: Literal["release", "debug"]
+    crates: dict[str, str]
+    started_at: Annotated[str, AfterValidator(_is_moment)]
+    duration_s: NotNegative
+    depth: Literal["quick", "full"]
+    rounds: Natural
+    case_budget_s: NotNegative
+    stopped: bool
+    note: str | None = None
+
+
+class Core(Section):
+    """One core of the device."""
+
+    number: Count
+    core_class: CoreClass
+    frequency_min_hz: Finite | None = None
+    frequency_max_hz: Finite | None = None
+    governor: str | None = None
+
+
+class Device(Section):
+    """What was measured; empty text where the device does not say."""
+
+    manufacturer: str
+    model: str
+    soc: str
+    abi: str
+    os: str
+    os_build: str
+    kernel: str
+    memory_bytes: Count
+    cores: list[Core]
+
+
+class Battery(Section):
+    """The battery at one moment; drivers disagree on the sign of the current."""
+
+    level_ratio: Annotated[float, Field(ge=0, le=1)] | None = None
+    temperature_c: Finite | None = None
+    status: str | None = None
+    current_a: Finite | None = None
+
+
+class Zone(Section):
+    """One thermometer."""
+
+    zone: str
+    temperature_c: Finite
+
+
+class State(Section):
+    """The device at one moment."""
+
+    battery: Battery | None = None
+    thermal: list[Zone]
+    thermal_status: Annotated[int, Field(ge=0, le=6)] | None = None
+    frequencies_hz: list[Finite | None]
+    load_1min: NotNegative | None = None
+
+
+class Conditions(Section):
+    """The device before and after."""
+
+    before: State
+    after: State
+
+
+class ClockFigures(Section):
+    """What the clock can do."""
+
+    name: str
+    resolution_s: NotNegative
+    read_s: NotNegative
+    cpu_read_s: NotNegative
+
+
+class ThrottleCheck(Section):
+    """One repetition of the kernel that detects throttling."""
+
+    at_s: NotNegative
+    median_s: Finite
+    ratio: Finite
+
+
+class Throttle(Section):
+    """How the speed of one fixed kernel went."""
+
+    kernel: str
+    baseline_s: Finite
+    paused_s: NotNegative
+    checks: list[ThrottleCheck]
+
+
+class Spoiled(Section):
+    """Something that makes the report less than clean."""
+
+    condition: Literal[
+        "emulator",
+        "virtual_machine",
+        "debuggable",
+        "debug_build",
+        "throttled",
+        "low_battery",
+        "power_save",
+        "coarse_clock",
+        "noisy",
+        "stopped",
+    ]
+    detail: str
+
+
+class WarmUp(Section):
+    """How the case came to speed."""
+
+    samples: Count
+    settled: bool
+
+
+class Samples(Section):
+    """Samples of one quantity: all of them in order of time, or 201 quantiles of them."""
+
+    count: Natural
+    mean: Finite
+    standard_deviation: NotNegative
+    minimum: Finite
+    median: Finite
+    maximum: Finite
+    values: Annotated[list[Finite], Field(max_length=1000)] | None = None
+    quantiles: Annotated[list[Finite], Field(min_length=201, max_length=201)] | None = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> Samples:
+        if (self.values is None) == (self.quantiles is None):
+            raise ValueError("needs either values or quantiles")
+        if self.values is not None and len(self.values) != self.count:
+            raise ValueError(f"{len(self.values)} values, but count is {self.count}")
+        if not self.minimum <= self.median <= self.maximum:
+            raise ValueError("minimum, median and maximum are not in order")
+        if self.quantiles is not None and not _is_rising(self.quantiles):
+            raise ValueError("quantiles are not in rising order")
+        return self
+
+
+class Quantity(Section):
+    """A measured quantity; its name has its unit last."""
+
+    name: str
+    samples: Samples
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Quantity:
+        is_duration = self.name.endswith("_s") and not self.name.endswith("_per_s")
+        if is_duration and self.samples.maximum > DURATION.maximum:
+            raise ValueError(f"{self.name} is longer than {DURATION.maximum_text}")
+        return self
+
+
+class Round(Section):
+    """One pass over the catalogue, as one case saw it."""
+
+    at_s: NotNegative
+    samples: Natural
+    median: Finite
+
+
+class Measurement(Section):
+    """One case of a kernel."""
+
+    kernel: str
+    group: Literal[
+        "crypto", "serialisation", "storage", "scheduling", "udp", "quic", "link", "battery"
+    ]
+    parameters: dict[str, Finite]
+    threads: Natural
+    core_class: CoreClass | None = None
+    status: Literal["measured", "not_measured"]
+    reason: str | None = None
+    warm_up: WarmUp | None = None
+    iterations_per_sample: Natural | None = None
+    rounds: list[Round]
+    quantities: list[Quantity]
+
+    @model_validator(mode="after")
+    def _says_why(self) -> Measurement:
+        if self.status == "measured" and not self.quantities:
+            raise ValueError("measured, but without quantities")
+        if self.status == "not_measured" and not self.reason:
+            raise ValueError("not measured, but without a reason")
+        return self
+
+    def quantity(self, name: str) -> Samples | None:
+        """Return the samples of quantity `name`, if there are any."""
+        return next((of.samples for of in self.quantities if of.name == name), None)
+
+
+class Document(Section):
+    """A report as the probe writes it."""
+
+    schema_version: Literal[1]
+    made: Made
+    device: Device
+    conditions: Conditions
+    clock: ClockFigures
+    throttle: Throttle
+    spoiled: list[Spoiled]
+    measurements: list[Measurement]
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report, the file it came from and the SHA-256 of that, in hex."""
+
+    path: Path
+    digest: str
+    document: Document = field(repr=False)
+
+    @property
+    def started_at(self) -> dt.datetime:
+        """When the run began, with its time zone."""
+        return dt.datetime.fromisoformat(self.document.made.started_at)
+
+
+def load(path: Path) -> Report:
+    """Return the report in the file at `path`.
+
+    Raises ScenarioError with file and key path.
+    """
+    text, data = read_json(path)
+    version = data.get("schema_version", VERSION)
+    # First: keys that another version has would be called unknown.
+    if version != VERSION:
+        reason = f"version {version!r} is not known; this pocketsim reads version {VERSION}"
+        raise ScenarioError(path, "schema_version", reason)
+    document = validate(Document, data, path)
+    return Report(path, hashlib.sha256(text.encode()).hexdigest(), document)
+
+
+def _is_rising(numbers: list[float]) -> bool:
+    return all(one <= other for one, other in itertools.pairwise(numbers))

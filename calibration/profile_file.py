@@ -1,0 +1,77 @@
+"""A device profile as a TOML file: the same profile gives the same bytes, put in place at once."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from calibration.profile import Operation, Profile, load
+from sim.provenance import DurationNumber, Provenance, RateNumber, Window
+from sim.units import DURATION, RATE, SIZE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def as_toml(profile: Profile) -> str:
+    """Return the document that `calibration.profile.load` reads as exactly `profile`."""
+    import tomli_w
+
+    device = profile.device.model_dump(exclude={"cores", "socket_buffer"})
+    document = {
+        "device": {
+            **device,
+            "socket_buffer": SIZE.write(profile.device.socket_buffer),
+            "cores": _number(profile.device.cores),
+        },
+        "operations": {name: _operation(of) for name, of in profile.operations.items()},
+        "app": {part: {name: _number(of) for name, of in numbers} for part, numbers in profile.app},
+    }
+    return f"{_HEAD.format(name=profile.device.name)}\n{tomli_w.dumps(document)}"
+
+
+def put(profile: Profile, path: Path) -> None:
+    """Write `profile` to the file at `path`; it is read again first, and there whole or not."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_text(as_toml(profile), encoding="utf-8")
+        assert load(aside) == profile, "a profile reads as it was written"
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _operation(of: Operation) -> dict[str, Any]:
+    spelt = {
+        key: DURATION.write(getattr(of, key))
+        for key in ("cpu", "per_byte", "wait", "standard_error")
+    }
+    return _provenance(of) | spelt
+
+
+def _number(of: Provenance) -> dict[str, Any]:
+    plain = _provenance(of)
+    dimension = _DIMENSIONS.get(type(of))
+    if dimension is None:
+        return plain
+    return {
+        key: dimension.write(value) if isinstance(value, float) else value
+        for key, value in plain.items()
+    }
+
+
+def _provenance(of: Provenance) -> dict[str, Any]:
+    """Return the fields of a number as they are, without an empty count or list."""
+    return {
+        key: value
+        for key, value in of.model_dump(by_alias=True).items()
+        if (key, value) not in (("samples", 0), ("fitted_to", []))
+    }
+
+
+_DIMENSIONS = {DurationNumber: DURATION, RateNumber: RATE, Window: DURATION}
+_HEAD = """# {name}.
+#
+# Made by `pocketsim calibrate` from reports of the device probe; each number says of which.
+# What it does not claim: see device.does_not_claim.
+"""

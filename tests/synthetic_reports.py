@@ -1,0 +1,216 @@
+"""Reports of a device whose true costs are known, for tests of what reads and fits reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibration import probe_report
+
+BYTES = (64, 138, 668, 1472, 4096, 65536)
+
+# Operation's kernel: fixed CPU time and CPU time per byte in s, and sizes measured.
+KERNELS = {
+    "ed25519_sign": ("crypto", 60e-6, 2e-9, BYTES),
+    "ed25519_verify": ("crypto", 150e-6, 1e-9, BYTES),
+    "sha256": ("crypto", 0.2e-6, 1.5e-9, BYTES),
+    "block_encode": ("serialisation", 3e-6, 9e-9, (537, 668, 1200, 4096)),
+    "block_decode": ("serialisation", 5e-6, 12e-9, (537, 668, 1200, 4096)),
+    "udp_send": ("udp", 9e-6, 0.4e-9, (128, 668, 1472)),
+    "udp_receive": ("udp", 7e-6, 0.3e-9, (128, 668, 1472)),
+    "task_spawn": ("scheduling", 2e-6, 0.0, ()),
+    "quic_handshake_start": ("quic", 200e-6, 0.0, ()),
+    "quic_handshake_respond": ("quic", 500e-6, 0.0, ()),
+    "quic_handshake_finish": ("quic", 700e-6, 0.0, ()),
+    "quic_handshake_confirm": ("quic", 300e-6, 0.0, ()),
+    "quic_packet_seal": ("quic", 5e-6, 1.1e-9, (128, 668, 1200)),
+    "quic_packet_open": ("quic", 6e-6, 1.2e-9, (128, 668, 1200)),
+    "quic_stream_open": ("quic", 3e-6, 0.0, ()),
+    "quic_stream_accept": ("quic", 4e-6, 0.0, ()),
+}
+
+
+def samples(values: Any, *, keep: bool = True) -> dict[str, Any]:
+    """Return samples as a report holds them: all, or their quantiles."""
+    values = np.asarray(values, float)
+    quantiles = np.quantile(values, np.linspace(0, 1, 201)).tolist()
+    return {
+        "count": int(values.size),
+        "mean": float(np.clip(values.mean(), values.min(), values.max())),
+        "standard_deviation": float(values.std(ddof=1)) if values.size > 1 else 0.0,
+        "minimum": float(values.min()),
+        "median": float(np.median(values)),
+        "maximum": float(values.max()),
+        "values": values.tolist() if keep else None,
+        "quantiles": None if keep else quantiles,
+    }
+
+
+def measurement(kernel: str, group: str, quantities: dict[str, Any], **changes: Any) -> Any:
+    """Return one measured case; `quantities` are arrays of samples by name."""
+    parameters = {key: float(of) for key, of in changes.pop("parameters", {}).items()}
+    return {
+        "kernel": kernel,
+        "group": group,
+        "parameters": parameters,
+        "threads": 1,
+        "core_class": None,
+        "status": "measured",
+        "reason": None,
+        "warm_up": {"samples": 20, "settled": True},
+        "iterations_per_sample": 1,
+        "rounds": [],
+        "quantities": [{"name": name, "samples": samples(of)} for name, of in quantities.items()],
+        **changes,
+    }
+
+
+class Phone:
+    """A device with known costs, whose probe draws its samples from a seed.
+
+    `sigma` is the spread of single executions, `between` that of a factor that a whole report
+    shares, `iterations` how many executions a sample is the mean of.
+    """
+
+    def __init__(self, seed=0, *, sigma=0.1, between=0.0, count=200, iterations=8):
+        self.random = np.random.Generator(np.random.Philox(seed))
+        self.sigma, self.between, self.count, self.iterations = sigma, between, count, iterations
+
+    def times(self, mean_s, *, iterations=None):
+        """Draw samples: means of lognormal executions with mean `mean_s`."""
+        shape = (self.count, iterations or self.iterations)
+        factor = np.exp(self.random.normal(-(self.sigma**2) / 2, self.sigma, shape))
+        return mean_s * factor.mean(axis=1)
+
+    def report(self, **changes):
+        factor = float(np.exp(self.random.normal(-(self.between**2) / 2, self.between)))
+        cases = [*self._computing(factor), *self._waiting(factor), *self._ladder(factor)]
+        return {**envelope(), "measurements": cases, **changes}
+
+    def _computing(self, factor):
+        for kernel, (group, cpu_s, per_byte_s, sizes) in KERNELS.items():
+            for size in sizes or (0,):
+                cpu = self.times(factor * (cpu_s + per_byte_s * size))
+                yield measurement(
+                    kernel,
+                    group,
+                    {"wall_s": 1.1 * cpu, "cpu_s": cpu},
+                    parameters={"bytes": size} if sizes else {},
+                    iterations_per_sample=self.iterations,
+                )
+
+    def _waiting(self, factor):
+        def once(mean_s):
+            return self.times(factor * mean_s, iterations=1)
+
+        for size in (668, 4096):
+            quantities = {"wall_s": once(20e-6), "cpu_s": once(15e-6)}
+            yield measurement("file_append", "storage", quantities, parameters={"bytes": size})
+        for kernel, wall_s, cpu_s in (
+            ("quic_endpoint_setup", 10e-3, 34e-3),
+            ("quic_endpoint_close", 2e-3, 1e-3),
+        ):
+            yield measurement(kernel, "quic", {"wall_s": once(wall_s), "cpu_s": once(cpu_s)})
+        yield measurement("wake_up_latency", "scheduling", {"latency_s": once(50e-6)})
+        parked = {"latency_s": once(5e-6)}
+        yield measurement("wake_up_latency", "scheduling", parked, parameters={"futex": 1})
+        for milliseconds in (0.1, 1, 4, 16, 125):
+            overshoot_s = once(0.2e-3 + 0.1e-3 * np.log(max(milliseconds, 1)))
+            parameters = {"requested_s": milliseconds / 1e3}
+            quantities = {"overshoot_s": overshoot_s}
+            yield measurement("sleep_overshoot", "scheduling", quantities, parameters=parameters)
+        for asked, granted in ((0, 229376), (425984, 425984)):
+            quantities = {"capacity_datagrams": [90.0] * 5, "granted_bytes": [granted] * 5}
+            parameters = {"bytes": 668, "buffer_bytes": asked}
+            yield measurement("udp_buffer_capacity", "udp", quantities, parameters=parameters)
+
+    def _ladder(self, factor):
+        """Two fast cores and two of half their speed: three fast ones in all."""
+        for kernel in ("ed25519_sign", "ed25519_verify"):
+            _, cpu_s, per_byte_s, _ = KERNELS[kernel]
+            one = factor * (cpu_s + per_byte_s * 138)
+            for threads, gain in ((2, 2.0), (4, 3.0)):
+                wall = self.times(one * 1.1 * threads / gain)
+                quantities = {"wall_s": wall, "cpu_s": wall, "rate_per_s": threads / wall}
+                parameters = {"bytes": 138}
+                yield measurement(
+                    kernel, "crypto", quantities, parameters=parameters, threads=threads
+                )
+
+
+def envelope(**made):
+    """Return a report without measurements."""
+    state = {
+        "battery": {"level_ratio": 0.8, "temperature_c": 25.0, "status": None, "current_a": None},
+        "thermal": [{"zone": "cpu", "temperature_c": 30.0}],
+        "thermal_status": None,
+        "frequencies_hz": [1.6e9, None],
+        "load_1min": 0.1,
+    }
+    core = {"frequency_min_hz": 3e8, "frequency_max_hz": 1.6e9, "governor": "schedutil"}
+    classes = ("big", "big", "little", "little")
+    return {
+        "schema_version": 1,
+        "made": {
+            "probe_version": "0.1.0",
+            "target": "aarch64-linux-android",
+            "libc": "bionic",
+            "build": "release",
+            "crates": {"ed25519-dalek": "2.2.0"},
+            "started_at": "2026-03-01T10:00:00Z",
+            "duration_s": 50.0,
+            "depth": "quick",
+            "rounds": 3,
+            "case_budget_s": 0.2,
+            "stopped": False,
+            "note": None,
+            **made,
+        },
+        "device": {
+            "manufacturer": "Invented",
+            "model": "Phone",
+            "soc": "Imaginary 1",
+            "abi": "arm64-v8a",
+            "os": "Android 14",
+            "os_build": "U1",
+            "kernel": "5.15",
+            "memory_bytes": 4 << 30,
+            "cores": [
+                {"number": number, "core_class": of, **core} for number, of in enumerate(classes)
+            ],
+        },
+        "conditions": {"before": state, "after": state},
+        "clock": {
+            "name": "CLOCK_MONOTONIC",
+            "resolution_s": 5e-8,
+            "read_s": 4e-8,
+            "cpu_read_s": 2e-7,
+        },
+        "throttle": {
+            "kernel": "sha256",
+            "baseline_s": 1e-3,
+            "paused_s": 0.0,
+            "checks": [{"at_s": 1.0, "median_s": 1e-3, "ratio": 1.0}],
+        },
+        "spoiled": [],
+        "measurements": [],
+    }
+
+
+def loaded(folder: Path, *reports: dict[str, Any]) -> list[probe_report.Report]:
+    """Return reports as read from files in `folder`."""
+    found = []
+    for number, report in enumerate(reports):
+        path = folder / f"report_{number}.json"
+        path.write_text(json.dumps(report), encoding="utf-8")
+        found.append(probe_report.load(path))
+    return found
+
+
+def in_memory(report: dict[str, Any], number: int = 0) -> probe_report.Report:
+    """Return a report as if read from a file; its digest is made of `number`."""
+    document = probe_report.Document.model_validate(report)
+    return probe_report.Report(Path(f"report_{number}.json"), f"{number:064x}", document)

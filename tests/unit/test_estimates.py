@@ -1,0 +1,198 @@
+"""Estimates of cases and lines through them recover what they were drawn from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import synthetic_reports as synthetic
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibration.estimates import Estimate, estimate, execution_sigma
+from calibration.fitting import combine, fit_line
+from calibration.probe_report import Samples
+
+SEEDS = range(400)
+
+
+def generator(seed):
+    return np.random.Generator(np.random.Philox(seed))
+
+
+def samples(values, *, keep=True):
+    return Samples.model_validate(synthetic.samples(values, keep=keep))
+
+
+def covered(errors_and_claims):
+    """Return how often an error was within 1.96 of the standard error that was claimed."""
+    errors, claims = np.array(list(errors_and_claims)).T
+    return float(np.mean(np.abs(errors) <= 1.96 * claims))
+
+
+def lognormal(seed, mean, sigma, shape):
+    return mean * np.exp(generator(seed).normal(-(sigma**2) / 2, sigma, shape))
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize(("sigma", "count"), [(0.05, 300), (0.5, 300), (0.3, 30)])
+def test_the_mean_is_within_its_standard_error(sigma, count, keep):
+    found = [estimate(samples(lognormal(seed, 2e-5, sigma, count), keep=keep)) for seed in SEEDS]
+    # Estimated itself, from as few as 30: a little less than the nominal 95 %, or more.
+    assert 0.90 <= covered((of.mean - 2e-5, of.standard_error) for of in found) <= 0.995
+    # And not by claiming ignorance: the plain mean's error is sigma / sqrt(n).
+    claimed = np.median([of.standard_error for of in found]) / 2e-5
+    assert claimed < 2 * sigma / math.sqrt(count)
+    assert np.median([of.sample_sigma for of in found]) == pytest.approx(sigma, rel=0.1)
+
+
+def test_interruptions_move_little():
+    values = lognormal(1, 2e-5, 0.05, 300)
+    clean = estimate(samples(values))
+    values[::20] += 5e-3
+    hit = estimate(samples(values))
+    assert hit.mean == pytest.approx(clean.mean, rel=0.01)
+    assert hit.sample_sigma == pytest.approx(clean.sample_sigma, rel=0.25)
+
+
+def test_samples_that_follow_each_other_count_less():
+    steps = generator(3).normal(0, 0.01, 400)
+    drifting = np.exp(np.cumsum(steps) * 0.2)
+    shuffled = generator(4).permutation(drifting)
+    ratio = estimate(samples(drifting)).standard_error / estimate(samples(shuffled)).standard_error
+    assert ratio > 3
+
+
+def test_rounds_that_disagree_widen_the_error():
+    values = lognormal(5, 2e-5, 0.02, 300)
+    apart = estimate(samples(values), round_medians=[2e-5, 2.2e-5, 1.8e-5])
+    assert apart.standard_error / apart.mean == pytest.approx(0.1 / math.sqrt(3), rel=0.02)
+    alike = estimate(samples(values), round_medians=[2e-5, 2e-5, 2e-5])
+    assert alike == estimate(samples(values))
+
+
+def test_a_coarse_clock_is_an_error_even_of_equal_samples():
+    of = estimate(samples([1e-5] * 50), resolution=1e-6, iterations=10)
+    assert of.standard_error == pytest.approx(1e-7 / math.sqrt(12))
+    assert of.mean == pytest.approx(1e-5)
+
+
+def test_quantities_that_reach_zero_are_averaged_plainly():
+    of = estimate(samples([0.0, 0.0, 3.0, 1.0]))
+    assert (of.mean, of.sample_sigma) == (1.0, 0.0)
+    assert of.standard_error == pytest.approx(math.sqrt(2) / 2)
+
+
+@pytest.mark.parametrize("iterations", [1, 8, 100])
+def test_the_spread_of_executions_is_that_before_averaging(iterations):
+    sigma = 0.4
+    values = lognormal(7, 1e-5, sigma, (1500, iterations)).mean(axis=1)
+    of = estimate(samples(values, keep=False), iterations=iterations)
+    assert of.sample_sigma < 1.2 * sigma / math.sqrt(iterations)
+    assert execution_sigma([of]) == pytest.approx(sigma, rel=0.1)
+
+
+def test_what_a_sample_shares_is_not_multiplied():
+    """Frequency steps move whole samples: more iterations do not average them away."""
+    shared, single = 0.05, 0.2
+    found = []
+    for number, iterations in enumerate((4, 40, 400)):
+        common = lognormal(20 + number, 1e-5, shared, (2000, 1))
+        own = lognormal(30 + number, 1.0, single, (2000, iterations))
+        values = (common * own).mean(axis=1)
+        found.append(estimate(samples(values, keep=False), iterations=iterations))
+    assert execution_sigma(found) == pytest.approx(math.hypot(shared, single), rel=0.1)
+    # Taken alone, the last would pass for executions that differ five times as much.
+    assert execution_sigma(found[-1:]) > 4 * single
+
+
+def test_no_spread_is_no_spread():
+    assert execution_sigma([Estimate(1e-5, 1e-8, 0.0, 10, 8)]) == 0.0
+
+
+X = np.array([64.0, 138.0, 668.0, 1472.0, 65536.0])
+
+
+def line(seed, intercept=20e-6, slope=1.5e-9, error=0.01, misfit=0.0):
+    random = generator(seed)
+    true = intercept + slope * X
+    y = true * (1 + random.normal(0, misfit, X.size)) + random.normal(0, error * true)
+    return fit_line(X, y, error * true)
+
+
+@pytest.mark.parametrize("misfit", [0.0, 0.05])
+def test_a_line_covers_its_truth_also_where_it_does_not_fit(misfit):
+    def missed(found, x):
+        true = 20e-6 + 1.5e-9 * x
+        y = found.at(x)
+        return y - true, math.hypot(found.sampling_error(x), found.lack_of_fit * y)
+
+    found = [line(seed, misfit=misfit) for seed in SEEDS]
+    # An error that three residuals tell is that of Student's t: 1.96 of it cover 85.5 %.
+    for x in (138.0, 668.0, 65536.0):
+        assert covered(missed(of, x) for of in found) >= (0.82 if misfit else 0.92)
+    lacks = [of.lack_of_fit for of in found]
+    assert np.median(lacks) == pytest.approx(misfit, abs=0.015)
+
+
+def test_intercept_and_slope_are_what_they_are():
+    found = [line(seed) for seed in SEEDS]
+    assert np.mean([of.intercept for of in found]) == pytest.approx(20e-6, rel=0.005)
+    assert np.mean([of.slope for of in found]) == pytest.approx(1.5e-9, rel=0.005)
+
+
+@pytest.mark.parametrize(("intercept", "slope"), [(20e-6, -1e-9), (-1e-6, 5e-9)])
+def test_no_term_is_negative(intercept, slope):
+    x = np.array([1000.0, 2000.0, 4000.0])
+    of = fit_line(x, intercept + slope * x, np.full(3, 1e-8))
+    assert of.intercept >= 0
+    assert of.slope >= 0
+    assert of.intercept == 0 or of.slope == 0
+    assert min(of.free_errors) > 0
+    assert of.lack_of_fit > 0
+
+
+def test_one_place_has_no_slope():
+    of = fit_line(np.zeros(1), np.array([3e-6]), np.array([1e-7]))
+    assert (of.intercept, of.slope, of.lack_of_fit) == (pytest.approx(3e-6), 0.0, 0.0)
+    assert of.sampling_error(0.0) == pytest.approx(1e-7)
+
+
+@given(st.floats(1e-9, 1e-1), st.floats(0, 1e-6), st.floats(1e-4, 0.1), st.permutations(range(5)))
+def test_an_exact_line_is_found_in_any_order(intercept, slope, error, order):
+    x = X[list(order)]
+    y = intercept + slope * x
+    of = fit_line(x, y, error * y)
+    assert [of.at(place) for place in X] == pytest.approx(list(intercept + slope * X), rel=1e-6)
+
+
+@given(st.floats(0.001, 1000))
+def test_a_line_scales_with_its_unit(factor):
+    y = (20e-6 + 1.5e-9 * X) * (1 + 0.02 * np.sin(np.arange(X.size)))
+    one, other = fit_line(X, y, 0.01 * y), fit_line(X, factor * y, factor * 0.01 * y)
+    assert other.intercept == pytest.approx(factor * one.intercept, rel=1e-6)
+    assert other.slope == pytest.approx(factor * one.slope, rel=1e-6)
+    assert other.lack_of_fit == pytest.approx(one.lack_of_fit, rel=1e-6)
+
+
+@pytest.mark.parametrize("between", [0.0, 0.1])
+def test_a_mean_over_reports_covers_and_finds_what_differs(between):
+    def drawn(seed):
+        random = generator(seed)
+        return combine(10 + random.normal(0, math.hypot(0.2, 10 * between), 8), np.full(8, 0.2))
+
+    found = [drawn(seed) for seed in SEEDS]
+    # Of eight reports, Student's t with 7 degrees of freedom: 1.96 cover 90.9 %.
+    assert covered((of.value - 10, of.standard_error) for of in found) >= 0.88
+    assert np.median([of.between_sigma() for of in found]) == pytest.approx(between, abs=0.015)
+
+
+def test_one_report_is_its_own_mean():
+    of = combine(np.array([5.0]), np.array([0.5]))
+    assert (of.value, of.standard_error, of.between_sigma()) == (5.0, pytest.approx(0.5), 0.0)
+
+
+def test_a_sure_report_weighs_more():
+    of = combine(np.array([10.0, 10.2]), np.array([0.1, 1.0]))
+    assert of.weights == pytest.approx([100 / 101, 1 / 101])
