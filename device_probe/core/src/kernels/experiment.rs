@@ -29,14 +29,23 @@ pub(crate) fn collect<const N: usize>(
     quantities: [&'static str; N],
     mut sample: impl FnMut() -> Result<[f64; N], Unmeasured>,
 ) -> Result<Vec<Series>, Unmeasured> {
+    if !budget.stop.is_raised() {
+        sample()?;
+    }
+    collect_cold(budget, quantities, sample)
+}
+
+/// The same without a sample for nothing: for what takes long or is not about this device.
+pub(crate) fn collect_cold<const N: usize>(
+    budget: &Budget<'_>,
+    quantities: [&'static str; N],
+    mut sample: impl FnMut() -> Result<[f64; N], Unmeasured>,
+) -> Result<Vec<Series>, Unmeasured> {
     let start = Instant::now();
     let mut series = quantities.map(|quantity| Series {
         quantity,
         values: Vec::new(),
     });
-    if !budget.stop.is_raised() {
-        sample()?;
-    }
     while wants_more(budget, start, series[0].values.len()) {
         for (series, value) in series.iter_mut().zip(sample()?) {
             series.values.push(value);

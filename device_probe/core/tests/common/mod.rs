@@ -1,6 +1,8 @@
 //! Running cases without a whole run around them.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod serving;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -18,6 +20,16 @@ pub fn measure(case: &Case, samples: usize) -> Result<Samples, Unmeasured> {
 
 /// The same, unless `stop` is raised.
 pub fn measure_until(case: &Case, samples: usize, stop: &Stop) -> Result<Samples, Unmeasured> {
+    measure_within(case, samples, Duration::from_secs(60), stop)
+}
+
+/// The same, with a time limit: trains and rounds of a link are as long as that asks for.
+pub fn measure_within(
+    case: &Case,
+    samples: usize,
+    time_limit: Duration,
+    stop: &Stop,
+) -> Result<Samples, Unmeasured> {
     let clock = Clock {
         resolution_s: 1e-9,
         read_s: 0.0,
@@ -25,7 +37,7 @@ pub fn measure_until(case: &Case, samples: usize, stop: &Stop) -> Result<Samples
     let budget = Budget {
         clock: &clock,
         samples,
-        time_limit: Duration::from_secs(60),
+        time_limit,
         stop,
     };
     let Work::Experiment(work) = &case.work else {
