@@ -11,7 +11,7 @@ use common::serving::Serving;
 use common::{label, measure_within, Samples};
 use pocketsim_probe_core::kernel::{Case, Depth, Unmeasured};
 use pocketsim_probe_core::kernels::Surroundings;
-use pocketsim_probe_core::peer::codec::Kind;
+use pocketsim_probe_core::peer::codec::{decode, Kind};
 use pocketsim_probe_core::peer::{link, serve, Addresses, ServeObserver, Stats};
 use pocketsim_probe_core::stop::Stop;
 
@@ -88,6 +88,61 @@ fn a_link_is_measured() {
     assert!(stats.quic_connections >= 2 && stats.quic_bytes > 0);
     assert_eq!((stats.quic_failed, stats.quic_turned_away), (0, 0));
     assert!(stats.udp_refused.is_empty(), "{:?}", stats.udp_refused);
+}
+
+/// Stands before a probe that serves: loses each fifth data datagram and lets each fourth of a
+/// train be overtaken by the next. Ends with the first empty datagram.
+fn faulty_link(far: SocketAddr) -> SocketAddr {
+    let near = UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
+    let onward = UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
+    onward.connect(far).expect("an address");
+    let address = near.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        let (mut buffer, mut held) = ([0; 2048], None::<Vec<u8>>);
+        while let Ok((bytes @ 1.., from)) = near.recv_from(&mut buffer) {
+            let datagram = &buffer[..bytes];
+            let message = decode(datagram).expect("only a probe knows of it");
+            match (message.kind, message.sequence) {
+                (Kind::Data, number) if number % 5 == 0 => {}
+                (Kind::Data, number) if number % 4 == 1 => held = Some(datagram.to_vec()),
+                (Kind::Data, _) => {
+                    onward.send(datagram).expect("it listens");
+                    for late in held.take() {
+                        onward.send(&late).expect("it listens");
+                    }
+                }
+                _ => {
+                    for last in held.take() {
+                        onward.send(&last).expect("it listens");
+                    }
+                    onward.send(datagram).expect("it listens");
+                    let bytes = onward.recv(&mut buffer).expect("it answers");
+                    near.send_to(&buffer[..bytes], from).expect("it waits");
+                }
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn loss_and_reordering_are_seen() {
+    let serving = Serving::start();
+    let peer = faulty_link(serving.addresses.udp);
+    for (kernel, quantity, expected) in [
+        ("link_udp_loss", "loss_ratio", 0.15..=0.5),
+        ("link_udp_reordering", "reordered_ratio", 0.1..=0.5),
+    ] {
+        let limit = Duration::from_secs(5);
+        let samples = measure_within(&case(kernel, peer), 2, limit, &Stop::new());
+        for value in &samples.expect("it answers")[quantity] {
+            // A train is as long as this machine lets it be: a fifth of it is lost, about a fifth
+            // of the rest is late.
+            assert!(expected.contains(value), "{kernel} {value}");
+        }
+    }
+    let end = UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
+    end.send_to(&[], peer).expect("it listens");
 }
 
 #[test]
