@@ -107,12 +107,12 @@ fn faulty_link(far: SocketAddr) -> SocketAddr {
                 (Kind::Data, number) if number % 4 == 1 => held = Some(datagram.to_vec()),
                 (Kind::Data, _) => {
                     onward.send(datagram).expect("it listens");
-                    for late in held.take() {
+                    if let Some(late) = held.take() {
                         onward.send(&late).expect("it listens");
                     }
                 }
                 _ => {
-                    for last in held.take() {
+                    if let Some(last) = held.take() {
                         onward.send(&last).expect("it listens");
                     }
                     onward.send(datagram).expect("it listens");

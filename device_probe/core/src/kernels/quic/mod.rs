@@ -1,6 +1,6 @@
 //! Kernels of the group `quic`: quinn with its defaults.
 //!
-//! [`steps`] has what the simulator charges, computation without sockets; [`sockets`] has what an
+//! `steps` has what the simulator charges, computation without sockets; `sockets` has what an
 //! application sees over loopback, both ends in this process.
 
 use crate::kernel::{Case, Depth, Group};
