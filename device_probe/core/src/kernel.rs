@@ -96,10 +96,15 @@ impl Case {
 pub enum Work {
     /// An operation that the sampler repeats and times. The closure makes an instance of its own
     /// for each thread.
-    Repeat(Arc<dyn Fn() -> Result<Box<dyn Repeat>, Unmeasured> + Send + Sync>),
+    Repeat(Arc<MakeRepeat<'static>>),
     /// An experiment that takes its samples itself.
-    Experiment(Arc<dyn Fn(&Budget<'_>) -> Result<Vec<Series>, Unmeasured> + Send + Sync>),
+    Experiment(Arc<TakeSamples>),
 }
+
+/// Makes an instance of an operation.
+pub type MakeRepeat<'a> = dyn Fn() -> Result<Box<dyn Repeat>, Unmeasured> + Send + Sync + 'a;
+/// Takes the samples of an experiment.
+pub type TakeSamples = dyn Fn(&Budget<'_>) -> Result<Vec<Series>, Unmeasured> + Send + Sync;
 
 /// An operation that can be repeated.
 pub trait Repeat: Send {

@@ -37,8 +37,8 @@ pub fn read(tree: &Tree, extras: &HostExtras) -> Option<Battery> {
 pub fn current_a(tree: &Tree) -> Option<f64> {
     let raw = tree.number(&format!("{}/current_now", folder(tree)?))?;
     Some(match raw.abs() < MILLIAMPERES_BELOW {
-        true => raw * 1e-3,
-        false => raw * 1e-6,
+        true => raw / 1e3,
+        false => raw / 1e6,
     })
 }
 

@@ -8,9 +8,9 @@ use super::throttle::Detector;
 use super::Observer;
 use crate::clock::{Clock, TimeSource};
 use crate::host::affinity::Pin;
-use crate::kernel::{Budget, Depth, Unmeasured, Work};
+use crate::kernel::{Budget, Depth, MakeRepeat, Repeat, Unmeasured, Work};
 use crate::report::Throttle;
-use crate::sampler::threads::{self, Make};
+use crate::sampler::threads;
 use crate::sampler::{Plan, Sampler, Taken};
 use crate::stop::Stop;
 
@@ -33,8 +33,8 @@ pub struct Done {
 
 impl Measure<'_> {
     /// Every step of every round, until the user stops it.
-    pub fn all(&self, steps: Vec<Step>) -> Result<Done, Unmeasured> {
-        let mut detector = Detector::new(&self.sampler())?;
+    pub fn all(&self, steps: Vec<Step>, fixed: Box<dyn Repeat>) -> Result<Done, Unmeasured> {
+        let mut detector = Detector::with(fixed, &self.sampler())?;
         let mut gathered: Vec<Gathered> = steps.into_iter().map(Gathered::new).collect();
         let order = order(&gathered, self.schedule.rounds);
         for (number, &place) in order.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Measure<'_> {
         }
     }
 
-    fn repeat(&self, make: Make<'_>, threads: usize) -> Result<Taken, Unmeasured> {
+    fn repeat(&self, make: &MakeRepeat<'_>, threads: usize) -> Result<Taken, Unmeasured> {
         match threads {
             1 => self.sampler().sample(make()?.as_mut()),
             _ => threads::sample(&self.sampler(), make, threads),

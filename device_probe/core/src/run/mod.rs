@@ -3,11 +3,12 @@
 //! What deliberately does not live here: how a case is timed ([`sampler`](crate::sampler)), and
 //! where the report goes.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::clock::{Clock, SystemTimeSource, TimeSource};
 use crate::host::{affinity, battery, Host};
-use crate::kernel::{Case, Unmeasured};
+use crate::kernel::{Case, MakeRepeat, Unmeasured};
 use crate::kernels::{catalogue, Surroundings};
 use crate::report::{Measurement, Report};
 use crate::stop::Stop;
@@ -38,6 +39,8 @@ pub struct World<'a> {
     pub time: &'a dyn TimeSource,
     /// What can be measured.
     pub catalogue: Vec<Case>,
+    /// What is repeated to see whether the device is throttled.
+    pub fixed_kernel: Arc<MakeRepeat<'static>>,
     /// When the run begins.
     pub started_at: SystemTime,
 }
@@ -57,6 +60,7 @@ impl World<'static> {
             host,
             time: &SystemTimeSource,
             catalogue,
+            fixed_kernel: Arc::new(|| Ok(Box::new(throttle::fixed_work()))),
             started_at: SystemTime::now(),
         }
     }
@@ -104,7 +108,7 @@ pub fn run_in(
         stop,
         start_s,
     };
-    let done = measure.all(steps)?;
+    let done = measure.all(steps, (world.fixed_kernel)()?)?;
     let facts = assemble::Facts {
         before,
         clock: &clock,

@@ -19,15 +19,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// Take the baseline with the probe's own kernel.
-    ///
-    /// # Errors
-    /// None: the kernel cannot fail.
-    pub fn new(sampler: &Sampler<'_>) -> Result<Self, Unmeasured> {
-        Self::with(Box::new(fixed_work()), sampler)
-    }
-
-    /// Take the baseline with any kernel.
+    /// Warm up and take the baseline.
     ///
     /// # Errors
     /// What the kernel could not do.

@@ -4,11 +4,8 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 
 use super::{durations, Sample, Sampler, Taken, Warm};
-use crate::kernel::{Repeat, Series, Unmeasured};
+use crate::kernel::{MakeRepeat, Series, Unmeasured};
 use crate::report::WarmUp;
-
-/// Makes an instance of the operation for one thread.
-pub type Make<'a> = &'a (dyn Fn() -> Result<Box<dyn Repeat>, Unmeasured> + Send + Sync);
 
 /// What one thread did, from the time when all were ready.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +24,11 @@ pub struct Progress {
 ///
 /// # Errors
 /// What any of them could not do.
-pub fn sample(sampler: &Sampler<'_>, make: Make<'_>, threads: usize) -> Result<Taken, Unmeasured> {
+pub fn sample(
+    sampler: &Sampler<'_>,
+    make: &MakeRepeat<'_>,
+    threads: usize,
+) -> Result<Taken, Unmeasured> {
     let gate = Gate::new(threads);
     let done = thread::scope(|scope| {
         let one = || one_thread(sampler, make, gate.ticket());
@@ -45,7 +46,7 @@ pub fn sample(sampler: &Sampler<'_>, make: Make<'_>, threads: usize) -> Result<T
 
 fn one_thread(
     sampler: &Sampler<'_>,
-    make: Make<'_>,
+    make: &MakeRepeat<'_>,
     ticket: Ticket<'_>,
 ) -> Result<(WarmUp, Progress), Unmeasured> {
     let mut work = make()?;

@@ -1,0 +1,549 @@
+//! Whole runs over cases that are made up, on a clock that moves only when it is told to.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use pocketsim_probe_core::host::{Host, HostExtras, Properties, Tree};
+use pocketsim_probe_core::kernel::{Case, Depth, Group, Unmeasured, Work};
+use pocketsim_probe_core::report::{
+    Condition, CoreClass, Measurement, Report, Status, REPORT_BYTES_MAX,
+};
+use pocketsim_probe_core::run::plan::{ladder, matches, schedule, steps};
+use pocketsim_probe_core::run::throttle::Detector;
+use pocketsim_probe_core::run::{run_in, Extras, Options, World};
+use pocketsim_probe_core::sampler::{Plan, Sampler};
+use pocketsim_probe_core::stop::Stop;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+mod common;
+use common::{experiment, fine_clock, plant, repeated, steady, wait, work, Counter, FINE};
+
+struct Device {
+    folder: TempDir,
+    properties: &'static str,
+}
+
+impl Device {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        plant(folder.path(), files);
+        Self {
+            folder,
+            properties: "",
+        }
+    }
+
+    fn world(&self, catalogue: Vec<Case>) -> World<'static> {
+        World {
+            host: Host::read(
+                Tree::new(self.folder.path()),
+                Properties::parse(self.properties),
+            ),
+            time: &FINE,
+            catalogue,
+            fixed_kernel: Arc::new(|| Ok(Box::new(steady(1e-4)))),
+            started_at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+        }
+    }
+}
+
+fn options(depth: Depth) -> Options {
+    Options {
+        threads_max: Some(1),
+        ..Options::new(depth, "unused")
+    }
+}
+
+fn run(options: &Options, catalogue: Vec<Case>, stop: &Stop) -> Report {
+    let world = Device::new(&[]).world(catalogue);
+    run_in(&world, options, &Counter::default(), stop).unwrap()
+}
+
+fn full(catalogue: Vec<Case>) -> Report {
+    run(&options(Depth::Full), catalogue, &Stop::new())
+}
+
+fn steady_case(kernel: &'static str) -> Case {
+    repeated(kernel, Group::Crypto, || {
+        work(1e-4);
+        Ok(())
+    })
+}
+
+fn conditions(report: &Report) -> Vec<Condition> {
+    // How the tests were compiled does not matter here.
+    let found = report.spoiled.iter().map(|spoiled| spoiled.condition);
+    found
+        .filter(|condition| *condition != Condition::DebugBuild)
+        .collect()
+}
+
+fn wall_median_s(measurement: &Measurement) -> f64 {
+    let wall = measurement.quantities.iter().find(|q| q.name == "wall_s");
+    wall.unwrap().samples.median
+}
+
+#[test]
+fn a_full_run_goes_over_its_cases_three_times() {
+    let counter = Counter::default();
+    let catalogue = vec![
+        steady_case("a"),
+        experiment("b", "overshoot_s", vec![0.5, 0.25]),
+        steady_case("c"),
+    ];
+    let world = Device::new(&[]).world(catalogue);
+    let report = run_in(&world, &options(Depth::Full), &counter, &Stop::new()).unwrap();
+    assert_eq!(counter.started.into_inner(), 7, "an experiment comes once");
+    assert_eq!(counter.measured.into_inner(), 7);
+    let rounds: Vec<_> = report.measurements.iter().map(|m| m.rounds.len()).collect();
+    assert_eq!(rounds, [3, 1, 3]);
+    assert!((wall_median_s(&report.measurements[0]) / 1e-4 - 1.0).abs() < 0.01);
+    assert_eq!(
+        report.measurements[1].quantities[0].samples.values,
+        Some(vec![0.5, 0.25])
+    );
+    assert_eq!(conditions(&report), []);
+    assert_eq!(report.made.started_at, "2023-11-14T22:13:20Z");
+}
+
+#[test]
+fn rounds_interleave_the_cases() {
+    let report = full(vec![steady_case("a"), steady_case("b")]);
+    let [a, b] = &report.measurements[..] else {
+        panic!("two cases")
+    };
+    for round in 0..2 {
+        assert!(a.rounds[round].at_s < b.rounds[round].at_s);
+        assert!(b.rounds[round].at_s < a.rounds[round + 1].at_s);
+    }
+}
+
+#[test]
+fn a_quick_run_goes_once() {
+    let report = run(&options(Depth::Quick), vec![steady_case("a")], &Stop::new());
+    assert_eq!(
+        (report.made.rounds, report.measurements[0].rounds.len()),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_refused_case_is_reported_with_its_reason() {
+    let refused = repeated("file_read", Group::Storage, || {
+        Err(Unmeasured::because("read-only"))
+    });
+    let report = full(vec![
+        refused,
+        experiment("silent", "rtt_s", vec![]),
+        steady_case("a"),
+    ]);
+    let [first, silent, last] = &report.measurements[..] else {
+        panic!("three cases")
+    };
+    assert_eq!(
+        (first.status, first.reason.as_deref()),
+        (Status::NotMeasured, Some("read-only"))
+    );
+    assert_eq!(
+        (silent.status, silent.reason.as_deref()),
+        (Status::NotMeasured, Some("it gave no sample"))
+    );
+    assert_eq!(
+        (last.status, last.reason.as_deref()),
+        (Status::Measured, None)
+    );
+}
+
+#[test]
+fn a_failure_in_a_later_round_keeps_the_earlier_ones() {
+    let made = Arc::new(AtomicU64::new(0));
+    let mut case = steady_case("a");
+    case.work = Work::Repeat(Arc::new(move || {
+        match made.fetch_add(1, Ordering::Relaxed) {
+            0 => Ok(Box::new(|| {
+                work(1e-4);
+                Ok(())
+            })),
+            _ => Err(Unmeasured::because("gone")),
+        }
+    }));
+    let report = full(vec![case]);
+    let measurement = &report.measurements[0];
+    assert_eq!(
+        (measurement.status, measurement.rounds.len()),
+        (Status::Measured, 1)
+    );
+    assert_eq!(measurement.reason.as_deref(), Some("gone"));
+}
+
+#[test]
+fn a_stopped_run_reports_what_it_has() {
+    let stop = Stop::new();
+    let raise = stop.clone();
+    let stopping = repeated("a", Group::Crypto, move || {
+        work(1e-4);
+        raise.raise();
+        Ok(())
+    });
+    let report = run(
+        &options(Depth::Full),
+        vec![stopping, steady_case("b")],
+        &stop,
+    );
+    assert!(report.made.stopped && !report.clean());
+    assert_eq!(conditions(&report), [Condition::Stopped]);
+    let statuses: Vec<_> = report.measurements.iter().map(|m| m.status).collect();
+    assert_eq!(statuses, [Status::Measured, Status::NotMeasured]);
+}
+
+#[test]
+fn rounds_that_disagree_are_noise() {
+    let made = Arc::new(AtomicU64::new(0));
+    let mut case = steady_case("drifting");
+    case.work = Work::Repeat(Arc::new(move || {
+        let duration_s = 1e-4 * (1.0 + 0.06 * made.fetch_add(1, Ordering::Relaxed) as f64);
+        Ok(Box::new(move || {
+            work(duration_s);
+            Ok(())
+        }))
+    }));
+    let report = full(vec![case, steady_case("steady")]);
+    assert_eq!(conditions(&report), [Condition::Noisy]);
+    let detail = &report
+        .spoiled
+        .iter()
+        .find(|s| s.condition == Condition::Noisy)
+        .unwrap()
+        .detail;
+    assert!(
+        detail.contains("1 of 2") && detail.contains("drifting (rounds 12 % apart)"),
+        "{detail}"
+    );
+}
+
+#[test]
+fn stolen_time_is_noise_where_a_kernel_computes_and_not_where_it_waits() {
+    let waiting = |kernel, group| {
+        repeated(kernel, group, || {
+            work(1e-4);
+            wait(1e-5);
+            Ok(())
+        })
+    };
+    let stolen = full(vec![waiting("sign", Group::Crypto)]);
+    assert_eq!(conditions(&stolen), [Condition::Noisy]);
+    assert_eq!(
+        conditions(&full(vec![waiting("append", Group::Storage)])),
+        []
+    );
+}
+
+#[test]
+fn only_what_is_wanted_is_measured() {
+    let wish = |only: &[&str]| Options {
+        only: only.iter().map(|wish| (*wish).to_owned()).collect(),
+        ..options(Depth::Quick)
+    };
+    let catalogue = || {
+        vec![
+            steady_case("sha256"),
+            steady_case("ed25519_sign"),
+            experiment("sleep", "overshoot_s", vec![1.0]),
+        ]
+    };
+    let names = |options: &Options| {
+        let report = run(options, catalogue(), &Stop::new());
+        report
+            .measurements
+            .iter()
+            .map(|m| m.kernel.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(&wish(&["ed*"])), ["ed25519_sign"]);
+    assert_eq!(names(&wish(&["crypto"])), ["sha256", "ed25519_sign"]);
+    assert_eq!(names(&wish(&["scheduling", "sha???"])), ["sha256", "sleep"]);
+    let world = Device::new(&[]).world(catalogue());
+    let error = run_in(&world, &wish(&["crypt"]), &Counter::default(), &Stop::new()).unwrap_err();
+    assert!(
+        error.0.contains("`crypt`") && error.0.contains("crypto") && error.0.contains("sha256")
+    );
+}
+
+#[test]
+fn impossible_numbers_of_threads_are_refused() {
+    for threads in [0, 65] {
+        let options = Options {
+            threads_max: Some(threads),
+            ..options(Depth::Quick)
+        };
+        let world = Device::new(&[]).world(vec![steady_case("a")]);
+        assert!(run_in(&world, &options, &Counter::default(), &Stop::new()).is_err());
+    }
+}
+
+#[test]
+fn what_scales_runs_on_more_threads_and_on_each_class() {
+    let core = |number, core_class| pocketsim_probe_core::report::Core {
+        number,
+        core_class,
+        frequency_min_hz: None,
+        frequency_max_hz: None,
+        governor: None,
+    };
+    let cores = [
+        core(0, CoreClass::Little),
+        core(1, CoreClass::Little),
+        core(2, CoreClass::Big),
+    ];
+    let scaling = Case {
+        scales: true,
+        ..steady_case("a")
+    };
+    let variants = |depth| {
+        let steps = steps(
+            &options(depth),
+            vec![scaling.clone(), steady_case("b")],
+            &cores,
+            3,
+        )
+        .unwrap();
+        steps
+            .into_iter()
+            .map(|step| (step.threads, step.cores))
+            .collect::<Vec<_>>()
+    };
+    let big = Some((CoreClass::Big, vec![2]));
+    let little = Some((CoreClass::Little, vec![0, 1]));
+    assert_eq!(
+        variants(Depth::Full),
+        [
+            (1, None),
+            (2, None),
+            (3, None),
+            (1, big),
+            (1, little),
+            (1, None)
+        ]
+    );
+    assert_eq!(variants(Depth::Quick), [(1, None), (3, None), (1, None)]);
+}
+
+#[test]
+fn cores_that_the_kernel_keeps_away_are_not_measured() {
+    let cpu = |n: u32| format!("sys/devices/system/cpu/cpu{n}/cpu_capacity");
+    let files = [(cpu(900), "512"), (cpu(901), "1024")];
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), *text))
+        .collect();
+    let world = Device::new(&files).world(vec![Case {
+        scales: true,
+        ..steady_case("a")
+    }]);
+    let report = run_in(
+        &world,
+        &options(Depth::Full),
+        &Counter::default(),
+        &Stop::new(),
+    )
+    .unwrap();
+    let pinned: Vec<_> = report
+        .measurements
+        .iter()
+        .filter(|m| m.core_class.is_some())
+        .collect();
+    assert_eq!(pinned.len(), 2);
+    assert!(pinned
+        .iter()
+        .all(|m| m.status == Status::NotMeasured && m.reason.is_some()));
+}
+
+#[test]
+fn a_bad_device_is_called_so() {
+    let mut device = Device::new(&[
+        ("proc/cpuinfo", "flags : hypervisor"),
+        ("sys/class/power_supply/b/type", "Battery"),
+        ("sys/class/power_supply/b/capacity", "24"),
+        (
+            "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+            "powersave",
+        ),
+    ]);
+    device.properties = "[ro.debuggable]: [1]\n[ro.kernel.qemu]: [1]";
+    let mut options = options(Depth::Quick);
+    options.extras = Extras::live(|| HostExtras {
+        thermal_status: Some(2),
+        ..HostExtras::default()
+    });
+    let world = device.world(vec![steady_case("a")]);
+    let report = run_in(&world, &options, &Counter::default(), &Stop::new()).unwrap();
+    let expected = [
+        Condition::Emulator,
+        Condition::VirtualMachine,
+        Condition::Debuggable,
+        Condition::Throttled,
+        Condition::LowBattery,
+        Condition::PowerSave,
+    ];
+    assert_eq!(conditions(&report), expected);
+}
+
+#[test]
+fn a_good_device_is_not_called_bad() {
+    let device = Device::new(&[
+        ("sys/class/power_supply/b/type", "Battery"),
+        ("sys/class/power_supply/b/capacity", "25"),
+        (
+            "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+            "powersave",
+        ),
+        (
+            "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
+            "intel_pstate",
+        ),
+    ]);
+    let world = device.world(vec![steady_case("a")]);
+    let report = run_in(
+        &world,
+        &options(Depth::Quick),
+        &Counter::default(),
+        &Stop::new(),
+    )
+    .unwrap();
+    assert_eq!(conditions(&report), []);
+}
+
+/// A fixed kernel whose duration follows the script, one entry a look.
+fn throttling(script: Vec<f64>, pause_max_s: f64) -> (Vec<f64>, f64) {
+    let clock = fine_clock();
+    let stop = Stop::new();
+    let plan = Plan {
+        sample_s: 1e-4,
+        warm_up_s: 0.05,
+        samples_s: 0.05,
+        samples_max: 10,
+    };
+    let sampler = Sampler {
+        time: &FINE,
+        clock: &clock,
+        plan,
+        stop: &stop,
+    };
+    let now_ns = Arc::new(AtomicU64::new(1_000_000));
+    let duration_ns = Arc::clone(&now_ns);
+    let kernel = move || {
+        work(duration_ns.load(Ordering::Relaxed) as f64 * 1e-9);
+        Ok(())
+    };
+    let mut detector = Detector::with(Box::new(kernel), &sampler).unwrap();
+    for ratio in script {
+        now_ns.store((ratio * 1e6) as u64, Ordering::Relaxed);
+        wait(10.0);
+        detector.look(&sampler, 5.0, pause_max_s).unwrap();
+    }
+    let figures = detector.figures();
+    (
+        figures.checks.iter().map(|check| check.ratio).collect(),
+        figures.paused_s,
+    )
+}
+
+#[test]
+fn a_slower_kernel_is_seen() {
+    let (ratios, paused_s) = throttling(vec![1.0, 1.05, 1.5], 0.0);
+    for (ratio, expected) in ratios.iter().zip([1.0, 1.05, 1.5]) {
+        assert!((ratio - expected).abs() < 1e-3, "{ratios:?}");
+    }
+    assert_eq!((ratios.len(), paused_s), (3, 0.0));
+}
+
+#[test]
+fn a_hot_device_may_cool_down_but_not_for_ever() {
+    let (ratios, paused_s) = throttling(vec![1.5, 1.5, 1.0], 60.0);
+    assert_eq!(paused_s, 60.0, "all of the patience goes to the first look");
+    assert_eq!(ratios.len(), 13 + 1 + 1);
+}
+
+#[test]
+fn nobody_looks_before_the_interval_is_over() {
+    let clock = fine_clock();
+    let stop = Stop::new();
+    let plan = Plan::of(Depth::Quick, 0.1, &clock);
+    let sampler = Sampler {
+        time: &FINE,
+        clock: &clock,
+        plan,
+        stop: &stop,
+    };
+    let kernel = || {
+        work(1e-3);
+        Ok(())
+    };
+    let mut detector = Detector::with(Box::new(kernel), &sampler).unwrap();
+    detector.look(&sampler, 5.0, 0.0).unwrap();
+    assert!(detector.figures().checks.is_empty());
+    wait(5.0);
+    detector.look(&sampler, 5.0, 0.0).unwrap();
+    assert_eq!(detector.figures().checks.len(), 1);
+}
+
+#[test]
+fn the_longest_report_stays_below_its_bound() {
+    // Digits of the worst kind: seven, a sign in the exponent, and a leading zero that helps nobody.
+    let values: Vec<f64> = (0..1_000)
+        .map(|n| 1.234567e-7 * (1.0 + f64::from(n) * 1e-3))
+        .collect();
+    let three = move || {
+        let series = |quantity| pocketsim_probe_core::kernel::Series {
+            quantity,
+            values: values.clone(),
+        };
+        vec![series("wall_s"), series("cpu_s"), series("rate_per_s")]
+    };
+    let mut case = experiment("a_kernel_with_a_rather_long_name", "wall_s", vec![]);
+    case.work = Work::Experiment(Arc::new(move |_| Ok(three())));
+    let numbered = |number| {
+        let mut case = case.clone();
+        case.parameters.insert("bytes", f64::from(number));
+        case
+    };
+    let report = full((0..2_000).map(numbered).collect());
+    let bytes = report.to_json().len();
+    assert!(bytes < REPORT_BYTES_MAX, "{bytes} bytes");
+    let kept = |m: &&Measurement| m.quantities[0].samples.values.is_some();
+    assert_eq!(
+        report.measurements.iter().filter(kept).count(),
+        100,
+        "300 000 values in all"
+    );
+}
+
+proptest! {
+    #[test]
+    fn ladders_rise_from_one_to_all(threads in 1_usize..64) {
+        let ladder = ladder(threads);
+        prop_assert_eq!(ladder[0], 1);
+        prop_assert_eq!(*ladder.last().unwrap(), threads);
+        prop_assert!(ladder.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= 2 * pair[0]));
+    }
+
+    #[test]
+    fn patterns_describe_themselves(name in "[a-z_0-9]{0,12}", cut in 0_usize..12) {
+        prop_assert!(matches(&name, &name));
+        let cut = cut.min(name.len());
+        let pattern = format!("{}*", &name[..cut]);
+        prop_assert!(matches(&pattern, &name));
+        let longer = format!("{name}?");
+        prop_assert!(!matches(&longer, &name));
+    }
+
+    #[test]
+    fn schedules_stay_within_their_time(cases in 1_usize..600, is_full in any::<bool>()) {
+        let (depth, limit_s) = if is_full { (Depth::Full, 200.0) } else { (Depth::Quick, 30.0) };
+        let steps = steps(&options(depth), vec![steady_case("a"); cases], &[], 1).unwrap();
+        let schedule = schedule(depth, &steps);
+        prop_assert!(schedule.case_s * f64::from(schedule.rounds) * cases as f64 <= limit_s);
+    }
+}
