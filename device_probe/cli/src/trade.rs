@@ -32,7 +32,8 @@ enum End {
     /// Countersign what diallers propose, until interrupted.
     Listen(ListenArguments),
     /// Propose blocks to a listener, over every rate and repetition.
-    Dial(DialArguments),
+    // The larger by far.
+    Dial(Box<DialArguments>),
 }
 
 #[derive(Debug, clap::Args)]

@@ -156,8 +156,13 @@ impl Dialler {
     /// Blocks and control; between two datagrams, the questions that are due.
     fn serve_base(&self, over: &Stop) -> io::Result<()> {
         let mut buffer = vec![0; DATAGRAM_BYTES_MAX];
+        let mut asked_s = 0.0;
         while !over.is_raised() {
-            self.ask();
+            // Not before every datagram: it waits for the node, and an answer would wait with it.
+            if self.node.now_s() >= asked_s + LOOK_AROUND.as_secs_f64() {
+                asked_s = self.node.now_s();
+                self.ask();
+            }
             let Some((bytes, from)) = next_datagram(&self.socket, &mut buffer)? else {
                 continue;
             };

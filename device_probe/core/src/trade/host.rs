@@ -2,7 +2,7 @@
 //!
 //! Every question has one answer, however often it is asked. No sockets and no clock here.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 use pocketsim_protocols::contract::NodeId;
 use pocketsim_protocols::crypto::Key;
@@ -39,9 +39,9 @@ impl Host {
                 repetition,
                 number,
             } => {
-                if !self.sessions.contains_key(&session) {
+                if let Entry::Vacant(place) = self.sessions.entry(session) {
                     match admit(key, carrier, repetition, number, node) {
-                        Some(new) => self.sessions.insert(session, new),
+                        Some(new) => place.insert(new),
                         None => return Some(Control::Full { session }),
                     };
                 }

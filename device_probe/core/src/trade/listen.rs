@@ -82,7 +82,7 @@ impl Station {
                     .join()
                     .expect("a thread of the listener panicked: a bug")
             };
-            threads.into_iter().map(join).collect()
+            threads.into_iter().try_for_each(join)
         })
     }
 

@@ -70,7 +70,8 @@ struct State {
     /// The repetition that a peer is in, by its number at the agent.
     runs: Vec<Option<usize>>,
     open: BTreeMap<MessageId, Open>,
-    progress_s: Seconds,
+    /// When the first proposal was made after the last block was stored.
+    waits_since_s: Option<Seconds>,
     noise: Noise,
     log: Log,
     store: Store,
@@ -94,7 +95,7 @@ impl Node {
             numbers: Numbers::new(key),
             runs: vec![None],
             open: BTreeMap::new(),
-            progress_s: 0.0,
+            waits_since_s: None,
             noise: Noise::default(),
             log: Log::default(),
             store,
@@ -223,11 +224,10 @@ impl Node {
         self.state().open.len()
     }
 
-    /// For how long something has been open without anything being stored, in seconds.
+    /// For how long proposals have been made without anything being stored, in seconds.
     pub fn silence_s(&self) -> Seconds {
-        let state = self.state();
-        let oldest = state.open.first_key_value().map(|(_, open)| open.sent_s);
-        oldest.map_or(0.0, |sent_s| self.now_s() - sent_s.max(state.progress_s))
+        let since_s = self.state().waits_since_s;
+        since_s.map_or(0.0, |since_s| self.now_s() - since_s)
     }
 
     /// Give up every proposal that is still open.
@@ -235,6 +235,7 @@ impl Node {
     /// An answer that still comes is refused for the same reason.
     pub fn abandon(&self, reason: Reason) {
         let mut state = self.state();
+        state.waits_since_s = None;
         for (_, open) in std::mem::take(&mut state.open) {
             state.give_up(open.to, open.block, reason, &self.clock);
         }
@@ -368,6 +369,7 @@ impl State {
         if self.open.len() == OPEN_MAX {
             self.open.pop_first();
         }
+        self.waits_since_s.get_or_insert(sent_s);
         let block = *block;
         let open = Open { sent_s, to, block };
         self.open.insert(block.message_id(), open);
@@ -387,7 +389,7 @@ impl State {
         tally.count(event.kind, event.reason, rtt_s);
         if matches!(event.kind, EventKind::Store | EventKind::StorePeer) {
             tally.digest.add(stored);
-            self.progress_s = time_s;
+            self.waits_since_s = None;
         }
         self.log.push(Record {
             run: run as u32,

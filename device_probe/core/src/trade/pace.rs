@@ -18,6 +18,7 @@ named_enum! {
 /// The proposals of one repetition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schedule {
+    rate_per_s: f64,
     interval: Duration,
     duration: Duration,
     pacing: Pacing,
@@ -27,6 +28,7 @@ impl Schedule {
     /// `rate_per_s` for `duration`, which must both be positive and finite.
     pub fn new(rate_per_s: f64, duration: Duration, pacing: Pacing) -> Self {
         Self {
+            rate_per_s,
             interval: Duration::from_secs_f64(1.0 / rate_per_s),
             duration,
             pacing,
@@ -35,16 +37,16 @@ impl Schedule {
 
     /// How many proposals were asked for.
     pub fn offered(&self) -> u64 {
-        let intervals = self.duration.as_secs_f64() / self.interval.as_secs_f64();
-        // Intervals are rounded to nanoseconds: a hair below a whole number is that number.
-        (intervals + ROUNDING).floor() as u64
+        let proposals = self.rate_per_s * self.duration.as_secs_f64();
+        // A hair below a whole number is that number, as of 0.1/s for 30 s.
+        (proposals + ROUNDING).floor() as u64
     }
 
     /// When to make the next proposal, after `made` of them of which the last ended at
     /// `last_ended`; both times since the start. None when the repetition is over.
     pub fn next(&self, made: u64, last_ended: Duration) -> Option<Duration> {
         let at = match self.pacing {
-            Pacing::Absolute => self.interval.mul_f64(made as f64),
+            Pacing::Absolute => Duration::from_secs_f64(made as f64 / self.rate_per_s),
             Pacing::App if made == 0 => Duration::ZERO,
             Pacing::App => last_ended + self.interval,
         };
@@ -53,5 +55,5 @@ impl Schedule {
     }
 }
 
-/// Of an interval; far above rounding, far below a proposal.
+/// Of a proposal; far above the rounding of a product.
 const ROUNDING: f64 = 1e-3;

@@ -1,0 +1,112 @@
+//! Events as files.
+
+use pocketsim_probe_core::trade::export::{write_json_lines, Export};
+use pocketsim_probe_core::trade::TradeError;
+use pocketsim_protocols::contract::Reason;
+
+use super::node::{only, pair};
+
+#[test]
+fn the_csv_has_the_app_s_columns_and_operations() {
+    let (dialler, listener, peer, _) = pair();
+    let proposal = only(dialler.propose(peer, 100)).bytes;
+    let answer = only(listener.receive(&proposal).expect("of the dialler")).bytes;
+    dialler.receive(&answer).expect("of the listener");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("events.csv");
+    let export = Export::to(Some(&path), "table_7").expect("possible");
+    export.write(&dialler).expect("written");
+    let text = std::fs::read_to_string(&path).expect("there");
+    let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
+    let header = "operation,timestamp,mode,node_id,message_id,message_size,tag,sequence_number";
+    assert_eq!(rows[0].join(","), header);
+    let operations: Vec<&str> = rows[1..].iter().map(|row| row[0]).collect();
+    assert_eq!(
+        operations,
+        ["send_benchmark_sc", "block_received_back", "store_block_e"]
+    );
+    assert_eq!(
+        rows[1][2..],
+        ["UDP", "1", "4294967296", "420", "table_7#0", "0"]
+    );
+    assert!(
+        rows[1][1].ends_with('Z') && rows[1][1].len() == 27,
+        "{}",
+        rows[1][1]
+    );
+    let files = std::fs::read_dir(folder.path()).expect("it").count();
+    assert_eq!(files, 1, "nothing partial is left");
+}
+
+#[test]
+fn a_repetition_that_was_stopped_says_so() {
+    let (dialler, _, peer, _) = pair();
+    dialler.propose(peer, 100);
+    dialler.mark_stopped(0);
+    let mut text = Vec::new();
+    let export = Export::to(None, "probe").expect("possible");
+    dialler
+        .with_log(|log| export.write_csv(log, &mut text))
+        .expect("memory");
+    let text = String::from_utf8(text).expect("text");
+    assert!(text.contains(",probe_stopped#0,"), "{text}");
+}
+
+#[test]
+fn json_lines_have_the_columns_of_a_trace() {
+    let (dialler, listener, peer, _) = pair();
+    let letter = only(dialler.propose(peer, 100));
+    dialler.undelivered(&letter, Reason::LinkLoss);
+    listener.receive(&letter.bytes).expect("of the dialler");
+    let rows = |node: &pocketsim_probe_core::trade::node::Node| {
+        let mut text = Vec::new();
+        node.with_log(|log| write_json_lines(log, &mut text))
+            .expect("memory");
+        let text = String::from_utf8(text).expect("text");
+        let row = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+        text.lines().map(row).collect::<Vec<_>>()
+    };
+    let ours = rows(&dialler);
+    let mut columns: Vec<&String> = ours[0].as_object().expect("an object").keys().collect();
+    columns.sort_unstable();
+    let expected = [
+        "kind",
+        "logged",
+        "message_id",
+        "message_size",
+        "node",
+        "peer",
+        "reason",
+        "repetition",
+        "time_s",
+    ];
+    assert_eq!(columns, expected);
+    assert_eq!(ours[0]["reason"], serde_json::Value::Null);
+    assert_eq!(
+        (&ours[1]["kind"], &ours[1]["reason"]),
+        (&"lose".into(), &"link_loss".into())
+    );
+    assert_eq!((&ours[0]["node"], &ours[0]["peer"]), (&1.into(), &0.into()));
+    let theirs = rows(&listener);
+    assert_eq!(
+        (&theirs[0]["node"], &theirs[0]["peer"]),
+        (&0.into(), &1.into())
+    );
+    assert_eq!(theirs[1]["kind"], "store_peer");
+    assert!(ours[0]["time_s"].as_f64().expect("a number") >= 0.0);
+}
+
+#[test]
+fn impossible_outputs_are_refused_before_anything_is_done() {
+    let refused =
+        |path: &str, label: &str| match Export::to(Some(std::path::Path::new(path)), label) {
+            Err(TradeError::Option(option, reason)) => (option, reason),
+            other => panic!("{other:?}"),
+        };
+    assert_eq!(refused("events.parquet", "a").0, "output");
+    assert!(refused("no/such/folder/events.csv", "a")
+        .1
+        .contains("no/such/folder"));
+    assert_eq!(refused("events.csv", "a,b").0, "label");
+    assert_eq!(refused("events.csv", "").0, "label");
+}

@@ -1,0 +1,241 @@
+//! Two nodes whose letters a test carries.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use pocketsim_probe_core::trade::node::{Letter, Node, Unattributed, MESSAGE_BYTES_MAX};
+use pocketsim_probe_core::trade::store::{Storage, Store};
+use pocketsim_probe_core::trade::Carrier;
+use pocketsim_protocols::contract::{EventKind, NodeId, Reason};
+use proptest::prelude::*;
+
+/// A clock that moves a millisecond each time that it is read.
+fn ticking() -> Arc<dyn Fn() -> f64 + Send + Sync> {
+    let ticks = AtomicU64::new(0);
+    Arc::new(move || ticks.fetch_add(1, Ordering::Relaxed) as f64 * 1e-3)
+}
+
+pub fn node(secret: u8) -> Node {
+    Node::new([secret; 32], Store::default(), ticking())
+}
+
+/// A dialler and a listener who know each other and are in a repetition; their numbers there.
+pub fn pair() -> (Node, Node, NodeId, NodeId) {
+    let (dialler, listener) = (node(1), node(2));
+    let at_dialler = dialler.introduce(listener.key(), 0).expect("room");
+    let at_listener = listener.introduce(dialler.key(), 1).expect("room");
+    dialler.set_number(1);
+    dialler.begin(at_dialler, 1, 0, Carrier::Udp).expect("room");
+    listener
+        .begin(at_listener, 1, 0, Carrier::Udp)
+        .expect("room");
+    (dialler, listener, at_dialler, at_listener)
+}
+
+pub fn only(letters: Vec<Letter>) -> Letter {
+    let [letter] = <[Letter; 1]>::try_from(letters).expect("one letter");
+    letter
+}
+
+fn kinds(node: &Node) -> Vec<&'static str> {
+    node.with_log(|log| {
+        log.records
+            .iter()
+            .map(|record| record.kind.name())
+            .collect()
+    })
+}
+
+#[test]
+fn a_block_goes_there_and_back() {
+    let (dialler, listener, peer, _) = pair();
+    let proposal = only(dialler.propose(peer, 100));
+    assert_eq!(dialler.open(), 1);
+    let answer = only(listener.receive(&proposal.bytes).expect("of the dialler"));
+    assert_eq!(dialler.receive(&answer.bytes), Ok(vec![]));
+    assert_eq!(dialler.open(), 0);
+    assert_eq!(kinds(&dialler), ["send", "receive_back", "store"]);
+    assert_eq!(kinds(&listener), ["process", "store_peer"]);
+    let (ours, theirs) = (dialler.tally(0), listener.tally(0));
+    assert_eq!((ours.sent, ours.stored, theirs.stored), (1, 1, 1));
+    assert_eq!(ours.digest, theirs.digest);
+    assert_eq!(listener.summary(0).digest, ours.digest.to_bytes());
+}
+
+#[test]
+fn both_ends_call_a_message_the_same() {
+    let (dialler, listener, peer, _) = pair();
+    let proposal = only(dialler.propose(peer, 100));
+    listener.receive(&proposal.bytes).expect("of the dialler");
+    let first = |node: &Node| node.with_log(|log| log.records[0]);
+    let (sent, processed) = (first(&dialler), first(&listener));
+    assert_eq!(sent.message, processed.message);
+    assert_eq!(sent.message.origin(), NodeId(1));
+    assert_eq!((sent.peer, processed.peer), (0, 1));
+}
+
+#[test]
+fn a_round_trip_is_from_the_sending_to_the_arrival() {
+    let (dialler, listener, peer, _) = pair();
+    let proposal = only(dialler.propose(peer, 100));
+    for _ in 0..50 {
+        dialler.now_s();
+    }
+    let answer = only(listener.receive(&proposal.bytes).expect("of the dialler"));
+    dialler.receive(&answer.bytes).expect("of the listener");
+    let times: Vec<f64> =
+        dialler.with_log(|log| log.records.iter().map(|record| record.time_s).collect());
+    let rtt_s = dialler.tally(0).rtt_s[0];
+    assert!((rtt_s - (times[1] - times[0])).abs() < 1e-9);
+    assert!(rtt_s > 0.050 && times[2] > times[1]);
+    assert!((dialler.recent_rtt_s(0) - rtt_s).abs() < 1e-9);
+}
+
+#[test]
+fn what_a_stranger_or_nobody_sent_is_counted_and_left() {
+    let (dialler, _, peer, _) = pair();
+    let third = node(3);
+    let proposal = only(dialler.propose(peer, 100)).bytes;
+    assert_eq!(third.receive(&proposal), Err(Unattributed::Stranger));
+    assert_eq!(
+        third.receive(b"{\"payload\":"),
+        Err(Unattributed::Malformed)
+    );
+    let huge = vec![b'{'; MESSAGE_BYTES_MAX + 1];
+    assert_eq!(third.receive(&huge), Err(Unattributed::Oversized));
+    let noise = third.noise();
+    assert_eq!(
+        (noise.strangers, noise.malformed, noise.oversized),
+        (1, 1, 1)
+    );
+    assert!(kinds(&third).is_empty());
+}
+
+#[test]
+fn a_block_of_its_own_that_comes_back_unanswered_is_no_peer_s() {
+    let (dialler, _, peer, _) = pair();
+    let proposal = only(dialler.propose(peer, 100)).bytes;
+    // It names the listener as the other party, who has not signed: refused, not stored.
+    assert_eq!(dialler.receive(&proposal), Ok(vec![]));
+    assert_eq!(dialler.tally(0).stored, 0);
+    assert_eq!(dialler.counts(0).2, 1);
+}
+
+#[test]
+fn replays_and_cut_blocks_are_refused_by_reason() {
+    let (dialler, listener, peer, _) = pair();
+    let proposal = only(dialler.propose(peer, 100)).bytes;
+    let answer = only(listener.receive(&proposal).expect("of the dialler")).bytes;
+    assert_eq!(listener.receive(&proposal), Ok(vec![]));
+    assert_eq!(
+        listener.receive(&proposal[..proposal.len() - 1]),
+        Ok(vec![])
+    );
+    dialler.receive(&answer).expect("of the listener");
+    dialler.receive(&answer).expect("of the listener");
+    let refused = |node: &Node| node.tally(0).refused.into_iter().collect::<Vec<_>>();
+    assert_eq!(
+        refused(&listener),
+        [(Reason::Duplicate, 1), (Reason::Malformed, 1)]
+    );
+    assert_eq!(refused(&dialler), [(Reason::Duplicate, 1)]);
+    assert_eq!((listener.tally(0).stored, dialler.tally(0).stored), (1, 1));
+}
+
+#[test]
+fn what_the_carrier_gives_up_is_lost_for_that_reason() {
+    let (dialler, listener, peer, _) = pair();
+    let letter = only(dialler.propose(peer, 100));
+    dialler.undelivered(&letter, Reason::ConnectTimeout);
+    assert_eq!(dialler.open(), 0);
+    assert_eq!(dialler.tally(0).lost[&Reason::ConnectTimeout], 1);
+    let answer = only(listener.receive(&letter.bytes).expect("of the dialler"));
+    listener.undelivered(&answer, Reason::ConnectionLost);
+    assert_eq!(listener.tally(0).lost[&Reason::ConnectionLost], 1);
+    assert_eq!(kinds(&listener), ["process", "store_peer", "lose"]);
+    dialler.receive(&answer.bytes).expect("of the listener");
+    assert_eq!(dialler.tally(0).refused[&Reason::ConnectTimeout], 1);
+}
+
+#[test]
+fn what_is_abandoned_is_lost_and_does_not_come_back() {
+    let (dialler, listener, peer, _) = pair();
+    let letters: Vec<Letter> = (0..3).map(|_| only(dialler.propose(peer, 100))).collect();
+    let answer = only(listener.receive(&letters[1].bytes).expect("of the dialler"));
+    assert!(dialler.silence_s() > 0.0);
+    dialler.abandon(Reason::SocketTimeout);
+    assert_eq!((dialler.open(), dialler.silence_s()), (0, 0.0));
+    assert_eq!(dialler.tally(0).lost[&Reason::SocketTimeout], 3);
+    dialler.receive(&answer.bytes).expect("of the listener");
+    assert_eq!(dialler.tally(0).refused[&Reason::SocketTimeout], 1);
+    assert_eq!(dialler.tally(0).stored, 0);
+}
+
+#[test]
+fn silence_lasts_from_a_proposal_until_something_is_stored() {
+    let (dialler, listener, peer, _) = pair();
+    assert_eq!(dialler.silence_s(), 0.0);
+    let lost = only(dialler.propose(peer, 100));
+    dialler.undelivered(&lost, Reason::Unserved);
+    assert_eq!(dialler.open(), 0);
+    assert!(
+        dialler.silence_s() > 0.0,
+        "given up at once, but nothing comes back all the same"
+    );
+    let proposal = only(dialler.propose(peer, 100)).bytes;
+    let answer = only(listener.receive(&proposal).expect("of the dialler")).bytes;
+    dialler.receive(&answer).expect("of the listener");
+    assert_eq!(dialler.silence_s(), 0.0);
+}
+
+#[test]
+fn a_new_listener_takes_over_in_the_same_chain() {
+    let (dialler, old, peer, _) = pair();
+    for _ in 0..3 {
+        let proposal = only(dialler.propose(peer, 100)).bytes;
+        let answer = only(old.receive(&proposal).expect("of the dialler")).bytes;
+        dialler.receive(&answer).expect("of the listener");
+    }
+    let new = node(4);
+    let peer = dialler.introduce(new.key(), 0).expect("room");
+    dialler.assign(peer, 0);
+    new.introduce(dialler.key(), 1).expect("room");
+    let proposal = only(dialler.propose(peer, 100)).bytes;
+    let answer = only(new.receive(&proposal).expect("of the dialler")).bytes;
+    dialler.receive(&answer).expect("of the new listener");
+    assert_eq!(dialler.tally(0).stored, 4);
+}
+
+#[test]
+fn stored_blocks_are_appended_to_a_file_that_goes_with_the_node() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for storage in [Storage::Append, Storage::Fsync] {
+        let store = Store::open(storage, folder.path()).expect("a file");
+        let listener = Node::new([2; 32], store, ticking());
+        let (dialler, _, peer, _) = pair();
+        listener.introduce(dialler.key(), 1).expect("room");
+        let proposal = only(dialler.propose(peer, 100)).bytes;
+        let answer = only(listener.receive(&proposal).expect("of the dialler")).bytes;
+        let files: Vec<_> = std::fs::read_dir(folder.path()).expect("it").collect();
+        let file = files[0].as_ref().expect("the store").path();
+        assert_eq!(std::fs::read(&file).expect("readable"), answer);
+        drop(listener);
+        assert!(!file.exists());
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_are_too_strange(at in 0usize..600, byte: u8, cut in 0usize..600) {
+        let (dialler, listener, peer, _) = pair();
+        let mut bytes = only(dialler.propose(peer, 100)).bytes;
+        let length = bytes.len();
+        let before = bytes.clone();
+        bytes[at % length] = byte;
+        bytes.truncate(length - cut % length);
+        let stored = listener.receive(&bytes).is_ok_and(|letters| !letters.is_empty());
+        prop_assert_eq!(stored, bytes == before);
+        let kinds = [EventKind::Process, EventKind::StorePeer, EventKind::Refuse];
+        prop_assert!(listener.with_log(|log| log.records.iter().all(|r| kinds.contains(&r.kind))));
+    }
+}
