@@ -8,6 +8,9 @@ interface Engine {
   /** How far it is. */
   String status(long handle);
 
+  /** Tells it what only Java knows about the phone now. */
+  void observe(long handle, String extras);
+
   /** Asks it to end; it does after the sample it is at. */
   void stop(long handle);
 

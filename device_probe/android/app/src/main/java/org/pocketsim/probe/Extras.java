@@ -1,6 +1,8 @@
 package org.pocketsim.probe;
 
 import android.content.Context;
+import android.content.Intent;
+import android.content.IntentFilter;
 import android.content.pm.ApplicationInfo;
 import android.os.BatteryManager;
 import android.os.Build;
@@ -32,13 +34,42 @@ final class Extras {
   private static void addBattery(Context context, JSONObject extras) throws JSONException {
     BatteryManager battery = context.getSystemService(BatteryManager.class);
     int current = battery.getIntProperty(BatteryManager.BATTERY_PROPERTY_CURRENT_NOW);
-    // Integer.MIN_VALUE: not supported (since API level 28; 0 before).
+    // Phones that do not know say this, or 0 before API level 28.
     if (current != Integer.MIN_VALUE && current != 0) {
       extras.put("battery_current_a", current / MICRO);
     }
-    int level = battery.getIntProperty(BatteryManager.BATTERY_PROPERTY_CAPACITY);
-    if (level > 0) {
-      extras.put("battery_level_ratio", level / 100.0);
+    // The last broadcast; without a receiver nothing is registered.
+    Intent last =
+        context.registerReceiver(null, new IntentFilter(Intent.ACTION_BATTERY_CHANGED));
+    if (last == null) {
+      return;
+    }
+    int scale = last.getIntExtra(BatteryManager.EXTRA_SCALE, 0);
+    if (scale > 0) {
+      int level = last.getIntExtra(BatteryManager.EXTRA_LEVEL, 0);
+      extras.put("battery_level_ratio", level / (double) scale);
+    }
+    if (last.hasExtra(BatteryManager.EXTRA_TEMPERATURE)) {
+      int tenths = last.getIntExtra(BatteryManager.EXTRA_TEMPERATURE, 0);
+      extras.put("battery_temperature_c", tenths / 10.0);
+    }
+    int status = last.getIntExtra(BatteryManager.EXTRA_STATUS, 0);
+    extras.put("battery_status", statusText(status));
+  }
+
+  /** The words of Linux for the same, as the report has them. */
+  private static String statusText(int status) {
+    switch (status) {
+      case BatteryManager.BATTERY_STATUS_CHARGING:
+        return "Charging";
+      case BatteryManager.BATTERY_STATUS_DISCHARGING:
+        return "Discharging";
+      case BatteryManager.BATTERY_STATUS_NOT_CHARGING:
+        return "Not charging";
+      case BatteryManager.BATTERY_STATUS_FULL:
+        return "Full";
+      default:
+        return "Unknown";
     }
   }
 

@@ -24,6 +24,11 @@ final class NativeEngine implements Engine {
   }
 
   @Override
+  public void observe(long handle, String extras) {
+    observeOf(handle, extras.getBytes(UTF_8));
+  }
+
+  @Override
   public void stop(long handle) {
     stopOf(handle);
   }
@@ -57,6 +62,8 @@ final class NativeEngine implements Engine {
   static native long start(byte[] request);
 
   static native byte[] statusOf(long handle);
+
+  static native void observeOf(long handle, byte[] extras);
 
   static native void stopOf(long handle);
 

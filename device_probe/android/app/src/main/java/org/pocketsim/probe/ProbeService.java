@@ -26,6 +26,12 @@ public final class ProbeService extends Service {
   /** What measures; tests put a stand-in here before the service is created. */
   static Engine engine;
 
+  /**
+   * How far the engine is, or how it ended: kept as long as the process, as the service is gone
+   * soon after an end that nobody looked at.
+   */
+  static Status status = Status.IDLE;
+
   /** Whoever shows the state. */
   interface Listener {
     void changed();
@@ -40,7 +46,6 @@ public final class ProbeService extends Service {
 
   private final Handler handler = new Handler(Looper.getMainLooper());
   private final Runnable poll = this::poll;
-  private Status status = Status.IDLE;
   private File report;
   private long handle;
   private Listener listener;
@@ -146,6 +151,7 @@ public final class ProbeService extends Service {
     if (status.isOver()) {
       finish();
     } else {
+      engine().observe(handle, Extras.of(this).toString());
       handler.postDelayed(poll, POLL_MS);
     }
     changed();

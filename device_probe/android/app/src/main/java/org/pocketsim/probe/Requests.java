@@ -8,7 +8,7 @@ import org.json.JSONObject;
 /** What the engine is asked for, as JSON. */
 final class Requests {
   /** Port of the peers; QUIC takes the next one, TFTP the one after. The command line's default. */
-  static final int PORT = 7400;
+  static final int PORT = 4747;
 
   private Requests() {}
 
