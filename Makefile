@@ -25,6 +25,11 @@ test: setup ## Run every test, Rust and Python
 	$(CARGO) test --workspace --locked
 	$(BIN)/pytest
 
+.PHONY: fuzz
+SECONDS ?= 10
+fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10 for each
+	device_probe/fuzz/run.sh $(SECONDS)
+
 .PHONY: bench
 bench: setup build/bench/bare_loop ## Compare the engine's speed with other simulators on one workload
 	$(BIN)/python bench/run.py
@@ -34,6 +39,7 @@ lint: lint-rust lint-python ## Check formatting, lint and types
 
 lint-rust: setup
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --check --manifest-path device_probe/fuzz/Cargo.toml
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 lint-python: setup
@@ -44,6 +50,7 @@ lint-python: setup
 .PHONY: fmt
 fmt: .venv/.packages ## Format everything
 	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path device_probe/fuzz/Cargo.toml
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only --quiet .
 

@@ -29,7 +29,7 @@ enum Verb {
     /// Trade blocks with another probe over real sockets.
     Trade(trade::Arguments),
     /// Stand between two probes as a link with known faults.
-    Link(link::Arguments),
+    Link(Box<link::Arguments>),
     /// Check a report.
     Check(check::Arguments),
     /// Say what this build is.

@@ -1,0 +1,227 @@
+//! Writes a seed corpus made of valid messages: `seeds FOLDER` fills `FOLDER/<target>/`.
+//!
+//! Valid messages are where a fuzzer gets furthest from; they are made, not stored, so they follow
+//! the formats. The framing of messages in one input is that of the targets' own files.
+
+use std::fs;
+use std::path::Path;
+
+use pocketsim_protocols::block::{Block, Text};
+use pocketsim_protocols::contract::{AppRequest, Machine, NodeId, Output, OutputsOf};
+use pocketsim_protocols::crypto::{directory, Counted, Crypto, Real};
+use pocketsim_protocols::half_block::{
+    HalfBlock, PrivateKey, Value, EMPTY_KEY, EMPTY_SIGNATURE, GENESIS_HASH, UNKNOWN_SEQUENCE,
+};
+use pocketsim_protocols::transport::tftp::{TftpPacket, TransferMode};
+use pocketsim_protocols::trustchain::{Agent, AgentConfig};
+
+fn main() {
+    let folder = std::env::args().nth(1).expect("usage: seeds FOLDER");
+    let corpora = [
+        ("block", blocks()),
+        ("agent", conversations()),
+        ("half_block", half_blocks()),
+        ("transaction", transactions()),
+        ("tftp_packet", tftp_packets()),
+        ("tftp_machine", tftp_histories()),
+    ];
+    for (target, inputs) in corpora {
+        write(&Path::new(&folder).join(target), &inputs);
+    }
+}
+
+fn write(folder: &Path, inputs: &[Vec<u8>]) {
+    fs::create_dir_all(folder).expect("a folder that can be written");
+    for (number, input) in inputs.iter().enumerate() {
+        fs::write(folder.join(format!("seed_{number:02}")), input).expect("room for a seed");
+    }
+}
+
+fn proposal<C: Crypto>(payload_bytes: u32) -> Block {
+    let keys = directory::<C>(1, 2);
+    let crypto = C::new(1, NodeId(0));
+    let mut block = Block {
+        proposer: NodeId(0),
+        payload: Text::new(7, payload_bytes),
+        sender_pubkey: keys[0],
+        receiver_pubkey: keys[1],
+        sender_sig: None,
+        receiver_sig: None,
+        prev_hash_sender: None,
+        prev_hash_receiver: None,
+        index: 1,
+    };
+    block.sign_as_sender(&crypto);
+    block
+}
+
+fn agreement<C: Crypto>(payload_bytes: u32) -> Block {
+    let mut block = proposal::<C>(payload_bytes);
+    block.prev_hash_sender = Some(block.digest::<C>());
+    block.prev_hash_receiver = Some(block.digest::<C>());
+    block.sign_as_sender(&C::new(1, NodeId(0)));
+    block.sign_as_receiver(&C::new(1, NodeId(1)));
+    block
+}
+
+fn blocks() -> Vec<Vec<u8>> {
+    let blocks = [
+        proposal::<Real>(10),
+        proposal::<Real>(100),
+        agreement::<Real>(100),
+    ];
+    blocks.map(|block| block.to_json().into_bytes()).to_vec()
+}
+
+/// What node 1 may hear: proposals of node 0, also again, and the answer to its own.
+fn conversations() -> Vec<Vec<u8>> {
+    let keys = directory::<Counted>(1, 2);
+    let agent = |node| {
+        let crypto = Counted::new(1, NodeId(node));
+        Agent::new(crypto, NodeId(node), keys.clone(), AgentConfig::default())
+    };
+    let (mut here, mut peer) = (agent(1), agent(0));
+    let own = sent(&mut here, |agent, out| transact(agent, NodeId(0), out));
+    let answer = sent(&mut peer, |agent, out| {
+        agent.receive_bytes(NodeId(1), own[0].to_json().as_bytes(), 0.0, out);
+    });
+    let offers = sent(&mut peer, |agent, out| {
+        transact(agent, NodeId(1), out);
+        transact(agent, NodeId(1), out);
+    });
+    let bytes = |blocks: &[&Block]| {
+        let texts: Vec<String> = blocks.iter().map(|block| block.to_json()).collect();
+        texts
+            .iter()
+            .map(|text| text.as_bytes())
+            .collect::<Vec<_>>()
+            .join(&SEPARATOR[..])
+    };
+    vec![
+        bytes(&[&answer[0], &offers[0], &offers[1]]),
+        bytes(&[&offers[1], &offers[0], &offers[0]]),
+        bytes(&[&own[0], &answer[0], &answer[0]]),
+    ]
+}
+
+fn transact(agent: &mut Agent<Counted>, peer: NodeId, out: &mut OutputsOf<Agent<Counted>>) {
+    let payload_bytes = 20;
+    agent.command(
+        AppRequest::Transact {
+            peer,
+            payload_bytes,
+        },
+        0.0,
+        out,
+    );
+}
+
+fn sent(
+    agent: &mut Agent<Counted>,
+    act: impl FnOnce(&mut Agent<Counted>, &mut OutputsOf<Agent<Counted>>),
+) -> Vec<Block> {
+    let mut out = Vec::new();
+    act(agent, &mut out);
+    let block = |output| match output {
+        Output::Send { message, .. } => Some(message),
+        _ => None,
+    };
+    out.into_iter().filter_map(block).collect()
+}
+
+fn half_blocks() -> Vec<Vec<u8>> {
+    let key = [&b"LibNaCLSK:"[..], &[7; 64]].concat();
+    let key = PrivateKey::from_bytes(&key).expect("a key");
+    let half = |transaction: Vec<u8>| {
+        let mut block = HalfBlock {
+            public_key: key.public_key(),
+            sequence_number: 1,
+            link_public_key: EMPTY_KEY,
+            link_sequence_number: UNKNOWN_SEQUENCE,
+            previous_hash: GENESIS_HASH,
+            signature: EMPTY_SIGNATURE,
+            block_type: "test".into(),
+            transaction,
+            timestamp_ms: 1,
+        };
+        block.sign(&key);
+        block.encode()
+    };
+    transactions().into_iter().map(half).collect()
+}
+
+fn transactions() -> Vec<Vec<u8>> {
+    let text = |text: &str| Value::Text(text.into());
+    let values = [
+        Value::None,
+        Value::Dict(vec![
+            (text("id"), Value::Int(42)),
+            (text("paid"), Value::Bool(true)),
+        ]),
+        Value::List(vec![
+            Value::Long(-1),
+            Value::Float(1.5e9),
+            Value::Bytes(vec![0, 255]),
+        ]),
+        Value::Tuple(vec![Value::Set(vec![text("ü")]), Value::Int(i128::MIN)]),
+    ];
+    values.iter().map(Value::encode).collect()
+}
+
+fn packets() -> Vec<TftpPacket> {
+    let (filename, mode) = ("00000001000000ff".to_owned(), TransferMode::Octet);
+    vec![
+        TftpPacket::Write { filename, mode },
+        TftpPacket::Data {
+            block: 1,
+            data: vec![7; 512],
+        },
+        TftpPacket::Data {
+            block: 2,
+            data: vec![7; 88],
+        },
+        TftpPacket::Ack { block: 0 },
+        TftpPacket::Ack { block: 1 },
+        TftpPacket::Error {
+            code: 5,
+            message: "unknown transfer".into(),
+        },
+        TftpPacket::Read {
+            filename: "file".into(),
+            mode: TransferMode::Netascii,
+        },
+    ]
+}
+
+fn tftp_packets() -> Vec<Vec<u8>> {
+    let option = b"\0\x02name\0octet\0blksize\x001428\0".to_vec();
+    let packets = packets();
+    packets
+        .iter()
+        .map(TftpPacket::encode)
+        .chain([option])
+        .collect()
+}
+
+/// Each packet behind one byte for its transfer and two for its length.
+fn tftp_histories() -> Vec<Vec<u8>> {
+    let step = |transfer: u8, packet: &TftpPacket| {
+        let bytes = packet.encode();
+        let length = (bytes.len() as u16).to_be_bytes();
+        [&[transfer], &length[..], &bytes].concat()
+    };
+    let packets = packets();
+    let history = |transfer: u8, order: &[usize]| {
+        let steps = order.iter().map(|&at| step(transfer, &packets[at]));
+        steps.collect::<Vec<_>>().concat()
+    };
+    vec![
+        history(7, &[0, 1, 2]),
+        history(0, &[3, 4, 4]),
+        history(0, &[3, 5, 0, 1, 1, 2]),
+        history(7, &[0, 0, 1, 6, 2]),
+    ]
+}
+
+/// Between the messages of one input of the agent; never part of UTF-8.
+const SEPARATOR: [u8; 1] = [0xff];
