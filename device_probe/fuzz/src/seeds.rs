@@ -6,12 +6,15 @@
 use std::fs;
 use std::path::Path;
 
+use pocketsim_probe_core::trade::control::{Control, Summary};
+use pocketsim_probe_core::trade::Carrier;
 use pocketsim_protocols::block::{Block, Text};
-use pocketsim_protocols::contract::{AppRequest, Machine, NodeId, Output, OutputsOf};
+use pocketsim_protocols::contract::{AppRequest, Machine, NodeId, Output, OutputsOf, Reason};
 use pocketsim_protocols::crypto::{directory, Counted, Crypto, Real};
 use pocketsim_protocols::half_block::{
     HalfBlock, PrivateKey, Value, EMPTY_KEY, EMPTY_SIGNATURE, GENESIS_HASH, UNKNOWN_SEQUENCE,
 };
+use pocketsim_protocols::token::{Recipient, Token};
 use pocketsim_protocols::transport::tftp::{TftpPacket, TransferMode};
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
@@ -24,6 +27,9 @@ fn main() {
         ("transaction", transactions()),
         ("tftp_packet", tftp_packets()),
         ("tftp_machine", tftp_histories()),
+        ("tftp_wire", tftp_histories()),
+        ("token", tokens()),
+        ("trade_control", controls()),
     ];
     for (target, inputs) in corpora {
         write(&Path::new(&folder).join(target), &inputs);
@@ -221,6 +227,71 @@ fn tftp_histories() -> Vec<Vec<u8>> {
         history(0, &[3, 5, 0, 1, 1, 2]),
         history(7, &[0, 0, 1, 6, 2]),
     ]
+}
+
+fn tokens() -> Vec<Vec<u8>> {
+    let named = |fill: u8| {
+        let mut key = EMPTY_KEY;
+        key.0[..10].copy_from_slice(b"LibNaCLPK:");
+        key.0[10..].fill(fill);
+        key
+    };
+    let recipient = |fill: u8| Recipient {
+        key: named(fill),
+        proof: [fill; 64],
+    };
+    let mut token = Token::new([1; 8], 2, named(3), [4; 64], recipient(5));
+    let fresh = token.encode();
+    token
+        .push(recipient(6))
+        .expect("room for a second recipient");
+    let both = [&fresh[..], &token.encode()].concat();
+    vec![fresh, token.encode(), both]
+}
+
+fn controls() -> Vec<Vec<u8>> {
+    let (session, key, number, repetition) = (1, directory::<Counted>(1, 1)[0], 1, 2);
+    let refused = vec![(Reason::Malformed, 3), (Reason::Fork, 1)];
+    let tally = Summary {
+        stored: 4,
+        digest: [5; 32],
+        refused,
+        malformed: 6,
+    };
+    let messages = [
+        Control::Hello {
+            session,
+            key,
+            carrier: Carrier::Tftp,
+            repetition,
+            number,
+        },
+        Control::Welcome {
+            session,
+            key,
+            number,
+        },
+        Control::Start {
+            session,
+            repetition,
+        },
+        Control::Ready {
+            session,
+            repetition,
+        },
+        Control::Finish {
+            session,
+            repetition,
+        },
+        Control::Summary {
+            session,
+            repetition,
+            tally,
+        },
+        Control::WhoAreYou,
+        Control::Full { session },
+    ];
+    messages.iter().map(Control::encode).collect()
 }
 
 /// Between the messages of one input of the agent; never part of UTF-8.

@@ -1,0 +1,62 @@
+//! The TFTP server and client of a trade among strangers: bounded, and never stuck on a timer.
+//!
+//! An input is packets, each behind one byte for who sends it and two for its length.
+#![no_main]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use pocketsim_probe_core::trade::tftp::{Action, Parcel, Wire, FILE_BYTES_MAX};
+use pocketsim_protocols::contract::{MessageId, NodeId};
+
+fuzz_target!(|bytes: &[u8]| {
+    let (mut wire, mut actions) = (Wire::server(), Vec::new());
+    wire.put(address(0), parcel(), 0.0, &mut actions);
+    let mut now_s = 0.0;
+    for (sender, packet) in packets(bytes) {
+        now_s += 0.3;
+        wire.receive(address(sender), packet, now_s, &mut actions);
+        wire.handle_timeout(now_s, &mut actions);
+        for action in actions.drain(..) {
+            check(&action);
+        }
+    }
+    // With nobody there any more, everything comes to its end.
+    for _ in 0..100 {
+        now_s += 10.0;
+        wire.handle_timeout(now_s, &mut actions);
+    }
+    assert_eq!(wire.transfers(), (0, 0));
+});
+
+fn check(action: &Action) {
+    match action {
+        Action::Send { packet, .. } => assert!(packet.len() <= 4 + 512),
+        Action::Received(file) => assert!(file.bytes.len() <= FILE_BYTES_MAX),
+        Action::Failed { parcel, .. } => assert_eq!(parcel.bytes.len(), 600),
+    }
+}
+
+fn address(sender: u8) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, sender & 1], 1000 + u16::from(sender & 6)))
+}
+
+fn parcel() -> Parcel {
+    Parcel {
+        filename: "own".into(),
+        bytes: Arc::from([7; 600]),
+        id: MessageId(0),
+        to: NodeId(1),
+    }
+}
+
+fn packets(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    std::iter::from_fn(move || {
+        let (&[sender, high, low], rest) = bytes.split_first_chunk()?;
+        let length = usize::from(u16::from_be_bytes([high, low])).min(rest.len());
+        let (packet, rest) = rest.split_at(length);
+        bytes = rest;
+        Some((sender, packet))
+    })
+}
