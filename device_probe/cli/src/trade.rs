@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::Subcommand;
+use qrcode::render::unicode::Dense1x2;
 
 use pocketsim_probe_core::trade::link::{Link, DEFAULT_PORT};
 use pocketsim_probe_core::trade::outcome::Repetition;
@@ -194,15 +195,21 @@ impl TradeObserver for Console {
         let link = Link { host, port };
         println!("listening on {address} {link}");
         if self.qr {
-            let code = qrcode::QrCode::new(link.to_string()).expect("a link is short");
-            println!(
-                "{}",
-                code.render::<qrcode::render::unicode::Dense1x2>().build()
-            );
+            println!("{}", drawing(&link.to_string()));
         }
         // Whoever started this waits for the line.
         let _ = io::stdout().flush();
     }
+}
+
+/// As characters on a dark terminal, where what is printed is what is light.
+fn drawing(link: &str) -> String {
+    let code = qrcode::QrCode::new(link).expect("a link is short");
+    let mut drawing = code.render::<Dense1x2>();
+    drawing
+        .dark_color(Dense1x2::Light)
+        .light_color(Dense1x2::Dark)
+        .build()
 }
 
 fn print(outcome: &Outcome, json: bool) -> Result<(), Failure> {

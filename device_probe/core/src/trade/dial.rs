@@ -171,7 +171,11 @@ impl Ladder<'_> {
     /// Until every answer is there, or none comes any more; the rest is lost.
     fn drain(&self) {
         let node = &self.dialler.node;
-        let over = || node.open() == 0 || node.silence_s() > SILENCE.as_secs_f64();
+        let patience = match self.stop.is_raised() {
+            true => REST_WHEN_STOPPED,
+            false => REST,
+        };
+        let over = || node.open() == 0 || node.rest_s() > patience.as_secs_f64();
         wait_without_stop(DRAIN_MAX, &over);
         self.carrier.forget();
         node.abandon(Reason::SocketTimeout);
@@ -215,6 +219,8 @@ const NAP: Duration = Duration::from_millis(100);
 const GLANCE: Duration = Duration::from_millis(5);
 /// An answer that takes longer is taken for lost: ten times a bad radio's worst round trip, and
 /// the socket timeout of the app (Iftode 2025, 3.3).
-const SILENCE: Duration = Duration::from_secs(5);
+const REST: Duration = Duration::from_secs(5);
+/// Whoever stopped the trade does not want to wait either.
+const REST_WHEN_STOPPED: Duration = Duration::from_secs(1);
 /// A queue that is longer than this belongs to a rate that the carrier cannot bear.
 const DRAIN_MAX: Duration = Duration::from_secs(30);

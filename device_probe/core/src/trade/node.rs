@@ -70,6 +70,8 @@ struct State {
     /// The repetition that a peer is in, by its number at the agent.
     runs: Vec<Option<usize>>,
     open: BTreeMap<MessageId, Open>,
+    /// When something was proposed or stored last.
+    moved_s: Seconds,
     /// When the first proposal was made after the last block was stored.
     waits_since_s: Option<Seconds>,
     noise: Noise,
@@ -95,6 +97,7 @@ impl Node {
             numbers: Numbers::new(key),
             runs: vec![None],
             open: BTreeMap::new(),
+            moved_s: 0.0,
             waits_since_s: None,
             noise: Noise::default(),
             log: Log::default(),
@@ -228,6 +231,11 @@ impl Node {
     pub fn silence_s(&self) -> Seconds {
         let since_s = self.state().waits_since_s;
         since_s.map_or(0.0, |since_s| self.now_s() - since_s)
+    }
+
+    /// For how long nothing has been proposed or stored, in seconds.
+    pub fn rest_s(&self) -> Seconds {
+        self.now_s() - self.state().moved_s
     }
 
     /// Give up every proposal that is still open.
@@ -369,6 +377,7 @@ impl State {
         if self.open.len() == OPEN_MAX {
             self.open.pop_first();
         }
+        self.moved_s = sent_s;
         self.waits_since_s.get_or_insert(sent_s);
         let block = *block;
         let open = Open { sent_s, to, block };
@@ -390,6 +399,7 @@ impl State {
         if matches!(event.kind, EventKind::Store | EventKind::StorePeer) {
             tally.digest.add(stored);
             self.waits_since_s = None;
+            self.moved_s = time_s;
         }
         self.log.push(Record {
             run: run as u32,

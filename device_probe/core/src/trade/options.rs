@@ -12,6 +12,12 @@ pub fn check(options: &DialOptions) -> Result<(), TradeError> {
     refuse(port == 0 || port > PORT_MAX, "peer", || {
         format!("port {port} is not from 1 to {PORT_MAX}: two more ports follow it")
     })?;
+    refuse(options.peer.ip().is_unspecified(), "peer", || {
+        format!(
+            "{} is every address; answers come from one",
+            options.peer.ip()
+        )
+    })?;
     refuse(options.rates_per_s.is_empty(), "rate", || {
         "there is none".to_owned()
     })?;

@@ -66,6 +66,8 @@ fn messages() -> impl Strategy<Value = Control> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn every_message_survives_its_bytes(message in messages()) {
         let bytes = message.encode();

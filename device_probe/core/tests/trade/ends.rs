@@ -244,6 +244,10 @@ fn impossible_options_are_named() {
     };
     assert_eq!(refused(&|options| options.peer.set_port(0)), "peer");
     assert_eq!(refused(&|options| options.peer.set_port(65_534)), "peer");
+    assert_eq!(
+        refused(&|options| options.peer.set_ip([0, 0, 0, 0].into())),
+        "peer"
+    );
     assert_eq!(refused(&|options| options.rates_per_s.clear()), "rate");
     assert_eq!(
         refused(&|options| options.rates_per_s = vec![f64::NAN]),

@@ -49,6 +49,8 @@ fn others_are_refused_with_the_reason() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn what_is_shown_is_read(host in "[a-z][a-z0-9.-]{0,40}", port in 1u16..=65_533) {
         let shown = link(&host, port).to_string();

@@ -196,6 +196,8 @@ fn unknown_sessions_are_asked_who_they_are() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn they_agree_over_any_link(losses in proptest::collection::vec(any::<bool>(), 1..40)) {
         let (mut dialler, mut host, node) = (negotiation(1), Host::default(), node(1));

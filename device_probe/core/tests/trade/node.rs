@@ -225,6 +225,8 @@ fn stored_blocks_are_appended_to_a_file_that_goes_with_the_node() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn no_bytes_are_too_strange(at in 0usize..600, byte: u8, cut in 0usize..600) {
         let (dialler, listener, peer, _) = pair();

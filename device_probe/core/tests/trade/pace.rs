@@ -53,6 +53,8 @@ fn a_repetition_ends_when_its_time_is_over() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn as_many_are_offered_as_fit(rate in 1u32..2_000, seconds in 1u64..100) {
         let duration = Duration::from_secs(seconds);

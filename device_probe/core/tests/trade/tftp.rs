@@ -132,7 +132,7 @@ fn files_of_every_awkward_length_arrive() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn losses_are_repaired(

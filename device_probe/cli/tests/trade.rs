@@ -1,0 +1,171 @@
+//! `probe trade` as processes: what it prints, its exit codes, and a listener that is killed.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+fn probe(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_probe"));
+    command.arg("trade").args(arguments);
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    probe(arguments).output().expect("the binary runs")
+}
+
+/// A listener that is killed at the latest when the test ends.
+struct Listener {
+    process: Child,
+    stdout: BufReader<ChildStdout>,
+    address: SocketAddr,
+    line: String,
+}
+
+impl Listener {
+    fn start(bind: &str, more: &[&str]) -> Self {
+        let mut command = probe(&["listen", "--bind", bind]);
+        let command = command
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut process = command.spawn().expect("the binary runs");
+        let mut stdout = BufReader::new(process.stdout.take().expect("piped"));
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("a line");
+        let word = line.split(' ').nth(2).expect("listening on ADDRESS LINK");
+        let address = word.parse().expect("an address");
+        Self {
+            process,
+            stdout,
+            address,
+            line,
+        }
+    }
+
+    fn kill(mut self) -> SocketAddr {
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it ends");
+        self.address
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).expect("JSON on stdout")
+}
+
+const ANY: &str = "127.0.0.1:0";
+
+#[test]
+fn a_listener_says_where_it_is_and_a_dialler_what_came_of_it() {
+    let listener = Listener::start(ANY, &[]);
+    let link = format!("pocketsim-probe://trade/{}", listener.address);
+    assert_eq!(
+        listener.line,
+        format!("listening on {} {link}\n", listener.address)
+    );
+    let short = ["--duration", "200ms", "--rate", "50", "--repetitions", "1"];
+    let output = run(&[&["dial", &link, "--json"], &short[..]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let outcome = json(&output);
+    assert_eq!(outcome["complete"], true, "{outcome}");
+    let one = &outcome["repetitions"][0];
+    assert_eq!((&one["offered"], &one["stored"]), (&10.into(), &10.into()));
+    assert!(one["rtt"]["p99_s"]
+        .as_f64()
+        .is_some_and(|p99_s| p99_s > 0.0));
+}
+
+#[test]
+fn impossible_options_end_with_2_and_the_reason() {
+    for (arguments, reason) in [
+        (&["dial", "127.0.0.1:65535"][..], "two more ports"),
+        (&["dial", "127.0.0.1:1", "--rate", "0"], "--rate: 0/s"),
+        (&["dial", "127.0.0.1:1", "--duration", "5"], "has no unit"),
+        (&["dial", "127.0.0.1:1", "--carrier", "quick"], "quic_keep"),
+        (&["dial", "127.0.0.1:1", "-o", "events.xls"], ".jsonl"),
+        (
+            &["listen", "--bind", ANY, "-o", "no/folder/a.csv"],
+            "no/folder",
+        ),
+    ] {
+        let output = run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(reason), "{arguments:?}: {said}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_qr_code_is_drawn_on_demand() {
+    let mut listener = Listener::start(ANY, &["--qr"]);
+    let mut first = String::new();
+    listener.stdout.read_line(&mut first).expect("a drawing");
+    // A code begins with its quiet zone, which is light.
+    assert!(
+        first.len() > 60 && first.trim().chars().all(|c| c == '█'),
+        "{first:?}"
+    );
+}
+
+/// Kills the listener while the dialler is at it, and starts another one on the same port.
+fn survives_a_kill(carrier: &str) {
+    let listener = Listener::start(ANY, &[]);
+    let address = listener.address.to_string();
+    let long = [
+        "--rate",
+        "50",
+        "--duration",
+        "8s",
+        "--repetitions",
+        "1",
+        "--json",
+    ];
+    let mut command = probe(&[&["dial", &address, "--carrier", carrier], &long[..]].concat());
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut dialler = command.spawn().expect("the binary runs");
+    let progress = BufReader::new(dialler.stderr.take().expect("piped"));
+    let stores = |line: &str| !line.contains(" 0 stored");
+    let mut lines = progress.lines().map(|line| line.expect("text"));
+    lines.find(|line| stores(line)).expect("a block is stored");
+    let _second = Listener::start(&listener.kill().to_string(), &[]);
+    lines.for_each(drop);
+    let outcome = json(&dialler.wait_with_output().expect("it ends"));
+    let one = &outcome["repetitions"][0];
+    let number = |of: &serde_json::Value| of.as_u64().expect("a number");
+    assert_eq!(number(&one["reintroductions"]), 1, "{outcome}");
+    let lost: u64 = one["lost"]
+        .as_object()
+        .expect("by reason")
+        .values()
+        .map(number)
+        .sum();
+    assert_eq!(
+        number(&one["sent"]),
+        number(&one["stored"]) + lost,
+        "{outcome}"
+    );
+    assert!(
+        number(&one["listener"]["stored"]) > 0,
+        "the second one: {outcome}"
+    );
+    assert_eq!(outcome["complete"], false);
+}
+
+#[test]
+fn udp_survives_a_killed_listener() {
+    survives_a_kill("udp");
+}
+
+#[test]
+fn a_kept_connection_survives_a_killed_listener() {
+    survives_a_kill("quic_keep");
+}
