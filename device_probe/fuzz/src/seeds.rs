@@ -5,8 +5,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
+use pocketsim_probe_core::peer::codec::{Counts, Kind, Message};
 use pocketsim_probe_core::trade::control::{Control, Summary};
+use pocketsim_probe_core::trade::node::Node;
+use pocketsim_probe_core::trade::store::Store;
 use pocketsim_probe_core::trade::Carrier;
 use pocketsim_protocols::block::{Block, Text};
 use pocketsim_protocols::contract::{AppRequest, Machine, NodeId, Output, OutputsOf, Reason};
@@ -24,12 +28,14 @@ fn main() {
         ("block", blocks()),
         ("agent", conversations()),
         ("half_block", half_blocks()),
+        ("peer_message", peer_messages()),
         ("transaction", transactions()),
         ("tftp_packet", tftp_packets()),
         ("tftp_machine", tftp_histories()),
         ("tftp_wire", tftp_histories()),
         ("token", tokens()),
         ("trade_control", controls()),
+        ("trade_listener", listened()),
     ];
     for (target, inputs) in corpora {
         write(&Path::new(&folder).join(target), &inputs);
@@ -249,6 +255,26 @@ fn tokens() -> Vec<Vec<u8>> {
     vec![fresh, token.encode(), both]
 }
 
+fn peer_messages() -> Vec<Vec<u8>> {
+    let message = |&kind| {
+        let counts = Counts {
+            datagrams: 1,
+            bytes: 2,
+            late: 3,
+            span_ns: 4,
+        };
+        let message = Message {
+            kind,
+            session: 5,
+            sequence: 6,
+            time_ns: 7,
+            counts,
+        };
+        message.encode(60)
+    };
+    Kind::ALL.iter().map(message).collect()
+}
+
 fn controls() -> Vec<Vec<u8>> {
     let (session, key, number, repetition) = (1, directory::<Counted>(1, 1)[0], 1, 2);
     let refused = vec![(Reason::Malformed, 3), (Reason::Fork, 1)];
@@ -292,6 +318,43 @@ fn controls() -> Vec<Vec<u8>> {
         Control::Full { session },
     ];
     messages.iter().map(Control::encode).collect()
+}
+
+/// A dialler's questions and proposals to the listener with the secret key of the target.
+fn listened() -> Vec<Vec<u8>> {
+    let node = |secret| Node::new([secret; 32], Store::default(), Arc::new(|| 0.0));
+    let (listener, dialler) = (node(1), node(2));
+    let peer = dialler.introduce(listener.key(), 0).expect("room for one");
+    let blocks: Vec<_> = (0..2).flat_map(|_| dialler.propose(peer, 10)).collect();
+    let (session, repetition, number) = (1, 0, 0);
+    let (key, carrier) = (dialler.key(), Carrier::Udp);
+    let hello = Control::Hello {
+        session,
+        key,
+        carrier,
+        repetition,
+        number,
+    };
+    let datagrams = [
+        hello.encode(),
+        Control::Start {
+            session,
+            repetition,
+        }
+        .encode(),
+        blocks[0].bytes.clone(),
+        blocks[1].bytes.clone(),
+        Control::Finish {
+            session,
+            repetition,
+        }
+        .encode(),
+    ];
+    let framed = |datagram: &Vec<u8>| {
+        let length = (datagram.len() as u16).to_be_bytes();
+        [&length[..], datagram].concat()
+    };
+    vec![datagrams.iter().map(framed).collect::<Vec<_>>().concat()]
 }
 
 /// Between the messages of one input of the agent; never part of UTF-8.
