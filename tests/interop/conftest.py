@@ -1,0 +1,22 @@
+"""The probe as a program.
+
+Nothing in this folder is a stand-in: the other side is aioquic, tftp-hpa, or sockets of Python's
+own, and the trader in tests/interop_trader.py is written from the formats alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from interop_programs import build
+
+
+@pytest.fixture(scope="session")
+def probe() -> Path:
+    return build("-p", "pocketsim-probe", "--bin", "probe") / "probe"
+
+
+@pytest.fixture(scope="session")
+def tftp_example() -> Path:
+    return build("-p", "pocketsim-probe-core", "--example", "tftp") / "examples" / "tftp"

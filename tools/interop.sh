@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Fetches the TFTP client and server that tests/interop talk to, from Debian's packages.
+#
+# They are unpacked into build/interop and not installed: tftpd-hpa would start a service for the
+# whole network. The Python side (aioquic) comes with the other Python packages.
+set -euo pipefail
+
+packages=(tftp-hpa tftpd-hpa libwrap0 libnsl2 libtirpc3
+  libgssapi-krb5-2 libkrb5-3 libk5crypto3 libkrb5support0 libcom-err2 libkeyutils1 libssl3)
+folder=build/interop
+if [ -x $folder/usr/sbin/in.tftpd ] && [ -x $folder/usr/bin/tftp ]; then exit 0; fi
+if ! command -v apt-get >/dev/null; then
+  echo "no apt-get here: the interoperability tests of TFTP will be skipped" >&2
+  exit 0
+fi
+
+mkdir -p $folder/packages
+fetch() { (cd $folder/packages && apt-get download -qq "${packages[@]}"); }
+if ! fetch 2>/dev/null; then
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
+  "${as_root[@]}" apt-get update -q
+  fetch
+fi
+for package in $folder/packages/*.deb; do dpkg-deb -x "$package" $folder; done
