@@ -34,6 +34,11 @@ fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10
 bench: setup build/bench/bare_loop ## Compare the engine's speed with other simulators on one workload
 	$(BIN)/python bench/run.py
 
+.PHONY: bench-probe
+bench-probe: setup ## Compare the probe's cryptography with libsodium's; exit code 3 beyond twice its time
+	$(CARGO) build --release --locked -p pocketsim-probe
+	$(BIN)/python bench/libsodium.py
+
 .PHONY: lint lint-rust lint-python
 lint: lint-rust lint-python ## Check formatting, lint and types
 

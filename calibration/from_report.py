@@ -108,7 +108,8 @@ class Calibration:
 
     def _device(self, reports: Sequence[Report], buffer_bytes: int) -> Device:
         last = reports[-1].document
-        name = self.name or f"{last.device.manufacturer} {last.device.model}".strip()
+        model = f"{last.device.manufacturer} {last.device.model}".strip()
+        name = self.name or model or last.device.soc
         if not name:
             raise UserError(f"{reports[-1].path}: does not name its device; name it with --name")
         system = " ".join(filter(None, (last.device.os, last.device.os_build)))
@@ -132,6 +133,7 @@ class Calibration:
             "costs of the radio and its driver: sockets were measured over loopback",
             "throttling under longer load, or what other apps take",
             "a thread that is awake already: every received datagram costs a wake-up",
+            "how single tasks, datagrams and QUIC steps differ: they were timed some at a time",
         ]
         classes = {core.core_class for report in reports for core in report.document.device.cores}
         if len(classes) > 1:

@@ -1,4 +1,7 @@
-"""The benchmark app's CSV, both ways, so that traces of real phones load into the same table.
+"""Traces of real phones load into the same table as those of simulations.
+
+The benchmark app's CSV goes both ways; JSON Lines with the columns of a trace, as the probe writes
+them, are read.
 
 Columns are those of the app's `BenchmarkResult` (Iftode 2025, section 4.1), operations those of
 the throughput app (Chirila 2025, section 4.1). Only what that app logs is written: sends, the
@@ -58,6 +61,37 @@ def write_csv(
         "sequence_number": message & _SEQUENCE,
     }
     pc.write_csv(pa.table({name: pa.array(written[name]) for name in COLUMNS}), target)
+
+
+def read(path: Path) -> pa.Table:
+    """Return the trace in a log of the app or the probe: CSV, or JSON Lines by its extension.
+
+    Raises ValueError when it is neither.
+    """
+    if path.suffix in {".json", ".jsonl"}:
+        return read_json_lines(path)
+    return read_csv(path)
+
+
+def read_json_lines(path: Path) -> pa.Table:
+    """Return the trace in a file of one object a line, with the columns of a trace.
+
+    Raises ValueError when a line has other columns, lacks one, or is no such object.
+    """
+    import pyarrow as pa
+    import pyarrow.json as pj
+
+    of = trace.schema()
+    fields = [(key, pa.string() if _is_text(of, key) else of.field(key).type) for key in of.names]
+    table = pj.read_json(path, parse_options=pj.ParseOptions(explicit_schema=pa.schema(fields)))
+    unknown = [name for name in table.column_names if name not in trace.COLUMNS]
+    if unknown:
+        raise ValueError(f"unknown column {unknown[0]!r}; expected {', '.join(trace.COLUMNS)}")
+    for name in trace.COLUMNS:
+        if name != "reason" and table[name].null_count:
+            raise ValueError(f"no {name!r} in some line")
+    order = np.lexsort((table["time_s"].to_numpy(), table["repetition"].to_numpy()))
+    return trace.build(**{name: table[name].take(order) for name in trace.COLUMNS})
 
 
 def read_csv(path: Path, epoch: datetime | None = None) -> pa.Table:
@@ -128,6 +162,12 @@ def _ids(words: Sequence[str]) -> Array:
 def _numbered(words: Sequence[str]) -> Array:
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(word, len(numbers)) for word in words], dtype=np.int64)
+
+
+def _is_text(schema: pa.Schema, name: str) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(schema.field(name).type))
 
 
 def _text() -> dict[str, Any]:

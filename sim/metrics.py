@@ -57,6 +57,18 @@ def compute(events: pa.Table, resolved: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def of_log(events: pa.Table, name: str) -> dict[str, Any]:
+    """Return what `compute` does for the log of a real trade, which ends when its file does.
+
+    There is no rung: nobody told what the phones were asked to do.
+    """
+    repetitions = int(np.max(events["repetition"].to_numpy(), initial=-1)) + 1
+    run = {"repetitions": repetitions, "duration_s": math.inf}
+    found = compute(events, {"title": name, "rung": {}, "run": run})
+    del found["rung"], found["traced_share"]
+    return found
+
+
 def summary(values: Sequence[float]) -> dict[str, Any]:
     """Return mean, ci95 and values as JSON-able numbers; an undefined one is None."""
     known = np.array([value for value in values if math.isfinite(value)])

@@ -34,6 +34,7 @@ app.command("report")(present.report)
 app.command("export")(present.export)
 app.command("validate")(present.validate)
 app.command("calibrate")(measured.calibrate)
+app.command("metrics")(measured.metrics)
 sweep.command("run")(running.sweep_run)
 
 

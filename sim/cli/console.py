@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,16 @@ def set_level(level: int) -> None:
 def data(text: str) -> None:
     """Write a line of data."""
     sys.stdout.write(f"{text}\n")
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table as data, with columns as wide as they need to be."""
+    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    data(f"\n{title}")
+    for row in cells:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        data(f"  {line.rstrip()}")
 
 
 def say(text: str, level: int = 0) -> None:

@@ -8,7 +8,6 @@ import importlib.metadata
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,11 +56,11 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
         f"{run['repetitions']} x {run['duration_s']:g} s, seed {run['seed']}, draw {run['draw']}, "
         f"app {run['app']}, crypto {first['protocol']['crypto']}"
     )
-    _table("devices", ("profile", "count", "access"), map(_group_row, first["devices"]))
+    console.table("devices", ("profile", "count", "access"), map(_group_row, first["devices"]))
     profiles = first["profiles"].items()
     head = ("profile", "basis of the operations", "of the app")
-    _table("what the profiles rest on", head, [(name, *_bases(of)) for name, of in profiles])
-    _table("rungs", (*first["rung"], "run directory"), map(_rung_row, rungs))
+    console.table("what the profiles rest on", head, [(name, *_bases(of)) for name, of in profiles])
+    console.table("rungs", (*first["rung"], "run directory"), map(_rung_row, rungs))
 
 
 def doctor() -> None:
@@ -113,15 +112,6 @@ def _bases(profile: dict[str, Any]) -> tuple[str, str]:
 def _counted(numbers: Any) -> str:
     counts = collections.Counter(of["basis"] for of in numbers)
     return ", ".join(f"{count} {basis}" for basis, count in sorted(counts.items()))
-
-
-def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    cells = [[str(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    console.data(f"\n{title}")
-    for row in cells:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        console.data(f"  {line.rstrip()}")
 
 
 def _python() -> tuple[str, str, str]:

@@ -1,14 +1,16 @@
-"""`calibrate`: from what a phone measured to what a scenario uses."""
+"""`calibrate` and `metrics`: what phones measured, as a profile and as figures."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sim.cli import console
-from sim.errors import UserError, nearest
+from sim.cli.running import AsJson
+from sim.errors import ScenarioError, UserError, nearest
 
 
 def calibrate(
@@ -58,6 +60,43 @@ def calibrate(
     profile_file.put(calibration.profile_, out)
     console.say(f"taken from {base}: {', '.join(calibration.kept_)}")
     console.data(str(out))
+
+
+def metrics(
+    events: Annotated[
+        Path, typer.Argument(help="Log of a trade (CSV or JSON Lines).", metavar="EVENTS")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Show rates, latencies and fates of a real trade, defined as for simulations.
+
+    The log is the benchmark app's or the probe's; of two phones, that of the one that proposes.
+    """
+    from sim import export
+    from sim.metrics import of_log
+
+    if not events.is_file():
+        raise ScenarioError(events, "", "no such file")
+    try:
+        found = of_log(export.read(events), events.name)
+    except ValueError as error:
+        raise ScenarioError(events, "", str(error).removeprefix(f"{events}: ")) from None
+    if as_json:
+        console.data(json.dumps(found, indent=1))
+        return
+    rows = [
+        (name, _short(of["mean"]), _short(of["ci95"]), " ".join(map(_short, of["values"])))
+        for name, of in found["metrics"].items()
+    ]
+    console.table(events.name, ("metric", "mean", "ci95", "by repetition"), rows)
+    counts = found["counts"]
+    fates = [(key, counts[key]) for key in ("sent", "stored", "in_flight")]
+    lost = [(f"lost: {reason}", count) for reason, count in counts["lost"].items()]
+    console.table("fate of the transactions", ("fate", "count"), [*fates, *lost])
+
+
+def _short(value: float | None) -> str:
+    return "-" if value is None else f"{value:.5g}"
 
 
 def _profile(base: str) -> Path:

@@ -304,6 +304,9 @@ def test_a_device_without_a_name_needs_one(base):
     report["device"] |= {"manufacturer": "", "model": "", "soc": ""}
     with pytest.raises(UserError, match="--name"):
         Calibration(base).fit([synthetic.in_memory(report)])
+    processor = json.loads(json.dumps(report))
+    processor["device"]["soc"] = "EPIC"
+    assert Calibration(base).fit([synthetic.in_memory(processor)]).profile_.device.name == "EPIC"
     found = Calibration(base, name="Mine").fit([synthetic.in_memory(report)]).profile_
     assert (found.device.name, found.device.soc) == ("Mine", "not stated")
 
