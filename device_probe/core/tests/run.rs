@@ -241,6 +241,31 @@ fn stolen_time_is_noise_where_a_kernel_computes_and_not_where_it_waits() {
 }
 
 #[test]
+fn time_that_others_took_now_and_then_is_noise_too() {
+    let mut calls = 0_u64;
+    let mut case = steady_case("sign");
+    case.work = Work::Repeat(Arc::new(move || {
+        Ok(Box::new(move || {
+            calls += 1;
+            work(1e-4);
+            wait(if calls % 100 == 0 { 4e-3 } else { 0.0 });
+            Ok(())
+        }))
+    }));
+    let report = full(vec![case]);
+    assert!((wall_median_s(&report.measurements[0]) / 1e-4 - 1.0).abs() < 0.01);
+    assert_eq!(conditions(&report), [Condition::Noisy]);
+    let spoiled = report
+        .spoiled
+        .iter()
+        .find(|s| s.condition == Condition::Noisy);
+    assert!(spoiled
+        .unwrap()
+        .detail
+        .starts_with("others had the cores for 2"));
+}
+
+#[test]
 fn only_what_is_wanted_is_measured() {
     let wish = |only: &[&str]| Options {
         only: only.iter().map(|wish| (*wish).to_owned()).collect(),

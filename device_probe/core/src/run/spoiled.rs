@@ -3,7 +3,7 @@
 use crate::host::{cores, virtuality, Host, HostExtras};
 use crate::kernel::Group;
 use crate::report::figures::case_name;
-use crate::report::{Build, Condition, Measurement, Report, Spoiled};
+use crate::report::{Build, Condition, Measurement, Report, Samples, Spoiled};
 use crate::run::throttle::THROTTLED_RATIO;
 
 /// Everything that spoils `report`, but for what it says itself already.
@@ -30,29 +30,67 @@ pub fn conditions(report: &Report, host: &Host, extras: &HostExtras) -> Vec<Spoi
         .collect()
 }
 
-/// Computations whose rounds disagree, or that others kept from their core.
+/// Computations whose rounds disagree, or that others kept from their cores.
 pub fn noisy(measurements: &[Measurement]) -> Option<String> {
-    let computing = measurements.iter().filter(|measurement| {
-        matches!(measurement.group, Group::Crypto | Group::Serialisation)
-            && measurement.threads == 1
-    });
-    let (count, mut noisy) = computing.fold((0, Vec::new()), |(count, mut noisy), measurement| {
-        noisy.extend(noise(measurement).map(|noise| (case_name(measurement), noise)));
-        (count + 1, noisy)
-    });
-    noisy.sort_by(|a, b| b.1 .0.total_cmp(&a.1 .0));
-    let worst: Vec<_> = noisy
+    let computing: Vec<&Measurement> = measurements.iter().filter(|m| computes(m)).collect();
+    let details: Vec<_> = [single(&computing), overall(&computing)]
+        .into_iter()
+        .flatten()
+        .collect();
+    (!details.is_empty()).then(|| details.join("; "))
+}
+
+fn computes(measurement: &Measurement) -> bool {
+    let group = matches!(measurement.group, Group::Crypto | Group::Serialisation);
+    group && measurement.threads == 1
+}
+
+/// The cases that are noisy by themselves.
+fn single(computing: &[&Measurement]) -> Option<String> {
+    let named = |m: &&Measurement| noise(m).map(|(noise, how)| (noise, case_name(m), how));
+    let mut noisy: Vec<_> = computing.iter().filter_map(named).collect();
+    noisy.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let worst = noisy
         .iter()
         .take(NAMED_MAX)
-        .map(|(name, (_, how))| format!("{name} ({how})"))
-        .collect();
-    (!noisy.is_empty()).then(|| {
+        .map(|(_, name, how)| format!("{name} ({how})"));
+    let worst = worst.collect::<Vec<_>>().join(", ");
+    let (count, total) = (noisy.len(), computing.len());
+    (count > 0).then(|| format!("{count} of {total} computations, the worst: {worst}"))
+}
+
+/// The share of time that others had the cores. Samples are short against a scheduler's slice, so
+/// that it may leave the medians alone; means and largest values suffer, and caches do.
+fn overall(computing: &[&Measurement]) -> Option<String> {
+    let total = |name| {
+        let means = computing
+            .iter()
+            .filter_map(|m| samples(m, name).map(|samples| (m, samples)));
+        means
+            .map(|(m, samples)| samples.mean * batch(m, samples))
+            .sum::<f64>()
+    };
+    let (wall_s, cpu_s) = (total("wall_s"), total("cpu_s"));
+    let stolen = 1.0 - cpu_s / wall_s;
+    (cpu_s > 0.0 && stolen > NOISY_RATIO).then(|| {
         format!(
-            "{} of {count} computations, the worst: {}",
-            noisy.len(),
-            worst.join("; ")
+            "others had the cores for {:.0} % of the time of computations",
+            stolen * 100.0
         )
     })
+}
+
+/// Operations in all samples.
+fn batch(measurement: &Measurement, samples: &Samples) -> f64 {
+    (measurement.iterations_per_sample.unwrap_or(1) * samples.count) as f64
+}
+
+fn samples<'a>(measurement: &'a Measurement, name: &str) -> Option<&'a Samples> {
+    let found = measurement
+        .quantities
+        .iter()
+        .find(|quantity| quantity.name == name);
+    found.map(|quantity| &quantity.samples)
 }
 
 /// How far the slowest round's median lies above the fastest's, relative to that.
@@ -84,13 +122,7 @@ fn noise(measurement: &Measurement) -> Option<(f64, String)> {
 
 /// How far the median wall time lies above the median CPU time; 0 where CPU time is too coarse.
 fn stolen_ratio(measurement: &Measurement) -> f64 {
-    let median_of = |name: &str| {
-        let found = measurement
-            .quantities
-            .iter()
-            .find(|quantity| quantity.name == name);
-        found.map(|quantity| quantity.samples.median)
-    };
+    let median_of = |name| samples(measurement, name).map(|samples| samples.median);
     match (median_of("wall_s"), median_of("cpu_s")) {
         (Some(wall_s), Some(cpu_s)) if cpu_s > 0.0 => wall_s / cpu_s - 1.0,
         _ => 0.0,
