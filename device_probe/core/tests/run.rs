@@ -6,19 +6,13 @@ use std::time::{Duration, SystemTime};
 
 use pocketsim_probe_core::host::{Host, HostExtras, Properties, Tree};
 use pocketsim_probe_core::kernel::{Case, Depth, Group, Unmeasured, Work};
-use pocketsim_probe_core::report::{
-    Condition, CoreClass, Measurement, Report, Status, REPORT_BYTES_MAX,
-};
-use pocketsim_probe_core::run::plan::{ladder, matches, schedule, steps};
-use pocketsim_probe_core::run::throttle::Detector;
+use pocketsim_probe_core::report::{Condition, Measurement, Report, Status, REPORT_BYTES_MAX};
 use pocketsim_probe_core::run::{run_in, Extras, Options, World};
-use pocketsim_probe_core::sampler::{Plan, Sampler};
 use pocketsim_probe_core::stop::Stop;
-use proptest::prelude::*;
 use tempfile::TempDir;
 
 mod common;
-use common::{experiment, fine_clock, plant, repeated, steady, wait, work, Counter, FINE};
+use common::{experiment, plant, repeated, steady, wait, work, Counter, FINE};
 
 struct Device {
     folder: TempDir,
@@ -309,53 +303,6 @@ fn impossible_numbers_of_threads_are_refused() {
 }
 
 #[test]
-fn what_scales_runs_on_more_threads_and_on_each_class() {
-    let core = |number, core_class| pocketsim_probe_core::report::Core {
-        number,
-        core_class,
-        frequency_min_hz: None,
-        frequency_max_hz: None,
-        governor: None,
-    };
-    let cores = [
-        core(0, CoreClass::Little),
-        core(1, CoreClass::Little),
-        core(2, CoreClass::Big),
-    ];
-    let scaling = Case {
-        scales: true,
-        ..steady_case("a")
-    };
-    let variants = |depth| {
-        let steps = steps(
-            &options(depth),
-            vec![scaling.clone(), steady_case("b")],
-            &cores,
-            3,
-        )
-        .unwrap();
-        steps
-            .into_iter()
-            .map(|step| (step.threads, step.cores))
-            .collect::<Vec<_>>()
-    };
-    let big = Some((CoreClass::Big, vec![2]));
-    let little = Some((CoreClass::Little, vec![0, 1]));
-    assert_eq!(
-        variants(Depth::Full),
-        [
-            (1, None),
-            (2, None),
-            (3, None),
-            (1, big),
-            (1, little),
-            (1, None)
-        ]
-    );
-    assert_eq!(variants(Depth::Quick), [(1, None), (3, None), (1, None)]);
-}
-
-#[test]
 fn cores_that_the_kernel_keeps_away_are_not_measured() {
     let cpu = |n: u32| format!("sys/devices/system/cpu/cpu{n}/cpu_capacity");
     let files = [(cpu(900), "512"), (cpu(901), "1024")];
@@ -440,80 +387,6 @@ fn a_good_device_is_not_called_bad() {
     assert_eq!(conditions(&report), []);
 }
 
-/// A fixed kernel whose duration follows the script, one entry a look.
-fn throttling(script: Vec<f64>, pause_max_s: f64) -> (Vec<f64>, f64) {
-    let clock = fine_clock();
-    let stop = Stop::new();
-    let plan = Plan {
-        sample_s: 1e-4,
-        warm_up_s: 0.05,
-        samples_s: 0.05,
-        samples_max: 10,
-    };
-    let sampler = Sampler {
-        time: &FINE,
-        clock: &clock,
-        plan,
-        stop: &stop,
-    };
-    let now_ns = Arc::new(AtomicU64::new(1_000_000));
-    let duration_ns = Arc::clone(&now_ns);
-    let kernel = move || {
-        work(duration_ns.load(Ordering::Relaxed) as f64 * 1e-9);
-        Ok(())
-    };
-    let mut detector = Detector::with(Box::new(kernel), &sampler).unwrap();
-    for ratio in script {
-        now_ns.store((ratio * 1e6) as u64, Ordering::Relaxed);
-        wait(10.0);
-        detector.look(&sampler, 5.0, pause_max_s).unwrap();
-    }
-    let figures = detector.figures();
-    (
-        figures.checks.iter().map(|check| check.ratio).collect(),
-        figures.paused_s,
-    )
-}
-
-#[test]
-fn a_slower_kernel_is_seen() {
-    let (ratios, paused_s) = throttling(vec![1.0, 1.05, 1.5], 0.0);
-    for (ratio, expected) in ratios.iter().zip([1.0, 1.05, 1.5]) {
-        assert!((ratio - expected).abs() < 1e-3, "{ratios:?}");
-    }
-    assert_eq!((ratios.len(), paused_s), (3, 0.0));
-}
-
-#[test]
-fn a_hot_device_may_cool_down_but_not_for_ever() {
-    let (ratios, paused_s) = throttling(vec![1.5, 1.5, 1.0], 60.0);
-    assert_eq!(paused_s, 60.0, "all of the patience goes to the first look");
-    assert_eq!(ratios.len(), 13 + 1 + 1);
-}
-
-#[test]
-fn nobody_looks_before_the_interval_is_over() {
-    let clock = fine_clock();
-    let stop = Stop::new();
-    let plan = Plan::of(Depth::Quick, 0.1, &clock);
-    let sampler = Sampler {
-        time: &FINE,
-        clock: &clock,
-        plan,
-        stop: &stop,
-    };
-    let kernel = || {
-        work(1e-3);
-        Ok(())
-    };
-    let mut detector = Detector::with(Box::new(kernel), &sampler).unwrap();
-    detector.look(&sampler, 5.0, 0.0).unwrap();
-    assert!(detector.figures().checks.is_empty());
-    wait(5.0);
-    detector.look(&sampler, 5.0, 0.0).unwrap();
-    assert_eq!(detector.figures().checks.len(), 1);
-}
-
 #[test]
 fn the_longest_report_stays_below_its_bound() {
     // Digits of the worst kind: seven, a sign in the exponent, and a leading zero that helps nobody.
@@ -543,32 +416,4 @@ fn the_longest_report_stays_below_its_bound() {
         100,
         "300 000 values in all"
     );
-}
-
-proptest! {
-    #[test]
-    fn ladders_rise_from_one_to_all(threads in 1_usize..64) {
-        let ladder = ladder(threads);
-        prop_assert_eq!(ladder[0], 1);
-        prop_assert_eq!(*ladder.last().unwrap(), threads);
-        prop_assert!(ladder.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= 2 * pair[0]));
-    }
-
-    #[test]
-    fn patterns_describe_themselves(name in "[a-z_0-9]{0,12}", cut in 0_usize..12) {
-        prop_assert!(matches(&name, &name));
-        let cut = cut.min(name.len());
-        let pattern = format!("{}*", &name[..cut]);
-        prop_assert!(matches(&pattern, &name));
-        let longer = format!("{name}?");
-        prop_assert!(!matches(&longer, &name));
-    }
-
-    #[test]
-    fn schedules_stay_within_their_time(cases in 1_usize..600, is_full in any::<bool>()) {
-        let (depth, limit_s) = if is_full { (Depth::Full, 200.0) } else { (Depth::Quick, 30.0) };
-        let steps = steps(&options(depth), vec![steady_case("a"); cases], &[], 1).unwrap();
-        let schedule = schedule(depth, &steps);
-        prop_assert!(schedule.case_s * f64::from(schedule.rounds) * cases as f64 <= limit_s);
-    }
 }
