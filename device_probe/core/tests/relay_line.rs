@@ -203,6 +203,39 @@ fn a_datagram_that_nobody_follows_is_not_held_for_ever() {
 }
 
 #[test]
+fn a_datagram_is_not_held_for_one_that_comes_too_late() {
+    let mut line = line(&Faults {
+        reorder_ratio: 0.5,
+        rate_bytes_per_s: Some(128.0), // one datagram each second
+        queue_bytes: 1 << 20,
+        ..Faults::default()
+    });
+    for number in 0..50 {
+        line.offer(1, number, 100, ms(0.0));
+    }
+    let delivered = due(&mut line, Duration::MAX);
+    let held = |(due, number): &&Delivery| *due > ms(1000.0) * (*number as u32 + 1);
+    let late: Vec<_> = delivered.iter().filter(held).collect();
+    assert!((10..40).contains(&late.len()), "{}", late.len());
+    for (due, number) in late {
+        assert_eq!(*due, ms(1000.0) * (*number as u32 + 1) + HELD_MAX);
+    }
+    assert_eq!(line.counts().reordered_datagrams, 0);
+}
+
+#[test]
+fn a_late_datagram_and_its_copy_count_once() {
+    let mut line = line(&Faults {
+        reorder_ratio: 0.3,
+        duplicate_ratio: 1.0,
+        ..Faults::default()
+    });
+    let delivered = stream(&mut line, 1000, ms(10.0));
+    assert_eq!(delivered.len(), 2000);
+    assert_eq!(line.counts().reordered_datagrams, reordered(&delivered) / 2);
+}
+
+#[test]
 fn flows_do_not_overtake_for_each_other() {
     let mut line = line(&Faults {
         reorder_ratio: 1.0,
