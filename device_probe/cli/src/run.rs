@@ -175,4 +175,3 @@ fn summarise(report: &Report) {
         eprintln!("clean: nothing spoiled this run");
     }
 }
-

@@ -16,8 +16,8 @@ use pocketsim_probe_core::stop::Stop;
 use proptest::prelude::*;
 use serde_json::{json, Value};
 
-mod common;
-use common::{experiment, plant, repeated, steady, work, Counter, FINE};
+mod fakes;
+use fakes::{experiment, plant, repeated, steady, work, Counter, FINE};
 
 /// A report of a phone that does not exist: two sizes of a hash, one experiment.
 fn report() -> Report {

@@ -3,8 +3,8 @@
 use pocketsim_probe_core::clock::{Clock, SystemTimeSource, TimeSource};
 use proptest::prelude::*;
 
-mod common;
-use common::FakeTime;
+mod fakes;
+use fakes::FakeTime;
 
 #[test]
 fn the_clock_of_this_machine_is_usable() {
@@ -37,8 +37,8 @@ struct Broken(f64);
 
 impl TimeSource for Broken {
     fn wall_s(&self) -> f64 {
-        common::wait(self.0);
-        common::FINE.wall_s()
+        fakes::wait(self.0);
+        fakes::FINE.wall_s()
     }
     fn thread_cpu_s(&self) -> f64 {
         0.0

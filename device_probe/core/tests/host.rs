@@ -7,8 +7,8 @@ use pocketsim_probe_core::report::{CoreClass, Device, LibC};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-mod common;
-use common::plant;
+mod fakes;
+use fakes::plant;
 
 const PROPERTIES: &str = "[ro.product.manufacturer]: [Fairphone]
 [ro.product.model]: [FP4]

@@ -6,8 +6,8 @@ use pocketsim_probe_core::run::plan::{ladder, matches, schedule, steps};
 use pocketsim_probe_core::run::Options;
 use proptest::prelude::*;
 
-mod common;
-use common::{repeated, work};
+mod fakes;
+use fakes::{repeated, work};
 
 fn options(depth: Depth) -> Options {
     Options::new(depth, "unused")

@@ -11,8 +11,8 @@ use pocketsim_probe_core::run::{run_in, Extras, Options, World};
 use pocketsim_probe_core::stop::Stop;
 use tempfile::TempDir;
 
-mod common;
-use common::{experiment, plant, repeated, steady, wait, work, Counter, FINE};
+mod fakes;
+use fakes::{experiment, plant, repeated, steady, wait, work, Counter, FINE};
 
 struct Device {
     folder: TempDir,

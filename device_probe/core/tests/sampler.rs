@@ -10,8 +10,8 @@ use pocketsim_probe_core::sampler::{Averages, Plan, Sample, Sampler, Taken};
 use pocketsim_probe_core::stop::Stop;
 use proptest::prelude::*;
 
-mod common;
-use common::{fine_clock, steady, wait, work, FINE};
+mod fakes;
+use fakes::{fine_clock, steady, wait, work, FINE};
 
 const PLAN: Plan = Plan {
     sample_s: 1e-3,

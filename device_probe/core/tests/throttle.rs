@@ -8,8 +8,8 @@ use pocketsim_probe_core::run::throttle::Detector;
 use pocketsim_probe_core::sampler::{Plan, Sampler};
 use pocketsim_probe_core::stop::Stop;
 
-mod common;
-use common::{fine_clock, wait, work, FINE};
+mod fakes;
+use fakes::{fine_clock, wait, work, FINE};
 
 /// A fixed kernel whose duration follows the script, one entry a look.
 fn throttling(script: Vec<f64>, pause_max_s: f64) -> (Vec<f64>, f64) {

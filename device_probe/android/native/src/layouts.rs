@@ -6,10 +6,31 @@ use std::mem::{offset_of, size_of};
 use libc::{c_int, flock, pthread_mutex_t, pthread_mutexattr_t, stat, timespec, timeval, tm};
 
 const _: () = {
-    assert!(size_of::<stat>() == if cfg!(target_arch = "aarch64") { 128 } else { 144 });
+    assert!(
+        size_of::<stat>()
+            == if cfg!(target_arch = "aarch64") {
+                128
+            } else {
+                144
+            }
+    );
     assert!(offset_of!(stat, st_ino) == 8);
-    assert!(offset_of!(stat, st_mode) == if cfg!(target_arch = "aarch64") { 16 } else { 24 });
-    assert!(offset_of!(stat, st_uid) == if cfg!(target_arch = "aarch64") { 24 } else { 28 });
+    assert!(
+        offset_of!(stat, st_mode)
+            == if cfg!(target_arch = "aarch64") {
+                16
+            } else {
+                24
+            }
+    );
+    assert!(
+        offset_of!(stat, st_uid)
+            == if cfg!(target_arch = "aarch64") {
+                24
+            } else {
+                28
+            }
+    );
     assert!(offset_of!(stat, st_size) == 48);
     assert!(offset_of!(stat, st_mtime) == 88);
 

@@ -50,7 +50,10 @@ extern "system" fn Java_org_pocketsim_probe_NativeEngine_statusOf(
 ) -> jbyteArray {
     guard(&mut env, ptr::null_mut(), |env| {
         let status = session(handle)?.status();
-        give(env, &serde_json::to_vec(&status).expect("numbers and texts"))
+        give(
+            env,
+            &serde_json::to_vec(&status).expect("numbers and texts"),
+        )
     })
 }
 

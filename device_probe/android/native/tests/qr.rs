@@ -11,7 +11,15 @@ fn a_code_is_square_and_has_its_finders() {
     assert_eq!((side - 17) % 4, 0);
     for (top, left) in [(0, 0), (0, side - 7), (side - 7, 0)] {
         let row = |down: usize| -> String {
-            (0..7).map(|right| if rows[top + down][left + right] { '#' } else { '.' }).collect()
+            (0..7)
+                .map(|right| {
+                    if rows[top + down][left + right] {
+                        '#'
+                    } else {
+                        '.'
+                    }
+                })
+                .collect()
         };
         assert_eq!(row(0), "#######");
         assert_eq!(row(1), "#.....#");

@@ -58,9 +58,8 @@ fn garbage_is_refused_with_a_reason() {
 
 #[test]
 fn a_run_that_cannot_be_is_refused_before_it_begins() {
-    let reason = refused(
-        r#"{"activity":"run","depth":"quick","scratch":"/tmp","only":["no_such_kernel"]}"#,
-    );
+    let reason =
+        refused(r#"{"activity":"run","depth":"quick","scratch":"/tmp","only":["no_such_kernel"]}"#);
     assert!(reason.contains("no_such_kernel"), "{reason}");
 }
 

@@ -48,7 +48,10 @@ fn a_run_ends_with_a_report() {
     let report: serde_json::Value =
         serde_json::from_str(&session.report().expect("a report")).expect("JSON");
     assert_eq!(report["schema_version"], 1);
-    assert_eq!(report["spoiled"], serde_json::to_value(status.spoiled).expect("JSON"));
+    assert_eq!(
+        report["spoiled"],
+        serde_json::to_value(status.spoiled).expect("JSON")
+    );
 }
 
 #[test]
@@ -59,7 +62,10 @@ fn a_stopped_run_ends_early_and_says_so() {
     session.stop();
     let status = until(&session, over);
     assert_eq!(status.stage, Stage::Finished, "{status:?}");
-    assert!(session.report().expect("a report").contains("\"stopped\":true"));
+    assert!(session
+        .report()
+        .expect("a report")
+        .contains("\"stopped\":true"));
     let spoiled = serde_json::to_string(&status.spoiled).expect("JSON");
     assert!(spoiled.contains("\"stopped\""), "{spoiled}");
 }
