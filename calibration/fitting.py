@@ -81,8 +81,8 @@ class Mean:
 def combine(y: Array, standard_error: Array) -> Mean:
     """Return the mean of independent `y` whose errors are known but for a common excess.
 
-    With few of them the excess is uncertain itself: the standard error is the larger of that of
-    the weights and that of the scatter (Hartung and Knapp, Statistics in Medicine 20, 2001, 3875).
+    Where there is an excess, the standard error is that of the scatter too (Hartung and Knapp,
+    Statistics in Medicine 20, 2001, 3875): that the two agree is how the excess was chosen.
     """
     y, variances = np.asarray(y, float), np.asarray(standard_error, float) ** 2
     ones = np.ones((y.size, 1))
@@ -90,9 +90,7 @@ def combine(y: Array, standard_error: Array) -> Mean:
     weights = 1 / (variances + excess)
     total = weights.sum()
     mean = float(weights @ y / total)
-    scatter = weights @ (y - mean) ** 2 / (total * max(1, y.size - 1))
-    error = math.sqrt(max(1 / total, scatter))
-    return Mean(mean, error, math.sqrt(excess), weights / total)
+    return Mean(mean, math.sqrt(1 / total), math.sqrt(excess), weights / total)
 
 
 def excess_variance(design: Array, y: Array, variances: Array, scale: Array) -> float:

@@ -196,3 +196,9 @@ def test_one_report_is_its_own_mean():
 def test_a_sure_report_weighs_more():
     of = combine(np.array([10.0, 10.2]), np.array([0.1, 1.0]))
     assert of.weights == pytest.approx([100 / 101, 1 / 101])
+
+
+def test_the_standard_error_of_a_mean_is_that_of_the_scatter():
+    y = np.array([9.0, 10.0, 11.5, 10.5])
+    of = combine(y, np.full(4, 0.1))
+    assert of.standard_error == pytest.approx(np.std(y, ddof=1) / 2, rel=1e-6)
