@@ -142,6 +142,7 @@ mod tests {
         let clock = Clock {
             resolution_s: 0.0,
             read_s: 0.0,
+            cpu_read_s: 0.0,
         };
         let budget = Budget {
             clock: &clock,
