@@ -66,7 +66,53 @@ clean: ## Remove everything that was built (not runs/)
 .PHONY: help
 help: ## This text
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
-	  /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Probe
+# Tools of the Android build; their chain is that of the set-up above.
+ANDROID := python3 -m tools.android
+PROBE_SOURCES := $(shell find device_probe sim/protocols -type f \
+	\( -name '*.rs' -o -name '*.toml' -o -name '*.json' \) -not -path '*/target/*') Cargo.toml Cargo.lock
+APP_SOURCES := $(shell find device_probe/android/app -type f)
+ANDROID_TOOLS := $(shell find tools/android -type f -not -name '*.pyc')
+
+.PHONY: probe
+probe: ## Build the device probe for this machine: build/bin/probe
+	$(CARGO) build --release --locked -p pocketsim-probe
+	@mkdir -p build/bin && ln -sfn ../../target/release/probe build/bin/probe
+
+.PHONY: probe-arm64
+probe-arm64: build/android/probe ## Build the static probe for a phone's shell: build/android/probe
+
+.PHONY: apk
+apk: build/android/probe.apk ## Build the Android app: build/android/probe.apk
+
+.PHONY: test-android
+test-android: probe build/android/probe build/android/probe.apk build/android/harness .venv/.packages ## Test the app and the arm64 builds without a phone
+	$(CARGO) build --release --locked -p pocketsim-probe-android
+	mvn -B -q -ntp $(if $(OFFLINE),-o) -f device_probe/android/tests test
+	$(BIN)/pytest device_probe/android/tests
+
+build/android/.system: tools/android/bootstrap.sh
+	tools/android/bootstrap.sh
+	@touch $@
+
+build/android/jars/.complete: build/android/.system device_probe/android/tests/pom.xml
+	$(ANDROID).jars
+
+build/android/libprobe.so: build/android/jars/.complete $(PROBE_SOURCES) $(ANDROID_TOOLS)
+	$(ANDROID).cargo aarch64-linux-android build --release --locked -p pocketsim-probe-android
+	@cp target/aarch64-linux-android/release/libprobe.so $@
+
+build/android/probe.apk: build/android/libprobe.so $(APP_SOURCES)
+	$(ANDROID).apk
+
+build/android/probe: build/android/.system $(PROBE_SOURCES) $(ANDROID_TOOLS)
+	$(ANDROID).cargo aarch64-unknown-linux-musl build --release --locked -p pocketsim-probe
+	@cp target/aarch64-unknown-linux-musl/release/probe $@
+
+build/android/harness: build/android/.system device_probe/android/tests/harness/harness.c tools/android/harness.py
+	$(ANDROID).harness
 
 # The chain of a set-up: system packages, Python packages, SimGrid's headers, the engine.
 build/.system: tools/bootstrap.sh

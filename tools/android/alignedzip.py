@@ -10,7 +10,10 @@ from __future__ import annotations
 import struct
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)

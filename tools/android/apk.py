@@ -1,8 +1,8 @@
 """Builds the app: resources, Java, native library, one signed APK.
 
-The steps are those of any APK (aapt2, javac, D8, ZIP, apksigner) with tools of Debian and Maven. What
-deliberately does not live here: the native library's build, which is cargo's, and any check of the
-result, which is a test.
+The steps are those of any APK (aapt2, javac, D8, ZIP, apksigner) with tools of Debian and Maven.
+What deliberately does not live here: the native library's build, which is cargo's, and any check of
+the result, which is a test.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ def convert(made: Path, framework: Path, r8: Path, classes: Path) -> Path:
     home = Path(java).resolve().parent.parent
     made_dex = made / "dex"
     made_dex.mkdir()
-    libraries = ["--lib", framework, "--lib", home]
-    options = ["--release", "--min-api", SDK_MIN, "--output", made_dex]
+    libraries = ["--lib", str(framework), "--lib", str(home)]
+    options = ["--release", "--min-api", SDK_MIN, "--output", str(made_dex)]
     inputs = sorted(classes.rglob("*.class"))
     run(java, "-cp", r8, "com.android.tools.r8.D8", *libraries, *options, *inputs)
     return made_dex / "classes.dex"
 
 
 def entries(resources: Path, dex: Path, library: Path) -> list[alignedzip.Entry]:
-    """Return what goes into the APK. What Android maps is stored: the resource table and the library."""
+    """Return what goes into the APK; what Android maps is stored: resource table and library."""
     if not library.exists():
         raise Missing(f"{library.relative_to(ROOT)} is missing: run make apk")
     with zipfile.ZipFile(resources) as archive:
@@ -123,14 +123,14 @@ def run(*command: str | Path, quiet: bool = False) -> None:
 
 
 APP = ROOT / "device_probe/android/app/src/main"
-LIBRARY = ROOT / "target/aarch64-linux-android/release/libprobe.so"
+LIBRARY = BUILD / "libprobe.so"
 # Android 8.0, the oldest with notification channels; Android 15, the first with pages of 16 KiB.
 SDK_MIN, SDK_TARGET = "26", "35"
 PAGE_BYTES = 16_384
 # What D8 understands without leaving calls to bootstrap methods that Android 8 lacks.
 JAVA_RELEASE = "11"
 # A debug key protects nothing; these are the names that Android's own tools give it.
-ALIAS, PASSWORD = "androiddebugkey", "android"  # noqa: S105  # not a secret
+ALIAS, PASSWORD = "androiddebugkey", "android"
 PASSWORDS = ["-storepass", PASSWORD, "-keypass", PASSWORD]
 
 

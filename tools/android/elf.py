@@ -1,4 +1,4 @@
-"""Reads what a loader reads of a 64-bit little-endian ELF file: segments, needs and dynamic symbols.
+"""Reads what a loader reads of a 64-bit little-endian ELF file: segments, needs, dynamic symbols.
 
 What deliberately does not live here: sections, relocation and any judgement of what was read.
 Layout: System V ABI, generic part; versions of symbols: Linux Standard Base, symbol versioning.
@@ -9,7 +9,10 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)

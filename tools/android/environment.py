@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Missing(Exception):  # noqa: N818  # the sentence is the error, `MissingError` adds nothing

@@ -2,7 +2,8 @@
 
 Android's C library is represented by stubs: empty libraries with the right names and symbols. The
 symbols are those of the bionic of API level 23 inside the jar of unidbg, so a function that a phone
-lacks fails the link. The unwinder is the one that Rust ships for musl, with a shim of two functions.
+lacks fails the link. The unwinder is the one that Rust ships for musl, plus a shim of two
+functions.
 
 What deliberately does not live here: fetching jars and packages, and what is built with all this.
 """
@@ -55,7 +56,7 @@ def environment(target: Target) -> dict[str, str]:
 
 
 def bionic_flags(target: Target) -> list[str]:
-    """Make the stubs, the unwinder and the shim; return rustc's flags for a library of 16 KiB pages."""
+    """Make stubs, unwinder and shim; return rustc's flags for a library of 16 KiB pages."""
     need_rust(target.musl)
     target.folder.mkdir(parents=True, exist_ok=True)
     make_stubs(target)
@@ -109,7 +110,18 @@ def link_stub(target: Target, part: Path, made: Path, soname: str) -> None:
     """Link an object into a library that says it is `soname`; rename it into place last."""
     draft = made.with_suffix(".draft")
     emulation = "aarch64linux" if target.triple.startswith("aarch64") else "elf_x86_64"
-    run(linker(), "-flavor", "gnu", "-shared", "-m", emulation, f"-soname={soname}", part, "-o", draft)
+    run(
+        linker(),
+        "-flavor",
+        "gnu",
+        "-shared",
+        "-m",
+        emulation,
+        f"-soname={soname}",
+        part,
+        "-o",
+        draft,
+    )
     draft.rename(made)
 
 
@@ -136,7 +148,9 @@ def musl_headers(target: Target) -> Path:
     """Return musl's headers of Debian's package for the target's architecture."""
     headers = BUILD / "musl/usr/include" / target.clang
     if not headers.exists():
-        raise Missing(f"musl's headers for {target.clang} are missing: run tools/android/bootstrap.sh")
+        raise Missing(
+            f"musl's headers for {target.clang} are missing: run tools/android/bootstrap.sh"
+        )
     return headers
 
 

@@ -73,15 +73,15 @@ pub struct Dial {
     pub rates_per_s: Vec<f64>,
     /// How long each repetition proposes, in seconds.
     pub duration_s: f64,
-    /// Nominal payload in bytes.
-    #[serde(default = "payload_bytes")]
-    pub payload_bytes: u32,
-    /// Repetitions of each rung.
-    #[serde(default = "repetitions")]
-    pub repetitions: u32,
-    /// Rest between repetitions and rungs, in seconds.
-    #[serde(default = "pause_s")]
-    pub pause_s: f64,
+    /// Nominal payload in bytes; that of the theses without.
+    #[serde(default)]
+    pub payload_bytes: Option<u32>,
+    /// Repetitions of each rung; those of the theses without.
+    #[serde(default)]
+    pub repetitions: Option<u32>,
+    /// Rest between repetitions and rungs, in seconds; that of the theses without.
+    #[serde(default)]
+    pub pause_s: Option<f64>,
     /// Where the events go, if anywhere.
     #[serde(default)]
     pub output: Option<PathBuf>,
@@ -139,8 +139,8 @@ impl Listen {
     /// As the core wants it.
     pub fn options(&self) -> ListenOptions {
         ListenOptions {
-            bind: self.bind,
             output: self.output.clone(),
+            ..ListenOptions::new(self.bind)
         }
     }
 }
@@ -151,15 +151,15 @@ impl Dial {
     /// # Errors
     /// No such peer.
     pub fn options(&self) -> Result<DialOptions, String> {
+        let theses = DialOptions::new(resolve(&self.peer()?)?, self.carrier()?);
         Ok(DialOptions {
-            peer: resolve(&self.peer()?)?,
-            carrier: self.carrier()?,
             rates_per_s: self.rates_per_s.clone(),
-            payload_bytes: self.payload_bytes,
+            payload_bytes: self.payload_bytes.unwrap_or(theses.payload_bytes),
             duration: duration("duration_s", self.duration_s)?,
-            repetitions: self.repetitions,
-            pause: duration("pause_s", self.pause_s)?,
+            repetitions: self.repetitions.unwrap_or(theses.repetitions),
+            pause: self.pause()?.unwrap_or(theses.pause),
             output: self.output.clone(),
+            ..theses
         })
     }
 
@@ -168,7 +168,12 @@ impl Dial {
         self.peer()?;
         self.carrier()?;
         duration("duration_s", self.duration_s)?;
-        duration("pause_s", self.pause_s).map(|_| ())
+        self.pause().map(|_| ())
+    }
+
+    fn pause(&self) -> Result<Option<Duration>, String> {
+        let seconds = self.pause_s.map(|seconds| duration("pause_s", seconds));
+        seconds.transpose()
     }
 
     fn peer(&self) -> Result<Link, String> {
@@ -205,18 +210,4 @@ fn resolve(link: &Link) -> Result<SocketAddr, String> {
 
 fn duration(name: &str, seconds: f64) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|error| format!("{name}: {error}"))
-}
-
-/// That of the theses' two-phone runs.
-fn payload_bytes() -> u32 {
-    147
-}
-
-fn repetitions() -> u32 {
-    1
-}
-
-/// As the theses rest between runs.
-fn pause_s() -> f64 {
-    20.0
 }

@@ -111,10 +111,7 @@ impl Session {
     }
 
     fn traded(&self, outcome: Result<Outcome, TradeError>) -> Result<(), String> {
-        let outcome = outcome.map_err(|error| match error {
-            TradeError::Option(name, reason) => format!("{name}: {reason}"),
-            TradeError::Io(error) => error.to_string(),
-        })?;
+        let outcome = outcome.map_err(|error| error.to_string())?;
         self.keep(serde_json::to_string(&outcome).expect("numbers and texts"));
         self.board.finished(None);
         Ok(())

@@ -2,6 +2,8 @@
 //!
 //! It is small whatever the run measures: one entry for each kernel, not for each case.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pocketsim_probe_core::kernel::Case;
@@ -9,7 +11,6 @@ use pocketsim_probe_core::report::{Measurement, Spoiled};
 use pocketsim_probe_core::run::Observer;
 use pocketsim_probe_core::trade::{Progress, TradeObserver};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// How far an activity is.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +29,8 @@ pub struct Status {
     pub current: Option<Current>,
     /// The kernels that came so far, in that order.
     pub kernels: Vec<Kernel>,
+    /// Where a peer dials a listener, as far as this phone knows.
+    pub address: Option<SocketAddr>,
     /// Live figures of a trade.
     pub trade: Option<Progress>,
     /// What spoiled a finished run; null before, and for a trade.
@@ -91,6 +94,7 @@ impl Board {
             total: 0,
             current: None,
             kernels: Vec::new(),
+            address: None,
             trade: None,
             spoiled: None,
         })))
@@ -151,6 +155,10 @@ impl Observer for Board {
 impl TradeObserver for Board {
     fn progress(&self, progress: &Progress) {
         self.write().trade = Some(progress.clone());
+    }
+
+    fn listening(&self, address: SocketAddr) {
+        self.write().address = Some(address);
     }
 }
 

@@ -112,6 +112,25 @@ fn a_listener_ends_when_it_is_asked_to() {
 }
 
 #[test]
+fn two_sessions_trade() {
+    let listener = begin(r#"{"activity":"listen","bind":"127.0.0.1:0"}"#);
+    let address = until(&listener, |status| status.address.is_some()).address;
+    let dialler = begin(&format!(
+        r#"{{"activity":"dial","peer":"{}","carrier":"udp","rates_per_s":[50.0],
+            "duration_s":0.2,"repetitions":1,"pause_s":0}}"#,
+        address.expect("an address")
+    ));
+    let status = until(&dialler, over);
+    assert_eq!(status.stage, Stage::Finished, "{status:?}");
+    assert_eq!(status.spoiled, None);
+    let outcome: serde_json::Value =
+        serde_json::from_str(&dialler.report().expect("an outcome")).expect("JSON");
+    assert_eq!(outcome["complete"], true, "{outcome}");
+    listener.stop();
+    assert_eq!(until(&listener, over).stage, Stage::Finished);
+}
+
+#[test]
 fn handles_are_never_followed_blindly() {
     let sessions = Sessions::new();
     let fault = || begin(r#"{"activity":"fault","on_thread":true}"#);

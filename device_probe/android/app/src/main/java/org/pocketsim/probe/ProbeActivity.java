@@ -1,6 +1,7 @@
 package org.pocketsim.probe;
 
 import android.app.Activity;
+import android.content.ClipData;
 import android.content.ComponentName;
 import android.content.Context;
 import android.content.Intent;
@@ -17,6 +18,7 @@ import android.widget.ProgressBar;
 import android.widget.Spinner;
 import android.widget.TextView;
 import java.io.File;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -55,8 +57,8 @@ public final class ProbeActivity extends Activity {
     onClick(R.id.quick, () -> begin(run(false)));
     onClick(R.id.full, () -> begin(run(true)));
     onClick(R.id.stop, () -> service.stopEngine());
-    onClick(R.id.share, () -> share(service.report()));
-    onClick(R.id.listen, () -> begin(Requests.listen(Reports.folder(this))));
+    onClick(R.id.share, () -> share(Reports.parts(service.report())));
+    onClick(R.id.listen, () -> begin(Requests.listen(Reports.events(this))));
     onClick(R.id.dial, this::dial);
     // After a rotation the text field has kept what the link said, or what was typed since.
     if (saved == null) {
@@ -119,7 +121,7 @@ public final class ProbeActivity extends Activity {
     if (rate != null && seconds != null) {
       Spinner carrier = findViewById(R.id.carrier);
       String name = (String) carrier.getSelectedItem();
-      begin(Requests.dial(peer, name, rate, seconds, Reports.folder(this)));
+      begin(Requests.dial(peer, name, rate, seconds, Reports.events(this)));
     }
   }
 
@@ -138,13 +140,25 @@ public final class ProbeActivity extends Activity {
     ProbeService.begin(this, request);
   }
 
-  private void share(File report) {
-    Intent send = new Intent(Intent.ACTION_SEND);
-    send.setType("application/json");
-    send.putExtra(Intent.EXTRA_STREAM, Reports.uri(report));
-    send.putExtra(Intent.EXTRA_TITLE, report.getName());
-    // The chooser hands the grant on to whichever app is chosen, and only if the data says so.
-    send.setClipData(android.content.ClipData.newRawUri(report.getName(), Reports.uri(report)));
+  private void share(List<File> files) {
+    ArrayList<Uri> uris = new ArrayList<>();
+    for (File file : files) {
+      uris.add(Reports.uri(file));
+    }
+    boolean one = uris.size() == 1;
+    Intent send = new Intent(one ? Intent.ACTION_SEND : Intent.ACTION_SEND_MULTIPLE);
+    if (one) {
+      send.putExtra(Intent.EXTRA_STREAM, uris.get(0));
+    } else {
+      send.putParcelableArrayListExtra(Intent.EXTRA_STREAM, uris);
+    }
+    send.setType(one ? "application/json" : "*/*");
+    // The chooser hands the grant on to whichever app is chosen, for what the clip names.
+    ClipData clip = ClipData.newRawUri(getString(R.string.share), uris.get(0));
+    for (Uri uri : uris.subList(1, uris.size())) {
+      clip.addItem(new ClipData.Item(uri));
+    }
+    send.setClipData(clip);
     send.addFlags(Intent.FLAG_GRANT_READ_URI_PERMISSION);
     startActivity(Intent.createChooser(send, getString(R.string.share)));
   }

@@ -163,6 +163,9 @@ public final class ProbeService extends Service {
     handle = 0;
     if (text != null) {
       report = Reports.save(this, text, new Date());
+      if (!status.isRun()) {
+        Reports.attachEvents(this, report);
+      }
     }
     rest();
   }

@@ -19,7 +19,7 @@ public final class ReportProvider extends ContentProvider {
 
   @Override
   public String getType(Uri uri) {
-    return "application/json";
+    return uri.getPath().endsWith(".csv") ? "text/csv" : "application/json";
   }
 
   @Override

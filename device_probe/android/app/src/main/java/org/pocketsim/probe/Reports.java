@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.text.SimpleDateFormat;
 import java.util.Arrays;
 import java.util.Date;
+import java.util.List;
 import java.util.Locale;
 import java.util.TimeZone;
 
@@ -41,10 +42,26 @@ final class Reports {
     return file;
   }
 
+  /** Where a trade writes its events until it has a report. */
+  static File events(Context context) {
+    return new File(folder(context), "draft.csv");
+  }
+
+  /** Puts the events of a trade beside its report. */
+  static void attachEvents(Context context, File report) {
+    events(context).renameTo(besides(report));
+  }
+
   /** The newest report, or null. */
   static File latest(Context context) {
     File[] all = all(context);
     return all.length == 0 ? null : all[all.length - 1];
+  }
+
+  /** A report, and the events that are beside it if it is a trade's. */
+  static List<File> parts(File report) {
+    File events = besides(report);
+    return events.exists() ? Arrays.asList(report, events) : Arrays.asList(report);
   }
 
   /** The address by which another app reads a report that was shared with it. */
@@ -58,9 +75,11 @@ final class Reports {
 
   /** The report of an address, or null. */
   static File find(Context context, Uri uri) {
-    for (File file : all(context)) {
-      if (uri(file).equals(uri)) {
-        return file;
+    for (File report : all(context)) {
+      for (File part : parts(report)) {
+        if (uri(part).equals(uri)) {
+          return part;
+        }
       }
     }
     return null;
@@ -69,8 +88,12 @@ final class Reports {
   private static void forgetOld(Context context) {
     File[] all = all(context);
     for (int i = 0; i < all.length - KEPT; i++) {
-      all[i].delete();
+      parts(all[i]).forEach(File::delete);
     }
+  }
+
+  private static File besides(File report) {
+    return new File(report.getPath().replace(SUFFIX, ".csv"));
   }
 
   private static File[] all(Context context) {

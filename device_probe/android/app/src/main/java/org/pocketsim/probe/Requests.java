@@ -20,6 +20,7 @@ final class Requests {
         "extras", extras);
   }
 
+  /** The output gets the events, as the benchmark app of the theses wrote them. */
   static String listen(File output) {
     return text("activity", "listen", "bind", "0.0.0.0:" + PORT, "output", output.getPath());
   }

@@ -17,6 +17,7 @@ import android.widget.LinearLayout;
 import android.widget.Spinner;
 import android.widget.TextView;
 import java.io.File;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.Date;
 import java.util.List;
@@ -176,6 +177,7 @@ public final class AppActivityTest {
   @Test
   public void aReportIsSharedAndOnlyItMayBeRead() {
     File report = Reports.save(RuntimeEnvironment.getApplication(), "{}", new Date(0));
+    AppService.create();
     open();
     press(R.id.share);
     Intent chooser = shadowOf(screen.get()).getNextStartedActivity();
@@ -187,6 +189,22 @@ public final class AppActivityTest {
     assertEquals(uri, send.getClipData().getItemAt(0).getUri());
     assertTrue((send.getFlags() & Intent.FLAG_GRANT_READ_URI_PERMISSION) != 0);
     assertEquals(0, send.getFlags() & Intent.FLAG_GRANT_WRITE_URI_PERMISSION);
+  }
+
+  @Test
+  public void aTradeIsSharedWithItsEvents() throws Exception {
+    var context = RuntimeEnvironment.getApplication();
+    File report = Reports.save(context, "{}", new Date(0));
+    Files.writeString(Reports.events(context).toPath(), "events");
+    Reports.attachEvents(context, report);
+    AppService.create();
+    open();
+    press(R.id.share);
+    Intent chooser = shadowOf(screen.get()).getNextStartedActivity();
+    Intent send = chooser.getParcelableExtra(Intent.EXTRA_INTENT, Intent.class);
+    assertEquals(Intent.ACTION_SEND_MULTIPLE, send.getAction());
+    assertEquals(2, send.getParcelableArrayListExtra(Intent.EXTRA_STREAM, Uri.class).size());
+    assertEquals(2, send.getClipData().getItemCount());
   }
 
   @Test

@@ -16,6 +16,7 @@ import java.io.FileNotFoundException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.util.Date;
+import java.util.List;
 import org.junit.Before;
 import org.junit.Test;
 import org.junit.runner.RunWith;
@@ -56,11 +57,26 @@ public final class AppReportsTest {
   }
 
   @Test
+  public void theEventsOfATradeGoWithItsReport() throws Exception {
+    Files.writeString(Reports.events(context).toPath(), "operation\n");
+    File report = save(1);
+    assertEquals(List.of(report), Reports.parts(report));
+    Reports.attachEvents(context, report);
+    Uri events = Reports.uri(Reports.parts(report).get(1));
+    assertEquals("text/csv", resolver.getType(events));
+    try (InputStream stream = resolver.openInputStream(events)) {
+      assertEquals("operation\n", new String(stream.readAllBytes()));
+    }
+    assertFalse(Reports.events(context).exists());
+  }
+
+  @Test
   public void nothingElseIsRead() throws Exception {
     File secret = new File(context.getFilesDir(), "secret.json");
     Files.writeString(secret.toPath(), "secret");
+    Files.writeString(Reports.events(context).toPath(), "not finished");
     String base = "content://" + Reports.AUTHORITY;
-    for (String path : new String[] {"/../secret.json", "/..%2Fsecret.json", "/secret.json", "", "/"}) {
+    for (String path : new String[] {"/../secret.json", "/..%2Fsecret.json", "/secret.json", "/draft.csv", "", "/"}) {
       Uri uri = Uri.parse(base + path);
       assertThrows(path, FileNotFoundException.class, () -> provider().openFile(uri, "r"));
       try (Cursor cursor = provider().query(uri, null, null, null, null)) {

@@ -123,6 +123,19 @@ public final class AppServiceTest {
   }
 
   @Test
+  public void onlyATradeHasEvents() throws Exception {
+    Files.writeString(Reports.events(service).toPath(), "events");
+    begin();
+    engine.report = "{}";
+    engine.status = "{'activity':'run','stage':'finished','spoiled':[]}";
+    seconds(2);
+    assertEquals(1, Reports.parts(service.report()).size());
+    engine.status = "{'activity':'listen','stage':'finished','spoiled':null}";
+    begin();
+    assertEquals(2, Reports.parts(service.report()).size());
+  }
+
+  @Test
   public void aFailureLeavesNoReport() {
     begin();
     engine.status = "{'activity':'dial','stage':'failed','error':'nobody answers'}";

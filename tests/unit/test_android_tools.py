@@ -1,0 +1,149 @@
+"""The tools of the Android build that need neither a compiler nor a phone: ELF and ZIP."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools.android import toolchain
+from tools.android.alignedzip import Entry, data_offset, write
+from tools.android.elf import EM_AARCH64, EM_X86_64, Elf, Symbol
+from tools.android.environment import EXIT_ENVIRONMENT, Missing, exit_with, need_command
+
+
+@pytest.fixture(scope="module")
+def libc() -> Elf:
+    """The C library that this process runs on."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    paths = {line.split()[-1] for line in lines if "/libc.so" in line or "/libc-" in line}
+    if not paths:
+        pytest.skip("no C library is mapped under its usual name")
+    return Elf.read(Path(paths.pop()))
+
+
+def test_a_library_says_its_name_and_what_it_offers(libc: Elf) -> None:
+    assert libc.machine in {EM_X86_64, EM_AARCH64}
+    assert (libc.soname or "").startswith("libc")
+    exported = {symbol.name: symbol for symbol in libc.exported}
+    assert exported["memcpy"].is_function
+    assert not exported["environ"].is_function
+    assert exported["environ"].size_bytes == 8
+    assert "no_such_function" not in exported
+
+
+def test_a_library_is_mapped_in_pages(libc: Elf) -> None:
+    assert libc.load_alignments
+    assert all(alignment >= 4_096 for alignment in libc.load_alignments)
+    assert not libc.has_text_relocations
+
+
+def test_symbols_have_versions(libc: Elf) -> None:
+    if not any(symbol.version for symbol in libc.exported):
+        pytest.skip("this C library has no versions of symbols")
+    versions = {symbol.version for symbol in libc.exported if symbol.name == "write"}
+    assert versions <= {"GLIBC_2.2.5", "GLIBC_2.17"}
+
+
+def test_an_executable_asks_for_a_loader() -> None:
+    python = Elf.read(Path(sys.executable).resolve())
+    assert python.interpreter is None or Path(python.interpreter).name.startswith("ld-")
+    if python.interpreter:
+        assert any(name.startswith("libc") for name in python.needed)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\3\4", b"\x7fELF\x01\x01" + bytes(60)])
+def test_what_is_no_elf_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="not a 64-bit"):
+        Elf(data)
+
+
+def symbol(name: str, *, is_function: bool, size_bytes: int, version: str = "LIBC") -> Symbol:
+    return Symbol(name, is_function, True, False, size_bytes, version)  # noqa: FBT003  # their order
+
+
+class Library:
+    """Stands in for bionic: its symbols, one of them private."""
+
+    exported = (
+        symbol("read", is_function=True, size_bytes=80),
+        symbol("hidden", is_function=True, size_bytes=8, version="LIBC_PRIVATE"),
+    )
+
+
+def test_private_symbols_are_not_offered() -> None:
+    assert [found.name for found in toolchain.public_symbols(Library())] == ["read"]
+
+
+def test_a_stub_keeps_type_and_size() -> None:
+    read = symbol("read", is_function=True, size_bytes=80)
+    stderr = symbol("stderr", is_function=False, size_bytes=8)
+    source = toolchain.stub_source([stderr, read])
+    assert source.index("read:") < source.index("stderr:"), "sorted, so that builds repeat"
+    assert ".type read, %function" in source
+    assert ".type stderr, %object" in source
+    assert ".size stderr, 8" in source
+
+
+names = st.text("abcdefgh/._-", min_size=1, max_size=40)
+entries = st.lists(
+    st.builds(Entry, names, st.binary(max_size=3_000), st.sampled_from([0, 4, 4_096, 16_384])),
+    max_size=5,
+    unique_by=lambda entry: entry.name,
+)
+
+
+@given(entries)
+def test_stored_entries_are_aligned(made: list[Entry]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.zip"
+        write(path, made)
+        with zipfile.ZipFile(path) as archive:
+            assert archive.testzip() is None
+            assert archive.namelist() == [entry.name for entry in made]
+            for entry in made:
+                info = archive.getinfo(entry.name)
+                assert archive.read(entry.name) == entry.data
+                if entry.alignment:
+                    assert info.compress_type == zipfile.ZIP_STORED
+                    assert data_offset(archive, info) % entry.alignment == 0
+
+
+def test_the_same_entries_give_the_same_bytes(tmp_path: Path) -> None:
+    made = [Entry("lib/a.so", b"x" * 100, 16_384), Entry("b", b"y" * 1_000)]
+    for name in ("first", "second"):
+        write(tmp_path / name, made)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+def test_what_is_missing_is_one_sentence_and_exit_5(capsys: pytest.CaptureFixture[str]) -> None:
+    def work() -> None:
+        need_command("no-such-command", "no-such-command, which nobody has")
+
+    assert exit_with(work) == EXIT_ENVIRONMENT == 5
+    said = capsys.readouterr().err
+    assert said.startswith("error: no-such-command, which nobody has, is missing")
+    assert said.count("\n") == 1
+
+
+def test_without_rustup_a_target_cannot_be_had(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(toolchain, "sysroot", lambda: tmp_path)
+    monkeypatch.setattr(toolchain.shutil, "which", lambda _: None)
+    with pytest.raises(Missing, match="rustup is missing"):
+        toolchain.need_rust("aarch64-linux-android")
+
+
+def test_an_unknown_target_is_refused_as_such() -> None:
+    command = [sys.executable, "-m", "tools.android.cargo", "no-such-target", "build"]
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
+    assert done.returncode == 2
+    assert "aarch64-linux-android" in done.stderr
