@@ -77,7 +77,7 @@ APP_SOURCES := $(shell find device_probe/android/app -type f)
 ANDROID_TOOLS := $(shell find tools/android -type f -not -name '*.pyc')
 
 .PHONY: probe
-probe: ## Build the device probe for this machine: build/bin/probe
+probe: build/.system ## Build the device probe for this machine: build/bin/probe
 	$(CARGO) build --release --locked -p pocketsim-probe
 	@mkdir -p build/bin && ln -sfn ../../target/release/probe build/bin/probe
 
