@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::rule::{Faults, Reason, Rules, Verdict, HELD_MAX};
+use super::rule::{Draw, Faults, Reason, Rules, Verdict, HELD_MAX};
 use super::statistics::Counts;
 
 /// A limited rate with a finite queue: datagrams leave one after the other.
@@ -108,15 +108,15 @@ impl<T: Clone> Line<T> {
     /// A datagram of `flow` arrives at `now`.
     pub fn offer(&mut self, flow: u64, content: T, payload_bytes: u64, now: Duration) {
         self.counts.received(payload_bytes);
-        let after = match self.rules.judge(wire_bytes(payload_bytes), now) {
+        let draw = self.rules.draw();
+        if self.under_way_bytes + payload_bytes > UNDER_WAY_BYTES_MAX {
+            return self.counts.dropped(Reason::RelayFull);
+        }
+        let after = match self.rules.judge(&draw, wire_bytes(payload_bytes), now) {
             Verdict::Drop(reason) => return self.counts.dropped(reason),
             Verdict::Later(after) => after,
             Verdict::Pass => Duration::ZERO,
         };
-        let (held, twice) = (self.rules.holds(), self.rules.duplicates());
-        if self.under_way_bytes + payload_bytes > UNDER_WAY_BYTES_MAX {
-            return self.counts.dropped(Reason::RelayFull);
-        }
         let order = self.flows.entry(flow).or_default();
         order.arrived += 1;
         let parcel = Parcel {
@@ -127,7 +127,7 @@ impl<T: Clone> Line<T> {
             copy: false,
         };
         let due = self.in_order(now + after);
-        self.schedule(parcel, due, held, twice);
+        self.schedule(parcel, due, &draw);
     }
 
     /// When the next datagram is due.
@@ -171,21 +171,21 @@ impl<T: Clone> Line<T> {
         due
     }
 
-    fn schedule(&mut self, parcel: Parcel<T>, due: Duration, held: bool, twice: bool) {
+    fn schedule(&mut self, parcel: Parcel<T>, due: Duration, draw: &Draw) {
         let flow = parcel.flow;
-        let copy = twice.then(|| Parcel {
+        let copy = draw.twice.then(|| Parcel {
             copy: true,
             content: parcel.content.clone(),
             ..parcel
         });
-        let due_at = if held { due + HELD_MAX } else { due };
+        let due_at = if draw.held { due + HELD_MAX } else { due };
         let places: Vec<Place> = [Some(parcel), copy]
             .into_iter()
             .flatten()
             .map(|parcel| self.put(parcel, due_at))
             .collect();
-        self.counts.duplicated_datagrams += u64::from(twice);
-        match held {
+        self.counts.duplicated_datagrams += u64::from(draw.twice);
+        match draw.held {
             true => self.order(flow).held.extend(places),
             false => self.release_held(flow, due),
         }

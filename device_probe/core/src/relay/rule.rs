@@ -5,6 +5,9 @@
 //! `queue`), may then be lost (it has used its share of the rate), travels (`delay`, `jitter`), may
 //! be overtaken (`reorder`) or arrive twice (`duplicate`). What deliberately does not live here:
 //! when something is delivered, which is the [`queue`](super::queue)'s, and any socket or clock.
+//!
+//! Chance is drawn for every datagram and every rule, also for what is dropped: so a fault that
+//! changes never changes what chance says of another one.
 
 use std::time::Duration;
 
@@ -19,9 +22,11 @@ use super::stream::Stream;
 pub struct Faults {
     /// Added to every datagram, in seconds.
     pub delay_s: f64,
-    /// The most that is added on top, uniform in [0, `jitter_s`), in seconds.
+    /// The most that is added on top, in seconds; uniform in [0, `jitter_s`) if it may change the
+    /// order, or where the datagrams of a flow are further apart than that.
     pub jitter_s: f64,
-    /// Whether jitter may change the order; otherwise a datagram waits for those before it.
+    /// Whether jitter may change the order; otherwise a datagram waits for those before it in its
+    /// flow, so closer ones are delayed by more than a uniform share.
     pub jitter_reorders: bool,
     /// Probability that a datagram is lost.
     pub loss_ratio: f64,
@@ -96,6 +101,19 @@ pub enum Verdict {
     Drop(Reason),
 }
 
+/// What chance says of one datagram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// Whether it is lost.
+    pub lost: bool,
+    /// Its share of the jitter, in [0, 1).
+    pub jitter: f64,
+    /// Whether it is to be overtaken.
+    pub held: bool,
+    /// Whether it arrives twice.
+    pub twice: bool,
+}
+
 /// The rules of one direction, each with its own stream of chance.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -122,8 +140,18 @@ impl Rules {
         }
     }
 
+    /// What chance says of the next datagram: one draw of each stream, whatever becomes of it.
+    pub fn draw(&mut self) -> Draw {
+        Draw {
+            lost: self.loss.happens(self.faults.loss_ratio),
+            jitter: self.jitter.uniform(),
+            held: self.reorder.happens(self.faults.reorder_ratio),
+            twice: self.duplicate.happens(self.faults.duplicate_ratio),
+        }
+    }
+
     /// What becomes of a datagram of `wire_bytes` that arrives at `now`, order aside.
-    pub fn judge(&mut self, wire_bytes: u64, now: Duration) -> Verdict {
+    pub fn judge(&mut self, draw: &Draw, wire_bytes: u64, now: Duration) -> Verdict {
         let waited = match self
             .serialiser
             .as_mut()
@@ -133,33 +161,22 @@ impl Rules {
             Some(Verdict::Later(wait)) => wait,
             Some(verdict) => return verdict,
         };
-        if self.loss.happens(self.faults.loss_ratio) {
+        if draw.lost {
             return Verdict::Drop(Reason::Loss);
         }
-        match waited + self.travel() {
+        match waited + self.travel(draw) {
             Duration::ZERO => Verdict::Pass,
             after => Verdict::Later(after),
         }
     }
 
-    /// Whether the next datagram is to be overtaken.
-    pub fn holds(&mut self) -> bool {
-        self.reorder.happens(self.faults.reorder_ratio)
-    }
-
-    /// Whether the next datagram arrives twice.
-    pub fn duplicates(&mut self) -> bool {
-        self.duplicate.happens(self.faults.duplicate_ratio)
-    }
-
-    /// Whether a datagram has to wait for those before it.
+    /// Whether a datagram has to wait for those before it in its flow.
     pub fn keeps_order(&self) -> bool {
         !self.faults.jitter_reorders
     }
 
-    fn travel(&mut self) -> Duration {
-        let jitter_s = self.jitter.uniform() * self.faults.jitter_s;
-        Duration::from_secs_f64(self.faults.delay_s + jitter_s)
+    fn travel(&self, draw: &Draw) -> Duration {
+        Duration::from_secs_f64(self.faults.delay_s + draw.jitter * self.faults.jitter_s)
     }
 }
 

@@ -111,6 +111,65 @@ fn other_faults_do_not_reshuffle_the_losses() {
     assert_eq!(lost(plain), lost(rich));
 }
 
+/// Loss, jitter, duplicates and reordering, far enough apart that each is seen in when a datagram
+/// is delivered and how often.
+fn rich() -> Faults {
+    Faults {
+        jitter_s: 0.05,
+        jitter_reorders: true,
+        reorder_ratio: 0.2,
+        duplicate_ratio: 0.2,
+        ..Faults::default()
+    }
+}
+
+#[test]
+fn losses_do_not_reshuffle_the_other_faults() {
+    let faults = |loss_ratio| Faults {
+        loss_ratio,
+        ..rich()
+    };
+    let whole = stream(&mut line(&faults(0.0)), 5000, ms(1000.0));
+    let lossy = stream(&mut line(&faults(0.3)), 5000, ms(1000.0));
+    let survivors: BTreeSet<u64> = lossy.iter().map(|delivery| delivery.1).collect();
+    assert!((3000..4000).contains(&survivors.len()));
+    let expected: Vec<Delivery> = whole
+        .into_iter()
+        .filter(|delivery| survivors.contains(&delivery.1))
+        .collect();
+    assert_eq!(lossy, expected);
+}
+
+#[test]
+fn what_finds_the_relay_full_or_the_queue_does_not_reshuffle_the_rest() {
+    let after = |first: fn(&mut Line<u64>), faults: Faults| {
+        let mut line = line(&faults);
+        first(&mut line);
+        due(&mut line, ms(500_000.0));
+        for number in 0..1000 {
+            line.offer(1, number, 100, ms(1_000_000.0) + ms(1000.0) * number as u32);
+        }
+        due(&mut line, Duration::MAX)
+    };
+    let small = |line: &mut Line<u64>| (0..2000).for_each(|n| line.offer(1, n, 100, ms(0.0)));
+    let large = |line: &mut Line<u64>| (0..2000).for_each(|n| line.offer(1, n, 65_507, ms(0.0)));
+    let plain = after(small, rich());
+    assert_eq!(after(large, rich()), plain, "the relay was full");
+    let limited = Faults {
+        rate_bytes_per_s: Some(1e12),
+        queue_bytes: 1000,
+        ..rich()
+    };
+    let numbers = |deliveries: Vec<Delivery>| -> Vec<u64> {
+        deliveries.into_iter().map(|delivery| delivery.1).collect()
+    };
+    assert_eq!(
+        numbers(after(small, limited)),
+        numbers(plain),
+        "the queue was full"
+    );
+}
+
 #[test]
 fn impossible_faults_are_refused_with_their_name() {
     let refusal = |faults: Faults| faults.check("down").unwrap_err();

@@ -1,5 +1,6 @@
 //! One direction of a relayed link in simulated time: what the faults promise, counted.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pocketsim_probe_core::relay::queue::Line;
