@@ -31,10 +31,11 @@ pub struct Arguments {
     /// Added to every datagram, such as 20ms.
     #[arg(long, default_value = "0", value_parser = quantity::durations)]
     delay: UpDown,
-    /// At most this is added on top, uniformly distributed; order is kept.
+    /// At most this is added on top. Each flow's order is kept, so the share is uniform only where
+    /// its datagrams are further apart than this; see the delay added in the statistics.
     #[arg(long, default_value = "0", value_parser = quantity::durations)]
     jitter: UpDown,
-    /// Let jitter change the order.
+    /// Let jitter change the order; then its share is uniform for every datagram.
     #[arg(long)]
     jitter_reorders: bool,
     /// Datagrams lost, such as 1%.

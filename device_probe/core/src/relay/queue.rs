@@ -67,7 +67,6 @@ pub struct Line<T> {
     under_way: BTreeMap<Place, Parcel<T>>,
     under_way_bytes: u64,
     flows: BTreeMap<u64, Order>,
-    last_due: Duration,
     parcels: u64,
 }
 
@@ -83,11 +82,12 @@ struct Parcel<T> {
     copy: bool,
 }
 
-/// What must be known of a flow to reorder it, and to see that it was reordered.
+/// What must be known of a flow to keep its order or to change it, and to see that it was changed.
 #[derive(Debug, Default)]
 struct Order {
     arrived: u64,
     newest_delivered: u64,
+    last_due: Duration,
     held: Vec<Place>,
 }
 
@@ -100,7 +100,6 @@ impl<T: Clone> Line<T> {
             under_way: BTreeMap::new(),
             under_way_bytes: 0,
             flows: BTreeMap::new(),
-            last_due: Duration::ZERO,
             parcels: 0,
         }
     }
@@ -126,7 +125,7 @@ impl<T: Clone> Line<T> {
             content,
             copy: false,
         };
-        let due = self.in_order(now + after);
+        let due = self.in_order(flow, now + after);
         self.schedule(parcel, due, &draw);
     }
 
@@ -163,12 +162,14 @@ impl<T: Clone> Line<T> {
         self.under_way.len() as u64
     }
 
-    fn in_order(&mut self, due: Duration) -> Duration {
-        if self.rules.keeps_order() {
-            self.last_due = self.last_due.max(due);
-            return self.last_due;
+    /// Not before what came earlier in the same flow; others do not wait for it.
+    fn in_order(&mut self, flow: u64, due: Duration) -> Duration {
+        if !self.rules.keeps_order() {
+            return due;
         }
-        due
+        let order = self.order(flow);
+        order.last_due = order.last_due.max(due);
+        order.last_due
     }
 
     fn schedule(&mut self, parcel: Parcel<T>, due: Duration, draw: &Draw) {

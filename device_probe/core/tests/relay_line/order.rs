@@ -123,6 +123,23 @@ fn a_late_datagram_and_its_copy_count_once() {
 }
 
 #[test]
+fn a_flow_does_not_wait_for_the_jitter_of_another() {
+    let faults = Faults {
+        jitter_s: 0.01,
+        ..Faults::default()
+    };
+    let mut line = line(&faults);
+    // Each flow sends once: nothing to keep in order, so every delay is a uniform share.
+    for number in 0..10_000 {
+        line.offer(number, number, 100, ms(0.0));
+    }
+    let delivered = due(&mut line, Duration::MAX);
+    let below = delivered.iter().filter(|(due, _)| *due < ms(2.5)).count();
+    // Four standard deviations of a binomial: sqrt(10 000 * 0.25 * 0.75) = 43.
+    assert!(below.abs_diff(2_500) < 4 * 43, "{below}");
+}
+
+#[test]
 fn flows_do_not_overtake_for_each_other() {
     let mut line = line(&Faults {
         reorder_ratio: 1.0,
