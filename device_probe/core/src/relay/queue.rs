@@ -38,6 +38,9 @@ impl Serialiser {
         self.advance(now);
         let begins = self.free_at.max(now);
         if begins > now {
+            if self.waiting.len() >= WAITING_MAX {
+                return Verdict::Drop(Reason::RelayFull);
+            }
             if self.waiting_bytes + wire_bytes > self.queue_bytes {
                 return Verdict::Drop(Reason::QueueFull);
             }
@@ -108,7 +111,7 @@ impl<T: Clone> Line<T> {
     pub fn offer(&mut self, flow: u64, content: T, payload_bytes: u64, now: Duration) {
         self.counts.received(payload_bytes);
         let draw = self.rules.draw();
-        if self.under_way_bytes + payload_bytes > UNDER_WAY_BYTES_MAX {
+        if self.under_way_bytes + memory_bytes(payload_bytes) > UNDER_WAY_BYTES_MAX {
             return self.counts.dropped(Reason::RelayFull);
         }
         let after = match self.rules.judge(&draw, wire_bytes(payload_bytes), now) {
@@ -142,7 +145,7 @@ impl<T: Clone> Line<T> {
             return None;
         }
         let parcel = entry.remove();
-        self.under_way_bytes -= parcel.payload_bytes;
+        self.under_way_bytes -= memory_bytes(parcel.payload_bytes);
         self.note_order(&parcel, place);
         Some((place.0, parcel.content, parcel.payload_bytes))
     }
@@ -194,7 +197,7 @@ impl<T: Clone> Line<T> {
 
     fn put(&mut self, parcel: Parcel<T>, due: Duration) -> Place {
         self.parcels += 1;
-        self.under_way_bytes += parcel.payload_bytes;
+        self.under_way_bytes += memory_bytes(parcel.payload_bytes);
         let place = (due, self.parcels);
         self.under_way.insert(place, parcel);
         place
@@ -207,7 +210,7 @@ impl<T: Clone> Line<T> {
                 continue; // it goes on alone before this one is there to overtake it
             }
             if let Some(parcel) = self.under_way.remove(&place) {
-                self.under_way_bytes -= parcel.payload_bytes;
+                self.under_way_bytes -= memory_bytes(parcel.payload_bytes);
                 self.put(parcel, due);
             }
         }
@@ -236,8 +239,19 @@ pub fn wire_bytes(payload_bytes: u64) -> u64 {
     payload_bytes + UDP_HEADER_BYTES + fragments * IP_HEADER_BYTES
 }
 
+/// What a datagram costs while it is under way.
+fn memory_bytes(payload_bytes: u64) -> u64 {
+    payload_bytes + PARCEL_BYTES
+}
+
 const UDP_HEADER_BYTES: u64 = 8; // RFC 768
 const IP_HEADER_BYTES: u64 = 20; // RFC 791, no options
 const FRAGMENT_BYTES_MAX: u64 = 1480; // 1500 B MTU less its IP header; the first holds UDP's too
 /// 64 MiB: half a second of a gigabit, and little beside what a laptop has.
 const UNDER_WAY_BYTES_MAX: u64 = 64 << 20;
+/// What the relay holds of a datagram besides its payload: measured with 820 680 empty ones, which
+/// took 264 B each, and rounded up. So no more than 209 715 are under way.
+const PARCEL_BYTES: u64 = 320;
+/// Datagrams that wait for a slow rate, 24 B each: also those that will be lost, and are therefore
+/// never under way.
+const WAITING_MAX: usize = 1 << 20;

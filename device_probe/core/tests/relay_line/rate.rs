@@ -82,15 +82,61 @@ fn a_relay_keeps_a_bounded_amount_under_way() {
     for number in 0..2000 {
         line.offer(1, number, 65_507, ms(0.0));
     }
-    assert_eq!(line.under_way(), (64 << 20) / 65_507);
+    let kept = (64 << 20) / (65_507 + 320);
+    assert_eq!(line.under_way(), kept);
     let dropped = line.counts().dropped_datagrams["relay_full"];
     assert_eq!(dropped, 2000 - line.under_way());
-    assert_eq!(
-        due(&mut line, Duration::MAX).len() as u64,
-        (64 << 20) / 65_507
-    );
+    assert_eq!(due(&mut line, Duration::MAX).len() as u64, kept);
     line.offer(1, 0, 65_507, ms(1.0));
     assert_eq!(line.under_way(), 1, "room again");
+}
+
+#[test]
+fn empty_datagrams_take_memory_too() {
+    let mut line = line(&Faults {
+        delay_s: 10.0,
+        ..Faults::default()
+    });
+    for number in 0..300_000 {
+        line.offer(1, number, 0, ms(0.0));
+    }
+    assert_eq!(line.under_way(), (64 << 20) / 320);
+    let dropped = line.counts().dropped_datagrams["relay_full"];
+    assert_eq!(dropped, 300_000 - line.under_way());
+}
+
+#[test]
+fn what_waits_only_to_be_lost_is_bounded_too() {
+    let mut line = line(&Faults {
+        rate_bytes_per_s: Some(125.0),
+        queue_bytes: u64::MAX,
+        loss_ratio: 1.0,
+        ..Faults::default()
+    });
+    for number in 0..1_100_000 {
+        line.offer(1, number, 0, ms(0.0));
+    }
+    let dropped = line.counts().dropped_datagrams.clone();
+    assert_eq!(dropped["loss"], (1 << 20) + 1, "one is being sent");
+    assert_eq!(dropped["relay_full"], 1_100_000 - dropped["loss"]);
+}
+
+#[test]
+fn what_finds_the_relay_full_uses_nothing_of_the_rate() {
+    let mut line = line(&Faults {
+        delay_s: 10.0,
+        rate_bytes_per_s: Some(1e9),
+        queue_bytes: 1 << 40,
+        ..Faults::default()
+    });
+    for number in 0..2000 {
+        line.offer(1, number, 65_507, ms(0.0));
+    }
+    let last = due(&mut line, Duration::MAX).pop().unwrap().0;
+    let after = last - ms(10_000.0) + ms(1.0);
+    line.offer(1, 0, 100, after);
+    let took = due(&mut line, Duration::MAX)[0].0 - after;
+    assert!(took < ms(10_001.0), "the line was free: {took:?}");
 }
 
 #[test]
