@@ -1,6 +1,7 @@
 //! What ends the command early, sorted by whose it is.
 
 use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// A failure with its exit code; one line on stderr, no traceback.
@@ -35,7 +36,8 @@ impl Failure {
 
     /// Say why, and give the exit code.
     pub fn report(&self) -> ExitCode {
-        eprintln!("probe: {}", self.text);
+        // Whoever closed our stderr has the exit code.
+        let _ = writeln!(io::stderr(), "probe: {}", self.text);
         ExitCode::from(self.code)
     }
 }

@@ -1,5 +1,6 @@
 //! Ctrl-C and its relatives: the first asks the run to end, the second does not wait for it.
 
+use std::io::{self, Write};
 use std::process;
 
 use pocketsim_probe_core::stop::Stop;
@@ -19,7 +20,8 @@ fn interrupted(stop: &Stop) {
         process::exit(INTERRUPTED.into());
     }
     stop.raise();
-    eprintln!("probe: ending; once more to end at once");
+    // Whoever closed our stderr does not want to know.
+    let _ = writeln!(io::stderr(), "probe: ending; once more to end at once");
 }
 
 /// 128 + SIGINT, as shells report it.

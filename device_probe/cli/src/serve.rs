@@ -70,7 +70,7 @@ fn line(stats: &Stats) -> String {
 fn refused(bind: SocketAddr, error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable | ErrorKind::PermissionDenied => {
-            Failure::usage(format!(
+            Failure::environment(format!(
                 "--bind {bind}: {error}; port 0 takes free ports above 1023"
             ))
         }

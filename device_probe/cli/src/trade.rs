@@ -20,6 +20,7 @@ use pocketsim_probe_core::trade::{
 
 use crate::failure::Failure;
 use crate::interrupt::{stop_on_interrupt, INTERRUPTED};
+use crate::quantity;
 
 /// Arguments of `probe trade`.
 #[derive(Debug, clap::Args)]
@@ -113,6 +114,7 @@ fn main_listen(arguments: &ListenArguments) -> Result<ExitCode, Failure> {
     let observer = Console::new(arguments.qr);
     let outcome = listen(&options, &observer, &stop_on_interrupt()).map_err(failure)?;
     print(&outcome, common.json)?;
+    whole(&outcome)?;
     // An interrupt is how a listener ends.
     Ok(ExitCode::SUCCESS)
 }
@@ -134,10 +136,20 @@ fn main_dial(arguments: &DialArguments) -> Result<ExitCode, Failure> {
     };
     let outcome = dial(&options, &Console::new(false), &stop_on_interrupt()).map_err(failure)?;
     print(&outcome, common.json)?;
-    Ok(match outcome.stopped {
-        true => ExitCode::from(INTERRUPTED),
-        false => ExitCode::SUCCESS,
-    })
+    whole(&outcome)?;
+    match (outcome.stopped, outcome.complete) {
+        (true, _) => Ok(ExitCode::from(INTERRUPTED)),
+        (false, true) => Ok(ExitCode::SUCCESS),
+        (false, false) => Err(Failure::check("blocks were lost or wrong")),
+    }
+}
+
+/// What came of it is printed by then; this says what ended it early.
+fn whole(outcome: &Outcome) -> Result<(), Failure> {
+    match &outcome.error {
+        Some(error) => Err(Failure::environment(error)),
+        None => Ok(()),
+    }
 }
 
 fn resolve(address: &str) -> Result<SocketAddr, Failure> {
@@ -155,6 +167,7 @@ fn resolve(address: &str) -> Result<SocketAddr, Failure> {
 
 fn failure(error: TradeError) -> Failure {
     match error {
+        TradeError::Option("peer", reason) => Failure::usage(format!("ADDRESS: {reason}")),
         TradeError::Option(option, reason) => Failure::usage(format!("--{option}: {reason}")),
         TradeError::Io(error) => Failure::environment(error),
     }
@@ -185,7 +198,8 @@ impl TradeObserver for Console {
         );
         let mut last = self.last.lock().expect("only this function locks it");
         if *last != line {
-            eprintln!("{line}");
+            // Whoever closed our stderr does not want to know.
+            let _ = writeln!(io::stderr(), "{line}");
             *last = line;
         }
     }
@@ -193,12 +207,13 @@ impl TradeObserver for Console {
     fn listening(&self, address: SocketAddr) {
         let (host, port) = (address.ip().to_string(), address.port());
         let link = Link { host, port };
-        println!("listening on {address} {link}");
+        let mut text = format!("listening on {address} {link}\n");
         if self.qr {
-            println!("{}", drawing(&link.to_string()));
+            text += &(drawing(&link.to_string()) + "\n");
         }
-        // Whoever started this waits for the line.
-        let _ = io::stdout().flush();
+        let mut out = io::stdout().lock();
+        // Whoever started this waits for the line, or has closed our stdout.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
 
@@ -249,11 +264,15 @@ fn line(repetition: &Repetition) -> String {
     };
     let verdict = match repetition.complete {
         true => "no block lost or wrong".to_owned(),
-        false => format!("lost {:?}", repetition.lost),
+        false => format!("incomplete, lost {:?}", repetition.lost),
+    };
+    let short = match repetition.not_proposed.is_empty() {
+        true => String::new(),
+        false => format!("; not proposed {:?}", repetition.not_proposed),
     };
     format!(
         "{number}: {}/s, {offered} offered, {} sent, {stored} stored, {refused} refused; \
-         RTT {rtt}; {verdict}\n",
+         RTT {rtt}; {verdict}{short}\n",
         repetition.rate_per_s.unwrap_or(0.0),
         repetition.sent
     )
@@ -268,22 +287,6 @@ fn by_name<T: Copy>(all: &[T], name: fn(T) -> &'static str, wanted: &str) -> T {
     *found.expect("the parser takes names of these only")
 }
 
-/// A number and its unit: ms, s or min.
 fn duration(text: &str) -> Result<Duration, String> {
-    let split = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let seconds = match unit {
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "min" => 60.0,
-        "" => return Err(format!("{text} has no unit, for example {text}s")),
-        _ => return Err(format!("{unit:?} is none of ms, s, min")),
-    };
-    let number: f64 = number
-        .trim()
-        .parse()
-        .map_err(|_| format!("{number:?} is no number"))?;
-    Duration::try_from_secs_f64(number * seconds).map_err(|error| error.to_string())
+    quantity::duration(text).map(Duration::from_secs_f64)
 }

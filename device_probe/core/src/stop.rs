@@ -18,8 +18,31 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Raises it when it goes: whoever waits for the end of a thread that panics learns of it.
+    pub(crate) fn when_dropped(&self) -> RaiseWhenDropped {
+        RaiseWhenDropped(Some(self.clone()))
+    }
+
     /// Whether somebody asked.
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// See [`Stop::when_dropped`].
+pub(crate) struct RaiseWhenDropped(Option<Stop>);
+
+impl RaiseWhenDropped {
+    /// All went well: leave it as it is.
+    pub(crate) fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for RaiseWhenDropped {
+    fn drop(&mut self) {
+        if let Some(stop) = &self.0 {
+            stop.raise();
+        }
     }
 }

@@ -67,7 +67,7 @@ impl Session {
         self.board.stopping();
     }
 
-    /// What came of it, as JSON; nothing while it runs or if it failed.
+    /// What came of it, as JSON; nothing while it runs. A trade that failed has what it has.
     pub fn report(&self) -> Option<String> {
         lock(&self.report).clone()
     }
@@ -113,6 +113,9 @@ impl Session {
     fn traded(&self, outcome: Result<Outcome, TradeError>) -> Result<(), String> {
         let outcome = outcome.map_err(|error| error.to_string())?;
         self.keep(serde_json::to_string(&outcome).expect("numbers and texts"));
+        if let Some(error) = outcome.error {
+            return Err(error);
+        }
         self.board.finished(None);
         Ok(())
     }

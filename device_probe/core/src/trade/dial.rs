@@ -1,7 +1,8 @@
 //! The dialling end: a ladder of repetitions against one listener, without anybody's help.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,9 +11,11 @@ use pocketsim_protocols::contract::Reason;
 use super::carrier::Carry;
 use super::dialler::Dialler;
 use super::export::Export;
+use super::listen::REPORT_INTERVAL;
 use super::negotiation::Goal;
 use super::outcome::{dialled, Dialled, Outcome, Repetition, Role};
 use super::pace::Schedule;
+use super::ports::LOOK_AROUND;
 use super::{DialOptions, Progress, TradeError, TradeObserver};
 use crate::stop::Stop;
 
@@ -27,28 +30,48 @@ pub fn dial(
 ) -> Result<Outcome, TradeError> {
     super::options::check(options)?;
     let export = Export::to(options.output.as_deref(), &options.label)?;
-    let node = super::export::node(options.storage, options.output.as_deref())?;
+    let node = super::export::node(options.storage, options.output.as_deref(), export.epoch())?;
     let dialler = Dialler::new(options, Arc::clone(&node))?;
-    let traded = dialler.with_threads(|carrier| {
+    let (traded, broken) = dialler.with_threads(|carrier| {
         let ladder = Ladder {
             options,
             observer,
             stop,
             dialler: &dialler,
             carrier,
+            export: &export,
+            current: Mutex::default(),
         };
-        ladder.climb()
-    })?;
-    let mut outcome = Outcome::of(Role::Dialler, &node);
+        ladder.climb_and_report()
+    });
+    let (traded, unwritten) = traded?;
+    let mut outcome = outcome_of(options, &dialler, traded, &export);
+    outcome.stopped = stop.is_raised();
+    outcome.blame(broken);
+    outcome.blame(export.finish(&node).and(unwritten));
+    Ok(outcome)
+}
+
+fn outcome_of(
+    options: &DialOptions,
+    dialler: &Dialler,
+    traded: Vec<Repetition>,
+    export: &Export,
+) -> Outcome {
+    let started_at = export.epoch().timestamp(0.0);
+    let mut outcome = Outcome::of(Role::Dialler, &dialler.node, options.storage, started_at);
     outcome.carrier = Some(options.carrier.name());
     outcome.pacing = Some(options.pacing.name());
     outcome.payload_bytes = Some(options.payload_bytes);
-    outcome.stopped = stop.is_raised();
-    outcome.complete = !traded.is_empty() && traded.iter().all(|one| one.complete);
+    outcome.duration_s = Some(options.duration.as_secs_f64());
+    outcome.pause_s = Some(options.pause.as_secs_f64());
+    outcome.address = Some(options.peer);
+    outcome.label.clone_from(&options.label);
+    let wanted = options.rates_per_s.len() * options.repetitions as usize;
+    outcome.complete = traded.len() == wanted && traded.iter().all(|one| one.complete);
     outcome.repetitions = traded;
     dialler.count(&mut outcome);
-    export.write(&node)?;
-    Ok(outcome)
+    outcome
 }
 
 struct Ladder<'a> {
@@ -57,22 +80,40 @@ struct Ladder<'a> {
     stop: &'a Stop,
     dialler: &'a Dialler,
     carrier: &'a dyn Carry,
+    export: &'a Export,
+    /// The repetition to be shown, by its place in the log, and what it is called.
+    current: Mutex<Option<(usize, String)>>,
 }
 
+/// The repetitions that were traded, and whether their events could be written.
+type Climbed = (Vec<Repetition>, io::Result<()>);
+
 impl Ladder<'_> {
-    fn climb(&self) -> io::Result<Vec<Repetition>> {
+    /// Somebody else shows how far it is: the thread that proposes has no time for it.
+    fn climb_and_report(&self) -> io::Result<Climbed> {
+        let over = Stop::new();
+        thread::scope(|scope| {
+            let _over = over.when_dropped();
+            scope.spawn(|| self.report_until(&over));
+            self.climb()
+        })
+    }
+
+    fn climb(&self) -> io::Result<Climbed> {
         self.meet()?;
-        let mut traded = Vec::new();
+        let (mut traded, mut written) = (Vec::new(), Ok(()));
         for (number, (rate_per_s, stage)) in self.rungs().into_iter().enumerate() {
             if number > 0 {
                 self.wait(self.options.pause, &|| false);
             }
-            if self.stop.is_raised() {
+            if self.is_over() {
                 break;
             }
             traded.extend(self.repeat(number as u32, rate_per_s, &stage));
+            // The first failure is the one to tell of; the next may go better.
+            written = written.and(self.export.flush(&self.dialler.node));
         }
-        Ok(traded)
+        Ok((traded, written))
     }
 
     fn rungs(&self) -> Vec<(f64, String)> {
@@ -86,13 +127,16 @@ impl Ladder<'_> {
 
     fn meet(&self) -> io::Result<()> {
         self.dialler.aim(Goal::Trading(0));
-        let reached = self.wait(PATIENCE, &|| {
-            self.dialler.is_reached() || self.dialler.is_full()
-        });
+        // Two questions, each with its own patience: round trips of seconds are no absence.
+        let heard = |reached: &dyn Fn() -> bool| {
+            self.wait(PATIENCE, &|| reached() || self.dialler.is_full())
+        };
+        let reached =
+            heard(&|| self.dialler.peer().is_some()) && heard(&|| self.dialler.is_reached());
         if self.dialler.is_full() {
             return Err(io::Error::other("the listener takes no more diallers"));
         }
-        if !reached && !self.stop.is_raised() {
+        if !reached && !self.is_over() {
             let text = format!("no probe listens at {}", self.options.peer);
             return Err(io::Error::new(ErrorKind::TimedOut, text));
         }
@@ -106,27 +150,30 @@ impl Ladder<'_> {
         let dialled_as = self.dialler.number();
         let place = node.begin(self.dialler.peer()?, dialled_as, number, carrier)?;
         self.dialler.begin(place);
+        self.show(Some((place, stage.to_owned())));
         self.dialler.aim(Goal::Trading(number));
         let schedule = Schedule::new(rate_per_s, self.options.duration, self.options.pacing);
         let ready = self.wait(PATIENCE, &|| self.dialler.is_reached());
         // Without one it begins all the same, and the messages are lost for the reason they are.
         self.wait(PATIENCE, &|| !ready || self.carrier.is_ready());
-        let duration = match ready {
-            true => self.propose(&schedule, place, stage),
-            false => Duration::ZERO,
+        let proposed = match ready {
+            true => self.propose(&schedule),
+            false => Proposed::default(),
         };
-        let stopped = self.stop.is_raised();
+        let stopped = self.is_over();
         self.drain();
         self.dialler.aim(Goal::Summarised(number));
         wait_without_stop(PATIENCE_AT_THE_END, &|| self.dialler.is_reached());
         if stopped {
             node.mark_stopped(place);
         }
-        self.report(place, stage);
+        self.report();
+        self.show(None);
         let known = Dialled {
             rate_per_s,
             offered: schedule.offered(),
-            duration_s: duration.as_secs_f64(),
+            not_proposed: proposed.missing(schedule.offered(), stopped, ready),
+            duration_s: proposed.took.as_secs_f64(),
             reintroductions: self.dialler.reintroductions(),
             summary: self.dialler.summary(),
             stopped,
@@ -134,30 +181,26 @@ impl Ladder<'_> {
         Some(dialled(place, dialled_as, node.tally(place), known))
     }
 
-    /// Until the schedule is over or somebody stops it; for how long.
-    fn propose(&self, schedule: &Schedule, place: usize, stage: &str) -> Duration {
+    /// Until the schedule is over or somebody stops it.
+    fn propose(&self, schedule: &Schedule) -> Proposed {
         let began = Instant::now();
-        let mut reported = Duration::ZERO;
-        let (mut made, mut ended) = (0, Duration::ZERO);
-        while let Some(at) = schedule.next(made, ended) {
-            while !self.stop.is_raised() && began.elapsed() < at {
-                let left = at.saturating_sub(began.elapsed());
-                thread::sleep(left.min(NAP));
-                if began.elapsed() >= reported + super::listen::REPORT_INTERVAL {
-                    reported = began.elapsed();
-                    self.report(place, stage);
-                }
+        let mut done = Proposed::default();
+        while let Some(at) = schedule.next(done.turns, done.took) {
+            while !self.is_over() && began.elapsed() < at {
+                thread::sleep(at.saturating_sub(began.elapsed()).min(NAP));
             }
-            if self.stop.is_raised() {
+            if self.is_over() {
                 break;
             }
-            if self.carrier.has_room() {
-                self.propose_one();
+            match self.carrier.has_room() {
+                true => self.propose_one(),
+                false => done.without_room += 1,
             }
-            made += 1;
-            ended = began.elapsed();
+            done.turns += 1;
+            done.took = began.elapsed();
         }
-        began.elapsed()
+        done.took = began.elapsed();
+        done
     }
 
     fn propose_one(&self) {
@@ -171,7 +214,7 @@ impl Ladder<'_> {
     /// Until every answer is there, or none comes any more; the rest is lost.
     fn drain(&self) {
         let node = &self.dialler.node;
-        let patience = match self.stop.is_raised() {
+        let patience = match self.is_over() {
             true => REST_WHEN_STOPPED,
             false => REST,
         };
@@ -181,10 +224,29 @@ impl Ladder<'_> {
         node.abandon(Reason::SocketTimeout);
     }
 
-    fn report(&self, place: usize, stage: &str) {
+    fn show(&self, current: Option<(usize, String)>) {
+        *self.current.lock().expect("nobody panics with it") = current;
+    }
+
+    fn report_until(&self, over: &Stop) {
+        let mut next = Instant::now() + REPORT_INTERVAL;
+        while !over.is_raised() {
+            thread::sleep(LOOK_AROUND);
+            if Instant::now() >= next {
+                next = Instant::now() + REPORT_INTERVAL;
+                self.report();
+            }
+        }
+    }
+
+    fn report(&self) {
+        let current = self.current.lock().expect("nobody panics with it").clone();
+        let Some((place, stage)) = current else {
+            return;
+        };
         let (sent, stored, refused) = self.dialler.node.counts(place);
         self.observer.progress(&Progress {
-            stage: stage.to_owned(),
+            stage,
             sent,
             stored,
             refused,
@@ -192,9 +254,37 @@ impl Ladder<'_> {
         });
     }
 
+    /// Whether somebody stopped it, or its sockets are of no use any more.
+    fn is_over(&self) -> bool {
+        self.stop.is_raised() || self.dialler.is_broken()
+    }
+
     /// Whether `reached` came true before the time was up or somebody stopped it.
     fn wait(&self, patience: Duration, reached: &dyn Fn() -> bool) -> bool {
-        wait_without_stop(patience, &|| reached() || self.stop.is_raised()) && reached()
+        wait_without_stop(patience, &|| reached() || self.is_over()) && reached()
+    }
+}
+
+/// What became of a schedule.
+#[derive(Clone, Copy, Debug, Default)]
+struct Proposed {
+    /// Proposals that were due.
+    turns: u64,
+    /// Of those, the ones that found too many under way.
+    without_room: u64,
+    took: Duration,
+}
+
+impl Proposed {
+    /// What was offered but not proposed, by reason.
+    fn missing(self, offered: u64, stopped: bool, ready: bool) -> BTreeMap<&'static str, u64> {
+        let rest = match (stopped, ready) {
+            (true, _) => "stopped",
+            (_, false) => "no_listener",
+            _ => "late",
+        };
+        let all = [("no_room", self.without_room), (rest, offered - self.turns)];
+        all.into_iter().filter(|(_, count)| *count > 0).collect()
     }
 }
 

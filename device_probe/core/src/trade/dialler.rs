@@ -29,6 +29,7 @@ pub(super) struct Dialler {
     state: Mutex<State>,
     malformed_control: AtomicU64,
     foreign: AtomicU64,
+    broken: Stop,
 }
 
 struct State {
@@ -75,30 +76,45 @@ impl Dialler {
             state: Mutex::new(state),
             malformed_control: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
+            broken: Stop::new(),
         })
     }
 
-    /// Do `what` while the receiving threads run.
-    ///
-    /// # Errors
-    /// Its own, or that of a socket that is of no use any more.
+    /// Do `what` while the receiving threads run: what came of it, and whether they ran until its
+    /// end. If not, it was told by [`Dialler::is_broken`].
     pub(super) fn with_threads<T>(
         &self,
-        what: impl FnOnce(&dyn Carry) -> io::Result<T>,
-    ) -> io::Result<T> {
+        what: impl FnOnce(&dyn Carry) -> T,
+    ) -> (T, io::Result<()>) {
         let over = Stop::new();
         thread::scope(|scope| {
-            let base = scope.spawn(|| self.serve_base(&over));
-            let tftp = scope.spawn(|| self.serve_tftp(&over));
+            let ended_whatever_happens = over.when_dropped();
+            let base = scope.spawn(|| self.watched(|| self.serve_base(&over)));
+            let tftp = scope.spawn(|| self.watched(|| self.serve_tftp(&over)));
             let done = what(&*self.carrier);
-            over.raise();
-            for thread in [base, tftp] {
+            drop(ended_whatever_happens);
+            let join = |thread: thread::ScopedJoinHandle<'_, io::Result<()>>| {
                 thread
                     .join()
-                    .expect("a thread of the dialler panicked: a bug")?;
-            }
-            done
+                    .expect("a thread of the dialler panicked: a bug")
+            };
+            (done, [base, tftp].into_iter().try_for_each(join))
         })
+    }
+
+    /// A thread that fails or panics is noticed.
+    fn watched(&self, serve: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let broken = self.broken.when_dropped();
+        let served = serve();
+        if served.is_ok() {
+            broken.disarm();
+        }
+        served
+    }
+
+    /// Whether nothing can be received any more.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.is_raised()
     }
 
     /// Want something else of the listener.

@@ -3,29 +3,45 @@
 //! CSV has the columns of the app's `BenchmarkResult` (Iftode 2025, section 4.1) and the
 //! operations of the throughput app (Chirila 2025, section 4.1), as `sim.export` reads them: sends,
 //! the peer's processing, blocks received back and stores. JSON Lines have every event and the
-//! columns of `sim.trace`. A file appears whole or not at all.
+//! columns of `sim.trace`. While the trade goes on the events are in `NAME.partial`, to which each
+//! pause adds; the end gives it its name.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex};
 
 use pocketsim_protocols::contract::EventKind;
 use serde::Serialize;
 
-use super::listen::trade_clock;
+use super::epoch::Epoch;
 use super::log::{Log, Record, Run};
 use super::node::Node;
 use super::store::{Storage, Store};
 use super::{Carrier, TradeError};
 
 /// Where the events go.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Export {
-    file: Option<(PathBuf, Format)>,
+    target: Option<Target>,
     label: String,
-    began: Duration,
+    epoch: Epoch,
+}
+
+/// A file that grows.
+#[derive(Debug)]
+struct Target {
+    path: PathBuf,
+    partial: PathBuf,
+    format: Format,
+    growing: Mutex<Growing>,
+}
+
+#[derive(Debug)]
+struct Growing {
+    file: BufWriter<File>,
+    records: usize,
+    named: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,43 +51,63 @@ enum Format {
 }
 
 impl Export {
-    /// To `output`, whose extension says how; the label goes into the tags of a CSV. Time zero
-    /// of the log is now.
+    /// To `output`, whose extension says how, and which can be written to from now on; the label
+    /// goes into the tags of a CSV. Time zero of the log is now.
     ///
     /// # Errors
-    /// An extension that stands for nothing, a label that a CSV cannot hold, no such folder.
+    /// An extension that stands for nothing, a label that a CSV cannot hold, no such folder, no
+    /// right to write there.
     pub fn to(output: Option<&Path>, label: &str) -> Result<Self, TradeError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
         if label.is_empty() || !label.chars().all(plain) {
             let reason = format!("{label:?} is not made of letters, digits, '_', '-' and '.'");
             return Err(TradeError::Option("label", reason));
         }
-        let file = output.map(|path| Ok::<_, TradeError>((path.to_owned(), format(path)?)));
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Ok(Self {
-            file: file.transpose()?,
+            target: output.map(Target::create).transpose()?,
             label: label.to_owned(),
-            began: now.unwrap_or_default(),
+            epoch: Epoch::now(),
         })
     }
 
-    /// Write what `node` observed, if anywhere.
+    /// When the log begins.
+    pub(super) fn epoch(&self) -> &Epoch {
+        &self.epoch
+    }
+
+    /// Add what `node` observed since the last time. Not while blocks are under way: it takes
+    /// time, though not the node's.
     ///
     /// # Errors
     /// What the disk says.
-    pub fn write(&self, node: &Node) -> io::Result<()> {
-        let Some((path, format)) = &self.file else {
+    pub fn flush(&self, node: &Node) -> io::Result<()> {
+        let Some(target) = &self.target else {
             return Ok(());
         };
-        let mut partial = path.clone().into_os_string();
-        partial.push(".partial");
-        let mut file = BufWriter::new(File::create(&partial)?);
-        node.with_log(|log| match format {
-            Format::Csv => self.write_csv(log, &mut file),
-            Format::JsonLines => write_json_lines(log, &mut file),
-        })?;
-        file.into_inner()?.sync_all()?;
-        fs::rename(&partial, path)
+        let mut growing = target.growing();
+        let part = node.with_log(|log| log.since(growing.records));
+        match target.format {
+            Format::Csv => self.write_rows(&part, &mut growing.file)?,
+            Format::JsonLines => write_json_lines(&part, &mut growing.file)?,
+        }
+        growing.records += part.records.len();
+        growing.file.flush()
+    }
+
+    /// Add what is left, and give the file its name.
+    ///
+    /// # Errors
+    /// What the disk says; what was written until then stays in `NAME.partial`.
+    pub fn finish(&self, node: &Node) -> io::Result<()> {
+        self.flush(node)?;
+        let Some(target) = &self.target else {
+            return Ok(());
+        };
+        let mut growing = target.growing();
+        growing.file.get_ref().sync_all()?;
+        fs::rename(&target.partial, &target.path)?;
+        growing.named = true;
+        Ok(())
     }
 
     /// The columns of the benchmark app.
@@ -80,12 +116,16 @@ impl Export {
     /// What `target` says.
     pub fn write_csv(&self, log: &Log, target: &mut dyn Write) -> io::Result<()> {
         writeln!(target, "{CSV_HEADER}")?;
+        self.write_rows(log, target)
+    }
+
+    fn write_rows(&self, log: &Log, target: &mut dyn Write) -> io::Result<()> {
         for record in &log.records {
             let Some(operation) = operation(record.kind) else {
                 continue;
             };
             let run = &log.runs[record.run as usize];
-            let timestamp = timestamp(self.began + Duration::from_secs_f64(record.time_s));
+            let timestamp = self.epoch.timestamp(record.time_s);
             let (mode, node) = (mode(run.carrier), observer(record, run));
             let (message, size) = (record.message.0, record.size_bytes);
             let tag = self.tag(record.run, run);
@@ -107,6 +147,47 @@ impl Export {
     }
 }
 
+impl Target {
+    fn create(path: &Path) -> Result<Self, TradeError> {
+        let format = format(path)?;
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let refused = |error| {
+            let reason = format!("{}: {error}", partial.display());
+            TradeError::Option("output", reason)
+        };
+        let mut file = BufWriter::new(File::create(&partial).map_err(refused)?);
+        if format == Format::Csv {
+            writeln!(file, "{CSV_HEADER}").map_err(refused)?;
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+            growing: Mutex::new(Growing {
+                file,
+                records: 0,
+                named: false,
+            }),
+            partial,
+        })
+    }
+
+    fn growing(&self) -> std::sync::MutexGuard<'_, Growing> {
+        self.growing.lock().expect("writing does not panic")
+    }
+}
+
+impl Drop for Target {
+    /// What holds no event is no use to anybody.
+    fn drop(&mut self) {
+        let growing = self.growing();
+        if growing.records == 0 && !growing.named {
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}
+
 /// One object a line, with the columns of a trace.
 ///
 /// # Errors
@@ -114,9 +195,11 @@ impl Export {
 pub fn write_json_lines(log: &Log, target: &mut dyn Write) -> io::Result<()> {
     for record in &log.records {
         let run = &log.runs[record.run as usize];
+        // What is refused before a block moves was there at the start.
+        let started_s = run.started_s.unwrap_or(record.time_s);
         let row = Row {
             repetition: record.run,
-            time_s: record.time_s - run.started_s,
+            time_s: (record.time_s - started_s).max(0.0),
             node: observer(record, run),
             kind: record.kind.name(),
             message_id: record.message.0,
@@ -148,7 +231,11 @@ struct Row {
 ///
 /// # Errors
 /// When there is no such folder, or no random numbers.
-pub(super) fn node(storage: Storage, output: Option<&Path>) -> io::Result<Arc<Node>> {
+pub(super) fn node(
+    storage: Storage,
+    output: Option<&Path>,
+    epoch: &Epoch,
+) -> io::Result<Arc<Node>> {
     let folder = output.and_then(Path::parent).map(Path::to_owned);
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or_else(|| match output {
@@ -156,7 +243,7 @@ pub(super) fn node(storage: Storage, output: Option<&Path>) -> io::Result<Arc<No
         None => std::env::temp_dir(),
     });
     let store = Store::open(storage, &folder)?;
-    Node::ephemeral(store, trade_clock()).map(Arc::new)
+    Node::ephemeral(store, epoch.clock()).map(Arc::new)
 }
 
 fn format(path: &Path) -> Result<Format, TradeError> {
@@ -204,67 +291,7 @@ fn mode(carrier: Carrier) -> &'static str {
     }
 }
 
-/// RFC 3339 in UTC with microseconds.
-fn timestamp(since_epoch: Duration) -> String {
-    let seconds = since_epoch.as_secs();
-    let (year, month, day) = date(seconds / SECONDS_PER_DAY);
-    let of_day = seconds % SECONDS_PER_DAY;
-    let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
-    let micros = since_epoch.subsec_micros();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
-}
-
-/// Year, month and day of a day since 1970 in the Gregorian calendar.
-fn date(mut day: u64) -> (u64, u64, u64) {
-    let mut year = 1970;
-    while day >= 365 + leap_days(year) {
-        day -= 365 + leap_days(year);
-        year += 1;
-    }
-    let mut month = 1;
-    while day >= days_of(month, year) {
-        day -= days_of(month, year);
-        month += 1;
-    }
-    (year, month, day + 1)
-}
-
-fn days_of(month: u64, year: u64) -> u64 {
-    match month {
-        2 => 28 + leap_days(year),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-fn leap_days(year: u64) -> u64 {
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    is_leap.into()
-}
-
 const CSV_HEADER: &str =
     "operation,timestamp,mode,node_id,message_id,message_size,tag,sequence_number";
 /// Its number in the experiment.
 const LISTENER: u32 = 0;
-const SECONDS_PER_DAY: u64 = 86_400;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn timestamps_are_those_of_the_calendar() {
-        // From `date -u -d @N`.
-        for (seconds, expected) in [
-            (0, "1970-01-01T00:00:00.000250Z"),
-            (951_782_400, "2000-02-29T00:00:00.000250Z"),
-            (951_868_800, "2000-03-01T00:00:00.000250Z"),
-            (1_735_689_599, "2024-12-31T23:59:59.000250Z"),
-            (1_735_689_600, "2025-01-01T00:00:00.000250Z"),
-            (4_107_542_399, "2100-02-28T23:59:59.000250Z"),
-            (4_107_542_400, "2100-03-01T00:00:00.000250Z"),
-        ] {
-            assert_eq!(timestamp(Duration::new(seconds, 250_999)), expected);
-        }
-    }
-}

@@ -30,21 +30,29 @@ pub fn listen(
     observer: &dyn TradeObserver,
     stop: &Stop,
 ) -> Result<Outcome, TradeError> {
+    let last = super::ports::PORT_MAX;
+    if options.bind.port() > last {
+        let reason = format!("two more ports follow, so {last} is the last that works");
+        return Err(TradeError::Option("bind", reason));
+    }
     let export = Export::to(options.output.as_deref(), &options.label)?;
     let ports = Ports::bind(options.bind)?;
     let address = ports.base.local_addr()?;
-    let station = Station::new(export::node(options.storage, options.output.as_deref())?);
+    let node = export::node(options.storage, options.output.as_deref(), export.epoch())?;
+    let station = Station::new(node, export);
     observer.listening(reachable(address));
     let served = station.serve(ports, observer, stop);
-    let outcome = station.outcome();
-    export.write(&station.node)?;
-    served?;
+    let mut outcome = station.outcome(options);
+    outcome.address = Some(address);
+    outcome.blame(served);
+    outcome.blame(station.export.finish(&station.node));
     Ok(outcome)
 }
 
 /// What the threads of a listener share.
 struct Station {
     node: Arc<Node>,
+    export: Export,
     host: Mutex<Host>,
     quic: Arc<QuicCounts>,
     malformed_control: AtomicU64,
@@ -52,9 +60,10 @@ struct Station {
 }
 
 impl Station {
-    fn new(node: Arc<Node>) -> Self {
+    fn new(node: Arc<Node>, export: Export) -> Self {
         Self {
             node,
+            export,
             host: Mutex::default(),
             quic: Arc::default(),
             malformed_control: AtomicU64::new(0),
@@ -67,23 +76,43 @@ impl Station {
         let over = Stop::new();
         let Ports { base, quic, tftp } = ports;
         thread::scope(|scope| {
+            // Also when the observer panics: the threads would be waited for ever.
+            let ended_whatever_happens = over.when_dropped();
             let threads = [
                 scope.spawn(|| self.serve_base(&base, &over)),
                 scope.spawn(|| serve_quic::serve(quic, &self.node, &self.quic, &over)),
                 scope.spawn(|| self.serve_tftp(tftp, &over)),
             ];
-            while !stop.is_raised() && !threads.iter().any(ScopedJoinHandle::is_finished) {
-                thread::sleep(LOOK_AROUND);
-                self.report(observer);
-            }
-            over.raise();
+            let is_over = || stop.is_raised() || threads.iter().any(ScopedJoinHandle::is_finished);
+            let written = self.look_on(observer, &is_over);
+            drop(ended_whatever_happens);
             let join = |thread: ScopedJoinHandle<'_, io::Result<()>>| {
                 thread
                     .join()
                     .expect("a thread of the listener panicked: a bug")
             };
-            threads.into_iter().try_for_each(join)
+            threads.into_iter().try_for_each(join).and(written)
         })
+    }
+
+    /// Say how far it is, and write events in the pauses, until it is over.
+    fn look_on(&self, observer: &dyn TradeObserver, is_over: &dyn Fn() -> bool) -> io::Result<()> {
+        let (mut written, mut flushed_s) = (Ok(()), 0.0);
+        let mut next = Instant::now();
+        while !is_over() {
+            thread::sleep(LOOK_AROUND);
+            if Instant::now() < next {
+                continue;
+            }
+            next = Instant::now() + REPORT_INTERVAL;
+            self.report(observer);
+            let (now_s, rest_s) = (self.node.now_s(), self.node.rest_s());
+            if rest_s > PAUSE_S && now_s - rest_s > flushed_s {
+                flushed_s = now_s;
+                written = written.and(self.export.flush(&self.node));
+            }
+        }
+        written
     }
 
     fn serve_base(&self, socket: &UdpSocket, over: &Stop) -> io::Result<()> {
@@ -168,8 +197,10 @@ impl Station {
         observer.progress(&progress);
     }
 
-    fn outcome(&self) -> Outcome {
-        let mut outcome = Outcome::of(Role::Listener, &self.node);
+    fn outcome(&self, options: &ListenOptions) -> Outcome {
+        let started_at = self.export.epoch().timestamp(0.0);
+        let mut outcome = Outcome::of(Role::Listener, &self.node, options.storage, started_at);
+        outcome.label.clone_from(&options.label);
         outcome.repetitions = self.node.with_log(|log| {
             let runs = log.runs.iter().enumerate();
             runs.map(|(place, run)| super::outcome::listened(place, run))
@@ -213,14 +244,10 @@ impl Limiter {
     }
 }
 
-/// A clock that begins now.
-pub(super) fn trade_clock() -> super::node::TradeClock {
-    let began = Instant::now();
-    Arc::new(move || began.elapsed().as_secs_f64())
-}
-
 /// Calls back about twice a second.
 pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(500);
+/// Nothing stored for so long is a pause, in which there is time to write.
+const PAUSE_S: Seconds = 2.0;
 /// The largest datagram there is, and a byte more to see that there is none larger.
 pub(super) const DATAGRAM_BYTES_MAX: usize = 65_536;
 /// A dialler that is not known any more needs one.

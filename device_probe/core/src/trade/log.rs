@@ -38,8 +38,9 @@ pub struct Run {
     pub dialler: u32,
     /// What carried the blocks.
     pub carrier: Carrier,
-    /// When it began, in seconds since the process began to trade.
-    pub started_s: Seconds,
+    /// Its first proposal or, of a listener, the first block it was to process, in seconds since
+    /// the process began to trade; none before.
+    pub started_s: Option<Seconds>,
     /// Whether it was ended before its time.
     pub stopped: bool,
     /// What came of it.
@@ -57,8 +58,18 @@ pub struct Tally {
     pub refused: BTreeMap<Reason, u32>,
     /// Proposals or answers given up, by reason.
     pub lost: BTreeMap<Reason, u32>,
-    /// From the proposal to its answer, in seconds, for the blocks stored.
+    /// T3 - T1, in seconds: from the sending of a proposal to the storing of its answer (Iftode
+    /// 2025, section 4.1; `sim/metrics.py`).
     pub rtt_s: Vec<Seconds>,
+    /// T2 - T1, in seconds: from the sending of a proposal to the arrival of the answer stored.
+    pub response_s: Vec<Seconds>,
+    /// The first and the last proposal or storing of an own one, in seconds since the process
+    /// began to trade.
+    pub window_s: Option<(Seconds, Seconds)>,
+    /// Blocks that the disk refused; they count as stored all the same, as the agent goes on.
+    pub store_failures: u64,
+    /// Events that found the log full.
+    pub not_logged: u64,
     /// Sum of the SHA-256 of the stored blocks' bytes, in any order.
     pub digest: DigestSum,
 }
@@ -90,8 +101,8 @@ impl DigestSum {
 }
 
 impl Tally {
-    /// Count one event; `rtt_s` where a proposal of this end is stored.
-    pub fn count(&mut self, kind: EventKind, reason: Option<Reason>, rtt_s: Option<Seconds>) {
+    /// Count one event, which happened at `time_s`.
+    pub fn count(&mut self, kind: EventKind, reason: Option<Reason>, time_s: Seconds) {
         match kind {
             EventKind::Send => self.sent += 1,
             EventKind::Store | EventKind::StorePeer => self.stored += 1,
@@ -99,8 +110,17 @@ impl Tally {
             EventKind::Lose => add(&mut self.lost, reason),
             _ => {}
         }
+        if matches!(kind, EventKind::Send | EventKind::Store) {
+            let (first_s, last_s) = self.window_s.unwrap_or((time_s, time_s));
+            self.window_s = Some((first_s.min(time_s), last_s.max(time_s)));
+        }
+    }
+
+    /// A proposal of this end went through: when it was sent, answered and stored.
+    pub fn trip(&mut self, sent_s: Seconds, arrived_s: Seconds, stored_s: Seconds) {
         if self.rtt_s.len() < ROUND_TRIPS_MAX {
-            self.rtt_s.extend(rtt_s);
+            self.rtt_s.push(stored_s - sent_s);
+            self.response_s.push(arrived_s - sent_s);
         }
     }
 }
@@ -123,11 +143,29 @@ pub struct Log {
 }
 
 impl Log {
-    /// Keep an event, if there is room.
+    /// Keep an event, if there is room; a repetition begins with the first that moves a block.
     pub fn push(&mut self, record: Record) {
-        match self.records.len() < RECORDS_MAX {
-            true => self.records.push(record),
-            false => self.not_logged += 1,
+        let run = &mut self.runs[record.run as usize];
+        if matches!(record.kind, EventKind::Send | EventKind::Process) {
+            run.started_s.get_or_insert(record.time_s);
+        }
+        if self.records.len() < RECORDS_MAX {
+            return self.records.push(record);
+        }
+        self.not_logged += 1;
+        run.tally.not_logged += 1;
+    }
+
+    /// The records after the first `count`, with all the repetitions but not their round trips.
+    pub fn since(&self, count: usize) -> Self {
+        let run = |run: &Run| Run {
+            tally: Tally::default(),
+            ..*run
+        };
+        Self {
+            records: self.records[count..].to_vec(),
+            runs: self.runs.iter().map(run).collect(),
+            not_logged: self.not_logged,
         }
     }
 
@@ -145,5 +183,5 @@ impl Log {
 const RECORDS_MAX: usize = 2_000_000;
 /// A ladder of 11 rungs has 55.
 const RUNS_MAX: usize = 4_096;
-/// Eight bytes each; 500 a second for half an hour.
+/// Sixteen bytes each; 500 a second for half an hour.
 const ROUND_TRIPS_MAX: usize = 1_000_000;

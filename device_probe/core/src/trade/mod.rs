@@ -32,6 +32,7 @@ mod carrier;
 pub mod control;
 mod dial;
 mod dialler;
+mod epoch;
 pub mod export;
 pub mod host;
 pub mod link;

@@ -61,6 +61,7 @@ pub struct Noise {
 pub struct Node {
     clock: TradeClock,
     key: Key,
+    waits_for_disk: bool,
     state: Mutex<State>,
 }
 
@@ -91,6 +92,7 @@ impl Node {
     pub fn new(secret: [u8; 32], store: Store, clock: TradeClock) -> Self {
         let crypto = Real::from_secret(secret);
         let key = crypto.public_key();
+        let waits_for_disk = store.is_on_disk();
         let agent = Agent::new(crypto, OWN, Arc::new([key]), AgentConfig::default());
         let state = State {
             agent,
@@ -106,6 +108,7 @@ impl Node {
         Self {
             clock,
             key,
+            waits_for_disk,
             state: Mutex::new(state),
         }
     }
@@ -166,7 +169,7 @@ impl Node {
             repetition,
             dialler,
             carrier,
-            started_s: self.now_s(),
+            started_s: None,
             stopped: false,
             tally: Tally::default(),
         };
@@ -193,6 +196,7 @@ impl Node {
             peer,
             payload_bytes,
         };
+        state.make_room(&self.clock);
         let now_s = self.now_s();
         state.agent.command(request, now_s, &mut out);
         state.perform(out, now_s, &[], &self.clock)
@@ -277,7 +281,8 @@ impl Node {
         let state = self.state();
         let tally = &state.log.runs[place].tally;
         Summary {
-            stored: tally.stored,
+            // What it countersigned but could not keep, it has not stored.
+            stored: tally.stored - tally.store_failures,
             digest: tally.digest.to_bytes(),
             refused: tally
                 .refused
@@ -296,6 +301,11 @@ impl Node {
     /// Blocks that the disk refused.
     pub fn store_failures(&self) -> u64 {
         self.state().store.failures()
+    }
+
+    /// Whether storing a block may wait for a disk, and with it whoever calls [`Node::receive`].
+    pub fn waits_for_disk(&self) -> bool {
+        self.waits_for_disk
     }
 
     /// Look at the log.
@@ -349,18 +359,18 @@ impl State {
         let letters: Vec<Letter> = outputs.iter().filter_map(letter).collect();
         // What is stored is the block that goes out countersigned, or else the one that came in.
         let stored = letters.first().map_or(received, |letter| &letter.bytes);
-        let mut time_s = arrived_s;
+        let (mut time_s, mut kept) = (arrived_s, true);
         for output in &outputs {
             match output {
                 Output::Work {
                     operation: Operation::Store,
                     ..
-                } => self.store.append(stored),
+                } => kept = self.store.append(stored),
                 Output::Observe(event) => {
                     if !CAME_IN.contains(&event.kind) {
                         time_s = clock();
                     }
-                    self.observe(event, time_s, arrived_s, stored);
+                    self.observe(event, time_s, arrived_s, kept.then_some(stored));
                 }
                 Output::Send { to, message } => self.note_open(*to, message, time_s),
                 _ => {}
@@ -369,13 +379,20 @@ impl State {
         letters
     }
 
+    /// The agent would forget its oldest proposal for one more: give that up, for a reason.
+    fn make_room(&mut self, clock: &TradeClock) {
+        if self.open.len() < OPEN_MAX {
+            return;
+        }
+        if let Some((_, open)) = self.open.pop_first() {
+            self.give_up(open.to, open.block, Reason::SocketTimeout, clock);
+        }
+    }
+
     /// Remember a proposal of this node, whose sending was observed just before.
     fn note_open(&mut self, to: NodeId, block: &Block, sent_s: Seconds) {
         if block.proposer != OWN {
             return;
-        }
-        if self.open.len() == OPEN_MAX {
-            self.open.pop_first();
         }
         self.moved_s = sent_s;
         self.waits_since_s.get_or_insert(sent_s);
@@ -384,20 +401,23 @@ impl State {
         self.open.insert(block.message_id(), open);
     }
 
-    fn observe(&mut self, event: &Event, time_s: Seconds, arrived_s: Seconds, stored: &[u8]) {
+    /// `kept` is the block of a storing, unless the disk refused it.
+    fn observe(&mut self, event: &Event, time_s: Seconds, arrived_s: Seconds, kept: Option<&[u8]>) {
         let closes = matches!(event.kind, EventKind::Store | EventKind::Lose);
         let closed = closes.then(|| self.open.remove(&event.message)).flatten();
-        let stores = event.kind == EventKind::Store;
-        let rtt_s = closed
-            .filter(|_| stores)
-            .map(|open| arrived_s - open.sent_s);
         let Some(run) = self.runs[event.peer.0 as usize] else {
             return;
         };
         let tally = &mut self.log.runs[run].tally;
-        tally.count(event.kind, event.reason, rtt_s);
+        tally.count(event.kind, event.reason, time_s);
+        if let Some(open) = closed.filter(|_| event.kind == EventKind::Store) {
+            tally.trip(open.sent_s, arrived_s, time_s);
+        }
         if matches!(event.kind, EventKind::Store | EventKind::StorePeer) {
-            tally.digest.add(stored);
+            match kept {
+                Some(block) => tally.digest.add(block),
+                None => tally.store_failures += 1,
+            }
             self.waits_since_s = None;
             self.moved_s = time_s;
         }

@@ -1,6 +1,8 @@
 //! What came of a trade: one line of figures for each repetition.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::net::SocketAddr;
 
 use pocketsim_protocols::contract::{Reason, Seconds};
 use serde::Serialize;
@@ -8,6 +10,7 @@ use serde::Serialize;
 use super::control::Summary;
 use super::log::{Run, Tally};
 use super::node::Node;
+use super::store::Storage;
 use super::tftp::WireCounts;
 
 /// What came of a trade.
@@ -23,10 +26,24 @@ pub struct Outcome {
     pub pacing: Option<&'static str>,
     /// Nominal payload in bytes (dialler).
     pub payload_bytes: Option<u32>,
+    /// How long each repetition was to propose, in seconds (dialler).
+    pub duration_s: Option<Seconds>,
+    /// The rest between repetitions, in seconds (dialler).
+    pub pause_s: Option<Seconds>,
+    /// Whom it dialled, or where it listened.
+    pub address: Option<SocketAddr>,
+    /// What storing a block did.
+    pub storage: &'static str,
+    /// What begins the tags of a CSV.
+    pub label: String,
+    /// The time of day when it began: RFC 3339 in UTC.
+    pub started_at: String,
     /// Whether it was ended before its time: the last repetition is then partial.
     pub stopped: bool,
-    /// Whether no block was lost or wrong in any repetition (dialler).
+    /// Whether all the repetitions are there and [complete](Repetition::complete) (dialler).
     pub complete: bool,
+    /// What ended it or kept its events from the disk; none if nothing did.
+    pub error: Option<String>,
     /// In order.
     pub repetitions: Vec<Repetition>,
     /// What was counted besides, by name: garbage, strangers, slow streams. Nothing is left out
@@ -58,31 +75,45 @@ pub struct Repetition {
     pub offered: Option<u64>,
     /// Proposals that were made.
     pub sent: u64,
-    /// Blocks stored at this end.
+    /// Those that were asked for and not made, by reason: `no_room` while too many were under way,
+    /// `late` when the time was up, `stopped`, `no_listener`. The rate fell short by them.
+    pub not_proposed: BTreeMap<&'static str, u64>,
+    /// Blocks stored at this end, or countersigned at least.
     pub stored: u64,
+    /// Of those, blocks that the disk refused.
+    pub store_failures: u64,
+    /// Events that found the log full: figures have them, the file of the events has not.
+    pub events_not_logged: u64,
     /// Given up, by reason.
     pub lost: BTreeMap<&'static str, u32>,
     /// Refused, by reason.
     pub refused: BTreeMap<&'static str, u32>,
-    /// From a proposal to its answer, in seconds (dialler).
+    /// T3 - T1: from sending a proposal to storing its answer, as in simulations (dialler).
     pub rtt: Option<RoundTrips>,
-    /// From its start to its last proposal, in seconds (dialler).
+    /// T2 - T1: from sending a proposal to the arrival of its answer (dialler).
+    pub response: Option<RoundTrips>,
+    /// For how long it proposed, in seconds (dialler).
     pub duration_s: Option<Seconds>,
-    /// Proposals made per second (dialler).
+    /// From the first to the last sending or storing, in seconds (dialler); the rates are over it,
+    /// as in simulations.
+    pub window_s: Option<Seconds>,
+    /// Proposals made per second of the window (dialler); none for a window of no length.
     pub sent_per_s: Option<f64>,
-    /// Blocks stored per second (dialler).
+    /// Blocks stored per second of the window (dialler).
     pub stored_per_s: Option<f64>,
     /// How often the listener turned out to be another process (dialler).
     pub reintroductions: u32,
     /// What the listener said (dialler); none if it did not answer.
     pub listener: Option<ListenerSays>,
-    /// Whether no block was lost or wrong: as many stored at both ends as offered, and the same.
+    /// Whether no block was lost or wrong, of those that were proposed, and every event is known:
+    /// all are stored at both ends, and the same. A rate that fell short does not spoil it, an
+    /// early end does.
     pub complete: bool,
     /// Whether it was ended before its time.
     pub stopped: bool,
 }
 
-/// Round trips of the blocks stored.
+/// Times of the blocks stored.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RoundTrips {
     /// How many.
@@ -102,7 +133,7 @@ pub struct RoundTrips {
 /// The other end of a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ListenerSays {
-    /// Blocks that it countersigned and stored.
+    /// Blocks that it countersigned and stored; without those that its disk refused.
     pub stored: u64,
     /// Whether they are as many as this end stored, and byte for byte the same.
     pub agrees: bool,
@@ -113,11 +144,13 @@ pub struct ListenerSays {
 }
 
 impl Outcome {
-    /// What a node knows of itself, without repetitions.
-    pub(super) fn of(role: Role, node: &Node) -> Self {
+    /// What a node knows of itself, without repetitions; `started_at` is a time of day.
+    pub(super) fn of(role: Role, node: &Node, storage: Storage, started_at: String) -> Self {
         let mut outcome = Self {
             role,
             probe_version: env!("CARGO_PKG_VERSION"),
+            storage: storage.name(),
+            started_at,
             ..Self::default()
         };
         let noise = node.noise();
@@ -127,6 +160,13 @@ impl Outcome {
         outcome.count("events_not_logged", node.with_log(|log| log.not_logged));
         outcome.count("store_failures", node.store_failures());
         outcome
+    }
+
+    /// Say what went wrong, unless something earlier did.
+    pub(super) fn blame<E: Display>(&mut self, done: Result<(), E>) {
+        if let Err(error) = done {
+            self.error.get_or_insert(error.to_string());
+        }
     }
 
     pub(super) fn count(&mut self, name: &'static str, count: u64) {
@@ -173,6 +213,8 @@ pub(super) fn listened(place: usize, run: &Run) -> Repetition {
         repetition: place as u32,
         dialler: run.dialler,
         stored: run.tally.stored,
+        store_failures: run.tally.store_failures,
+        events_not_logged: run.tally.not_logged,
         lost: named(&run.tally.lost),
         refused: named(&run.tally.refused),
         stopped: run.stopped,
@@ -184,6 +226,7 @@ pub(super) fn listened(place: usize, run: &Run) -> Repetition {
 pub(super) struct Dialled {
     pub(super) rate_per_s: f64,
     pub(super) offered: u64,
+    pub(super) not_proposed: BTreeMap<&'static str, u64>,
     pub(super) duration_s: Seconds,
     pub(super) reintroductions: u32,
     pub(super) summary: Option<Summary>,
@@ -193,25 +236,33 @@ pub(super) struct Dialled {
 /// A repetition as its dialler saw it.
 pub(super) fn dialled(place: usize, dialler: u32, tally: Tally, known: Dialled) -> Repetition {
     let listener = known.summary.as_ref().map(|says| compare(says, &tally));
-    let rate = |count: u64| (known.duration_s > 0.0).then(|| count as f64 / known.duration_s);
+    let window_s = tally.window_s.map(|(first_s, last_s)| last_s - first_s);
+    let rate = |count: u64| Some(count as f64 / window_s.filter(|&window_s| window_s > 0.0)?);
     let agrees = listener.as_ref().is_some_and(|says| says.agrees);
+    let known_whole = tally.store_failures == 0 && tally.not_logged == 0;
+    let stored_all = tally.sent > 0 && tally.stored == tally.sent;
     Repetition {
         repetition: place as u32,
         dialler,
         rate_per_s: Some(known.rate_per_s),
         offered: Some(known.offered),
         sent: tally.sent,
+        not_proposed: known.not_proposed,
         stored: tally.stored,
+        store_failures: tally.store_failures,
+        events_not_logged: tally.not_logged,
         lost: named(&tally.lost),
         refused: named(&tally.refused),
         duration_s: Some(known.duration_s),
+        window_s,
         sent_per_s: rate(tally.sent),
         stored_per_s: rate(tally.stored),
         reintroductions: known.reintroductions,
         listener,
-        complete: agrees && tally.stored == known.offered,
+        complete: agrees && stored_all && known_whole && !known.stopped,
         stopped: known.stopped,
         rtt: RoundTrips::of(tally.rtt_s),
+        response: RoundTrips::of(tally.response_s),
     }
 }
 
@@ -245,8 +296,19 @@ mod tests {
         assert_eq!(RoundTrips::of(Vec::new()), None);
     }
 
-    #[test]
-    fn complete_means_offered_stored_twice_and_the_same() {
+    fn known() -> Dialled {
+        Dialled {
+            rate_per_s: 2.0,
+            offered: 3,
+            not_proposed: BTreeMap::from([("late", 1)]),
+            duration_s: 1.0,
+            reintroductions: 0,
+            summary: None,
+            stopped: false,
+        }
+    }
+
+    fn two_blocks() -> (Tally, Summary) {
         let mut tally = Tally {
             sent: 2,
             stored: 2,
@@ -259,15 +321,14 @@ mod tests {
             digest: tally.digest.to_bytes(),
             ..Summary::default()
         };
-        let complete = |offered, summary| {
-            let known = Dialled {
-                rate_per_s: 2.0,
-                offered,
-                duration_s: 1.0,
-                reintroductions: 0,
-                summary,
-                stopped: false,
-            };
+        (tally, summary)
+    }
+
+    #[test]
+    fn complete_means_proposed_stored_twice_and_the_same() {
+        let (tally, summary) = two_blocks();
+        let complete = |summary| {
+            let known = Dialled { summary, ..known() };
             dialled(0, 1, tally.clone(), known).complete
         };
         let fewer = Summary {
@@ -278,10 +339,40 @@ mod tests {
             digest: [7; 32],
             ..summary.clone()
         };
-        assert!(complete(2, Some(summary.clone())));
-        assert!(!complete(3, Some(summary)));
-        assert!(!complete(2, Some(fewer)));
-        assert!(!complete(2, Some(other)));
-        assert!(!complete(2, None));
+        assert!(complete(Some(summary)), "one was not proposed, none lost");
+        assert!(!complete(Some(fewer)));
+        assert!(!complete(Some(other)));
+        assert!(!complete(None));
+    }
+
+    #[test]
+    fn what_is_lost_refused_by_the_disk_not_logged_or_stopped_is_not_complete() {
+        let (tally, summary) = two_blocks();
+        let complete = |change: &dyn Fn(&mut Tally, &mut Dialled)| {
+            let (mut tally, mut known) = (tally.clone(), known());
+            known.summary = Some(summary.clone());
+            change(&mut tally, &mut known);
+            dialled(0, 1, tally, known).complete
+        };
+        assert!(complete(&|_, _| {}));
+        assert!(!complete(&|tally, _| tally.sent = 3));
+        assert!(!complete(&|tally, _| tally.store_failures = 1));
+        assert!(!complete(&|tally, _| tally.not_logged = 1));
+        assert!(!complete(&|_, known| known.stopped = true));
+        assert!(
+            !dialled(0, 1, Tally::default(), known()).complete,
+            "nothing"
+        );
+    }
+
+    #[test]
+    fn rates_are_over_the_window_of_the_simulator_s_metrics() {
+        let (mut tally, _) = two_blocks();
+        tally.window_s = Some((10.0, 14.0));
+        let one = dialled(0, 1, tally.clone(), known());
+        assert_eq!((one.window_s, one.sent_per_s), (Some(4.0), Some(0.5)));
+        assert_eq!(one.stored_per_s, Some(0.5), "not per second of proposing");
+        tally.window_s = Some((10.0, 10.0));
+        assert_eq!(dialled(0, 1, tally, known()).stored_per_s, None);
     }
 }

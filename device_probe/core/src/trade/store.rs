@@ -1,11 +1,12 @@
-//! Where stored blocks go: nowhere, or to the end of a file that is gone when the trade is over.
+//! Where stored blocks go: nowhere, or to the end of a file that has no name.
 //!
 //! Keys live as long as the process, so a chain that outlives it would be nobody's; what counts is
-//! that appending costs what it costs.
+//! that appending costs what it costs. The name is taken away as soon as the file is open, so that
+//! nothing is left behind however the process ends.
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pocketsim_protocols::named_enum;
 
@@ -24,7 +25,7 @@ named_enum! {
 /// An open store.
 #[derive(Debug, Default)]
 pub struct Store {
-    file: Option<(File, PathBuf)>,
+    file: Option<File>,
     fsync: bool,
     failures: u64,
 }
@@ -44,22 +45,36 @@ impl Store {
         let path = folder.join(name);
         let mut options = File::options();
         let file = options.append(true).create_new(true).open(&path)?;
-        Ok(Self {
-            file: Some((file, path)),
-            fsync: storage == Storage::Fsync,
-            failures: 0,
-        })
+        std::fs::remove_file(&path)?;
+        Ok(Self::on(file, storage))
     }
 
-    /// Store one block; what the disk refuses is counted, as the trade goes on without it.
-    pub fn append(&mut self, block: &[u8]) {
-        if let Some((file, _)) = &mut self.file {
-            let written = file.write_all(block).and_then(|()| match self.fsync {
-                true => file.sync_data(),
-                false => Ok(()),
-            });
-            self.failures += u64::from(written.is_err());
+    /// Append to `file`, and wait for the disk if `storage` does.
+    pub fn on(file: File, storage: Storage) -> Self {
+        Self {
+            file: Some(file),
+            fsync: storage == Storage::Fsync,
+            failures: 0,
         }
+    }
+
+    /// Store one block, and whether that went well; what the disk refuses is counted, as the trade
+    /// goes on without it.
+    pub fn append(&mut self, block: &[u8]) -> bool {
+        let Some(file) = &mut self.file else {
+            return true;
+        };
+        let written = file.write_all(block).and_then(|()| match self.fsync {
+            true => file.sync_data(),
+            false => Ok(()),
+        });
+        self.failures += u64::from(written.is_err());
+        written.is_ok()
+    }
+
+    /// Whether storing a block may wait for a disk.
+    pub fn is_on_disk(&self) -> bool {
+        self.file.is_some()
     }
 
     /// Blocks that the disk refused.
@@ -70,16 +85,7 @@ impl Store {
     /// Bytes in the file.
     pub fn bytes(&self) -> u64 {
         let file = self.file.as_ref();
-        file.and_then(|(file, _)| file.metadata().ok())
+        file.and_then(|file| file.metadata().ok())
             .map_or(0, |data| data.len())
-    }
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        if let Some((_, path)) = &self.file {
-            // Nothing can be done about a file that is gone already.
-            let _ = std::fs::remove_file(path);
-        }
     }
 }

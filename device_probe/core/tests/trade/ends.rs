@@ -286,3 +286,63 @@ fn a_port_that_is_taken_is_said() {
     );
     listener.end();
 }
+
+#[test]
+fn the_app_s_pacing_falls_short_and_is_complete_all_the_same() {
+    let listener = Listener::start();
+    let mut options = options(listener.address, Carrier::Udp);
+    options.pacing = Pacing::App;
+    // Each takes more than the interval of sleep, so the time is up before the last.
+    options.rates_per_s = vec![1_000.0];
+    let outcome = trade(&options);
+    let one = &outcome.repetitions[0];
+    assert!(one.sent < 200, "{one:#?}");
+    assert_eq!(one.not_proposed["late"], 200 - one.sent);
+    assert!(one.complete && outcome.complete, "{outcome:#?}");
+    listener.end();
+}
+
+#[test]
+fn rates_and_round_trips_are_those_of_the_events() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("dialler.jsonl");
+    let listener = Listener::start();
+    let mut options = options(listener.address, Carrier::QuicReconnect);
+    options.output = Some(path.clone());
+    let outcome = trade(&options);
+    listener.end();
+    let text = std::fs::read_to_string(path).expect("written");
+    let rows = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let rows: Vec<serde_json::Value> = rows.collect();
+    let times = |kind: &str| {
+        let rows = rows.iter().filter(|row| row["kind"] == kind);
+        rows.map(|row| {
+            (
+                row["message_id"].as_u64(),
+                row["time_s"].as_f64().expect("a number"),
+            )
+        })
+        .collect::<Vec<_>>()
+    };
+    let (sent, stored) = (times("send"), times("store"));
+    assert_eq!(sent[0].1, 0.0, "the first proposal is time zero");
+    let last_s = sent
+        .iter()
+        .chain(&stored)
+        .map(|row| row.1)
+        .fold(0.0, f64::max);
+    let one = &outcome.repetitions[0];
+    let near = |figure: Option<f64>, value: f64| (figure.expect("a figure") - value).abs() < 1e-6;
+    assert!(near(one.window_s, last_s), "{one:#?}");
+    assert!(near(one.stored_per_s, stored.len() as f64 / last_s));
+    let mut trips: Vec<f64> = stored
+        .iter()
+        .map(|(message, at_s)| at_s - sent.iter().find(|row| row.0 == *message).expect("sent").1)
+        .collect();
+    trips.sort_by(f64::total_cmp);
+    let rtt = one.rtt.expect("round trips");
+    assert!(near(Some(rtt.maximum_s), trips[trips.len() - 1]));
+    assert!(rtt.mean_s > one.response.expect("responses").mean_s);
+}

@@ -15,7 +15,17 @@ fn the_csv_has_the_app_s_columns_and_operations() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("events.csv");
     let export = Export::to(Some(&path), "table_7").expect("possible");
-    export.write(&dialler).expect("written");
+    let partial = folder.path().join("events.csv.partial");
+    assert!(partial.exists(), "refused at the start, not at the end");
+    export.flush(&dialler).expect("written");
+    let early = std::fs::read_to_string(&partial).expect("there");
+    assert_eq!(
+        early.lines().count(),
+        4,
+        "a killed trade has left its events"
+    );
+    assert!(!path.exists());
+    export.finish(&dialler).expect("written");
     let text = std::fs::read_to_string(&path).expect("there");
     let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
     let header = "operation,timestamp,mode,node_id,message_id,message_size,tag,sequence_number";
@@ -36,6 +46,28 @@ fn the_csv_has_the_app_s_columns_and_operations() {
     );
     let files = std::fs::read_dir(folder.path()).expect("it").count();
     assert_eq!(files, 1, "nothing partial is left");
+}
+
+#[test]
+fn each_flush_adds_what_is_new_and_nothing_empty_is_left() {
+    let (dialler, listener, peer, _) = pair();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("events.jsonl");
+    drop(Export::to(Some(&path), "a").expect("possible"));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it").count(), 0);
+    let export = Export::to(Some(&path), "a").expect("possible");
+    for _ in 0..3 {
+        let proposal = only(dialler.propose(peer, 100)).bytes;
+        let answer = only(listener.receive(&proposal).expect("of the dialler")).bytes;
+        export.flush(&dialler).expect("written");
+        dialler.receive(&answer).expect("of the listener");
+    }
+    export.finish(&dialler).expect("written");
+    let mut whole = Vec::new();
+    dialler
+        .with_log(|log| write_json_lines(log, &mut whole))
+        .expect("memory");
+    assert_eq!(std::fs::read(&path).expect("there"), whole);
 }
 
 #[test]
@@ -107,6 +139,11 @@ fn impossible_outputs_are_refused_before_anything_is_done() {
     assert!(refused("no/such/folder/events.csv", "a")
         .1
         .contains("no/such/folder"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let taken = folder.path().join("events.csv.partial");
+    std::fs::create_dir(&taken).expect("a folder in its place");
+    let path = folder.path().join("events.csv");
+    assert_eq!(refused(path.to_str().expect("text"), "a").0, "output");
     assert_eq!(refused("events.csv", "a,b").0, "label");
     assert_eq!(refused("events.csv", "").0, "label");
 }

@@ -75,7 +75,7 @@ fn both_ends_call_a_message_the_same() {
 }
 
 #[test]
-fn a_round_trip_is_from_the_sending_to_the_arrival() {
+fn a_round_trip_is_from_the_sending_to_the_storing() {
     let (dialler, listener, peer, _) = pair();
     let proposal = only(dialler.propose(peer, 100));
     for _ in 0..50 {
@@ -85,9 +85,14 @@ fn a_round_trip_is_from_the_sending_to_the_arrival() {
     dialler.receive(&answer.bytes).expect("of the listener");
     let times: Vec<f64> =
         dialler.with_log(|log| log.records.iter().map(|record| record.time_s).collect());
-    let rtt_s = dialler.tally(0).rtt_s[0];
-    assert!((rtt_s - (times[1] - times[0])).abs() < 1e-9);
-    assert!(rtt_s > 0.050 && times[2] > times[1]);
+    let [sent_s, arrived_s, stored_s] = times[..] else {
+        panic!("send, receive_back, store: {times:?}")
+    };
+    let tally = dialler.tally(0);
+    let (rtt_s, response_s) = (tally.rtt_s[0], tally.response_s[0]);
+    assert!((rtt_s - (stored_s - sent_s)).abs() < 1e-9, "T3 - T1");
+    assert!((response_s - (arrived_s - sent_s)).abs() < 1e-9, "T2 - T1");
+    assert!(response_s > 0.050 && rtt_s > response_s);
     assert!((dialler.recent_rtt_s(0) - rtt_s).abs() < 1e-9);
 }
 
@@ -216,12 +221,95 @@ fn stored_blocks_are_appended_to_a_file_that_goes_with_the_node() {
         listener.introduce(dialler.key(), 1).expect("room");
         let proposal = only(dialler.propose(peer, 100)).bytes;
         let answer = only(listener.receive(&proposal).expect("of the dialler")).bytes;
-        let files: Vec<_> = std::fs::read_dir(folder.path()).expect("it").collect();
-        let file = files[0].as_ref().expect("the store").path();
-        assert_eq!(std::fs::read(&file).expect("readable"), answer);
+        assert_eq!(nameless(folder.path()), [answer]);
+        let named = std::fs::read_dir(folder.path()).expect("it").count();
+        assert_eq!(named, 0, "nothing to be left behind by a kill");
         drop(listener);
-        assert!(!file.exists());
+        assert!(nameless(folder.path()).is_empty());
     }
+}
+
+/// The content of the files of this process that were in `folder`.
+fn nameless(folder: &std::path::Path) -> Vec<Vec<u8>> {
+    let open = std::fs::read_dir("/proc/self/fd").expect("Linux");
+    let open = open.filter_map(|entry| Some(entry.ok()?.path()));
+    let here = |link: &std::path::PathBuf| {
+        let target = std::fs::read_link(link).unwrap_or_default();
+        target.starts_with(folder) && target.to_string_lossy().ends_with(" (deleted)")
+    };
+    open.filter(here)
+        .map(|link| std::fs::read(link).expect("readable"))
+        .collect()
+}
+
+/// A disk that is always full.
+fn full_disk() -> Store {
+    let file = std::fs::File::options().append(true).open("/dev/full");
+    Store::on(file.expect("Linux"), Storage::Append)
+}
+
+#[test]
+fn a_full_disk_is_counted_and_its_blocks_are_not_vouched_for() {
+    let listener = Node::new([2; 32], full_disk(), ticking());
+    let (dialler, _, peer, _) = pair();
+    let known = listener.introduce(dialler.key(), 1).expect("room");
+    listener.begin(known, 1, 0, Carrier::Udp).expect("room");
+    let proposal = only(dialler.propose(peer, 100)).bytes;
+    let answer = listener.receive(&proposal).expect("of the dialler");
+    assert_eq!(answer.len(), 1, "the trade goes on");
+    assert_eq!(listener.store_failures(), 1);
+    assert_eq!(listener.tally(0).store_failures, 1);
+    let summary = listener.summary(0);
+    assert_eq!((summary.stored, summary.digest), (0, [0; 32]));
+}
+
+#[test]
+fn a_repetition_begins_with_the_first_block_and_not_with_the_talk_before() {
+    let (dialler, listener, peer, _) = pair();
+    let started = |node: &Node| node.with_log(|log| log.runs[0].started_s);
+    assert_eq!((started(&dialler), started(&listener)), (None, None));
+    for _ in 0..100 {
+        dialler.now_s();
+        listener.now_s();
+    }
+    for _ in 0..2 {
+        let proposal = only(dialler.propose(peer, 100)).bytes;
+        listener.receive(&proposal).expect("of the dialler");
+    }
+    for node in [&dialler, &listener] {
+        let first_s = node.with_log(|log| log.records[0].time_s);
+        assert!(first_s > 0.09, "after the talk: {first_s}");
+        assert_eq!(started(node), Some(first_s));
+    }
+}
+
+/// The window of `sim.metrics._window_s`, from the events.
+#[test]
+fn the_window_is_from_the_first_to_the_last_send_or_store() {
+    let (dialler, listener, peer, _) = pair();
+    let letters: Vec<Letter> = (0..3).map(|_| only(dialler.propose(peer, 100))).collect();
+    for letter in &letters[..2] {
+        let answer = only(listener.receive(&letter.bytes).expect("of the dialler"));
+        dialler.receive(&answer.bytes).expect("of the listener");
+    }
+    dialler.now_s();
+    dialler.undelivered(&letters[2], Reason::LinkLoss);
+    let counts = |kind| matches!(kind, EventKind::Send | EventKind::Store);
+    let times: Vec<f64> = dialler.with_log(|log| {
+        let records = log.records.iter().filter(|record| counts(record.kind));
+        records.map(|record| record.time_s).collect()
+    });
+    assert_eq!(times.len(), 5);
+    let whole = times.iter().copied().fold(f64::INFINITY, f64::min)
+        ..times.iter().copied().fold(0.0, f64::max);
+    assert_eq!(dialler.tally(0).window_s, Some((whole.start, whole.end)));
+    let last_s = dialler.with_log(|log| log.records.last().expect("a loss").time_s);
+    assert!(whole.end < last_s, "the loss after it does not count");
+    assert_eq!(
+        listener.tally(0).window_s,
+        None,
+        "proposals and their stores"
+    );
 }
 
 proptest! {
