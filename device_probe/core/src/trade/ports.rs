@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// What comes after the base port.
@@ -118,8 +119,48 @@ pub(super) fn next_datagram(
             | ErrorKind::Interrupted
             | ErrorKind::ConnectionRefused
             | ErrorKind::ConnectionReset => Ok(None),
+            _ if is_of_the_network(&error) => {
+                // It may last: not a loop without a rest.
+                std::thread::sleep(LOOK_AROUND);
+                renew(socket);
+                Ok(None)
+            }
             _ => Err(error),
         },
+    }
+}
+
+/// What a socket says when the network goes away or becomes another; no end of the trade.
+fn is_of_the_network(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(
+            libc::ECONNABORTED
+                | libc::ENETDOWN
+                | libc::ENETUNREACH
+                | libc::ENETRESET
+                | libc::EHOSTUNREACH
+                | libc::EHOSTDOWN
+                | libc::ENOBUFS
+                | libc::ENOMEM
+        )
+    )
+}
+
+/// Put a new socket in the place of one that Android destroyed, for everybody who holds it.
+///
+/// A destroyed socket that had chosen its port itself has lost it, and hears nothing any more. One
+/// that still has its port is left as it is: the port is taken, by itself.
+fn renew(socket: &UdpSocket) {
+    let Ok(fresh) = socket.local_addr().and_then(UdpSocket::bind) else {
+        return;
+    };
+    // Without it the receiving thread would not look around; then the old one is as good.
+    let timeout = socket.read_timeout().ok().flatten();
+    if fresh.set_read_timeout(timeout).is_ok() {
+        // SAFETY: both are descriptors that live through the call; who owns which number stays as
+        // it is, and what `socket` was bound to is closed by the exchange.
+        unsafe { libc::dup3(fresh.as_raw_fd(), socket.as_raw_fd(), libc::O_CLOEXEC) };
     }
 }
 
@@ -129,3 +170,45 @@ pub(super) const LOOK_AROUND: Duration = Duration::from_millis(50);
 pub const PORT_MAX: u16 = u16::MAX - 2;
 /// Ephemeral ports are scattered, so the next two are nearly always free.
 const ATTEMPTS: u32 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `udp_abort` of Linux does to a socket, as far as its port goes.
+    fn destroy(socket: &UdpSocket) {
+        let nobody = libc::sockaddr {
+            sa_family: libc::AF_UNSPEC as libc::sa_family_t,
+            sa_data: [0; 14],
+        };
+        let length = std::mem::size_of_val(&nobody) as libc::socklen_t;
+        // SAFETY: the address lives through the call and is as long as is said.
+        let done = unsafe { libc::connect(socket.as_raw_fd(), &nobody, length) };
+        assert_eq!(done, 0);
+    }
+
+    fn hears(socket: &UdpSocket) -> bool {
+        let sender = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let port = socket.local_addr().expect("bound").port();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        port != 0
+            && sender.send_to(b"there?", address).is_ok()
+            && matches!(next_datagram(socket, &mut [0; 10]), Ok(Some((6, _))))
+    }
+
+    #[test]
+    fn a_destroyed_socket_is_replaced_and_a_sound_one_stays() {
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
+        let timeout = Some(Duration::from_secs(10));
+        socket.set_read_timeout(timeout).expect("positive");
+        let before = socket.local_addr().expect("bound");
+        renew(&socket);
+        assert_eq!(socket.local_addr().expect("bound"), before);
+        assert!(hears(&socket));
+        destroy(&socket);
+        assert!(!hears(&socket), "or this tests nothing");
+        renew(&socket);
+        assert!(hears(&socket));
+        assert_eq!(socket.read_timeout().expect("a socket"), timeout);
+    }
+}

@@ -4,9 +4,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pocketsim_protocols::contract::Reason;
+use tokio::sync::watch;
 
 use super::{quic, Carry};
 use crate::trade::node::{Letter, Node};
@@ -16,6 +17,8 @@ pub(in crate::trade) struct QuicReconnect {
     listener: SocketAddr,
     node: Arc<Node>,
     under_way: Arc<AtomicUsize>,
+    /// Dropped or changed, it cancels what is under way.
+    repetition: watch::Sender<()>,
 }
 
 impl QuicReconnect {
@@ -25,6 +28,7 @@ impl QuicReconnect {
             listener,
             node,
             under_way: Arc::default(),
+            repetition: watch::Sender::new(()),
         }
     }
 }
@@ -38,15 +42,31 @@ impl Carry for QuicReconnect {
         let (node, listener) = (Arc::clone(&self.node), self.listener);
         let under_way = UnderWay::begin(&self.under_way);
         let lost = letter.clone();
+        let cancelled = self.repetition.subscribe();
         let thread = std::thread::Builder::new().name("trade-message".into());
         let spawned = thread.spawn(move || {
-            if let Err(reason) = carry(listener, &letter, &node) {
+            if let Err(reason) = carry(listener, &letter, &node, cancelled) {
                 node.undelivered(&letter, reason);
             }
             drop(under_way);
         });
         if spawned.is_err() {
             self.node.undelivered(&lost, Reason::SenderOff);
+        }
+    }
+
+    fn forget(&self) {
+        self.repetition.send_replace(());
+    }
+}
+
+impl Drop for QuicReconnect {
+    /// No thread outlives the trade, but for one that hangs in the system.
+    fn drop(&mut self) {
+        self.forget();
+        let began = Instant::now();
+        while self.under_way.load(Ordering::Acquire) > 0 && began.elapsed() < 2 * FAREWELL {
+            std::thread::sleep(GLANCE);
         }
     }
 }
@@ -67,13 +87,23 @@ impl Drop for UnderWay {
     }
 }
 
-fn carry(listener: SocketAddr, letter: &Letter, node: &Node) -> Result<(), Reason> {
+fn carry(
+    listener: SocketAddr,
+    letter: &Letter,
+    node: &Node,
+    mut cancelled: watch::Receiver<()>,
+) -> Result<(), Reason> {
     let runtime = runtime().map_err(|_| Reason::SenderOff)?;
     runtime.block_on(async {
         let endpoint = crate::quic::client_endpoint(listener).map_err(|_| Reason::SenderOff)?;
-        let connection = quic::connect(&endpoint, listener).await?;
-        let exchanged = quic::exchange(&connection, letter, node).await;
-        connection.close(0u32.into(), b"");
+        let exchanged = tokio::select! {
+            exchanged = async {
+                let connection = quic::connect(&endpoint, listener).await?;
+                quic::exchange(&connection, letter, node).await
+            } => exchanged,
+            _ = cancelled.changed() => Err(Reason::SocketTimeout),
+        };
+        endpoint.close(0u32.into(), b"");
         let _ = tokio::time::timeout(FAREWELL, endpoint.wait_idle()).await;
         exchanged
     })
@@ -89,3 +119,5 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 const MESSAGES_MAX: usize = 64;
 /// A close is repeated for three probe timeouts (RFC 9000, 10.2); on a table that is 0.1 s.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// Between two looks at what is under way, after everything was measured.
+const GLANCE: Duration = Duration::from_millis(5);

@@ -52,10 +52,10 @@ pub(in crate::trade) fn serve(
             socket,
             Arc::new(quinn::TokioRuntime),
         )?;
-        accept(&endpoint, node, counts, stop).await;
+        let served = accept(&endpoint, node, counts, stop).await;
         endpoint.close(0u32.into(), b"the listener stops");
         let _ = tokio::time::timeout(SHUT_DOWN, endpoint.wait_idle()).await;
-        Ok(())
+        served
     })
 }
 
@@ -70,11 +70,22 @@ fn server_config() -> quinn::ServerConfig {
     config
 }
 
-async fn accept(endpoint: &Endpoint, node: &Arc<Node>, counts: &Arc<QuicCounts>, stop: &Stop) {
+/// # Errors
+/// When the endpoint takes no connections any more.
+async fn accept(
+    endpoint: &Endpoint,
+    node: &Arc<Node>,
+    counts: &Arc<QuicCounts>,
+    stop: &Stop,
+) -> io::Result<()> {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     while !stop.is_raised() {
         let next = tokio::time::timeout(LOOK_AROUND, endpoint.accept()).await;
-        let Ok(Some(incoming)) = next else { continue };
+        let incoming = match next {
+            Ok(Some(incoming)) => incoming,
+            Ok(None) => return Err(io::Error::other("the socket of QUIC is of no use any more")),
+            Err(_) => continue,
+        };
         let Ok(permit) = room.clone().try_acquire_owned() else {
             counts.refused.fetch_add(1, Ordering::Relaxed);
             incoming.refuse();
@@ -89,6 +100,7 @@ async fn accept(endpoint: &Endpoint, node: &Arc<Node>, counts: &Arc<QuicCounts>,
             drop(permit);
         });
     }
+    Ok(())
 }
 
 async fn greet(incoming: Incoming) -> Option<Connection> {
@@ -124,7 +136,12 @@ async fn serve_stream(
         Err(ReadToEndError::TooLong) => return add(&counts.oversized),
         Err(ReadToEndError::Read(_)) => return add(&counts.broken),
     };
-    for letter in node.receive(&message).unwrap_or_default() {
+    let answers = match node.waits_for_disk() {
+        // The other connections are not to wait for the disk with this one.
+        true => tokio::task::block_in_place(|| node.receive(&message)),
+        false => node.receive(&message),
+    };
+    for letter in answers.unwrap_or_default() {
         if send.write_all(&letter.bytes).await.is_err() {
             add(&counts.broken);
             // The answer will be missed at the other end, which still has the proposal.
