@@ -75,6 +75,7 @@ class Device(Section):
     os_build: str
     kernel: str
     memory_bytes: Count
+    scratch_filesystem: str | None = None
     cores: list[Core]
 
 
@@ -126,6 +127,7 @@ class ThrottleCheck(Section):
     at_s: NotNegative
     median_s: Finite
     ratio: Finite
+    thermal_status: Annotated[int, Field(ge=0, le=6)] | None = None
 
 
 class Throttle(Section):
@@ -134,6 +136,7 @@ class Throttle(Section):
     kernel: str
     baseline_s: Finite
     paused_s: NotNegative
+    core_class: CoreClass | None = None
     checks: list[ThrottleCheck]
 
 
@@ -150,6 +153,7 @@ class Spoiled(Section):
         "power_save",
         "coarse_clock",
         "noisy",
+        "unsettled",
         "stopped",
     ]
     detail: str
@@ -207,6 +211,9 @@ class Round(Section):
     at_s: NotNegative
     samples: Natural
     median: Finite
+    iterations_per_sample: Natural | None = None
+    core: Count | None = None
+    frequency_hz: Finite | None = None
 
 
 class Measurement(Section):
@@ -223,6 +230,7 @@ class Measurement(Section):
     reason: str | None = None
     warm_up: WarmUp | None = None
     iterations_per_sample: Natural | None = None
+    noisy: bool = False
     rounds: list[Round]
     quantities: list[Quantity]
 

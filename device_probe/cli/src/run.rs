@@ -57,6 +57,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let output = output.transpose()?;
     let stop = stop_on_interrupt();
     let report = run(&options, &Progress::new(arguments.quiet), &stop);
+    let report = report.map_err(Failure::environment)?;
     write(output, &report)?;
     if !arguments.quiet {
         summarise(&report);

@@ -1,6 +1,6 @@
 //! Devices that do not exist: a phone, a virtual machine, and broken ones.
 
-use pocketsim_probe_core::host::affinity::{allowed_cores, Pin};
+use pocketsim_probe_core::host::affinity::{allowed_cores, current_core, on_cores};
 use pocketsim_probe_core::host::cores::{classes, of_class};
 use pocketsim_probe_core::host::{battery, build, virtuality, Host, HostExtras, Properties, Tree};
 use pocketsim_probe_core::report::{CoreClass, Device, LibC};
@@ -303,23 +303,25 @@ fn debuggable_systems_and_apps_are_found() {
 }
 
 #[test]
-fn a_thread_stays_where_it_is_pinned_and_goes_back() {
+fn work_stays_on_its_cores_and_nobody_else_does() {
     let before = allowed_cores();
     let last = *before.last().expect("this machine has a core");
-    let pin = Pin::to(&[last]).unwrap();
-    assert_eq!(allowed_cores(), [last]);
-    drop(pin);
+    let seen = on_cores(&[last], || Ok((allowed_cores(), current_core()))).unwrap();
+    assert_eq!(seen, (vec![last], Some(last)));
     assert_eq!(allowed_cores(), before);
 }
 
 #[test]
+fn a_core_that_is_away_does_not_keep_work_from_its_fellows() {
+    let first = allowed_cores()[0];
+    let seen = on_cores(&[first, 1_001], || Ok(allowed_cores())).unwrap();
+    assert_eq!(seen, [first]);
+}
+
+#[test]
 fn what_the_kernel_refuses_has_a_reason() {
-    let before = allowed_cores();
-    let missing = Pin::to(&[1_000]).unwrap_err();
+    let missing = on_cores(&[1_000], || Ok(())).unwrap_err();
     assert!(missing.0.contains("1000"), "{missing}");
-    let partly = Pin::to(&[before[0], 1_001]).unwrap_err();
-    assert!(partly.0.contains("granted"), "{partly}");
-    assert_eq!(allowed_cores(), before, "a refused pin changes nothing");
 }
 
 #[test]

@@ -89,14 +89,14 @@ fn a_full_run_goes_over_its_cases_three_times() {
     ];
     let world = Device::new(&[]).world(catalogue);
     let report = run_in(&world, &options(Depth::Full), &counter, &Stop::new()).unwrap();
-    assert_eq!(counter.started.into_inner(), 7, "an experiment comes once");
-    assert_eq!(counter.measured.into_inner(), 7);
+    assert_eq!(counter.started.into_inner(), 9);
+    assert_eq!(counter.measured.into_inner(), 9);
     let rounds: Vec<_> = report.measurements.iter().map(|m| m.rounds.len()).collect();
-    assert_eq!(rounds, [3, 1, 3]);
+    assert_eq!(rounds, [3, 3, 3]);
     assert!((wall_median_s(&report.measurements[0]) / 1e-4 - 1.0).abs() < 0.01);
     assert_eq!(
         report.measurements[1].quantities[0].samples.values,
-        Some(vec![0.5, 0.25])
+        Some([0.5, 0.25].repeat(3))
     );
     assert_eq!(conditions(&report), []);
     assert_eq!(report.made.started_at, "2023-11-14T22:13:20Z");
@@ -115,11 +115,11 @@ fn rounds_interleave_the_cases() {
 }
 
 #[test]
-fn a_quick_run_goes_once() {
+fn a_quick_run_goes_twice() {
     let report = run(&options(Depth::Quick), vec![steady_case("a")], &Stop::new());
     assert_eq!(
         (report.made.rounds, report.measurements[0].rounds.len()),
-        (1, 1)
+        (2, 2)
     );
 }
 
@@ -215,6 +215,62 @@ fn rounds_that_disagree_are_noise() {
         detail.contains("1 of 2") && detail.contains("drifting (rounds 12 % apart)"),
         "{detail}"
     );
+}
+
+#[test]
+fn one_noisy_case_of_many_is_marked_and_spoils_nothing() {
+    let made = Arc::new(AtomicU64::new(0));
+    let mut drifting = steady_case("drifting");
+    drifting.work = Work::Repeat(Arc::new(move || {
+        let made = made.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(steady(1e-4 * (1.0 + 0.06 * made as f64))))
+    }));
+    let steady = (0..19).map(|number| {
+        let mut case = steady_case("steady");
+        case.parameters.insert("bytes", f64::from(number));
+        case
+    });
+    let report = full(std::iter::once(drifting).chain(steady).collect());
+    assert_eq!(conditions(&report), []);
+    let noisy = report.measurements.iter().filter(|m| m.noisy);
+    assert_eq!(
+        noisy.map(|m| &m.kernel[..]).collect::<Vec<_>>(),
+        ["drifting"]
+    );
+}
+
+#[test]
+fn cases_that_never_settle_spoil_a_run() {
+    let mut growing = steady_case("growing");
+    growing.work = Work::Repeat(Arc::new(|| {
+        let mut duration_s = 1e-3;
+        Ok(Box::new(move || {
+            duration_s *= 1.05;
+            work(duration_s);
+            Ok(())
+        }))
+    }));
+    let found = conditions(&full(vec![growing, steady_case("steady")]));
+    assert!(found.contains(&Condition::Unsettled), "{found:?}");
+}
+
+#[test]
+fn rounds_say_where_they_were_and_how_long_their_samples_are() {
+    let report = full(vec![steady_case("a"), experiment("b", "wall_s", vec![1.0])]);
+    let [repeated, experiment] = &report.measurements[..] else {
+        panic!("two cases")
+    };
+    let rounds = repeated.rounds.iter().chain(&experiment.rounds);
+    assert!(rounds.clone().all(|round| round.core.is_some()));
+    assert!(repeated
+        .rounds
+        .iter()
+        .all(|r| r.iterations_per_sample > Some(1)));
+    assert!(experiment
+        .rounds
+        .iter()
+        .all(|r| r.iterations_per_sample.is_none()));
+    assert!(report.device.scratch_filesystem.is_some());
 }
 
 #[test]
@@ -390,20 +446,20 @@ fn a_good_device_is_not_called_bad() {
 #[test]
 fn the_longest_report_stays_below_its_bound() {
     // Digits of the worst kind: seven, a sign in the exponent, and a leading zero that helps nobody.
-    let values: Vec<f64> = (0..1_000)
-        .map(|n| 1.234567e-7 * (1.0 + f64::from(n) * 1e-3))
-        .collect();
-    let three = move || {
-        let series = |quantity| pocketsim_probe_core::kernel::Series {
+    let three = |count: u32| {
+        let values: Vec<f64> = (0..count)
+            .map(|n| 1.234567e-7 * (1.0 + f64::from(n) * 1e-3))
+            .collect();
+        ["wall_s", "cpu_s", "rate_per_s"].map(|quantity| pocketsim_probe_core::kernel::Series {
             quantity,
             values: values.clone(),
-        };
-        vec![series("wall_s"), series("cpu_s"), series("rate_per_s")]
+        })
     };
-    let mut case = experiment("a_kernel_with_a_rather_long_name", "wall_s", vec![]);
-    case.work = Work::Experiment(Arc::new(move |_| Ok(three())));
-    let numbered = |number| {
-        let mut case = case.clone();
+    // The first have more samples than are kept, and must not use up what the others may have.
+    let numbered = |number: u32| {
+        let mut case = experiment("a_kernel_with_a_rather_long_name", "wall_s", vec![]);
+        let series = three(if number < 50 { 1_000 } else { 333 });
+        case.work = Work::Experiment(Arc::new(move |_| Ok(series.to_vec())));
         case.parameters.insert("bytes", f64::from(number));
         case
     };

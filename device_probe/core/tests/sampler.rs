@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pocketsim_probe_core::clock::Clock;
 use pocketsim_probe_core::kernel::{Depth, Repeat, Unmeasured};
 use pocketsim_probe_core::sampler::threads::{self, rates_per_s, Progress};
-use pocketsim_probe_core::sampler::{Averages, Plan, Sample, Sampler, Taken};
+use pocketsim_probe_core::sampler::{Plan, Sample, Sampler, Settling, Taken};
 use pocketsim_probe_core::stop::Stop;
 use proptest::prelude::*;
 
@@ -46,6 +46,40 @@ fn cpu_s(taken: &Taken) -> &[f64] {
     &taken.series[1].values
 }
 
+/// Noise of some per cent, and an interrupt in every tenth sample.
+fn jitter(number: u64) -> f64 {
+    let noise = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / (1 << 24) as f64;
+    0.95 + 0.1 * noise + if number % 10 == 3 { 2.0 } else { 0.0 }
+}
+
+#[test]
+fn a_noisy_operation_settles_within_the_shortest_warm_up() {
+    let clock = fine_clock();
+    let plan = Plan::of(Depth::Full, 0.06, &clock);
+    let settled = |start: u64| {
+        let mut calls = start;
+        let mut noisy = move || {
+            calls += 1;
+            work(1e-3 * jitter(calls));
+            Ok(())
+        };
+        let warm = with(plan, &Stop::new(), |sampler| sampler.warm_up(&mut noisy));
+        warm.unwrap().warm_up.settled
+    };
+    let count = (0..100).filter(|start| settled(start * 1_000)).count();
+    assert!(count >= 95, "{count} of 100");
+}
+
+#[test]
+fn a_warm_up_lasts_as_long_as_a_governor_needs() {
+    let mut operation = steady(1e-3);
+    let warm = with(PLAN, &Stop::new(), |sampler| {
+        sampler.warm_up(&mut operation)
+    });
+    let warm_up = warm.unwrap().warm_up;
+    assert!((20..25).contains(&warm_up.samples), "{warm_up:?}");
+}
+
 proptest! {
     #[test]
     fn what_an_operation_takes_comes_out(exponent in -8.0..-1.5_f64) {
@@ -64,14 +98,14 @@ proptest! {
     }
 
     #[test]
-    fn averages_of_one_value_agree_and_of_growing_ones_do_not(value in 1e-9..1.0_f64) {
-        let (mut constant, mut growing) = (Averages::default(), Averages::default());
+    fn durations_of_one_value_settle_and_growing_ones_do_not(value in 1e-9..1.0_f64) {
+        let (mut constant, mut growing) = (Settling::default(), Settling::default());
         for number in 0..200 {
             constant.add(value);
             growing.add(value * 1.1_f64.powi(number));
         }
-        prop_assert!(constant.agree());
-        prop_assert!(!growing.agree());
+        prop_assert!(constant.has_settled());
+        prop_assert!(!growing.has_settled());
     }
 
     #[test]

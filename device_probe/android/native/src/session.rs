@@ -97,6 +97,7 @@ impl Session {
             ..run.options()
         };
         let report = run::run(&options, &self.board, &self.stop);
+        let report = report.map_err(|reason| reason.to_string())?;
         self.keep(report.to_json());
         self.board.finished(Some(report.spoiled));
         Ok(())

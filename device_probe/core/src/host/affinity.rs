@@ -1,42 +1,49 @@
-//! Confining the calling thread to some cores, as far as the kernel allows.
+//! Confining a thread to some cores, as far as the kernel allows.
 
 use std::io;
 use std::mem::size_of;
+use std::panic::resume_unwind;
+use std::thread;
 
 use crate::kernel::Unmeasured;
 
-/// Holds a thread on some cores; dropping it lets the thread go where it went before.
-#[derive(Debug)]
-pub struct Pin {
-    before: libc::cpu_set_t,
+/// Do `work` on a thread of its own that is confined to `cores`.
+///
+/// The thread ends with the work: a thread that was let go again would keep the cores that it was
+/// allowed when it was confined, though the system may allow others by now.
+///
+/// # Errors
+/// The kernel grants none of them: offline cores, or those that a cpuset keeps away (Android
+/// confines apps in the background so). Where it grants some, the work is done on those.
+pub fn on_cores<R: Send>(
+    cores: &[u32],
+    work: impl FnOnce() -> Result<R, Unmeasured> + Send,
+) -> Result<R, Unmeasured> {
+    let confined = || {
+        confine(cores)?;
+        work()
+    };
+    let done = thread::scope(|scope| scope.spawn(confined).join());
+    // A panic of a kernel is a fault of ours: pass it on.
+    done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-impl Pin {
-    /// Confine the calling thread to `cores`.
-    ///
-    /// # Errors
-    /// The kernel refuses, or grants only some: offline cores, or those that a cpuset keeps away
-    /// (Android confines apps in the background so).
-    pub fn to(cores: &[u32]) -> Result<Self, Unmeasured> {
-        let refused =
-            |error| Unmeasured::because(format!("no pinning to cores {cores:?}: {error}"));
-        let before = allowed().map_err(refused)?;
-        allow(&set_of(cores)).map_err(refused)?;
-        let pin = Self { before };
-        let granted = numbers(&allowed().map_err(refused)?);
-        if granted != cores {
-            let reason = format!("asked for cores {cores:?}, the kernel granted {granted:?}");
-            return Err(Unmeasured::because(reason));
-        }
-        Ok(pin)
-    }
+/// The core that the calling thread runs on now.
+pub fn current_core() -> Option<u32> {
+    // SAFETY: the call has no arguments and only reads.
+    let core = unsafe { libc::sched_getcpu() };
+    u32::try_from(core).ok()
 }
 
-impl Drop for Pin {
-    fn drop(&mut self) {
-        // Where a cpuset has changed meanwhile, the thread stays where it is.
-        let _ = allow(&self.before);
+fn confine(cores: &[u32]) -> Result<(), Unmeasured> {
+    let refused = |error| Unmeasured::because(format!("no pinning to cores {cores:?}: {error}"));
+    allow(&set_of(cores)).map_err(refused)?;
+    let granted = numbers(&allowed().map_err(refused)?);
+    if !granted.iter().all(|core| cores.contains(core)) {
+        let reason = format!("asked for cores {cores:?}, the kernel granted {granted:?}");
+        return Err(Unmeasured::because(reason));
     }
+    Ok(())
 }
 
 /// Cores that the calling thread may run on; none if the kernel does not say.

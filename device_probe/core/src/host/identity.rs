@@ -70,6 +70,7 @@ fn nameless() -> Device {
         os_build: String::new(),
         kernel: String::new(),
         memory_bytes: 0,
+        scratch_filesystem: None,
         cores: Vec::new(),
     }
 }

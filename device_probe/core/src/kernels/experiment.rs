@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::clock::Clock;
 use crate::kernel::{Budget, Case, Group, Parameters, Series, Unmeasured, Work};
+use crate::sampler::Settling;
 
 /// A case whose work is an experiment.
 pub(crate) fn case(
@@ -22,17 +23,37 @@ pub(crate) fn case(
     }
 }
 
-/// Calls `sample` once for nothing, as it finds caches and pages cold, and then until the budget
-/// is spent; at least once, unless the user wants no more.
+/// Calls `sample` for nothing until its durations settle, as it finds caches, pages and the core's
+/// frequency cold, and then until the budget is spent; at least once, unless the user wants no more.
 pub(crate) fn collect<const N: usize>(
     budget: &Budget<'_>,
     quantities: [&'static str; N],
     mut sample: impl FnMut() -> Result<[f64; N], Unmeasured>,
 ) -> Result<Vec<Series>, Unmeasured> {
-    if !budget.stop.is_raised() {
-        sample()?;
-    }
+    warm_up(budget, || Ok(sample()?[0]))?;
     collect_cold(budget, quantities, sample)
+}
+
+/// At least one sample, and no more than a part of what the budget allows.
+fn warm_up(
+    budget: &Budget<'_>,
+    mut sample: impl FnMut() -> Result<f64, Unmeasured>,
+) -> Result<(), Unmeasured> {
+    let start = Instant::now();
+    let time_limit = budget.time_limit.mul_f64(WARM_UP_RATIO);
+    let samples_max = (budget.samples as f64 * WARM_UP_RATIO) as usize;
+    let mut settling = Settling::default();
+    for number in 1.. {
+        if budget.stop.is_raised() {
+            break;
+        }
+        settling.add(sample()?);
+        let over = number >= samples_max || start.elapsed() >= time_limit;
+        if settling.has_settled() || over {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The same without a sample for nothing: for what takes long or is not about this device.
@@ -130,6 +151,8 @@ impl Whose {
     }
 }
 
+/// Of the time and the samples of a budget.
+const WARM_UP_RATIO: f64 = 0.2;
 /// Enough for a median that one interruption does not move.
 const EMPTY_WATCHES: usize = 101;
 
@@ -163,6 +186,39 @@ mod tests {
     #[test]
     fn the_first_sample_is_left_out() {
         assert_eq!(taken(5, Duration::MAX, &Stop::new()), (6, Some(5)));
+    }
+
+    #[test]
+    fn samples_begin_when_they_have_settled() {
+        let stop = Stop::new();
+        let growing = taken_of(1_000, &stop, |call| f64::from(call.min(12)));
+        assert!(growing.iter().all(|value| *value == 12.0), "{growing:?}");
+        let never = taken_of(100, &stop, |call| 2_f64.powi(call));
+        assert_eq!(
+            never[0],
+            2_f64.powi(21),
+            "a fifth of the samples is for nothing"
+        );
+    }
+
+    fn taken_of(samples: usize, stop: &Stop, value: impl Fn(i32) -> f64) -> Vec<f64> {
+        let clock = Clock {
+            resolution_s: 0.0,
+            read_s: 0.0,
+            cpu_read_s: 0.0,
+        };
+        let budget = Budget {
+            clock: &clock,
+            samples,
+            time_limit: Duration::MAX,
+            stop,
+        };
+        let mut calls = 0;
+        let series = collect(&budget, ["wall_s"], || {
+            calls += 1;
+            Ok([value(calls)])
+        });
+        series.expect("samples")[0].values.clone()
     }
 
     #[test]

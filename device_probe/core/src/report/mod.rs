@@ -139,6 +139,9 @@ pub struct Device {
     pub kernel: String,
     /// Main memory in bytes.
     pub memory_bytes: u64,
+    /// File system of the folder that storage was measured in; null where nobody looked.
+    #[serde(default)]
+    pub scratch_filesystem: Option<String>,
     /// Its cores, online or not.
     pub cores: Vec<Core>,
 }
@@ -197,11 +200,14 @@ pub struct ClockFigures {
 pub struct Throttle {
     /// What was repeated.
     pub kernel: String,
-    /// Its median duration before the first case, in seconds.
+    /// Its median duration before the first case, in seconds; the least of several tries.
     pub baseline_s: f64,
     /// Time spent waiting for the device to cool down, in seconds.
     #[schemars(range(min = 0.0))]
     pub paused_s: f64,
+    /// Kind of the cores that it was confined to; null where it was free to move.
+    #[serde(default)]
+    pub core_class: Option<CoreClass>,
     /// Each repetition.
     pub checks: Vec<ThrottleCheck>,
 }
@@ -217,6 +223,10 @@ pub struct ThrottleCheck {
     pub median_s: f64,
     /// Median duration by the baseline; above 1.1 the device is throttled.
     pub ratio: f64,
+    /// Thermal status of Android's PowerManager then, 0 to 6; null where the system does not tell.
+    #[schemars(range(max = 6))]
+    #[serde(default)]
+    pub thermal_status: Option<u8>,
 }
 
 /// Something that spoils the measurements.
@@ -248,8 +258,10 @@ named_enum! {
         PowerSave = "power_save",
         /// The clock's step is too long for short samples.
         CoarseClock = "coarse_clock",
-        /// Something else used the cores, or the rounds disagree.
+        /// Something else used the cores, or the rounds of many cases disagree.
         Noisy = "noisy",
+        /// Many cases were still changing when their samples began.
+        Unsettled = "unsettled",
         /// The user ended the run early.
         Stopped = "stopped",
     }
@@ -277,9 +289,12 @@ pub struct Measurement {
     pub reason: Option<String>,
     /// What went before the first sample that counts, in all rounds; null for experiments.
     pub warm_up: Option<WarmUp>,
-    /// Operations in each sample of the last round; null for experiments.
+    /// Operations in each sample of the last round, see also `rounds`; null for experiments.
     #[schemars(range(min = 1))]
     pub iterations_per_sample: Option<u64>,
+    /// Whether its rounds disagree, or others kept it from its cores.
+    #[serde(default)]
+    pub noisy: bool,
     /// Each round that contributed samples.
     pub rounds: Vec<Round>,
     /// What was measured; durations are per operation of one thread.
@@ -303,7 +318,7 @@ named_in_reports!(Status);
 pub struct WarmUp {
     /// Samples that were thrown away.
     pub samples: u64,
-    /// Whether the fast and the slow moving average agreed in the end, in every round.
+    /// Whether the last durations had the median of those before, in every round.
     pub settled: bool,
 }
 
@@ -319,6 +334,16 @@ pub struct Round {
     pub samples: u64,
     /// Their median, in the first quantity's unit.
     pub median: f64,
+    /// Operations in each sample; null for experiments.
+    #[schemars(range(min = 1))]
+    #[serde(default)]
+    pub iterations_per_sample: Option<u64>,
+    /// Number of the core that it ended on; null for several threads.
+    #[serde(default)]
+    pub core: Option<u32>,
+    /// Frequency of that core then, in hertz.
+    #[serde(default)]
+    pub frequency_hz: Option<f64>,
 }
 
 /// One quantity of a case.

@@ -6,8 +6,9 @@ use super::plan::Schedule;
 use super::{spoiled, Options, World};
 use crate::clock::{Clock, WALL_CLOCK};
 use crate::host::build;
+use crate::kernels::storage::filesystem_of;
 use crate::report::{
-    ClockFigures, Conditions, Made, Measurement, Report, State, SCHEMA_VERSION, VALUES_MAX,
+    ClockFigures, Conditions, Device, Made, Measurement, Report, State, SCHEMA_VERSION, VALUES_MAX,
     VALUES_TOTAL_MAX,
 };
 use crate::sketch::rounded;
@@ -27,7 +28,7 @@ pub fn report(world: &World<'_>, options: &Options, facts: Facts<'_>, done: &Don
     let mut report = Report {
         schema_version: SCHEMA_VERSION,
         made: made(world, options, &facts),
-        device: world.host.device(),
+        device: device(world, options),
         clock: clock(facts.clock),
         conditions: Conditions {
             before: facts.before,
@@ -37,8 +38,16 @@ pub fn report(world: &World<'_>, options: &Options, facts: Facts<'_>, done: &Don
         spoiled: Vec::new(),
         measurements: measurements(&done.gathered),
     };
+    spoiled::mark_noisy(&mut report.measurements);
     report.spoiled = spoiled::conditions(&report, &world.host, &extras);
     report
+}
+
+fn device(world: &World<'_>, options: &Options) -> Device {
+    Device {
+        scratch_filesystem: Some(filesystem_of(&options.scratch)),
+        ..world.host.device()
+    }
 }
 
 fn made(world: &World<'_>, options: &Options, facts: &Facts<'_>) -> Made {
@@ -67,13 +76,21 @@ fn clock(clock: &Clock) -> ClockFigures {
     }
 }
 
-/// Raw values are kept until the report has as many as it may have; later cases are reduced.
+/// Raw values are kept until the report has as many as it may have; later cases are reduced. What
+/// ran on one thread comes first: a profile is made of that.
 fn measurements(gathered: &[Gathered]) -> Vec<Measurement> {
     let mut left = VALUES_TOTAL_MAX;
-    let one = |gathered: &Gathered| {
-        let fits = gathered.values() <= left;
-        left -= if fits { gathered.values() } else { 0 };
-        gathered.measurement(if fits { VALUES_MAX } else { 0 })
-    };
-    gathered.iter().map(one).collect()
+    let mut places: Vec<usize> = (0..gathered.len()).collect();
+    places.sort_by_key(|&place| gathered[place].step().threads > 1);
+    let mut kept_max = vec![0; gathered.len()];
+    for place in places {
+        let kept = gathered[place].values_kept(VALUES_MAX);
+        if kept <= left {
+            left -= kept;
+            kept_max[place] = VALUES_MAX;
+        }
+    }
+    let both = gathered.iter().zip(kept_max);
+    both.map(|(gathered, kept_max)| gathered.measurement(kept_max))
+        .collect()
 }

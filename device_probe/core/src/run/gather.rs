@@ -17,6 +17,15 @@ pub struct Gathered {
     reason: Option<String>,
 }
 
+/// Where a round ended; nothing where that is not known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Whereabouts {
+    /// Number of the core.
+    pub core: Option<u32>,
+    /// Its frequency, in hertz.
+    pub frequency_hz: Option<f64>,
+}
+
 impl Gathered {
     /// Nothing yet.
     pub fn new(step: Step) -> Self {
@@ -35,12 +44,36 @@ impl Gathered {
         &self.step
     }
 
-    /// Take in a round that began at `at_s`; a failure does not spoil the rounds before.
-    pub fn add(&mut self, at_s: f64, taken: Result<Taken, Unmeasured>) {
-        match taken {
-            Ok(taken) => self.add_taken(at_s, taken),
-            Err(Unmeasured(reason)) => self.reason = Some(reason),
+    /// Take in a round that began at `at_s`.
+    pub fn add(&mut self, at_s: f64, taken: Taken, whereabouts: Whereabouts) {
+        let series: Vec<_> = taken
+            .series
+            .into_iter()
+            .filter(|s| !s.values.is_empty())
+            .collect();
+        let Some(first) = series.first() else {
+            self.reason = Some("it gave no sample".to_owned());
+            return;
+        };
+        self.rounds.push(Round {
+            at_s: rounded(at_s),
+            samples: first.values.len() as u64,
+            median: rounded(median(&first.values).expect("there are values")),
+            iterations_per_sample: taken.iterations,
+            core: whereabouts.core,
+            frequency_hz: whereabouts.frequency_hz,
+        });
+        for one in series {
+            self.values_of(one.quantity).extend(one.values);
         }
+        self.iterations = taken.iterations;
+        self.reason = taken.reason.or(self.reason.take());
+        self.warm_up = joined(self.warm_up.take(), taken.warm_up);
+    }
+
+    /// A round came to nothing; that does not spoil the rounds before.
+    pub fn fail(&mut self, Unmeasured(reason): Unmeasured) {
+        self.reason = Some(reason);
     }
 
     /// As a part of the report; raw values are kept up to `values_max` for each quantity.
@@ -62,6 +95,7 @@ impl Gathered {
                 Status::NotMeasured
             },
             reason: self.reason(),
+            noisy: false,
             warm_up: self.warm_up.clone(),
             iterations_per_sample: self.iterations,
             rounds: self.rounds.clone(),
@@ -73,9 +107,11 @@ impl Gathered {
         }
     }
 
-    /// Raw values so far, of all quantities.
-    pub fn values(&self) -> usize {
-        self.quantities.iter().map(|(_, values)| values.len()).sum()
+    /// Raw values that the report would keep, of all quantities: those of a quantity with more than
+    /// `values_max` become quantiles anyway.
+    pub fn values_kept(&self, values_max: usize) -> usize {
+        let counts = self.quantities.iter().map(|(_, values)| values.len());
+        counts.filter(|&count| count <= values_max).sum()
     }
 
     fn reason(&self) -> Option<String> {
@@ -84,28 +120,6 @@ impl Gathered {
             .is_empty()
             .then(|| "the run ended before it".to_owned());
         self.reason.clone().or(none)
-    }
-
-    fn add_taken(&mut self, at_s: f64, taken: Taken) {
-        let series: Vec<_> = taken
-            .series
-            .into_iter()
-            .filter(|s| !s.values.is_empty())
-            .collect();
-        let Some(first) = series.first() else {
-            self.reason = Some("it gave no sample".to_owned());
-            return;
-        };
-        self.rounds.push(Round {
-            at_s: rounded(at_s),
-            samples: first.values.len() as u64,
-            median: rounded(median(&first.values).expect("there are values")),
-        });
-        for one in series {
-            self.values_of(one.quantity).extend(one.values);
-        }
-        self.iterations = taken.iterations;
-        self.warm_up = joined(self.warm_up.take(), taken.warm_up);
     }
 
     fn values_of(&mut self, quantity: &'static str) -> &mut Vec<f64> {

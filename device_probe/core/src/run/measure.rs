@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::gather::Gathered;
+use super::gather::{Gathered, Whereabouts};
 use super::plan::{Schedule, Step};
-use super::throttle::Detector;
-use super::Observer;
+use super::throttle::{Detector, Place};
+use super::{Extras, Observer};
 use crate::clock::{Clock, TimeSource};
-use crate::host::affinity::Pin;
+use crate::host::{affinity, cores, Host};
 use crate::kernel::{Budget, Depth, MakeRepeat, Repeat, Unmeasured, Work};
 use crate::report::Throttle;
 use crate::sampler::threads;
@@ -16,6 +16,8 @@ use crate::stop::Stop;
 
 /// What all steps have in common.
 pub struct Measure<'a> {
+    pub host: &'a Host,
+    pub extras: &'a Extras,
     pub time: &'a dyn TimeSource,
     pub clock: &'a Clock,
     pub depth: Depth,
@@ -34,7 +36,7 @@ pub struct Done {
 impl Measure<'_> {
     /// Every step of every round, until the user stops it.
     pub fn all(&self, steps: Vec<Step>, fixed: Box<dyn Repeat>) -> Result<Done, Unmeasured> {
-        let mut detector = Detector::with(fixed, &self.sampler())?;
+        let mut detector = Detector::with(fixed, &self.sampler(), self.place())?;
         let mut gathered: Vec<Gathered> = steps.into_iter().map(Gathered::new).collect();
         let order = order(&gathered, self.schedule.rounds);
         for (number, &place) in order.iter().enumerate() {
@@ -45,33 +47,63 @@ impl Measure<'_> {
             self.observer.started(number + 1, order.len(), case);
             self.step(&mut gathered[place]);
             self.observer.measured(&gathered[place].measurement(0));
-            self.look(&mut detector, self.schedule.check_every_s)?;
+            let (every_s, pause_max_s) = (self.schedule.check_every_s, self.schedule.pause_max_s);
+            detector.look(&self.sampler(), every_s, pause_max_s)?;
         }
-        self.look(&mut detector, 0.0)?;
+        // Nothing comes after it that would need a cool device.
+        detector.look(&self.sampler(), 0.0, 0.0)?;
         let throttle = detector.figures().clone();
         Ok(Done { gathered, throttle })
     }
 
-    fn look(&self, detector: &mut Detector, interval_s: f64) -> Result<(), Unmeasured> {
-        detector.look(&self.sampler(), interval_s, self.schedule.pause_max_s)
+    /// The detector stays on the fastest cores, which are the first to be throttled.
+    fn place(&self) -> Place {
+        let known = self.host.cores();
+        let fastest = cores::distinct_classes(known).first().copied();
+        Place {
+            start_s: self.start_s,
+            cores: fastest.map(|class| (class, cores::of_class(known, class))),
+            extras: self.extras.clone(),
+        }
     }
 
     fn step(&self, gathered: &mut Gathered) {
         let at_s = self.time.wall_s() - self.start_s;
-        let taken = self.take(gathered.step());
-        gathered.add(at_s, taken);
+        match self.take(gathered.step()) {
+            Ok((taken, whereabouts)) => gathered.add(at_s, taken, whereabouts),
+            Err(reason) => gathered.fail(reason),
+        }
     }
 
-    fn take(&self, step: &Step) -> Result<Taken, Unmeasured> {
-        let cores = step.cores.as_ref().map(|(_, cores)| Pin::to(cores));
-        let _pin = cores.transpose()?;
+    fn take(&self, step: &Step) -> Result<(Taken, Whereabouts), Unmeasured> {
+        let here = || {
+            let taken = self.work(step)?;
+            Ok((taken, self.whereabouts(step.threads)))
+        };
+        match &step.cores {
+            Some((_, cores)) => affinity::on_cores(cores, here),
+            None => here(),
+        }
+    }
+
+    fn work(&self, step: &Step) -> Result<Taken, Unmeasured> {
         match &step.case.work {
             Work::Repeat(make) => self.repeat(make.as_ref(), step.threads),
-            Work::Experiment(experiment) => experiment(&self.budget()).map(|series| Taken {
+            Work::Experiment(experiment) => experiment(&self.budget(step)).map(|series| Taken {
                 warm_up: None,
                 iterations: None,
                 series,
+                reason: None,
             }),
+        }
+    }
+
+    /// Where the calling thread is, if it did the work itself.
+    fn whereabouts(&self, threads: usize) -> Whereabouts {
+        let core = affinity::current_core().filter(|_| threads == 1);
+        Whereabouts {
+            core,
+            frequency_hz: core.and_then(|core| cores::frequency_hz(self.host.tree(), core)),
         }
     }
 
@@ -91,11 +123,17 @@ impl Measure<'_> {
         }
     }
 
-    fn budget(&self) -> Budget<'_> {
+    fn budget(&self, step: &Step) -> Budget<'_> {
+        // What comes in one round only has the time and the samples of all.
+        let rounds = if step.repeats() {
+            self.schedule.rounds
+        } else {
+            1
+        };
         Budget {
             clock: self.clock,
-            samples: self.schedule.experiment_samples,
-            time_limit: Duration::from_secs_f64(self.schedule.experiment_s),
+            samples: self.schedule.experiment_samples / rounds as usize,
+            time_limit: Duration::from_secs_f64(self.schedule.experiment_s / f64::from(rounds)),
             stop: self.stop,
         }
     }

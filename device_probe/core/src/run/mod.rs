@@ -70,10 +70,10 @@ impl World<'static> {
 ///
 /// A raised `stop` ends the run after the sample it is at; the report then says that it was stopped.
 ///
-/// # Panics
-/// If [`check`] has something against the options, which the caller asks first.
-pub fn run(options: &Options, observer: &dyn Observer, stop: &Stop) -> Report {
-    run_in(&World::real(options), options, observer, stop).expect("options that were checked")
+/// # Errors
+/// What [`check`] has against the options; a clock that cannot measure.
+pub fn run(options: &Options, observer: &dyn Observer, stop: &Stop) -> Result<Report, Unmeasured> {
+    run_in(&World::real(options), options, observer, stop)
 }
 
 /// Whether there is anything against the options.
@@ -100,6 +100,8 @@ pub fn run_in(
     let clock = Clock::of(world.time)?;
     let schedule = plan::schedule(options.depth, &steps);
     let measure = measure::Measure {
+        host: &world.host,
+        extras: &options.extras,
         time: world.time,
         clock: &clock,
         depth: options.depth,

@@ -17,8 +17,13 @@ pub struct Step {
 }
 
 impl Step {
-    /// Whether it is repeated in every round; experiments take their samples in one go.
+    /// Whether it comes in every round: all that is about the device itself. The way to a peer and
+    /// the battery have a pace of their own.
     pub fn repeats(&self) -> bool {
+        self.is_timed() || !matches!(self.case.group, Group::Link | Group::Battery)
+    }
+
+    fn is_timed(&self) -> bool {
         matches!(self.case.work, Work::Repeat(_))
     }
 }
@@ -30,9 +35,9 @@ pub struct Schedule {
     pub rounds: u32,
     /// Time of a case in each round, in seconds.
     pub case_s: f64,
-    /// Time of an experiment, in seconds.
+    /// Time of an experiment in all rounds together, in seconds.
     pub experiment_s: f64,
-    /// Samples that are enough for an experiment.
+    /// Samples of an experiment that are enough, in all rounds together.
     pub experiment_samples: usize,
     /// Longest time without a look for throttling, in seconds.
     pub check_every_s: f64,
@@ -68,14 +73,14 @@ pub fn steps(
 
 /// The schedule for that many steps.
 pub fn schedule(depth: Depth, steps: &[Step]) -> Schedule {
-    let repeated = steps.iter().filter(|step| step.repeats()).count().max(1) as f64;
+    let repeated = steps.iter().filter(|step| step.is_timed()).count().max(1) as f64;
     match depth {
         Depth::Quick => Schedule {
-            rounds: 1,
-            case_s: (QUICK_TOTAL_S / repeated).clamp(0.05, 0.15),
+            rounds: QUICK_ROUNDS,
+            case_s: (QUICK_TOTAL_S / repeated / f64::from(QUICK_ROUNDS)).clamp(0.025, 0.1),
             experiment_s: 0.3,
             experiment_samples: 200,
-            check_every_s: 2.0,
+            check_every_s: 4.0,
             pause_max_s: 0.0,
         },
         Depth::Full => Schedule {
@@ -156,3 +161,5 @@ const QUICK_TOTAL_S: f64 = 20.0;
 const FULL_TOTAL_S: f64 = 180.0;
 /// Three medians tell a drift from a single outlier.
 const FULL_ROUNDS: u32 = 3;
+/// The fewest that can disagree.
+const QUICK_ROUNDS: u32 = 2;

@@ -22,6 +22,7 @@ pub fn conditions(report: &Report, host: &Host, extras: &HostExtras) -> Vec<Spoi
         (Condition::PowerSave, power_save(host, extras)),
         (Condition::CoarseClock, coarse_clock(report)),
         (Condition::Noisy, noisy(&report.measurements)),
+        (Condition::Unsettled, unsettled(report)),
         (Condition::Stopped, stopped(report)),
     ];
     let found = found.into_iter();
@@ -30,7 +31,15 @@ pub fn conditions(report: &Report, host: &Host, extras: &HostExtras) -> Vec<Spoi
         .collect()
 }
 
-/// Computations whose rounds disagree, or that others kept from their cores.
+/// Mark each case whose rounds disagree, or that others kept from its cores.
+pub fn mark_noisy(measurements: &mut [Measurement]) {
+    for measurement in measurements {
+        measurement.noisy = computes(measurement) && noise(measurement).is_some();
+    }
+}
+
+/// Many computations whose rounds disagree, or that others kept from their cores. One of hundreds is
+/// marked, but does not spoil the others.
 pub fn noisy(measurements: &[Measurement]) -> Option<String> {
     let computing: Vec<&Measurement> = measurements.iter().filter(|m| computes(m)).collect();
     let details: Vec<_> = [single(&computing), overall(&computing)]
@@ -56,7 +65,26 @@ fn single(computing: &[&Measurement]) -> Option<String> {
         .map(|(_, name, how)| format!("{name} ({how})"));
     let worst = worst.collect::<Vec<_>>().join(", ");
     let (count, total) = (noisy.len(), computing.len());
-    (count > 0).then(|| format!("{count} of {total} computations, the worst: {worst}"))
+    (share(count, total) > CASES_RATIO)
+        .then(|| format!("{count} of {total} computations, the worst: {worst}"))
+}
+
+/// Many cases whose warm-up ended before their durations had settled, unless the user ended it.
+fn unsettled(report: &Report) -> Option<String> {
+    let measurements = report.measurements.iter().filter(|_| !report.made.stopped);
+    let warm_ups = measurements.filter(|m| computes(m));
+    let settled: Vec<bool> = warm_ups
+        .filter_map(|m| Some(m.warm_up.as_ref()?.settled))
+        .collect();
+    let count = settled.iter().filter(|settled| !*settled).count();
+    (share(count, settled.len()) > CASES_RATIO).then(|| {
+        let total = settled.len();
+        format!("{count} of {total} computations were still changing after their warm-up")
+    })
+}
+
+fn share(count: usize, total: usize) -> f64 {
+    count as f64 / total.max(1) as f64
 }
 
 /// The share of time that others had the cores. Samples are short against a scheduler's slice, so
@@ -193,6 +221,8 @@ fn stopped(report: &Report) -> Option<String> {
 
 /// What repeat runs are expected to agree within.
 const NOISY_RATIO: f64 = 0.05;
+/// Of all cases; fewer are told one by one.
+const CASES_RATIO: f64 = 0.1;
 /// A line that people read to its end.
 const NAMED_MAX: usize = 5;
 /// PowerManager.THERMAL_STATUS_MODERATE: from here on the system throttles noticeably.

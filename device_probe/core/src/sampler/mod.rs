@@ -9,11 +9,11 @@ use crate::clock::{Clock, TimeSource};
 use crate::kernel::{Repeat, Series, Unmeasured};
 use crate::report::WarmUp;
 use crate::stop::Stop;
-pub use averages::Averages;
 pub use plan::Plan;
+pub use settling::Settling;
 
-mod averages;
 mod plan;
+mod settling;
 pub mod threads;
 
 /// Times operations by one plan.
@@ -38,6 +38,8 @@ pub struct Taken {
     pub iterations: Option<u64>,
     /// The samples.
     pub series: Vec<Series>,
+    /// What is missing and why, for people.
+    pub reason: Option<String>,
 }
 
 /// One sample, per operation.
@@ -72,6 +74,7 @@ impl Sampler<'_> {
             warm_up: Some(warm.warm_up),
             iterations: Some(warm.iterations),
             series: durations(&samples),
+            reason: None,
         })
     }
 
@@ -81,18 +84,20 @@ impl Sampler<'_> {
     /// # Errors
     /// What the operation could not do.
     pub fn warm_up(&self, work: &mut dyn Repeat) -> Result<Warm, Unmeasured> {
-        let end_s = self.time.wall_s() + self.plan.warm_up_s;
-        let mut averages = Averages::default();
+        let start_s = self.time.wall_s();
+        let mut settling = Settling::default();
         let (mut iterations, mut samples) = (1, 0);
         loop {
             let sample = self.one(work, iterations)?;
             samples += 1;
             match self.plan.grown(iterations, sample.wall_s) {
-                Some(more) => (iterations, averages) = (more, Averages::default()),
-                None => averages.add(sample.wall_s),
+                Some(more) => (iterations, settling) = (more, Settling::default()),
+                None => settling.add(sample.wall_s),
             }
-            let settled = averages.agree();
-            if settled || sample.end_s >= end_s || self.stop.is_raised() {
+            let spent_s = sample.end_s - start_s;
+            let settled = self.plan.may_settle(spent_s) && settling.has_settled();
+            let over = self.plan.warm_up_over(settling.is_enough(), spent_s);
+            if settled || over || self.stop.is_raised() {
                 let warm_up = WarmUp { samples, settled };
                 return Ok(Warm {
                     iterations,

@@ -25,7 +25,7 @@ impl Plan {
         };
         Self {
             sample_s: sample_s.max(RESOLUTIONS_MIN * clock.resolution_s),
-            warm_up_s: WARM_UP_RATIO * budget_s,
+            warm_up_s: (WARM_UP_RATIO * budget_s).max(WARM_UP_LATEST_S),
             samples_s: (1.0 - WARM_UP_RATIO) * budget_s,
             samples_max: SAMPLES_MAX,
         }
@@ -41,6 +41,17 @@ impl Plan {
         // What one operation takes is not well known yet: grow step by step.
         let factor = (self.sample_s / lasted_s).clamp(2.0, GROWTH_MAX);
         Some((iterations as f64 * factor) as u64)
+    }
+
+    /// Whether a warm-up that took `spent_s` may be over when the durations have settled.
+    pub fn may_settle(&self, spent_s: f64) -> bool {
+        spent_s >= WARM_UP_EARLIEST_S
+    }
+
+    /// Whether a warm-up that took `spent_s` is over, settled or not; `enough` samples or not.
+    pub fn warm_up_over(&self, enough: bool, spent_s: f64) -> bool {
+        let patience = if enough { 1.0 } else { PATIENCE_RATIO };
+        spent_s >= patience * self.warm_up_s
     }
 
     /// Whether `count` samples that took `spent_s` are enough.
@@ -62,9 +73,13 @@ const SAMPLE_FULL_S: f64 = 1e-3;
 const SAMPLE_QUICK_S: f64 = 0.5e-3;
 /// Of the time of a case.
 const WARM_UP_RATIO: f64 = 0.3;
+/// Governors raise a core's frequency within some ticks of 4 to 10 ms; before, durations agree too.
+const WARM_UP_EARLIEST_S: f64 = 0.02;
+/// However short the time of a case is: twice the samples that a judgement needs at most.
+const WARM_UP_LATEST_S: f64 = 0.05;
 /// Rounds together do not keep more raw samples (`report::VALUES_MAX`).
 const SAMPLES_MAX: usize = 330;
-/// Fewer have no median worth the name; slow operations may overrun their time for these,
+/// Fewer have no median worth the name; slow operations may overrun their times for enough samples,
 const SAMPLES_MIN: usize = 3;
 /// but not by more than this.
 const PATIENCE_RATIO: f64 = 4.0;

@@ -76,6 +76,7 @@ fn together(done: &[(WarmUp, Progress)]) -> Taken {
         quantity: "rate_per_s",
         values: rates_per_s(&progress),
     });
+    let missing = series.last().is_some_and(|rates| rates.values.is_empty());
     Taken {
         warm_up: Some(WarmUp {
             samples: done.iter().map(|(warm_up, _)| warm_up.samples).sum(),
@@ -83,6 +84,7 @@ fn together(done: &[(WarmUp, Progress)]) -> Taken {
         }),
         iterations: progress.iter().map(|p| p.iterations).min(),
         series,
+        reason: missing.then(|| NO_RATE.to_owned()),
     }
 }
 
@@ -162,5 +164,6 @@ impl Drop for Ticket<'_> {
 }
 
 const NO_PANIC: &str = "nothing panics while it counts";
+const NO_RATE: &str = "no rate_per_s: the threads never worked at the same time";
 /// Rates of one round: enough to see them vary.
 const WINDOWS: u32 = 10;
