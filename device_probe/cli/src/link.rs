@@ -117,11 +117,11 @@ fn text(statistics: &Statistics) -> String {
     let Statistics {
         elapsed_s,
         flows_opened,
-        flows_expired,
+        flows_closed,
         ..
     } = statistics;
     format!(
-        "{elapsed_s:.1} s, {flows_opened} flows, {flows_expired} of them closed again\n\
+        "{elapsed_s:.1} s, {flows_opened} flows, {flows_closed} of them closed again\n\
          up:   {}\ndown: {}",
         direction(&statistics.up),
         direction(&statistics.down),
@@ -133,10 +133,10 @@ fn direction(counts: &Counts) -> String {
     let dropped: Vec<_> = dropped
         .map(|(reason, count)| format!("{reason} {count}"))
         .collect();
-    let microseconds = |late: Option<f64>| late.map_or(f64::NAN, |late_s| late_s * 1e6);
+    let microseconds = |of: Option<f64>| of.map_or("-".into(), |of_s| format!("{:.0}", of_s * 1e6));
     format!(
         "{} datagrams ({} B) in, {} ({} B) out, {} reordered, {} duplicated, dropped: {}, \
-         under way {}, missed {}; late by {:.0} us p50, {:.0} us p99",
+         under way {}, missed {}; delay added {} us p50, {} us p99; late by {} us p50, {} us p99",
         counts.received_datagrams,
         counts.received_bytes,
         counts.delivered_datagrams,
@@ -150,6 +150,8 @@ fn direction(counts: &Counts) -> String {
         },
         counts.under_way_datagrams,
         counts.missed_datagrams,
+        microseconds(counts.delay_added.p50_s),
+        microseconds(counts.delay_added.p99_s),
         microseconds(counts.lateness.p50_s),
         microseconds(counts.lateness.p99_s),
     )

@@ -114,6 +114,7 @@ fn the_last_line_is_the_statistics_as_json() {
         statistics["down"]["lateness"]["p50_s"],
         serde_json::Value::Null
     );
+    assert!(statistics["up"]["delay_added"]["p50_s"].as_f64().unwrap() > 0.001);
     assert!(statistics["up"]["lateness"]["p99_s"].as_f64().unwrap() > 0.0);
     assert_eq!(code, Some(0));
 }
@@ -126,6 +127,7 @@ fn the_statistics_are_readable_without_json() {
         rest.contains("up:   2 datagrams (20 B) in, 2 (20 B) out"),
         "{rest}"
     );
+    assert!(rest.contains("; delay added "), "{rest}");
     assert!(rest.contains("down: 0 datagrams"), "{rest}");
     assert_eq!(code, Some(0));
 }

@@ -46,7 +46,7 @@ fn an_idle_flow_expires_with_its_doors() {
     assert!(table.close(idle).is_empty(), "once");
     assert_eq!(table.find(0, client(1)), None);
     assert_eq!(table.idle_flows(s(61)), [used]);
-    assert_eq!(table.opened_and_expired(), (2, 1));
+    assert_eq!(table.opened_and_closed(), (2, 1));
 }
 
 #[test]

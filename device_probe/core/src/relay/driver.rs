@@ -8,11 +8,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::arrival::{receive, Clocks};
 use super::flow::{FlowId, Table, Way};
 use super::queue::Line;
 use super::rule::{Faults, Reason};
 use super::socket::{bind_fronts, Sockets};
-use super::statistics::{Counts, LatenessRecorder, Statistics};
+use super::statistics::{Counts, QuantileRecorder, Statistics};
 use super::Options;
 use crate::stop::Stop;
 
@@ -22,6 +23,7 @@ pub struct Relay {
     to: SocketAddr,
     address: SocketAddr,
     began: Instant,
+    clocks: Clocks,
     sockets: Sockets,
     table: Table,
     up: Direction,
@@ -33,13 +35,15 @@ pub struct Relay {
 #[derive(Debug)]
 struct Direction {
     line: Line<Parcel>,
-    lateness: LatenessRecorder,
+    added: QuantileRecorder,
+    lateness: QuantileRecorder,
 }
 
-/// A datagram under way: what, through which socket, to whom.
+/// A datagram under way: what, since when, through which socket, to whom.
 #[derive(Clone, Debug)]
 struct Parcel {
     content: Arc<[u8]>,
+    arrived: Duration,
     way: Way,
     to: SocketAddr,
 }
@@ -59,10 +63,12 @@ impl Relay {
         for (port, front) in (0..).zip(fronts) {
             sockets.watch(Way::Front(port), front)?;
         }
+        let began = Instant::now();
         Ok(Self {
             to: options.to,
             address,
-            began: Instant::now(),
+            began,
+            clocks: Clocks::new(began),
             sockets,
             table: Table::new(SOCKETS_MAX, options.idle),
             up: Direction::new(&options.up, options.seed, "up"),
@@ -105,19 +111,21 @@ impl Relay {
 
     /// Read what waits at one socket, but not for so long that others are late.
     fn read(&mut self, way: Way) {
+        self.clocks.refresh();
         for _ in 0..READ_MAX {
             let Some(socket) = self.sockets.get(way) else {
                 return; // closed to make room for another
             };
-            let Ok((bytes, from)) = socket.recv_from(&mut self.buffer) else {
+            let Ok(received) = receive(socket, &mut self.buffer) else {
                 return;
             };
-            let content = Arc::from(&self.buffer[..bytes]);
-            self.arrived(way, from, content);
+            let content = Arc::from(&self.buffer[..received.bytes]);
+            let arrived = self.clocks.arrival(received.stamp, self.now());
+            self.arrived(way, received.from, content, arrived);
         }
     }
 
-    fn arrived(&mut self, way: Way, from: SocketAddr, content: Arc<[u8]>) {
+    fn arrived(&mut self, way: Way, from: SocketAddr, content: Arc<[u8]>, arrived: Duration) {
         let now = self.now();
         let bytes = content.len() as u64;
         let (up, routed) = match way {
@@ -129,8 +137,13 @@ impl Relay {
         match routed {
             Ok((flow, way, to)) => {
                 self.table.touch(flow, now);
-                let parcel = Parcel { content, way, to };
-                direction.line.offer(flow, parcel, bytes, now);
+                let parcel = Parcel {
+                    content,
+                    arrived,
+                    way,
+                    to,
+                };
+                direction.line.offer(flow, parcel, bytes, arrived);
             }
             Err(reason) => {
                 direction.line.counts().received(bytes);
@@ -251,11 +264,11 @@ impl Relay {
         for way in self.sockets.ways() {
             self.close_socket(way);
         }
-        let (flows_opened, flows_expired) = self.table.opened_and_expired();
+        let (flows_opened, flows_closed) = self.table.opened_and_closed();
         Statistics {
             elapsed_s: self.now().as_secs_f64(),
             flows_opened,
-            flows_expired,
+            flows_closed,
             up: self.up.counts(),
             down: self.down.counts(),
         }
@@ -269,7 +282,8 @@ impl Direction {
     fn new(faults: &Faults, seed: u64, name: &str) -> Self {
         Self {
             line: Line::new(faults, seed, name),
-            lateness: LatenessRecorder::new(),
+            added: QuantileRecorder::new(),
+            lateness: QuantileRecorder::new(),
         }
     }
 
@@ -283,6 +297,7 @@ impl Direction {
                     .map_err(|_| Reason::Unsendable),
             };
             now = began.elapsed();
+            self.added.record(parcel.arrived, now);
             self.lateness.record(due, now);
             match sent {
                 Ok(_) => self.line.counts().delivered(bytes),
@@ -294,6 +309,7 @@ impl Direction {
     fn counts(&mut self) -> Counts {
         let mut counts = self.line.counts().clone();
         counts.under_way_datagrams = self.line.under_way();
+        counts.delay_added = self.added.summary();
         counts.lateness = self.lateness.summary();
         counts
     }

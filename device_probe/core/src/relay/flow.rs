@@ -42,7 +42,7 @@ pub struct Table {
     sockets_max: usize,
     idle: Duration,
     opened: u64,
-    expired: u64,
+    closed: u64,
 }
 
 impl Table {
@@ -54,7 +54,7 @@ impl Table {
             sockets_max,
             idle,
             opened: 0,
-            expired: 0,
+            closed: 0,
         }
     }
 
@@ -126,14 +126,14 @@ impl Table {
             return Vec::new();
         };
         self.clients.remove(&(closed.port, closed.client));
-        self.expired += 1;
+        self.closed += 1;
         let doors = closed.doors.into_iter().map(|port| Way::Door(flow, port));
         std::iter::once(Way::Upstream(flow)).chain(doors).collect()
     }
 
     /// How many flows were opened and closed so far.
-    pub fn opened_and_expired(&self) -> (u64, u64) {
-        (self.opened, self.expired)
+    pub fn opened_and_closed(&self) -> (u64, u64) {
+        (self.opened, self.closed)
     }
 
     fn sockets(&self) -> usize {

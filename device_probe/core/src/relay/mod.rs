@@ -7,6 +7,7 @@
 //! | [`stream`] | chance, by name and seed |
 //! | [`flow`] | who talks to whom through which socket |
 //! | [`socket`] | the sockets and the wait for them |
+//! | [`arrival`] | when a datagram reached this machine |
 //! | [`driver`] | all of them together, on real sockets |
 //! | [`statistics`] | what is counted |
 //!
@@ -16,6 +17,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+pub mod arrival;
 pub mod driver;
 pub mod flow;
 pub mod queue;

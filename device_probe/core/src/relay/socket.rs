@@ -10,6 +10,7 @@ use std::time::Instant;
 use polling::{Event, Events, PollMode, Poller};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::arrival::ask_for_stamps;
 use super::flow::Way;
 
 /// Open sockets by their way, and the poller that watches them.
@@ -113,7 +114,8 @@ impl Drop for Sockets {
     }
 }
 
-/// A socket that does not block, with a receive buffer as large as the system grants.
+/// A socket that does not block, stamps what arrives, and has a receive buffer as large as the
+/// system grants.
 ///
 /// # Errors
 /// When the address cannot be bound.
@@ -126,7 +128,9 @@ pub fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     socket.set_nonblocking(true)?;
     socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES)?;
     socket.bind(&address.into())?;
-    Ok(socket.into())
+    let socket = UdpSocket::from(socket);
+    ask_for_stamps(&socket);
+    Ok(socket)
 }
 
 /// Consecutive ports; when the first may be any, others are tried until the ones after it are free.

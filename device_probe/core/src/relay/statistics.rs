@@ -17,8 +17,9 @@ pub struct Statistics {
     pub elapsed_s: f64,
     /// Flows (a client on one port) that were opened.
     pub flows_opened: u64,
-    /// Flows that were closed because they were idle.
-    pub flows_expired: u64,
+    /// Flows that were closed before the end: idle for too long, to make room for another one, or
+    /// for want of a socket.
+    pub flows_closed: u64,
     /// From the clients to the server.
     pub up: Counts,
     /// From the server to the clients.
@@ -47,8 +48,13 @@ pub struct Counts {
     /// Datagrams that the system dropped before the relay could read them: a fault that nobody
     /// asked for, so a known link has none.
     pub missed_datagrams: u64,
-    /// How much later than due datagrams were sent on.
-    pub lateness: Lateness,
+    /// From the arrival of datagrams at this machine until they were sent on: delay, jitter and
+    /// rate as they really were.
+    pub delay_added: Quantiles,
+    /// How much later than due datagrams were sent on, where due is counted from the arrival: the
+    /// error of the added delay. Where the kernel gives no time of arrival it begins when the relay
+    /// read them, and what they waited in its socket is missing from both.
+    pub lateness: Quantiles,
 }
 
 impl Counts {
@@ -70,39 +76,38 @@ impl Counts {
     }
 }
 
-/// Between when datagrams were due and when they were sent; the error of the added delay, apart
-/// from what a datagram waited in the relay's socket before it was read.
+/// Quantiles of how long something took, in seconds, to three digits; none without datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Lateness {
-    /// Half were less late, in seconds; none without datagrams.
+pub struct Quantiles {
+    /// Half took less.
     pub p50_s: Option<f64>,
-    /// 99 % were less late, in seconds.
+    /// 99 % took less.
     pub p99_s: Option<f64>,
-    /// The latest, in seconds.
+    /// The most.
     pub maximum_s: Option<f64>,
 }
 
-/// Collects lateness in bounded memory, to three digits.
+/// Collects durations in bounded memory, to three digits.
 #[derive(Clone, Debug)]
-pub struct LatenessRecorder(Histogram<u64>);
+pub struct QuantileRecorder(Histogram<u64>);
 
-impl LatenessRecorder {
+impl QuantileRecorder {
     /// Of nothing yet.
     pub fn new() -> Self {
-        Self(Histogram::new_with_max(LATENESS_NS_MAX, DIGITS).expect("valid bounds"))
+        Self(Histogram::new_with_max(DURATION_NS_MAX, DIGITS).expect("valid bounds"))
     }
 
-    /// One datagram was due at `due` and sent at `sent`.
-    pub fn record(&mut self, due: Duration, sent: Duration) {
-        let late_ns = sent.saturating_sub(due).as_nanos();
+    /// It took from `begin` to `end`, and no time if that is before.
+    pub fn record(&mut self, begin: Duration, end: Duration) {
+        let took_ns = end.saturating_sub(begin).as_nanos();
         self.0
-            .saturating_record(u64::try_from(late_ns).unwrap_or(u64::MAX));
+            .saturating_record(u64::try_from(took_ns).unwrap_or(u64::MAX));
     }
 
     /// The figures for the statistics.
-    pub fn summary(&self) -> Lateness {
+    pub fn summary(&self) -> Quantiles {
         let seconds = |ns: u64| (!self.0.is_empty()).then_some(ns as f64 * 1e-9);
-        Lateness {
+        Quantiles {
             p50_s: seconds(self.0.value_at_quantile(0.5)),
             p99_s: seconds(self.0.value_at_quantile(0.99)),
             maximum_s: seconds(self.0.max()),
@@ -110,12 +115,12 @@ impl LatenessRecorder {
     }
 }
 
-impl Default for LatenessRecorder {
+impl Default for QuantileRecorder {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// A minute: a relay that is later than this has stopped being one.
-const LATENESS_NS_MAX: u64 = 60_000_000_000;
+/// An hour: more than any queue of a rate that is worth relaying holds.
+const DURATION_NS_MAX: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
