@@ -71,7 +71,7 @@ fn refused(bind: SocketAddr, error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable | ErrorKind::PermissionDenied => {
             Failure::environment(format!(
-                "--bind {bind}: {error}; port 0 takes free ports above 1023"
+                "cannot listen on --bind {bind}: {error}; port 0 takes free ports above 1023"
             ))
         }
         _ => Failure::environment(format!("serving on {bind}: {error}")),

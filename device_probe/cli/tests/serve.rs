@@ -70,10 +70,10 @@ fn it_answers_until_a_signal_and_sums_up() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_the_users_to_change() {
+fn a_port_that_is_taken_is_the_machines_fault() {
     let (child, _out, udp) = serving();
     let output = probe(&["serve", "--bind", &udp]).output().expect("it runs");
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(5));
     let errors = String::from_utf8(output.stderr).expect("text");
     assert!(
         errors.contains("--bind") && errors.contains("port 0"),
