@@ -46,6 +46,7 @@ lint-rust: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --check --manifest-path device_probe/fuzz/Cargo.toml
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --manifest-path device_probe/fuzz/Cargo.toml --locked -- -D warnings
 
 lint-python: setup
 	$(BIN)/ruff format --check .

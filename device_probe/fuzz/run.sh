@@ -16,6 +16,14 @@ if [ ${#targets[@]} -eq 0 ]; then
   for file in targets/*.rs; do targets+=("$(basename "$file" .rs)"); done
 fi
 
+# Its lock file is its own, since it is no member of the workspace, and lags when a dependency is added.
+if ! refusal=$(cargo metadata --locked --format-version 1 2>&1 >/dev/null); then
+  echo "$refusal" >&2
+  echo "device_probe/fuzz/Cargo.lock may lag behind the workspace; refresh and commit it:" >&2
+  echo "  cargo update --workspace --manifest-path device_probe/fuzz/Cargo.toml" >&2
+  exit 5
+fi
+
 # Without --target, build scripts would get the flags too, and they have no libFuzzer to link to.
 sancov=(-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
   -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
