@@ -137,6 +137,29 @@ fn capacity_counts_more_than_frequency() {
 }
 
 #[test]
+fn all_cores_are_compared_by_one_measure() {
+    let file = |n: u32, name: &str| format!("sys/devices/system/cpu/cpu{n}/{name}");
+    let classes = |online: &'static str| {
+        let files = [
+            (file(0, "cpu_capacity"), "1024"),
+            (file(0, "cpufreq/cpuinfo_max_freq"), "1000000"),
+            (file(1, "cpufreq/cpuinfo_max_freq"), "2000000"),
+            (file(2, "online"), online),
+        ];
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), *text))
+            .collect();
+        let (_folder, host) = device(&files, "");
+        let cores = host.cores().iter();
+        cores.map(|core| core.core_class).collect::<Vec<_>>()
+    };
+    let offline = [CoreClass::Little, CoreClass::Big, CoreClass::All];
+    assert_eq!(classes("0"), offline, "1024 is a capacity and no frequency");
+    assert_eq!(classes("1"), [CoreClass::All; 3]);
+}
+
+#[test]
 fn a_phone_says_how_it_is() {
     let (_folder, host) = phone();
     let state = host.state(&HostExtras::default());
@@ -177,24 +200,37 @@ fn misspelt_extras_are_refused() {
 }
 
 #[test]
-fn small_currents_are_milliamperes() {
-    let current = |raw: &str| {
-        let battery = "sys/class/power_supply/battery";
+fn what_is_plausible_decides_on_the_unit_of_a_current() {
+    let current = |status: &'static str, raw: &'static str| {
         let files = [
-            (format!("{battery}/type"), "Battery"),
-            (format!("{battery}/current_now"), raw),
+            ("sys/class/power_supply/battery/type", "Battery"),
+            ("sys/class/power_supply/battery/status", status),
+            ("sys/class/power_supply/battery/current_now", raw),
         ];
-        let files: Vec<_> = files
-            .iter()
-            .map(|(path, text)| (path.as_str(), *text))
-            .collect();
         let (folder, _) = device(&files, "");
-        battery::current_a(&Tree::new(folder.path()))
+        let tree = Tree::new(folder.path());
+        let java = raw.parse::<f64>().ok().map(|raw| HostExtras {
+            battery_current_a: Some(raw / 1e6),
+            ..HostExtras::default()
+        });
+        let by_file = battery::current_a(&tree, &HostExtras::default());
+        let by_java = battery::current_a(&tree, &java.unwrap_or_default());
+        assert_eq!(by_file.is_some(), by_java.is_some(), "one rule for both");
+        by_file
     };
-    assert_eq!(current("412"), Some(0.412));
-    assert_eq!(current("-1800"), Some(-1.8));
-    assert_eq!(current("412500"), Some(0.4125));
-    assert_eq!(current("unknown"), None);
+    assert_eq!(current("Discharging", "412"), Some(0.412));
+    assert_eq!(current("Discharging", "-1800"), Some(-1.8));
+    assert_eq!(current("Discharging", "5000"), Some(0.005));
+    assert_eq!(current("Charging", "412500"), Some(0.4125));
+    assert_eq!(current("Charging", "-19000"), None, "a trickle, or 19 A");
+    assert_eq!(current("Full", "412"), None);
+    assert_eq!(current("Discharging", "unknown"), None);
+}
+
+#[test]
+fn one_large_reading_decides_for_a_series() {
+    let amperes = battery::amperes(&[100.0, -300_000.0], true);
+    assert_eq!(amperes, Some(vec![1e-4, -0.3]));
 }
 
 #[test]
@@ -234,7 +270,10 @@ fn a_linux_machine_says_what_it_is() {
         (device.soc.as_str(), device.os.as_str()),
         ("Some CPU", "Debian GNU/Linux 12")
     );
-    assert_eq!(virtuality::virtual_machine(host.tree()), None);
+    assert_eq!(
+        virtuality::virtual_machine(host.tree(), host.properties()),
+        None
+    );
 }
 
 #[test]
@@ -246,10 +285,24 @@ fn virtual_machines_are_found() {
     ] {
         let (_folder, host) = device(&files, "");
         assert!(
-            virtuality::virtual_machine(host.tree()).is_some(),
+            virtuality::virtual_machine(host.tree(), host.properties()).is_some(),
             "{files:?}"
         );
     }
+}
+
+#[test]
+fn a_phone_that_runs_on_a_hypervisor_of_its_own_is_no_guest() {
+    let found = |compatible, properties| {
+        let files = [("proc/device-tree/hypervisor/compatible", compatible)];
+        let (_folder, host) = device(&files, properties);
+        virtuality::virtual_machine(host.tree(), host.properties()).is_some()
+    };
+    assert!(!found("qcom,gunyah-hypervisor\0simple-bus\0", ""));
+    assert!(!found("linux,kvm\0", PROPERTIES));
+    assert!(found("xen,xen-4.11\0xen,xen\0", ""));
+    let emulated = "[ro.soc.model]: [x]\n[ro.hardware]: [cutf_cvm]";
+    assert!(found("linux,kvm\0", emulated));
 }
 
 #[test]
@@ -358,8 +411,10 @@ proptest! {
     }
 
     #[test]
-    fn one_silent_core_makes_all_alike(speed in 1.0..9.0_f64) {
+    fn a_silent_core_changes_no_other(speed in 1.0..9.0_f64) {
         prop_assert_eq!(classes(&[Some(speed), None]), vec![CoreClass::All; 2]);
+        let three = [CoreClass::Little, CoreClass::All, CoreClass::Big];
+        prop_assert_eq!(classes(&[Some(speed), None, Some(2.0 * speed)]), three);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The battery as Linux shows it in `/sys/class/power_supply`, and the current drawn from it.
 //!
-//! The kernel's documentation gives microamperes, and most drivers keep to it. Some vendors' drivers
-//! give milliamperes; nothing in the file says so. A magnitude below [`MILLIAMPERES_BELOW`] is
-//! therefore taken as milliamperes: a phone that is awake draws more than 20 mA, and none draws 20 A.
-//! The sign differs between drivers as well and is left as it is.
+//! The kernel's documentation gives microamperes, and so does Android's; most drivers keep to it. Some
+//! vendors' drivers give milliamperes, to both; nothing says so. What is plausible decides, once for
+//! a series and by its largest reading (see [`amperes`]); where both units are plausible there is no
+//! current. The sign differs between drivers as well and is left as it is.
 
 use std::sync::Arc;
 use std::thread;
@@ -28,44 +28,82 @@ pub fn read(tree: &Tree, extras: &HostExtras) -> Option<Battery> {
             .filter(|l| (0.0..=1.0).contains(l)),
         temperature_c: extras.battery_temperature_c.or(tenths),
         status: extras.battery_status.clone().or(status),
-        current_a: extras.battery_current_a.or_else(|| current_a(tree)),
+        current_a: current_a(tree, extras),
     };
     (battery != Battery::default()).then_some(battery)
 }
 
 /// Current in amperes; see the head of this module for its unit and sign.
-pub fn current_a(tree: &Tree) -> Option<f64> {
-    let raw = tree.number(&format!("{}/current_now", folder(tree)?))?;
-    Some(match raw.abs() < MILLIAMPERES_BELOW {
-        true => raw / 1e3,
-        false => raw / 1e6,
-    })
+pub fn current_a(tree: &Tree, extras: &HostExtras) -> Option<f64> {
+    let current = amperes(&[reading(tree, extras)?], is_discharging(tree, extras))?;
+    current.first().copied()
+}
+
+/// Readings in microamperes or milliamperes as amperes; `None` where both are plausible.
+///
+/// No battery of a phone has a current of [`AMPERES_MAX`] or more. One that powers a phone which is
+/// awake gives at least [`DISCHARGING_AMPERES_MIN`], but while it charges the current may be anything.
+pub fn amperes(readings: &[f64], is_discharging: bool) -> Option<Vec<f64>> {
+    let largest = readings
+        .iter()
+        .fold(0.0, |most: f64, one| most.max(one.abs()));
+    let units_per_ampere = if is_discharging && largest < DISCHARGING_AMPERES_MIN * 1e6 {
+        1e3
+    } else if largest >= AMPERES_MAX * 1e3 || is_discharging {
+        1e6
+    } else {
+        return None;
+    };
+    let current = readings.iter().map(|reading| reading / units_per_ampere);
+    Some(current.collect())
+}
+
+/// What the system gives: the app has divided what it was told by a million already.
+fn reading(tree: &Tree, extras: &HostExtras) -> Option<f64> {
+    let told = extras.battery_current_a.map(|current_a| current_a * 1e6);
+    told.or_else(|| tree.number(&format!("{}/current_now", folder(tree)?)))
+}
+
+fn is_discharging(tree: &Tree, extras: &HostExtras) -> bool {
+    let status = || tree.text(&format!("{}/status", folder(tree)?));
+    let status = extras.battery_status.clone().or_else(status);
+    status.as_deref() == Some("Discharging")
 }
 
 /// The group `battery`: the current while the probe only waits.
 pub fn cases(tree: &Tree, extras: Extras) -> Vec<Case> {
     let tree = tree.clone();
-    let current = move || extras.now().battery_current_a.or_else(|| current_a(&tree));
+    let read = move || {
+        let extras = extras.now();
+        Some((reading(&tree, &extras)?, is_discharging(&tree, &extras)))
+    };
     vec![Case {
         kernel: "battery_current",
         group: Group::Battery,
         parameters: Parameters::new(),
-        work: Work::Experiment(Arc::new(move |budget| waiting(&current, budget))),
+        work: Work::Experiment(Arc::new(move |budget| waiting(&read, budget))),
         scales: false,
     }]
 }
 
 fn waiting(
-    current: &dyn Fn() -> Option<f64>,
+    read: &dyn Fn() -> Option<(f64, bool)>,
     budget: &Budget<'_>,
 ) -> Result<Vec<Series>, Unmeasured> {
-    let first = current().ok_or_else(|| Unmeasured::because("no battery says its current"))?;
-    let mut values = vec![first];
+    let (first, mut is_discharging) =
+        read().ok_or_else(|| Unmeasured::because("no battery says its current"))?;
+    let mut readings = vec![first];
     let start = Instant::now();
     while start.elapsed() + INTERVAL < budget.time_limit && !budget.stop.is_raised() {
         thread::sleep(INTERVAL);
-        values.extend(current());
+        if let Some((next, still)) = read() {
+            readings.push(next);
+            is_discharging &= still;
+        }
     }
+    let unclear =
+        || Unmeasured::because("a current too small to tell microamperes from milliamperes");
+    let values = amperes(&readings, is_discharging).ok_or_else(unclear)?;
     let quantity = "current_a";
     Ok(vec![Series { quantity, values }])
 }
@@ -83,7 +121,9 @@ fn folder(tree: &Tree) -> Option<String> {
 }
 
 const FOLDER: &str = "sys/class/power_supply";
-/// See the head of this module.
-const MILLIAMPERES_BELOW: f64 = 20_000.0;
+/// The fastest chargers of phones give some 10 A to the battery.
+const AMPERES_MAX: f64 = 20.0;
+/// A phone that is awake with its screen off draws some 20 mA or more; none draws 5 A for long.
+const DISCHARGING_AMPERES_MIN: f64 = 5e-3;
 /// Fuel gauges renew their figure a few times a second at best.
 const INTERVAL: Duration = Duration::from_millis(100);

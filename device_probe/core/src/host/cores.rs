@@ -11,8 +11,7 @@ pub fn read(tree: &Tree) -> Vec<Core> {
         .filter_map(|name| name[3..].parse().ok())
         .collect();
     numbers.sort_unstable();
-    let speeds: Vec<_> = numbers.iter().map(|&number| speed(tree, number)).collect();
-    let classes = classes(&speeds);
+    let classes = classes(&speeds(tree, &numbers));
     let known = numbers.iter().zip(classes);
     known
         .map(|(&number, class)| core(tree, number, class))
@@ -44,21 +43,21 @@ pub fn distinct_classes(cores: &[Core]) -> Vec<CoreClass> {
 }
 
 /// The class of each core by how fast it is: the fastest are big, the slowest little, the rest in
-/// between. All are alike if they are equally fast, or one of them says nothing.
+/// between. All are alike if they are equally fast; of a core without a speed nothing is known.
 pub fn classes(speeds: &[Option<f64>]) -> Vec<CoreClass> {
-    let known: Option<Vec<f64>> = speeds.iter().copied().collect();
-    let known = known.unwrap_or_default();
+    let known: Vec<f64> = speeds.iter().flatten().copied().collect();
     let fastest = known.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let slowest = known.iter().copied().fold(f64::INFINITY, f64::min);
     if known.is_empty() || fastest == slowest {
         return vec![CoreClass::All; speeds.len()];
     }
-    let class = |speed| match speed {
-        speed if speed == fastest => CoreClass::Big,
-        speed if speed == slowest => CoreClass::Little,
-        _ => CoreClass::Middle,
+    let class = |speed: &Option<f64>| match *speed {
+        None => CoreClass::All,
+        Some(speed) if speed == fastest => CoreClass::Big,
+        Some(speed) if speed == slowest => CoreClass::Little,
+        Some(_) => CoreClass::Middle,
     };
-    known.into_iter().map(class).collect()
+    speeds.iter().map(class).collect()
 }
 
 fn core(tree: &Tree, number: u32, core_class: CoreClass) -> Core {
@@ -71,11 +70,32 @@ fn core(tree: &Tree, number: u32, core_class: CoreClass) -> Core {
     }
 }
 
-/// How fast a core is among its fellows: the scheduler's capacity, which counts what a core does in
-/// a cycle too, or else its highest frequency.
-fn speed(tree: &Tree, number: u32) -> Option<f64> {
-    let capacity = tree.number(&format!("{FOLDER}/cpu{number}/cpu_capacity"));
-    capacity.or_else(|| khz(tree, number, "cpuinfo_max_freq"))
+/// How fast the cores are, all by the same measure: the scheduler's capacity, which counts what a
+/// core does in a cycle too, or else the highest frequency. A core that is offline has neither, and
+/// one that is online without either leaves the others without a speed to compare with.
+fn speeds(tree: &Tree, numbers: &[u32]) -> Vec<Option<f64>> {
+    let by = |speed: &dyn Fn(u32) -> Option<f64>| {
+        let of = |&number: &u32| speed(number).filter(|_| is_online(tree, number));
+        numbers.iter().map(of).collect::<Vec<_>>()
+    };
+    let measures = [
+        by(&|number| tree.number(&format!("{FOLDER}/cpu{number}/cpu_capacity"))),
+        by(&|number| khz(tree, number, "cpuinfo_max_freq")),
+    ];
+    let complete = |speeds: &Vec<Option<f64>>| {
+        let both = numbers.iter().zip(speeds);
+        both.into_iter()
+            .all(|(&number, speed)| speed.is_some() || !is_online(tree, number))
+    };
+    let found = measures.into_iter().find(complete);
+    found.unwrap_or_else(|| vec![None; numbers.len()])
+}
+
+/// The first core often cannot be taken offline and has no such file.
+fn is_online(tree: &Tree, number: u32) -> bool {
+    tree.text(&format!("{FOLDER}/cpu{number}/online"))
+        .as_deref()
+        != Some("0")
 }
 
 /// The files are in kilohertz (kernel documentation, admin-guide/pm/cpufreq).

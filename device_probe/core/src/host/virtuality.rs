@@ -8,18 +8,34 @@ pub fn emulator(tree: &Tree, properties: &Properties) -> Option<String> {
 }
 
 /// Why this must be a guest of a hypervisor, which shares its cores with others.
-pub fn virtual_machine(tree: &Tree) -> Option<String> {
+pub fn virtual_machine(tree: &Tree, properties: &Properties) -> Option<String> {
     let flags = identity::cpuinfo(tree, &["flags"]).unwrap_or_default();
     if flags.split_whitespace().any(|flag| flag == "hypervisor") {
         return Some("the processor has the flag `hypervisor`".to_owned());
     }
-    if tree.has("proc/device-tree/hypervisor") {
-        return Some("the device tree names a hypervisor".to_owned());
+    if let Some(hypervisor) = guest_of(tree).filter(|_| !is_phone(properties)) {
+        return Some(format!(
+            "the device tree says that this is a guest of {hypervisor}"
+        ));
     }
     let files = ["sys_vendor", "product_name"].map(|name| format!("sys/class/dmi/id/{name}"));
     let mut names = files.iter().filter_map(|path| tree.text(path));
     let vendor = names.find(|name| HYPERVISORS.iter().any(|sign| name.contains(sign)))?;
     Some(format!("the machine says that it is {vendor}"))
+}
+
+/// The hypervisor that a guest's device tree names. Phones name one too whose owner they are: Gunyah
+/// and Haven on Qualcomm's processors run the phone itself, and take nothing from it.
+fn guest_of(tree: &Tree) -> Option<&'static str> {
+    let compatible = tree.text("proc/device-tree/hypervisor/compatible")?;
+    // A list of strings, each with a NUL at its end.
+    let found = |guest: &&str| compatible.split('\0').any(|name| name == *guest);
+    GUESTS.iter().copied().find(found)
+}
+
+/// Whether Android names a system on a chip, and not that of an emulator.
+fn is_phone(properties: &Properties) -> bool {
+    properties.get("ro.soc.model").is_some() && android_emulator(properties).is_none()
 }
 
 /// Why this must be built for debugging.
@@ -86,6 +102,8 @@ const NAMES: &[(&str, &[&str])] = &[
         &["generic/", "sdk_gphone", "emulator"],
     ),
 ];
+/// Bindings of Linux for guests (Documentation/devicetree, and arch/arm64/kvm).
+const GUESTS: &[&str] = &["linux,kvm", "xen,xen"];
 /// What hypervisors write into the DMI tables of their guests.
 const HYPERVISORS: &[&str] = &[
     "QEMU",

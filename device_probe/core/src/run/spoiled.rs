@@ -11,7 +11,10 @@ pub fn conditions(report: &Report, host: &Host, extras: &HostExtras) -> Vec<Spoi
     let (tree, properties) = (host.tree(), host.properties());
     let found = [
         (Condition::Emulator, virtuality::emulator(tree, properties)),
-        (Condition::VirtualMachine, virtuality::virtual_machine(tree)),
+        (
+            Condition::VirtualMachine,
+            virtuality::virtual_machine(tree, properties),
+        ),
         (
             Condition::Debuggable,
             virtuality::debuggable(properties, extras),
