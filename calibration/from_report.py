@@ -131,6 +131,7 @@ class Calibration:
         claims = [
             "that other devices of this model cost the same",
             "costs of the radio and its driver: sockets were measured over loopback",
+            "the app's own JSON library: encode and decode are those of the simulator's block",
             "throttling under longer load, or what other apps take",
             "a thread that is awake already: every received datagram costs a wake-up",
             "how single tasks, datagrams and QUIC steps differ: they were timed some at a time",

@@ -21,22 +21,31 @@ class Source:
     parallel: bool = False
     # Which variant of the kernel: parameters besides a size.
     variant: tuple[tuple[str, float], ...] = ()
+    # The kernel by which it opened `opened_datagrams`, which are an operation of their own.
+    opens: str = ""
 
 
 _NO_SOCKET = ", without a socket"
-_OPENED = f"{_NO_SOCKET}; it opened its datagrams too, which packet_open counts once more"
+_OPENED = f"{_NO_SOCKET}, less the opening of its datagrams, which is packet_open"
 
 SOURCES = {
     "sign": Source("ed25519_sign", "the same call on as many bytes"),
     "verify": Source("ed25519_verify", "the same call; strict, each time another message"),
     "hash": Source("sha256", "the same call on as many bytes"),
-    "encode": Source("block_encode", "the JSON block of the theses, by serialised size"),
-    "decode": Source("block_decode", "the JSON block of the theses, by serialised size"),
+    "encode": Source(
+        "block_encode",
+        "the JSON block of the theses with a compact text payload, by serialised size",
+    ),
+    "decode": Source(
+        "block_decode",
+        "the JSON block of the theses with a compact text payload, by serialised size",
+    ),
     "store": Source("file_append", "an append that reaches the page cache", waits="wall"),
     "udp_send": Source("udp_send", "one sendto, by payload size"),
     "udp_receive": Source(
         "udp_receive",
-        "one recvfrom, by payload size; then the wake-up of the thread that waited for it",
+        "one recvfrom, by payload size; then the wake-up of the thread that waited for it, less the"
+        " sendto that woke it and the recvfrom",
         waits="wake_up_latency",
     ),
     "task_spawn": Source("task_spawn", "start of a task and its first poll"),
@@ -50,9 +59,15 @@ SOURCES = {
         "quic_endpoint_close", "closing both and joining the threads", waits="wall", parallel=True
     ),
     "handshake_start": Source("quic_handshake_start", f"the client's first flight{_NO_SOCKET}"),
-    "handshake_respond": Source("quic_handshake_respond", f"the server's flight{_OPENED}"),
-    "handshake_finish": Source("quic_handshake_finish", f"the client's second flight{_OPENED}"),
-    "handshake_confirm": Source("quic_handshake_confirm", f"the server's last check{_OPENED}"),
+    "handshake_respond": Source(
+        "quic_handshake_respond", f"the server's flight{_OPENED}", opens="quic_packet_open"
+    ),
+    "handshake_finish": Source(
+        "quic_handshake_finish", f"the client's second flight{_OPENED}", opens="quic_packet_open"
+    ),
+    "handshake_confirm": Source(
+        "quic_handshake_confirm", f"the server's last check{_OPENED}", opens="quic_packet_open"
+    ),
     "packet_seal": Source("quic_packet_seal", f"one packet built and encrypted{_NO_SOCKET}"),
     "packet_open": Source("quic_packet_open", f"one packet decrypted and processed{_NO_SOCKET}"),
     "stream_open": Source("quic_stream_open", "opening a stream"),

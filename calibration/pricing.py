@@ -8,7 +8,7 @@ which kernel prices which operation, and what no kernel has measured.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,11 +129,15 @@ class _Look:
     cpu: Line
     wall: Line | None = None
     latency: Estimate | None = None
+    # Of the latency, the call that woke the thread; its own operation has that already.
+    sent: Estimate | None = None
 
     def wait_s(self, threads: int) -> float:
         at = self.place()
         if self.latency:
-            return self.latency.mean
+            # It ends when the call has returned that `cpu` is about, with a datagram of one byte.
+            sent_s = self.sent.mean if self.sent else 0.0
+            return max(0.0, self.latency.mean - sent_s - self.cpu.intercept)
         return self.wall.at(at) - self.cpu.at(at) / threads if self.wall else 0.0
 
     def total_s(self, threads: int) -> float:
@@ -145,7 +149,8 @@ class _Look:
         if self.wall:
             wall_s = self.wall.sampling_error(self.place())
             return math.hypot(cpu_s * (1 - 1 / threads), wall_s)
-        return math.hypot(cpu_s, self.latency.standard_error if self.latency else 0.0)
+        waits = [of.standard_error for of in (self.latency, self.sent) if of]
+        return math.hypot(cpu_s, *waits)
 
     def lack_of_fit(self) -> float:
         return max(self.cpu.lack_of_fit, self.wall.lack_of_fit if self.wall else 0.0)
@@ -162,6 +167,8 @@ def _look(source: Source, report: Report) -> _Look | None:
     cpu = cpu or ({} if source.waits == "wall" else wall)
     if not cpu or (source.waits == "wall" and not wall):
         return None
+    if source.opens:
+        cpu = _less_opened(report, source, cpu)
     line = _line(cpu)
     if source.waits == "wall":
         return _Look(report, tuple(wall.values()), line, wall=_line(wall))
@@ -170,7 +177,8 @@ def _look(source: Source, report: Report) -> _Look | None:
         if not latencies:
             return None
         (latency,) = latencies.values()
-        return _Look(report, tuple(cpu.values()), line, latency=latency)
+        sent = next(iter(_estimates(report, source.waits, "sent_s").values()), None)
+        return _Look(report, tuple(cpu.values()), line, latency=latency, sent=sent)
     return _Look(report, tuple(cpu.values()), line)
 
 
@@ -179,7 +187,34 @@ def _estimates(
 ) -> dict[float, Estimate]:
     """Return the estimates of a kernel's cases by their bytes, 0 for those without."""
     found = cases(report, kernel, quantity, variant)
-    return {of.parameters.get("bytes", 0.0): estimate_of(of, quantity, report) for of in found}
+    return {_size(of): estimate_of(of, quantity, report) for of in found}
+
+
+def _size(case: Measurement) -> float:
+    """Return the bytes that a profile counts: of a QUIC packet those of its datagram."""
+    datagram = case.quantity("datagram_bytes")
+    return datagram.median if datagram else case.parameters.get("bytes", 0.0)
+
+
+def _less_opened(
+    report: Report, source: Source, cpu: dict[float, Estimate]
+) -> dict[float, Estimate]:
+    """Return `cpu` without the opening of the datagrams that the operation began with."""
+    opening = _estimates(report, source.opens, "cpu_s")
+    found = cases(report, source.kernel, _OPENED, source.variant)
+    if not opening or not found:
+        return cpu
+    line = _line(opening)
+    opened_s, opened_error_s = line.at(_FLIGHT_BYTES), line.sampling_error(_FLIGHT_BYTES)
+    numbers = {_size(case): samples.mean for case in found if (samples := case.quantity(_OPENED))}
+    return {
+        size: replace(
+            of,
+            mean=max(_LEAST_S, of.mean - numbers.get(size, 0.0) * opened_s),
+            standard_error=math.hypot(of.standard_error, numbers.get(size, 0.0) * opened_error_s),
+        )
+        for size, of in cpu.items()
+    }
 
 
 def _line(estimates: dict[float, Estimate]) -> Line:
@@ -223,6 +258,8 @@ ERROR_DIGITS = 3
 """Significant digits of sigmas and standard errors."""
 
 _SIZES = {"bytes", "requested_s"}
+_OPENED = "opened_datagrams"
+_FLIGHT_BYTES = 1200.0  # initial datagrams are padded to as much (RFC 9000, 14.1)
 _DIGEST_DIGITS = 12  # of SHA-256: enough to find a report again
 _LEAST_ERROR = 1e-4  # relative: quartz clocks are off by some 1e-5 to 1e-4
 _LEAST_S = 1e-12  # of CPU time that a coarse clock does not see: a picosecond, for the arithmetic
