@@ -21,6 +21,15 @@ fn steady_case(kernel: &'static str) -> Case {
 }
 
 #[test]
+fn a_link_has_the_time_that_its_trains_take() {
+    for depth in [Depth::Quick, Depth::Full] {
+        let schedule = schedule(depth, &[]);
+        assert!(schedule.experiment_s(Group::Quic) < 2.0);
+        assert!((10.0..=20.0).contains(&schedule.experiment_s(Group::Link)));
+    }
+}
+
+#[test]
 fn what_scales_runs_on_more_threads_and_on_each_class() {
     let core = |number, core_class| Core {
         number,

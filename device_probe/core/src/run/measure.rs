@@ -125,6 +125,7 @@ impl Measure<'_> {
 
     fn budget(&self, step: &Step) -> Budget<'_> {
         // What comes in one round only has the time and the samples of all.
+        let limit_s = self.schedule.experiment_s(step.case.group);
         let rounds = if step.repeats() {
             self.schedule.rounds
         } else {
@@ -133,7 +134,7 @@ impl Measure<'_> {
         Budget {
             clock: self.clock,
             samples: self.schedule.experiment_samples / rounds as usize,
-            time_limit: Duration::from_secs_f64(self.schedule.experiment_s / f64::from(rounds)),
+            time_limit: Duration::from_secs_f64(limit_s / f64::from(rounds)),
             stop: self.stop,
         }
     }

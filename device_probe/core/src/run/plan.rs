@@ -37,12 +37,24 @@ pub struct Schedule {
     pub case_s: f64,
     /// Time of an experiment in all rounds together, in seconds.
     pub experiment_s: f64,
+    /// Time of an experiment with a peer, in one round, in seconds.
+    pub link_s: f64,
     /// Samples of an experiment that are enough, in all rounds together.
     pub experiment_samples: usize,
     /// Longest time without a look for throttling, in seconds.
     pub check_every_s: f64,
     /// Longest time to wait for the device to cool down, in the whole run, in seconds.
     pub pause_max_s: f64,
+}
+
+impl Schedule {
+    /// Time of an experiment of that group, in seconds.
+    pub fn experiment_s(&self, group: Group) -> f64 {
+        match group {
+            Group::Link => self.link_s,
+            _ => self.experiment_s,
+        }
+    }
 }
 
 /// The cases that the user wants, each as often as it is worth.
@@ -79,6 +91,7 @@ pub fn schedule(depth: Depth, steps: &[Step]) -> Schedule {
             rounds: QUICK_ROUNDS,
             case_s: (QUICK_TOTAL_S / repeated / f64::from(QUICK_ROUNDS)).clamp(0.025, 0.1),
             experiment_s: 0.3,
+            link_s: QUICK_LINK_S,
             experiment_samples: 200,
             check_every_s: 4.0,
             pause_max_s: 0.0,
@@ -87,6 +100,7 @@ pub fn schedule(depth: Depth, steps: &[Step]) -> Schedule {
             rounds: FULL_ROUNDS,
             case_s: (FULL_TOTAL_S / repeated / f64::from(FULL_ROUNDS)).clamp(0.06, 0.2),
             experiment_s: 1.2,
+            link_s: FULL_LINK_S,
             experiment_samples: 1_000,
             check_every_s: 5.0,
             pause_max_s: 60.0,
@@ -159,6 +173,10 @@ fn variants(case: Case, depth: Depth, cores: &[Core], threads_max: usize) -> Vec
 const QUICK_TOTAL_S: f64 = 20.0;
 /// Of the five minutes that a full run should take on a machine without many cores.
 const FULL_TOTAL_S: f64 = 180.0;
+/// A search for the rate that a link carries takes some 8 s, as its lowest rates send 200 datagrams
+/// in no less; a train that shows a loss of 1 % takes 2 s. In a full run there are two searches.
+const QUICK_LINK_S: f64 = 15.0;
+const FULL_LINK_S: f64 = 20.0;
 /// Three medians tell a drift from a single outlier.
 const FULL_ROUNDS: u32 = 3;
 /// The fewest that can disagree.
