@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::prober::{Outcome, Prober, Train};
 use crate::kernel::{Budget, Series, Unmeasured};
-use crate::kernels::experiment::collect_cold;
 
-/// One value for each search.
+/// One value for each search that came to its end.
 pub(super) fn goodput(
     budget: &Budget<'_>,
     peer: SocketAddr,
@@ -15,27 +14,60 @@ pub(super) fn goodput(
 ) -> Result<Vec<Series>, Unmeasured> {
     let mut prober = Prober::dial(peer)?;
     let start = Instant::now();
-    let budget = Budget {
-        samples: budget.samples.min(SEARCHES_MAX),
-        ..*budget
-    };
-    let duration = (budget.time_limit / ROUNDS_PER_LIMIT).min(ROUND);
-    collect_cold(&budget, ["goodput_bytes_per_s"], || {
-        let mut search = Search::new();
-        while let Some(rate_bytes_per_s) = search.next_rate() {
-            let train = Train {
-                bytes,
-                rate_bytes_per_s,
-                duration,
-            };
-            let outcome = prober.run(train, budget.stop)?;
-            search.learn(&Round::of(&outcome, bytes, rate_bytes_per_s));
-            if start.elapsed() >= budget.time_limit || budget.stop.is_raised() {
-                break;
-            }
+    let (mut values, mut longest) = (Vec::new(), Duration::ZERO);
+    while values.len() < budget.samples.min(SEARCHES_MAX)
+        && start.elapsed() + longest <= budget.time_limit
+    {
+        let begun = Instant::now();
+        let Some(value) = searched(budget, &mut prober, bytes, start)? else {
+            break;
+        };
+        values.push(value);
+        longest = longest.max(begun.elapsed());
+    }
+    match values.is_empty() {
+        true => Err(unfinished(budget)),
+        false => Ok(vec![Series {
+            quantity: "goodput_bytes_per_s",
+            values,
+        }]),
+    }
+}
+
+/// The rate that a search ends at; nothing of one that the time or the user ends.
+fn searched(
+    budget: &Budget<'_>,
+    prober: &mut Prober,
+    bytes: usize,
+    start: Instant,
+) -> Result<Option<f64>, Unmeasured> {
+    let mut search = Search::new();
+    while let Some(rate_bytes_per_s) = search.next_rate() {
+        if start.elapsed() >= budget.time_limit || budget.stop.is_raised() {
+            return Ok(None);
         }
-        Ok([search.best_bytes_per_s])
-    })
+        let train = Train {
+            bytes,
+            rate_bytes_per_s,
+            duration: train_duration(bytes, rate_bytes_per_s),
+        };
+        let outcome = prober.run(train, budget.stop)?;
+        search.learn(&Round::of(&outcome, bytes, rate_bytes_per_s));
+    }
+    // The last train may be one that the user cut short.
+    Ok((!budget.stop.is_raised()).then_some(search.best_bytes_per_s))
+}
+
+fn train_duration(bytes: usize, rate_bytes_per_s: f64) -> Duration {
+    let all_s = DATAGRAMS_MIN * bytes as f64 / rate_bytes_per_s;
+    Duration::from_secs_f64(all_s).max(TRAIN_MIN)
+}
+
+fn unfinished(budget: &Budget<'_>) -> Unmeasured {
+    let limit_s = budget.time_limit.as_secs_f64();
+    Unmeasured::because(format!(
+        "no search for the highest rate came to its end within {limit_s} s"
+    ))
 }
 
 /// What one rate gave.
@@ -104,8 +136,14 @@ impl Search {
             self.bad_bytes_per_s = Some(round.rate_bytes_per_s);
             return;
         }
-        self.good_bytes_per_s = round.rate_bytes_per_s;
         self.best_bytes_per_s = self.best_bytes_per_s.max(round.goodput_bytes_per_s);
+        // A queue keeps what the link does not carry: nothing is lost, but it comes ever later.
+        let carried = round.offered_bytes_per_s * (1.0 - base);
+        if round.goodput_bytes_per_s < CARRIED_RATIO_MIN * carried {
+            self.bad_bytes_per_s = Some(round.rate_bytes_per_s);
+            return;
+        }
+        self.good_bytes_per_s = round.rate_bytes_per_s;
         // A sender that cannot keep up would not with a higher rate either.
         self.done = round.offered_bytes_per_s < SENDER_RATIO_MIN * round.rate_bytes_per_s;
     }
@@ -124,9 +162,13 @@ const RESOLUTION: f64 = 1.1;
 /// Naps and bursts alone cost a sender less than this.
 const SENDER_RATIO_MIN: f64 = 0.8;
 
-/// Half a second of each rate; a search takes about fifteen.
-const ROUND: Duration = Duration::from_millis(500);
-const ROUNDS_PER_LIMIT: u32 = 40;
+/// Arrivals of a short train spread less than this without a queue.
+const CARRIED_RATIO_MIN: f64 = 0.8;
+
+/// Enough that two lost ones are [`LOSS_MORE_RATIO`], and long against the jitter of arrivals.
+const DATAGRAMS_MIN: f64 = 200.0;
+const TRAIN_MIN: Duration = Duration::from_millis(300);
+
 const SEARCHES_MAX: usize = 5;
 
 #[cfg(test)]
@@ -160,6 +202,32 @@ mod tests {
                 assert!((0.9..=1.0).contains(&found), "{capacity} {found}");
                 assert!(rounds <= 20, "{rounds}");
             }
+        }
+    }
+
+    #[test]
+    fn a_queue_that_loses_nothing_is_no_capacity() {
+        let (mut search, mut rates) = (Search::new(), Vec::new());
+        while let Some(rate) = search.next_rate() {
+            search.learn(&Round {
+                rate_bytes_per_s: rate,
+                offered_bytes_per_s: rate,
+                goodput_bytes_per_s: rate.min(3.3e6),
+                loss_ratio: 0.0,
+            });
+            rates.push(rate);
+        }
+        assert_eq!(search.best_bytes_per_s, 3.3e6);
+        let highest = rates.into_iter().fold(0.0, f64::max);
+        assert!(highest <= 2.0 * 3.3e6 / CARRIED_RATIO_MIN, "{highest}");
+    }
+
+    #[test]
+    fn every_rate_sends_enough_to_see_a_hundredth_lost() {
+        for rate_bytes_per_s in [RATE_BYTES_PER_S_MIN, 1e6, RATE_BYTES_PER_S_MAX] {
+            let duration_s = train_duration(1200, rate_bytes_per_s).as_secs_f64();
+            assert!(duration_s * rate_bytes_per_s / 1200.0 >= 199.9);
+            assert!((0.3..2.0).contains(&duration_s), "{duration_s}");
         }
     }
 

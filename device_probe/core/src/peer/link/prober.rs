@@ -77,6 +77,9 @@ impl Prober {
         let start = Instant::now();
         let sent = send_train(&self.socket, session, train, stop)?;
         let sending_s = start.elapsed().as_secs_f64();
+        if sent == 0 {
+            return Err(Unmeasured::because("stopped before the first datagram"));
+        }
         // A link that reorders may let the query overtake the last of them.
         thread::sleep(SETTLE);
         let query = self.question(Kind::Query, session);
