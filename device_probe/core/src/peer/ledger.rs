@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::codec::Counts;
 
-/// Counts by source and session (the key); the one that was quiet longest makes room for a new one.
+/// Counts by source and session (the key). The one that was quiet longest makes room for a new one,
+/// unless it is still running: then the new one is not counted.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     trains: BTreeMap<(SocketAddr, u32), Train>,
@@ -24,7 +25,10 @@ impl Ledger {
     /// A data datagram of `bytes` arrived at the time `now`, on any clock that does not go back.
     pub fn count(&mut self, key: (SocketAddr, u32), sequence: u64, bytes: usize, now: Duration) {
         if self.trains.len() >= TRAINS_MAX && !self.trains.contains_key(&key) {
-            self.forget_quietest();
+            self.forget_quietest(now);
+            if self.trains.len() >= TRAINS_MAX {
+                return;
+            }
         }
         let train = self.trains.entry(key).or_insert_with(|| Train::new(now));
         train.heard = now;
@@ -43,8 +47,10 @@ impl Ledger {
         train.map_or_else(Counts::default, |train| train.counts)
     }
 
-    fn forget_quietest(&mut self) {
-        let quietest = self.trains.iter().min_by_key(|(_, train)| train.heard);
+    fn forget_quietest(&mut self, now: Duration) {
+        let quiet = |train: &Train| now.saturating_sub(train.heard) >= RUNNING;
+        let quiet = self.trains.iter().filter(|(_, train)| quiet(train));
+        let quietest = quiet.min_by_key(|(_, train)| train.heard);
         if let Some(key) = quietest.map(|(key, _)| *key) {
             self.trains.remove(&key);
         }
@@ -64,6 +70,9 @@ impl Train {
 
 /// A measurement needs one at a time; the rest is for strangers.
 const TRAINS_MAX: usize = 256;
+
+/// Longer than the pause between two datagrams of a train, and between its last and the query.
+const RUNNING: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
@@ -107,6 +116,24 @@ mod tests {
         assert_eq!(ledger.counts(key(1, 8)).bytes, 10);
         assert_eq!(ledger.counts(key(2, 7)).bytes, 1);
         assert_eq!(ledger.counts(key(2, 8)), Counts::default());
+    }
+
+    #[test]
+    fn a_flood_of_strangers_does_not_push_out_a_running_train() {
+        let mut ledger = Ledger::default();
+        ledger.count(key(1, 0), 0, 1, Duration::ZERO);
+        let soon = RUNNING / 2;
+        for session in 0..10 * TRAINS_MAX as u32 {
+            ledger.count(key(2, session), 0, 1, soon);
+        }
+        assert_eq!(ledger.trains.len(), TRAINS_MAX);
+        assert_eq!(ledger.counts(key(1, 0)).datagrams, 1);
+        ledger.count(key(3, 0), 0, 1, RUNNING + soon);
+        assert_eq!(
+            ledger.counts(key(3, 0)).datagrams,
+            1,
+            "they are quiet by now"
+        );
     }
 
     #[test]

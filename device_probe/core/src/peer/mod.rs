@@ -7,8 +7,9 @@
 //! | `ledger` | what it counts |
 //! | [`link`] | the kernels of the probe that measures |
 //!
-//! A serving probe trusts nobody: what does not parse is counted and dropped, an answer is never
-//! longer than its question, and what it holds for strangers is bounded.
+//! A serving probe trusts nobody: what does not parse is counted and dropped, an answer over UDP is
+//! never longer than its question (over QUIC up to three times as long until the address is
+//! validated, RFC 9000 8.1), and what it holds for strangers is bounded.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -119,7 +119,9 @@ async fn sink(send: &mut SendStream, receive: &mut RecvStream) -> Option<u64> {
     while let Some(chunk) = next(receive).await? {
         bytes += chunk.len() as u64;
     }
-    send.write_all(&u64::to_be_bytes(bytes)).await.ok()?;
+    let count = u64::to_be_bytes(bytes);
+    let write = send.write_all(&count);
+    tokio::time::timeout(QUIET_LIMIT, write).await.ok()?.ok()?;
     send.finish().ok()?;
     Some(bytes)
 }
