@@ -77,18 +77,20 @@ fn task_spawn(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
     })
 }
 
-/// From the call that wakes a thread, which blocked long enough to be off its core, until it runs.
+/// From the call that wakes a thread, which blocked long enough to be off its core, until it runs:
+/// it includes the call, of which `sent_s` is the time, and the return of the one that blocked.
 fn wake_up_latency(budget: &Budget<'_>, sleeper: Sleeper) -> Result<Vec<Series>, Unmeasured> {
-    collect(budget, ["latency_s"], || {
+    collect(budget, ["latency_s", "sent_s"], || {
         thread::sleep(REST);
         // A parked thread may wake on its own.
         while sleeper.woke.try_recv().is_ok() {}
         let start = Instant::now();
         (sleeper.wake)()?;
+        let sent_s = budget.clock.since(start);
         let woke = sleeper.woke.recv_timeout(WAKE_LIMIT);
         let woke = woke.map_err(|_| Unmeasured::because("a thread did not wake within 1 s"))?;
         let latency_s = woke.duration_since(start).as_secs_f64();
-        Ok([(latency_s - budget.clock.read_s).max(0.0)])
+        Ok([(latency_s - budget.clock.read_s).max(0.0), sent_s.max(0.0)])
     })
 }
 
