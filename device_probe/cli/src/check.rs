@@ -8,6 +8,7 @@ use pocketsim_probe_core::report::{Report, Status};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::say::{print, say};
 
 /// Arguments of `probe check`.
 #[derive(Debug, clap::Args)]
@@ -27,8 +28,8 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let result = read(path)?;
         all_valid &= result.is_ok();
         match arguments.json {
-            true => println!("{}", as_json(path, &result)),
-            false => say(path, &result),
+            true => print(as_json(path, &result)),
+            false => tell(path, &result),
         }
     }
     Ok(ExitCode::from(if all_valid { 0 } else { INVALID }))
@@ -42,12 +43,12 @@ fn read(path: &Path) -> Result<Result<Report, Vec<Finding>>, Failure> {
     Ok(parse(&String::from_utf8_lossy(&bytes)))
 }
 
-fn say(path: &Path, result: &Result<Report, Vec<Finding>>) {
+fn tell(path: &Path, result: &Result<Report, Vec<Finding>>) {
     match result {
-        Ok(report) => println!("{}: {}", path.display(), summary(report)),
+        Ok(report) => print(format_args!("{}: {}", path.display(), summary(report))),
         Err(findings) => {
             for finding in findings {
-                eprintln!("probe: {}", line(path, finding));
+                say(format_args!("probe: {}", line(path, finding)));
             }
         }
     }

@@ -1,8 +1,9 @@
 //! What ends the command early, sorted by whose it is.
 
 use std::fmt::Display;
-use std::io::{self, Write};
 use std::process::ExitCode;
+
+use crate::say::say;
 
 /// A failure with its exit code; one line on stderr, no traceback.
 #[derive(Debug)]
@@ -36,8 +37,7 @@ impl Failure {
 
     /// Say why, and give the exit code.
     pub fn report(&self) -> ExitCode {
-        // Whoever closed our stderr has the exit code.
-        let _ = writeln!(io::stderr(), "probe: {}", self.text);
+        say(format_args!("probe: {}", self.text));
         ExitCode::from(self.code)
     }
 }

@@ -1,9 +1,10 @@
 //! Ctrl-C and its relatives: the first asks the run to end, the second does not wait for it.
 
-use std::io::{self, Write};
 use std::process;
 
 use pocketsim_probe_core::stop::Stop;
+
+use crate::say::say;
 
 /// A flag that SIGINT, SIGTERM or SIGHUP raises; a second signal ends the process at once with 130.
 ///
@@ -20,8 +21,7 @@ fn interrupted(stop: &Stop) {
         process::exit(INTERRUPTED.into());
     }
     stop.raise();
-    // Whoever closed our stderr does not want to know.
-    let _ = writeln!(io::stderr(), "probe: ending; once more to end at once");
+    say("probe: ending; once more to end at once");
 }
 
 /// 128 + SIGINT, as shells report it.

@@ -14,6 +14,7 @@ mod link;
 mod progress;
 mod quantity;
 mod run;
+mod say;
 mod serve;
 mod trade;
 mod version;

@@ -1,12 +1,14 @@
 //! The progress of a run on stderr: a line for each case, and a bar on a terminal.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::Mutex;
 
 use pocketsim_probe_core::kernel::Case;
 use pocketsim_probe_core::report::figures::{case_name, figure, with_unit};
 use pocketsim_probe_core::report::Measurement;
 use pocketsim_probe_core::run::Observer;
+
+use crate::say::{say, say_for_now};
 
 /// Shows what a run does.
 pub struct Progress {
@@ -30,8 +32,8 @@ impl Observer for Progress {
     fn started(&self, number: usize, total: usize, case: &Case) {
         *self.place.lock().expect("nobody panics with it") = (number, total);
         if self.terminal && !self.quiet {
-            eprint!("{ERASE}{} {}", bar(number - 1, total), case.kernel);
-            let _ = std::io::stderr().flush();
+            let bar = bar(number - 1, total);
+            say_for_now(format_args!("{ERASE}{bar} {}", case.kernel));
         }
     }
 
@@ -41,7 +43,10 @@ impl Observer for Progress {
         }
         let (number, total) = *self.place.lock().expect("nobody panics with it");
         let erase = if self.terminal { ERASE } else { "" };
-        eprintln!("{erase}[{number}/{total}] {}", line(measurement));
+        say(format_args!(
+            "{erase}[{number}/{total}] {}",
+            line(measurement)
+        ));
     }
 }
 

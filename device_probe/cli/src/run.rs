@@ -1,7 +1,7 @@
 //! `probe run`: measure this device and write a report.
 
-use std::fs::Permissions;
-use std::io::{IsTerminal, Write};
+use std::fs::{File, Permissions};
+use std::io::{self, IsTerminal, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use tempfile::NamedTempFile;
 use crate::failure::Failure;
 use crate::interrupt::{stop_on_interrupt, INTERRUPTED};
 use crate::progress::Progress;
+use crate::say::say;
 
 /// Arguments of `probe run`.
 #[derive(Debug, clap::Args)]
@@ -109,70 +110,99 @@ fn address(text: &str) -> Result<SocketAddr, Failure> {
         .ok_or_else(|| wrong("no address".to_owned()))
 }
 
-/// A file that appears when it is complete: written beside its place, then renamed.
-struct Destination<'a>(&'a Path);
+/// Where a report goes.
+enum Destination {
+    /// A file that appears when it is complete: written beside its place, then renamed.
+    File(PathBuf),
+    /// What is there and no file: a pipe, a terminal, `/dev/stdout`. A rename would replace it.
+    Other(PathBuf),
+}
 
-impl<'a> Destination<'a> {
+impl Destination {
     /// Before anything is measured, so that nobody waits for a report that cannot be written.
-    fn open(path: &'a Path) -> Result<Self, Failure> {
+    fn open(path: &Path) -> Result<Self, Failure> {
         let wrong = |reason: String| Failure::usage(format!("-o {}: {reason}", path.display()));
-        if path.is_dir() {
-            return Err(wrong("a folder; name a file in it".to_owned()));
+        let destination = Self::of(path).map_err(|error| wrong(error.to_string()))?;
+        match &destination {
+            _ if path.is_dir() => Err(wrong("a folder; name a file in it".to_owned())),
+            Self::Other(_) => Ok(destination),
+            Self::File(file) => match beside(file) {
+                Ok(_) => Ok(destination),
+                Err(error) => Err(wrong(error.to_string())),
+            },
         }
-        let destination = Self(path);
-        destination
-            .beside()
-            .map_err(|error| wrong(error.to_string()))?;
-        Ok(destination)
     }
 
-    fn write(&self, json: &str) -> std::io::Result<()> {
-        let mut file = self.beside()?;
-        writeln!(file, "{json}")?;
-        file.as_file().sync_all()?;
-        file.persist(self.0)?;
-        Ok(())
+    /// A symbolic link is followed, as far as it leads to something.
+    fn of(path: &Path) -> io::Result<Self> {
+        match path.metadata() {
+            Ok(there) if there.is_file() => Ok(Self::File(path.canonicalize()?)),
+            Ok(_) => Ok(Self::Other(path.to_owned())),
+            Err(_) if path.is_symlink() => Err(io::Error::other(
+                "a symbolic link to nothing; name what it should lead to",
+            )),
+            Err(_) => Ok(Self::File(path.to_owned())),
+        }
     }
 
-    /// A new file in the same folder, which goes away unless it is renamed.
-    fn beside(&self) -> std::io::Result<NamedTempFile> {
-        let folder = self
-            .0
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        tempfile::Builder::new()
-            .prefix(".probe-")
-            // As other programs make files: readable by others, unless the user's mask says no.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder.unwrap_or(Path::new(".")))
+    fn write(&self, json: &str) -> io::Result<()> {
+        match self {
+            Self::Other(path) => {
+                let mut other = File::options().write(true).open(path)?;
+                writeln!(other, "{json}")
+            }
+            Self::File(path) => {
+                let mut file = beside(path)?;
+                writeln!(file, "{json}")?;
+                file.as_file().sync_all()?;
+                file.persist(path)?;
+                Ok(())
+            }
+        }
     }
 }
 
-fn write(output: Option<Destination<'_>>, report: &Report) -> Result<(), Failure> {
+/// A new file in the same folder, which goes away unless it is renamed.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    tempfile::Builder::new()
+        .prefix(".probe-")
+        // As other programs make files: readable by others, unless the user's mask says no.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder.unwrap_or(Path::new(".")))
+}
+
+fn write(output: Option<Destination>, report: &Report) -> Result<(), Failure> {
     let json = report.to_json();
     let written = match output {
         Some(destination) => destination.write(&json),
-        None => writeln!(std::io::stdout(), "{json}"),
+        None => writeln!(io::stdout(), "{json}"),
     };
     written.map_err(|error| Failure::environment(format!("the report was not written: {error}")))
 }
 
 fn summarise(report: &Report) {
-    let bold = std::io::stderr().is_terminal();
+    let bold = io::stderr().is_terminal();
     let title = if bold {
         "\x1b[1mMain figures (medians)\x1b[0m"
     } else {
         "Main figures (medians)"
     };
-    eprintln!("{title}");
+    say(title);
     for figure in main_figures(report) {
         let value = with_unit(&figure.quantity, figure.median);
-        eprintln!("  {:<32} {:<12} {value}", figure.name, figure.quantity);
+        say(format_args!(
+            "  {:<32} {:<12} {value}",
+            figure.name, figure.quantity
+        ));
     }
     for spoiled in &report.spoiled {
-        eprintln!("spoiled: {}: {}", spoiled.condition.name(), spoiled.detail);
+        let (name, detail) = (spoiled.condition.name(), &spoiled.detail);
+        say(format_args!("spoiled: {name}: {detail}"));
     }
     if report.clean() {
-        eprintln!("clean: nothing spoiled this run");
+        say("clean: nothing spoiled this run");
     }
 }

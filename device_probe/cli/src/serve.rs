@@ -3,7 +3,7 @@
 //! One line of JSON on stdout when it listens, with both addresses; counters and the summary on
 //! stderr.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
+use crate::say::{print, say};
 
 /// Arguments of `probe serve`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +33,7 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let stop = stop_on_interrupt();
     let stats = serve(bind, &Console::default(), &stop).map_err(|error| refused(bind, &error))?;
-    eprintln!("probe: served {}", json!(stats));
+    say(format_args!("probe: served {}", json!(stats)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -44,16 +45,14 @@ struct Console {
 
 impl ServeObserver for Console {
     fn bound(&self, addresses: Addresses) {
-        let mut out = io::stdout().lock();
-        // Whoever closed our stdout does not want to know.
-        let _ = writeln!(out, "{}", json!(addresses)).and_then(|()| out.flush());
-        eprintln!("probe: serving until interrupted");
+        print(json!(addresses));
+        say("probe: serving until interrupted");
     }
 
     fn progress(&self, stats: &Stats) {
         let mut shown = self.shown.lock().expect("nobody panics while showing");
         if *shown != *stats {
-            eprintln!("probe: {}", line(stats));
+            say(format_args!("probe: {}", line(stats)));
             *shown = stats.clone();
         }
     }

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use pocketsim_probe_core::host::build;
 use serde_json::json;
 
+use crate::say::print;
+
 /// Arguments of `probe version`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -16,8 +18,8 @@ pub struct Arguments {
 /// Do it.
 pub fn main(arguments: &Arguments) -> Result<ExitCode, crate::failure::Failure> {
     match arguments.json {
-        true => println!("{}", as_json()),
-        false => say(),
+        true => print(as_json()),
+        false => tell(),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -32,11 +34,13 @@ fn as_json() -> serde_json::Value {
     })
 }
 
-fn say() {
+fn tell() {
     let (version, target) = (build::PROBE_VERSION, build::TARGET);
     let (libc, kind) = (build::libc().name(), build::build().name());
-    println!("probe {version} for {target} ({libc}, {kind})");
+    print(format_args!(
+        "probe {version} for {target} ({libc}, {kind})"
+    ));
     for (name, version) in build::crates() {
-        println!("  {name} {version}");
+        print(format_args!("  {name} {version}"));
     }
 }

@@ -1,6 +1,8 @@
 //! The real command: what it prints where, what it writes, and how it ends.
 
 use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -139,6 +141,62 @@ fn findings_come_as_json_too() {
         (&Value::Bool(true), &Value::Bool(false))
     );
     assert!(lines[1]["findings"][0]["reason"].is_string());
+}
+
+/// A pipe whose reader has gone away.
+fn closed_pipe() -> Stdio {
+    let (reader, writer) = UnixStream::pair().unwrap();
+    drop(reader);
+    OwnedFd::from(writer).into()
+}
+
+#[test]
+fn a_report_is_written_though_nobody_listens_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.json").display().to_string();
+    let status = Command::new(env!("CARGO_BIN_EXE_probe"))
+        .args([&RUN[..], &["-o", &path]].concat())
+        .stdout(closed_pipe())
+        .stderr(closed_pipe())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(code(&probe(&["check", &path])), 0);
+    for verb in [&["check", &path][..], &["version"], &["check", "/nowhere"]] {
+        let status = Command::new(env!("CARGO_BIN_EXE_probe"))
+            .args(verb)
+            .stdout(closed_pipe())
+            .stderr(closed_pipe())
+            .status()
+            .unwrap();
+        assert!(matches!(status.code(), Some(0 | 2)), "{verb:?} {status}");
+    }
+}
+
+#[test]
+fn a_report_goes_through_links_and_into_pipes_and_leaves_them_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, link, pipe] = ["file", "link", "pipe"].map(|name| folder.path().join(name));
+    fs::write(&file, "old").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let to = |path: &Path| probe(&[&RUN[..], &["-o", path.to_str().unwrap()]].concat());
+    assert_eq!(code(&to(&link)), 0);
+    assert!(link.is_symlink());
+    assert!(fs::read_to_string(&file)
+        .unwrap()
+        .contains("schema_version"));
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let from = pipe.clone();
+    let reader = std::thread::spawn(move || fs::read_to_string(from).unwrap());
+    assert_eq!(code(&to(&pipe)), 0);
+    assert!(reader.join().unwrap().contains("schema_version"));
+    assert!(!pipe.is_file() && pipe.exists());
+    let mut left = files(folder.path());
+    left.sort();
+    assert_eq!(left, ["file", "link", "pipe"]);
+    fs::remove_file(&file).unwrap();
+    assert_eq!(code(&to(&link)), 2, "a link to nothing");
 }
 
 #[test]
