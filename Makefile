@@ -92,7 +92,7 @@ apk: build/android/probe.apk ## Build the Android app: build/android/probe.apk
 test-android: probe build/android/probe build/android/probe.apk build/android/harness .venv/.packages ## Test the app and the arm64 builds without a phone
 	$(CARGO) build --release --locked -p pocketsim-probe-android
 	mvn -B -q -ntp $(if $(OFFLINE),-o) -f device_probe/android/tests test
-	$(BIN)/pytest device_probe/android/tests
+	$(BIN)/python -m pytest device_probe/android/tests
 
 build/android/.system: tools/android/bootstrap.sh
 	tools/android/bootstrap.sh
