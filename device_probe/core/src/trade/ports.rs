@@ -158,9 +158,13 @@ fn renew(socket: &UdpSocket) {
     // Without it the receiving thread would not look around; then the old one is as good.
     let timeout = socket.read_timeout().ok().flatten();
     if fresh.set_read_timeout(timeout).is_ok() {
-        // SAFETY: both are descriptors that live through the call; who owns which number stays as
-        // it is, and what `socket` was bound to is closed by the exchange.
-        unsafe { libc::dup3(fresh.as_raw_fd(), socket.as_raw_fd(), libc::O_CLOEXEC) };
+        // SAFETY: both are descriptors that live through the calls; who owns which number stays as
+        // it is, and what `socket` was bound to is closed by the exchange. Bionic's `dup3` is not
+        // among the declarations of the libc crate.
+        unsafe {
+            libc::dup2(fresh.as_raw_fd(), socket.as_raw_fd());
+            libc::fcntl(socket.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC);
+        }
     }
 }
 
