@@ -13,8 +13,11 @@ import struct
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-MAGIC = b"\xc5pst\x01"
+MAGIC = b"\xc5pst\x02"
 HELLO, WELCOME, START, READY, FINISH, SUMMARY = range(1, 7)
+COOKIE = 9
+SIGNATURE_BYTES = 64
+QUESTION_BYTES = 152  # without the signature: as long as the longest answer
 CARRIERS = ["udp", "quic_reconnect", "quic_keep", "tftp"]
 FIELDS = [
     "payload",
@@ -104,26 +107,62 @@ def verify(key: str, signature: str, message: bytes) -> None:
         raise AssertionError("a signature does not hold") from None
 
 
-def hello(session: int, key: bytes, carrier: str) -> bytes:
+def hello(session: int, trader: Trader, carrier: str, cookie: bytes = bytes(16)) -> bytes:
     carried = bytes([CARRIERS.index(carrier)])
-    return MAGIC + bytes([HELLO]) + struct.pack(">Q", session) + key + carried + bytes(8)
+    repetition_number_round = bytes(12)
+    said = struct.pack(">Q", session) + trader.key + carried + repetition_number_round + cookie
+    return sealed(bytes([HELLO]) + said, trader, QUESTION_BYTES)
 
 
-def question(kind: int, session: int, repetition: int) -> bytes:
-    return MAGIC + bytes([kind]) + struct.pack(">QI", session, repetition)
+def question(kind: int, session: int, repetition: int, trader: Trader) -> bytes:
+    said = bytes([kind]) + struct.pack(">QI", session, repetition)
+    return sealed(said, trader, QUESTION_BYTES)
 
 
-def answer_as_listener(datagram: bytes, trader: Trader) -> bytes:
-    """Return what a listener says to a question of control."""
-    assert datagram.startswith(MAGIC)
-    kind, rest = datagram[5], datagram[6:]
-    (session,) = struct.unpack(">Q", rest[:8])
-    if kind == HELLO:
-        assert len(rest) == 8 + 32 + 1 + 4 + 4
-        return MAGIC + bytes([WELCOME]) + rest[:8] + trader.key + struct.pack(">I", 1)
-    (repetition,) = struct.unpack(">I", rest[8:])
-    if kind == START:
-        return question(READY, session, repetition)
-    assert kind == FINISH
-    tally = struct.pack(">Q", len(trader.stored)) + trader.digest() + bytes(8) + bytes(1)
-    return question(SUMMARY, session, repetition) + tally
+def sealed(said: bytes, trader: Trader, size: int = 0) -> bytes:
+    """Return a message of control with padding up to `size` and its signature."""
+    said = (MAGIC + said).ljust(size, b"\0")
+    return said + trader.secret.sign(said)
+
+
+def opened(datagram: bytes, key: bytes) -> bytes:
+    """Check the signature of `key`; return what follows the kind."""
+    said, signature = datagram[:-SIGNATURE_BYTES], datagram[-SIGNATURE_BYTES:]
+    Ed25519PublicKey.from_public_bytes(key).verify(signature, said)
+    return said[6:]
+
+
+class Host:
+    """A listener's half of control, for one dialler."""
+
+    cookie = bytes(range(16))
+
+    def __init__(self, trader: Trader):
+        self.trader = trader
+        self.dialler = b""
+
+    def answer(self, datagram: bytes) -> bytes:
+        """Return what a listener says to a question."""
+        assert datagram.startswith(MAGIC)
+        assert len(datagram) == QUESTION_BYTES + SIGNATURE_BYTES
+        kind, session = datagram[5], datagram[6:14]
+        if kind == HELLO:
+            return self.welcome(datagram, session)
+        said = opened(datagram, self.dialler)
+        if kind == START:
+            return sealed(bytes([READY]) + said[:12], self.trader)
+        assert kind == FINISH
+        stored = self.trader.stored
+        tally = struct.pack(">Q", len(stored)) + self.trader.digest() + bytes(8) + bytes(1)
+        return sealed(bytes([SUMMARY]) + said[:12] + tally, self.trader)
+
+    def welcome(self, datagram: bytes, session: bytes) -> bytes:
+        self.dialler = datagram[14:46]
+        said = opened(datagram, self.dialler)
+        ask_round, cookie = said[49:53], said[53:69]
+        if cookie != self.cookie:
+            return MAGIC + bytes([COOKIE]) + session + self.cookie
+        number = struct.pack(">I", 1)
+        return sealed(
+            bytes([WELCOME]) + session + self.trader.key + number + ask_round, self.trader
+        )

@@ -25,14 +25,16 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from interop_trader import (
+    COOKIE,
     FINISH,
     READY,
     START,
     SUMMARY,
     WELCOME,
+    Host,
     Trader,
-    answer_as_listener,
     hello,
+    opened,
     question,
     spelled,
 )
@@ -175,7 +177,8 @@ def listener(probe):
 class Asker:
     """Asks the listener's control port, as a dialler does."""
 
-    def __init__(self, address):
+    def __init__(self, address, session, trader):
+        self.session, self.trader, self.peer = session, trader, b""
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.settimeout(PATIENCE_S)
         self.socket.connect(address)
@@ -189,8 +192,23 @@ class Asker:
     def ask(self, datagram, kind):
         self.socket.send(datagram)
         answer = self.socket.recv(2000)
+        assert len(answer) <= len(datagram)
         assert answer[5] == kind
-        return answer[6:]
+        return answer
+
+    def meet(self):
+        """Say hello twice, for the cookie; return the listener's key."""
+        cookie = self.ask(hello(self.session, self.trader, "quic_keep"), COOKIE)[14:]
+        welcome = self.ask(hello(self.session, self.trader, "quic_keep", cookie), WELCOME)
+        self.peer = welcome[14:46]
+        opened(welcome, self.peer)
+        self.ask_of(START, READY)
+        return self.peer
+
+    def ask_of(self, kind, answer):
+        """Ask about the first repetition; return what follows the kind of the answer."""
+        asked = question(kind, self.session, 0, self.trader)
+        return opened(self.ask(asked, answer), self.peer)
 
 
 def test_a_dialler_in_python_trades_with_the_probe(listener):
@@ -204,11 +222,9 @@ def test_a_dialler_in_python_trades_with_the_probe(listener):
                 proposal = trader.propose(peer, index)
                 trader.complete(proposal, await ask(connection, spelled(proposal)))
 
-    with Asker((host, port)) as asker:
-        welcome = asker.ask(hello(session, trader.key, "quic_keep"), WELCOME)
-        asker.ask(question(START, session, 0), READY)
-        run(trade(welcome[8:40]))
-        summary = asker.ask(question(FINISH, session, 0), SUMMARY)
+    with Asker((host, port), session, trader) as asker:
+        run(trade(asker.meet()))
+        summary = asker.ask_of(FINISH, SUMMARY)
     assert struct.unpack(">Q", summary[12:20]) == (20,)
     assert summary[20:52] == trader.digest()
 
@@ -223,11 +239,9 @@ def test_a_forged_block_is_refused_and_counted(listener):
             assert await ask(connection, spelled(proposal)) == b""
             assert await ask(connection, b"no block") == b""
 
-    with Asker((host, port)) as asker:
-        welcome = asker.ask(hello(session, trader.key, "quic_keep"), WELCOME)
-        asker.ask(question(START, session, 0), READY)
-        run(cheat(welcome[8:40]))
-        summary = asker.ask(question(FINISH, session, 0), SUMMARY)
+    with Asker((host, port), session, trader) as asker:
+        run(cheat(asker.meet()))
+        summary = asker.ask_of(FINISH, SUMMARY)
     stored, malformed = struct.unpack(">Q32xQ", summary[12:60])
     refused = summary[61:]
     assert (stored, malformed, summary[60]) == (0, 1, 1)
@@ -241,13 +255,13 @@ class Control(asyncio.DatagramProtocol):
     """The control port of a listener."""
 
     def __init__(self, trader):
-        self.trader = trader
+        self.host = Host(trader)
 
     def connection_made(self, transport):
         self.transport = transport
 
     def datagram_received(self, data, addr):
-        self.transport.sendto(answer_as_listener(data, self.trader), addr)
+        self.transport.sendto(self.host.answer(data), addr)
 
 
 def server_configuration(tmp_path):

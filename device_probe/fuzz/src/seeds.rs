@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use pocketsim_probe_core::peer::codec::{Counts, Kind, Message};
 use pocketsim_probe_core::trade::control::{Control, Summary};
+use pocketsim_probe_core::trade::envelope::seal;
 use pocketsim_probe_core::trade::node::Node;
 use pocketsim_probe_core::trade::store::Store;
 use pocketsim_probe_core::trade::Carrier;
@@ -32,9 +33,11 @@ fn main() {
         ("transaction", transactions()),
         ("tftp_packet", tftp_packets()),
         ("tftp_machine", tftp_histories()),
-        ("tftp_wire", tftp_histories()),
+        ("tftp_wire", tftp_conversations()),
         ("token", tokens()),
         ("trade_control", controls()),
+        ("trade_dialler", answered()),
+        ("trade_link", links()),
         ("trade_listener", listened()),
     ];
     for (target, inputs) in corpora {
@@ -205,6 +208,13 @@ fn packets() -> Vec<TftpPacket> {
     ]
 }
 
+/// The same at either end, which the first byte chooses.
+fn tftp_conversations() -> Vec<Vec<u8>> {
+    let at = |end: u8| move |history: Vec<u8>| [&[end], &history[..]].concat();
+    let both = [0, 255].map(|end| tftp_histories().into_iter().map(at(end)));
+    both.into_iter().flatten().collect()
+}
+
 fn tftp_packets() -> Vec<Vec<u8>> {
     let option = b"\0\x02name\0octet\0blksize\x001428\0".to_vec();
     let packets = packets();
@@ -291,11 +301,18 @@ fn controls() -> Vec<Vec<u8>> {
             carrier: Carrier::Tftp,
             repetition,
             number,
+            round: 0,
+            cookie: [4; 16],
+        },
+        Control::Cookie {
+            session,
+            cookie: [4; 16],
         },
         Control::Welcome {
             session,
             key,
             number,
+            round: 0,
         },
         Control::Start {
             session,
@@ -317,12 +334,62 @@ fn controls() -> Vec<Vec<u8>> {
         Control::WhoAreYou,
         Control::Full { session },
     ];
-    messages.iter().map(Control::encode).collect()
+    let sealed = messages.iter().map(|message| seal(message, &node(1)));
+    messages.iter().map(Control::encode).chain(sealed).collect()
+}
+
+fn node(secret: u8) -> Node {
+    Node::new([secret; 32], Store::default(), Arc::new(|| 0.0))
+}
+
+fn links() -> Vec<Vec<u8>> {
+    let links = [
+        "pocketsim-probe://trade/192.0.2.1:4747",
+        "pocketsim-probe://trade/[2001:db8::1%wlan0]:4747",
+        "phone.local",
+    ];
+    links.map(|link| link.as_bytes().to_vec()).to_vec()
+}
+
+/// A listener's answers and agreements to the dialler with the secret key of the target.
+fn answered() -> Vec<Vec<u8>> {
+    let (listener, dialler) = (node(1), node(2));
+    let peer = dialler.introduce(listener.key(), 0).expect("room for one");
+    listener.introduce(dialler.key(), 1).expect("room for one");
+    let proposals: Vec<_> = (0..2).flat_map(|_| dialler.propose(peer, 10)).collect();
+    let agreements = proposals.iter().flat_map(|proposal| {
+        let letters = listener.receive(&proposal.bytes);
+        letters
+            .expect("of the dialler")
+            .into_iter()
+            .map(|letter| letter.bytes)
+    });
+    let (session, repetition) = (1, 0);
+    let welcome = Control::Welcome {
+        session,
+        key: listener.key(),
+        number: 1,
+        round: 0,
+    };
+    let ready = Control::Ready {
+        session,
+        repetition,
+    };
+    let controls = [welcome, ready, Control::WhoAreYou];
+    let all = controls.iter().map(Control::encode).chain(agreements);
+    vec![all
+        .map(|datagram| framed(&datagram))
+        .collect::<Vec<_>>()
+        .concat()]
+}
+
+fn framed(datagram: &[u8]) -> Vec<u8> {
+    let length = (datagram.len() as u16).to_be_bytes();
+    [&length[..], datagram].concat()
 }
 
 /// A dialler's questions and proposals to the listener with the secret key of the target.
 fn listened() -> Vec<Vec<u8>> {
-    let node = |secret| Node::new([secret; 32], Store::default(), Arc::new(|| 0.0));
     let (listener, dialler) = (node(1), node(2));
     let peer = dialler.introduce(listener.key(), 0).expect("room for one");
     let blocks: Vec<_> = (0..2).flat_map(|_| dialler.propose(peer, 10)).collect();
@@ -334,6 +401,8 @@ fn listened() -> Vec<Vec<u8>> {
         carrier,
         repetition,
         number,
+        round: 0,
+        cookie: [0; 16],
     };
     let datagrams = [
         hello.encode(),
@@ -350,11 +419,8 @@ fn listened() -> Vec<Vec<u8>> {
         }
         .encode(),
     ];
-    let framed = |datagram: &Vec<u8>| {
-        let length = (datagram.len() as u16).to_be_bytes();
-        [&length[..], datagram].concat()
-    };
-    vec![datagrams.iter().map(framed).collect::<Vec<_>>().concat()]
+    let framed = datagrams.iter().map(|datagram| framed(datagram));
+    vec![framed.collect::<Vec<_>>().concat()]
 }
 
 /// Between the messages of one input of the agent; never part of UTF-8.

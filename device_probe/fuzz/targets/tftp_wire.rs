@@ -7,16 +7,26 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use pocketsim_probe_core::trade::tftp::{Action, Parcel, Wire, FILE_BYTES_MAX};
+use pocketsim_probe_core::trade::tftp::{Action, Pair, Parcel, Wire, FILE_BYTES_MAX};
 use pocketsim_protocols::contract::{MessageId, NodeId};
 
 fuzz_target!(|bytes: &[u8]| {
-    let (mut wire, mut actions) = (Wire::server(), Vec::new());
-    wire.put(address(0), parcel(), 0.0, &mut actions);
+    // The first byte chooses the end, so that both are tried with the same packets.
+    let (wire, bytes) = match bytes.split_first() {
+        Some((0..128, rest)) => (Wire::server(), rest),
+        Some((_, rest)) => (Wire::dialler(), rest),
+        None => return,
+    };
+    let (mut wire, mut actions) = (wire, Vec::new());
+    for _ in 0..2 {
+        wire.put(pair(0).peer, parcel(), 0.0, &mut actions);
+    }
     let mut now_s = 0.0;
     for (sender, packet) in packets(bytes) {
         now_s += 0.3;
-        wire.receive(address(sender), packet, now_s, &mut actions);
+        wire.receive(pair(sender), packet, now_s, &mut actions);
+        let answers = actions.iter().filter(|action| is_error(action)).count();
+        assert!(answers <= 1, "one packet, one complaint");
         wire.handle_timeout(now_s, &mut actions);
         for action in actions.drain(..) {
             check(&action);
@@ -38,9 +48,17 @@ fn check(action: &Action) {
     }
 }
 
-/// 16 hosts with 16 ports each: as many strangers as one byte can tell apart.
-fn address(sender: u8) -> SocketAddr {
-    SocketAddr::from(([192, 0, 2, sender >> 4], 1000 + u16::from(sender & 15)))
+fn is_error(action: &Action) -> bool {
+    matches!(action, Action::Send { packet, .. } if packet.starts_with(&[0, 5]))
+}
+
+/// Hosts by the lowest bit, their ports by the next four, the ports here by the last three.
+fn pair(sender: u8) -> Pair {
+    let host = [192, 0, 2, sender & 1];
+    let port = 1_000 + u16::from(sender >> 1 & 15);
+    let own = u32::from(sender >> 5);
+    let peer = SocketAddr::from((host, port));
+    Pair { own, peer }
 }
 
 fn parcel() -> Parcel {

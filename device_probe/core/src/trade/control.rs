@@ -3,7 +3,9 @@
 //! Small datagrams on the port of the UDP blocks. The dialler asks and repeats until it is
 //! answered, so every answer must be the same however often it is given. No message holds an
 //! address: answers go where the question came from, which a relay or a NAT may stand between.
-//! A block begins with `{` and a TFTP packet with 0; control begins with neither.
+//! Questions are all as long as the longest answer, so that nobody gains by asking in another's
+//! name. A block begins with `{` and a TFTP packet with 0; control begins with neither. Who signs
+//! what is said in [`super::envelope`].
 
 use std::fmt;
 
@@ -27,6 +29,17 @@ pub enum Control {
         repetition: u32,
         /// Its number in events, if it has one already; 0 for none.
         number: u32,
+        /// Counts its reasons to ask who is there, so that an old answer is none.
+        round: u32,
+        /// What [`Control::Cookie`] said last; zeros before.
+        cookie: Cookie,
+    },
+    /// The listener wants to see whether the dialler is where its hello came from.
+    Cookie {
+        /// Of the hello.
+        session: u64,
+        /// To be said in the next hello.
+        cookie: Cookie,
     },
     /// The listener says who it is.
     Welcome {
@@ -36,6 +49,8 @@ pub enum Control {
         key: Key,
         /// The dialler's number in events, from 1; the listener is 0.
         number: u32,
+        /// Of the hello.
+        round: u32,
     },
     /// A repetition begins.
     Start {
@@ -76,6 +91,9 @@ pub enum Control {
     },
 }
 
+/// Says nothing to anybody but the listener that made it.
+pub type Cookie = [u8; 16];
+
 /// What the listener counted for one session in one repetition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -113,7 +131,7 @@ impl fmt::Display for NotControl {
 impl std::error::Error for NotControl {}
 
 impl Control {
-    /// The message as bytes, at most [`CONTROL_BYTES_MAX`].
+    /// The message as bytes, at most [`CONTROL_BYTES_MAX`]; what is signed, if it is signed.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Writer::new(self.kind());
         match self {
@@ -123,16 +141,23 @@ impl Control {
                 carrier,
                 repetition,
                 number,
+                round,
+                cookie,
             } => {
                 bytes.u64(*session).raw(&key.0).u8(*carrier as u8);
                 bytes.u32(*repetition).u32(*number);
+                bytes.u32(*round).raw(cookie);
+            }
+            Self::Cookie { session, cookie } => {
+                bytes.u64(*session).raw(cookie);
             }
             Self::Welcome {
                 session,
                 key,
                 number,
+                round,
             } => {
-                bytes.u64(*session).raw(&key.0).u32(*number);
+                bytes.u64(*session).raw(&key.0).u32(*number).u32(*round);
             }
             Self::Start {
                 session,
@@ -161,7 +186,18 @@ impl Control {
                 bytes.u64(*session);
             }
         }
+        if self.is_question() {
+            bytes.0.resize(CONTROL_BYTES_MAX, 0);
+        }
         bytes.0
+    }
+
+    /// Whether a dialler says it.
+    pub fn is_question(&self) -> bool {
+        matches!(
+            self,
+            Self::Hello { .. } | Self::Start { .. } | Self::Finish { .. }
+        )
     }
 
     /// The message that `bytes` are.
@@ -177,10 +213,11 @@ impl Control {
         }
         let kind = rest.u8()?;
         let control = Self::read(kind, &mut rest)?;
-        match rest.0 {
-            [] => Ok(control),
-            _ => Err(NotControl::Malformed),
-        }
+        let is_whole = match control.is_question() {
+            true => bytes.len() == CONTROL_BYTES_MAX && rest.0.iter().all(|&byte| byte == 0),
+            false => rest.0.is_empty(),
+        };
+        is_whole.then_some(control).ok_or(NotControl::Malformed)
     }
 
     fn kind(&self) -> u8 {
@@ -193,6 +230,7 @@ impl Control {
             Self::Summary { .. } => SUMMARY,
             Self::WhoAreYou => WHO_ARE_YOU,
             Self::Full { .. } => FULL,
+            Self::Cookie { .. } => COOKIE,
         }
     }
 
@@ -208,11 +246,18 @@ impl Control {
                 carrier: variant(Carrier::ALL, rest.u8()?)?,
                 repetition: rest.u32()?,
                 number: rest.u32()?,
+                round: rest.u32()?,
+                cookie: rest.array()?,
+            },
+            COOKIE => Self::Cookie {
+                session,
+                cookie: rest.array()?,
             },
             WELCOME => Self::Welcome {
                 session,
                 key: Key(rest.array()?),
                 number: rest.u32()?,
+                round: rest.u32()?,
             },
             FULL => Self::Full { session },
             _ => Self::read_of_repetition(kind, session, rest.u32()?, rest)?,
@@ -326,11 +371,11 @@ impl Reader<'_> {
     }
 }
 
-/// A summary with every reason is the longest: 4 + 2 + 8 + 4 + 8 + 32 + 8 + 1 + 17 * 5.
+/// A summary with every reason is the longest answer: 4 + 2 + 8 + 4 + 8 + 32 + 8 + 1 + 17 * 5.
 pub const CONTROL_BYTES_MAX: usize = 152;
 /// Not ASCII at first, so no block, and not 0, so no TFTP.
 const MAGIC: [u8; 4] = [0xc5, b'p', b's', b't'];
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const HELLO: u8 = 1;
 const WELCOME: u8 = 2;
 const START: u8 = 3;
@@ -339,3 +384,4 @@ const FINISH: u8 = 5;
 const SUMMARY: u8 = 6;
 const WHO_ARE_YOU: u8 = 7;
 const FULL: u8 = 8;
+const COOKIE: u8 = 9;

@@ -9,7 +9,8 @@ use std::thread;
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
 use super::carrier::{quic_keep, quic_reconnect, tftp as tftp_carrier, udp, Carry};
-use super::control::{Control, NotControl, Summary};
+use super::control::{NotControl, Summary};
+use super::envelope::{seal, Envelope};
 use super::listen::DATAGRAM_BYTES_MAX;
 use super::negotiation::{Goal, Met, Negotiation};
 use super::node::Node;
@@ -52,10 +53,7 @@ impl Dialler {
         let socket = Arc::new(socket_towards(options.peer)?);
         socket.set_read_timeout(Some(LOOK_AROUND))?;
         let tftp = match options.carrier {
-            Carrier::Tftp => Some(Endpoint::new(
-                socket_towards(options.peer)?,
-                Wire::server(),
-            )?),
+            Carrier::Tftp => Some(Endpoint::towards(options.peer, Wire::dialler())?),
             _ => None,
         };
         let tftp = tftp.map(Arc::new);
@@ -209,22 +207,24 @@ impl Dialler {
         }
         if let Some(question) = state.negotiation.poll(self.node.now_s()) {
             // One that does not leave will be repeated.
-            let _ = self.socket.send_to(&question.encode(), self.peer_address);
+            let _ = self
+                .socket
+                .send_to(&seal(&question, &self.node), self.peer_address);
         }
     }
 
     fn on_datagram(&self, bytes: &[u8]) {
-        match Control::decode(bytes) {
-            Ok(control) => self.on_control(control),
+        match Envelope::open(bytes) {
+            Ok(envelope) => self.on_control(&envelope),
             // Counted there, whatever it is.
             Err(NotControl::Foreign) => drop(self.node.receive(bytes)),
             Err(NotControl::Version(_) | NotControl::Malformed) => add(&self.malformed_control),
         }
     }
 
-    fn on_control(&self, control: Control) {
+    fn on_control(&self, envelope: &Envelope<'_>) {
         let mut state = self.state();
-        let Some(Met { key, number }) = state.negotiation.receive(control) else {
+        let Some(Met { key, number }) = state.negotiation.receive(envelope) else {
             return;
         };
         let Some(peer) = self.node.introduce(key, LISTENER) else {

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use pocketsim_protocols::contract::Seconds;
-
 use super::carrier::serve_quic::{self, QuicCounts};
 use super::carrier::{tftp as tftp_carrier, udp};
 use super::control::{Control, NotControl};
+use super::envelope::{seal, Envelope};
 use super::export::{self, Export};
 use super::host::Host;
+use super::limit::PerSecond;
 use super::node::{Letter, Node, Unattributed};
 use super::outcome::{Outcome, Role};
 use super::ports::{next_datagram, reachable, Ports, LOOK_AROUND};
@@ -39,7 +39,7 @@ pub fn listen(
     let ports = Ports::bind(options.bind)?;
     let address = ports.base.local_addr()?;
     let node = export::node(options.storage, options.output.as_deref(), export.epoch())?;
-    let station = Station::new(node, export);
+    let station = Station::new(node, export)?;
     observer.listening(reachable(address));
     let served = station.serve(ports, observer, stop);
     let mut outcome = station.outcome(options);
@@ -60,15 +60,17 @@ struct Station {
 }
 
 impl Station {
-    fn new(node: Arc<Node>, export: Export) -> Self {
-        Self {
+    fn new(node: Arc<Node>, export: Export) -> io::Result<Self> {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(io::Error::other)?;
+        Ok(Self {
             node,
             export,
-            host: Mutex::default(),
+            host: Mutex::new(Host::new(secret)),
             quic: Arc::default(),
             malformed_control: AtomicU64::new(0),
             tftp: Mutex::default(),
-        }
+        })
     }
 
     /// One thread for each socket; the first that fails ends them all.
@@ -118,7 +120,7 @@ impl Station {
     fn serve_base(&self, socket: &UdpSocket, over: &Stop) -> io::Result<()> {
         socket.set_read_timeout(Some(LOOK_AROUND))?;
         let mut buffer = vec![0; DATAGRAM_BYTES_MAX];
-        let mut questions = Limiter::default();
+        let mut questions = PerSecond::new(QUESTIONS_PER_S);
         while !over.is_raised() {
             if let Some((bytes, from)) = next_datagram(socket, &mut buffer)? {
                 self.on_datagram(socket, &buffer[..bytes], from, &mut questions);
@@ -132,10 +134,10 @@ impl Station {
         socket: &UdpSocket,
         bytes: &[u8],
         from: SocketAddr,
-        questions: &mut Limiter,
+        questions: &mut PerSecond,
     ) {
-        let answer = match Control::decode(bytes) {
-            Ok(control) => self.host().answer(&control, &self.node),
+        let answer = match Envelope::open(bytes) {
+            Ok(envelope) => self.host().answer(&envelope, from, &self.node),
             Err(NotControl::Foreign) => return self.on_block(socket, bytes, from, questions),
             Err(NotControl::Version(_) | NotControl::Malformed) => {
                 self.malformed_control.fetch_add(1, Ordering::Relaxed);
@@ -144,7 +146,7 @@ impl Station {
         };
         if let Some(answer) = answer {
             // Lost is lost: it will be asked for again.
-            let _ = socket.send_to(&answer.encode(), from);
+            let _ = socket.send_to(&seal(&answer, &self.node), from);
         }
     }
 
@@ -153,7 +155,7 @@ impl Station {
         socket: &UdpSocket,
         bytes: &[u8],
         from: SocketAddr,
-        questions: &mut Limiter,
+        questions: &mut PerSecond,
     ) {
         match self.node.receive(bytes) {
             Ok(letters) => self.send(socket, letters, from),
@@ -208,6 +210,11 @@ impl Station {
         });
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         outcome.count("control_malformed", load(&self.malformed_control));
+        let control = self.host().counts();
+        outcome.count("control_forged", control.forged);
+        outcome.count("control_hurried", control.hurried);
+        outcome.count("control_key_taken", control.taken);
+        outcome.count("control_crowded", control.crowded);
         outcome.count("quic_connections_refused", load(&self.quic.refused));
         outcome.count("quic_handshakes_failed", load(&self.quic.failed));
         outcome.count("quic_streams_slow", load(&self.quic.slow));
@@ -224,26 +231,6 @@ impl Station {
     }
 }
 
-/// Lets so many through in a second: whoever floods the port must not be answered each time.
-#[derive(Debug, Default)]
-struct Limiter {
-    second: u64,
-    passed: u32,
-}
-
-impl Limiter {
-    fn allows(&mut self, now_s: Seconds) -> bool {
-        if self.second != now_s as u64 {
-            *self = Self {
-                second: now_s as u64,
-                passed: 0,
-            };
-        }
-        self.passed += 1;
-        self.passed <= QUESTIONS_PER_S
-    }
-}
-
 /// Calls back about twice a second.
 pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Nothing stored for so long is a pause, in which there is time to write.
@@ -252,18 +239,3 @@ const PAUSE_S: Seconds = 2.0;
 pub(super) const DATAGRAM_BYTES_MAX: usize = 65_536;
 /// A dialler that is not known any more needs one.
 const QUESTIONS_PER_S: u32 = 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strangers_are_asked_a_few_times_a_second() {
-        let mut limiter = Limiter::default();
-        let passed =
-            |limiter: &mut Limiter, at_s: f64| (0..1_000).filter(|_| limiter.allows(at_s)).count();
-        assert_eq!(passed(&mut limiter, 0.5), 20);
-        assert_eq!(passed(&mut limiter, 0.9), 0);
-        assert_eq!(passed(&mut limiter, 1.0), 20);
-    }
-}

@@ -30,11 +30,14 @@ pub use store::Storage;
 
 mod carrier;
 pub mod control;
+mod cookie;
 mod dial;
 mod dialler;
+pub mod envelope;
 mod epoch;
 pub mod export;
 pub mod host;
+mod limit;
 pub mod link;
 mod listen;
 pub mod log;

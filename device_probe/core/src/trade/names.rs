@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::{engine::general_purpose::STANDARD, Engine as _};
 use pocketsim_protocols::contract::{MessageId, NodeId};
 use pocketsim_protocols::crypto::Key;
+use pocketsim_protocols::trustchain::PEERS_MAX;
 
 /// The peers of one node, and itself.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl Numbers {
         if let Some(node) = self.node(key) {
             return self.number(node);
         }
-        if wants > 0 && !self.taken.contains(&wants) {
+        if (1..PEERS_MAX as u32).contains(&wants) && !self.taken.contains(&wants) {
             return wants;
         }
         let is_free = |number: &u32| !self.taken.contains(number);

@@ -1,19 +1,22 @@
 //! The dialler's half of control: what to ask next, until the goal of its ladder is reached.
 //!
 //! ```text
-//! nobody met --Welcome--> met --Ready r--> trading r --Summary r--> done with r
-//!      ^-------------------- WhoAreYou, or a Welcome with another key
+//! nobody met --Cookie, Welcome--> met --Ready r--> trading r --Summary r--> done with r
+//!                                  ^------ a Welcome with another key
 //! ```
 //! A listener that was killed and started again has forgotten everything and has a new key. The
-//! dialler notices by `WhoAreYou`, or because nothing is stored any more and it asks again who is
-//! there; then it goes through all of it once more. No sockets and no clock here.
+//! dialler has a reason to doubt by `WhoAreYou`, or because nothing is stored any more: it asks
+//! again who is there and goes on meanwhile. Only a welcome that is signed by another key, and
+//! answers that very question, makes it go through all of it once more. No sockets and no clock
+//! here.
 
 use std::time::Duration;
 
 use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::crypto::Key;
 
-use super::control::{Control, Summary};
+use super::control::{Control, Cookie, Summary};
+use super::envelope::Envelope;
 use super::Carrier;
 
 /// What the dialler wants to have reached.
@@ -53,6 +56,9 @@ pub struct Negotiation {
     peer: Option<Key>,
     /// The peer may be another: ask, but go on with it meanwhile.
     doubts: bool,
+    /// Reasons to ask who is there, so far.
+    round: u32,
+    cookie: Cookie,
     ready: Option<u32>,
     summary: Option<(u32, Summary)>,
     full: bool,
@@ -71,6 +77,8 @@ impl Negotiation {
             number: 0,
             peer: None,
             doubts: false,
+            round: 0,
+            cookie: Cookie::default(),
             ready: None,
             summary: None,
             full: false,
@@ -107,7 +115,10 @@ impl Negotiation {
 
     /// Nothing comes back: ask whether the listener is still the one it was.
     pub fn doubt(&mut self) {
-        self.doubts = true;
+        if self.peer.is_some() && !self.doubts {
+            self.doubts = true;
+            self.round = self.round.wrapping_add(1);
+        }
     }
 
     /// The question to put now, if it is time for one.
@@ -122,39 +133,65 @@ impl Negotiation {
     }
 
     /// An answer; whom it introduces, if that is somebody new.
-    pub fn receive(&mut self, control: Control) -> Option<Met> {
-        match control {
+    pub fn receive(&mut self, envelope: &Envelope<'_>) -> Option<Met> {
+        match envelope.control {
+            Control::Cookie { session, cookie } if session == self.session => {
+                // The same again says nothing, and somebody in between may say a wrong one often.
+                if cookie != self.cookie && self.asks_who() {
+                    self.cookie = cookie;
+                    self.next_at_s = 0.0;
+                }
+            }
             Control::Welcome {
                 session,
                 key,
                 number,
-            } if session == self.session => self.welcome(key, number),
+                round,
+            } if session == self.session && round == self.round && self.asks_who() => {
+                return envelope
+                    .is_by(&key)
+                    .then(|| self.welcome(key, number))
+                    .flatten();
+            }
+            Control::WhoAreYou => self.doubt(),
+            Control::Full { session } if session == self.session => {
+                // Whose it is can be known only after a welcome.
+                self.full |= self.peer.is_none_or(|peer| envelope.is_by(&peer));
+            }
+            _ => self.receive_of_peer(envelope),
+        }
+        None
+    }
+
+    /// What only the listener that was met can say.
+    fn receive_of_peer(&mut self, envelope: &Envelope<'_>) {
+        let is_peer = |this: &Self| this.peer.is_some_and(|peer| envelope.is_by(&peer));
+        match &envelope.control {
             Control::Ready {
                 session,
                 repetition,
-            } if session == self.session => {
-                self.progress(|this| this.ready = Some(repetition));
-                None
+            } if *session == self.session
+                && *repetition == self.goal.repetition()
+                && is_peer(self) =>
+            {
+                self.progress(|this| this.ready = Some(*repetition));
             }
             Control::Summary {
                 session,
                 repetition,
                 tally,
-            } if session == self.session && self.goal == Goal::Summarised(repetition) => {
-                self.progress(|this| this.summary = Some((repetition, tally)));
-                None
+            } if *session == self.session
+                && self.goal == Goal::Summarised(*repetition)
+                && is_peer(self) =>
+            {
+                self.progress(|this| this.summary = Some((*repetition, tally.clone())));
             }
-            Control::WhoAreYou => {
-                self.peer = None;
-                self.ready = None;
-                None
-            }
-            Control::Full { session } if session == self.session => {
-                self.full = true;
-                None
-            }
-            _ => None,
+            _ => {}
         }
+    }
+
+    fn asks_who(&self) -> bool {
+        self.peer.is_none() || self.doubts
     }
 
     fn welcome(&mut self, key: Key, number: u32) -> Option<Met> {
@@ -174,13 +211,15 @@ impl Negotiation {
     fn question(&self) -> Option<Control> {
         let session = self.session;
         let repetition = self.goal.repetition();
-        if self.peer.is_none() || self.doubts {
+        if self.asks_who() {
             return Some(Control::Hello {
                 session,
                 key: self.key,
                 carrier: self.carrier,
                 repetition,
                 number: self.number,
+                round: self.round,
+                cookie: self.cookie,
             });
         }
         if self.ready != Some(repetition) {

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use ed25519_dalek::{Signer as _, SigningKey};
 use pocketsim_protocols::block::Block;
 use pocketsim_protocols::contract::{
     AppRequest, Event, EventKind, Machine, MessageId, NodeId, Operation, Output, OutputsOf,
@@ -62,6 +63,7 @@ pub struct Node {
     clock: TradeClock,
     key: Key,
     waits_for_disk: bool,
+    signer: SigningKey,
     state: Mutex<State>,
 }
 
@@ -109,6 +111,7 @@ impl Node {
             clock,
             key,
             waits_for_disk,
+            signer: SigningKey::from_bytes(&secret),
             state: Mutex::new(state),
         }
     }
@@ -126,6 +129,11 @@ impl Node {
     /// Its public key.
     pub fn key(&self) -> Key {
         self.key
+    }
+
+    /// Its signature on what it says besides blocks.
+    pub fn sign(&self, said: &[u8]) -> [u8; 64] {
+        self.signer.sign(said).to_bytes()
     }
 
     /// Seconds since the process began to trade.

@@ -1,10 +1,13 @@
 //! Control as bytes.
 
 use pocketsim_probe_core::trade::control::{Control, NotControl, Summary, CONTROL_BYTES_MAX};
+use pocketsim_probe_core::trade::envelope::{seal, Envelope, ENVELOPE_BYTES_MAX};
 use pocketsim_probe_core::trade::Carrier;
 use pocketsim_protocols::contract::Reason;
 use pocketsim_protocols::crypto::Key;
 use proptest::prelude::*;
+
+use super::node::node;
 
 fn summaries() -> impl Strategy<Value = Summary> {
     let reason = proptest::sample::select(Reason::ALL);
@@ -21,21 +24,26 @@ fn summaries() -> impl Strategy<Value = Summary> {
 
 fn messages() -> impl Strategy<Value = Control> {
     let carrier = proptest::sample::select(Carrier::ALL);
-    let hello = (any::<(u64, [u8; 32], u32, u32)>(), carrier).prop_map(
-        |((session, key, repetition, number), carrier)| Control::Hello {
+    let hello = (any::<(u64, [u8; 32], u32, u32, u32, [u8; 16])>(), carrier).prop_map(
+        |((session, key, repetition, number, round, cookie), carrier)| Control::Hello {
             session,
             key: Key(key),
             carrier,
             repetition,
             number,
+            round,
+            cookie,
         },
     );
-    let welcome = any::<(u64, [u8; 32], u32)>().prop_map(|(session, key, number)| {
+    let cookie =
+        any::<(u64, [u8; 16])>().prop_map(|(session, cookie)| Control::Cookie { session, cookie });
+    let welcome = any::<(u64, [u8; 32], u32, u32)>().prop_map(|(session, key, number, round)| {
         let key = Key(key);
         Control::Welcome {
             session,
             key,
             number,
+            round,
         }
     });
     let of_repetition =
@@ -62,7 +70,7 @@ fn messages() -> impl Strategy<Value = Control> {
     });
     let full = any::<u64>().prop_map(|session| Control::Full { session });
     let asked = Just(Control::WhoAreYou);
-    prop_oneof![hello, welcome, of_repetition, summary, full, asked]
+    prop_oneof![hello, cookie, welcome, of_repetition, summary, full, asked]
 }
 
 proptest! {
@@ -82,6 +90,36 @@ proptest! {
         prop_assert!(Control::decode(shorter).is_err());
         let longer = [&bytes[..], &[0]].concat();
         prop_assert_eq!(Control::decode(&longer), Err(NotControl::Malformed));
+    }
+
+    #[test]
+    fn a_question_is_no_shorter_than_any_answer(message in messages()) {
+        prop_assert!(!message.is_question() || message.encode().len() == CONTROL_BYTES_MAX);
+        let sealed = seal(&message, &node(1));
+        prop_assert!(sealed.len() <= ENVELOPE_BYTES_MAX);
+        prop_assert!(!message.is_question() || sealed.len() == ENVELOPE_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_changed_bit_is_another_s(message in messages(), at: usize, bit in 0u8..8) {
+        let signer = node(1);
+        let mut sealed = seal(&message, &signer);
+        let whole = Envelope::open(&sealed).expect("as sealed");
+        prop_assert_eq!(&whole.control, &message);
+        let unsigned = matches!(message, Control::Cookie { .. } | Control::WhoAreYou);
+        prop_assert_eq!(whole.is_by(&signer.key()), !unsigned);
+        prop_assert!(!whole.is_by(&node(2).key()));
+        let at = at % sealed.len();
+        sealed[at] ^= 1u8 << bit;
+        if let Ok(changed) = Envelope::open(&sealed) {
+            prop_assert!(!changed.is_by(&signer.key()));
+        }
+    }
+
+    #[test]
+    fn nothing_is_signed_by_leaving_the_signature_out(message in messages()) {
+        let signed = !matches!(message, Control::Cookie { .. } | Control::WhoAreYou);
+        prop_assert_eq!(Envelope::open(&message.encode()).is_err(), signed);
     }
 
     #[test]
@@ -119,7 +157,7 @@ fn what_is_not_control_says_why() {
     let mut bytes = Control::WhoAreYou.encode();
     bytes[4] = 9;
     assert_eq!(Control::decode(&bytes), Err(NotControl::Version(9)));
-    bytes[4] = 1;
+    bytes[4] = 2;
     bytes[5] = 99;
     assert_eq!(Control::decode(&bytes), Err(NotControl::Malformed));
 }
@@ -130,9 +168,12 @@ fn its_bytes_stay_as_they_are() {
     let bytes = Control::Start {
         session: 0x0102_0304_0506_0708,
         repetition: 9,
-    };
+    }
+    .encode();
+    let (said, padding) = bytes.split_at(18);
     assert_eq!(
-        bytes.encode(),
-        b"\xc5pst\x01\x03\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\x09"
+        said,
+        b"\xc5pst\x02\x03\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\x09"
     );
+    assert_eq!(padding, [0; 134]);
 }

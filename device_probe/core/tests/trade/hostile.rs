@@ -23,8 +23,8 @@ fn garbage(count: u32) -> impl Iterator<Item = Vec<u8>> {
         let head: &[u8] = match number % 6 {
             0 => b"{\"payload\":\"0001\",\"sender_pubkey\":\"",
             1 => b"{",
-            2 => b"\xc5pst\x01\x01",
-            3 => b"\xc5pst\x02",
+            2 => b"\xc5pst\x02\x01",
+            3 => b"\xc5pst\x03",
             4 => b"\0\x02",
             _ => b"",
         };

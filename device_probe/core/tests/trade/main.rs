@@ -11,3 +11,4 @@ mod node;
 mod pace;
 mod parity;
 mod tftp;
+mod tftp_faults;

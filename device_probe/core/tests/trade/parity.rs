@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pocketsim_probe_core::trade::control::Control;
+use pocketsim_probe_core::trade::control::{Control, NotControl};
+use pocketsim_probe_core::trade::envelope::{seal, Envelope};
 use pocketsim_probe_core::trade::{Carrier, ListenOptions};
 use pocketsim_protocols::contract::{AppRequest, Machine, NodeId, Output, Payload};
 use pocketsim_protocols::crypto::{directory, Counted, Crypto, Real};
@@ -84,6 +85,10 @@ enum Input {
     Block(Box<pocketsim_protocols::block::Block>),
 }
 
+fn said(bytes: &[u8]) -> Result<Control, NotControl> {
+    Envelope::open(bytes).map(|envelope| envelope.control)
+}
+
 /// The dialler's node by hand, the listener a whole one behind its socket.
 fn over_loopback() -> [Vec<Observation>; 2] {
     let folder = tempfile::tempdir().expect("a folder");
@@ -104,14 +109,22 @@ fn over_loopback() -> [Vec<Observation>; 2] {
         buffer[..length].to_vec()
     };
     let dialler = node(9);
-    let hello = Control::Hello {
-        session: 1,
-        key: dialler.key(),
-        carrier: Carrier::Udp,
-        repetition: 0,
-        number: 0,
+    let hello = |cookie| {
+        let hello = Control::Hello {
+            session: 1,
+            key: dialler.key(),
+            carrier: Carrier::Udp,
+            repetition: 0,
+            number: 0,
+            round: 0,
+            cookie,
+        };
+        seal(&hello, &dialler)
     };
-    let Ok(Control::Welcome { key, number, .. }) = Control::decode(&ask(&hello.encode())) else {
+    let Ok(Control::Cookie { cookie, .. }) = said(&ask(&hello([0; 16]))) else {
+        panic!("no cookie")
+    };
+    let Ok(Control::Welcome { key, number, .. }) = said(&ask(&hello(cookie))) else {
         panic!("no welcome")
     };
     let peer = dialler.introduce(key, 0).expect("room");
@@ -125,8 +138,7 @@ fn over_loopback() -> [Vec<Observation>; 2] {
         }
     }
     // Its answer comes after the last block was dealt with: datagrams of one socket keep order.
-    let hello_again = hello.encode();
-    socket.send(&hello_again).expect("sent");
+    socket.send(&hello(cookie)).expect("sent");
     socket.recv(&mut [0; 2_000]).expect("an answer");
     listener.end();
     let ours = dialler.with_log(|log| {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pocketsim_probe_core::stop::Stop;
 use pocketsim_probe_core::trade::tftp::{
-    put, serve, Action, Parcel, TftpFile, Wire, FILE_BYTES_MAX,
+    put, serve, Action, Pair, Parcel, TftpFile, Wire, FILE_BYTES_MAX, SERVICE,
 };
 use pocketsim_protocols::contract::{MessageId, NodeId, Reason};
 use pocketsim_protocols::transport::tftp::{TftpPacket, TransferMode};
@@ -44,10 +44,16 @@ fn ack(block: u16) -> Vec<u8> {
     TftpPacket::Ack { block }.encode()
 }
 
-/// What a wire answers to a packet.
+/// What a wire answers to a packet on its service port.
 fn tell(wire: &mut Wire, from: u16, packet: &[u8]) -> Vec<Action> {
+    tell_at(wire, SERVICE, from, packet)
+}
+
+/// What a wire answers to a packet on one of its ports.
+fn tell_at(wire: &mut Wire, own: u32, from: u16, packet: &[u8]) -> Vec<Action> {
     let mut actions = Vec::new();
-    wire.receive(at(from), packet, 0.0, &mut actions);
+    let peer = at(from);
+    wire.receive(Pair { own, peer }, packet, 0.0, &mut actions);
     actions
 }
 
@@ -56,7 +62,7 @@ fn answer(actions: &[Action]) -> (u16, TftpPacket) {
     let sent: Vec<_> = actions
         .iter()
         .filter_map(|action| match action {
-            Action::Send { to, packet } => Some((to.port(), packet)),
+            Action::Send { pair, packet } => Some((pair.peer.port(), packet)),
             _ => None,
         })
         .collect();
@@ -99,12 +105,17 @@ fn transfer(files: &[Vec<u8>], mut passes: impl FnMut() -> bool) -> (Vec<Vec<u8>
         for (from, action) in std::mem::take(&mut table) {
             let mut actions = Vec::new();
             match action {
-                Action::Send { packet, .. } if passes() => {
-                    let (to, other) = match from {
-                        CLIENT => (&mut server, SERVER),
-                        _ => (&mut client, CLIENT),
+                Action::Send { pair, packet } if passes() => {
+                    let (to, other, seen) = match from {
+                        CLIENT => (&mut server, SERVER, (SERVICE, CLIENT + pair.own as u16)),
+                        _ => (
+                            &mut client,
+                            CLIENT,
+                            (u32::from(pair.peer.port() - CLIENT), SERVER),
+                        ),
                     };
-                    to.receive(at(from), &packet, now_s, &mut actions);
+                    let (own, peer) = (seen.0, at(seen.1));
+                    to.receive(Pair { own, peer }, &packet, now_s, &mut actions);
                     table.extend(actions.into_iter().map(|action| (other, action)));
                 }
                 Action::Received(file) => got.push(file.bytes),
@@ -165,16 +176,21 @@ fn a_server_s_own_port_for_a_transfer_is_followed() {
     let mut actions = Vec::new();
     client.put(at(SERVER), parcel("a", b"hello"), 0.0, &mut actions);
     assert_eq!(answer(&actions).0, SERVER);
-    let actions = tell(&mut client, 7_777, &ack(0));
+    assert!(
+        tell_at(&mut client, 2, 7_777, &ack(0)).is_empty(),
+        "another file's port"
+    );
+    let actions = tell_at(&mut client, 1, 7_777, &ack(0));
     assert!(matches!(
         answer(&actions),
         (7_777, TftpPacket::Data { block: 1, .. })
     ));
     // RFC 1350, section 4: a second answer, from elsewhere, does not disturb the transfer.
-    assert_eq!(error_code(&tell(&mut client, 8_888, &ack(0))), (8_888, 5));
-    assert_eq!(error_code(&tell(&mut client, 8_888, &ack(1))), (8_888, 5));
+    for block in [0, 1] {
+        assert!(tell_at(&mut client, 1, 8_888, &ack(block)).is_empty());
+    }
     assert!(client.is_writing());
-    assert!(tell(&mut client, 7_777, &ack(1)).is_empty());
+    assert!(tell_at(&mut client, 1, 7_777, &ack(1)).is_empty());
     assert!(!client.is_writing());
 }
 
@@ -195,7 +211,7 @@ fn what_a_server_does_not_do_is_refused_with_its_code() {
         error_code(&tell(&mut wire, CLIENT, &data(1, b"x"))),
         (CLIENT, 5)
     );
-    assert_eq!(error_code(&tell(&mut wire, CLIENT, &ack(1))), (CLIENT, 5));
+    assert!(tell(&mut wire, CLIENT, &ack(1)).is_empty(), "a late copy");
     assert!(
         tell(&mut wire, CLIENT, b"\0\x05\0\x01oops\0").is_empty(),
         "no answer to an error"
@@ -235,11 +251,95 @@ fn a_repeated_last_block_is_acknowledged_but_not_delivered_again() {
 #[test]
 fn one_address_writes_one_file_after_the_other() {
     let mut wire = Wire::server();
-    for _ in 0..3 {
-        let actions = tell(&mut wire, CLIENT, &write_request(TransferMode::Octet));
+    for filename in ["one", "two", "three"] {
+        let (filename, mode) = (filename.to_owned(), TransferMode::Octet);
+        let request = TftpPacket::Write { filename, mode }.encode();
+        let actions = tell(&mut wire, CLIENT, &request);
         assert_eq!(answer(&actions), (CLIENT, TftpPacket::Ack { block: 0 }));
         assert_eq!(received(&tell(&mut wire, CLIENT, &data(1, b"x"))).len(), 1);
     }
+}
+
+#[test]
+fn a_late_copy_of_a_request_begins_nothing_while_its_file_is_remembered() {
+    let mut wire = Wire::server();
+    let request = write_request(TransferMode::Octet);
+    tell(&mut wire, CLIENT, &request);
+    assert_eq!(received(&tell(&mut wire, CLIENT, &data(1, b"x"))).len(), 1);
+    assert!(tell(&mut wire, CLIENT, &request).is_empty());
+    let again = tell(&mut wire, CLIENT, &data(1, b"x"));
+    assert_eq!(answer(&again), (CLIENT, TftpPacket::Ack { block: 1 }));
+    assert!(received(&again).is_empty());
+    // Later it is a file of the same name.
+    wire.handle_timeout(11.0, &mut Vec::new());
+    let (own, peer) = (SERVICE, at(CLIENT));
+    let mut actions = Vec::new();
+    wire.receive(Pair { own, peer }, &request, 11.0, &mut actions);
+    assert_eq!(answer(&actions), (CLIENT, TftpPacket::Ack { block: 0 }));
+}
+
+#[test]
+fn a_forged_request_draws_three_packets_and_is_forgotten() {
+    let mut wire = Wire::server();
+    let mut sent = tell(&mut wire, CLIENT, &write_request(TransferMode::Octet)).len();
+    for second in 1..400u16 {
+        let mut actions = Vec::new();
+        wire.handle_timeout(f64::from(second), &mut actions);
+        sent += actions.len();
+    }
+    assert_eq!((sent, wire.transfers()), (3, (0, 0)));
+}
+
+#[test]
+fn a_client_that_has_begun_is_waited_for() {
+    let mut wire = Wire::server();
+    tell(&mut wire, CLIENT, &write_request(TransferMode::Octet));
+    tell(&mut wire, CLIENT, &data(1, &[0; 512]));
+    for second in 1..30 {
+        wire.handle_timeout(f64::from(second), &mut Vec::new());
+    }
+    assert_eq!(received(&tell(&mut wire, CLIENT, &data(2, b""))).len(), 1);
+}
+
+#[test]
+fn errors_are_rare_and_no_longer_than_what_they_answer() {
+    let mut wire = Wire::server();
+    let mut told = 0;
+    for bytes in (0..=40).cycle().take(400) {
+        let stray = data(1, &vec![0; bytes]);
+        for action in tell(&mut wire, CLIENT, &stray) {
+            let Action::Send { packet, .. } = action else {
+                panic!("{action:?}")
+            };
+            assert!(packet.len() <= stray.len());
+            told += 1;
+        }
+    }
+    assert_eq!(told, 20);
+}
+
+#[test]
+fn a_repeated_block_of_a_file_of_the_largest_size_is_no_growth() {
+    let mut wire = Wire::server();
+    tell(&mut wire, CLIENT, &write_request(TransferMode::Octet));
+    for block in 1..=128 {
+        tell(&mut wire, CLIENT, &data(block, &[0; 512]));
+    }
+    let again = tell(&mut wire, CLIENT, &data(128, &[0; 512]));
+    assert_eq!(answer(&again), (CLIENT, TftpPacket::Ack { block: 128 }));
+    assert_eq!(received(&tell(&mut wire, CLIENT, &data(129, b""))).len(), 1);
+}
+
+#[test]
+fn an_error_ends_the_file_of_its_own_pair_alone() {
+    let (mut wire, mut actions) = (Wire::dialler(), Vec::new());
+    wire.put(at(SERVER), parcel("a", b"x"), 0.0, &mut actions);
+    let error = b"\0\x05\0\x05Unknown transfer ID.\0";
+    for (own, from) in [(0, SERVER), (2, SERVER), (1, SERVER)] {
+        assert!(wire.is_writing());
+        tell_at(&mut wire, own, from, error);
+    }
+    assert!(!wire.is_writing());
 }
 
 #[test]
@@ -271,7 +371,12 @@ fn two_servers_on_one_host_are_told_apart() {
     let mut wire = Wire::server();
     let mut actions = Vec::new();
     for port in [1_000, 2_000] {
-        wire.put(at(port), parcel("a", b"x"), 0.0, &mut actions);
+        let to = NodeId(port.into());
+        let parcel = Parcel {
+            to,
+            ..parcel("a", b"x")
+        };
+        wire.put(at(port), parcel, 0.0, &mut actions);
     }
     let to = |actions: &[Action]| answer(actions).0;
     assert_eq!(to(&tell(&mut wire, 2_000, &ack(0))), 2_000);
@@ -282,7 +387,7 @@ fn two_servers_on_one_host_are_told_apart() {
 fn a_refusal_is_told_with_its_words() {
     let mut client = Wire::client();
     client.put(at(SERVER), parcel("a", b"x"), 0.0, &mut Vec::new());
-    let actions = tell(&mut client, SERVER, b"\0\x05\0\x02Access violation.\0");
+    let actions = tell_at(&mut client, 1, SERVER, b"\0\x05\0\x02Access violation.\0");
     let [Action::Failed {
         reason, complaint, ..
     }] = &actions[..]

@@ -18,7 +18,7 @@ pub(in crate::trade) struct Tftp {
 
 impl Carry for Tftp {
     fn has_room(&self) -> bool {
-        !self.endpoint.is_full(self.listener)
+        !self.endpoint.is_full()
     }
 
     fn send(&self, letter: Letter) {

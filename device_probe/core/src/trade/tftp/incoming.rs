@@ -1,6 +1,5 @@
 //! A file that a client writes here.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use pocketsim_protocols::contract::{
@@ -10,9 +9,9 @@ use pocketsim_protocols::transport::tftp::{
     Tftp, TftpContent, TftpMessage, TftpPacket, TransferMode, BLOCK_BYTES,
 };
 
-use super::wire::{error, send, settle, Action, Parcel, TftpFile, UNKNOWN_TRANSFER};
+use super::wire::{send, settle, Action, Pair, Parcel, TftpFile};
 
-/// The transfers of one client address, one after the other.
+/// The transfers of one pair of ports: one, unless the client keeps its port for the next.
 #[derive(Debug)]
 pub(super) struct Incoming {
     machine: Tftp<Parcel>,
@@ -22,6 +21,8 @@ pub(super) struct Incoming {
     mode: TransferMode,
     buffer: Vec<u8>,
     is_done: bool,
+    /// Acknowledgements that were repeated to a client of whom only a request was seen.
+    repeats_unproven: u32,
     active_s: Seconds,
 }
 
@@ -34,6 +35,7 @@ impl Default for Incoming {
             mode: TransferMode::Octet,
             buffer: Vec::new(),
             is_done: false,
+            repeats_unproven: 0,
             active_s: 0.0,
         }
     }
@@ -42,26 +44,31 @@ impl Default for Incoming {
 impl Incoming {
     pub(super) fn on_write(
         &mut self,
-        from: SocketAddr,
+        pair: Pair,
         filename: String,
         mode: TransferMode,
         now_s: Seconds,
         actions: &mut Vec<Action>,
     ) {
-        let repeats = self.transfer > 0 && self.filename == filename && !self.is_done;
-        if !repeats {
+        let is_same = self.transfer > 0 && self.filename == filename;
+        // Late: it belongs to the file that is here, whose client may miss the last answer yet.
+        if is_same && self.is_done && now_s - self.active_s <= QUIET_S {
+            return;
+        }
+        if !is_same || self.is_done {
             self.transfer += 1;
             self.filename = filename;
             self.mode = mode;
             self.buffer.clear();
             self.is_done = false;
         }
-        self.tell(from, TftpContent::Write, &[], now_s, actions);
+        self.repeats_unproven = 0;
+        self.tell(pair, TftpContent::Write, &[], now_s, actions);
     }
 
     pub(super) fn on_data(
         &mut self,
-        from: SocketAddr,
+        pair: Pair,
         block: u16,
         data: &[u8],
         now_s: Seconds,
@@ -73,23 +80,33 @@ impl Incoming {
             bytes: data.len() as u32,
             payload: is_last.then(|| self.parcel(data)),
         };
-        self.tell(from, content, data, now_s, actions);
+        self.tell(pair, content, data, now_s, actions);
     }
 
-    pub(super) fn handle_timeout(
-        &mut self,
-        from: SocketAddr,
-        now_s: Seconds,
-        actions: &mut Vec<Action>,
-    ) {
+    pub(super) fn handle_timeout(&mut self, pair: Pair, now_s: Seconds, actions: &mut Vec<Action>) {
         let mut out = Vec::new();
         self.machine.handle_timeout(now_s, &mut out);
-        self.drain(from, out, &[], now_s, actions);
+        let before = actions.len();
+        self.drain(pair, out, &[], now_s, actions);
+        if self.buffer.is_empty() && actions.len() > before {
+            self.repeats_unproven += 1;
+            // Remembered in silence: the client may still have its first block on the way.
+            if self.repeats_unproven > REPEATS_UNPROVEN_MAX {
+                actions.truncate(before);
+            }
+        }
     }
 
-    /// Bytes so far.
-    pub(super) fn bytes(&self) -> usize {
-        self.buffer.len()
+    /// Whether this block would make the file longer than `bytes_max`: only the next one is taken.
+    pub(super) fn outgrows(&self, bytes_max: usize, block: u16, data: &[u8]) -> bool {
+        let next = self.buffer.len() / BLOCK_BYTES as usize + 1;
+        let is_next = !self.is_done && usize::from(block) == next;
+        is_next && self.buffer.len() + data.len() > bytes_max
+    }
+
+    /// Whether the file is whole.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done
     }
 
     /// When something was heard last.
@@ -101,7 +118,10 @@ impl Incoming {
     pub(super) fn is_over(&self, now_s: Seconds) -> bool {
         match self.is_done {
             true => now_s - self.active_s > DALLY_S,
-            false => self.machine.next_timeout().is_none(),
+            false => {
+                self.machine.next_timeout().is_none()
+                    || self.repeats_unproven > REPEATS_REMEMBERED_MAX
+            }
         }
     }
 
@@ -116,7 +136,7 @@ impl Incoming {
 
     fn tell(
         &mut self,
-        from: SocketAddr,
+        pair: Pair,
         content: TftpContent<Parcel>,
         data: &[u8],
         now_s: Seconds,
@@ -134,12 +154,12 @@ impl Incoming {
         };
         let mut out = Vec::new();
         self.machine.receive(CLIENT, message, now_s, &mut out);
-        self.drain(from, out, data, now_s, actions);
+        self.drain(pair, out, data, now_s, actions);
     }
 
     fn drain(
         &mut self,
-        from: SocketAddr,
+        pair: Pair,
         out: pocketsim_protocols::contract::OutputsOf<Tftp<Parcel>>,
         data: &[u8],
         now_s: Seconds,
@@ -153,7 +173,7 @@ impl Incoming {
                     ..
                 } => self.buffer.extend_from_slice(data),
                 Output::Send { message, .. } => {
-                    actions.extend(answer(from, message.body.content));
+                    actions.extend(answer(pair, message.body.content));
                 }
                 Output::Deliver {
                     value: Delivery::Received(parcel),
@@ -161,16 +181,16 @@ impl Incoming {
                 } => {
                     self.is_done = true;
                     self.buffer = Vec::new();
-                    actions.push(Action::Received(self.file(from, &parcel.bytes)));
+                    actions.push(Action::Received(self.file(pair, &parcel.bytes)));
                 }
                 _ => {}
             }
         }
     }
 
-    fn file(&self, from: SocketAddr, bytes: &[u8]) -> TftpFile {
+    fn file(&self, pair: Pair, bytes: &[u8]) -> TftpFile {
         TftpFile {
-            from,
+            from: pair.peer,
             filename: self.filename.clone(),
             bytes: match self.mode {
                 TransferMode::Netascii => from_netascii(bytes),
@@ -180,15 +200,15 @@ impl Incoming {
     }
 }
 
-fn answer(to: SocketAddr, content: TftpContent<Parcel>) -> Option<Action> {
+fn answer(to: Pair, content: TftpContent<Parcel>) -> Option<Action> {
     match content {
         // Files are so short that block numbers never need more than 16 bits.
         TftpContent::Ack(block) => {
             let block = block as u16;
             Some(send(to, &TftpPacket::Ack { block }))
         }
-        TftpContent::Error => Some(error(to, UNKNOWN_TRANSFER)),
-        TftpContent::Write | TftpContent::Data { .. } => None,
+        // The machine's complaint of a stray, which is the wire's to make.
+        TftpContent::Error | TftpContent::Write | TftpContent::Data { .. } => None,
     }
 }
 
@@ -210,5 +230,13 @@ pub(super) fn from_netascii(bytes: &[u8]) -> Vec<u8> {
 
 /// A machine here has one peer.
 const CLIENT: NodeId = NodeId(0);
-/// Twice the patience of the machine's sender, whose last block may come again.
-const DALLY_S: Seconds = 10.0;
+/// As long as the machine's sender repeats its last block: seven times 5 s.
+const DALLY_S: Seconds = 35.0;
+/// No copy of a request is so late; a client that keeps its port and writes the same name again
+/// (tftp-hpa does) has to ask a third time.
+const QUIET_S: Seconds = 9.0;
+/// With the first one three packets, no more than QUIC sends to an address that may be forged
+/// (three times what came from there, RFC 9000 section 8.1); a real client asks again itself.
+const REPEATS_UNPROVEN_MAX: u32 = 2;
+/// Every 3 s, for as long as the machine's sender repeats its first block.
+const REPEATS_REMEMBERED_MAX: u32 = 12;

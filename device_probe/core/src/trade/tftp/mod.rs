@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`put`] | write one file to any TFTP server |
 //! | [`serve`] | take files from any TFTP client |
-//! | [`Endpoint`] | both at once on one socket, as a trade needs it |
+//! | [`Endpoint`] | both at once, as a trade needs it |
 //!
-//! A server here answers from the port it serves on, and tells transfers apart by the client's
-//! address: RFC 1350 lets it choose its transfer id, and a relay or a NAT forwards known ports
-//! only. What deliberately does not live here: files on a disk.
+//! Every file is written from a port of its own (RFC 1350 section 4), so that what is late or
+//! doubled of one never meets another. Only a server here answers from the port it serves on,
+//! and the files that it writes go to the port that the one they answer came from: a relay or a
+//! NAT forwards known ports only. One file goes each way between two ports, and no packet of the
+//! one looks like a packet of the other. What deliberately does not live here: files on a disk.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
@@ -17,13 +19,15 @@ use std::time::Instant;
 
 use pocketsim_protocols::contract::{MessageId, NodeId, Seconds};
 
-use super::ports::{next_datagram, socket_towards, LOOK_AROUND};
+use super::ports::LOOK_AROUND;
 use crate::stop::Stop;
+use sockets::Sockets;
 
-pub use wire::{Action, Parcel, TftpFile, Wire, WireCounts, FILE_BYTES_MAX};
+pub use wire::{Action, Pair, Parcel, TftpFile, Wire, WireCounts, FILE_BYTES_MAX, SERVICE};
 
 mod incoming;
 mod outgoing;
+mod sockets;
 mod wire;
 
 /// Write `bytes` as the file `filename` to `server`, in octet mode.
@@ -36,7 +40,7 @@ pub fn put(server: SocketAddr, filename: &str, bytes: &[u8]) -> io::Result<()> {
     if bytes.len() > FILE_BYTES_MAX || filename.contains('\0') {
         return Err(io::Error::new(ErrorKind::InvalidInput, "no such file"));
     }
-    let endpoint = Endpoint::new(socket_towards(server)?, Wire::client())?;
+    let endpoint = Endpoint::towards(server, Wire::client())?;
     let parcel = Parcel {
         filename: filename.to_owned(),
         bytes: Arc::from(bytes),
@@ -82,26 +86,37 @@ fn failed(action: Action) -> Option<io::Error> {
     }
 }
 
-/// A socket with the transfers on it; writes may come from any thread, one thread steps.
+/// Sockets with the transfers on them; writes may come from any thread, one thread steps.
 #[derive(Debug)]
 pub struct Endpoint {
-    socket: UdpSocket,
+    sockets: Sockets,
     wire: Mutex<Wire>,
     began: Instant,
 }
 
 impl Endpoint {
-    /// On a bound socket.
+    /// On a bound socket, which [`Wire::server`] needs.
     ///
     /// # Errors
-    /// When the socket takes no timeout.
+    /// When the system has nothing to wait with.
     pub fn new(socket: UdpSocket, wire: Wire) -> io::Result<Self> {
-        socket.set_read_timeout(Some(LOOK_AROUND))?;
-        Ok(Self {
-            socket,
+        Ok(Self::with(Sockets::serving(socket)?, wire))
+    }
+
+    /// With a new socket for each file that is written to `server`, as the other wires need it.
+    ///
+    /// # Errors
+    /// When the system has nothing to wait with.
+    pub fn towards(server: SocketAddr, wire: Wire) -> io::Result<Self> {
+        Ok(Self::with(Sockets::towards(server)?, wire))
+    }
+
+    fn with(sockets: Sockets, wire: Wire) -> Self {
+        Self {
+            sockets,
             wire: Mutex::new(wire),
             began: Instant::now(),
-        })
+        }
     }
 
     /// Begin or queue a transfer; false if too much is queued for that server.
@@ -114,22 +129,18 @@ impl Endpoint {
         queued
     }
 
-    /// Wait for a packet, but not longer than a moment, and do what is due; `sink` sees what is
+    /// Wait for packets, but not longer than a moment, and do what is due; `sink` sees what is
     /// not a packet to send.
     ///
     /// # Errors
     /// When the socket is of no use any more.
     pub fn step(&self, sink: &mut dyn FnMut(Action)) -> io::Result<()> {
-        let mut buffer = [0; PACKET_BYTES_MAX];
-        let packet = next_datagram(&self.socket, &mut buffer)?;
         let mut actions = Vec::new();
-        let now_s = self.now_s();
-        let mut wire = self.wire();
-        if let Some((bytes, from)) = packet {
-            wire.receive(from, &buffer[..bytes], now_s, &mut actions);
-        }
-        wire.handle_timeout(now_s, &mut actions);
-        drop(wire);
+        self.sockets.receive(LOOK_AROUND, |pair, packet| {
+            self.wire()
+                .receive(pair, packet, self.now_s(), &mut actions);
+        })?;
+        self.wire().handle_timeout(self.now_s(), &mut actions);
         self.perform(actions, sink);
         Ok(())
     }
@@ -139,9 +150,9 @@ impl Endpoint {
         self.wire().is_writing()
     }
 
-    /// Whether much is queued for `server` already.
-    pub fn is_full(&self, server: SocketAddr) -> bool {
-        self.wire().is_full(server)
+    /// Whether much is queued already.
+    pub fn is_full(&self) -> bool {
+        self.wire().is_full()
     }
 
     /// Drop every transfer to others.
@@ -158,7 +169,7 @@ impl Endpoint {
         for action in actions {
             match action {
                 // A datagram that does not leave is one more that is lost: it will be repeated.
-                Action::Send { to, packet } => drop(self.socket.send_to(&packet, to)),
+                Action::Send { pair, packet } => drop(self.sockets.send(pair, &packet)),
                 other => sink(other),
             }
         }
@@ -174,6 +185,3 @@ impl Endpoint {
             .expect("a thread that holds it has panicked: a bug")
     }
 }
-
-/// Longer than any packet without options; a longer one is cut and then malformed.
-const PACKET_BYTES_MAX: usize = 1_024;

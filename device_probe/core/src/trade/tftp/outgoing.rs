@@ -1,4 +1,4 @@
-//! Files that this end writes to one server, one after the other.
+//! Files that this end writes to one peer, one after the other.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,35 +10,40 @@ use pocketsim_protocols::transport::tftp::{
     Tftp, TftpContent, TftpMessage, TftpPacket, TransferMode, BLOCK_BYTES,
 };
 
-use super::wire::{error, send, settle, Action, Parcel, UNKNOWN_TRANSFER};
+use super::wire::{send, settle, Action, Pair, Parcel, SERVICE};
 
-/// A queue of files for one server.
+/// A queue of files for one peer.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    server: SocketAddr,
     /// Where the current transfer goes on: the server may choose another port for it.
     transfer_at: Option<SocketAddr>,
     machine: Tftp<Parcel>,
-    parcels: BTreeMap<u32, Parcel>,
+    /// The current transfer and those after it, by the machine's numbers.
+    queue: BTreeMap<u32, (Pair, Parcel)>,
     /// Files that were ever queued: the machine numbers them the same.
     queued: u32,
     complaint: Option<String>,
 }
 
 impl Outgoing {
-    pub(super) fn new(server: SocketAddr) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            server,
             transfer_at: None,
             machine: Tftp::new(),
-            parcels: BTreeMap::new(),
+            queue: BTreeMap::new(),
             queued: 0,
             complaint: None,
         }
     }
 
-    pub(super) fn put(&mut self, parcel: Parcel, now_s: Seconds, actions: &mut Vec<Action>) {
-        self.parcels.insert(self.queued, parcel.clone());
+    pub(super) fn put(
+        &mut self,
+        pair: Pair,
+        parcel: Parcel,
+        now_s: Seconds,
+        actions: &mut Vec<Action>,
+    ) {
+        self.queue.insert(self.queued, (pair, parcel.clone()));
         self.queued += 1;
         let mut out = Vec::new();
         self.machine.transmit(SERVER, parcel, now_s, &mut out);
@@ -47,21 +52,25 @@ impl Outgoing {
 
     /// Files under way or queued.
     pub(super) fn len(&self) -> usize {
-        self.parcels.len()
+        self.queue.len()
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.parcels.is_empty()
+        self.queue.is_empty()
     }
 
-    /// Whether the current transfer goes on, or would begin, at this address.
-    pub(super) fn is_at(&self, from: SocketAddr) -> bool {
-        self.transfer_at.unwrap_or(self.server) == from
+    /// Whether the current transfer goes on, or would begin, at this pair.
+    pub(super) fn is_at(&self, pair: Pair) -> bool {
+        self.current() == Some(pair)
     }
 
-    /// Whether this address could become the current transfer's: the server chooses its port.
-    pub(super) fn is_on_host_of(&self, from: SocketAddr) -> bool {
-        self.server.ip() == from.ip()
+    /// Whether the answer to the request may come at this pair: the server chooses its port
+    /// (RFC 1350 section 4). Not if this end answers from the port that it serves on, which others
+    /// know too.
+    pub(super) fn may_go_on_at(&self, pair: Pair) -> bool {
+        let is_open = self.transfer_at.is_none() && pair.own != SERVICE;
+        let asked = self.current().filter(|_| is_open);
+        asked.is_some_and(|asked| asked.own == pair.own && asked.peer.ip() == pair.peer.ip())
     }
 
     pub(super) fn on_ack(
@@ -71,25 +80,19 @@ impl Outgoing {
         now_s: Seconds,
         actions: &mut Vec<Action>,
     ) {
-        // RFC 1350 section 4: the first answer settles the id, others are told they are strangers.
-        if *self.transfer_at.get_or_insert(from) != from {
-            return actions.push(error(from, UNKNOWN_TRANSFER));
-        }
+        self.transfer_at = Some(from);
         self.tell(TftpContent::Ack(block.into()), now_s, actions);
     }
 
     pub(super) fn on_error(
         &mut self,
-        from: SocketAddr,
         code: u16,
         message: &str,
         now_s: Seconds,
         actions: &mut Vec<Action>,
     ) {
-        if self.transfer_at.is_none_or(|at| at == from) {
-            self.complaint = Some(format!("error {code}: {message}"));
-            self.tell(TftpContent::Error, now_s, actions);
-        }
+        self.complaint = Some(format!("error {code}: {message}"));
+        self.tell(TftpContent::Error, now_s, actions);
     }
 
     pub(super) fn handle_timeout(&mut self, now_s: Seconds, actions: &mut Vec<Action>) {
@@ -99,7 +102,7 @@ impl Outgoing {
     }
 
     fn tell(&mut self, content: TftpContent<Parcel>, now_s: Seconds, actions: &mut Vec<Action>) {
-        let Some((&transfer, _)) = self.parcels.first_key_value() else {
+        let Some((&transfer, _)) = self.queue.first_key_value() else {
             return;
         };
         let message = Datagram {
@@ -121,7 +124,7 @@ impl Outgoing {
                     value: Delivery::Failed { payload, reason },
                     ..
                 } => {
-                    self.parcels.pop_first();
+                    self.queue.pop_first();
                     actions.push(Action::Failed {
                         parcel: payload,
                         reason,
@@ -132,7 +135,7 @@ impl Outgoing {
             }
         }
         if self.machine.next_timeout().is_none() {
-            self.parcels.clear();
+            self.queue.clear();
         }
     }
 
@@ -143,24 +146,31 @@ impl Outgoing {
             TftpContent::Data { block, bytes, .. } => self.data(transfer, block, bytes),
             TftpContent::Ack(_) | TftpContent::Error => None,
         };
-        let to = self.transfer_at.unwrap_or(self.server);
-        actions.extend(packet.map(|packet| send(to, &packet)));
+        let pair = self.current();
+        actions.extend(pair.zip(packet).map(|(pair, packet)| send(pair, &packet)));
+    }
+
+    /// The transfer ids of the first in the queue.
+    fn current(&self) -> Option<Pair> {
+        let (_, (pair, _)) = self.queue.first_key_value()?;
+        let peer = self.transfer_at.unwrap_or(pair.peer);
+        Some(Pair { peer, ..*pair })
     }
 
     /// The machine begins with a file: it is done with those before.
     fn request(&mut self, transfer: u32) -> Option<TftpPacket> {
-        self.parcels = self.parcels.split_off(&transfer);
+        self.queue = self.queue.split_off(&transfer);
         self.transfer_at = None;
-        let filename = self.parcels.get(&transfer)?.filename.clone();
+        let (_, parcel) = self.queue.get(&transfer)?;
         Some(TftpPacket::Write {
-            filename,
+            filename: parcel.filename.clone(),
             mode: TransferMode::Octet,
         })
     }
 
     fn data(&self, transfer: u32, block: u32, bytes: u32) -> Option<TftpPacket> {
         let start = (block as usize - 1) * BLOCK_BYTES as usize;
-        let parcel = self.parcels.get(&transfer)?;
+        let (_, parcel) = self.queue.get(&transfer)?;
         Some(TftpPacket::Data {
             block: block as u16,
             data: parcel.bytes[start..start + bytes as usize].to_vec(),
