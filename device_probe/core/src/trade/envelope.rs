@@ -41,7 +41,8 @@ impl<'a> Envelope<'a> {
             }
             Err(other) => return Err(other),
         };
-        let control = Control::decode(said)?;
+        // It began as control, even if nothing of that is left before a signature.
+        let control = Control::decode(said).map_err(|_| NotControl::Malformed)?;
         match is_signed(&control) == signature.is_some() {
             true => Ok(Self {
                 control,

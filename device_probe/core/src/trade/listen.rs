@@ -18,7 +18,7 @@ use super::node::{Letter, Node, Unattributed};
 use super::outcome::{Outcome, Role};
 use super::ports::{next_datagram, reachable, Ports, LOOK_AROUND};
 use super::tftp::{Endpoint, Wire};
-use super::{ListenOptions, Progress, TradeError, TradeObserver};
+use super::{ListenOptions, Patience, Progress, TradeError, TradeObserver};
 use crate::stop::Stop;
 
 /// Answer proposals until `stop` is raised.
@@ -41,7 +41,7 @@ pub fn listen(
     let node = export::node(options.storage, options.output.as_deref(), export.epoch())?;
     let station = Station::new(node, export)?;
     observer.listening(reachable(address));
-    let served = station.serve(ports, observer, stop);
+    let served = station.serve(ports, options.patience, observer, stop);
     let mut outcome = station.outcome(options);
     outcome.address = Some(address);
     outcome.blame(served);
@@ -74,7 +74,13 @@ impl Station {
     }
 
     /// One thread for each socket; the first that fails ends them all.
-    fn serve(&self, ports: Ports, observer: &dyn TradeObserver, stop: &Stop) -> io::Result<()> {
+    fn serve(
+        &self,
+        ports: Ports,
+        patience: Patience,
+        observer: &dyn TradeObserver,
+        stop: &Stop,
+    ) -> io::Result<()> {
         let over = Stop::new();
         let Ports { base, quic, tftp } = ports;
         thread::scope(|scope| {
@@ -82,7 +88,7 @@ impl Station {
             let ended_whatever_happens = over.when_dropped();
             let threads = [
                 scope.spawn(|| self.serve_base(&base, &over)),
-                scope.spawn(|| serve_quic::serve(quic, &self.node, &self.quic, &over)),
+                scope.spawn(|| serve_quic::serve(quic, &self.node, &self.quic, patience, &over)),
                 scope.spawn(|| self.serve_tftp(tftp, &over)),
             ];
             let is_over = || stop.is_raised() || threads.iter().any(ScopedJoinHandle::is_finished);
@@ -216,6 +222,7 @@ impl Station {
         outcome.count("control_key_taken", control.taken);
         outcome.count("control_crowded", control.crowded);
         outcome.count("quic_connections_refused", load(&self.quic.refused));
+        outcome.count("quic_connections_evicted", load(&self.quic.evicted));
         outcome.count("quic_handshakes_failed", load(&self.quic.failed));
         outcome.count("quic_streams_slow", load(&self.quic.slow));
         outcome.count("quic_streams_oversized", load(&self.quic.oversized));

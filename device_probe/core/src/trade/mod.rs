@@ -65,6 +65,24 @@ named_enum! {
     }
 }
 
+/// How long a listener waits for those who dial it by QUIC; a test makes it short.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For a message and its answer on a stream.
+    pub stream: Duration,
+    /// For the first block of a connection, if others wait for its place.
+    pub first_block: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            stream: carrier::quic::EXCHANGE_TIMEOUT,
+            first_block: FIRST_BLOCK,
+        }
+    }
+}
+
 /// How to wait for a peer.
 #[derive(Clone, Debug)]
 pub struct ListenOptions {
@@ -76,6 +94,8 @@ pub struct ListenOptions {
     pub storage: Storage,
     /// Begins the tags of a CSV.
     pub label: String,
+    /// With those who dial by QUIC.
+    pub patience: Patience,
 }
 
 /// How to trade with a peer that listens.
@@ -113,6 +133,7 @@ impl ListenOptions {
             output: None,
             storage: Storage::Memory,
             label: LABEL.to_owned(),
+            patience: Patience::default(),
         }
     }
 }
@@ -188,3 +209,5 @@ impl From<std::io::Error> for TradeError {
 
 /// In the tags of a CSV, so that traces of phones and of simulations can be told apart.
 const LABEL: &str = "probe";
+/// A dialler proposes at once when it has connected.
+const FIRST_BLOCK: Duration = Duration::from_secs(10);

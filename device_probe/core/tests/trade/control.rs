@@ -177,3 +177,12 @@ fn its_bytes_stay_as_they_are() {
     );
     assert_eq!(padding, [0; 134]);
 }
+
+#[test]
+fn what_begins_as_control_is_never_taken_for_a_block() {
+    for length in 6..300 {
+        let bytes = [b"\xc5pst\x02\x01".to_vec(), vec![7; length - 6]].concat();
+        let error = Envelope::open(&bytes).expect_err("malformed");
+        assert_eq!(error, NotControl::Malformed, "{length} bytes");
+    }
+}

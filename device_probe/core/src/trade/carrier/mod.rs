@@ -12,6 +12,7 @@
 
 use super::node::Letter;
 
+mod places;
 pub(super) mod quic;
 pub(super) mod quic_keep;
 pub(super) mod quic_reconnect;

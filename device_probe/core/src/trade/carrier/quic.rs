@@ -83,6 +83,6 @@ fn lost(error: &ConnectionError) -> Reason {
 /// Longer than any handshake that ends well; quinn alone would wait 30 s.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that trickles its answer is given up after this.
-pub(super) const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(in crate::trade) const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// iroh's, whose kept connections are imitated (iroh 0.35, src/endpoint.rs).
 const KEEP_ALIVE: Duration = Duration::from_secs(1);

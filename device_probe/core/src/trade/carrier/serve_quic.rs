@@ -1,7 +1,8 @@
 //! The listener's end of QUIC: every stream is a message, its answer goes back on it.
 //!
 //! Bounded: connections, streams and bytes by quinn's windows, and the time of a stream, so that
-//! a peer that reads nothing or sends a byte a second holds nothing for long.
+//! a peer that reads nothing or sends a byte a second holds nothing for long. Who is let in where
+//! room is scarce says [`super::places`].
 
 use std::io;
 use std::net::UdpSocket;
@@ -11,18 +12,20 @@ use std::time::Duration;
 
 use pocketsim_protocols::contract::Reason;
 use quinn::{Connection, Endpoint, Incoming, ReadToEndError, RecvStream, SendStream, VarInt};
-use tokio::sync::Semaphore;
 
-use super::quic::EXCHANGE_TIMEOUT;
+use super::places::{Place, Places};
 use crate::stop::Stop;
 use crate::trade::node::{Node, MESSAGE_BYTES_MAX};
 use crate::trade::ports::LOOK_AROUND;
+use crate::trade::Patience;
 
 /// What went wrong with connections and streams.
 #[derive(Debug, Default)]
 pub(in crate::trade) struct QuicCounts {
     /// Connections beyond the limit.
     pub(in crate::trade) refused: AtomicU64,
+    /// Connections closed for others, since no block had come by them.
+    pub(in crate::trade) evicted: AtomicU64,
     /// Handshakes that did not end well.
     pub(in crate::trade) failed: AtomicU64,
     /// Streams that took too long.
@@ -41,6 +44,7 @@ pub(in crate::trade) fn serve(
     socket: UdpSocket,
     node: &Arc<Node>,
     counts: &Arc<QuicCounts>,
+    patience: Patience,
     stop: &Stop,
 ) -> io::Result<()> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -52,7 +56,12 @@ pub(in crate::trade) fn serve(
             socket,
             Arc::new(quinn::TokioRuntime),
         )?;
-        let served = accept(&endpoint, node, counts, stop).await;
+        let shared = Shared {
+            node: Arc::clone(node),
+            counts: Arc::clone(counts),
+            patience,
+        };
+        let served = accept(&endpoint, &shared, stop).await;
         endpoint.close(0u32.into(), b"the listener stops");
         let _ = tokio::time::timeout(SHUT_DOWN, endpoint.wait_idle()).await;
         served
@@ -70,15 +79,18 @@ fn server_config() -> quinn::ServerConfig {
     config
 }
 
+/// What every task of the server needs.
+#[derive(Clone)]
+struct Shared {
+    node: Arc<Node>,
+    counts: Arc<QuicCounts>,
+    patience: Patience,
+}
+
 /// # Errors
 /// When the endpoint takes no connections any more.
-async fn accept(
-    endpoint: &Endpoint,
-    node: &Arc<Node>,
-    counts: &Arc<QuicCounts>,
-    stop: &Stop,
-) -> io::Result<()> {
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+async fn accept(endpoint: &Endpoint, shared: &Shared, stop: &Stop) -> io::Result<()> {
+    let places = Places::new(shared.patience.first_block);
     while !stop.is_raised() {
         let next = tokio::time::timeout(LOOK_AROUND, endpoint.accept()).await;
         let incoming = match next {
@@ -86,18 +98,28 @@ async fn accept(
             Ok(None) => return Err(io::Error::other("the socket of QUIC is of no use any more")),
             Err(_) => continue,
         };
-        let Ok(permit) = room.clone().try_acquire_owned() else {
-            counts.refused.fetch_add(1, Ordering::Relaxed);
+        // Where room is scarce, only for those who are where they say they are.
+        if places.are_scarce() && !incoming.remote_address_validated() && incoming.may_retry() {
+            // Fails only for those who may not retry.
+            let _ = incoming.retry();
+            continue;
+        }
+        let taken = places.take(incoming.remote_address().ip());
+        shared
+            .counts
+            .evicted
+            .fetch_add(taken.evicted, Ordering::Relaxed);
+        let Some(place) = taken.place else {
+            add(&shared.counts.refused);
             incoming.refuse();
             continue;
         };
-        let (node, counts) = (Arc::clone(node), Arc::clone(counts));
+        let shared = shared.clone();
         tokio::spawn(async move {
             match greet(incoming).await {
-                Some(connection) => serve_connection(&connection, &node, &counts).await,
-                None => add(&counts.failed),
+                Some(connection) => serve_connection(connection, place, &shared).await,
+                None => add(&shared.counts.failed),
             }
-            drop(permit);
         });
     }
     Ok(())
@@ -109,16 +131,18 @@ async fn greet(incoming: Incoming) -> Option<Connection> {
     connected.ok()?.ok()
 }
 
-async fn serve_connection(connection: &Connection, node: &Arc<Node>, counts: &Arc<QuicCounts>) {
+async fn serve_connection(connection: Connection, place: Place, shared: &Shared) {
+    place.holds(connection.clone());
+    let place = Arc::new(place);
     while let Ok((send, receive)) = connection.accept_bi().await {
-        let (node, counts) = (Arc::clone(node), Arc::clone(counts));
+        let (shared, place) = (shared.clone(), Arc::clone(&place));
         tokio::spawn(async move {
-            let served = serve_stream(send, receive, &node, &counts);
-            if tokio::time::timeout(EXCHANGE_TIMEOUT, served)
+            let served = serve_stream(send, receive, &place, &shared);
+            if tokio::time::timeout(shared.patience.stream, served)
                 .await
                 .is_err()
             {
-                add(&counts.slow);
+                add(&shared.counts.slow);
             }
         });
     }
@@ -128,9 +152,10 @@ async fn serve_connection(connection: &Connection, node: &Arc<Node>, counts: &Ar
 async fn serve_stream(
     mut send: SendStream,
     mut receive: RecvStream,
-    node: &Node,
-    counts: &QuicCounts,
+    place: &Place,
+    shared: &Shared,
 ) {
+    let Shared { node, counts, .. } = shared;
     let message = match receive.read_to_end(MESSAGE_BYTES_MAX).await {
         Ok(message) => message,
         Err(ReadToEndError::TooLong) => return add(&counts.oversized),
@@ -142,6 +167,7 @@ async fn serve_stream(
         false => node.receive(&message),
     };
     for letter in answers.unwrap_or_default() {
+        place.is_earned();
         if send.write_all(&letter.bytes).await.is_err() {
             add(&counts.broken);
             // The answer will be missed at the other end, which still has the proposal.
@@ -158,9 +184,7 @@ fn add(count: &AtomicU64) {
 
 /// quinn's driver and a task that signs.
 const WORKERS: usize = 2;
-/// Twice what a reconnecting dialler has under way.
-const CONNECTIONS_MAX: usize = 128;
-/// Of one connection; with all of them 128 MiB.
+/// Of one connection; with all of them 256 MiB.
 const CONNECTION_BYTES_MAX: u32 = 1 << 20;
 /// As the dialler's.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
