@@ -106,10 +106,10 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn main_listen(arguments: &ListenArguments) -> Result<ExitCode, Failure> {
     let common = &arguments.common;
     let options = ListenOptions {
-        bind: arguments.bind,
         output: common.output.clone(),
         storage: by_name(Storage::ALL, Storage::name, &common.store),
         label: common.label.clone(),
+        ..ListenOptions::new(arguments.bind)
     };
     let observer = Console::new(arguments.qr);
     let outcome = listen(&options, &observer, &stop_on_interrupt()).map_err(failure)?;
