@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use pocketsim_protocols::contract::Seconds;
+
 use super::carrier::serve_quic::{self, QuicCounts};
 use super::carrier::{tftp as tftp_carrier, udp};
 use super::control::{Control, NotControl};
