@@ -24,5 +24,6 @@ pub mod report;
 pub mod run;
 pub mod sampler;
 pub mod sketch;
+mod sockets;
 pub mod stop;
 pub mod trade;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pocketsim_probe_core::peer::codec::{Counts, Kind, Message};
-use pocketsim_probe_core::trade::control::{Control, Summary};
+use pocketsim_probe_core::trade::control::{Control, Hello, Summary};
 use pocketsim_probe_core::trade::envelope::seal;
 use pocketsim_probe_core::trade::node::Node;
 use pocketsim_probe_core::trade::store::Store;
@@ -295,7 +295,7 @@ fn controls() -> Vec<Vec<u8>> {
         malformed: 6,
     };
     let messages = [
-        Control::Hello {
+        Control::Hello(Hello {
             session,
             key,
             carrier: Carrier::Tftp,
@@ -303,7 +303,7 @@ fn controls() -> Vec<Vec<u8>> {
             number,
             round: 0,
             cookie: [4; 16],
-        },
+        }),
         Control::Cookie {
             session,
             cookie: [4; 16],
@@ -395,7 +395,7 @@ fn listened() -> Vec<Vec<u8>> {
     let blocks: Vec<_> = (0..2).flat_map(|_| dialler.propose(peer, 10)).collect();
     let (session, repetition, number) = (1, 0, 0);
     let (key, carrier) = (dialler.key(), Carrier::Udp);
-    let hello = Control::Hello {
+    let hello = Control::Hello(Hello {
         session,
         key,
         carrier,
@@ -403,7 +403,7 @@ fn listened() -> Vec<Vec<u8>> {
         number,
         round: 0,
         cookie: [0; 16],
-    };
+    });
     let datagrams = [
         hello.encode(),
         Control::Start {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use pocketsim_probe_core::trade::control::{Control, NotControl, CONTROL_BYTES_MAX};
+use pocketsim_probe_core::trade::control::{Control, Hello, NotControl, CONTROL_BYTES_MAX};
 use pocketsim_probe_core::trade::envelope::{seal, Envelope};
 use pocketsim_probe_core::trade::host::Host;
 use pocketsim_probe_core::trade::node::Node;
@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// Ask with the key of `by`, and once more if that gives a cookie.
 fn ask(host: &mut Host, mut control: Control, by: &Node, node: &Node) -> Option<Control> {
-    if let Control::Hello { key, .. } = &mut control {
+    if let Control::Hello(Hello { key, .. }) = &mut control {
         *key = by.key();
     }
     let mut answer = None;
@@ -52,7 +52,7 @@ fn ask(host: &mut Host, mut control: Control, by: &Node, node: &Node) -> Option<
         let envelope = Envelope::open(&bytes).expect("sealed here");
         answer = host.answer(&envelope, ([192, 0, 2, 1], 5_000).into(), node);
         match (&mut control, &answer) {
-            (Control::Hello { cookie, .. }, Some(Control::Cookie { cookie: new, .. })) => {
+            (Control::Hello(Hello { cookie, .. }), Some(Control::Cookie { cookie: new, .. })) => {
                 *cookie = *new;
             }
             _ => break,

@@ -32,11 +32,13 @@ pub fn build() -> Build {
 /// Versions of the libraries whose speed it measures; SQLite's own version besides.
 pub fn crates() -> BTreeMap<String, String> {
     let locked = env!("PROBE_CRATES").split(',');
-    let mut versions: BTreeMap<_, _> = locked
-        .filter_map(|entry| entry.split_once('='))
-        .map(|(name, version)| (name.to_owned(), version.to_owned()))
-        .collect();
     #[cfg(feature = "sqlite")]
-    versions.insert("sqlite".to_owned(), rusqlite::version().to_owned());
-    versions
+    let sqlite = Some(("sqlite", rusqlite::version()));
+    #[cfg(not(feature = "sqlite"))]
+    let sqlite = None;
+    locked
+        .filter_map(|entry| entry.split_once('='))
+        .chain(sqlite)
+        .map(|(name, version)| (name.to_owned(), version.to_owned()))
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! The UDP side of a serving probe: echoes come back, data is counted, queries are answered,
 //! everything else is dropped and counted by its reason.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use socket2::SockRef;
 use super::codec::{decode, Kind, Message, Refusal};
 use super::ledger::Ledger;
 use super::Shared;
+use crate::sockets::{is_passing, DATAGRAM_BYTES_MAX};
 use crate::stop::Stop;
 
 /// Serve until `stop` is raised or the socket is of no more use.
@@ -36,18 +37,6 @@ pub(super) fn serve(socket: &UdpSocket, shared: &Shared, stop: &Stop) -> io::Res
         }
     }
     Ok(())
-}
-
-/// Nothing came, or an earlier answer found nobody (ICMP port unreachable).
-fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock
-            | ErrorKind::TimedOut
-            | ErrorKind::Interrupted
-            | ErrorKind::ConnectionRefused
-            | ErrorKind::ConnectionReset
-    )
 }
 
 struct Served<'a> {
@@ -94,9 +83,6 @@ impl Served<'_> {
 
 /// How long a stop may go unnoticed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Larger than any datagram, so that none is cut.
-const DATAGRAM_BYTES_MAX: usize = 65_536;
 
 /// A tenth of a second at 40 MB/s, more than phones exchange.
 const BUFFER_BYTES: usize = 4 << 20;

@@ -15,6 +15,7 @@ use super::rule::{Faults, Reason};
 use super::socket::{bind_fronts, Sockets};
 use super::statistics::{Counts, QuantileRecorder, Statistics};
 use super::Options;
+use crate::sockets::DATAGRAM_BYTES_MAX;
 use crate::stop::Stop;
 
 /// A relay whose ports are bound.
@@ -324,8 +325,6 @@ fn any_port(peer: IpAddr) -> SocketAddr {
 
 /// Sockets of flows: most systems let a process open 1024 files.
 const SOCKETS_MAX: usize = 768;
-/// The largest UDP payload is 65 507 bytes (RFC 768 in RFC 791).
-const DATAGRAM_BYTES_MAX: usize = 65_536;
 /// Datagrams read from one socket before deadlines are looked at: below a millisecond.
 const READ_MAX: usize = 64;
 /// A user who interrupts does not notice a tenth of a second.

@@ -14,26 +14,30 @@ use pocketsim_protocols::crypto::Key;
 
 use super::Carrier;
 
+/// What a dialler says of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hello {
+    /// One process of a dialler, by chance unique.
+    pub session: u64,
+    /// Its public key.
+    pub key: Key,
+    /// What will carry the blocks.
+    pub carrier: Carrier,
+    /// The repetition that it is at.
+    pub repetition: u32,
+    /// Its number in events, if it has one already; 0 for none.
+    pub number: u32,
+    /// Counts its reasons to ask who is there, so that an old answer is none.
+    pub round: u32,
+    /// What [`Control::Cookie`] said last; zeros before.
+    pub cookie: Cookie,
+}
+
 /// One message of control.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
     /// The dialler says who it is.
-    Hello {
-        /// One process of a dialler, by chance unique.
-        session: u64,
-        /// Its public key.
-        key: Key,
-        /// What will carry the blocks.
-        carrier: Carrier,
-        /// The repetition that it is at.
-        repetition: u32,
-        /// Its number in events, if it has one already; 0 for none.
-        number: u32,
-        /// Counts its reasons to ask who is there, so that an old answer is none.
-        round: u32,
-        /// What [`Control::Cookie`] said last; zeros before.
-        cookie: Cookie,
-    },
+    Hello(Hello),
     /// The listener wants to see whether the dialler is where its hello came from.
     Cookie {
         /// Of the hello.
@@ -135,7 +139,7 @@ impl Control {
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Writer::new(self.kind());
         match self {
-            Self::Hello {
+            Self::Hello(Hello {
                 session,
                 key,
                 carrier,
@@ -143,7 +147,7 @@ impl Control {
                 number,
                 round,
                 cookie,
-            } => {
+            }) => {
                 bytes.u64(*session).raw(&key.0).u8(*carrier as u8);
                 bytes.u32(*repetition).u32(*number);
                 bytes.u32(*round).raw(cookie);
@@ -196,7 +200,7 @@ impl Control {
     pub fn is_question(&self) -> bool {
         matches!(
             self,
-            Self::Hello { .. } | Self::Start { .. } | Self::Finish { .. }
+            Self::Hello(_) | Self::Start { .. } | Self::Finish { .. }
         )
     }
 
@@ -222,7 +226,7 @@ impl Control {
 
     fn kind(&self) -> u8 {
         match self {
-            Self::Hello { .. } => HELLO,
+            Self::Hello(_) => HELLO,
             Self::Welcome { .. } => WELCOME,
             Self::Start { .. } => START,
             Self::Ready { .. } => READY,
@@ -240,7 +244,7 @@ impl Control {
         }
         let session = rest.u64()?;
         Ok(match kind {
-            HELLO => Self::Hello {
+            HELLO => Self::Hello(Hello {
                 session,
                 key: Key(rest.array()?),
                 carrier: variant(Carrier::ALL, rest.u8()?)?,
@@ -248,7 +252,7 @@ impl Control {
                 number: rest.u32()?,
                 round: rest.u32()?,
                 cookie: rest.array()?,
-            },
+            }),
             COOKIE => Self::Cookie {
                 session,
                 cookie: rest.array()?,

@@ -11,13 +11,13 @@ use pocketsim_protocols::contract::{NodeId, Seconds};
 use super::carrier::{quic_keep, quic_reconnect, tftp as tftp_carrier, udp, Carry};
 use super::control::{NotControl, Summary};
 use super::envelope::{seal, Envelope};
-use super::listen::DATAGRAM_BYTES_MAX;
 use super::negotiation::{Goal, Met, Negotiation};
 use super::node::Node;
 use super::outcome::Outcome;
 use super::ports::{next_datagram, socket_towards, Service, LOOK_AROUND};
 use super::tftp::{Endpoint, Wire};
 use super::{Carrier, DialOptions};
+use crate::sockets::DATAGRAM_BYTES_MAX;
 use crate::stop::Stop;
 
 /// A dialling end.

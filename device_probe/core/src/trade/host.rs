@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use pocketsim_protocols::contract::{NodeId, Seconds};
 use pocketsim_protocols::crypto::Key;
 
-use super::control::{Control, Cookie};
+use super::control::{Control, Hello};
 use super::cookie::Cookies;
 use super::envelope::Envelope;
 use super::limit::PerSecond;
@@ -52,18 +52,6 @@ pub struct Host {
     counts: HostCounts,
 }
 
-/// What a hello says.
-#[derive(Clone, Copy)]
-struct Hello {
-    session: u64,
-    key: Key,
-    carrier: Carrier,
-    repetition: u32,
-    number: u32,
-    round: u32,
-    cookie: Cookie,
-}
-
 /// What one host may still ask for.
 #[derive(Clone, Debug)]
 struct Source {
@@ -93,26 +81,7 @@ impl Host {
         node: &Node,
     ) -> Option<Control> {
         match envelope.control {
-            Control::Hello {
-                session,
-                key,
-                carrier,
-                repetition,
-                number,
-                round,
-                cookie,
-            } => {
-                let hello = Hello {
-                    session,
-                    key,
-                    carrier,
-                    repetition,
-                    number,
-                    round,
-                    cookie,
-                };
-                self.hello(hello, envelope, from, node)
-            }
+            Control::Hello(hello) => self.hello(hello, envelope, from, node),
             Control::Start {
                 session,
                 repetition,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::ports::PORT_MAX;
+
 /// `pocketsim-probe://trade/HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
@@ -90,7 +92,5 @@ fn bad_port(port: &str) -> BadLink {
 pub const LINK_PREFIX: &str = "pocketsim-probe://trade/";
 /// The port of a listener that was not told another.
 pub const DEFAULT_PORT: u16 = 4747;
-/// QUIC and TFTP take the two ports after the one in the link.
-const PORT_MAX: u16 = u16::MAX - 2;
 /// The longest name in the domain system (RFC 1035, 2.3.4).
 const HOST_BYTES_MAX: usize = 255;

@@ -21,6 +21,7 @@ use super::outcome::{Outcome, Role};
 use super::ports::{next_datagram, reachable, Ports, LOOK_AROUND};
 use super::tftp::{Endpoint, Wire};
 use super::{ListenOptions, Patience, Progress, TradeError, TradeObserver};
+use crate::sockets::DATAGRAM_BYTES_MAX;
 use crate::stop::Stop;
 
 /// Answer proposals until `stop` is raised.
@@ -244,7 +245,5 @@ impl Station {
 pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Nothing stored for so long is a pause, in which there is time to write.
 const PAUSE_S: Seconds = 2.0;
-/// The largest datagram there is, and a byte more to see that there is none larger.
-pub(super) const DATAGRAM_BYTES_MAX: usize = 65_536;
 /// A dialler that is not known any more needs one.
 const QUESTIONS_PER_S: u32 = 20;

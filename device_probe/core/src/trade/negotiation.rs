@@ -15,7 +15,7 @@ use std::time::Duration;
 use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::crypto::Key;
 
-use super::control::{Control, Cookie, Summary};
+use super::control::{Control, Cookie, Hello, Summary};
 use super::envelope::Envelope;
 use super::Carrier;
 
@@ -212,7 +212,7 @@ impl Negotiation {
         let session = self.session;
         let repetition = self.goal.repetition();
         if self.asks_who() {
-            return Some(Control::Hello {
+            return Some(Control::Hello(Hello {
                 session,
                 key: self.key,
                 carrier: self.carrier,
@@ -220,7 +220,7 @@ impl Negotiation {
                 number: self.number,
                 round: self.round,
                 cookie: self.cookie,
-            });
+            }));
         }
         if self.ready != Some(repetition) {
             return Some(Control::Start {

@@ -12,6 +12,7 @@ use super::log::{Run, Tally};
 use super::node::Node;
 use super::store::Storage;
 use super::tftp::WireCounts;
+use crate::sketch::quantile;
 
 /// What came of a trade.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -198,13 +199,6 @@ impl RoundTrips {
             p99_s: quantile(&rtt_s, 0.99),
         })
     }
-}
-
-/// Of sorted values, linear between neighbours: the default of NumPy and R (type 7).
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let at = share * (sorted.len() - 1) as f64;
-    let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-    low + (high - low) * at.fract()
 }
 
 /// A repetition as its listener saw it.

@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use crate::sockets::is_passing;
+
 /// What comes after the base port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
@@ -112,21 +114,14 @@ pub(super) fn next_datagram(
 ) -> io::Result<Option<(usize, SocketAddr)>> {
     match socket.recv_from(buffer) {
         Ok(datagram) => Ok(Some(datagram)),
-        // Refused and reset tell of an earlier datagram of ours, on some systems.
-        Err(error) => match error.kind() {
-            ErrorKind::WouldBlock
-            | ErrorKind::TimedOut
-            | ErrorKind::Interrupted
-            | ErrorKind::ConnectionRefused
-            | ErrorKind::ConnectionReset => Ok(None),
-            _ if is_of_the_network(&error) => {
-                // It may last: not a loop without a rest.
-                std::thread::sleep(LOOK_AROUND);
-                renew(socket);
-                Ok(None)
-            }
-            _ => Err(error),
-        },
+        Err(error) if is_passing(&error) => Ok(None),
+        Err(error) if is_of_the_network(&error) => {
+            // It may last: not a loop without a rest.
+            std::thread::sleep(LOOK_AROUND);
+            renew(socket);
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Control as bytes.
 
-use pocketsim_probe_core::trade::control::{Control, NotControl, Summary, CONTROL_BYTES_MAX};
+use pocketsim_probe_core::trade::control::{
+    Control, Hello, NotControl, Summary, CONTROL_BYTES_MAX,
+};
 use pocketsim_probe_core::trade::envelope::{seal, Envelope, ENVELOPE_BYTES_MAX};
 use pocketsim_probe_core::trade::Carrier;
 use pocketsim_protocols::contract::Reason;
@@ -25,14 +27,16 @@ fn summaries() -> impl Strategy<Value = Summary> {
 fn messages() -> impl Strategy<Value = Control> {
     let carrier = proptest::sample::select(Carrier::ALL);
     let hello = (any::<(u64, [u8; 32], u32, u32, u32, [u8; 16])>(), carrier).prop_map(
-        |((session, key, repetition, number, round, cookie), carrier)| Control::Hello {
-            session,
-            key: Key(key),
-            carrier,
-            repetition,
-            number,
-            round,
-            cookie,
+        |((session, key, repetition, number, round, cookie), carrier)| {
+            Control::Hello(Hello {
+                session,
+                key: Key(key),
+                carrier,
+                repetition,
+                number,
+                round,
+                cookie,
+            })
         },
     );
     let cookie =

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use pocketsim_probe_core::trade::control::Control;
+use pocketsim_probe_core::trade::control::{Control, Hello};
 use pocketsim_probe_core::trade::envelope::{seal, Envelope};
 use pocketsim_probe_core::trade::host::Host;
 use pocketsim_probe_core::trade::negotiation::{Goal, Met, Negotiation};
@@ -61,7 +61,7 @@ fn ask_from(
 }
 
 fn hello(session: u64, by: &Node, number: u32, cookie: [u8; 16]) -> Control {
-    Control::Hello {
+    Control::Hello(Hello {
         session,
         key: by.key(),
         carrier: Carrier::Tftp,
@@ -69,7 +69,7 @@ fn hello(session: u64, by: &Node, number: u32, cookie: [u8; 16]) -> Control {
         number,
         round: 0,
         cookie,
-    }
+    })
 }
 
 /// The answer to a hello that says its cookie.
@@ -115,7 +115,7 @@ fn talk(
 
 fn names(asked: &[Control]) -> Vec<&'static str> {
     let name = |control: &Control| match control {
-        Control::Hello { .. } => "hello",
+        Control::Hello(_) => "hello",
         Control::Start { .. } => "start",
         Control::Finish { .. } => "finish",
         _ => "no question",

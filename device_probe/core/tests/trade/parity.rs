@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pocketsim_probe_core::trade::control::{Control, NotControl};
+use pocketsim_probe_core::trade::control::{Control, Hello, NotControl};
 use pocketsim_probe_core::trade::envelope::{seal, Envelope};
 use pocketsim_probe_core::trade::{Carrier, ListenOptions};
 use pocketsim_protocols::contract::{AppRequest, Machine, NodeId, Output, Payload};
@@ -110,7 +110,7 @@ fn over_loopback() -> [Vec<Observation>; 2] {
     };
     let dialler = node(9);
     let hello = |cookie| {
-        let hello = Control::Hello {
+        let hello = Control::Hello(Hello {
             session: 1,
             key: dialler.key(),
             carrier: Carrier::Udp,
@@ -118,7 +118,7 @@ fn over_loopback() -> [Vec<Observation>; 2] {
             number: 0,
             round: 0,
             cookie,
-        };
+        });
         seal(&hello, &dialler)
     };
     let Ok(Control::Cookie { cookie, .. }) = said(&ask(&hello([0; 16]))) else {
