@@ -113,6 +113,20 @@ pub trait Repeat: Send {
     /// # Errors
     /// What the system refused; the case is then reported as not measured.
     fn run(&mut self, iterations: u64) -> Result<(), Unmeasured>;
+
+    /// After how many operations what they cost repeats itself, because every so often one has more
+    /// to do; samples are made of multiples, so that each has its share.
+    fn period(&self) -> u64 {
+        1
+    }
+
+    /// Undo what piled up; called before each sample, outside its time.
+    ///
+    /// # Errors
+    /// What the system refused.
+    fn tidy(&mut self) -> Result<(), Unmeasured> {
+        Ok(())
+    }
 }
 
 impl<F: FnMut() -> Result<(), Unmeasured> + Send> Repeat for F {

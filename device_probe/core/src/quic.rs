@@ -10,6 +10,8 @@ use std::sync::Arc;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 
+use crate::sockets::any_port;
+
 /// Name in the certificate and in the client's hello.
 pub const SERVER_NAME: &str = "pocketsim";
 /// Application protocol of everything that the probe says over QUIC.
@@ -49,12 +51,7 @@ pub fn client_config() -> quinn::ClientConfig {
 /// # Errors
 /// When the socket cannot be bound.
 pub fn client_endpoint(peer: SocketAddr) -> std::io::Result<quinn::Endpoint> {
-    let any = if peer.is_ipv4() {
-        "0.0.0.0:0"
-    } else {
-        "[::]:0"
-    };
-    let mut endpoint = quinn::Endpoint::client(any.parse().expect("an address"))?;
+    let mut endpoint = quinn::Endpoint::client(any_port(peer.ip()))?;
     endpoint.set_default_client_config(client_config());
     Ok(endpoint)
 }

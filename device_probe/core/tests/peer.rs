@@ -51,9 +51,11 @@ fn the_names_are_those_that_calibration_reads() {
         "link_quic_rtt",
         "link_udp_goodput",
         "link_udp_loss",
+        "link_udp_receive",
         "link_udp_reordering",
         "link_udp_rtt",
         "link_udp_rtt_loaded",
+        "link_udp_send",
     ];
     for depth in [Depth::Quick, Depth::Full] {
         let cases = cases(Some(peer), depth);
@@ -72,6 +74,7 @@ fn a_link_is_measured() {
         let quantity = match case.kernel {
             "link_udp_rtt" | "link_udp_rtt_loaded" | "link_quic_rtt" => "rtt_s",
             "link_udp_goodput" | "link_quic_goodput" => "goodput_bytes_per_s",
+            "link_udp_send" | "link_udp_receive" => "wall_s",
             "link_udp_loss" => "loss_ratio",
             _ => "reordered_ratio",
         };

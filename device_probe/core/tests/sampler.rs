@@ -206,6 +206,38 @@ fn samples_end_at_their_limit() {
     assert_eq!(wall_s(&taken).len(), 7);
 }
 
+/// Every seventh operation costs more, and tidying up costs most.
+struct Periodic(u64);
+
+impl Repeat for Periodic {
+    fn run(&mut self, iterations: u64) -> Result<(), Unmeasured> {
+        for _ in 0..iterations {
+            self.0 += 1;
+            work(if self.0 % 7 == 0 { 1e-3 } else { 1e-6 });
+        }
+        Ok(())
+    }
+
+    fn period(&self) -> u64 {
+        7
+    }
+
+    fn tidy(&mut self) -> Result<(), Unmeasured> {
+        work(1.0);
+        Ok(())
+    }
+}
+
+#[test]
+fn samples_hold_whole_periods_and_no_tidying() {
+    let taken = sample(Periodic(3));
+    assert_eq!(taken.iterations.unwrap() % 7, 0);
+    let mean_s = (1e-3 + 6.0 * 1e-6) / 7.0;
+    for value in [wall_s(&taken), cpu_s(&taken)].concat() {
+        assert!((value / mean_s - 1.0).abs() < 1e-3, "{value}");
+    }
+}
+
 #[test]
 fn a_stop_ends_with_the_sample_at_hand() {
     let stop = Stop::new();
@@ -259,6 +291,28 @@ fn each_thread_has_an_instance_and_the_rate_counts_all() {
     assert!(wall_s(&taken)
         .iter()
         .all(|value| (value / 1e-4 - 1.0).abs() < 0.01));
+}
+
+#[test]
+fn a_thread_that_is_ready_works_on_until_all_are() {
+    let (instances, calls) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    // More than the longest warm-up makes, so that only the way to the start can bring them.
+    let many = 5_000;
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let taken = on_threads(2, || {
+        let slow = instances.fetch_add(1, Ordering::Relaxed) == 1;
+        while slow && calls.load(Ordering::Relaxed) < many {
+            assert!(std::time::Instant::now() < deadline, "the other one rests");
+            std::thread::yield_now();
+        }
+        let calls = calls.clone();
+        Ok(Box::new(move || {
+            calls.fetch_add(1, Ordering::Relaxed);
+            work(1e-3);
+            Ok(())
+        }))
+    });
+    assert!(taken.is_ok());
 }
 
 #[test]

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::sockets::bind_consecutive;
 use crate::stop::Stop;
 
 pub mod codec;
@@ -73,7 +74,8 @@ pub trait ServeObserver: Sync {
 /// # Errors
 /// When the ports cannot be bound, or the system takes a socket away.
 pub fn serve(bind: SocketAddr, observer: &dyn ServeObserver, stop: &Stop) -> io::Result<Stats> {
-    let (udp_socket, quic_socket) = bind_pair(bind)?;
+    let sockets = bind_consecutive(bind, 2, UdpSocket::bind)?;
+    let [udp_socket, quic_socket] = sockets.try_into().expect("two");
     let shared = Arc::new(Shared::default());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -117,30 +119,6 @@ fn watch(observer: &dyn ServeObserver, shared: &Shared, stop: &Stop, end: &Stop)
     end.raise();
 }
 
-/// Two sockets on consecutive ports.
-fn bind_pair(bind: SocketAddr) -> io::Result<(UdpSocket, UdpSocket)> {
-    if bind.port() != 0 {
-        return bind_both(bind);
-    }
-    let mut tries = 1;
-    loop {
-        match bind_both(bind) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries < PAIR_TRIES => {
-                tries += 1;
-            }
-            done => return done,
-        }
-    }
-}
-
-fn bind_both(bind: SocketAddr) -> io::Result<(UdpSocket, UdpSocket)> {
-    let first = UdpSocket::bind(bind)?;
-    let next_port = first.local_addr()?.port().checked_add(1);
-    let next_port = next_port.ok_or(io::ErrorKind::AddrInUse)?;
-    let second = UdpSocket::bind((bind.ip(), next_port))?;
-    Ok((first, second))
-}
-
 /// What both sides count.
 #[derive(Debug, Default)]
 struct Shared(Mutex<Stats>);
@@ -163,6 +141,3 @@ impl Shared {
 /// How long a stop may go unnoticed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 const LOOKS_PER_PROGRESS: u32 = 10;
-
-/// Free ports are many; that many unlucky pairs in a row mean that they are not.
-const PAIR_TRIES: u32 = 100;

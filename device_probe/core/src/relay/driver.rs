@@ -4,7 +4,7 @@
 //! whom ([`Table`]).
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,10 @@ use super::arrival::{receive, Clocks};
 use super::flow::{FlowId, Table, Way};
 use super::queue::Line;
 use super::rule::{Faults, Reason};
-use super::socket::{bind_fronts, Sockets};
+use super::socket::{bind, Sockets};
 use super::statistics::{Counts, QuantileRecorder, Statistics};
 use super::Options;
-use crate::sockets::DATAGRAM_BYTES_MAX;
+use crate::sockets::{any_port, bind_consecutive, DATAGRAM_BYTES_MAX};
 use crate::stop::Stop;
 
 /// A relay whose ports are bound.
@@ -59,7 +59,7 @@ impl Relay {
             .check()
             .map_err(|reason| io::Error::new(io::ErrorKind::InvalidInput, reason))?;
         let mut sockets = Sockets::new()?;
-        let fronts = bind_fronts(options.listen, options.ports)?;
+        let fronts = bind_consecutive(options.listen, options.ports, bind)?;
         let address = fronts[0].local_addr()?;
         for (port, front) in (0..).zip(fronts) {
             sockets.watch(Way::Front(port), front)?;
@@ -313,13 +313,6 @@ impl Direction {
         counts.delay_added = self.added.summary();
         counts.lateness = self.lateness.summary();
         counts
-    }
-}
-
-fn any_port(peer: IpAddr) -> SocketAddr {
-    match peer {
-        IpAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-        IpAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     }
 }
 

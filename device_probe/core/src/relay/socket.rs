@@ -133,34 +133,6 @@ pub fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Consecutive ports; when the first may be any, others are tried until the ones after it are free.
-///
-/// # Errors
-/// When one of them cannot be bound.
-pub fn bind_fronts(listen: SocketAddr, ports: u16) -> io::Result<Vec<UdpSocket>> {
-    let tries = if listen.port() == 0 { BIND_TRIES } else { 1 };
-    let mut refused = io::Error::from(io::ErrorKind::InvalidInput);
-    for _ in 0..tries {
-        match bind_consecutive(listen, ports) {
-            Ok(fronts) => return Ok(fronts),
-            Err(error) => refused = error,
-        }
-    }
-    Err(refused)
-}
-
-fn bind_consecutive(listen: SocketAddr, ports: u16) -> io::Result<Vec<UdpSocket>> {
-    let first = bind(listen)?;
-    let base = first.local_addr()?;
-    let mut fronts = vec![first];
-    for offset in 1..ports {
-        let port = base.port().checked_add(offset);
-        let port = port.ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable))?;
-        fronts.push(bind(SocketAddr::new(base.ip(), port))?);
-    }
-    Ok(fronts)
-}
-
 /// Datagrams that the system dropped because nobody read them in time; 0 where it does not say.
 fn missed_datagrams(socket: &UdpSocket) -> u64 {
     let mut figures = [0u32; MEMORY_FIGURES];
@@ -191,5 +163,3 @@ const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 const SO_MEMINFO: libc::c_int = 55;
 const MEMORY_FIGURES: usize = 9;
 const DROPS: usize = 8;
-/// Free ports without free neighbours are rare; twenty in a row do not happen by chance.
-const BIND_TRIES: usize = 20;

@@ -121,6 +121,8 @@ pub const KERNELS: &[Known] = &[
         &["bytes", "rate_bytes_per_s"],
         RTT,
     ),
+    entry("link_udp_send", Group::Link, BYTES, BOTH),
+    entry("link_udp_receive", Group::Link, BYTES, BOTH),
     entry("link_udp_goodput", Group::Link, BYTES, GOODPUT),
     entry("link_quic_goodput", Group::Link, &[], GOODPUT),
     entry("link_udp_loss", Group::Link, BYTES, &["loss_ratio"]),

@@ -86,12 +86,15 @@ impl Sampler<'_> {
     pub fn warm_up(&self, work: &mut dyn Repeat) -> Result<Warm, Unmeasured> {
         let start_s = self.time.wall_s();
         let mut settling = Settling::default();
-        let (mut iterations, mut samples) = (1, 0);
+        let (mut iterations, mut samples) = (work.period(), 0);
         loop {
             let sample = self.one(work, iterations)?;
             samples += 1;
             match self.plan.grown(iterations, sample.wall_s) {
-                Some(more) => (iterations, settling) = (more, Settling::default()),
+                Some(more) => {
+                    iterations = more.next_multiple_of(work.period());
+                    settling = Settling::default();
+                }
                 None => settling.add(sample.wall_s),
             }
             let spent_s = sample.end_s - start_s;
@@ -134,6 +137,7 @@ impl Sampler<'_> {
     /// # Errors
     /// What the operation could not do.
     pub fn one(&self, work: &mut dyn Repeat, iterations: u64) -> Result<Sample, Unmeasured> {
+        work.tidy()?;
         let start_cpu_s = self.time.thread_cpu_s();
         let start_s = self.time.wall_s();
         work.run(iterations)?;

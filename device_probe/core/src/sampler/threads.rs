@@ -1,6 +1,6 @@
 //! The same operation on several threads at once.
 
-use std::sync::{Condvar, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::{durations, Sample, Sampler, Taken, Warm};
@@ -54,7 +54,11 @@ fn one_thread(
         iterations,
         warm_up,
     } = sampler.warm_up(work.as_mut())?;
-    ticket.wait_for_all();
+    let gate = ticket.hand_in();
+    // At work, as a core that rests lowers its frequency.
+    while !gate.is_open() {
+        sampler.one(work.as_mut(), iterations)?;
+    }
     let start_s = sampler.time.wall_s();
     // All end by time: whoever stopped at a number of samples would leave the others alone.
     let samples = sampler.samples(work.as_mut(), iterations, usize::MAX)?;
@@ -127,8 +131,7 @@ impl Progress {
 /// Opens when every ticket was handed in; a thread that fails or panics hands its in by dropping it,
 /// so that nobody waits for it.
 struct Gate {
-    awaited: Mutex<usize>,
-    opened: Condvar,
+    awaited: AtomicUsize,
 }
 
 struct Ticket<'a>(&'a Gate);
@@ -136,34 +139,31 @@ struct Ticket<'a>(&'a Gate);
 impl Gate {
     fn new(threads: usize) -> Self {
         Self {
-            awaited: Mutex::new(threads),
-            opened: Condvar::new(),
+            awaited: AtomicUsize::new(threads),
         }
     }
 
     fn ticket(&self) -> Ticket<'_> {
         Ticket(self)
     }
+
+    fn is_open(&self) -> bool {
+        self.awaited.load(Ordering::Relaxed) == 0
+    }
 }
 
-impl Ticket<'_> {
-    fn wait_for_all(self) {
-        let gate = self.0;
-        drop(self);
-        let awaited = gate.awaited.lock().expect(NO_PANIC);
-        let open = gate.opened.wait_while(awaited, |awaited| *awaited > 0);
-        drop(open.expect(NO_PANIC));
+impl<'a> Ticket<'a> {
+    fn hand_in(self) -> &'a Gate {
+        self.0
     }
 }
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        *self.0.awaited.lock().expect(NO_PANIC) -= 1;
-        self.0.opened.notify_all();
+        self.0.awaited.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-const NO_PANIC: &str = "nothing panics while it counts";
 const NO_RATE: &str = "no rate_per_s: the threads never worked at the same time";
 /// Rates of one round: enough to see them vary.
 const WINDOWS: u32 = 10;

@@ -1,11 +1,11 @@
 //! The three ports of a listener: control and UDP blocks, then QUIC, then TFTP.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use crate::sockets::is_passing;
+use crate::sockets::{any_port, bind_consecutive, is_passing};
 
 /// What comes after the base port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,32 +44,9 @@ impl Ports {
     /// # Errors
     /// When one of them is taken or not allowed.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        if address.port() != 0 {
-            return Self::bind_at(UdpSocket::bind(address)?);
-        }
-        let mut bound = Self::bind_at(UdpSocket::bind(address)?);
-        for _ in 1..ATTEMPTS {
-            if bound.is_ok() {
-                break;
-            }
-            bound = Self::bind_at(UdpSocket::bind(address)?);
-        }
-        bound
-    }
-
-    fn bind_at(base: UdpSocket) -> io::Result<Self> {
-        let address = base.local_addr()?;
-        if address.port() > PORT_MAX {
-            return Err(io::Error::new(
-                ErrorKind::AddrNotAvailable,
-                "two more ports must follow",
-            ));
-        }
-        Ok(Self {
-            base,
-            quic: UdpSocket::bind(Service::Quic.at(address))?,
-            tftp: UdpSocket::bind(Service::Tftp.at(address))?,
-        })
+        let sockets = bind_consecutive(address, 3, UdpSocket::bind)?;
+        let [base, quic, tftp] = sockets.try_into().expect("three");
+        Ok(Self { base, quic, tftp })
     }
 }
 
@@ -78,11 +55,7 @@ impl Ports {
 /// # Errors
 /// When the system gives none.
 pub fn socket_towards(peer: SocketAddr) -> io::Result<UdpSocket> {
-    let any = match peer {
-        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    };
-    UdpSocket::bind(SocketAddr::new(any, 0))
+    UdpSocket::bind(any_port(peer.ip()))
 }
 
 /// The address that another phone should dial to reach a socket bound to `bound`.
@@ -167,8 +140,6 @@ fn renew(socket: &UdpSocket) {
 pub(super) const LOOK_AROUND: Duration = Duration::from_millis(50);
 /// Two more ports must follow.
 pub const PORT_MAX: u16 = u16::MAX - 2;
-/// Ephemeral ports are scattered, so the next two are nearly always free.
-const ATTEMPTS: u32 = 64;
 
 #[cfg(test)]
 mod tests {

@@ -84,6 +84,7 @@ fn endpoint_setup(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
     collect(budget, WALL_AND_CPU, || {
         let watch = Watch::process();
         let client = Client::start(peer)?;
+        client.wait_for_workers();
         let sample = watch.per_operation(budget.clock, 1);
         client.end();
         Ok(sample)
@@ -94,6 +95,7 @@ fn endpoint_close(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
     let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
     collect(budget, WALL_AND_CPU, || {
         let client = Client::start(peer)?;
+        client.wait_for_workers();
         let watch = Watch::process();
         client.end();
         Ok(watch.per_operation(budget.clock, 1))
@@ -161,7 +163,7 @@ struct Server {
 
 impl Server {
     fn start() -> Result<Self, Unmeasured> {
-        let runtime = new_runtime()?;
+        let runtime = runtime_builder().build()?;
         let _inside = runtime.enter();
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let endpoint = Endpoint::server(server_config(), any)?;
@@ -222,16 +224,33 @@ async fn serve(
 /// A dialling endpoint with a runtime of its own.
 struct Client {
     endpoint: Endpoint,
+    workers: std::sync::mpsc::Receiver<()>,
     runtime: Runtime,
 }
 
 impl Client {
     fn start(peer: SocketAddr) -> Result<Self, Unmeasured> {
-        let runtime = new_runtime()?;
+        let (tell_started, workers) = std::sync::mpsc::channel();
+        let runtime = runtime_builder()
+            .on_thread_start(move || {
+                let _ = tell_started.send(());
+            })
+            .build()?;
         let inside = runtime.enter();
         let endpoint = client_endpoint(peer)?;
         drop(inside);
-        Ok(Self { endpoint, runtime })
+        Ok(Self {
+            endpoint,
+            workers,
+            runtime,
+        })
+    }
+
+    /// Returns when every thread of the runtime runs: building it does not wait for them, and their
+    /// start would count as part of whatever comes next.
+    fn wait_for_workers(&self) {
+        let threads = self.runtime.metrics().num_workers();
+        assert_eq!(self.workers.iter().take(threads).count(), threads);
     }
 
     /// Runs to the end, or gives up.
@@ -247,10 +266,10 @@ impl Client {
     }
 }
 
-fn new_runtime() -> std::io::Result<Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
+fn runtime_builder() -> tokio::runtime::Builder {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.enable_all();
+    builder
 }
 
 async fn connect(

@@ -78,32 +78,34 @@ impl Talk {
 /// A client that opens short streams, a batch at a time, and a server that serves them.
 pub(super) struct Streams {
     pair: Pair,
+    batch: usize,
+    message: Vec<u8>,
     opened: Vec<StreamId>,
 }
 
 impl Streams {
-    /// On a connection that is ready.
-    pub fn new() -> Self {
+    /// On a connection that is ready: `batch` streams at a time, each with a message of `bytes`.
+    pub fn new(batch: usize, bytes: usize) -> Self {
         Self {
             pair: connected(),
-            opened: Vec::with_capacity(BATCH),
+            batch,
+            message: vec![0x5a; bytes],
+            opened: Vec::with_capacity(batch),
         }
     }
 
-    /// The client opens [`BATCH`] streams.
+    /// The client opens a batch of streams.
     pub fn open_batch(&mut self) {
         self.opened.clear();
         let client = &mut self.pair.client;
-        self.opened.extend((0..BATCH).map(|_| open(client)));
+        self.opened.extend((0..self.batch).map(|_| open(client)));
     }
 
     /// The client sends one message on each and finishes it.
     pub fn send(&mut self) {
         for &id in &self.opened {
             let mut stream = self.pair.client.connection().send_stream(id);
-            stream
-                .write(&[0x5a; MESSAGE_BYTES])
-                .expect("an open stream");
+            stream.write(&self.message).expect("an open stream");
             stream.finish().expect("an open stream");
         }
         self.pair.exchange();
@@ -112,10 +114,10 @@ impl Streams {
     /// The server accepts them and reads each to its end.
     pub fn serve(&mut self) {
         let server = &mut self.pair.server;
-        for _ in 0..BATCH {
+        for _ in 0..self.batch {
             let id = server.connection().streams().accept(Dir::Bi);
             let bytes = read(server, id.expect("it arrived"));
-            assert_eq!(bytes, MESSAGE_BYTES, "it arrived whole");
+            assert_eq!(bytes, self.message.len(), "it arrived whole");
         }
     }
 
@@ -156,11 +158,8 @@ fn read(end: &mut End, id: StreamId) -> usize {
     bytes
 }
 
-/// Datagrams or streams of one sample: eight full ones fit the initial window of ten.
+/// Full datagrams of one sample: eight of them fit the initial window of ten.
 pub(super) const BATCH: usize = 8;
-
-/// A block of the theses with 128 bytes of payload.
-const MESSAGE_BYTES: usize = 668;
 
 /// More than the datagrams of a path that nobody probed (1200 bytes).
 const BUFFER_BYTES: usize = 2048;
@@ -186,14 +185,16 @@ mod tests {
 
     #[test]
     fn streams_give_their_credit_back() {
-        let mut streams = Streams::new();
-        for _ in 0..50 {
-            streams.open_batch();
-            streams.send();
-            streams.serve();
-            streams.finish();
+        for (batch, bytes) in [(8, 668), (64, 1)] {
+            let mut streams = Streams::new(batch, bytes);
+            for _ in 0..50 {
+                streams.open_batch();
+                streams.send();
+                streams.serve();
+                streams.finish();
+            }
+            let stats = streams.pair.client.connection().stats();
+            assert_eq!(stats.path.lost_packets, 0);
         }
-        let stats = streams.pair.client.connection().stats();
-        assert_eq!(stats.path.lost_packets, 0);
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn appending(
     appender.append()?;
     let kept = fs::read(appender.scratch.file(NAME))?;
     ensure(kept == appender.block, "a file keeps something else")?;
-    Ok(move || appender.append())
+    Ok(appender)
 }
 
 pub(super) fn reading(folder: &Path, bytes: usize) -> Result<impl Repeat, Unmeasured> {
@@ -51,14 +51,24 @@ impl Appender {
     }
 
     fn append(&mut self) -> Result<(), Unmeasured> {
-        if self.written_bytes >= FILE_BYTES_MAX {
-            self.file.set_len(0)?;
-            self.written_bytes = 0;
-        }
         self.file.write_all(&self.block)?;
         self.written_bytes += self.block.len();
         if self.sync {
             self.file.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+impl Repeat for Appender {
+    fn run(&mut self, iterations: u64) -> Result<(), Unmeasured> {
+        (0..iterations).try_for_each(|_| self.append())
+    }
+
+    fn tidy(&mut self) -> Result<(), Unmeasured> {
+        if self.written_bytes >= FILE_BYTES_MAX {
+            self.file.set_len(0)?;
+            self.written_bytes = 0;
         }
         Ok(())
     }
@@ -96,8 +106,7 @@ impl Reader {
 }
 
 const NAME: &str = "blocks";
-/// So that an hour of appending does not fill a phone; emptying the file then costs a millisecond
-/// or two, once in tens of thousands of blocks.
+/// So that an hour of appending does not fill a phone.
 const FILE_BYTES_MAX: usize = 16 << 20;
 /// Fits every phone's page cache.
 const READ_BYTES: usize = 1 << 20;
@@ -115,7 +124,8 @@ mod tests {
         let path = appender.scratch.file(NAME);
         let mut sizes = Vec::new();
         for _ in 0..6 {
-            appender.append().expect("appended");
+            appender.tidy().expect("truncated");
+            appender.run(1).expect("appended");
             sizes.push(fs::metadata(&path).expect("there").len() as usize / bytes);
         }
         assert_eq!(sizes, [1, 2, 3, 4, 1, 2]);

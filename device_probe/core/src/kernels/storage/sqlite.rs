@@ -22,7 +22,7 @@ pub(super) fn inserting(folder: &Path, bytes: usize, wal: bool) -> Result<impl R
         database.read(0)? == database.block,
         "SQLite keeps something else",
     )?;
-    Ok(move || database.insert())
+    Ok(database)
 }
 
 pub(super) fn reading(folder: &Path, bytes: usize) -> Result<impl Repeat, Unmeasured> {
@@ -45,6 +45,7 @@ struct Database {
     connection: Connection,
     block: Vec<u8>,
     rows: i64,
+    wal: bool,
     _scratch: Scratch,
 }
 
@@ -57,16 +58,13 @@ impl Database {
             connection,
             block: Generator::new().bytes(bytes),
             rows: 0,
+            wal,
             _scratch: scratch,
         })
     }
 
     /// One row, committed by itself.
     fn insert(&mut self) -> Result<(), Unmeasured> {
-        if self.rows == ROWS_MAX {
-            self.connection.execute_batch(EMPTY).map_err(refused)?;
-            self.rows = 0;
-        }
         let mut statement = self.connection.prepare_cached(INSERT).map_err(refused)?;
         let row = params![self.rows, self.block];
         statement.execute(row).map_err(refused)?;
@@ -85,6 +83,30 @@ impl Database {
         statement
             .query_row([key], |row| row.get(0))
             .map_err(refused)
+    }
+}
+
+impl Repeat for Database {
+    fn run(&mut self, iterations: u64) -> Result<(), Unmeasured> {
+        (0..iterations).try_for_each(|_| self.insert())
+    }
+
+    /// Two checkpoints or more, as a commit writes the pages of its block and often one of the tree;
+    /// without a log every commit costs the same.
+    fn period(&self) -> u64 {
+        if !self.wal {
+            return 1;
+        }
+        let pages = self.block.len() / PAGE_BYTES + 1;
+        (2 * CHECKPOINT_PAGES).div_ceil(pages) as u64
+    }
+
+    fn tidy(&mut self) -> Result<(), Unmeasured> {
+        if self.rows as usize * self.block.len() >= TABLE_BYTES_MAX {
+            self.connection.execute_batch(EMPTY).map_err(refused)?;
+            self.rows = 0;
+        }
+        Ok(())
     }
 }
 
@@ -118,8 +140,11 @@ const EMPTY: &str = "DELETE FROM blocks";
 /// Android's: a checkpoint every 100 pages (`db_wal_autocheckpoint`), journals cut to 512 KiB
 /// (`db_journal_size_limit`).
 const LIMITS: &str = "PRAGMA wal_autocheckpoint = 100; PRAGMA journal_size_limit = 524288";
-/// So that an hour of inserting does not fill a phone; emptying the table is one cheap operation.
-const ROWS_MAX: i64 = 4_096;
+const CHECKPOINT_PAGES: usize = 100;
+/// SQLite's default.
+const PAGE_BYTES: usize = 4_096;
+/// So that an hour of inserting does not fill a phone.
+const TABLE_BYTES_MAX: usize = 16 << 20;
 /// With blocks of 668 bytes half of SQLite's own cache of 2 MB.
 const READ_ROWS: i64 = 1_024;
 /// Odd, so that it goes over all rows, and far enough that the next row is on another page.
@@ -168,13 +193,32 @@ mod tests {
     #[test]
     fn a_full_table_is_emptied() {
         let mut database = database(true);
-        database.connection.execute_batch("BEGIN").expect("begun");
-        for _ in 0..=ROWS_MAX {
-            database.insert().expect("inserted");
+        database.block = vec![7; TABLE_BYTES_MAX / 2];
+        let mut rows = Vec::new();
+        for _ in 0..4 {
+            database.tidy().expect("emptied");
+            database.run(1).expect("inserted");
+            rows.push(database.rows);
         }
-        assert_eq!(database.rows, 1);
+        assert_eq!(rows, [1, 2, 1, 2]);
         assert_eq!(database.read(0).expect("a row"), database.block);
-        assert!(database.read(1).is_err());
+        assert!(database.read(2).is_err());
+    }
+
+    #[test]
+    fn every_sample_has_checkpoints() {
+        for bytes in [100, 668, 4_096, 65_536] {
+            let scratch = Scratch::for_tests();
+            let mut database = Database::open(scratch, bytes, true).expect("a database");
+            database.insert().expect("inserted");
+            database.run(database.period()).expect("inserted");
+            // The log begins anew after a checkpoint, so it stays small.
+            let path = database.connection.path().expect("a file").to_owned() + "-wal";
+            let pages = std::fs::metadata(path).expect("a log").len() as usize / PAGE_BYTES;
+            let written = database.period() as usize * (bytes / PAGE_BYTES + 1);
+            assert!(written >= 2 * CHECKPOINT_PAGES);
+            assert!(pages < 2 * CHECKPOINT_PAGES, "{bytes}: {pages}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! | `link_udp_goodput` | what arrives, by the peer's clock, at the highest rate that loses at most 1 % more than the lowest and does not queue up |
 //! | `link_udp_loss` | of a train of 100 datagrams per second, those that did not arrive |
 //! | `link_udp_reordering` | of those that arrived of 500 per second, those that came after a later one or twice |
+//! | `link_udp_send`, `link_udp_receive` | one call each, on a few datagrams in a row |
 //! | `link_quic_rtt` | one echo at a time on a stream that is kept |
 //! | `link_quic_goodput` | one stream for a while, until the peer has it all |
 //!
@@ -22,6 +23,7 @@ use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 use crate::kernels::experiment::case;
 use crate::kernels::Surroundings;
 
+mod calls;
 mod datagrams;
 mod goodput;
 mod prober;
@@ -39,6 +41,8 @@ pub fn cases(surroundings: &Surroundings) -> Vec<Case> {
     [
         by_size("link_udp_rtt", peer, sizes, datagrams::rtt),
         loaded(peer, surroundings.depth),
+        by_size("link_udp_send", peer, sizes, calls::send),
+        by_size("link_udp_receive", peer, sizes, calls::receive),
         by_size("link_udp_loss", peer, sizes, datagrams::loss),
         by_size("link_udp_reordering", peer, sizes, datagrams::reordering),
         by_size("link_udp_goodput", peer, &[FULL_BYTES], goodput::goodput),

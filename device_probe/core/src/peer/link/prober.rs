@@ -1,12 +1,13 @@
 //! The asking side of `peer::codec`: echoes, trains of data, and reports on them.
 
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::kernel::Unmeasured;
 use crate::peer::codec::{decode, Counts, Kind, Message, HEADER_BYTES, REPORT_BYTES};
+use crate::sockets::any_port;
 use crate::stop::Stop;
 
 /// A socket towards a peer that answered.
@@ -49,11 +50,7 @@ impl Outcome {
 impl Prober {
     /// Opens a socket and waits for the first answer.
     pub fn dial(peer: SocketAddr) -> Result<Self, Unmeasured> {
-        let any: SocketAddr = match peer {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
-        };
-        let socket = UdpSocket::bind(any)?;
+        let socket = UdpSocket::bind(any_port(peer.ip()))?;
         socket.connect(peer)?;
         let mut prober = Self {
             socket,
