@@ -39,6 +39,12 @@ bench-probe: setup ## Compare the probe's cryptography with libsodium's; exit co
 	$(CARGO) build --release --locked -p pocketsim-probe
 	$(BIN)/python bench/libsodium.py
 
+.PHONY: repeat-probe
+repeat-probe: probe ## Make two full reports (ten minutes) and compare their medians; exit code 3 beyond 5 %
+	build/bin/probe run --full --quiet -o build/repeat_1.json
+	build/bin/probe run --full --quiet -o build/repeat_2.json
+	python3 bench/repeat.py build/repeat_1.json build/repeat_2.json
+
 .PHONY: lint lint-rust lint-python
 lint: lint-rust lint-python ## Check formatting, lint and types
 
