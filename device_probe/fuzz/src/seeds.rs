@@ -317,6 +317,7 @@ fn controls() -> Vec<Vec<u8>> {
         Control::Start {
             session,
             repetition,
+            first_sequence: 0,
         },
         Control::Ready {
             session,
@@ -409,6 +410,7 @@ fn listened() -> Vec<Vec<u8>> {
         Control::Start {
             session,
             repetition,
+            first_sequence: 0,
         }
         .encode(),
         blocks[0].bytes.clone(),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use pocketsim_probe_core::trade::control::{Control, NotControl};
 use pocketsim_probe_core::trade::envelope::{seal, Envelope};
+use pocketsim_probe_core::trade::log::Run;
 use pocketsim_probe_core::trade::negotiation::{Goal, Met, Negotiation};
 use pocketsim_probe_core::trade::node::Node;
 use pocketsim_probe_core::trade::store::Store;
@@ -20,9 +21,8 @@ fuzz_target!(|bytes: &[u8]| {
     let (dialler, listener, other) = (node(2), node(1), node(3));
     let mut asks = Negotiation::new(1, dialler.key(), Carrier::Udp);
     let peer = dialler.introduce(listener.key(), 0).expect("room for one");
-    dialler
-        .begin(peer, 1, 0, Carrier::Udp)
-        .expect("room for one");
+    let run = Run::new(1, 0, Carrier::Udp, 0);
+    dialler.begin(peer, run).expect("room for one");
     for _ in 0..2 {
         dialler.propose(peer, 10);
     }

@@ -127,6 +127,11 @@ impl<C: Crypto> Agent<C> {
         self.next_index
     }
 
+    /// Number that its next transaction will have.
+    pub fn next_sequence(&self) -> u32 {
+        self.next_sequence
+    }
+
     /// Blocks stored since it started, proposed and countersigned.
     pub fn stored(&self) -> u64 {
         self.chain.length()

@@ -62,6 +62,8 @@ pub enum Control {
         session: u64,
         /// Counts up over the whole ladder, from 0.
         repetition: u32,
+        /// Number of its first proposal: lower ones that still come are of earlier repetitions.
+        first_sequence: u32,
     },
     /// The listener counts for that repetition now.
     Ready {
@@ -166,8 +168,11 @@ impl Control {
             Self::Start {
                 session,
                 repetition,
+                first_sequence,
+            } => {
+                bytes.u64(*session).u32(*repetition).u32(*first_sequence);
             }
-            | Self::Ready {
+            Self::Ready {
                 session,
                 repetition,
             }
@@ -278,6 +283,7 @@ impl Control {
             START => Self::Start {
                 session,
                 repetition,
+                first_sequence: rest.u32()?,
             },
             READY => Self::Ready {
                 session,
@@ -379,7 +385,7 @@ impl Reader<'_> {
 pub const CONTROL_BYTES_MAX: usize = 152;
 /// Not ASCII at first, so no block, and not 0, so no TFTP.
 const MAGIC: [u8; 4] = [0xc5, b'p', b's', b't'];
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const HELLO: u8 = 1;
 const WELCOME: u8 = 2;
 const START: u8 = 3;

@@ -12,8 +12,9 @@ use super::carrier::Carry;
 use super::dialler::Dialler;
 use super::export::Export;
 use super::listen::REPORT_INTERVAL;
+use super::log::Run;
 use super::negotiation::Goal;
-use super::outcome::{dialled, Dialled, Outcome, Repetition, Role};
+use super::outcome::{dialled, Dialled, Outcome, Role};
 use super::pace::Schedule;
 use super::ports::LOOK_AROUND;
 use super::{DialOptions, Progress, TradeError, TradeObserver};
@@ -45,7 +46,7 @@ pub fn dial(
         ladder.climb_and_report()
     });
     let (traded, unwritten) = traded?;
-    let mut outcome = outcome_of(options, &dialler, traded, &export);
+    let mut outcome = outcome_of(options, &dialler, &traded, &export);
     outcome.stopped = stop.is_raised();
     outcome.blame(broken);
     outcome.blame(export.finish(&node).and(unwritten));
@@ -55,7 +56,7 @@ pub fn dial(
 fn outcome_of(
     options: &DialOptions,
     dialler: &Dialler,
-    traded: Vec<Repetition>,
+    traded: &[Dialled],
     export: &Export,
 ) -> Outcome {
     let started_at = export.epoch().timestamp(0.0);
@@ -68,8 +69,13 @@ fn outcome_of(
     outcome.address = Some(options.peer);
     outcome.label.clone_from(&options.label);
     let wanted = options.rates_per_s.len() * options.repetitions as usize;
-    outcome.complete = traded.len() == wanted && traded.iter().all(|one| one.complete);
-    outcome.repetitions = traded;
+    // Not before the end: late answers count in the repetition that they belong to.
+    let known = traded.iter();
+    outcome.repetitions = known
+        .map(|known| dialled(known, dialler.node.tally(known.place)))
+        .collect();
+    let complete = outcome.repetitions.iter().all(|one| one.complete);
+    outcome.complete = traded.len() == wanted && complete;
     dialler.count(&mut outcome);
     outcome
 }
@@ -86,7 +92,7 @@ struct Ladder<'a> {
 }
 
 /// The repetitions that were traded, and whether their events could be written.
-type Climbed = (Vec<Repetition>, io::Result<()>);
+type Climbed = (Vec<Dialled>, io::Result<()>);
 
 impl Ladder<'_> {
     /// Somebody else shows how far it is: the thread that proposes has no time for it.
@@ -126,7 +132,10 @@ impl Ladder<'_> {
     }
 
     fn meet(&self) -> io::Result<()> {
-        self.dialler.aim(Goal::Trading(0));
+        self.dialler.aim(Goal::Trading {
+            repetition: 0,
+            first_sequence: 0,
+        });
         // Two questions, each with its own patience: round trips of seconds are no absence.
         let heard = |reached: &dyn Fn() -> bool| {
             self.wait(PATIENCE, &|| reached() || self.dialler.is_full())
@@ -144,14 +153,17 @@ impl Ladder<'_> {
     }
 
     /// One repetition; none if the log is full or the listener does not answer any more.
-    fn repeat(&self, number: u32, rate_per_s: f64, stage: &str) -> Option<Repetition> {
+    fn repeat(&self, number: u32, rate_per_s: f64, stage: &str) -> Option<Dialled> {
         let node = &self.dialler.node;
-        let carrier = self.options.carrier;
-        let dialled_as = self.dialler.number();
-        let place = node.begin(self.dialler.peer()?, dialled_as, number, carrier)?;
+        let (dialler, first_sequence) = (self.dialler.number(), node.next_sequence());
+        let run = Run::new(dialler, number, self.options.carrier, first_sequence);
+        let place = node.begin(self.dialler.peer()?, run)?;
         self.dialler.begin(place);
         self.show(Some((place, stage.to_owned())));
-        self.dialler.aim(Goal::Trading(number));
+        self.dialler.aim(Goal::Trading {
+            repetition: number,
+            first_sequence,
+        });
         let schedule = Schedule::new(rate_per_s, self.options.duration, self.options.pacing);
         let ready = self.wait(PATIENCE, &|| self.dialler.is_reached());
         // Without one it begins all the same, and the messages are lost for the reason they are.
@@ -169,7 +181,9 @@ impl Ladder<'_> {
         }
         self.report();
         self.show(None);
-        let known = Dialled {
+        Some(Dialled {
+            place,
+            dialler,
             rate_per_s,
             offered: schedule.offered(),
             not_proposed: proposed.missing(schedule.offered(), stopped, ready),
@@ -177,8 +191,7 @@ impl Ladder<'_> {
             reintroductions: self.dialler.reintroductions(),
             summary: self.dialler.summary(),
             stopped,
-        };
-        Some(dialled(place, dialled_as, node.tally(place), known))
+        })
     }
 
     /// Until the schedule is over or somebody stops it.

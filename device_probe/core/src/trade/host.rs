@@ -14,6 +14,7 @@ use super::control::{Control, Hello};
 use super::cookie::Cookies;
 use super::envelope::Envelope;
 use super::limit::PerSecond;
+use super::log::Run;
 use super::node::Node;
 use super::Carrier;
 
@@ -85,8 +86,9 @@ impl Host {
             Control::Start {
                 session,
                 repetition,
+                first_sequence,
             } => self.of_session(session, envelope, from, node, |this| {
-                this.start(session, repetition, node)
+                this.start(session, repetition, first_sequence, node)
             }),
             Control::Finish {
                 session,
@@ -211,15 +213,21 @@ impl Host {
         source
     }
 
-    fn start(&mut self, session: u64, repetition: u32, node: &Node) -> Option<Control> {
+    fn start(
+        &mut self,
+        session: u64,
+        repetition: u32,
+        first_sequence: u32,
+        node: &Node,
+    ) -> Option<Control> {
         let known = self.sessions.get_mut(&session)?;
         if repetition < known.repetition {
             return None;
         }
         // More than one further is possible: the others found nobody here.
         if repetition > known.repetition {
-            let run = node.begin(known.node, known.number, repetition, known.carrier);
-            let Some(run) = run else {
+            let run = Run::new(known.number, repetition, known.carrier, first_sequence);
+            let Some(run) = node.begin(known.node, run) else {
                 return Some(Control::Full { session });
             };
             (known.repetition, known.run) = (repetition, run);
@@ -260,7 +268,8 @@ fn begin(hello: Hello, node: &Node) -> Option<Session> {
     } = hello;
     let number = node.free_number(key, hello.number);
     let peer = node.introduce(key, number)?;
-    let run = node.begin(peer, number, repetition, carrier)?;
+    // The first one that it hears of: whatever comes belongs to it.
+    let run = node.begin(peer, Run::new(number, repetition, carrier, 0))?;
     Some(Session {
         key,
         number,

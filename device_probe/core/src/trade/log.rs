@@ -38,6 +38,10 @@ pub struct Run {
     pub dialler: u32,
     /// What carried the blocks.
     pub carrier: Carrier,
+    /// Number of its first proposal; those with lower numbers are of earlier repetitions.
+    pub first_sequence: u32,
+    /// The repetition before it with the same peer, by its place in the log.
+    pub earlier: Option<usize>,
     /// Its first proposal or, of a listener, the first block it was to process, in seconds since
     /// the process began to trade; none before.
     pub started_s: Option<Seconds>,
@@ -45,6 +49,22 @@ pub struct Run {
     pub stopped: bool,
     /// What came of it.
     pub tally: Tally,
+}
+
+impl Run {
+    /// Nothing has happened in it yet.
+    pub fn new(dialler: u32, repetition: u32, carrier: Carrier, first_sequence: u32) -> Self {
+        Self {
+            repetition,
+            dialler,
+            carrier,
+            first_sequence,
+            earlier: None,
+            started_s: None,
+            stopped: false,
+            tally: Tally::default(),
+        }
+    }
 }
 
 /// What came of one repetition, as far as this end knows.
@@ -143,6 +163,19 @@ pub struct Log {
 }
 
 impl Log {
+    /// The repetition that a message belongs to, by its place, when its peer is in the one at
+    /// `current`: what comes late counts where it was proposed.
+    pub fn place_of(&self, message: MessageId, current: usize) -> usize {
+        let mut place = current;
+        while message.sequence() < self.runs[place].first_sequence {
+            let Some(earlier) = self.runs[place].earlier else {
+                break;
+            };
+            place = earlier;
+        }
+        place
+    }
+
     /// Keep an event, if there is room; a repetition begins with the first that moves a block.
     pub fn push(&mut self, record: Record) {
         let run = &mut self.runs[record.run as usize];

@@ -23,7 +23,12 @@ use super::Carrier;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// The listener counts for this repetition.
-    Trading(u32),
+    Trading {
+        /// Its number.
+        repetition: u32,
+        /// Number of its first proposal.
+        first_sequence: u32,
+    },
     /// The listener said what came of it.
     Summarised(u32),
 }
@@ -31,7 +36,7 @@ pub enum Goal {
 impl Goal {
     fn repetition(self) -> u32 {
         match self {
-            Goal::Trading(repetition) | Goal::Summarised(repetition) => repetition,
+            Goal::Trading { repetition, .. } | Goal::Summarised(repetition) => repetition,
         }
     }
 }
@@ -52,6 +57,8 @@ pub struct Negotiation {
     key: Key,
     carrier: Carrier,
     goal: Goal,
+    /// Of the repetition that was traded last.
+    first_sequence: u32,
     number: u32,
     peer: Option<Key>,
     /// The peer may be another: ask, but go on with it meanwhile.
@@ -73,7 +80,11 @@ impl Negotiation {
             session,
             key,
             carrier,
-            goal: Goal::Trading(0),
+            goal: Goal::Trading {
+                repetition: 0,
+                first_sequence: 0,
+            },
+            first_sequence: 0,
             number: 0,
             peer: None,
             doubts: false,
@@ -90,6 +101,9 @@ impl Negotiation {
     /// Want something else; what is asked for is asked at once.
     pub fn aim(&mut self, goal: Goal) {
         self.goal = goal;
+        if let Goal::Trading { first_sequence, .. } = goal {
+            self.first_sequence = first_sequence;
+        }
         self.summary = None;
         self.hurry();
     }
@@ -98,7 +112,7 @@ impl Negotiation {
     pub fn is_reached(&self) -> bool {
         let ready = self.peer.is_some() && self.ready == Some(self.goal.repetition());
         match self.goal {
-            Goal::Trading(_) => ready,
+            Goal::Trading { .. } => ready,
             Goal::Summarised(_) => ready && self.summary.is_some(),
         }
     }
@@ -226,6 +240,7 @@ impl Negotiation {
             return Some(Control::Start {
                 session,
                 repetition,
+                first_sequence: self.first_sequence,
             });
         }
         let finish = Control::Finish {

@@ -20,7 +20,6 @@ use super::control::Summary;
 use super::log::{Log, Record, Run, Tally};
 use super::names::{author, Numbers};
 use super::store::Store;
-use super::Carrier;
 
 /// Seconds since the process began to trade.
 pub type TradeClock = Arc<dyn Fn() -> Seconds + Send + Sync>;
@@ -165,28 +164,21 @@ impl Node {
     }
 
     /// Begin a repetition with `peer`: its place in the log, or none when there are too many.
-    pub fn begin(
-        &self,
-        peer: NodeId,
-        dialler: u32,
-        repetition: u32,
-        carrier: Carrier,
-    ) -> Option<usize> {
+    pub fn begin(&self, peer: NodeId, run: Run) -> Option<usize> {
         let mut state = self.state();
-        let run = Run {
-            repetition,
-            dialler,
-            carrier,
-            started_s: None,
-            stopped: false,
-            tally: Tally::default(),
-        };
-        let place = state.log.begin(run)?;
+        let earlier = state.runs[peer.0 as usize];
+        let place = state.log.begin(Run { earlier, ..run })?;
         state.runs[peer.0 as usize] = Some(place);
         Some(place)
     }
 
-    /// What `peer` does belongs to the repetition at `place` from now on.
+    /// Number that its next proposal will have.
+    pub fn next_sequence(&self) -> u32 {
+        self.state().agent.next_sequence()
+    }
+
+    /// What `peer` does belongs to the repetition at `place` from now on, but for messages of
+    /// earlier ones.
     pub fn assign(&self, peer: NodeId, place: usize) {
         self.state().runs[peer.0 as usize] = Some(place);
     }
@@ -413,9 +405,10 @@ impl State {
     fn observe(&mut self, event: &Event, time_s: Seconds, arrived_s: Seconds, kept: Option<&[u8]>) {
         let closes = matches!(event.kind, EventKind::Store | EventKind::Lose);
         let closed = closes.then(|| self.open.remove(&event.message)).flatten();
-        let Some(run) = self.runs[event.peer.0 as usize] else {
+        let Some(current) = self.runs[event.peer.0 as usize] else {
             return;
         };
+        let run = self.log.place_of(event.message, current);
         let tally = &mut self.log.runs[run].tally;
         tally.count(event.kind, event.reason, time_s);
         if let Some(open) = closed.filter(|_| event.kind == EventKind::Store) {

@@ -216,8 +216,10 @@ pub(super) fn listened(place: usize, run: &Run) -> Repetition {
     }
 }
 
-/// What a dialler knows of a repetition when it is over.
+/// What a dialler knows of a repetition when it is over, besides its tally.
 pub(super) struct Dialled {
+    pub(super) place: usize,
+    pub(super) dialler: u32,
     pub(super) rate_per_s: f64,
     pub(super) offered: u64,
     pub(super) not_proposed: BTreeMap<&'static str, u64>,
@@ -228,7 +230,7 @@ pub(super) struct Dialled {
 }
 
 /// A repetition as its dialler saw it.
-pub(super) fn dialled(place: usize, dialler: u32, tally: Tally, known: Dialled) -> Repetition {
+pub(super) fn dialled(known: &Dialled, tally: Tally) -> Repetition {
     let listener = known.summary.as_ref().map(|says| compare(says, &tally));
     let window_s = tally.window_s.map(|(first_s, last_s)| last_s - first_s);
     let rate = |count: u64| Some(count as f64 / window_s.filter(|&window_s| window_s > 0.0)?);
@@ -236,12 +238,12 @@ pub(super) fn dialled(place: usize, dialler: u32, tally: Tally, known: Dialled) 
     let known_whole = tally.store_failures == 0 && tally.not_logged == 0;
     let stored_all = tally.sent > 0 && tally.stored == tally.sent;
     Repetition {
-        repetition: place as u32,
-        dialler,
+        repetition: known.place as u32,
+        dialler: known.dialler,
         rate_per_s: Some(known.rate_per_s),
         offered: Some(known.offered),
         sent: tally.sent,
-        not_proposed: known.not_proposed,
+        not_proposed: known.not_proposed.clone(),
         stored: tally.stored,
         store_failures: tally.store_failures,
         events_not_logged: tally.not_logged,
@@ -292,6 +294,8 @@ mod tests {
 
     fn known() -> Dialled {
         Dialled {
+            place: 0,
+            dialler: 1,
             rate_per_s: 2.0,
             offered: 3,
             not_proposed: BTreeMap::from([("late", 1)]),
@@ -323,7 +327,7 @@ mod tests {
         let (tally, summary) = two_blocks();
         let complete = |summary| {
             let known = Dialled { summary, ..known() };
-            dialled(0, 1, tally.clone(), known).complete
+            dialled(&known, tally.clone()).complete
         };
         let fewer = Summary {
             stored: 1,
@@ -346,27 +350,24 @@ mod tests {
             let (mut tally, mut known) = (tally.clone(), known());
             known.summary = Some(summary.clone());
             change(&mut tally, &mut known);
-            dialled(0, 1, tally, known).complete
+            dialled(&known, tally).complete
         };
         assert!(complete(&|_, _| {}));
         assert!(!complete(&|tally, _| tally.sent = 3));
         assert!(!complete(&|tally, _| tally.store_failures = 1));
         assert!(!complete(&|tally, _| tally.not_logged = 1));
         assert!(!complete(&|_, known| known.stopped = true));
-        assert!(
-            !dialled(0, 1, Tally::default(), known()).complete,
-            "nothing"
-        );
+        assert!(!dialled(&known(), Tally::default()).complete, "nothing");
     }
 
     #[test]
     fn rates_are_over_the_window_of_the_simulator_s_metrics() {
         let (mut tally, _) = two_blocks();
         tally.window_s = Some((10.0, 14.0));
-        let one = dialled(0, 1, tally.clone(), known());
+        let one = dialled(&known(), tally.clone());
         assert_eq!((one.window_s, one.sent_per_s), (Some(4.0), Some(0.5)));
         assert_eq!(one.stored_per_s, Some(0.5), "not per second of proposing");
         tally.window_s = Some((10.0, 10.0));
-        assert_eq!(dialled(0, 1, tally, known()).stored_per_s, None);
+        assert_eq!(dialled(&known(), tally).stored_per_s, None);
     }
 }

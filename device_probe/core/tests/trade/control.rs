@@ -50,11 +50,12 @@ fn messages() -> impl Strategy<Value = Control> {
             round,
         }
     });
-    let of_repetition =
-        (any::<(u64, u32)>(), 0..3).prop_map(|((session, repetition), kind)| match kind {
+    let of_repetition = (any::<(u64, u32, u32)>(), 0..3).prop_map(
+        |((session, repetition, first), kind)| match kind {
             0 => Control::Start {
                 session,
                 repetition,
+                first_sequence: first,
             },
             1 => Control::Ready {
                 session,
@@ -64,7 +65,8 @@ fn messages() -> impl Strategy<Value = Control> {
                 session,
                 repetition,
             },
-        });
+        },
+    );
     let summary = (any::<(u64, u32)>(), summaries()).prop_map(|((session, repetition), tally)| {
         Control::Summary {
             session,
@@ -161,7 +163,7 @@ fn what_is_not_control_says_why() {
     let mut bytes = Control::WhoAreYou.encode();
     bytes[4] = 9;
     assert_eq!(Control::decode(&bytes), Err(NotControl::Version(9)));
-    bytes[4] = 2;
+    bytes[4] = 3;
     bytes[5] = 99;
     assert_eq!(Control::decode(&bytes), Err(NotControl::Malformed));
 }
@@ -172,20 +174,21 @@ fn its_bytes_stay_as_they_are() {
     let bytes = Control::Start {
         session: 0x0102_0304_0506_0708,
         repetition: 9,
+        first_sequence: 0x0a0b_0c0d,
     }
     .encode();
-    let (said, padding) = bytes.split_at(18);
+    let (said, padding) = bytes.split_at(22);
     assert_eq!(
         said,
-        b"\xc5pst\x02\x03\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\x09"
+        b"\xc5pst\x03\x03\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\x09\x0a\x0b\x0c\x0d"
     );
-    assert_eq!(padding, [0; 134]);
+    assert_eq!(padding, [0; 130]);
 }
 
 #[test]
 fn what_begins_as_control_is_never_taken_for_a_block() {
     for length in 6..300 {
-        let bytes = [b"\xc5pst\x02\x01".to_vec(), vec![7; length - 6]].concat();
+        let bytes = [b"\xc5pst\x03\x01".to_vec(), vec![7; length - 6]].concat();
         let error = Envelope::open(&bytes).expect_err("malformed");
         assert_eq!(error, NotControl::Malformed, "{length} bytes");
     }

@@ -5,6 +5,7 @@ mod ends;
 mod export;
 mod faults;
 mod hostile;
+mod late;
 mod link;
 mod negotiation;
 mod node;

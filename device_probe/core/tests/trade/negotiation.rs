@@ -28,6 +28,14 @@ fn dialler(session: u8) -> Dialler {
     Dialler { node, asks }
 }
 
+/// The first ten proposals are of repetition 0, the next of 1, and so on.
+fn trading(repetition: u32) -> Goal {
+    Goal::Trading {
+        repetition,
+        first_sequence: 10 * repetition,
+    }
+}
+
 impl Dialler {
     /// What comes of an answer that `node` signed.
     fn hear(&mut self, answer: &Control, node: &Node) -> Option<Met> {
@@ -134,7 +142,7 @@ fn one_question_each_when_nothing_is_lost() {
         ["finish"]
     );
     assert_eq!(dialler.asks.summary().map(|tally| tally.stored), Some(0));
-    dialler.asks.aim(Goal::Trading(1));
+    dialler.asks.aim(trading(1));
     assert_eq!(
         names(&talk(&mut dialler, &mut host, &node, || true)),
         ["start"]
@@ -161,13 +169,18 @@ fn questions_are_repeated_with_growing_patience() {
 fn a_listener_that_was_started_again_is_met_again() {
     let (mut dialler, mut first_host, first) = (dialler(1), host(), node(9));
     talk(&mut dialler, &mut first_host, &first, || true);
-    dialler.asks.aim(Goal::Trading(7));
+    dialler.asks.aim(trading(7));
     talk(&mut dialler, &mut first_host, &first, || true);
     let (mut host, node) = (Host::new([8; 32]), node(8));
     dialler.asks.aim(Goal::Summarised(7));
     let asked = talk(&mut dialler, &mut host, &node, || true);
     let expected = ["finish", "hello", "hello", "start", "finish"];
     assert_eq!(names(&asked), expected);
+    assert!(asked.contains(&Control::Start {
+        session: 1,
+        repetition: 7,
+        first_sequence: 70,
+    }));
     assert_eq!(node.with_log(|log| log.runs[0].repetition), 7);
 }
 
@@ -237,6 +250,7 @@ fn a_forged_question_moves_nobody() {
     let start = Control::Start {
         session,
         repetition: u32::MAX,
+        first_sequence: 0,
     };
     let finish = Control::Finish {
         session,
@@ -246,7 +260,7 @@ fn a_forged_question_moves_nobody() {
         assert_eq!(ask(&mut host, &question, &thief, &node), None);
     }
     assert_eq!(host.counts().forged, 2);
-    dialler.asks.aim(Goal::Trading(1));
+    dialler.asks.aim(trading(1));
     talk(&mut dialler, &mut host, &node, || true);
     let repetitions: Vec<u32> =
         node.with_log(|log| log.runs.iter().map(|run| run.repetition).collect());
@@ -374,6 +388,7 @@ fn who_asks_too_often_is_not_looked_at() {
     let start = Control::Start {
         session: 1,
         repetition: 0,
+        first_sequence: 0,
     };
     let answered = (0..1_000)
         .filter(|_| ask(&mut host, &start, &by, &node).is_some())
@@ -390,6 +405,7 @@ fn unknown_sessions_are_asked_who_they_are() {
         Control::Start {
             session,
             repetition,
+            first_sequence: 0,
         },
         Control::Finish {
             session,
@@ -410,13 +426,15 @@ proptest! {
         let (mut dialler, mut host, node) = (dialler(1), host(), node_of_many([9; 32]));
         let mut losses = losses.into_iter();
         for repetition in 0..3 {
-            dialler.asks.aim(Goal::Trading(repetition));
+            dialler.asks.aim(trading(repetition));
             talk(&mut dialler, &mut host, &node, || losses.next().unwrap_or(true));
             dialler.asks.aim(Goal::Summarised(repetition));
             talk(&mut dialler, &mut host, &node, || losses.next().unwrap_or(true));
         }
-        let repetitions: Vec<u32> =
-            node.with_log(|log| log.runs.iter().map(|run| run.repetition).collect());
-        prop_assert_eq!(repetitions, [0, 1, 2]);
+        let begun: Vec<(u32, u32)> = node.with_log(|log| {
+            let runs = log.runs.iter();
+            runs.map(|run| (run.repetition, run.first_sequence)).collect()
+        });
+        prop_assert_eq!(begun, [(0, 0), (1, 10), (2, 20)]);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
+use pocketsim_probe_core::trade::log::Run;
 use pocketsim_probe_core::trade::node::{Letter, Node, Unattributed, MESSAGE_BYTES_MAX};
 use pocketsim_probe_core::trade::store::{Storage, Store};
 use pocketsim_probe_core::trade::Carrier;
@@ -25,11 +26,14 @@ pub fn pair() -> (Node, Node, NodeId, NodeId) {
     let at_dialler = dialler.introduce(listener.key(), 0).expect("room");
     let at_listener = listener.introduce(dialler.key(), 1).expect("room");
     dialler.set_number(1);
-    dialler.begin(at_dialler, 1, 0, Carrier::Udp).expect("room");
-    listener
-        .begin(at_listener, 1, 0, Carrier::Udp)
-        .expect("room");
+    dialler.begin(at_dialler, run(0, 0)).expect("room");
+    listener.begin(at_listener, run(0, 0)).expect("room");
     (dialler, listener, at_dialler, at_listener)
+}
+
+/// A repetition of the first dialler.
+fn run(repetition: u32, first_sequence: u32) -> Run {
+    Run::new(1, repetition, Carrier::Udp, first_sequence)
 }
 
 pub fn only(letters: Vec<Letter>) -> Letter {
@@ -177,6 +181,63 @@ fn what_is_abandoned_is_lost_and_does_not_come_back() {
 }
 
 #[test]
+fn a_late_message_counts_in_the_repetition_that_it_is_of() {
+    let (dialler, listener, at_dialler, at_listener) = pair();
+    let late = only(dialler.propose(at_dialler, 100));
+    let lost = only(dialler.propose(at_dialler, 100));
+    dialler.abandon(Reason::SocketTimeout);
+    for repetition in 1..3 {
+        let run = run(repetition, dialler.next_sequence());
+        dialler.begin(at_dialler, run.clone()).expect("room");
+        listener.begin(at_listener, run).expect("room");
+        let proposal = only(dialler.propose(at_dialler, 100)).bytes;
+        let answer = only(listener.receive(&proposal).expect("of the dialler")).bytes;
+        dialler.receive(&answer).expect("of the listener");
+    }
+    let answer = only(listener.receive(&late.bytes).expect("of the dialler"));
+    listener.receive(&late.bytes).expect("of the dialler");
+    dialler.receive(&answer.bytes).expect("of the listener");
+    dialler.undelivered(&lost, Reason::LinkLoss);
+    let stored = |node: &Node| [0, 1, 2].map(|place| node.tally(place).stored);
+    assert_eq!(
+        (stored(&listener), stored(&dialler)),
+        ([1, 1, 1], [0, 1, 1])
+    );
+    for place in [1, 2] {
+        let (ours, theirs) = (dialler.tally(place), listener.summary(place));
+        assert_eq!(theirs.digest, ours.digest.to_bytes());
+        assert!(ours.refused.is_empty() && ours.lost.is_empty());
+        assert_eq!(theirs.refused, []);
+    }
+    assert_eq!(listener.summary(0).refused, [(Reason::Duplicate, 1)]);
+    let first = dialler.tally(0);
+    assert_eq!(first.lost[&Reason::SocketTimeout], 2);
+    assert_eq!(first.refused[&Reason::SocketTimeout], 1);
+    let of = |node: &Node| node.with_log(|log| log.records.last().map(|record| record.run));
+    assert_eq!(
+        (of(&dialler), of(&listener)),
+        (Some(0), Some(0)),
+        "in the file too"
+    );
+}
+
+#[test]
+fn what_is_of_no_repetition_counts_in_the_present_one() {
+    let (dialler, listener, at_dialler, at_listener) = pair();
+    listener.begin(at_listener, run(1, 7)).expect("room");
+    let proposal = only(dialler.propose(at_dialler, 100)).bytes;
+    let cut = &proposal[..proposal.len() - 1];
+    listener.receive(cut).expect("it names the dialler");
+    assert_eq!(listener.tally(1).refused[&Reason::Malformed], 1);
+    // Nothing is known of what was before the first one that this end knows.
+    let fresh = node(4);
+    let known = fresh.introduce(dialler.key(), 1).expect("room");
+    fresh.begin(known, run(3, 7)).expect("room");
+    fresh.receive(&proposal).expect("of the dialler");
+    assert_eq!(fresh.tally(0).refused[&Reason::WrongReceiver], 1);
+}
+
+#[test]
 fn silence_lasts_from_a_proposal_until_something_is_stored() {
     let (dialler, listener, peer, _) = pair();
     assert_eq!(dialler.silence_s(), 0.0);
@@ -253,7 +314,7 @@ fn a_full_disk_is_counted_and_its_blocks_are_not_vouched_for() {
     let listener = Node::new([2; 32], full_disk(), ticking());
     let (dialler, _, peer, _) = pair();
     let known = listener.introduce(dialler.key(), 1).expect("room");
-    listener.begin(known, 1, 0, Carrier::Udp).expect("room");
+    listener.begin(known, run(0, 0)).expect("room");
     let proposal = only(dialler.propose(peer, 100)).bytes;
     let answer = listener.receive(&proposal).expect("of the dialler");
     assert_eq!(answer.len(), 1, "the trade goes on");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pocketsim_probe_core::trade::control::{Control, Hello, NotControl};
 use pocketsim_probe_core::trade::envelope::{seal, Envelope};
+use pocketsim_probe_core::trade::log::Run;
 use pocketsim_probe_core::trade::{Carrier, ListenOptions};
 use pocketsim_protocols::contract::{AppRequest, Machine, NodeId, Output, Payload};
 use pocketsim_protocols::crypto::{directory, Counted, Crypto, Real};
@@ -129,7 +130,8 @@ fn over_loopback() -> [Vec<Observation>; 2] {
     };
     let peer = dialler.introduce(key, 0).expect("room");
     dialler.set_number(number);
-    dialler.begin(peer, number, 0, Carrier::Udp).expect("room");
+    let run = Run::new(number, 0, Carrier::Udp, 0);
+    dialler.begin(peer, run).expect("room");
     for number in 0..MESSAGES {
         let proposal = only(dialler.propose(peer, 100)).bytes;
         dialler.receive(&ask(&proposal)).expect("of the listener");
