@@ -229,7 +229,7 @@ impl Ladder<'_> {
         let node = &self.dialler.node;
         let patience = match self.is_over() {
             true => REST_WHEN_STOPPED,
-            false => REST,
+            false => self.carrier.rest(),
         };
         let over = || node.open() == 0 || node.rest_s() > patience.as_secs_f64();
         wait_without_stop(DRAIN_MAX, &over);
@@ -320,9 +320,6 @@ const PATIENCE_AT_THE_END: Duration = Duration::from_secs(5);
 const NAP: Duration = Duration::from_millis(100);
 /// Between two looks at a condition, far from any measured path.
 const GLANCE: Duration = Duration::from_millis(5);
-/// An answer that takes longer is taken for lost: ten times a bad radio's worst round trip, and
-/// the socket timeout of the app (Iftode 2025, 3.3).
-const REST: Duration = Duration::from_secs(5);
 /// Whoever stopped the trade does not want to wait either.
 const REST_WHEN_STOPPED: Duration = Duration::from_secs(1);
 /// A queue that is longer than this belongs to a rate that the carrier cannot bear.

@@ -1,4 +1,4 @@
-//! What comes late, in the next repetition.
+//! What comes late: in the next repetition, or after a retransmission.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -125,4 +125,25 @@ fn a_block_of_the_repetition_before_counts_there_at_both_ends() {
         (1, 1)
     );
     assert!(second.refused.is_empty(), "{second:#?}");
+}
+
+#[test]
+fn the_last_file_is_waited_for_when_its_first_packet_was_lost() {
+    let listener = Listener::start();
+    // Of the last of twenty files the request, which comes again after 5 s.
+    let mut requests = 0;
+    let between = Between::with(listener.address, move |port, datagram| {
+        let is_request = port == 2 && datagram.starts_with(&[0, 2]);
+        requests += u32::from(is_request);
+        match is_request && requests == 20 {
+            true => vec![],
+            false => vec![datagram.to_vec()],
+        }
+    });
+    let outcome = trade(&options(between.address, Carrier::Tftp));
+    listener.end();
+    between.end();
+    assert!(outcome.complete, "{outcome:#?}");
+    let longest_s = outcome.repetitions[0].rtt.expect("round trips").maximum_s;
+    assert!(longest_s >= 5.0, "or nothing was lost: {longest_s}");
 }

@@ -10,6 +10,8 @@
 //! All of them give answers to the [`Node`](super::node::Node) themselves and tell it what they
 //! lost. [`quic`] is what both kinds of QUIC share, [`serve_quic`] the listener's end of them.
 
+use std::time::Duration;
+
 use super::node::Letter;
 
 mod places;
@@ -32,6 +34,11 @@ pub(super) trait Carry: Send + Sync {
         true
     }
 
+    /// For how long nothing may move before what is open is taken for lost.
+    fn rest(&self) -> Duration {
+        REST
+    }
+
     /// Carry it; never waits for the network.
     fn send(&self, letter: Letter);
 
@@ -41,3 +48,7 @@ pub(super) trait Carry: Send + Sync {
     /// The repetition is over: forget what was not carried yet.
     fn forget(&self) {}
 }
+
+/// An answer that takes longer is taken for lost: ten times a bad radio's worst round trip, and
+/// the socket timeout of the app (Iftode 2025, 3.3). QUIC repeats what was lost earlier.
+const REST: Duration = Duration::from_secs(5);

@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pocketsim_protocols::contract::Reason;
+use pocketsim_protocols::transport::tftp::CLIENT_TIMEOUT_S;
 
-use super::Carry;
+use super::{Carry, REST};
 use crate::trade::node::{Letter, Node};
 use crate::trade::tftp::{Action, Endpoint, Parcel};
 
@@ -19,6 +21,11 @@ pub(in crate::trade) struct Tftp {
 impl Carry for Tftp {
     fn has_room(&self) -> bool {
         !self.endpoint.is_full()
+    }
+
+    /// With time for lost packets to be repeated.
+    fn rest(&self) -> Duration {
+        REST + Duration::from_secs_f64(REPEATS * CLIENT_TIMEOUT_S)
     }
 
     fn send(&self, letter: Letter) {
@@ -67,3 +74,7 @@ pub(in crate::trade) fn react(endpoint: &Endpoint, action: Action, node: &Node) 
         Action::Send { .. } => {}
     }
 }
+
+/// Of one packet, that are waited for; a link that loses one of ten packets loses three in a row
+/// once in a thousand times.
+const REPEATS: f64 = 2.0;

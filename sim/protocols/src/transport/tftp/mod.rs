@@ -27,6 +27,7 @@ mod codec;
 mod transfer;
 
 pub use self::codec::{TftpPacket, TransferMode};
+pub use self::transfer::CLIENT_TIMEOUT_S;
 
 /// The outputs of [`Tftp`].
 type Out<P> = Outputs<Datagram<TftpMessage<P>>, TftpRequest<P>, Delivery<P>>;

@@ -219,8 +219,9 @@ impl<P: Payload> Peer<P> {
     }
 }
 
-/// tftpd's defaults (rs-tftpd src/options.rs:8-12).
-const CLIENT_TIMEOUT_S: Seconds = 5.0;
+/// A client that has no acknowledgement for so long repeats its last packet, in seconds; with the
+/// next constant tftpd's defaults (rs-tftpd src/options.rs:8-12).
+pub const CLIENT_TIMEOUT_S: Seconds = 5.0;
 const CLIENT_RETRIES: u32 = 6;
 
 /// async-tftp's defaults (async-tftp-rs src/server/builder.rs:66-69).
