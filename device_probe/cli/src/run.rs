@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use pocketsim_probe_core::destination::Destination;
 use pocketsim_probe_core::kernel::Depth;
 use pocketsim_probe_core::report::figures::{main_figures, with_unit};
 use pocketsim_probe_core::report::Report;
@@ -54,7 +55,7 @@ pub struct Arguments {
 pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let options = arguments.options()?;
     check(&options).map_err(Failure::usage)?;
-    let output = arguments.output.as_deref().map(Destination::open);
+    let output = arguments.output.as_deref().map(open);
     let output = output.transpose()?;
     let stop = stop_on_interrupt();
     let report = run(&options, &Progress::new(arguments.quiet), &stop);
@@ -110,54 +111,28 @@ fn address(text: &str) -> Result<SocketAddr, Failure> {
         .ok_or_else(|| wrong("no address".to_owned()))
 }
 
-/// Where a report goes.
-enum Destination {
-    /// A file that appears when it is complete: written beside its place, then renamed.
-    File(PathBuf),
-    /// What is there and no file: a pipe, a terminal, `/dev/stdout`. A rename would replace it.
-    Other(PathBuf),
+/// Before anything is measured, so that nobody waits for a report that cannot be written.
+fn open(path: &Path) -> Result<Destination, Failure> {
+    let wrong = |error: io::Error| Failure::usage(format!("-o {}: {error}", path.display()));
+    let destination = Destination::of(path).map_err(wrong)?;
+    if let Destination::File(file) = &destination {
+        beside(file).map_err(wrong)?;
+    }
+    Ok(destination)
 }
 
-impl Destination {
-    /// Before anything is measured, so that nobody waits for a report that cannot be written.
-    fn open(path: &Path) -> Result<Self, Failure> {
-        let wrong = |reason: String| Failure::usage(format!("-o {}: {reason}", path.display()));
-        let destination = Self::of(path).map_err(|error| wrong(error.to_string()))?;
-        match &destination {
-            _ if path.is_dir() => Err(wrong("a folder; name a file in it".to_owned())),
-            Self::Other(_) => Ok(destination),
-            Self::File(file) => match beside(file) {
-                Ok(_) => Ok(destination),
-                Err(error) => Err(wrong(error.to_string())),
-            },
+fn write_to(destination: &Destination, json: &str) -> io::Result<()> {
+    match destination {
+        Destination::Other(path) => {
+            let mut other = File::options().write(true).open(path)?;
+            writeln!(other, "{json}")
         }
-    }
-
-    /// A symbolic link is followed, as far as it leads to something.
-    fn of(path: &Path) -> io::Result<Self> {
-        match path.metadata() {
-            Ok(there) if there.is_file() => Ok(Self::File(path.canonicalize()?)),
-            Ok(_) => Ok(Self::Other(path.to_owned())),
-            Err(_) if path.is_symlink() => Err(io::Error::other(
-                "a symbolic link to nothing; name what it should lead to",
-            )),
-            Err(_) => Ok(Self::File(path.to_owned())),
-        }
-    }
-
-    fn write(&self, json: &str) -> io::Result<()> {
-        match self {
-            Self::Other(path) => {
-                let mut other = File::options().write(true).open(path)?;
-                writeln!(other, "{json}")
-            }
-            Self::File(path) => {
-                let mut file = beside(path)?;
-                writeln!(file, "{json}")?;
-                file.as_file().sync_all()?;
-                file.persist(path)?;
-                Ok(())
-            }
+        Destination::File(path) => {
+            let mut file = beside(path)?;
+            writeln!(file, "{json}")?;
+            file.as_file().sync_all()?;
+            file.persist(path)?;
+            Ok(())
         }
     }
 }
@@ -177,7 +152,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
 fn write(output: Option<Destination>, report: &Report) -> Result<(), Failure> {
     let json = report.to_json();
     let written = match output {
-        Some(destination) => destination.write(&json),
+        Some(destination) => write_to(&destination, &json),
         None => writeln!(io::stdout(), "{json}"),
     };
     written.map_err(|error| Failure::environment(format!("the report was not written: {error}")))

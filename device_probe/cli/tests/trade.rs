@@ -105,6 +105,24 @@ fn impossible_options_end_with_2_and_the_reason() {
 }
 
 #[test]
+fn a_folder_as_output_is_refused_before_anything_is_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("events.csv");
+    std::fs::create_dir(&path).expect("a folder in its place");
+    let path = path.to_str().expect("text");
+    for arguments in [
+        ["dial", "127.0.0.1:1"].as_slice(),
+        &["listen", "--bind", ANY],
+    ] {
+        let output = run(&[arguments, &["-o", path]].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("events.csv: a folder"), "{said}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
 fn a_qr_code_is_drawn_on_demand() {
     let mut listener = Listener::start(ANY, &["--qr"]);
     let mut first = String::new();

@@ -10,10 +10,12 @@
 //! | [`trade`] | the two-phone experiment on real sockets, with the machines of `pocketsim-protocols` |
 //! | [`relay`] | a link with known faults between two probes |
 //! | [`quic`] | quinn as all of them use it |
+//! | [`destination`] | where the file goes that a user names |
 //!
 //! What deliberately does not live here: command lines, Java, and any figure of the simulator.
 
 pub mod clock;
+pub mod destination;
 pub mod host;
 pub mod kernel;
 pub mod kernels;

@@ -4,7 +4,7 @@
 //! operations of the throughput app (Chirila 2025, section 4.1), as `sim.export` reads them: sends,
 //! the peer's processing, blocks received back and stores. JSON Lines have every event and the
 //! columns of `sim.trace`. While the trade goes on the events are in `NAME.partial`, to which each
-//! pause adds; the end gives it its name.
+//! pause adds; the end gives it its name, or whatever is no file what is in it.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -19,6 +19,7 @@ use super::log::{Log, Record, Run};
 use super::node::Node;
 use super::store::{Storage, Store};
 use super::{Carrier, TradeError};
+use crate::destination::Destination;
 
 /// Where the events go.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub struct Export {
 /// A file that grows.
 #[derive(Debug)]
 struct Target {
-    path: PathBuf,
+    destination: Destination,
     partial: PathBuf,
     format: Format,
     growing: Mutex<Growing>,
@@ -55,8 +56,8 @@ impl Export {
     /// goes into the tags of a CSV. Time zero of the log is now.
     ///
     /// # Errors
-    /// An extension that stands for nothing, a label that a CSV cannot hold, no such folder, no
-    /// right to write there.
+    /// An extension that stands for nothing, a label that a CSV cannot hold, no such folder, a folder
+    /// of that name, no right to write there.
     pub fn to(output: Option<&Path>, label: &str) -> Result<Self, TradeError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
         if label.is_empty() || !label.chars().all(plain) {
@@ -105,7 +106,7 @@ impl Export {
         };
         let mut growing = target.growing();
         growing.file.get_ref().sync_all()?;
-        fs::rename(&target.partial, &target.path)?;
+        target.destination.take(&target.partial)?;
         growing.named = true;
         Ok(())
     }
@@ -150,19 +151,17 @@ impl Export {
 impl Target {
     fn create(path: &Path) -> Result<Self, TradeError> {
         let format = format(path)?;
-        let mut partial = path.as_os_str().to_owned();
+        let destination = Destination::of(path).map_err(|error| refused(path, &error))?;
+        let mut partial = destination.path().as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let refused = |error| {
-            let reason = format!("{}: {error}", partial.display());
-            TradeError::Option("output", reason)
-        };
+        let refused = |error| refused(&partial, &error);
         let mut file = BufWriter::new(File::create(&partial).map_err(refused)?);
         if format == Format::Csv {
             writeln!(file, "{CSV_HEADER}").map_err(refused)?;
         }
         Ok(Self {
-            path: path.to_owned(),
+            destination,
             format,
             growing: Mutex::new(Growing {
                 file,
@@ -262,6 +261,10 @@ fn format(path: &Path) -> Result<Format, TradeError> {
             Err(TradeError::Option("output", reason))
         }
     }
+}
+
+fn refused(path: &Path, error: &io::Error) -> TradeError {
+    TradeError::Option("output", format!("{}: {error}", path.display()))
 }
 
 /// Of two ends one is the peer, so the other observed it.

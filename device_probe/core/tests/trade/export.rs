@@ -147,3 +147,48 @@ fn impossible_outputs_are_refused_before_anything_is_done() {
     assert_eq!(refused("events.csv", "a,b").0, "label");
     assert_eq!(refused("events.csv", "").0, "label");
 }
+
+#[test]
+fn a_folder_or_a_link_to_nothing_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [taken, link] = ["taken.csv", "link.csv"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&taken).expect("a folder in its place");
+    std::os::unix::fs::symlink(folder.path().join("nothing"), &link).expect("a link");
+    for (path, said) in [(&taken, "a folder"), (&link, "a symbolic link to nothing")] {
+        match Export::to(Some(path), "a") {
+            Err(TradeError::Option("output", reason)) => assert!(reason.contains(said), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let left = std::fs::read_dir(folder.path()).expect("it").count();
+    assert_eq!(left, 2, "nothing partial was begun");
+}
+
+#[test]
+fn events_go_through_links_and_into_pipes_and_leave_them_there() {
+    let (dialler, _, peer, _) = pair();
+    dialler.propose(peer, 100);
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, link, pipe] = ["file", "link.csv", "pipe.csv"].map(|name| folder.path().join(name));
+    std::fs::write(&file, "old").expect("written");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    let export = Export::to(Some(&link), "a").expect("possible");
+    assert!(
+        folder.path().join("file.partial").exists(),
+        "where it will be renamed"
+    );
+    export.finish(&dialler).expect("written");
+    assert!(link.is_symlink());
+    let text = std::fs::read_to_string(&file).expect("there");
+    assert_eq!(text.lines().count(), 2);
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("a command").success());
+    let from = pipe.clone();
+    let reader = std::thread::spawn(move || std::fs::read_to_string(from).expect("a pipe"));
+    let export = Export::to(Some(&pipe), "a").expect("possible");
+    export.finish(&dialler).expect("written");
+    assert_eq!(reader.join().expect("no panic").lines().count(), 2);
+    assert!(!pipe.is_file() && pipe.exists());
+    let left = std::fs::read_dir(folder.path()).expect("it").count();
+    assert_eq!(left, 3, "nothing partial is left");
+}
