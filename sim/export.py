@@ -66,9 +66,11 @@ def write_csv(
 def read(path: Path) -> pa.Table:
     """Return the trace in a log of the app or the probe: CSV, or JSON Lines by its extension.
 
-    Raises ValueError when it is neither.
+    What a probe has not finished has its extension before ".partial". Raises ValueError when it is
+    neither.
     """
-    if path.suffix in {".json", ".jsonl"}:
+    whole = path.with_suffix("") if path.suffix == ".partial" else path
+    if whole.suffix in {".json", ".jsonl"}:
         return read_json_lines(path)
     return read_csv(path)
 

@@ -34,6 +34,17 @@ def test_json_lines_are_the_trace(tmp_path, simulated):
     assert order == sorted(order)
 
 
+@pytest.mark.parametrize("name", ["events.jsonl", "events.json", "events.csv"])
+def test_what_is_not_finished_is_read_like_the_whole(tmp_path, simulated, name):
+    whole, partial = tmp_path / name, tmp_path / f"{name}.partial"
+    if whole.suffix == ".csv":
+        export.write_csv(simulated, whole, "udp")
+    else:
+        whole.write_text(json_lines(simulated))
+    partial.write_bytes(whole.read_bytes())
+    assert export.read(partial).equals(export.read(whole))
+
+
 def test_a_log_gives_the_metrics_of_its_run(tmp_path, simulated):
     path = tmp_path / "events.jsonl"
     path.write_text(json_lines(simulated))
