@@ -1,7 +1,9 @@
-"""The tools of the Android build that need neither a compiler nor a phone: ELF and ZIP."""
+"""What of the Android app needs neither a compiler nor a phone: ELF, ZIP, and its words."""
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -147,3 +149,10 @@ def test_an_unknown_target_is_refused_as_such() -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
     assert done.returncode == 2
     assert "aarch64-linux-android" in done.stderr
+
+
+def test_the_app_has_words_for_all_that_spoils_a_run(root: Path) -> None:
+    schema = json.loads((root / "device_probe/report.schema.json").read_text())
+    strings = root / "device_probe/android/app/src/main/res/values/strings.xml"
+    words = re.findall(r'<string name="condition_(\w+)">', strings.read_text())
+    assert sorted(words) == sorted(schema["$defs"]["Condition"]["enum"])
