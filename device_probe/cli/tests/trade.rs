@@ -105,6 +105,19 @@ fn impossible_options_end_with_2_and_the_reason() {
 }
 
 #[test]
+fn a_port_that_is_taken_is_named() {
+    let listener = Listener::start(ANY, &[]);
+    let address = listener.address.to_string();
+    let output = run(&["listen", "--bind", &address]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(
+        said.contains(&format!("cannot listen on {address}")),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_folder_as_output_is_refused_before_anything_is_done() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("events.csv");

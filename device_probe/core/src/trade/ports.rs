@@ -42,9 +42,13 @@ impl Ports {
     /// Bind them; for port 0, wherever three in a row are free.
     ///
     /// # Errors
-    /// When one of them is taken or not allowed.
+    /// When one of them is taken or not allowed; it names the address.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        let sockets = bind_consecutive(address, 3, UdpSocket::bind)?;
+        let refused = |error: io::Error| {
+            let text = format!("cannot listen on {address} and the two ports after it: {error}");
+            io::Error::new(error.kind(), text)
+        };
+        let sockets = bind_consecutive(address, 3, UdpSocket::bind).map_err(refused)?;
         let [base, quic, tftp] = sockets.try_into().expect("three");
         Ok(Self { base, quic, tftp })
     }
