@@ -56,7 +56,7 @@ pub struct Arguments {
     /// Root of all chance: the same seed gives the n-th datagram of a direction the same fate.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A flow without datagrams for so long is closed.
+    /// A flow without datagrams for so long is closed; at least 2s.
     #[arg(long, default_value = "60s", value_parser = quantity::duration)]
     idle: f64,
     /// Print the statistics as JSON.

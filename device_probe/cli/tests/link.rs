@@ -24,7 +24,7 @@ fn reason(output: &Output) -> String {
 
 #[test]
 fn arguments_that_cannot_be_are_refused_with_the_reason() {
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 11] = [
         (&[], "--to"),
         (&["--to", "127.0.0.1"], "invalid socket address"),
         (
@@ -45,6 +45,12 @@ fn arguments_that_cannot_be_are_refused_with_the_reason() {
         ),
         (&["--to", "127.0.0.1:9", "--queue", "64kB"], "--rate"),
         (&["--to", "127.0.0.1:65534"], "highest first port is 65533"),
+        (&["--to", "0.0.0.0:9"], "0.0.0.0 is every address"),
+        (&["--to", "[::]:9"], ":: is every address"),
+        (
+            &["--to", "127.0.0.1:9", "--idle", "0"],
+            "idle 0 s is less than 2 s",
+        ),
     ];
     for (arguments, expected) in cases {
         let output = refused(arguments);

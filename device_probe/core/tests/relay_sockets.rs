@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pocketsim_probe_core::relay::arrival::{self, ask_for_stamps};
-use pocketsim_probe_core::relay::flow::Way;
+use pocketsim_probe_core::relay::flow::{Way, IN_USE};
 use pocketsim_probe_core::relay::rule::Faults;
 use pocketsim_probe_core::relay::socket::Sockets;
 use pocketsim_probe_core::relay::statistics::Statistics;
@@ -322,7 +322,7 @@ fn a_copy_arrives_too() {
 fn an_idle_flow_is_closed_and_opened_anew() {
     let (server, client) = (socket(), socket());
     let relay = Running::with(server.local_addr().unwrap(), |options| {
-        options.idle = Duration::ZERO;
+        options.idle = IN_USE;
     });
     client.send_to(b"first", relay.address).unwrap();
     let (_, through) = receive(&server);
@@ -381,6 +381,17 @@ fn impossible_options_are_refused() {
         .unwrap_err()
         .to_string()
         .contains("its port is 0"));
+    let everywhere = options(SocketAddr::from(([0, 0, 0, 0], 9)));
+    assert!(Relay::bind(&everywhere)
+        .unwrap_err()
+        .to_string()
+        .contains("0.0.0.0 is every address"));
+    let mut hasty = options(loopback(9));
+    hasty.idle = IN_USE - Duration::from_nanos(1);
+    assert!(Relay::bind(&hasty)
+        .unwrap_err()
+        .to_string()
+        .contains("is less than 2 s"));
     let mut faulty = options(loopback(9));
     faulty.down.loss_ratio = -0.1;
     assert!(Relay::bind(&faulty)

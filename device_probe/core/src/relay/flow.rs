@@ -143,4 +143,4 @@ impl Table {
 
 /// A flow that was used so recently is not closed for another: twice the largest retransmission
 /// timeout that a transport starts with (one second, RFC 6298 and RFC 9002).
-const IN_USE: Duration = Duration::from_secs(2);
+pub const IN_USE: Duration = Duration::from_secs(2);

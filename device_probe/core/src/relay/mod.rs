@@ -27,6 +27,7 @@ pub mod statistics;
 pub mod stream;
 
 pub use driver::Relay;
+use flow::IN_USE;
 use rule::Faults;
 
 /// What a relay is to do.
@@ -44,7 +45,7 @@ pub struct Options {
     pub down: Faults,
     /// Root of all chance.
     pub seed: u64,
-    /// A flow without datagrams for so long is closed.
+    /// A flow without datagrams for so long is closed; at least [`IN_USE`].
     pub idle: Duration,
 }
 
@@ -54,26 +55,37 @@ impl Options {
     /// # Errors
     /// The first thing that is wrong, for people.
     pub fn check(&self) -> Result<(), String> {
-        if self.to.port() == 0 {
+        self.check_addresses()?;
+        if self.idle < IN_USE {
+            let (idle_s, least_s) = (self.idle.as_secs_f64(), IN_USE.as_secs_f64());
             return Err(format!(
-                "{} is no address to send to: its port is 0",
-                self.to
+                "idle {idle_s} s is less than {least_s} s, for which a flow in use may pause"
             ));
         }
-        for address in [self.listen, self.to] {
-            if address
-                .port()
-                .checked_add(self.ports.saturating_sub(1))
-                .is_none()
-            {
-                let highest = u16::MAX - (self.ports - 1);
+        self.up.check("up").and_then(|()| self.down.check("down"))
+    }
+
+    fn check_addresses(&self) -> Result<(), String> {
+        let to = self.to;
+        if to.port() == 0 {
+            return Err(format!("{to} is no address to send to: its port is 0"));
+        }
+        if to.ip().is_unspecified() {
+            let ip = to.ip();
+            return Err(format!(
+                "{to}: {ip} is every address; answers come from one"
+            ));
+        }
+        let more = self.ports.saturating_sub(1);
+        for address in [self.listen, to] {
+            if address.port().checked_add(more).is_none() {
+                let (ports, highest) = (self.ports, u16::MAX - more);
                 return Err(format!(
-                    "{address} leaves no room for {} ports; the highest first port is {highest}",
-                    self.ports
+                    "{address} leaves no room for {ports} ports; the highest first port is {highest}"
                 ));
             }
         }
-        self.up.check("up").and_then(|()| self.down.check("down"))
+        Ok(())
     }
 }
 
