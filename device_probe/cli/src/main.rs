@@ -1,7 +1,8 @@
 //! `probe`: the device probe as a command. It only wires; everything else is in the core.
 //!
-//! Data goes to stdout, progress to stderr. Exit codes are those of `pocketsim`: 0 done, 1 crash,
-//! 2 usage or invalid document, 3 a check failed, 5 environment missing, 130 interrupted.
+//! Data goes to stdout, progress to stderr. Exit codes are those of `pocketsim`: 0 done, 2 usage or
+//! invalid document, 3 a check failed, 5 environment missing, 130 interrupted; but a bug, which is a
+//! panic, ends it with 101.
 
 use std::process::ExitCode;
 
