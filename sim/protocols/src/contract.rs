@@ -141,7 +141,7 @@ named_enum! {
         Malformed = "malformed",
         /// Larger than the transport can carry.
         Oversized = "oversized",
-        /// The socket's receive buffer was full.
+        /// No room: in the socket's receive buffer, or in a queue before a socket.
         BufferFull = "buffer_full",
         /// Lost on the link.
         LinkLoss = "link_loss",

@@ -50,7 +50,8 @@ fn write(endpoint: &Endpoint, to: SocketAddr, letter: Letter, node: &Node) {
         to: letter.to,
     };
     if !endpoint.write(to, parcel) {
-        node.undelivered(&letter, Reason::RetriesExhausted);
+        // Nothing was tried yet.
+        node.undelivered(&letter, Reason::BufferFull);
     }
 }
 
@@ -78,3 +79,35 @@ pub(in crate::trade) fn react(endpoint: &Endpoint, action: Action, node: &Node) 
 /// Of one packet, that are waited for; a link that loses one of ten packets loses three in a row
 /// once in a thousand times.
 const REPEATS: f64 = 2.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trade::log::Run;
+    use crate::trade::store::Store;
+    use crate::trade::tftp::Wire;
+    use crate::trade::Carrier;
+
+    #[test]
+    fn what_the_queue_has_no_room_for_is_lost_for_that_reason() {
+        let node = |secret| Node::new([secret; 32], Store::default(), Arc::new(|| 0.0));
+        let (dialler, listener) = (node(1), node(2));
+        let peer = dialler.introduce(listener.key(), 0).expect("room");
+        dialler
+            .begin(peer, Run::new(1, 0, Carrier::Tftp, 0))
+            .expect("room");
+        let nobody = SocketAddr::from(([127, 0, 0, 1], 9));
+        let endpoint = Endpoint::towards(nobody, Wire::dialler()).expect("a poller");
+        let propose = || {
+            let letter = dialler.propose(peer, 1).pop().expect("one letter");
+            write(&endpoint, nobody, letter, &dialler);
+        };
+        while !endpoint.is_full() {
+            propose();
+        }
+        assert!(dialler.tally(0).lost.is_empty(), "as many as fit");
+        propose();
+        let lost: Vec<_> = dialler.tally(0).lost.into_iter().collect();
+        assert_eq!(lost, [(Reason::BufferFull, 1)]);
+    }
+}
