@@ -39,9 +39,11 @@ pub struct Outcome {
     pub label: String,
     /// The time of day when it began: RFC 3339 in UTC.
     pub started_at: String,
-    /// Whether it was ended before its time: the last repetition is then partial.
+    /// Whether it was ended before its time: the last repetition is then partial (dialler; of a
+    /// listener always false).
     pub stopped: bool,
-    /// Whether all the repetitions are there and [complete](Repetition::complete) (dialler).
+    /// Whether all the repetitions are there and [complete](Repetition::complete) (dialler; of a
+    /// listener always false).
     pub complete: bool,
     /// What ended it or kept its events from the disk; none if nothing did.
     pub error: Option<String>,
@@ -108,9 +110,9 @@ pub struct Repetition {
     pub listener: Option<ListenerSays>,
     /// Whether no block was lost or wrong, of those that were proposed, and every event is known:
     /// all are stored at both ends, and the same. A rate that fell short does not spoil it, an
-    /// early end does.
+    /// early end does (dialler; a listener does not know what was proposed, so always false).
     pub complete: bool,
-    /// Whether it was ended before its time.
+    /// Whether it was ended before its time (dialler; of a listener always false).
     pub stopped: bool,
 }
 
