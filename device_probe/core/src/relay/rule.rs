@@ -6,8 +6,8 @@
 //! be overtaken (`reorder`) or arrive twice (`duplicate`). What deliberately does not live here:
 //! when something is delivered, which is the [`queue`](super::queue)'s, and any socket or clock.
 //!
-//! Chance is drawn for every datagram and every rule, also for what is dropped: so a fault that
-//! changes never changes what chance says of another one.
+//! Chance is drawn for every datagram of a flow and every rule, also for what is dropped: so a fault
+//! that changes never changes what chance says of another one.
 
 use std::time::Duration;
 
