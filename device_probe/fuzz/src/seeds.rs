@@ -255,6 +255,7 @@ fn tokens() -> Vec<Vec<u8>> {
     let recipient = |fill: u8| Recipient {
         key: named(fill),
         proof: [fill; 64],
+        challenge: None,
     };
     let mut token = Token::new([1; 8], 2, named(3), [4; 64], recipient(5));
     let fresh = token.encode();

@@ -12,6 +12,7 @@ use curve25519_dalek::montgomery::MontgomeryPoint;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha256};
 
+use crate::crypto::Key;
 use crate::reader::Reader;
 
 pub use crate::reader::Malformed;
@@ -29,13 +30,29 @@ pub const EMPTY_KEY: PublicKey = PublicKey([b'0'; 74]);
 pub const UNKNOWN_SEQUENCE: u32 = 0;
 
 /// `LibNaCLPK:`, then 32 bytes Curve25519, then 32 bytes Ed25519.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PublicKey(pub [u8; 74]);
 
 impl PublicKey {
     /// Whether it starts as every key does; [`EMPTY_KEY`] does not.
     pub fn is_named(&self) -> bool {
         self.0.starts_with(PUBLIC_PREFIX)
+    }
+
+    /// The key of these two halves.
+    pub fn from_halves(curve: [u8; 32], verification: Key) -> Self {
+        let mut key = [0; 74];
+        key[..10].copy_from_slice(PUBLIC_PREFIX);
+        key[10..42].copy_from_slice(&curve);
+        key[42..].copy_from_slice(&verification.0);
+        Self(key)
+    }
+
+    /// The half that signatures are checked with.
+    pub fn verification_key(&self) -> Key {
+        let mut key = [0; 32];
+        key.copy_from_slice(&self.0[42..]);
+        Key(key)
     }
 }
 
@@ -64,11 +81,7 @@ impl PrivateKey {
     /// The public halves.
     pub fn public_key(&self) -> PublicKey {
         let curve = MontgomeryPoint::mul_base_clamped(self.curve_secret).to_bytes();
-        let mut key = [0; 74];
-        key[..10].copy_from_slice(PUBLIC_PREFIX);
-        key[10..42].copy_from_slice(&curve);
-        key[42..].copy_from_slice(&self.pair.verifying_key().to_bytes());
-        PublicKey(key)
+        PublicKey::from_halves(curve, Key(self.pair.verifying_key().to_bytes()))
     }
 }
 
@@ -137,8 +150,7 @@ impl HalfBlock {
 
     /// Whether `public_key` signed it.
     pub fn signature_holds(&self) -> bool {
-        let mut key = [0; 32];
-        key.copy_from_slice(&self.public_key.0[42..]);
+        let key = self.public_key.verification_key().0;
         let signature = Signature::from_bytes(&self.signature);
         let message = self.encode_with(&EMPTY_SIGNATURE);
         let verified =

@@ -23,6 +23,7 @@ fn step(filler: u8) -> Recipient {
     Recipient {
         key: key(filler),
         proof: [filler ^ 0xff; 64],
+        challenge: None,
     }
 }
 
@@ -148,10 +149,17 @@ fn each_refusal_has_its_reason() {
     assert_eq!(refusal(&with(0, &[0, 0])), "a token has a recipient");
     assert_eq!(refusal(&with(0, &[0, 3])), "ends too early");
     assert_eq!(refusal(&with(0, &[0x7f, 0xff])), "ends too early");
-    for count in [[0x80, 0x00], [0xff, 0xff]] {
-        let reason = "a token has at most 32767 recipients";
-        assert_eq!(refusal(&with(0, &count)), reason);
-    }
+    assert_eq!(
+        refusal(&with(0, &[0xff, 0xff])),
+        "a token has at most 32767 recipients"
+    );
+    // The mark of challenges, with no recipient and with one.
+    assert_eq!(refusal(&with(0, &[0x80, 0])), "a token has a recipient");
+    assert_eq!(
+        refusal(&with(0, &[0x80, 1])),
+        "a token's first pair has no challenge"
+    );
+    assert_eq!(refusal(&with(0, &[0x80, 2])), "ends too early");
     for key in [11, 149, 287] {
         let reason = "a public key starts with LibNaCLPK:";
         assert_eq!(refusal(&with(key, b"l")), reason);
@@ -184,6 +192,63 @@ fn a_token_can_be_handed_on_until_its_count_is_full() {
 }
 
 #[test]
+fn a_challenge_stands_between_key_and_proof() {
+    let mut challenged = token(1);
+    for challenge in [[4; 16], [5; 16]] {
+        let pair = Recipient {
+            challenge: Some(challenge),
+            ..step(6)
+        };
+        challenged.push(pair).expect("room");
+    }
+    let bytes = challenged.encode();
+    assert_eq!((bytes.len(), challenged.wire_bytes()), (595, 595));
+    assert_eq!(bytes[..2], [0x80, 3]);
+    assert_eq!(bytes[2..287], token(1).encode()[2..]);
+    let pair = |challenge| [&key(6).0[..], &[challenge; 16], &[6 ^ 0xff; 64]].concat();
+    assert_eq!(bytes[287..], [pair(4), pair(5)].concat());
+    assert_eq!(Token::decode(&bytes), Ok(challenged));
+    for end in 0..bytes.len() {
+        let error = Token::decode(&bytes[..end]).expect_err("truncated");
+        assert_eq!(error.to_string(), "ends too early", "{end}");
+    }
+}
+
+#[test]
+fn challenges_are_in_all_pairs_or_in_none() {
+    let pair = |challenge| Recipient {
+        challenge,
+        ..step(6)
+    };
+    for first in [None, Some([4; 16])] {
+        let mut token = token(1);
+        assert!(!token.is_challenged());
+        token.push(pair(first)).expect("either will do");
+        let other = Some([5; 16]).filter(|_| first.is_none());
+        let error = token.push(pair(other)).expect_err("mixed");
+        assert_eq!(
+            error.to_string(),
+            "all pairs of a token have challenges, or none"
+        );
+        assert_eq!(token.is_challenged(), first.is_some());
+        token.push(pair(first)).expect("alike");
+    }
+}
+
+#[test]
+fn a_challenged_token_is_full_one_earlier() {
+    let pair = Recipient {
+        challenge: Some([4; 16]),
+        ..step(6)
+    };
+    let mut full = token(1);
+    while full.push(pair).is_ok() {}
+    assert_eq!(full.recipients().len(), CHALLENGED_MAX);
+    assert_eq!(full.encode()[..2], [0xff, 0xfe]);
+    assert_eq!(Token::decode(&full.encode()), Ok(full));
+}
+
+#[test]
 fn signed_messages_bind_every_field() {
     let base = minted_message(b"serial-7", 9, &[2; 64], &key(3));
     assert_eq!(base.len(), 147);
@@ -199,6 +264,9 @@ fn signed_messages_bind_every_field() {
     assert_eq!(base.len(), 138);
     assert_ne!(base, transferred_message(&[2; 64], &key(3)));
     assert_ne!(base, transferred_message(&[1; 64], &key(4)));
+    let challenged = challenged_message(&[1; 64], &key(3), &[7; 16]);
+    assert_eq!(challenged[..138], base);
+    assert_eq!(challenged[138..], [7; 16]);
 }
 
 fn any_key() -> impl Strategy<Value = PublicKey> {
@@ -211,7 +279,20 @@ fn any_key() -> impl Strategy<Value = PublicKey> {
 }
 
 fn any_recipient() -> impl Strategy<Value = Recipient> {
-    (any_key(), prop::array::uniform(any::<u8>())).prop_map(|(key, proof)| Recipient { key, proof })
+    let proof = prop::array::uniform(any::<u8>());
+    (any_key(), proof, any::<Challenge>()).prop_map(|(key, proof, challenge)| Recipient {
+        key,
+        proof,
+        challenge: Some(challenge),
+    })
+}
+
+fn with_challenge(recipient: &Recipient, is_challenged: bool) -> Recipient {
+    let challenge = recipient.challenge.filter(|_| is_challenged);
+    Recipient {
+        challenge,
+        ..*recipient
+    }
 }
 
 prop_compose! {
@@ -221,10 +302,12 @@ prop_compose! {
         authority in any_key(),
         nonce in prop::array::uniform(any::<u8>()),
         recipients in prop::collection::vec(any_recipient(), 1..12),
+        is_challenged: bool,
     ) -> Token {
-        let mut token = Token::new(serial, value, authority, nonce, recipients[0]);
+        let first = with_challenge(&recipients[0], false);
+        let mut token = Token::new(serial, value, authority, nonce, first);
         for recipient in &recipients[1..] {
-            token.push(*recipient).expect("room");
+            token.push(with_challenge(recipient, is_challenged)).expect("room");
         }
         token
     }

@@ -206,6 +206,7 @@ fn token(generator: &mut Generator, recipients: usize) -> Result<Token, Unmeasur
     let step = |generator: &mut Generator| Recipient {
         key: public_key(generator),
         proof: generator.array(),
+        challenge: None,
     };
     let (serial, authority) = (generator.array(), public_key(generator));
     let mut token = Token::new(serial, 1, authority, generator.array(), step(generator));

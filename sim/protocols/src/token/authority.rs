@@ -1,0 +1,354 @@
+//! The authority: mints, verifies in six steps (thesis IV-E), reissues, and names who cheated.
+//!
+//! The steps: 1. at least three recipients, the last of them the authority;
+//! 2. the last but one is who submits it; 3. the authority's own serial, in
+//! circulation and not blacklisted; 4. the chain of proofs; 5. the first proof is
+//! that of its own copy's open life; 6. the token is issued anew with one
+//! recipient, 287 bytes. Of a life, the first branch that comes back is honoured.
+//!
+//! Ours, beside that: a submission that comes again (its answer was lost) gets
+//! the same answer again and changes nothing; a token can be redeemed; a nonce
+//! starts with the challenge of whom the token is for, if he gave one.
+//!
+//! What it decides is a [`Record`]. Its answer may leave when that record, and
+//! all before it, are durable: a crash then loses nothing that anybody was told.
+//!
+//! What deliberately does not live here: the store (see [`super::Journal`]), the
+//! accounts that tokens are bought from and redeemed to, and who is punished how.
+
+use crate::crypto::Crypto;
+use crate::half_block::PublicKey;
+
+use super::ledger::{branch, Ledger};
+use super::own_copy::{stops_on, OwnCopy};
+use super::proofs::{chain_holds, first_proof_holds, mint, Promise, Signer, Work};
+use super::record::Record;
+use super::wallet::Intent;
+use super::{Challenge, Denomination, Refusal, Serial, Token};
+
+crate::named_enum! {
+    /// Whose rules an authority follows.
+    Rules {
+        /// VerifierCommunity.kt:56-185: no step 2, no blacklist, a reissue's nonce is the last
+        /// proof; a submission that comes again, or stops short of the known way, is
+        /// "already redeemed" and gets nothing; only the plain layout.
+        Prototype = "prototype",
+        /// Thesis IV-E: all six steps, and a fresh random nonce.
+        Thesis = "thesis",
+    }
+}
+
+/// Whom to mint for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Drawn once for this order: the same order with it gives the same token again.
+    pub serial: Serial,
+    /// What it is worth.
+    pub denomination: Denomination,
+    /// Who gets it.
+    pub first: PublicKey,
+    /// What the nonce has to start with, if the recipient asks for that.
+    pub challenge: Option<Challenge>,
+}
+
+/// Another order has this serial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SerialTaken;
+
+/// A token that somebody sends in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// Who sends it, as the layer below has authenticated him.
+    pub submitter: PublicKey,
+    /// The token, its last recipient the authority.
+    pub token: Token,
+    /// What for.
+    pub intent: Intent,
+}
+
+/// What the authority answers to the submitter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The token of a new life.
+    Reissued(Token),
+    /// Its value is paid out.
+    Redeemed(Serial),
+    /// Nothing.
+    Refused {
+        /// Which token.
+        serial: Serial,
+        /// Why.
+        reason: Refusal,
+        /// Who signed two continuations of it: first by the thesis's comparison with the
+        /// honoured branch, then by comparison with branches that were refused before.
+        culprits: Vec<PublicKey>,
+    },
+}
+
+impl Answer {
+    /// The token that it is about.
+    pub fn serial(&self) -> Serial {
+        match self {
+            Self::Reissued(token) => token.serial,
+            Self::Redeemed(serial) | Self::Refused { serial, .. } => *serial,
+        }
+    }
+}
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// To be durable, with all before it, before the answer leaves; none if nothing changed.
+    pub record: Option<Record>,
+    /// For the submitter.
+    pub answer: Answer,
+}
+
+/// Who mints tokens and takes them back.
+pub struct Authority<C> {
+    signer: Signer<C>,
+    rules: Rules,
+    ledger: Ledger,
+}
+
+impl<C: Crypto> Authority<C> {
+    /// That has minted nothing.
+    pub fn new(signer: Signer<C>, rules: Rules) -> Self {
+        let ledger = Ledger::new(*signer.public_key());
+        Self::with_ledger(signer, rules, ledger)
+    }
+
+    /// As it was before a crash, with the ledger of its journal.
+    pub fn with_ledger(signer: Signer<C>, rules: Rules, ledger: Ledger) -> Self {
+        let key = signer.public_key();
+        assert_eq!(ledger.authority(), key, "the ledger of another authority");
+        Self {
+            signer,
+            rules,
+            ledger,
+        }
+    }
+
+    /// Its name.
+    pub fn public_key(&self) -> &PublicKey {
+        self.signer.public_key()
+    }
+
+    /// What it remembers.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Mint a token; `random` becomes its nonce. No record if the order came before.
+    ///
+    /// # Errors
+    /// When another order had the same serial.
+    pub fn mint(
+        &mut self,
+        order: &Order,
+        random: [u8; 64],
+        work: &mut Work,
+    ) -> Result<(Option<Record>, Token), SerialTaken> {
+        if let Some(copy) = self.ledger.copy(&order.serial) {
+            return self.minted_before(copy, order).map(|token| (None, token));
+        }
+        let promise = Promise {
+            serial: order.serial,
+            denomination: order.denomination,
+            nonce: answering(random, order.challenge),
+            first: order.first,
+        };
+        let token = mint(&self.signer, &promise, work);
+        let record = Record::Minted(token.clone());
+        self.enter(&record);
+        Ok((Some(record), token))
+    }
+
+    /// Verify a submitted token, and reissue, redeem or refuse it; `random` is for its new nonce.
+    pub fn decide(
+        &mut self,
+        submission: &Submission,
+        random: [u8; 64],
+        work: &mut Work,
+    ) -> Decision {
+        let decision = match self.judge(submission, work) {
+            Ok(Ruling::Honour) => self.honour(submission, random, work),
+            Ok(Ruling::Repeat(answer)) => Decision {
+                record: None,
+                answer,
+            },
+            Ok(Ruling::Split { culprits, is_new }) => Decision {
+                record: is_new.then(|| Record::Refused(submission.token.clone())),
+                answer: refused(submission, Refusal::DoubleSpend, culprits),
+            },
+            Err(reason) => Decision {
+                record: None,
+                answer: refused(submission, reason, Vec::new()),
+            },
+        };
+        decision.record.iter().for_each(|record| self.enter(record));
+        decision
+    }
+
+    /// Withdraw a serial from circulation; `None` if it is not in circulation.
+    pub fn blacklist(&mut self, serial: &Serial) -> Option<Record> {
+        let record = Record::Blacklisted(*serial);
+        self.ledger.apply(&record).ok()?;
+        Some(record)
+    }
+
+    fn enter(&mut self, record: &Record) {
+        let entered = self.ledger.apply(record);
+        entered.expect("what was judged on this ledger fits it");
+    }
+
+    fn minted_before(&self, copy: &OwnCopy, order: &Order) -> Result<Token, SerialTaken> {
+        let token = copy.issued(order.serial, 0, *self.public_key());
+        let same = |token: &Token| {
+            let challenge = order.challenge.unwrap_or_default();
+            copy.denomination == order.denomination
+                && token.last_recipient().key == order.first
+                && (order.challenge.is_none() || token.nonce.starts_with(&challenge))
+        };
+        token.filter(same).ok_or(SerialTaken)
+    }
+
+    fn judge(&self, submission: &Submission, work: &mut Work) -> Result<Ruling, Refusal> {
+        let token = &submission.token;
+        self.judge_shape(submission)?;
+        let copy = self.judge_standing(token)?;
+        let first_holds = first_proof_holds::<C>(token, work);
+        ensure(first_holds, Refusal::InvalidFirstProof)?;
+        ensure(chain_holds::<C>(token, work), Refusal::InvalidProof)?;
+        let number = copy.life_of(token).ok_or(Refusal::NeverIssued)?;
+        match &copy.lives[number].honoured {
+            None => Ok(Ruling::Honour),
+            Some(_) => self.compare(copy, number, token),
+        }
+    }
+
+    /// Steps 1 and 2.
+    fn judge_shape(&self, submission: &Submission) -> Result<(), Refusal> {
+        let token = &submission.token;
+        let least = match submission.intent {
+            Intent::Reissue => 3,
+            // Ours: who has a fresh token may cash it in.
+            Intent::Redeem => 2,
+        };
+        let readable = self.rules == Rules::Thesis || !token.is_challenged();
+        ensure(readable, Refusal::UnknownLayout)?;
+        ensure(token.recipients().len() >= least, Refusal::TooFewRecipients)?;
+        ensure(
+            token.last_recipient().key == *self.public_key(),
+            Refusal::WrongRecipient,
+        )?;
+        let submits = self.rules == Rules::Prototype || holder(token) == submission.submitter;
+        ensure(submits, Refusal::WrongSubmitter)
+    }
+
+    /// Step 3.
+    fn judge_standing(&self, token: &Token) -> Result<&OwnCopy, Refusal> {
+        ensure(
+            token.authority == *self.public_key(),
+            Refusal::UnknownAuthority,
+        )?;
+        let copy = self.ledger.copy(&token.serial);
+        let copy = copy.ok_or(Refusal::UnknownSerial)?;
+        ensure(token.value == copy.denomination.byte(), Refusal::WrongValue)?;
+        let passes = self.rules == Rules::Prototype || !copy.is_blacklisted;
+        ensure(passes, Refusal::Blacklisted)?;
+        Ok(copy)
+    }
+
+    /// Step 5 for a life that is over.
+    fn compare(&self, copy: &OwnCopy, number: usize, token: &Token) -> Result<Ruling, Refusal> {
+        let life = &copy.lives[number];
+        let received = branch(token);
+        let honoured = life.honoured.as_ref().expect("it is over");
+        let stops_short = self.rules == Rules::Prototype && stops_on(honoured, &received);
+        ensure(!stops_short, Refusal::AlreadyRedeemed)?;
+        let culprits = life.instigators(&received, self.public_key());
+        if life.is_honoured(&received, self.public_key()) {
+            return Ok(Ruling::Repeat(self.answer_again(copy, number, token)));
+        }
+        let is_new = !life.is_refused(&received, self.public_key());
+        let is_new = is_new && life.refused.len() < REFUSED_MAX;
+        Ok(Ruling::Split { culprits, is_new })
+    }
+
+    fn answer_again(&self, copy: &OwnCopy, number: usize, token: &Token) -> Answer {
+        let next = copy.issued(token.serial, number + 1, *self.public_key());
+        next.map_or(Answer::Redeemed(token.serial), Answer::Reissued)
+    }
+
+    fn honour(&self, submission: &Submission, random: [u8; 64], work: &mut Work) -> Decision {
+        let received = submission.token.clone();
+        if submission.intent == Intent::Redeem {
+            return Decision {
+                answer: Answer::Redeemed(received.serial),
+                record: Some(Record::Redeemed(received)),
+            };
+        }
+        let promise = Promise {
+            serial: received.serial,
+            denomination: Denomination::from_byte(received.value).expect("as it was minted"),
+            nonce: self.nonce(&received, random),
+            first: holder(&received),
+        };
+        let reissued = mint(&self.signer, &promise, work);
+        Decision {
+            answer: Answer::Reissued(reissued.clone()),
+            record: Some(Record::Reissued { received, reissued }),
+        }
+    }
+
+    fn nonce(&self, received: &Token, random: [u8; 64]) -> [u8; 64] {
+        match self.rules {
+            Rules::Prototype => before_authority(received).proof,
+            Rules::Thesis => answering(random, received.last_recipient().challenge),
+        }
+    }
+}
+
+/// What the six steps come to, if none refuses.
+enum Ruling {
+    Honour,
+    Repeat(Answer),
+    Split {
+        culprits: Vec<PublicKey>,
+        is_new: bool,
+    },
+}
+
+fn refused(submission: &Submission, reason: Refusal, culprits: Vec<PublicKey>) -> Answer {
+    Answer::Refused {
+        serial: submission.token.serial,
+        reason,
+        culprits,
+    }
+}
+
+/// Who signed a token over to the authority.
+fn holder(submitted: &Token) -> PublicKey {
+    before_authority(submitted).key
+}
+
+fn before_authority(submitted: &Token) -> &super::Recipient {
+    let recipients = submitted.recipients();
+    &recipients[recipients.len() - 2]
+}
+
+fn answering(mut random: [u8; 64], challenge: Option<Challenge>) -> [u8; 64] {
+    if let Some(challenge) = challenge {
+        random[..challenge.len()].copy_from_slice(&challenge);
+    }
+    random
+}
+
+fn ensure(holds: bool, refusal: Refusal) -> Result<(), Refusal> {
+    holds.then_some(()).ok_or(refusal)
+}
+
+/// Branches kept as evidence for each life: a cheat who signs thousands must not fill the store.
+/// Later ones are refused with their instigator all the same.
+const REFUSED_MAX: usize = 64;

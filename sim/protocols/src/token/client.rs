@@ -1,0 +1,282 @@
+//! A client: takes tokens after the three-step verification (thesis IV-C), hands them on, and
+//! settles with the authority when it can be reached.
+//!
+//! The steps: the last recipient is this client; a known authority made the first
+//! proof; every other proof is that of the recipient before it. Beside them, from
+//! us: the value is a denomination, no serial is held twice, and with
+//! [`Handshake::Challenge`] the last pair answers a challenge of this client.
+//!
+//! A token with one recipient comes from the authority and answers too, or an old
+//! one could be replayed like any other: its nonce starts with the challenge that
+//! this client put into its order or into the token that it submitted.
+//!
+//! Who was paid owns what was signed to him, also if he refuses it. So a payer
+//! who got no answer sends the same bytes again; to sign the token to anybody
+//! else, or to the same with another challenge, would make him the cheat.
+//!
+//! What deliberately does not live here: messages and timers, and whether an
+//! answer is the authority's (who carries it has to make sure).
+
+use std::collections::BTreeSet;
+
+use crate::crypto::Crypto;
+use crate::half_block::PublicKey;
+
+use super::authority::{Answer, Submission};
+use super::challenges::Challenges;
+use super::proofs::{chain_holds, first_proof_holds, transfer, Signer, Work};
+use super::wallet::{Intent, Wallet};
+use super::{Challenge, Denomination, Refusal, Serial, Token};
+
+crate::named_enum! {
+    /// What a receiver asks for before it is paid.
+    Handshake {
+        /// Nothing, as the prototype: an old transfer can be replayed, and its victim is accused.
+        None = "none",
+        /// That the proof signs a challenge drawn for this payment.
+        Challenge = "challenge",
+    }
+}
+
+/// What became of one token that came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Which token.
+    pub serial: Serial,
+    /// What it is worth, if it was taken.
+    pub outcome: Result<Denomination, Refusal>,
+}
+
+/// An amount cannot be paid exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unpayable {
+    /// The smallest amount above it that can be; `None` if the wallet is worth less.
+    pub nearest_above_cents: Option<u64>,
+}
+
+/// One holder of tokens.
+pub struct Client<C> {
+    signer: Signer<C>,
+    authorities: Vec<PublicKey>,
+    handshake: Handshake,
+    challenges: Challenges,
+    wallet: Wallet,
+}
+
+impl<C: Crypto> Client<C> {
+    /// With an empty wallet; it trusts first proofs of `authorities`.
+    pub fn new(signer: Signer<C>, authorities: Vec<PublicKey>, handshake: Handshake) -> Self {
+        Self {
+            signer,
+            authorities,
+            handshake,
+            challenges: Challenges::default(),
+            wallet: Wallet::default(),
+        }
+    }
+
+    /// Its name.
+    pub fn public_key(&self) -> &PublicKey {
+        self.signer.public_key()
+    }
+
+    /// What it holds.
+    pub fn wallet(&self) -> &Wallet {
+        &self.wallet
+    }
+
+    /// Ask for a payment or for new tokens: what the payer's proofs, or the nonces, must carry.
+    ///
+    /// `random` has to be fresh. At most 64 are outstanding, and the oldest is forgotten:
+    /// whoever answers that one has paid, and is refused. `None` without a handshake.
+    pub fn challenge(&mut self, random: Challenge) -> Option<Challenge> {
+        self.is_challenging().then(|| {
+            self.challenges.issue(random);
+            random
+        })
+    }
+
+    /// Take the tokens of one payment, or of one order; each is judged for itself.
+    pub fn receive(&mut self, tokens: Vec<Token>, work: &mut Work) -> Vec<Receipt> {
+        let (mut seen, mut answered) = (BTreeSet::new(), BTreeSet::new());
+        let mut receipts = Vec::with_capacity(tokens.len());
+        for token in tokens {
+            let serial = token.serial;
+            let outcome = if seen.insert(serial) {
+                self.judge(&token, work)
+            } else {
+                Err(Refusal::DuplicateSerial)
+            };
+            if outcome.is_ok() {
+                answered.extend(answer_of(&token));
+                self.wallet.put(token);
+            }
+            receipts.push(Receipt { serial, outcome });
+        }
+        // Not before: one challenge is for all tokens of a payment.
+        answered
+            .into_iter()
+            .for_each(|challenge| self.challenges.close(challenge));
+        receipts
+    }
+
+    /// Pay `amount_cents` exactly, with the fewest tokens.
+    ///
+    /// # Errors
+    /// When the wallet has no exact change; nothing is spent then.
+    pub fn pay(
+        &mut self,
+        amount_cents: u64,
+        to: PublicKey,
+        challenge: Option<Challenge>,
+        work: &mut Work,
+    ) -> Result<Vec<Token>, Unpayable> {
+        match self.wallet.select(amount_cents, challenge.is_some()) {
+            Some((change, serials)) if change.sum_cents == amount_cents => {
+                let hand = |serial| self.hand_on(&serial, to, challenge, work);
+                Ok(serials.into_iter().filter_map(hand).collect())
+            }
+            other => Err(Unpayable {
+                nearest_above_cents: other.map(|(change, _)| change.sum_cents),
+            }),
+        }
+    }
+
+    /// Hand one token on; `None` if it is not held or has no room for such a recipient.
+    pub fn hand_on(
+        &mut self,
+        serial: &Serial,
+        to: PublicKey,
+        challenge: Option<Challenge>,
+        work: &mut Work,
+    ) -> Option<Token> {
+        let token = self.double_spend(serial, to, challenge, work)?;
+        self.wallet.take(serial);
+        Some(token)
+    }
+
+    /// For experiments: hand a token on and keep it (ClientCommunity.kt:37-43 has that option).
+    pub fn double_spend(
+        &self,
+        serial: &Serial,
+        to: PublicKey,
+        challenge: Option<Challenge>,
+        work: &mut Work,
+    ) -> Option<Token> {
+        let mut token = self.wallet.token(serial)?.clone();
+        transfer(&mut token, &self.signer, to, challenge, work).ok()?;
+        Some(token)
+    }
+
+    /// Sign a token over to its authority; it is pending until [`Client::settle`].
+    ///
+    /// `random` is the challenge that the reissued token has to answer. Repeat a submission
+    /// that got no answer with [`Client::resubmissions`], not by submitting again. `None` if
+    /// the token is not held, has no room, or is fresh and `intent` is to reissue it.
+    pub fn submit(
+        &mut self,
+        serial: &Serial,
+        intent: Intent,
+        random: Challenge,
+        work: &mut Work,
+    ) -> Option<Submission> {
+        let token = self.wallet.token(serial)?;
+        let fresh = token.recipients().len() == 1;
+        if fresh && intent == Intent::Reissue {
+            return None;
+        }
+        let challenged = token.is_challenged() || fresh && self.is_challenging();
+        let authority = token.authority;
+        let token = self.hand_on(serial, authority, challenged.then_some(random), work)?;
+        self.wallet.put_pending(token.clone(), intent);
+        Some(self.submission(token, intent))
+    }
+
+    /// What was submitted and not answered, byte for byte as it was.
+    pub fn resubmissions(&self) -> Vec<Submission> {
+        let pending = self.wallet.pending();
+        pending
+            .map(|(token, intent)| self.submission(token.clone(), *intent))
+            .collect()
+    }
+
+    /// Take the authority's answer: a reissued token replaces the submitted one.
+    ///
+    /// `None` if nothing was pending that this answers. After a refusal or a redemption the
+    /// token is gone; the authority keeps the evidence.
+    pub fn settle(&mut self, answer: Answer, work: &mut Work) -> Option<Receipt> {
+        let serial = answer.serial();
+        let pending = self.wallet.submitted(&serial)?;
+        let denomination = Denomination::from_byte(pending.value)?;
+        let outcome = match answer {
+            Answer::Reissued(token) => return self.receive(vec![token], work).pop(),
+            Answer::Redeemed(_) => Ok(denomination),
+            Answer::Refused { reason, .. } => Err(reason),
+        };
+        self.wallet.take_pending(&serial);
+        Some(Receipt { serial, outcome })
+    }
+
+    fn submission(&self, token: Token, intent: Intent) -> Submission {
+        Submission {
+            submitter: *self.public_key(),
+            token,
+            intent,
+        }
+    }
+
+    fn is_challenging(&self) -> bool {
+        self.handshake == Handshake::Challenge
+    }
+
+    /// What is cheap comes before the proofs.
+    fn judge(&self, token: &Token, work: &mut Work) -> Result<Denomination, Refusal> {
+        let denomination =
+            Denomination::from_byte(token.value).ok_or(Refusal::InvalidDenomination)?;
+        ensure(
+            token.last_recipient().key == *self.public_key(),
+            Refusal::WrongRecipient,
+        )?;
+        ensure(
+            self.authorities.contains(&token.authority),
+            Refusal::UnknownAuthority,
+        )?;
+        self.judge_novelty(token)?;
+        ensure(
+            first_proof_holds::<C>(token, work),
+            Refusal::InvalidFirstProof,
+        )?;
+        ensure(chain_holds::<C>(token, work), Refusal::InvalidProof)?;
+        Ok(denomination)
+    }
+
+    /// Whether it may come in now, and not before or besides.
+    fn judge_novelty(&self, token: &Token) -> Result<(), Refusal> {
+        let fresh = token.recipients().len() == 1;
+        let submitted = self.wallet.submitted(&token.serial);
+        if let (true, Some(submitted)) = (fresh, submitted) {
+            let asked = submitted.last_recipient().challenge;
+            let answers = asked.is_none_or(|asked| token.nonce.starts_with(&asked));
+            return ensure(answers, Refusal::UnknownChallenge);
+        }
+        if self.is_challenging() {
+            let answer = answer_of(token).ok_or(Refusal::MissingChallenge)?;
+            self.challenges.check(&answer)?;
+        }
+        let held = submitted.is_some() || self.wallet.token(&token.serial).is_some();
+        ensure(!held, Refusal::AlreadyHeld)
+    }
+}
+
+/// The challenge that a token answers, if it does: in its last pair, or before the nonce's rest.
+fn answer_of(token: &Token) -> Option<Challenge> {
+    match token.recipients() {
+        [_] => token.nonce.first_chunk().copied(),
+        [.., last] => last.challenge,
+        [] => None,
+    }
+}
+
+fn ensure(holds: bool, refusal: Refusal) -> Result<(), Refusal> {
+    holds.then_some(()).ok_or(refusal)
+}
