@@ -252,18 +252,18 @@ fn tokens() -> Vec<Vec<u8>> {
         key.0[10..].fill(fill);
         key
     };
-    let recipient = |fill: u8| Recipient {
+    let recipient = |fill: u8, challenge| Recipient {
         key: named(fill),
         proof: [fill; 64],
-        challenge: None,
+        challenge,
     };
-    let mut token = Token::new([1; 8], 2, named(3), [4; 64], recipient(5));
-    let fresh = token.encode();
-    token
-        .push(recipient(6))
-        .expect("room for a second recipient");
-    let both = [&fresh[..], &token.encode()].concat();
-    vec![fresh, token.encode(), both]
+    let fresh = Token::new([1; 8], 2, named(3), [4; 64], recipient(5, None));
+    let (mut plain, mut challenged) = (fresh.clone(), fresh.clone());
+    plain.push(recipient(6, None)).expect("room");
+    challenged.push(recipient(6, Some([7; 16]))).expect("room");
+    let [fresh, plain, challenged] = [fresh, plain, challenged].map(|token| token.encode());
+    let both = [&fresh[..], &plain].concat();
+    vec![fresh, plain, both, challenged]
 }
 
 fn peer_messages() -> Vec<Vec<u8>> {

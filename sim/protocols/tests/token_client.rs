@@ -1,10 +1,11 @@
-//! A client: what it takes and refuses, what it spends, and how it settles.
+//! A client: what it takes, what it refuses and why, and what that costs.
 
 mod tokens;
 
 use pocketsim_protocols::contract::Operation;
 use pocketsim_protocols::crypto::{Counted, Real};
 use pocketsim_protocols::token::*;
+use proptest::prelude::*;
 use tokens::*;
 
 type Counting = World<Counted>;
@@ -150,6 +151,36 @@ fn each_check_refuses_what_it_is_for() {
     }
 }
 
+proptest! {
+    #[test]
+    fn no_altered_payment_is_taken_and_none_panics(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), 1..=u8::MAX), 1..4),
+        is_submitted: bool,
+    ) {
+        let mut world = Counting::thesis(3);
+        let serial = world.mint(0, 100);
+        world.pay(0, 1, &serial);
+        let good = if is_submitted {
+            world.submit(1, &serial, Intent::Reissue).token
+        } else {
+            world.sign(1, 2, &serial, false)
+        };
+        let mut bytes = good.encode();
+        for (at, flip) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
+        }
+        let tokens = decode_batch(&bytes).unwrap_or_default();
+        for token in tokens.into_iter().filter(|token| *token != good) {
+            let submission = Submission { submitter: world.key(1), token, intent: Intent::Redeem };
+            prop_assert_eq!(world.decide(&submission).record, None);
+            prop_assert!(world.receive(2, submission.token).is_err());
+        }
+        prop_assert_eq!(world.clients[2].wallet().held_cents(), 0);
+        prop_assert_eq!(world.clients[2].wallet().disputed().count(), 0);
+    }
+}
+
 #[test]
 fn reordered_proofs_are_refused() {
     let mut world = Counting::thesis(4);
@@ -267,128 +298,6 @@ fn an_old_token_of_the_authority_cannot_be_replayed_either() {
     let first = paid.recipients()[0];
     let minted = Token::new(serial, paid.value, paid.authority, paid.nonce, first);
     assert!(world.receive(0, minted).is_ok());
-}
-
-#[test]
-fn a_held_serial_is_not_taken_again() {
-    for mut world in [Counting::thesis(3), plain(3)] {
-        let serial = world.mint(0, 100);
-        world.cheat(0, 2, &serial);
-        world.pay(0, 1, &serial);
-        let second = world.sign(1, 2, &serial, false);
-        assert_eq!(world.receive(2, second), Err(Refusal::AlreadyHeld));
-    }
-}
-
-#[test]
-fn a_wallet_pays_exactly_or_says_what_it_could() {
-    let mut world = Counting::thesis(2);
-    for cents in [500, 200, 200] {
-        world.mint(0, cents);
-    }
-    let to = world.key(1);
-    let pay = |world: &mut Counting, cents| {
-        let challenge = world.challenge(1);
-        world.clients[0].pay(cents, to, challenge, &mut world.work)
-    };
-    let nearest = |cents| {
-        Err(Unpayable {
-            nearest_above_cents: cents,
-        })
-    };
-    assert_eq!(pay(&mut world, 300), nearest(Some(400)));
-    assert_eq!(pay(&mut world, 901), nearest(None));
-    assert_eq!(world.clients[0].wallet().held_cents(), 900);
-    assert_eq!(pay(&mut world, 400).expect("exact").len(), 2);
-    assert_eq!(world.clients[0].wallet().held_cents(), 500);
-}
-
-#[test]
-fn the_longest_history_is_spent_first_and_submitted_first() {
-    let mut world = Counting::thesis(3);
-    let serials: Vec<Serial> = (0..3).map(|_| world.mint(0, 100)).collect();
-    for (number, serial) in serials.iter().enumerate() {
-        for _ in 0..number {
-            world.pay(0, 1, serial);
-            world.pay(1, 0, serial);
-        }
-    }
-    let wallet = world.clients[0].wallet();
-    let selected = wallet.select(200, true).expect("enough").1;
-    assert_eq!(selected, [serials[2], serials[1]]);
-    assert_eq!(wallet.to_submit(), [serials[2], serials[1]]);
-    assert_eq!((wallet.held_cents(), wallet.unverified_cents()), (300, 200));
-}
-
-#[test]
-fn a_full_token_is_not_selected() {
-    let mut world = plain(1);
-    let serial = world.mint(0, 100);
-    let own = world.key(0);
-    let token = world.clients[0].hand_on(&serial, own, None, &mut world.work);
-    let mut token = token.expect("held");
-    let me = signer::<Counted>(0);
-    while token.can_take(false).is_ok() {
-        transfer(&mut token, &me, own, None, &mut world.work).expect("room");
-    }
-    assert_eq!(token.recipients().len(), RECIPIENTS_MAX);
-    assert!(world.receive(0, token).is_ok());
-    let wallet = world.clients[0].wallet();
-    assert_eq!(wallet.held_cents(), 100);
-    assert_eq!(wallet.select(100, false), None);
-}
-
-#[test]
-fn what_is_pending_is_not_spent() {
-    let mut world = Counting::thesis(3);
-    let serial = world.mint(0, 100);
-    world.pay(0, 1, &serial);
-    let submission = world.submit(1, &serial, Intent::Reissue);
-    let client = &world.clients[1];
-    assert_eq!(client.wallet().held_cents(), 0);
-    assert_eq!(client.wallet().pending_cents(), 100);
-    assert_eq!(client.wallet().select(100, true), None);
-    assert_eq!(client.resubmissions(), std::slice::from_ref(&submission));
-    let answer = world.decide(&submission).answer;
-    let receipt = world.clients[1].settle(answer.clone(), &mut world.work);
-    assert!(receipt.expect("it was pending").outcome.is_ok());
-    assert_eq!(world.clients[1].wallet().held_cents(), 100);
-    assert_eq!(world.clients[1].wallet().unverified_cents(), 0);
-    // The answer once more: nothing waits for it.
-    assert_eq!(world.clients[1].settle(answer, &mut world.work), None);
-    assert_eq!(world.clients[1].wallet().held_cents(), 100);
-}
-
-#[test]
-fn only_the_answer_to_what_was_asked_settles() {
-    let mut world = Counting::thesis(3);
-    let serial = world.mint(0, 100);
-    world.pay(0, 1, &serial);
-    let old = world.verify(1, &serial);
-    world.pay(1, 0, &serial);
-    world.pay(0, 1, &serial);
-    let submission = world.submit(1, &serial, Intent::Reissue);
-    // The answer of the first submission, replayed.
-    let receipt = world.clients[1].settle(old, &mut world.work);
-    assert_eq!(
-        receipt.expect("judged").outcome,
-        Err(Refusal::UnknownChallenge)
-    );
-    assert_eq!(world.clients[1].wallet().pending_cents(), 100);
-    let answer = world.decide(&submission).answer;
-    let receipt = world.clients[1].settle(answer, &mut world.work);
-    assert!(receipt.expect("judged").outcome.is_ok());
-}
-
-#[test]
-fn fresh_tokens_need_no_verification() {
-    let mut world = Counting::thesis(1);
-    let serial = world.mint(0, 100);
-    let random = world.chance.bytes();
-    let mut submit = |intent| world.clients[0].submit(&serial, intent, random, &mut world.work);
-    assert_eq!(submit(Intent::Reissue), None);
-    assert!(submit(Intent::Redeem).is_some());
-    assert_eq!(submit(Intent::Redeem), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod tokens;
 
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::token::*;
+use proptest::prelude::*;
 use tokens::*;
 
 /// A journal with every kind of record, where each record ends, and the ledger it came from.
@@ -251,5 +252,30 @@ fn records_that_contradict_each_other_are_damage() {
             reason,
         };
         assert_eq!(recover(&file), Err(expected));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_body_panics(
+        kind in 0..8u8,
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        length: prop::sample::Index,
+    ) {
+        let story = Story::tell();
+        let (_, snapshot) = Journal::snapshot(story.ledger());
+        for file in [&story.bytes, &snapshot] {
+            let mut body = file[story.ends[0] + 9..][..length.index(file.len() - 100)].to_vec();
+            for (at, byte) in &flips {
+                if !body.is_empty() {
+                    let at = at.index(body.len());
+                    body[at] = *byte;
+                }
+            }
+            if let Ok(record) = Record::decode(kind, &body) {
+                prop_assert_eq!(record.kind(), kind);
+                prop_assert_eq!(Record::decode(kind, &record.encode()), Ok(record));
+            }
+        }
     }
 }

@@ -97,6 +97,9 @@ impl<C: Crypto> Client<C> {
     }
 
     /// Take the tokens of one payment, or of one order; each is judged for itself.
+    ///
+    /// Who is refused with [`Refusal::AlreadyHeld`] has paid nothing, and the token is kept
+    /// as disputed: see [`Wallet::disputed`].
     pub fn receive(&mut self, tokens: Vec<Token>, work: &mut Work) -> Vec<Receipt> {
         let (mut seen, mut answered) = (BTreeSet::new(), BTreeSet::new());
         let mut receipts = Vec::with_capacity(tokens.len());
@@ -107,9 +110,9 @@ impl<C: Crypto> Client<C> {
             } else {
                 Err(Refusal::DuplicateSerial)
             };
-            if outcome.is_ok() {
+            if matches!(outcome, Ok(_) | Err(Refusal::AlreadyHeld)) {
                 answered.extend(answer_of(&token));
-                self.wallet.put(token);
+                self.keep(token, outcome.is_ok());
             }
             receipts.push(Receipt { serial, outcome });
         }
@@ -172,7 +175,8 @@ impl<C: Crypto> Client<C> {
     ///
     /// `random` is the challenge that the reissued token has to answer. Repeat a submission
     /// that got no answer with [`Client::resubmissions`], not by submitting again. `None` if
-    /// the token is not held, has no room, or is fresh and `intent` is to reissue it.
+    /// there is no such token, one of its serial is pending, it has no room, or it is fresh
+    /// and `intent` is to reissue it.
     pub fn submit(
         &mut self,
         serial: &Serial,
@@ -180,14 +184,14 @@ impl<C: Crypto> Client<C> {
         random: Challenge,
         work: &mut Work,
     ) -> Option<Submission> {
-        let token = self.wallet.token(serial)?;
+        let mut token = self.wallet.take_to_submit(serial, intent)?;
         let fresh = token.recipients().len() == 1;
-        if fresh && intent == Intent::Reissue {
+        let challenged = token.is_challenged() || fresh && self.is_challenging();
+        let (to, challenge) = (token.authority, challenged.then_some(random));
+        if transfer(&mut token, &self.signer, to, challenge, work).is_err() {
+            self.wallet.put(token);
             return None;
         }
-        let challenged = token.is_challenged() || fresh && self.is_challenging();
-        let authority = token.authority;
-        let token = self.hand_on(serial, authority, challenged.then_some(random), work)?;
         self.wallet.put_pending(token.clone(), intent);
         Some(self.submission(token, intent))
     }
@@ -225,6 +229,14 @@ impl<C: Crypto> Client<C> {
         }
     }
 
+    fn keep(&mut self, token: Token, is_payment: bool) {
+        if is_payment {
+            self.wallet.put(token);
+        } else {
+            self.wallet.dispute(token);
+        }
+    }
+
     fn is_challenging(&self) -> bool {
         self.handshake == Handshake::Challenge
     }
@@ -247,6 +259,8 @@ impl<C: Crypto> Client<C> {
             Refusal::InvalidFirstProof,
         )?;
         ensure(chain_holds::<C>(token, work), Refusal::InvalidProof)?;
+        // Last: who is refused for this alone has signed a good token away.
+        ensure(!self.conflicts(token), Refusal::AlreadyHeld)?;
         Ok(denomination)
     }
 
@@ -263,8 +277,16 @@ impl<C: Crypto> Client<C> {
             let answer = answer_of(token).ok_or(Refusal::MissingChallenge)?;
             self.challenges.check(&answer)?;
         }
-        let held = submitted.is_some() || self.wallet.token(&token.serial).is_some();
-        ensure(!held, Refusal::AlreadyHeld)
+        Ok(())
+    }
+
+    /// Whether another token of its serial is here, which it does not replace.
+    fn conflicts(&self, token: &Token) -> bool {
+        let replaces = token.recipients().len() == 1;
+        match self.wallet.submitted(&token.serial) {
+            Some(_) => !replaces,
+            None => self.wallet.token(&token.serial).is_some(),
+        }
     }
 }
 

@@ -1,0 +1,293 @@
+//! Random histories of a town with cheats: money is conserved, every cheat whose branches came
+//! back is named, and nobody else is.
+
+mod tokens;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pocketsim_protocols::crypto::{Counted, Crypto, Real};
+use pocketsim_protocols::half_block::PublicKey;
+use pocketsim_protocols::token::*;
+use proptest::prelude::*;
+use tokens::*;
+
+/// Of a thousand actions.
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    mint: usize,
+    cheat: usize,
+    submit: usize,
+    redeem: usize,
+    lose_answer: usize,
+}
+
+const TOWN: Rates = Rates {
+    mint: 20,
+    cheat: 20,
+    submit: 150,
+    redeem: 10,
+    lose_answer: 100,
+};
+
+/// Every pair that came back after the same proof, each by what tells it from others.
+type Continuations = BTreeMap<(Serial, u64), (PublicKey, BTreeSet<u64>)>;
+
+struct Town<C> {
+    world: World<C>,
+    rates: Rates,
+    /// Clients below this number cheat.
+    cheats: usize,
+    came_back: Continuations,
+    transfers: usize,
+    /// Cents that clients lost, as their receipts say.
+    lost_cents: BTreeMap<PublicKey, u64>,
+}
+
+impl<C: Crypto> Town<C> {
+    fn new(clients: u32, cheats: usize, rates: Rates, seed: u64) -> Self {
+        let handshake = Handshake::Challenge;
+        let mut world = World::new(clients, Rules::Thesis, handshake, seed);
+        for client in 0..clients as usize {
+            world.mint(client, 1_000);
+        }
+        Self {
+            world,
+            rates,
+            cheats,
+            came_back: BTreeMap::new(),
+            transfers: 0,
+            lost_cents: BTreeMap::new(),
+        }
+    }
+
+    fn act(&mut self) {
+        let rates = self.rates;
+        let client = self.world.chance.below(self.world.clients.len());
+        let roll = self.world.chance.below(1_000);
+        let (mint, cheat) = (rates.mint, rates.mint + rates.cheat);
+        let (submit, redeem) = (cheat + rates.submit, cheat + rates.submit + rates.redeem);
+        self.world.work.clear();
+        if roll < mint {
+            let cents = Denomination::all().nth(self.world.chance.below(15));
+            self.world.mint(client, cents.expect("15 of them").cents());
+        } else if roll < cheat {
+            self.pay(client % self.cheats.max(1), self.cheats > 0);
+        } else if roll < submit {
+            self.submit(client, Intent::Reissue);
+        } else if roll < redeem {
+            self.submit(client, Intent::Redeem);
+        } else {
+            self.pay(client, false);
+        }
+    }
+
+    fn any_held(&mut self, client: usize) -> Option<Serial> {
+        let held = self.world.clients[client].wallet().held();
+        let count = held.count();
+        let place = self.world.chance.below(count.max(1));
+        let mut held = self.world.clients[client].wallet().held();
+        held.nth(place).map(|token| token.serial)
+    }
+
+    fn pay(&mut self, from: usize, keep: bool) {
+        let to = self.world.chance.below(self.world.clients.len());
+        let Some(serial) = self.any_held(from).filter(|_| to != from) else {
+            return;
+        };
+        let token = self.world.sign(from, to, &serial, keep);
+        let outcome = self.world.receive(to, token);
+        let expected = [Ok(()), Err(Refusal::AlreadyHeld)];
+        assert!(expected.contains(&outcome.map(|_| ())));
+        self.transfers += 1;
+    }
+
+    fn submit(&mut self, client: usize, intent: Intent) {
+        let any_held = self.any_held(client);
+        let wallet = self.world.clients[client].wallet();
+        let serial = match intent {
+            Intent::Reissue => wallet.to_submit().first().copied(),
+            Intent::Redeem => any_held,
+        };
+        // One token of a serial at a time: another may be disputed, and pending.
+        let is_free = |serial: &Serial| wallet.pending().all(|(token, _)| token.serial != *serial);
+        if let Some(serial) = serial.filter(is_free) {
+            self.world.submit(client, &serial, intent);
+        }
+        self.ask(client);
+    }
+
+    /// All that is pending; some answers are lost, and asked for again some other time.
+    fn ask(&mut self, client: usize) {
+        for submission in self.world.clients[client].resubmissions() {
+            let decision = self.world.decide(&submission);
+            self.note(&submission);
+            if self.world.chance.below(1_000) < self.rates.lose_answer {
+                continue;
+            }
+            let settled = self.world.clients[client].settle(decision.answer, &mut Work::new());
+            let receipt = settled.expect("it was pending");
+            if receipt.outcome.is_err() {
+                assert_eq!(receipt.outcome, Err(Refusal::DoubleSpend));
+                let cents = Denomination::from_byte(submission.token.value);
+                let lost = self.lost_cents.entry(submission.submitter).or_default();
+                *lost += cents.expect("it was taken").cents();
+            }
+        }
+    }
+
+    /// The model: which pairs followed each proof in what came back.
+    fn note(&mut self, submission: &Submission) {
+        let authority = *self.world.authority.public_key();
+        let fingerprint = |proof: &[u8; 64]| u64::from_be_bytes(*proof.last_chunk().expect("64"));
+        for pair in submission.token.recipients().windows(2) {
+            let place = (submission.token.serial, fingerprint(&pair[0].proof));
+            let next = match pair[1].key == authority {
+                true => 0,
+                false => fingerprint(&pair[1].proof),
+            };
+            let (_, all) = self
+                .came_back
+                .entry(place)
+                .or_insert((pair[0].key, BTreeSet::new()));
+            all.insert(next);
+        }
+    }
+
+    /// Everybody submits everything, and is answered.
+    fn close(&mut self) {
+        self.rates.lose_answer = 0;
+        (0..self.world.clients.len()).for_each(|client| self.ask(client));
+        for client in 0..self.world.clients.len() {
+            while !self.world.clients[client].wallet().to_submit().is_empty() {
+                self.submit(client, Intent::Reissue);
+            }
+            self.ask(client);
+        }
+    }
+
+    fn check(&mut self) {
+        self.close();
+        let ledger = self.world.authority.ledger();
+        let named: BTreeSet<(Serial, PublicKey)> = ledger
+            .offences()
+            .iter()
+            .map(|offence| (offence.serial, offence.culprit))
+            .collect();
+        let split = self
+            .came_back
+            .iter()
+            .filter(|(_, (_, next))| next.len() > 1);
+        let expected: BTreeSet<(Serial, PublicKey)> = split
+            .map(|((serial, _), (holder, _))| (*serial, *holder))
+            .collect();
+        assert_eq!(named, expected, "who signed twice, and nobody else");
+        let cheats: Vec<PublicKey> = (0..self.cheats)
+            .map(|cheat| self.world.key(cheat))
+            .collect();
+        assert!(named.iter().all(|(_, culprit)| cheats.contains(culprit)));
+        self.check_money(&cheats);
+    }
+
+    fn check_money(&self, cheats: &[PublicKey]) {
+        let ledger = self.world.authority.ledger();
+        let books = self.world.books();
+        let mut owned = 0;
+        for client in &self.world.clients {
+            for token in client.wallet().held() {
+                assert_eq!(token.recipients().len(), 1, "all is verified");
+                let life = ledger
+                    .copy(&token.serial)
+                    .and_then(|copy| copy.lives.last());
+                let life = life.expect("minted");
+                let is_owed = life.honoured.is_none() && life.nonce == token.nonce;
+                let is_honest = !cheats.contains(client.public_key());
+                assert!(is_owed || !is_honest, "an honest client can cash it in");
+                owned += if is_owed { token_cents(token) } else { 0 };
+            }
+        }
+        assert_eq!(
+            owned,
+            books.circulating_cents(),
+            "nothing is lost or doubled"
+        );
+        // A cheat may lose to another cheat; of honest ones the ledger and the receipts agree.
+        let honest = |(who, _): &(&PublicKey, &u64)| !cheats.contains(who);
+        let losses = ledger.losses_cents();
+        assert!(losses
+            .iter()
+            .filter(honest)
+            .eq(self.lost_cents.iter().filter(honest)));
+        let lost: u64 = self.lost_cents.values().sum();
+        assert!(lost <= books.refused_cents);
+    }
+}
+
+fn token_cents(token: &Token) -> u64 {
+    let denomination = Denomination::from_byte(token.value);
+    denomination.expect("it was taken").cents()
+}
+
+fn run<C: Crypto>(
+    clients: u32,
+    cheats: usize,
+    rates: Rates,
+    transfers: usize,
+    seed: u64,
+) -> Town<C> {
+    let mut town = Town::<C>::new(clients, cheats, rates, seed);
+    while town.transfers < transfers {
+        town.act();
+    }
+    town.check();
+    town
+}
+
+#[test]
+fn a_hundred_thousand_transfers_conserve_money_and_name_the_cheats() {
+    let town = run::<Counted>(200, 20, TOWN, 100_000, 1);
+    // What the checks above are worth.
+    let ledger = town.world.authority.ledger();
+    assert!(ledger.offences().len() > 1_000);
+    assert!(ledger.losses_cents().len() > 100);
+    let lives = ledger.copies().flat_map(|(_, copy)| &copy.lives);
+    let branches: Vec<&Branch> = lives.flat_map(Life::branches).collect();
+    assert!(branches.len() > 10_000);
+    assert!(branches.iter().any(|branch| branch.len() > 20));
+}
+
+/// `cargo test --release -p pocketsim-protocols --test token_histories -- --ignored`
+#[test]
+#[ignore = "takes 10 s of a core"]
+fn a_million_transfers_conserve_money_and_name_the_cheats() {
+    run::<Counted>(1_000, 100, TOWN, 1_000_000, 2);
+}
+
+#[test]
+fn without_cheats_nobody_loses() {
+    let honest = Rates { cheat: 0, ..TOWN };
+    let mut town = Town::<Counted>::new(50, 0, honest, 3);
+    while town.transfers < 20_000 {
+        town.act();
+    }
+    town.check();
+    assert!(town.lost_cents.is_empty());
+    assert_eq!(town.world.books().refused_cents, 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn random_towns_conserve_money_and_name_the_cheats(
+        clients in 2..8u32,
+        cheats in 0..4usize,
+        cheat in 0..300usize,
+        submit in 1..400usize,
+        lose_answer in 0..900usize,
+        seed: u64,
+    ) {
+        let rates = Rates { mint: 30, cheat, submit, redeem: 20, lose_answer };
+        let cheats = cheats.min(clients as usize);
+        run::<Counted>(clients, cheats, rates, 600, seed);
+        run::<Real>(clients, cheats, rates, 25, seed);
+    }
+}
