@@ -1,0 +1,167 @@
+"""Offline tokens of the Rust code, read, verified and made again with PyNaCl alone.
+
+`offline_tokens_rust.json` was written by `sim/protocols/tests/token_vectors.rs`, which also reads
+what Python made. Nothing here calls the Rust code: both sides follow the format on their own.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+from hashlib import sha256, sha512
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from nacl import bindings
+from nacl.exceptions import BadSignatureError
+from nacl.signing import SigningKey, VerifyKey
+
+VECTORS = Path(__file__).resolve().parents[2] / "sim" / "protocols" / "tests" / "vectors"
+CHALLENGED = 0x8000
+HANDS = ("alice", "bob", "carol", "authority")
+
+
+@dataclass(frozen=True)
+class Pair:
+    key: bytes
+    challenge: bytes
+    proof: bytes
+
+
+@dataclass(frozen=True)
+class Token:
+    serial: bytes
+    value: int
+    authority: bytes
+    nonce: bytes
+    pairs: tuple[Pair, ...]
+
+    def encode(self) -> bytes:
+        mark = CHALLENGED if self.pairs[-1].challenge else 0
+        head = struct.pack(
+            ">H8sB74s64s",
+            len(self.pairs) | mark,
+            self.serial,
+            self.value,
+            self.authority,
+            self.nonce,
+        )
+        return head + b"".join(pair.key + pair.challenge + pair.proof for pair in self.pairs)
+
+    def signed(self) -> list[tuple[bytes, bytes, bytes]]:
+        """Return signer, message and proof of every pair."""
+        first = self.pairs[0]
+        minted = self.serial + bytes([self.value]) + self.nonce + first.key
+        handed = [
+            (giver.key, giver.proof + taker.key + taker.challenge, taker.proof)
+            for giver, taker in pairwise(self.pairs)
+        ]
+        return [(self.authority, minted, first.proof), *handed]
+
+
+def decode_batch(data: bytes) -> list[Token]:
+    tokens = []
+    while data:
+        marked, serial, value, authority, nonce = struct.unpack(">H8sB74s64s", data[:149])
+        data = data[149:]
+        pairs = []
+        for place in range(marked & ~CHALLENGED):
+            challenge_bytes = 16 if marked & CHALLENGED and place else 0
+            key, challenge, proof = struct.unpack(
+                f"74s{challenge_bytes}s64s", data[: 138 + challenge_bytes]
+            )
+            pairs.append(Pair(key, challenge, proof))
+            data = data[138 + challenge_bytes :]
+        tokens.append(Token(serial, value, authority, nonce, tuple(pairs)))
+    return tokens
+
+
+def secret(name: str) -> SigningKey:
+    return SigningKey(sha256(f"ed25519 {name}".encode()).digest())
+
+
+def public(name: str) -> bytes:
+    curve = bindings.crypto_scalarmult_base(sha256(f"curve {name}".encode()).digest())
+    return b"LibNaCLPK:" + curve + bytes(secret(name).verify_key)
+
+
+def challenge_of(name: str) -> bytes:
+    return sha256(f"challenge {name}".encode()).digest()[:16]
+
+
+def make(
+    serial: str, value: int, nonce: bytes, hands: tuple[str, ...], *, challenged: bool
+) -> Token:
+    """Return a token of the authority that went through these hands."""
+    message = serial.encode() + bytes([value]) + nonce + public(hands[0])
+    proof = secret("authority").sign(message).signature
+    pairs = [Pair(public(hands[0]), b"", proof)]
+    for giver, taker in pairwise(hands):
+        challenge = challenge_of(taker) if challenged else b""
+        message = pairs[-1].proof + public(taker) + challenge
+        pairs.append(Pair(public(taker), challenge, secret(giver).sign(message).signature))
+    return Token(serial.encode(), value, public("authority"), nonce, tuple(pairs))
+
+
+@pytest.fixture
+def written() -> bytes:
+    document = json.loads((VECTORS / "offline_tokens_rust.json").read_text())
+    return bytes.fromhex(document["batch_hex"])
+
+
+def verify(token: Token) -> None:
+    for signer, message, proof in token.signed():
+        VerifyKey(signer[42:]).verify(message, proof)
+
+
+def test_every_proof_of_the_rust_code_verifies(written: bytes):
+    tokens = decode_batch(written)
+    assert [len(token.pairs) for token in tokens] == [1, 3, 4, 1, 3]
+    assert [len(token.encode()) for token in tokens] == [287, 595, 749, 287, 563]
+    sizes = {len(message) for token in tokens for _, message, _ in token.signed()}
+    assert sizes == {147, 138, 154}
+    for token in tokens:
+        verify(token)
+    assert b"".join(token.encode() for token in tokens) == written
+
+
+def test_every_bit_matters(written: bytes):
+    token = decode_batch(written)[1]
+    for place in range(2, len(token.encode())):
+        altered = bytearray(token.encode())
+        altered[place] ^= 1
+        # The prefix of a signer's key, its Curve25519 half: what is signed covers them too, but
+        # for those of the authority, whose key's halves nobody signs.
+        if 11 <= place < 53:
+            continue
+        with pytest.raises((BadSignatureError, ValueError)):
+            verify(decode_batch(bytes(altered))[0])
+
+
+def test_the_same_tokens_are_made_here(written: bytes):
+    fresh = sha512(b"nonce serial-3").digest()
+    plain = sha512(b"nonce serial-4").digest()
+    again = challenge_of("authority") + sha512(b"nonce again").digest()[16:]
+    made = [
+        make("serial-3", 9, fresh, HANDS[:1], challenged=True),
+        make("serial-3", 9, fresh, HANDS[:3], challenged=True),
+        make("serial-3", 9, fresh, HANDS, challenged=True),
+        make("serial-3", 9, again, ("carol",), challenged=True),
+        make("serial-4", 15, plain, HANDS[:3], challenged=False),
+    ]
+    assert made == decode_batch(written)
+
+
+def test_what_python_made_verifies_too():
+    """The file that the Rust tests read; it was made by Python, not by this code."""
+    document = json.loads((VECTORS / "offline_tokens.json").read_text())
+    tokens = decode_batch(bytes.fromhex(document["batch_hex"]))
+    nonces = [sha512(f"nonce serial-{number}".encode()).digest() for number in (1, 2)]
+    assert tokens == [
+        make("serial-1", 1, nonces[0], HANDS[:1], challenged=False),
+        make("serial-2", 200, nonces[1], HANDS[:3], challenged=False),
+    ]
+    for token in tokens:
+        verify(token)
