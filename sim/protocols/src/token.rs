@@ -19,7 +19,7 @@ mod challenges;
 mod change;
 mod client;
 mod denomination;
-mod disk;
+pub mod disk;
 mod journal;
 mod layout;
 mod ledger;
@@ -33,7 +33,6 @@ pub use authority::{Answer, Authority, Decision, Order, Rules, SerialTaken, Subm
 pub use change::{Change, Held};
 pub use client::{Client, Handshake, Receipt, Unpayable};
 pub use denomination::Denomination;
-pub use disk::{append, recover, replace, DiskStep, JOURNAL, JOURNAL_NEW};
 pub use journal::{Corrupt, Journal, Recovered};
 pub use layout::*;
 pub use ledger::{Books, Inconsistent, Ledger, Offence};

@@ -57,6 +57,35 @@ fn a_verified_token_is_short_again() {
     }
 }
 
+/// Changes of a good submission, and what each is refused for.
+fn altered(good: &Submission) -> Vec<(Submission, Refusal)> {
+    let alter = |change: &dyn Fn(&mut Token), refusal| {
+        let mut submission = good.clone();
+        change(&mut submission.token);
+        (submission, refusal)
+    };
+    let pairs = good.token.recipients();
+    let cut = |token: &mut Token, count: usize| *token = with_pairs(token, &pairs[..count]);
+    let mut forged = pairs.to_vec();
+    forged[2].proof[0] ^= 1;
+    let stranger = key::<Counted>(0);
+    vec![
+        alter(&|token| cut(token, 1), Refusal::TooFewRecipients),
+        alter(&|token| cut(token, 2), Refusal::TooFewRecipients),
+        alter(
+            &|token| token.authority = stranger,
+            Refusal::UnknownAuthority,
+        ),
+        alter(&|token| token.serial[0] = 9, Refusal::UnknownSerial),
+        alter(&|token| token.value = 15, Refusal::WrongValue),
+        alter(&|token| token.nonce[0] ^= 1, Refusal::InvalidFirstProof),
+        alter(
+            &|token| *token = with_pairs(token, &forged),
+            Refusal::InvalidProof,
+        ),
+    ]
+}
+
 #[test]
 fn every_step_refuses_what_it_is_for() {
     let mut world = world(Rules::Thesis, Handshake::Challenge);
@@ -66,50 +95,7 @@ fn every_step_refuses_what_it_is_for() {
         ..good.clone()
     };
     assert_eq!(reason(&mut world, &stranger), Refusal::WrongSubmitter);
-    let altered = |change: &dyn Fn(&mut Token)| {
-        let mut submission = good.clone();
-        change(&mut submission.token);
-        submission
-    };
-    let cut = |count: usize| {
-        altered(&|token| {
-            let pairs = token.recipients().to_vec();
-            *token = Token::new(
-                token.serial,
-                token.value,
-                token.authority,
-                token.nonce,
-                pairs[0],
-            );
-            for pair in &pairs[1..count] {
-                token.push(*pair).expect("room");
-            }
-        })
-    };
-    let forged = altered(&|token| {
-        let mut last = *token.last_recipient();
-        last.proof[0] ^= 1;
-        *token = cut(2).token;
-        token.push(last).expect("room");
-    });
-    for (submission, refusal) in [
-        (cut(1), Refusal::TooFewRecipients),
-        (cut(2), Refusal::TooFewRecipients),
-        (
-            altered(&|token| token.authority = key::<Counted>(0)),
-            Refusal::UnknownAuthority,
-        ),
-        (
-            altered(&|token| token.serial[0] = 9),
-            Refusal::UnknownSerial,
-        ),
-        (altered(&|token| token.value = 15), Refusal::WrongValue),
-        (
-            altered(&|token| token.nonce[0] ^= 1),
-            Refusal::InvalidFirstProof,
-        ),
-        (forged, Refusal::InvalidProof),
-    ] {
+    for (submission, refusal) in altered(&good) {
         assert_eq!(reason(&mut world, &submission), refusal);
     }
     // Addressed to another than the authority.

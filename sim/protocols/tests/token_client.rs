@@ -61,94 +61,63 @@ fn every_signature_is_charged_with_its_bytes() {
     assert_eq!(world.work, expected);
 }
 
-/// Everything that a client checks of one token, by what was done to it.
-fn hostile(world: &mut Counting) -> Vec<(Token, Refusal)> {
-    let serial = world.mint(0, 100);
-    let good = world.sign(0, 1, &serial, true);
-    let altered = |change: &dyn Fn(&mut Token)| {
+/// Changes of fields of a good token, and what each is refused for.
+fn altered(good: &Token) -> Vec<(Token, Refusal)> {
+    let alter = |change: &dyn Fn(&mut Token), refusal| {
         let mut token = good.clone();
         change(&mut token);
-        token
+        (token, refusal)
     };
-    let rebuilt = |pairs: &[Recipient]| {
-        let mut token = Token::new(
-            good.serial,
-            good.value,
-            good.authority,
-            good.nonce,
-            pairs[0],
-        );
-        for pair in &pairs[1..] {
-            token.push(*pair).expect("room");
-        }
-        token
-    };
-    let pairs = good.recipients();
-    let forged_first = Recipient {
-        proof: [9; 64],
-        ..pairs[0]
-    };
-    let forged_last = Recipient {
-        proof: [9; 64],
-        ..pairs[1]
-    };
-    let unchallenged = Recipient {
-        challenge: None,
-        ..pairs[1]
-    };
-    let guessed = Recipient {
-        challenge: Some([9; 16]),
-        ..pairs[1]
-    };
-    let elsewhere = world.sign(0, 2, &serial, true);
-    let for_nobody = rebuilt(&pairs[..1]);
+    let stranger = key::<Counted>(0);
     vec![
-        (
-            altered(&|token| token.value = 0),
-            Refusal::InvalidDenomination,
-        ),
-        (
-            altered(&|token| token.value = 16),
-            Refusal::InvalidDenomination,
-        ),
-        (
-            altered(&|token| token.value = 15),
-            Refusal::InvalidFirstProof,
-        ),
-        (
-            altered(&|token| token.serial[0] ^= 1),
-            Refusal::InvalidFirstProof,
-        ),
-        (
-            altered(&|token| token.nonce[63] ^= 1),
-            Refusal::InvalidFirstProof,
-        ),
-        (
-            altered(&|token| token.authority = key::<Counted>(0)),
+        alter(&|token| token.value = 0, Refusal::InvalidDenomination),
+        alter(&|token| token.value = 16, Refusal::InvalidDenomination),
+        alter(&|token| token.value = 15, Refusal::InvalidFirstProof),
+        alter(&|token| token.serial[0] ^= 1, Refusal::InvalidFirstProof),
+        alter(&|token| token.nonce[63] ^= 1, Refusal::InvalidFirstProof),
+        alter(
+            &|token| token.authority = stranger,
             Refusal::UnknownAuthority,
         ),
-        (
-            rebuilt(&[forged_first, pairs[1]]),
-            Refusal::InvalidFirstProof,
+    ]
+}
+
+/// Changes of its pairs.
+fn repaired(good: &Token) -> Vec<(Token, Refusal)> {
+    let [first, last] = *good.recipients() else {
+        panic!("a token of two recipients");
+    };
+    let forged = |pair| Recipient {
+        proof: [9; 64],
+        ..pair
+    };
+    let answering = |challenge| Recipient { challenge, ..last };
+    let build = |pairs: &[Recipient], refusal| (with_pairs(good, pairs), refusal);
+    vec![
+        build(&[forged(first), last], Refusal::InvalidFirstProof),
+        build(&[first, forged(last)], Refusal::InvalidProof),
+        build(&[first, answering(None)], Refusal::MissingChallenge),
+        build(
+            &[first, answering(Some([9; 16]))],
+            Refusal::UnknownChallenge,
         ),
-        (rebuilt(&[pairs[0], forged_last]), Refusal::InvalidProof),
-        (
-            rebuilt(&[pairs[0], unchallenged]),
-            Refusal::MissingChallenge,
-        ),
-        (rebuilt(&[pairs[0], guessed]), Refusal::UnknownChallenge),
-        (elsewhere, Refusal::WrongRecipient),
-        (for_nobody, Refusal::WrongRecipient),
+        build(&[first], Refusal::WrongRecipient),
     ]
 }
 
 #[test]
 fn each_check_refuses_what_it_is_for() {
     let mut world = Counting::thesis(3);
-    for (token, refusal) in hostile(&mut world) {
+    let serial = world.mint(0, 100);
+    let good = world.sign(0, 1, &serial, true);
+    let mut hostile = altered(&good);
+    hostile.extend(repaired(&good));
+    hostile.push((world.sign(0, 2, &serial, true), Refusal::WrongRecipient));
+    for (token, refusal) in hostile {
         assert_eq!(world.receive(1, token), Err(refusal));
         assert_eq!(world.clients[1].wallet().held_cents(), 0);
     }
+    assert!(world.receive(1, good).is_ok());
 }
 
 proptest! {
@@ -188,33 +157,25 @@ fn reordered_proofs_are_refused() {
     world.pay(0, 1, &serial);
     world.pay(1, 2, &serial);
     let good = world.sign(2, 3, &serial, true);
-    let pairs = good.recipients();
-    for order in permutations(4).into_iter().filter(|order| order[3] == 3) {
-        let mut token = Token::new(serial, good.value, good.authority, good.nonce, {
-            Recipient {
-                challenge: None,
-                ..pairs[order[0]]
-            }
-        });
-        for &place in &order[1..] {
-            let challenge = pairs[place].challenge.or(Some([0; 16]));
-            let pair = Recipient {
-                challenge,
-                ..pairs[place]
-            };
-            token.push(pair).expect("room");
-        }
-        let outcome = world.receive(3, token);
-        if order.is_sorted() {
-            assert!(outcome.is_ok());
-        } else {
-            let broken = [Refusal::InvalidFirstProof, Refusal::InvalidProof];
-            assert!(outcome.is_err_and(|refusal| broken.contains(&refusal)));
-            continue;
-        }
-        // Only the last permutation of the first three in order is taken, and then is held.
-        assert_eq!(world.clients[3].wallet().held_cents(), 100);
+    // The last pair stays, or it would not even be addressed to 3.
+    let orders = permutations(4).into_iter().filter(|order| order[3] == 3);
+    for order in orders.filter(|order| !order.is_sorted()) {
+        let pairs: Vec<Recipient> = order
+            .iter()
+            .map(|&place| challenged(&good, place))
+            .collect();
+        let outcome = world.receive(3, with_pairs(&good, &pairs));
+        let broken = [Refusal::InvalidFirstProof, Refusal::InvalidProof];
+        assert!(outcome.is_err_and(|refusal| broken.contains(&refusal)));
     }
+    assert!(world.receive(3, good).is_ok());
+}
+
+/// The pair of a place, with a challenge if it had none.
+fn challenged(token: &Token, place: usize) -> Recipient {
+    let pair = token.recipients()[place];
+    let challenge = pair.challenge.or(Some([0; 16]));
+    Recipient { challenge, ..pair }
 }
 
 #[test]

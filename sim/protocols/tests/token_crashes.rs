@@ -7,6 +7,7 @@
 mod tokens;
 
 use pocketsim_protocols::crypto::Counted;
+use pocketsim_protocols::token::disk::{append, recover, replace, DiskStep, JOURNAL};
 use pocketsim_protocols::token::*;
 use tokens::fake_disk::{FakeDisk, Fate};
 use tokens::*;

@@ -55,6 +55,14 @@ impl Story {
         story
     }
 
+    fn records(&self) -> Vec<Record> {
+        let record = |pair: &[usize]| {
+            let frame = &self.bytes[pair[0]..pair[1]];
+            Record::decode(frame[4], &frame[9..frame.len() - 9]).expect("a record")
+        };
+        self.ends.windows(2).map(record).collect()
+    }
+
     fn ledger(&self) -> &Ledger {
         self.ledgers.last().expect("one more than records")
     }
@@ -199,18 +207,21 @@ fn another_file_is_not_taken_for_a_journal() {
     assert_eq!(reason(&other), expected);
 }
 
+/// A file of these records, and where the last of them begins.
+fn file_of(records: &[&Record]) -> (Vec<u8>, usize) {
+    let (mut journal, mut file) = Journal::snapshot(&Ledger::new(key::<Counted>(AUTHORITY)));
+    let mut begins = 0;
+    for record in records {
+        begins = file.len();
+        file.extend(journal.append(record));
+    }
+    (file, begins)
+}
+
 #[test]
 fn records_that_contradict_each_other_are_damage() {
     // Chained as they should be, by somebody who writes nonsense.
-    let story = Story::tell();
-    let records: Vec<Record> = story
-        .ends
-        .windows(2)
-        .map(|pair| {
-            let frame = &story.bytes[pair[0]..pair[1]];
-            Record::decode(frame[4], &frame[9..frame.len() - 9]).expect("a record")
-        })
-        .collect();
+    let records = Story::tell().records();
     let [minted, reissued, refused, redeemed, other, blacklisted] = &records[..] else {
         panic!("six records");
     };
@@ -221,34 +232,23 @@ fn records_that_contradict_each_other_are_damage() {
         received,
         reissued: fresh(9),
     };
+    let reissued_twice = [minted, reissued, reissued];
+    let redeemed_twice = [minted, reissued, redeemed, redeemed];
+    let blacklisted_twice = [other, blacklisted, blacklisted];
     let stories: [(&[&Record], &str); 8] = [
         (&[minted, minted], "a serial minted twice"),
         (&[reissued], "a serial that was never minted"),
         (&[minted, refused], "refused before anything came back"),
-        (
-            &[minted, reissued, reissued],
-            "honoured in a life that is over",
-        ),
+        (&reissued_twice, "honoured in a life that is over"),
         (&[minted, redeemed], "a life that never began"),
-        (
-            &[minted, reissued, redeemed, redeemed],
-            "came back after it was redeemed",
-        ),
+        (&redeemed_twice, "came back after it was redeemed"),
         (&[minted, &swapped], "reissued as another token"),
-        (
-            &[other, blacklisted, blacklisted],
-            "blacklisted what is not in circulation",
-        ),
+        (&blacklisted_twice, "blacklisted what is not in circulation"),
     ];
     for (records, reason) in stories {
-        let (mut journal, mut file) = Journal::snapshot(&Ledger::new(key::<Counted>(AUTHORITY)));
-        let mut begins = 0;
-        for record in records {
-            begins = file.len();
-            file.extend(journal.append(record));
-        }
+        let (file, offset_bytes) = file_of(records);
         let expected = Corrupt {
-            offset_bytes: begins,
+            offset_bytes,
             reason,
         };
         assert_eq!(recover(&file), Err(expected));

@@ -48,7 +48,8 @@ impl Tree {
             };
             let kept = depth % origin.hands.len() + 1;
             let hands = origin.hands[..kept].to_vec();
-            let token = shortened(&origin.token, token.recipients().len() + kept - 1);
+            let pairs = &origin.token.recipients()[..token.recipients().len() + kept - 1];
+            let token = with_pairs(token, pairs);
             let way = tree.go_on::<C>(Way { hands, token }, hops);
             tree.ways.push(way);
         }
@@ -112,21 +113,6 @@ impl Tree {
 fn hand<C: Crypto>(token: &mut Token, giver: usize, to: PublicKey, challenge: Option<Challenge>) {
     let giver = signer::<C>(giver as u32);
     transfer(token, &giver, to, challenge, &mut Work::new()).expect("room");
-}
-
-fn shortened(token: &Token, count: usize) -> Token {
-    let pairs = &token.recipients()[..count];
-    let mut short = Token::new(
-        token.serial,
-        token.value,
-        token.authority,
-        token.nonce,
-        pairs[0],
-    );
-    for pair in &pairs[1..] {
-        short.push(*pair).expect("room");
-    }
-    short
 }
 
 /// The branches arrive in `order`; in between, the honoured token lives on `lives` times.

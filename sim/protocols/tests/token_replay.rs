@@ -60,11 +60,10 @@ fn a_new_challenge_beside_the_old_proof_does_not_verify() {
     world.pay(1, 2, &serial);
     let asked = world.challenge(1);
     let pairs = old.recipients();
-    let mut replayed = Token::new(old.serial, old.value, old.authority, old.nonce, pairs[0]);
     let pair = Recipient {
         challenge: asked,
         ..pairs[1]
     };
-    replayed.push(pair).expect("room");
+    let replayed = with_pairs(&old, &[pairs[0], pair]);
     assert_eq!(world.receive(1, replayed), Err(Refusal::InvalidProof));
 }

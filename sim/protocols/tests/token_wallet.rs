@@ -96,21 +96,29 @@ fn the_longest_history_is_spent_first_and_submitted_first() {
 }
 
 #[test]
-fn a_full_token_is_not_selected() {
+fn a_token_is_not_paid_with_when_the_authority_would_find_no_room() {
     let mut world = plain(1);
     let serial = world.mint(0, 100);
     let own = world.key(0);
+    let me = signer::<Counted>(0);
     let token = world.clients[0].hand_on(&serial, own, None, &mut world.work);
     let mut token = token.expect("held");
-    let me = signer::<Counted>(0);
-    while token.can_take(false).is_ok() {
+    while token.room(false) > 1 {
         transfer(&mut token, &me, own, None, &mut world.work).expect("room");
     }
-    assert_eq!(token.recipients().len(), RECIPIENTS_MAX);
+    let mut full = token.clone();
+    transfer(&mut full, &me, own, None, &mut world.work).expect("room");
+    assert_eq!(full.recipients().len(), RECIPIENTS_MAX);
+    assert_eq!(world.receive(0, full), Err(Refusal::NoRoom));
     assert!(world.receive(0, token).is_ok());
-    let wallet = world.clients[0].wallet();
-    assert_eq!(wallet.held_cents(), 100);
-    assert_eq!(wallet.select(100, false), None);
+    let client = &mut world.clients[0];
+    assert_eq!(client.wallet().held_cents(), 100);
+    assert_eq!(client.wallet().select(100, false), None);
+    let handed = client.hand_on(&serial, own, None, &mut world.work);
+    assert_eq!(handed, None);
+    let token = reissued(&world.verify(0, &serial));
+    assert_eq!(token.recipients().len(), 1);
+    assert_eq!(world.clients[0].wallet().held_cents(), 100);
 }
 
 #[test]

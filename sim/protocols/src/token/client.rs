@@ -25,7 +25,7 @@ use crate::half_block::PublicKey;
 use super::authority::{Answer, Submission};
 use super::challenges::Challenges;
 use super::proofs::{chain_holds, first_proof_holds, transfer, Signer, Work};
-use super::wallet::{Intent, Wallet};
+use super::wallet::{is_payable, Intent, Wallet};
 use super::{Challenge, Denomination, Refusal, Serial, Token};
 
 crate::named_enum! {
@@ -145,7 +145,8 @@ impl<C: Crypto> Client<C> {
         }
     }
 
-    /// Hand one token on; `None` if it is not held or has no room for such a recipient.
+    /// Hand one token on; `None` if it is not held or has no room for such a recipient and,
+    /// after him, for the authority.
     pub fn hand_on(
         &mut self,
         serial: &Serial,
@@ -153,7 +154,7 @@ impl<C: Crypto> Client<C> {
         challenge: Option<Challenge>,
         work: &mut Work,
     ) -> Option<Token> {
-        let token = self.double_spend(serial, to, challenge, work)?;
+        let token = self.signed_over(serial, to, challenge, work)?;
         self.wallet.take(serial);
         Some(token)
     }
@@ -166,9 +167,7 @@ impl<C: Crypto> Client<C> {
         challenge: Option<Challenge>,
         work: &mut Work,
     ) -> Option<Token> {
-        let mut token = self.wallet.token(serial)?.clone();
-        transfer(&mut token, &self.signer, to, challenge, work).ok()?;
-        Some(token)
+        self.signed_over(serial, to, challenge, work)
     }
 
     /// Sign a token over to its authority; it is pending until [`Client::settle`].
@@ -221,6 +220,21 @@ impl<C: Crypto> Client<C> {
         Some(Receipt { serial, outcome })
     }
 
+    fn signed_over(
+        &self,
+        serial: &Serial,
+        to: PublicKey,
+        challenge: Option<Challenge>,
+        work: &mut Work,
+    ) -> Option<Token> {
+        let token = self.wallet.token(serial)?;
+        let mut token = Some(token)
+            .filter(|token| is_payable(token, challenge.is_some()))?
+            .clone();
+        transfer(&mut token, &self.signer, to, challenge, work).ok()?;
+        Some(token)
+    }
+
     fn submission(&self, token: Token, intent: Intent) -> Submission {
         Submission {
             submitter: *self.public_key(),
@@ -253,6 +267,8 @@ impl<C: Crypto> Client<C> {
             self.authorities.contains(&token.authority),
             Refusal::UnknownAuthority,
         )?;
+        let room = token.room(token.is_challenged());
+        ensure(room > 0, Refusal::NoRoom)?;
         self.judge_novelty(token)?;
         ensure(
             first_proof_holds::<C>(token, work),

@@ -14,7 +14,7 @@
 //! acknowledged, and is refused with its offset, also at the end of the file.
 //! (That the file was cut off at a record's very end, nothing in it can tell.)
 //!
-//! What deliberately does not live here: files (see [`super::DiskStep`]), and
+//! What deliberately does not live here: files (see [`super::disk`]), and
 //! whether records fit each other (the ledger knows).
 
 use sha2::{Digest, Sha256};

@@ -143,14 +143,18 @@ impl Token {
     /// # Errors
     /// Those of [`Token::push`].
     pub fn can_take(&self, challenged: bool) -> Result<(), Malformed> {
-        let count = self.recipients.len();
-        if count > 1 && challenged != self.is_challenged() {
+        if self.recipients.len() > 1 && challenged != self.is_challenged() {
             return Err(MIXED);
         }
-        if count >= most(challenged) {
+        if self.room(challenged) == 0 {
             return Err(TOO_MANY);
         }
         Ok(())
+    }
+
+    /// How many more recipients have a place in it, if all are `challenged` or none is.
+    pub fn room(&self, challenged: bool) -> usize {
+        most(challenged).saturating_sub(self.recipients.len())
     }
 
     /// Length of [`Token::encode`].

@@ -86,7 +86,7 @@ impl Wallet {
 
     /// Tokens for `amount_cents`, or for the nearest payable amount above it; and what they are.
     ///
-    /// Only undisputed tokens with room for another recipient. Of equal ones those with the longest
+    /// Only undisputed tokens with room for two more recipients. Of equal ones those with the longest
     /// history go first: what stays is short, so cheap to carry, or was verified.
     pub fn select(&self, amount_cents: u64, challenged: bool) -> Option<(Change, Vec<Serial>)> {
         let mut drawers = self.drawers(challenged);
@@ -105,7 +105,7 @@ impl Wallet {
     fn drawers(&self, challenged: bool) -> [Vec<&Token>; Denomination::COUNT] {
         let mut drawers = [const { Vec::new() }; Denomination::COUNT];
         for token in self.held() {
-            if token.can_take(challenged).is_ok() && !self.is_doubted(token) {
+            if is_payable(token, challenged) && !self.is_doubted(token) {
                 drawers[denomination(token).place()].push(token);
             }
         }
@@ -186,6 +186,11 @@ impl Wallet {
     pub(super) fn take_pending(&mut self, serial: &Serial) -> Option<Token> {
         self.pending.remove(serial).map(|(token, _)| token)
     }
+}
+
+/// Whether it can be handed on so that who gets it can hand it to the authority.
+pub(super) fn is_payable(token: &Token, challenged: bool) -> bool {
+    token.can_take(challenged).is_ok() && token.room(challenged) > 1
 }
 
 /// Whether it is as the authority made it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pocketsim_protocols::token::DiskStep;
+use pocketsim_protocols::token::disk::DiskStep;
 
 /// What a crash does with bytes that were not synced.
 #[derive(Clone, Copy, Debug)]

@@ -172,6 +172,20 @@ impl<C: Crypto> World<C> {
     }
 }
 
+/// What `token` is but for its recipients, with these.
+pub fn with_pairs(token: &Token, pairs: &[Recipient]) -> Token {
+    let first = Recipient {
+        challenge: None,
+        ..pairs[0]
+    };
+    let (serial, value, nonce) = (token.serial, token.value, token.nonce);
+    let mut other = Token::new(serial, value, token.authority, nonce, first);
+    for pair in &pairs[1..] {
+        other.push(*pair).expect("room");
+    }
+    other
+}
+
 /// A refusal with its culprits, or a panic.
 pub fn refusal(answer: &Answer) -> (Refusal, Vec<PublicKey>) {
     match answer {
