@@ -72,6 +72,8 @@ SOURCES = {
     "packet_open": Source("quic_packet_open", f"one packet decrypted and processed{_NO_SOCKET}"),
     "stream_open": Source("quic_stream_open", "opening a stream"),
     "stream_accept": Source("quic_stream_accept", "accepting a stream and serving what came on it"),
+    "sealed_box_seal": Source("sealed_box_seal", "the same call on as many bytes"),
+    "sealed_box_open": Source("sealed_box_open", "the same call on as many bytes"),
 }
 
 # What a profile says of `store` depends on what the app does with its chain.

@@ -29,6 +29,8 @@ OPERATIONS = (
     "stream_open",
     "stream_accept",
     "file_block",
+    "sealed_box_seal",
+    "sealed_box_open",
 )
 
 # CM02 with factors of 1: the default LV08 is a fit of TCP slow start and multiplies latency by

@@ -287,4 +287,6 @@ REALISTIC_CPU_S = {
     "packet_open": 15e-6,
     "stream_open": 15e-6,
     "file_block": 50e-6,
+    "sealed_box_seal": 450e-6,
+    "sealed_box_open": 330e-6,
 }

@@ -17,6 +17,8 @@ KERNELS = {
     "ed25519_sign": ("crypto", 60e-6, 2e-9, BYTES),
     "ed25519_verify": ("crypto", 150e-6, 1e-9, BYTES),
     "sha256": ("crypto", 0.2e-6, 1.5e-9, BYTES),
+    "sealed_box_seal": ("crypto", 180e-6, 4e-9, BYTES),
+    "sealed_box_open": ("crypto", 120e-6, 3e-9, BYTES),
     "block_encode": ("serialisation", 3e-6, 9e-9, (537, 668, 1200, 4096)),
     "block_decode": ("serialisation", 5e-6, 12e-9, (537, 668, 1200, 4096)),
     "udp_send": ("udp", 9e-6, 0.4e-9, (128, 668, 1472)),

@@ -121,6 +121,10 @@ named_enum! {
         StreamAccept = "stream_accept",
         /// One TFTP block to or from its file.
         FileBlock = "file_block",
+        /// Sealing one packet's content for its receiver (libsodium's `crypto_box_seal`).
+        SealedBoxSeal = "sealed_box_seal",
+        /// Opening such a box.
+        SealedBoxOpen = "sealed_box_open",
     }
 }
 
@@ -161,6 +165,8 @@ named_enum! {
         ConnectionLost = "connection_lost",
         /// A stream that the peer never accepted.
         Unserved = "unserved",
+        /// The peer was in another transfer with us.
+        PeerBusy = "peer_busy",
     }
 }
 
