@@ -54,6 +54,15 @@ impl PublicKey {
         key.copy_from_slice(&self.0[42..]);
         Key(key)
     }
+
+    /// Whether its owner signed `message`.
+    pub fn verifies(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+        let key = self.verification_key().0;
+        let signature = Signature::from_bytes(signature);
+        let verified =
+            VerifyingKey::from_bytes(&key).and_then(|key| key.verify_strict(message, &signature));
+        self.is_named() && verified.is_ok()
+    }
 }
 
 /// A key pair of both curves.
@@ -82,6 +91,11 @@ impl PrivateKey {
     pub fn public_key(&self) -> PublicKey {
         let curve = MontgomeryPoint::mul_base_clamped(self.curve_secret).to_bytes();
         PublicKey::from_halves(curve, Key(self.pair.verifying_key().to_bytes()))
+    }
+
+    /// An Ed25519 signature of `message`.
+    pub fn sign(&self, message: &[u8]) -> [u8; 64] {
+        self.pair.sign(message).to_bytes()
     }
 }
 
@@ -142,20 +156,13 @@ impl HalfBlock {
 
     /// Set the signature; `key` should be that of `public_key`.
     pub fn sign(&mut self, key: &PrivateKey) {
-        self.signature = key
-            .pair
-            .sign(&self.encode_with(&EMPTY_SIGNATURE))
-            .to_bytes();
+        self.signature = key.sign(&self.encode_with(&EMPTY_SIGNATURE));
     }
 
     /// Whether `public_key` signed it.
     pub fn signature_holds(&self) -> bool {
-        let key = self.public_key.verification_key().0;
-        let signature = Signature::from_bytes(&self.signature);
         let message = self.encode_with(&EMPTY_SIGNATURE);
-        let verified =
-            VerifyingKey::from_bytes(&key).and_then(|key| key.verify_strict(&message, &signature));
-        self.public_key.is_named() && verified.is_ok()
+        self.public_key.verifies(&message, &self.signature)
     }
 
     /// What the next half-block of the chain refers to.

@@ -39,6 +39,10 @@ impl<'a> Reader<'a> {
         Ok(u32::from_be_bytes(self.array()?))
     }
 
+    pub(crate) fn u64(&mut self) -> Result<u64, Malformed> {
+        Ok(u64::from_be_bytes(self.array()?))
+    }
+
     pub(crate) fn sized(&mut self) -> Result<&'a [u8], Malformed> {
         let count = self.u32()?;
         self.take(count as usize)

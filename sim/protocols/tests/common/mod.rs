@@ -3,7 +3,8 @@
 //! It drives any transport as the contract says: the outputs of an input are
 //! drained in order before the lane's next input, work keeps its lane busy, and
 //! datagrams wait for the receiving lane. A rule sees every datagram and says
-//! whether it passes, is lost or comes later.
+//! whether it passes, is lost, comes later or twice. Receive buffers are endless
+//! unless a test gives them a size.
 
 // Each test binary uses its own part of this module.
 #![allow(dead_code)]
@@ -14,6 +15,12 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
+
+use socket::SocketBuffer;
+
+// The engine's own: there is one count of what the kernel charges for a datagram.
+#[path = "../../../engine/src/socket.rs"]
+pub mod socket;
 
 /// A payload of any size.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +65,8 @@ pub enum Verdict {
     Pass,
     Drop,
     Later(Seconds),
+    /// At once, and again so much later.
+    Twice(Seconds),
 }
 
 /// A datagram as the log keeps it.
@@ -121,11 +130,12 @@ struct LaneState<T: Machine> {
 struct Phone<T: Machine> {
     machine: T,
     on: bool,
+    socket: Option<SocketBuffer>,
     lanes: BTreeMap<Lane, LaneState<T>>,
     alarm_s: Seconds,
 }
 
-type Rule = Box<dyn FnMut(usize, &Sent) -> Verdict>;
+pub type Rule = Box<dyn FnMut(usize, &Sent) -> Verdict>;
 type Work = Box<dyn Fn(Operation, u32) -> Seconds>;
 type App = Box<dyn FnMut(NodeId, NodeId, &Parcel) -> Vec<(NodeId, Parcel)>>;
 
@@ -146,6 +156,8 @@ pub struct World<T: Transport<Parcel>> {
     pub app: App,
     /// Every datagram sent.
     pub sent: Vec<Sent>,
+    /// When a full buffer refused a datagram, at whom.
+    pub overflows: Vec<(Seconds, NodeId)>,
     /// Everything delivered.
     pub arrivals: Vec<Arrival>,
     /// Every operation asked for.
@@ -154,12 +166,16 @@ pub struct World<T: Transport<Parcel>> {
     pub events: Vec<(Seconds, NodeId, pocketsim_protocols::contract::Event)>,
 }
 
-impl<T: Transport<Parcel>> World<T> {
+impl<T: Transport<Parcel>> World<T>
+where
+    T::Body: Clone,
+{
     /// Phones with the machines that `make` gives them, `latency_s` apart.
     pub fn new(count: u32, latency_s: Seconds, make: impl Fn(NodeId) -> T) -> Self {
         let phone = |node| Phone {
             machine: make(NodeId(node)),
             on: true,
+            socket: None,
             lanes: BTreeMap::new(),
             alarm_s: Seconds::INFINITY,
         };
@@ -173,9 +189,17 @@ impl<T: Transport<Parcel>> World<T> {
             work: Box::new(|_, _| 0.0),
             app: Box::new(|_, _, _| Vec::new()),
             sent: Vec::new(),
+            overflows: Vec::new(),
             arrivals: Vec::new(),
             operations: Vec::new(),
             events: Vec::new(),
+        }
+    }
+
+    /// Gives every phone a receive buffer of `bytes` as the kernel counts.
+    pub fn limit_buffers(&mut self, bytes: u64) {
+        for phone in &mut self.phones {
+            phone.socket = Some(SocketBuffer::new(bytes));
         }
     }
 
@@ -203,6 +227,9 @@ impl<T: Transport<Parcel>> World<T> {
         let phone = &mut self.phones[node as usize];
         phone.on = false;
         phone.lanes.clear();
+        if let Some(socket) = &mut phone.socket {
+            socket.clear();
+        }
         phone.machine.shut_down(self.now_s)
     }
 
@@ -254,12 +281,25 @@ impl<T: Transport<Parcel>> World<T> {
     }
 
     fn enqueue(&mut self, node: usize, lane: Lane, input: Input<T>) {
-        if !self.phones[node].on {
+        if !self.phones[node].on || !self.admits(node, &input) {
             return;
         }
         let state = self.lane(node, lane);
         state.inputs.push_back(input);
         self.drain(node, lane);
+    }
+
+    /// Whether the socket has room for it, if it is a datagram.
+    fn admits(&mut self, node: usize, input: &Input<T>) -> bool {
+        let (Some(socket), Input::Datagram(_, datagram)) = (&mut self.phones[node].socket, input)
+        else {
+            return true;
+        };
+        let admitted = socket.admit(datagram.udp_payload_bytes);
+        if !admitted {
+            self.overflows.push((self.now_s, NodeId(node as u32)));
+        }
+        admitted
     }
 
     fn lane(&mut self, node: usize, lane: Lane) -> &mut LaneState<T> {
@@ -291,10 +331,17 @@ impl<T: Transport<Parcel>> World<T> {
     fn give(&mut self, node: usize, lane: Lane, input: Input<T>) {
         let now = self.now_s;
         let mut out = Vec::new();
-        let machine = &mut self.phones[node].machine;
+        let Phone {
+            machine, socket, ..
+        } = &mut self.phones[node];
         match input {
             Input::Transmit(to, parcel) => machine.transmit(to, parcel, now, &mut out),
-            Input::Datagram(from, message) => machine.receive(from, message, now, &mut out),
+            Input::Datagram(from, message) => {
+                if let Some(socket) = socket {
+                    socket.release(message.udp_payload_bytes);
+                }
+                machine.receive(from, message, now, &mut out);
+            }
             Input::Step(request) => machine.command(request, now, &mut out),
             Input::Timeout => {
                 if machine.next_timeout().is_some_and(|(at, _)| at <= now) {
@@ -345,11 +392,18 @@ impl<T: Transport<Parcel>> World<T> {
         };
         let verdict = (self.rule)(self.sent.len(), &sent);
         self.sent.push(sent);
-        let extra_s = match verdict {
-            Verdict::Pass => 0.0,
-            Verdict::Later(extra_s) => extra_s,
-            Verdict::Drop => return,
-        };
+        match verdict {
+            Verdict::Pass => self.bring(from, to, datagram, 0.0),
+            Verdict::Later(extra_s) => self.bring(from, to, datagram, extra_s),
+            Verdict::Twice(extra_s) => {
+                self.bring(from, to, datagram.clone(), 0.0);
+                self.bring(from, to, datagram, extra_s);
+            }
+            Verdict::Drop => {}
+        }
+    }
+
+    fn bring(&mut self, from: NodeId, to: NodeId, datagram: Datagram<T::Body>, extra_s: Seconds) {
         let input = Input::Datagram(from, datagram);
         let event = Event::Input(to.0 as usize, Lane::RECEIVE, input);
         self.schedule(self.now_s + self.latency_s + extra_s, event);

@@ -1,0 +1,161 @@
+//! What can be chosen about EVA, and what the published versions chose.
+//!
+//! Lines are those of EVAProtocol.kt in kotlin-ipv8: `master` at the merge of
+//! pull request 71 (f983ed4), `thesis` in the branch that led to it (00517bb).
+
+use crate::contract::Seconds;
+
+/// Before or after the changes of Koning (thesis section V, pull request 71).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Lost blocks as text ("[1, 2]"), always encrypted, transfers that wait
+    /// may start twice at once ([`EvaConfig::race_window_s`]).
+    Original,
+    /// Lost blocks as 4-byte integers, encryption may be off, one start at a time.
+    Modified,
+}
+
+/// Options of [`Eva`](super::Eva), in SI units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EvaConfig {
+    /// Which generation of the protocol.
+    pub variant: Variant,
+    /// Whether packets are sealed boxes; [`Variant::Original`] seals them anyway.
+    pub encryption: bool,
+    /// Data bytes of a full block; more than 1289 (1241 encrypted) never leave the phone.
+    pub block_bytes: u32,
+    /// Blocks between two acknowledgements, at first.
+    pub window_blocks: u32,
+    /// Silence after which the receiver repeats its acknowledgement, at the next check.
+    pub retransmit_interval_s: Seconds,
+    /// The acknowledgement is repeated one time less than this.
+    pub retransmit_attempts: u32,
+    /// How often a write request is repeated before window 1 is acknowledged.
+    pub write_request_retries: u32,
+    /// Silence after which either end gives up, at the next check.
+    pub timeout_s: Seconds,
+    /// Blocks by which the window shrinks for each earlier timeout of the same message.
+    pub reduce_window_after_timeout_blocks: u32,
+    /// The window is never smaller, whatever `window_blocks` says.
+    pub min_window_blocks: u32,
+    /// Waiting transfers are looked at this often, and whenever one ends well or in an error.
+    pub scheduled_send_interval_s: Seconds,
+    /// Everything overdue is looked for this often.
+    pub scheduled_tasks_check_delay_s: Seconds,
+    /// When this phone first looks for either.
+    pub check_phase_s: Seconds,
+    /// Larger messages are refused by both ends.
+    pub binary_size_limit_bytes: u32,
+    /// Above this many transfers of both directions new ones wait.
+    pub simultaneous_transfers_max: u32,
+    /// Characters that name the application in a write request; 40 for a service id.
+    pub info_bytes: u32,
+    /// Threads that call `sendto`; with more than one, packets may overtake each other.
+    pub send_threads: u32,
+    /// What `setsockopt` is asked for, half of what the kernel then counts; 0 for never asked.
+    pub receive_buffer_bytes: u64,
+    /// How long the start of a waiting transfer overlaps with another such start
+    /// ([`Variant::Original`]). The code allows it, nobody has measured it.
+    pub race_window_s: Seconds,
+}
+
+impl EvaConfig {
+    /// The defaults at the merge of pull request 71 (lines 947-959; 10 transfers: line 35).
+    pub fn master() -> Self {
+        Self {
+            variant: Variant::Modified,
+            encryption: true,
+            block_bytes: 600,
+            window_blocks: 80,
+            retransmit_interval_s: 2.0,
+            retransmit_attempts: 3,
+            write_request_retries: 3,
+            timeout_s: 20.0,
+            reduce_window_after_timeout_blocks: 16,
+            min_window_blocks: 16,
+            scheduled_send_interval_s: 5.0,
+            scheduled_tasks_check_delay_s: 1.0,
+            check_phase_s: 0.0,
+            binary_size_limit_bytes: 250 << 20,
+            simultaneous_transfers_max: 10,
+            info_bytes: SERVICE_ID_CHARACTERS,
+            send_threads: 1,
+            receive_buffer_bytes: 0,
+            race_window_s: 0.0,
+        }
+    }
+
+    /// What the offline token thesis ran: the branch (lines 829-839, no repeated write
+    /// request, no limit on transfers) with the prototype's options (Verifier.kt:35-43).
+    ///
+    /// Figure 7 had the buffer that nobody asks for, which Java reports as 106 496 B.
+    pub fn thesis() -> Self {
+        Self {
+            encryption: false,
+            block_bytes: 1200,
+            window_blocks: 256,
+            retransmit_interval_s: 0.150,
+            write_request_retries: 0,
+            timeout_s: 12.0,
+            simultaneous_transfers_max: u32::MAX,
+            receive_buffer_bytes: 425_984,
+            ..Self::master()
+        }
+    }
+
+    /// Whether packets are sealed boxes.
+    pub fn encrypts(&self) -> bool {
+        self.encryption || self.variant == Variant::Original
+    }
+
+    /// The receive buffer as the kernel counts it (socket(7): it doubles what is asked
+    /// for); `None` for the system's default.
+    pub fn kernel_buffer_bytes(&self) -> Option<u64> {
+        (self.receive_buffer_bytes > 0).then_some(2 * self.receive_buffer_bytes)
+    }
+
+    /// The window of a message that has timed out `timeouts` times.
+    pub(super) fn window_after(&self, timeouts: u32) -> u32 {
+        let cut = timeouts.saturating_mul(self.reduce_window_after_timeout_blocks);
+        let window = self.window_blocks.saturating_sub(cut);
+        window.max(self.min_window_blocks)
+    }
+
+    /// When what is due at `due_s` is found to be.
+    pub(super) fn found_s(&self, due_s: Seconds) -> Seconds {
+        let interval_s = self.scheduled_tasks_check_delay_s;
+        let checks = ((due_s - self.check_phase_s) / interval_s).ceil();
+        // The next number up is a whole check late, the same one never early.
+        due_s.max(self.check_phase_s + checks.max(0.0) * interval_s)
+    }
+
+    /// When waiting transfers are next looked at, strictly after `now`.
+    pub(super) fn next_start_s(&self, now: Seconds) -> Seconds {
+        let interval_s = self.scheduled_send_interval_s;
+        let rounds = ((now - self.check_phase_s) / interval_s).floor() + 1.0;
+        let next_s = self.check_phase_s + rounds.max(0.0) * interval_s;
+        // Rounding may name the present one again.
+        match next_s > now {
+            true => next_s,
+            false => next_s + interval_s,
+        }
+    }
+
+    /// # Panics
+    /// For options that no transfer could end with.
+    pub(super) fn check(&self) {
+        assert!(self.block_bytes > 0, "a block holds something");
+        assert!(self.min_window_blocks > 0, "a window holds something");
+        assert!(self.send_threads > 0, "somebody calls sendto");
+        let intervals = [
+            self.scheduled_send_interval_s,
+            self.scheduled_tasks_check_delay_s,
+            self.retransmit_interval_s,
+            self.timeout_s,
+        ];
+        assert!(intervals.iter().all(|s| *s > 0.0), "time goes forward");
+    }
+}
+
+/// A service id in hexadecimal (Community.kt: 20 bytes).
+const SERVICE_ID_CHARACTERS: u32 = 40;
