@@ -190,5 +190,11 @@ _KINDS = {
     "block_send_start": "send",
     "block_stored": "store",
 }
-_MODES = {"udp": "UDP", "quic_keep": "Iroh", "quic_reconnect": "Iroh", "tftp": "TFTP"}
+_MODES = {
+    "udp": "UDP",
+    "quic_keep": "Iroh",
+    "quic_reconnect": "Iroh",
+    "tftp": "TFTP",
+    "eva": "EVA",
+}
 _SEQUENCE = (1 << 32) - 1  # the low half of a message id

@@ -23,6 +23,7 @@ from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
 
 if TYPE_CHECKING:
     from sim.scenario import Document, Scenario
+    from sim.scenario.model import Eva
 
 
 @dataclass(frozen=True)
@@ -212,8 +213,31 @@ def _transport(scenario: Scenario, mode: str) -> dict[str, Any]:
         "answer_on_same_connection": transport.answer_on_same_connection,
         "socket_timeout_s": transport.socket_timeout,
         "socket_buffer_bytes": default_buffer_bytes if asked is None else asked,
+        "eva": _eva(transport.eva) if kind == "eva" else None,
+    }
+
+
+def _eva(eva: Eva) -> dict[str, Any]:
+    return {
+        "variant": eva.variant,
+        "encryption": eva.encryption,
+        "block_bytes": eva.block,
+        "window_blocks": eva.window,
+        "retransmit_interval_s": eva.retransmit_interval,
+        "retransmit_attempts": eva.retransmit_attempts,
+        "write_request_retries": eva.write_request_retries,
+        "timeout_s": eva.timeout,
+        "reduce_window_after_timeout_blocks": eva.reduce_window_after_timeout,
+        "min_window_blocks": eva.min_window,
+        "scheduled_send_interval_s": eva.scheduled_send_interval,
+        "scheduled_tasks_check_delay_s": eva.scheduled_tasks_check_delay,
+        "binary_size_limit_bytes": eva.binary_size_limit,
+        "simultaneous_transfers_max": eva.simultaneous_transfers or _NO_LIMIT,
+        "send_threads": eva.send_threads,
+        "race_window_s": eva.race_window,
     }
 
 
 _DIGEST_DIGITS = 12
+_NO_LIMIT = 2**32 - 1
 _QUIC_SOCKET_BUFFER_BYTES = 7 << 20  # netwatch udp.rs, SOCKET_BUFFER_SIZE: iroh 0.35 asks for it

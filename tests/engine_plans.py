@@ -28,6 +28,26 @@ TRANSPORTS = {
     "quic_reconnect": {"kind": "quic", "mode": "reconnect"},
     "quic_keep": {"kind": "quic", "mode": "keep"},
     "tftp": {"kind": "tftp", "mode": ""},
+    "eva": {"kind": "eva", "mode": ""},
+}
+# The offline token thesis's, which are the scenario's defaults.
+EVA = {
+    "variant": "modified",
+    "encryption": False,
+    "block_bytes": 1200,
+    "window_blocks": 256,
+    "retransmit_interval_s": 0.15,
+    "retransmit_attempts": 3,
+    "write_request_retries": 0,
+    "timeout_s": 12.0,
+    "reduce_window_after_timeout_blocks": 16,
+    "min_window_blocks": 16,
+    "scheduled_send_interval_s": 5.0,
+    "scheduled_tasks_check_delay_s": 1.0,
+    "binary_size_limit_bytes": 250 << 20,
+    "simultaneous_transfers_max": 2**32 - 1,
+    "send_threads": 1,
+    "race_window_s": 0.0,
 }
 
 # JSON with the columns' lengths on the first line, then the columns.
@@ -156,6 +176,7 @@ def transport(name, phones, **changes):
         "socket_buffer_bytes": 0,
         "duplicate_dial_s": [math.inf] * phones,
         "connection_break_s": [math.inf] * phones,
+        "eva": EVA if name == "eva" else None,
         **changes,
     }
 

@@ -17,6 +17,7 @@ TRANSPORT_COLOURS = {
     "quic_keep": "#d55e00",
     "quic_reconnect": "#009e73",
     "tftp": "#aa4499",
+    "eva": "#117733",
 }
 SEND = "#8a97a6"
 PUBLISHED = "#1d2733"

@@ -25,7 +25,7 @@ from sim.engine_facts import operations
 from sim.errors import nearest
 from sim.provenance import PlainNumber
 
-TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp"]
+TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]
 Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Sigma = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -53,10 +53,10 @@ Modes = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"enum": ["udp", "quic_reconnect", "quic_keep", "tftp"]},
+                {"enum": ["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]},
                 {
                     "type": "array",
-                    "items": {"enum": ["udp", "quic_reconnect", "quic_keep", "tftp"]},
+                    "items": {"enum": ["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]},
                     "minItems": 1,
                 },
             ],
@@ -237,6 +237,62 @@ class Protocol(Section):
     )
 
 
+class Eva(Section):
+    """EVA of Kotlin-IPv8; defaults are what the offline token thesis ran (kotlin-ipv8 00517bb)."""
+
+    variant: Literal["original", "modified"] = Field(
+        default="modified",
+        description="original: lost blocks as text, always encrypted; modified: after pull "
+        "request 71 of kotlin-ipv8.",
+    )
+    encryption: bool = Field(default=False, description="Whether packets are sealed boxes.")
+    block: Size = Field(default=written("1200B"), description="Data of a full block.")
+    window: Count = Field(default=256, description="Blocks between two acknowledgements.")
+    retransmit_interval: PositiveDuration = Field(
+        default=written("150ms"),
+        description="Silence after which the receiver repeats its acknowledgement, when it next "
+        "checks.",
+    )
+    retransmit_attempts: Count = Field(
+        default=3, description="The acknowledgement is repeated one time less."
+    )
+    write_request_retries: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=0, description="How often an unanswered offer is repeated (3 in f983ed4)."
+    )
+    timeout: PositiveDuration = Field(
+        default=written("12s"), description="Silence after which either end gives up."
+    )
+    reduce_window_after_timeout: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=16, description="Blocks less for each earlier timeout of the same message."
+    )
+    min_window: Count = Field(default=16, description="The window is never smaller.")
+    scheduled_send_interval: PositiveDuration = Field(
+        default=written("5s"), description="Waiting transfers are looked at this often."
+    )
+    scheduled_tasks_check_delay: PositiveDuration = Field(
+        default=written("1s"), description="Everything overdue is looked for this often."
+    )
+    binary_size_limit: Size = Field(
+        default=written("250MiB"), description="Larger messages are refused."
+    )
+    simultaneous_transfers: Count | None = Field(
+        default=None, description="Above this, new transfers wait (10 in f983ed4); absent: never."
+    )
+    send_threads: Count = Field(
+        default=1, description="Threads that send; with several, packets may overtake each other."
+    )
+    race_window: Duration = Field(
+        default=written("0s"),
+        description="How long two starts of waiting transfers overlap (original); not measured.",
+    )
+
+    @model_validator(mode="after")
+    def _block_is_not_empty(self) -> Eva:
+        if self.block < 1:
+            raise ValueError("a block holds at least one byte")
+        return self
+
+
 class Transport(Section):
     """The switch between transports, and their constants."""
 
@@ -273,6 +329,7 @@ class Transport(Section):
         description="Receive buffer asked for, as the kernel counts; absent: 7 MiB for QUIC "
         "(netwatch udp.rs, SOCKET_BUFFER_SIZE), the phone's default otherwise.",
     )
+    eva: Eva = Field(default=written({}), description="Options of EVA; may be left out.")
 
 
 class Output(Section):

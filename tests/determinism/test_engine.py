@@ -74,7 +74,8 @@ def test_a_phone_that_trades_leaves_the_others_their_draws(mode):
     alone = alone.where(alone.node < 2)
     for name in ("time_s", "kind", "message", "peer", "size_bytes"):
         assert alone.columns[name].tobytes() == beside.columns[name].tobytes(), name
-    assert alone.of("store").time_s.size > 10
+    # Every offer that is lost costs EVA 12 s and more, and the messages behind it wait.
+    assert alone.of("store").time_s.size > (1 if mode == "eva" else 10)
 
 
 def test_simultaneous_events_have_one_order():

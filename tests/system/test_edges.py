@@ -11,6 +11,8 @@ from sim.scenario import load
 pytestmark = pytest.mark.engine
 
 MODES = list(plans.TRANSPORTS)
+# Transports that send one message to a peer at a time, so that others wait.
+ONE_BY_ONE = ("tftp", "eva")
 
 
 def loop(interval_s, duration_s=10.0, payload_bytes=100):
@@ -54,7 +56,8 @@ def test_what_is_on_its_way_at_the_end_is_in_flight(mode):
     trace = plans.run({**plan, "duration_s": 0.905})
     assert trace.of("send").time_s.size == 10
     assert trace.of("store").time_s.size < 10
-    assert trace.of("lose").time_s.size == 0
+    # Two transfers of a trade over EVA take longer than an interval: offers cross, and are refused.
+    assert set(trace.of("lose").reason_names()) <= ({"peer_busy"} if mode == "eva" else set())
     check(trace, 0.905, nothing_left=False)
 
 
@@ -70,8 +73,8 @@ def test_a_link_that_loses_everything_loses_everything(mode):
     allowed = {"udp": {"link_loss"}, "tftp": {"retries_exhausted"}}
     assert found
     assert found <= allowed.get(mode, {"connect_timeout", "idle_timeout"})
-    # TFTP tries one file after the other, each for 35 s.
-    check(trace, 99.0, nothing_left=mode != "tftp")
+    # TFTP tries one file after the other, each for 35 s; EVA one message, for 12 s and more.
+    check(trace, 99.0, nothing_left=mode not in ONE_BY_ONE)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -81,7 +84,7 @@ def test_ten_thousand_proposals_a_second(mode):
     assert trace.counters["send"] == pytest.approx(2000, abs=1)
     if mode in ("quic_reconnect", "quic_keep"):
         assert trace.counters["store"] == trace.counters["send"]
-    check(trace, 5.0, nothing_left=mode != "tftp")
+    check(trace, 5.0, nothing_left=mode not in ONE_BY_ONE)
 
 
 @pytest.mark.parametrize("mode", MODES)

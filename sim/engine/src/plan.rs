@@ -176,7 +176,7 @@ pub struct Protocol {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Transport {
-    /// `udp`, `quic` or `tftp`.
+    /// `udp`, `quic`, `tftp` or `eva`.
     pub kind: String,
     /// `reconnect` or `keep` (quic).
     pub mode: String,
@@ -201,6 +201,46 @@ pub struct Transport {
     pub duplicate_dial_s: Vec<f64>,
     /// Per phone: when its kept connection breaks for good; infinite for never.
     pub connection_break_s: Vec<f64>,
+    /// Options of EVA (eva); none for other transports.
+    pub eva: Option<Eva>,
+}
+
+/// Options of EVA, as `EvaConfig` describes them.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Eva {
+    /// `original` or `modified`.
+    pub variant: String,
+    /// Whether packets are sealed boxes.
+    pub encryption: bool,
+    /// Data bytes of a full block.
+    pub block_bytes: u32,
+    /// Blocks between two acknowledgements, at first.
+    pub window_blocks: u32,
+    /// Silence after which the receiver repeats its acknowledgement, seconds.
+    pub retransmit_interval_s: Seconds,
+    /// The acknowledgement is repeated one time less than this.
+    pub retransmit_attempts: u32,
+    /// How often a write request is repeated.
+    pub write_request_retries: u32,
+    /// Silence after which either end gives up, seconds.
+    pub timeout_s: Seconds,
+    /// Blocks by which the window shrinks for each timeout of the same message.
+    pub reduce_window_after_timeout_blocks: u32,
+    /// The window is never smaller.
+    pub min_window_blocks: u32,
+    /// Waiting transfers are looked at this often, seconds.
+    pub scheduled_send_interval_s: Seconds,
+    /// Everything overdue is looked for this often, seconds.
+    pub scheduled_tasks_check_delay_s: Seconds,
+    /// Larger messages are refused.
+    pub binary_size_limit_bytes: u32,
+    /// Above this many transfers new ones wait.
+    pub simultaneous_transfers_max: u32,
+    /// Threads that call `sendto`.
+    pub send_threads: u32,
+    /// How long two starts of waiting transfers overlap, seconds (original).
+    pub race_window_s: Seconds,
 }
 
 /// What the trace keeps.

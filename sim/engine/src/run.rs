@@ -7,6 +7,7 @@ use std::time::Instant;
 use pocketsim_protocols::contract::{Application, NodeId, Seconds, Transport};
 use pocketsim_protocols::crypto::{self, Counted, Crypto, Real};
 use pocketsim_protocols::pairwise::Pairwise;
+use pocketsim_protocols::transport::eva::{Eva, EvaConfig, Variant};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::tftp::Tftp;
 use pocketsim_protocols::transport::udp::Udp;
@@ -96,6 +97,11 @@ fn over<A: Application>(
             next_index,
         )),
         "tftp" => Ok(drive(plan, make, |_| Tftp::new(), next_index)),
+        "eva" => {
+            let config = eva_config(&plan.transport)?;
+            let new = |node| Eva::new(&eva_phone(config, seed, node));
+            Ok(drive(plan, make, new, next_index))
+        }
         other => Err(format!("unknown transport {other:?}")),
     }
 }
@@ -155,6 +161,45 @@ fn phone_config(
         poll_phase_s: phase * config.poll_interval_s,
         duplicate_dial_s: options.duplicate_dial_s[at],
         connection_break_s: options.connection_break_s[at],
+        ..config
+    }
+}
+
+fn eva_config(options: &plan::Transport) -> Result<EvaConfig, String> {
+    let Some(options) = &options.eva else {
+        return Err("transport eva has no options".into());
+    };
+    let variant = match options.variant.as_str() {
+        "original" => Variant::Original,
+        "modified" => Variant::Modified,
+        other => return Err(format!("unknown variant of EVA {other:?}")),
+    };
+    Ok(EvaConfig {
+        variant,
+        encryption: options.encryption,
+        block_bytes: options.block_bytes,
+        window_blocks: options.window_blocks,
+        retransmit_interval_s: options.retransmit_interval_s,
+        retransmit_attempts: options.retransmit_attempts,
+        write_request_retries: options.write_request_retries,
+        timeout_s: options.timeout_s,
+        reduce_window_after_timeout_blocks: options.reduce_window_after_timeout_blocks,
+        min_window_blocks: options.min_window_blocks,
+        scheduled_send_interval_s: options.scheduled_send_interval_s,
+        scheduled_tasks_check_delay_s: options.scheduled_tasks_check_delay_s,
+        binary_size_limit_bytes: options.binary_size_limit_bytes,
+        simultaneous_transfers_max: options.simultaneous_transfers_max,
+        send_threads: options.send_threads,
+        race_window_s: options.race_window_s,
+        ..EvaConfig::thesis()
+    })
+}
+
+/// Phones did not start their app in the same second.
+fn eva_phone(config: EvaConfig, seed: u64, node: u32) -> EvaConfig {
+    let phase = Stream::new(seed, "eva phase", node).uniform();
+    EvaConfig {
+        check_phase_s: -phase * config.scheduled_send_interval_s,
         ..config
     }
 }

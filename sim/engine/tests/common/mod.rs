@@ -203,6 +203,7 @@ fn udp() -> Transport {
         socket_buffer_bytes: 0,
         duplicate_dial_s: vec![],
         connection_break_s: vec![],
+        eva: None,
     }
 }
 
