@@ -365,6 +365,40 @@ fn shutting_down_returns_what_was_held() {
 }
 
 #[test]
+fn a_restarted_phone_has_nothing_under_way() {
+    let config = EvaConfig {
+        simultaneous_transfers_max: 1,
+        ..small()
+    };
+    let mut world = world(3, &config);
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 1000));
+    world.run_until(0.015);
+    world.switch_off(0);
+    world.switch_on(0);
+    world.transmit_at(1.0, 0, 2, parcel(0, 2, 100));
+    world.run_until(2.0);
+    assert_eq!(received_s(&world, 2), Some(1.030), "it does not wait");
+}
+
+#[test]
+fn a_block_from_before_a_restart_is_of_no_transfer() {
+    let mut world = world(2, &small());
+    world.rule = Box::new(|k, _| match k {
+        2 => Verdict::Later(20.0),
+        _ => Verdict::Pass,
+    });
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 1000));
+    world.run_until(0.025);
+    world.switch_off(0);
+    world.switch_on(0);
+    // The old block comes at 20.030, the first of this message at 20.039.
+    world.transmit_at(20.009, 0, 1, parcel(0, 2, 1000));
+    world.run_until(21.0);
+    assert_eq!(world.machine(1).counts().blocks_stray, 1);
+    assert_eq!(world.received(1).len(), 1);
+}
+
+#[test]
 fn presets_are_those_of_the_sources() {
     let master = EvaConfig::master();
     assert_eq!((master.block_bytes, master.window_blocks), (600, 80));

@@ -125,7 +125,7 @@ impl EvaConfig {
     pub(super) fn found_s(&self, due_s: Seconds) -> Seconds {
         let interval_s = self.scheduled_tasks_check_delay_s;
         let checks = ((due_s - self.check_phase_s) / interval_s).ceil();
-        // The next number up is a whole check late, the same one never early.
+        // Rounding may put the check a hair before what it is to find.
         due_s.max(self.check_phase_s + checks.max(0.0) * interval_s)
     }
 
@@ -141,6 +141,8 @@ impl EvaConfig {
         }
     }
 
+    /// Fails loudly for what a scenario should have refused.
+    ///
     /// # Panics
     /// For options that no transfer could end with.
     pub(super) fn check(&self) {
@@ -159,3 +161,53 @@ impl EvaConfig {
 
 /// A service id in hexadecimal (Community.kt: 20 bytes).
 const SERVICE_ID_CHARACTERS: u32 = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::EvaConfig;
+
+    #[test]
+    fn checks_and_looks_come_at_their_intervals_and_not_before() {
+        for k in 0..2000 {
+            let config = EvaConfig {
+                check_phase_s: f64::from(k) * -0.0025,
+                ..EvaConfig::thesis()
+            };
+            let due_s = f64::from(k) * 0.007;
+            let found_s = config.found_s(due_s);
+            assert!((due_s..due_s + 1.0 + 1e-9).contains(&found_s), "{due_s}");
+            let start_s = config.next_start_s(due_s);
+            assert!(due_s < start_s && start_s <= due_s + 5.0 + 1e-9, "{due_s}");
+            // From one look to the next, also where rounding names the present one again.
+            let next_s = config.next_start_s(start_s);
+            assert!((next_s - start_s - 5.0).abs() < 1e-6, "{start_s}");
+        }
+    }
+
+    #[test]
+    fn what_is_due_a_hair_after_a_check_is_not_found_before() {
+        for k in 0..2000 {
+            let config = EvaConfig {
+                check_phase_s: (f64::from(k) * 0.618).fract() * -5.0,
+                scheduled_tasks_check_delay_s: 0.1,
+                ..EvaConfig::thesis()
+            };
+            let check_s = config.found_s(f64::from(k) * 0.01);
+            let due_s = check_s * (1.0 + f64::EPSILON);
+            assert!(config.found_s(due_s) >= due_s, "{due_s}");
+        }
+    }
+
+    #[test]
+    fn a_phone_that_starts_later_checks_nothing_before() {
+        let config = EvaConfig {
+            check_phase_s: 3.5,
+            ..EvaConfig::thesis()
+        };
+        assert_eq!(
+            [0.0, 3.5, 3.6].map(|due_s| config.found_s(due_s)),
+            [3.5, 3.5, 4.5]
+        );
+        assert_eq!(config.next_start_s(0.0), 3.5);
+    }
+}

@@ -269,3 +269,32 @@ fn send_set(ack: &Acknowledgement, window_blocks: u32, blocks: u32) -> Vec<u32> 
     let all = lost.iter().copied().chain(start..end);
     all.filter(|block| seen.insert(*block)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{send_set, Acknowledgement};
+
+    fn set(acked_windows: u32, lost: &[u32]) -> Vec<u32> {
+        let lost = lost.to_vec();
+        let ack = Acknowledgement {
+            nonce: 1,
+            acked_windows,
+            lost,
+        };
+        send_set(&ack, 4, 10)
+    }
+
+    #[test]
+    fn lost_blocks_come_first_and_each_block_once() {
+        assert_eq!(set(0, &[]), [0, 1, 2, 3]);
+        assert_eq!(set(1, &[2, 5, 2]), [2, 5, 4, 6, 7]);
+        assert_eq!(set(2, &[]), [8, 9]);
+        assert_eq!(set(3, &[1]), [1]);
+        assert!(set(u32::MAX, &[]).is_empty());
+        assert_eq!(
+            set(0, &[7]),
+            [0, 1, 2, 3],
+            "before window 1 no list is read"
+        );
+    }
+}
