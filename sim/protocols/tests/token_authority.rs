@@ -250,6 +250,16 @@ fn who_pays_the_authority_and_somebody_else_signed_twice() {
             } else {
                 let named = (Refusal::DoubleSpend, vec![world.key(1)]);
                 assert_eq!((reason, culprits), named);
+                // Who is refused for what he did himself has lost nothing.
+                let losses = world.authority.ledger().losses_cents();
+                let lost = losses.get(&world.key(2)).copied();
+                assert_eq!(
+                    (losses.len(), lost),
+                    match first {
+                        1 => (1, Some(100)),
+                        _ => (0, None),
+                    }
+                );
             }
         }
     }

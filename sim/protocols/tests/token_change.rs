@@ -74,6 +74,13 @@ fn largest_first_would_be_wrong() {
 }
 
 #[test]
+fn of_ways_that_leave_the_same_amount_the_short_one_goes_on() {
+    // 2 x 50 and 5 x 20 both leave 30 of 130.
+    let change = Change::nearest(130, &held(&[(50, 2), (20, 6), (10, 1)])).expect("enough");
+    assert_eq!(change.counts, held(&[(50, 2), (20, 1), (10, 1)]));
+}
+
+#[test]
 fn without_exact_change_the_next_amount_is_named() {
     let purse = held(&[(200, 1), (50, 1), (20, 1)]);
     for (amount, sum) in [(1, 20), (21, 50), (51, 70), (71, 200), (251, 270)] {

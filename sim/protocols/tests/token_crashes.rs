@@ -21,6 +21,8 @@ struct Plan {
     second: Option<usize>,
     fate: Fate,
     keeps_names: bool,
+    /// Whether at first only the process dies, and the disk with the second.
+    dies_first: bool,
 }
 
 /// An authority with its disk.
@@ -58,7 +60,7 @@ impl Bank {
             Some(0) => {
                 self.crashes += 1;
                 self.steps_left = self.plan.second.filter(|_| self.crashes == 1);
-                self.disk.crash(step, self.plan.fate, self.plan.keeps_names);
+                self.fail(step);
                 Err(Crashed)
             }
             left => {
@@ -66,6 +68,17 @@ impl Bank {
                 step.into_iter().for_each(|step| self.disk.perform(step));
                 Ok(())
             }
+        }
+    }
+
+    fn fail(&mut self, step: Option<&DiskStep>) {
+        if self.plan.dies_first && self.crashes == 1 {
+            self.disk.die(step);
+        } else {
+            let Plan {
+                fate, keeps_names, ..
+            } = self.plan;
+            self.disk.crash(step, fate, keeps_names);
         }
     }
 
@@ -99,9 +112,12 @@ impl Bank {
 
     /// Records become durable together; then their answers may leave.
     fn commit(&mut self, records: Vec<Record>) -> Result<(), Crashed> {
-        let mut frames = records.iter().map(|record| self.journal.append(record));
-        let bytes = frames.by_ref().collect::<Vec<_>>().concat();
-        self.perform(&append(bytes))?;
+        // Without records nothing is new, so what an answer rests on is durable already.
+        if !records.is_empty() {
+            let frames = records.iter().map(|record| self.journal.append(record));
+            let bytes = frames.collect::<Vec<_>>().concat();
+            self.perform(&append(bytes))?;
+        }
         self.step(None)
     }
 
@@ -198,6 +214,7 @@ const NEVER: Plan = Plan {
     second: None,
     fate: Fate::Lost,
     keeps_names: false,
+    dies_first: false,
 };
 
 /// The story ends as it does without a crash, and all that is held can be cashed in.
@@ -249,9 +266,9 @@ fn a_crash_at_any_step_loses_and_doubles_nothing() {
             for keeps_names in [false, true] {
                 let plan = Plan {
                     first,
-                    second: None,
                     fate,
                     keeps_names,
+                    ..NEVER
                 };
                 check(plan, &expected);
             }
@@ -290,9 +307,30 @@ fn a_crash_of_the_recovery_loses_and_doubles_nothing() {
                         second: Some(second),
                         fate,
                         keeps_names,
+                        ..NEVER
                     };
                     check(plan, &expected);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_dead_process_left_unsynced_is_synced_before_it_is_built_on() {
+    let whole = story(NEVER);
+    let expected = whole.outcome();
+    for first in 0..whole.steps {
+        for second in 0..12 {
+            for fate in fates() {
+                let plan = Plan {
+                    first,
+                    second: Some(second),
+                    fate,
+                    keeps_names: false,
+                    dies_first: true,
+                };
+                check(plan, &expected);
             }
         }
     }

@@ -174,8 +174,8 @@ impl<C: Crypto> Client<C> {
     ///
     /// `random` is the challenge that the reissued token has to answer. Repeat a submission
     /// that got no answer with [`Client::resubmissions`], not by submitting again. `None` if
-    /// there is no such token, one of its serial is pending, it has no room, or it is fresh
-    /// and `intent` is to reissue it.
+    /// there is no such token, one of its serial is pending, or it is fresh and `intent` is to
+    /// reissue it.
     pub fn submit(
         &mut self,
         serial: &Serial,
@@ -187,10 +187,8 @@ impl<C: Crypto> Client<C> {
         let fresh = token.recipients().len() == 1;
         let challenged = token.is_challenged() || fresh && self.is_challenging();
         let (to, challenge) = (token.authority, challenged.then_some(random));
-        if transfer(&mut token, &self.signer, to, challenge, work).is_err() {
-            self.wallet.put(token);
-            return None;
-        }
+        let signed = transfer(&mut token, &self.signer, to, challenge, work);
+        signed.expect("what was received has room for the authority");
         self.wallet.put_pending(token.clone(), intent);
         Some(self.submission(token, intent))
     }

@@ -127,13 +127,12 @@ impl Wallet {
         self.pending.get(serial).map(|(token, _)| token)
     }
 
-    /// A reissued token takes the place of the one that was submitted.
+    /// A reissued token takes the place of the one that was submitted, and of an older one.
     pub(super) fn put(&mut self, token: Token) {
         if is_fresh(&token) {
             self.pending.remove(&token.serial);
         }
-        let former = self.held.insert(token.serial, token);
-        former.into_iter().for_each(|former| self.dispute(former));
+        self.held.insert(token.serial, token);
     }
 
     /// Keep a token beside the one that is here, unless it is the same, or of a life that is over.

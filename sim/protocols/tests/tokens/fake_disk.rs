@@ -58,13 +58,18 @@ impl FakeDisk {
         }
     }
 
+    /// Only the process dies: all is seen afterwards, and no more is durable than before.
+    pub fn die(&mut self, step: Option<&DiskStep>) {
+        let syncs = |step: &DiskStep| matches!(step, DiskStep::Sync(_) | DiskStep::SyncDirectory);
+        let begun = step.filter(|step| !syncs(step));
+        begun.into_iter().for_each(|step| self.perform(step));
+    }
+
     /// A crash while `step` was under way, so that what it did is not synced.
     ///
     /// Names that were not synced are kept or gone, whatever the fate of bytes is.
     pub fn crash(&mut self, step: Option<&DiskStep>, fate: Fate, keeps_names: bool) {
-        let begun =
-            step.filter(|step| !matches!(step, DiskStep::Sync(_) | DiskStep::SyncDirectory));
-        begun.into_iter().for_each(|step| self.perform(step));
+        self.die(step);
         if !keeps_names {
             self.names = self.durable_names.clone();
         }
