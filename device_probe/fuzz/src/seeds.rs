@@ -23,11 +23,14 @@ use pocketsim_protocols::token::{Recipient, Token};
 use pocketsim_protocols::transport::tftp::{TftpPacket, TransferMode};
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
+mod eva;
+
 fn main() {
     let folder = std::env::args().nth(1).expect("usage: seeds FOLDER");
     let corpora = [
         ("block", blocks()),
         ("agent", conversations()),
+        ("eva_message", eva::messages(&private_key())),
         ("half_block", half_blocks()),
         ("peer_message", peer_messages()),
         ("transaction", transactions()),
@@ -144,9 +147,13 @@ fn sent(
     out.into_iter().filter_map(block).collect()
 }
 
-fn half_blocks() -> Vec<Vec<u8>> {
+fn private_key() -> PrivateKey {
     let key = [&b"LibNaCLSK:"[..], &[7; 64]].concat();
-    let key = PrivateKey::from_bytes(&key).expect("a key");
+    PrivateKey::from_bytes(&key).expect("a key")
+}
+
+fn half_blocks() -> Vec<Vec<u8>> {
+    let key = private_key();
     let half = |transaction: Vec<u8>| {
         let mut block = HalfBlock {
             public_key: key.public_key(),
