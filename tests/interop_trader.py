@@ -13,7 +13,7 @@ import struct
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-MAGIC = b"\xc5pst\x02"
+MAGIC = b"\xc5pst\x03"
 HELLO, WELCOME, START, READY, FINISH, SUMMARY = range(1, 7)
 COOKIE = 9
 SIGNATURE_BYTES = 64
@@ -115,6 +115,7 @@ def hello(session: int, trader: Trader, carrier: str, cookie: bytes = bytes(16))
 
 
 def question(kind: int, session: int, repetition: int, trader: Trader) -> bytes:
+    """Return a start or a finish; the padding of a start says that its proposals begin at 0."""
     said = bytes([kind]) + struct.pack(">QI", session, repetition)
     return sealed(said, trader, QUESTION_BYTES)
 
