@@ -184,7 +184,7 @@ def test_a_report_of_ours_is_one_of_the_schema(root, small):
 
 
 def test_reports_of_the_probe_are_read(root):
-    """What the probe wrote: whole quick runs that say what they are, and whatever its tests keep."""
+    """What the probe wrote: whole quick runs that say what they are, and what its tests keep."""
     import jsonschema
 
     schema = json.loads((root / "device_probe/report.schema.json").read_text())
