@@ -17,6 +17,7 @@ mod quantity;
 mod run;
 mod say;
 mod serve;
+mod tokens;
 mod trade;
 mod version;
 
@@ -30,6 +31,8 @@ enum Verb {
     Serve(serve::Arguments),
     /// Trade blocks with another probe over real sockets.
     Trade(trade::Arguments),
+    /// Mint, pay, verify and redeem offline tokens, as files.
+    Tokens(tokens::Arguments),
     /// Stand between two probes as a link with known faults.
     Link(Box<link::Arguments>),
     /// Check a report.
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Verb::Run(arguments) => run::main(&arguments),
         Verb::Serve(arguments) => serve::main(&arguments),
         Verb::Trade(arguments) => trade::main(&arguments),
+        Verb::Tokens(arguments) => tokens::main(&arguments),
         Verb::Link(arguments) => link::main(&arguments),
         Verb::Check(arguments) => check::main(&arguments),
         Verb::Version(arguments) => version::main(&arguments),

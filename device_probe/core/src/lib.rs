@@ -8,6 +8,7 @@
 //! | [`host`], [`report`] | what the phone is, and the document that comes out |
 //! | [`peer`] | the server that answers another probe, and the measurement of the link to it |
 //! | [`trade`] | the two-phone experiment on real sockets, with the machines of `pocketsim-protocols` |
+//! | [`tokens`] | offline tokens as files: folders of an authority and of clients, and what passes between them |
 //! | [`relay`] | a link with known faults between two probes |
 //! | [`quic`] | quinn as all of them use it |
 //! | [`destination`] | where the file goes that a user names |
@@ -28,4 +29,5 @@ pub mod sampler;
 pub mod sketch;
 mod sockets;
 pub mod stop;
+pub mod tokens;
 pub mod trade;

@@ -5,7 +5,7 @@ pub mod contract;
 pub mod crypto;
 pub mod half_block;
 pub mod pairwise;
-mod reader;
+pub mod reader;
 pub mod replay;
 pub mod token;
 pub mod transport;

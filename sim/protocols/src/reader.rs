@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Why bytes are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(pub(crate) &'static str);
+pub struct Malformed(pub &'static str);
 
 impl fmt::Display for Malformed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -17,10 +17,14 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 /// Bytes that are taken from the front.
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+    /// The next `count` bytes.
+    ///
+    /// # Errors
+    /// When there are not as many left; nothing is taken then.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) = self
             .0
             .split_at_checked(count)
@@ -29,26 +33,46 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// Those of [`Reader::take`].
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
-    pub(crate) fn u32(&mut self) -> Result<u32, Malformed> {
+    /// A big-endian number.
+    ///
+    /// # Errors
+    /// Those of [`Reader::take`].
+    pub fn u32(&mut self) -> Result<u32, Malformed> {
         Ok(u32::from_be_bytes(self.array()?))
     }
 
-    pub(crate) fn u64(&mut self) -> Result<u64, Malformed> {
+    /// An unsigned number of 8 bytes.
+    ///
+    /// # Errors
+    /// Those of [`Reader::take`].
+    pub fn u64(&mut self) -> Result<u64, Malformed> {
         Ok(u64::from_be_bytes(self.array()?))
     }
 
-    pub(crate) fn sized(&mut self) -> Result<&'a [u8], Malformed> {
+    /// As many bytes as the number before them says.
+    ///
+    /// # Errors
+    /// Those of [`Reader::take`].
+    pub fn sized(&mut self) -> Result<&'a [u8], Malformed> {
         let count = self.u32()?;
         self.take(count as usize)
     }
 
-    pub(crate) fn end(&self) -> Result<(), Malformed> {
+    /// That nothing is left.
+    ///
+    /// # Errors
+    /// When something is.
+    pub fn end(&self) -> Result<(), Malformed> {
         if self.0.is_empty() {
             Ok(())
         } else {

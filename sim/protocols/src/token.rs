@@ -27,6 +27,7 @@ mod own_copy;
 mod proofs;
 mod record;
 mod refusal;
+mod state;
 mod wallet;
 
 pub use authority::{Answer, Authority, Decision, Order, Rules, SerialTaken, Submission};
@@ -40,4 +41,5 @@ pub use own_copy::{Branch, Life, OwnCopy};
 pub use proofs::{chain_holds, first_proof_holds, mint, transfer, Promise, Signer, Work};
 pub use record::Record;
 pub use refusal::Refusal;
+pub use state::State;
 pub use wallet::{Intent, Wallet};

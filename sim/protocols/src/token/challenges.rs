@@ -18,6 +18,24 @@ pub(super) struct Challenges {
 }
 
 impl Challenges {
+    /// As they were.
+    pub(super) fn restore(outstanding: &[Challenge], used: &[Challenge]) -> Self {
+        Self {
+            outstanding: outstanding.iter().copied().collect(),
+            used: used.iter().copied().collect(),
+        }
+    }
+
+    /// What was handed out and not answered, the oldest first.
+    pub(super) fn outstanding(&self) -> Vec<Challenge> {
+        self.outstanding.iter().copied().collect()
+    }
+
+    /// What was answered of late, the oldest first.
+    pub(super) fn used(&self) -> Vec<Challenge> {
+        self.used.iter().copied().collect()
+    }
+
     /// Hand `challenge` out; the oldest of [`OUTSTANDING_MAX`] is forgotten for it.
     pub(super) fn issue(&mut self, challenge: Challenge) {
         keep(&mut self.outstanding, challenge, OUTSTANDING_MAX);
@@ -54,4 +72,4 @@ fn keep(queue: &mut VecDeque<Challenge>, challenge: Challenge, most: usize) {
 /// As many payers as may stand at one till at once, and more; 1 KiB.
 pub(super) const OUTSTANDING_MAX: usize = 64;
 /// Payments after which a replay is called an unknown challenge; either way it is refused.
-const USED_MAX: usize = 64;
+pub(super) const USED_MAX: usize = 64;

@@ -24,7 +24,9 @@ use crate::half_block::PublicKey;
 
 use super::authority::{Answer, Submission};
 use super::challenges::Challenges;
+use super::layout::Malformed;
 use super::proofs::{chain_holds, first_proof_holds, transfer, Signer, Work};
+use super::state::State;
 use super::wallet::{is_payable, Intent, Wallet};
 use super::{Challenge, Denomination, Refusal, Serial, Token};
 
@@ -73,6 +75,31 @@ impl<C: Crypto> Client<C> {
             challenges: Challenges::default(),
             wallet: Wallet::default(),
         }
+    }
+
+    /// As it was when `state` was taken. Proofs are not checked again.
+    ///
+    /// # Errors
+    /// When no client of this key can have been in such a state.
+    pub fn restore(
+        signer: Signer<C>,
+        authorities: Vec<PublicKey>,
+        handshake: Handshake,
+        state: State,
+    ) -> Result<Self, Malformed> {
+        let (challenges, wallet) = state.parts(signer.public_key())?;
+        Ok(Self {
+            signer,
+            authorities,
+            handshake,
+            challenges,
+            wallet,
+        })
+    }
+
+    /// All that it must not forget, but for its key.
+    pub fn state(&self) -> State {
+        State::of(&self.challenges, &self.wallet)
     }
 
     /// Its name.

@@ -119,6 +119,10 @@ impl Wallet {
         !is_fresh(token) && is_rivalled
     }
 
+    pub(super) fn put_disputed(&mut self, token: Token) {
+        self.disputed.entry(token.serial).or_default().push(token);
+    }
+
     pub(super) fn token(&self, serial: &Serial) -> Option<&Token> {
         self.held.get(serial)
     }
@@ -139,7 +143,7 @@ impl Wallet {
     pub(super) fn dispute(&mut self, token: Token) {
         let is_useless = is_fresh(&token) || self.knows(&token);
         if !is_useless && self.disputed().count() < DISPUTED_MAX {
-            self.disputed.entry(token.serial).or_default().push(token);
+            self.put_disputed(token);
         }
     }
 
@@ -206,4 +210,4 @@ fn cents(token: &Token) -> u64 {
 }
 
 /// Disputed tokens come with proofs and an asked-for challenge, so slowly; a bound all the same.
-const DISPUTED_MAX: usize = 1_024;
+pub(super) const DISPUTED_MAX: usize = 1_024;

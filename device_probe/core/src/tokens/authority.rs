@@ -1,0 +1,241 @@
+//! An authority in a folder: every decision is durable before anybody is told.
+//!
+//! What deliberately does not live here: the six steps (`pocketsim_protocols::token`), and what a
+//! client does.
+
+use std::path::Path;
+
+use pocketsim_protocols::crypto::Real;
+use pocketsim_protocols::half_block::PublicKey;
+use pocketsim_protocols::token::disk::{append, recover, JOURNAL};
+use pocketsim_protocols::token::{
+    encode_batch, Answer, Authority, Challenge, Denomination, Journal, Ledger, Order, Record,
+    Refusal, Rules, Serial, Submission, Token,
+};
+
+use super::document::{fingerprint, AnswerFile, SubmissionFile, BAD_SIGNATURE};
+use super::files::Files;
+use super::folder::{read_received, Folder, REFUSED};
+use super::keys::{random, Identity};
+use super::outcome::{AuthorityBooks, Meter, OffenceFigures, Outcome, Tally};
+use super::settings::{Settings, SETTINGS};
+use super::{amount, TokensError};
+
+/// An authority whose folder is open.
+pub struct AuthorityFolder<'a> {
+    folder: Folder<'a>,
+    identity: Identity,
+    rules: Rules,
+    authority: Authority<Real>,
+    journal: Journal,
+    meter: Meter,
+}
+
+/// Make a folder for an authority, and give its key.
+///
+/// # Errors
+/// What the system says, or that something is there already.
+pub fn new_authority(path: &Path, rules: Rules) -> Result<PublicKey, TokensError> {
+    let identity = Folder::create(path, |identity| {
+        let (_, journal) = Journal::snapshot(&Ledger::new(*identity.public_key()));
+        vec![
+            (SETTINGS, Settings::of_authority(rules).encode()),
+            (JOURNAL, journal),
+            (REFUSED, b"{}".to_vec()),
+        ]
+    })?;
+    Ok(*identity.public_key())
+}
+
+impl<'a> AuthorityFolder<'a> {
+    /// Open its folder, and bring in order what a crash has left.
+    ///
+    /// # Errors
+    /// Damage, the folder of a client or of nobody, or another process in it.
+    pub fn open(path: &Path, files: &'a dyn Files) -> Result<Self, TokensError> {
+        let meter = Meter::start();
+        let folder = Folder::open(path, files)?;
+        let rules = Settings::read(&folder)?.rules(&folder)?;
+        let (identity, signer) = folder.identity()?;
+        let recovered = Journal::recover(&folder.read(JOURNAL)?, identity.public_key());
+        let recovered = recovered.map_err(|corrupt| {
+            let reason = format!("byte {}: {}", corrupt.offset_bytes, corrupt.reason);
+            folder.damaged(JOURNAL, &reason)
+        })?;
+        folder.perform(&recover(recovered.valid_bytes))?;
+        let opened = Self {
+            folder,
+            identity,
+            rules,
+            authority: Authority::with_ledger(signer, rules, recovered.ledger),
+            journal: recovered.journal,
+            meter,
+        };
+        let last = opened.last_order();
+        let batch = encode_batch(&opened.minted(last));
+        opened.folder.restore_sent(last, &batch)?;
+        Ok(opened)
+    }
+
+    /// Mint `amount_cents` for `to`, in coins that pay every amount up to it, into `output`.
+    ///
+    /// # Errors
+    /// An output that cannot be; its own key; what the disk says.
+    pub fn mint(
+        mut self,
+        to: PublicKey,
+        amount_cents: u64,
+        challenge: Option<Challenge>,
+        output: &Path,
+    ) -> Result<Outcome, TokensError> {
+        let output = self.folder.destination(output)?;
+        if to == *self.identity.public_key() {
+            return Err(TokensError::Usage(
+                "an authority holds no tokens".to_owned(),
+            ));
+        }
+        let number = self.last_order().checked_add(1);
+        let number = number.expect("fewer than 2^32 orders");
+        let (mut tally, mut records) = (Tally::of("mint"), Vec::new());
+        for (index, denomination) in (0..).zip(amount::purse(amount_cents)) {
+            let order = Order {
+                serial: serial(number, index),
+                denomination,
+                first: to,
+                challenge,
+            };
+            let minted = self.authority.mint(&order, random()?, &mut self.meter.work);
+            records.extend(minted.expect("an order's number is new").0);
+            tally.well(denomination);
+        }
+        self.record(&records)?;
+        let batch = encode_batch(&self.minted(number));
+        let kept = self.folder.keep_sent(number, &batch)?;
+        self.folder.release(&output, &batch)?;
+        let mut outcome = tally.end(&self.meter);
+        outcome.kept = Some(kept);
+        Ok(outcome)
+    }
+
+    /// Verify what a client has submitted; the answer goes into `output`.
+    ///
+    /// A file that is no submission to this authority is refused whole, and has no answer.
+    ///
+    /// # Errors
+    /// A file that cannot be read, an output that cannot be; what the disk says.
+    pub fn verify(mut self, submission: &Path, output: &Path) -> Result<Outcome, TokensError> {
+        let output = self.folder.destination(output)?;
+        let bytes = read_received(submission)?;
+        let mut tally = Tally::of("verify");
+        self.meter.files_checked += 1;
+        match SubmissionFile::open(&bytes) {
+            Ok(file) if file.authority != *self.identity.public_key() => {
+                tally.refuse_file(Refusal::UnknownAuthority.name(), None);
+            }
+            Ok(file) => {
+                let answer = self.decide(file, &mut tally)?;
+                self.folder.release(&output, &answer)?;
+            }
+            Err(BAD_SIGNATURE) => tally.refuse_file("bad_signature", Some(BAD_SIGNATURE.0)),
+            Err(error) => tally.refuse_file("malformed", Some(error.0)),
+        }
+        self.folder.count_refused(tally.reasons())?;
+        Ok(tally.end(&self.meter))
+    }
+
+    /// The books, and who cheated.
+    ///
+    /// # Errors
+    /// A damaged count of refusals.
+    pub fn books(&self) -> Result<AuthorityBooks, TokensError> {
+        let ledger = self.authority.ledger();
+        let books = ledger.books();
+        let losses = ledger.losses_cents().into_iter();
+        Ok(AuthorityBooks {
+            role: "authority",
+            key: hex::encode(self.identity.public_key().0),
+            rules: self.rules.name(),
+            minted_cents: books.minted_cents,
+            redeemed_cents: books.redeemed_cents,
+            circulating_cents: books.circulating_cents(),
+            double_spent_cents: books.refused_cents,
+            offences: ledger.offences().iter().map(OffenceFigures::from).collect(),
+            losses_cents: losses
+                .map(|(key, cents)| (hex::encode(key.0), cents))
+                .collect(),
+            refused: self.folder.refused()?,
+        })
+    }
+
+    /// All are durable together, and only then is the answer made.
+    fn decide(&mut self, file: SubmissionFile, tally: &mut Tally) -> Result<Vec<u8>, TokensError> {
+        let submitter = file.submitter;
+        let (mut records, mut verdicts) = (Vec::new(), Vec::new());
+        for (token, intent) in file.requests {
+            let submission = Submission {
+                submitter,
+                token,
+                intent,
+            };
+            let work = &mut self.meter.work;
+            let decision = self.authority.decide(&submission, random()?, work);
+            records.extend(decision.record);
+            count(tally, &submission, &decision.answer);
+            verdicts.push((fingerprint(&submission.token), decision.answer));
+        }
+        self.record(&records)?;
+        self.meter.files_signed += 1;
+        let answer = AnswerFile {
+            authority: *self.identity.public_key(),
+            submitter,
+            verdicts,
+        };
+        Ok(answer.seal(&self.identity))
+    }
+
+    fn record(&mut self, records: &[Record]) -> Result<(), TokensError> {
+        let frames = records.iter().map(|record| self.journal.append(record));
+        let bytes = frames.collect::<Vec<_>>().concat();
+        match bytes.is_empty() {
+            true => Ok(()),
+            false => self.folder.perform(&append(bytes)),
+        }
+    }
+
+    /// Orders are numbered from 1; 0 if there was none.
+    fn last_order(&self) -> u32 {
+        let last = self.authority.ledger().copies().last();
+        last.map_or(0, |(serial, _)| order_of(serial))
+    }
+
+    /// The tokens of one order, as they were minted.
+    fn minted(&self, order: u32) -> Vec<Token> {
+        let key = *self.identity.public_key();
+        let copies = self.authority.ledger().copies();
+        let own = copies.filter(|(serial, _)| order_of(serial) == order);
+        own.filter_map(|(serial, copy)| copy.issued(*serial, 0, key))
+            .collect()
+    }
+}
+
+fn count(tally: &mut Tally, submission: &Submission, answer: &Answer) {
+    let denomination = Denomination::from_byte(submission.token.value);
+    match (answer, denomination) {
+        (
+            Answer::Refused {
+                reason, culprits, ..
+            },
+            _,
+        ) => tally.refuse(&submission.token.serial, *reason, culprits),
+        (_, denomination) => tally.well(denomination.expect("as it was minted")),
+    }
+}
+
+/// The number of the order, then of the token in it: what was minted is found again.
+fn serial(order: u32, index: u32) -> Serial {
+    ((u64::from(order) << 32) | u64::from(index)).to_be_bytes()
+}
+
+fn order_of(serial: &Serial) -> u32 {
+    (u64::from_be_bytes(*serial) >> 32) as u32
+}
