@@ -37,9 +37,10 @@ pub struct AuthorityFolder<'a> {
 /// What the system says, or that something is there already.
 pub fn new_authority(path: &Path, rules: Rules) -> Result<PublicKey, TokensError> {
     let identity = Folder::create(path, |identity| {
-        let (_, journal) = Journal::snapshot(&Ledger::new(*identity.public_key()));
+        let key = identity.public_key();
+        let (_, journal) = Journal::snapshot(&Ledger::new(*key));
         vec![
-            (SETTINGS, Settings::of_authority(rules).encode()),
+            (SETTINGS, Settings::of_authority(key, rules).encode()),
             (JOURNAL, journal),
             (REFUSED, b"{}".to_vec()),
         ]
@@ -55,8 +56,9 @@ impl<'a> AuthorityFolder<'a> {
     pub fn open(path: &Path, files: &'a dyn Files) -> Result<Self, TokensError> {
         let meter = Meter::start();
         let folder = Folder::open(path, files)?;
-        let rules = Settings::read(&folder)?.rules(&folder)?;
-        let (identity, signer) = folder.identity()?;
+        let settings = Settings::read(&folder)?;
+        let rules = settings.rules(&folder)?;
+        let (identity, signer) = settings.identity(&folder)?;
         let recovered = Journal::recover(&folder.read(JOURNAL)?, identity.public_key());
         let recovered = recovered.map_err(|corrupt| {
             let reason = format!("byte {}: {}", corrupt.offset_bytes, corrupt.reason);

@@ -44,9 +44,11 @@ pub fn new_client(
     handshake: Handshake,
 ) -> Result<PublicKey, TokensError> {
     let identity = Folder::create(path, |identity| {
+        let key = identity.public_key();
+        let settings = Settings::of_client(key, authority, handshake);
         vec![
-            (SETTINGS, Settings::of_client(authority, handshake).encode()),
-            (WALLET, WalletFile::new(*identity.public_key()).encode()),
+            (SETTINGS, settings.encode()),
+            (WALLET, WalletFile::new(*key).encode()),
             (REFUSED, b"{}".to_vec()),
         ]
     })?;
@@ -61,8 +63,9 @@ impl<'a> ClientFolder<'a> {
     pub fn open(path: &Path, files: &'a dyn Files) -> Result<Self, TokensError> {
         let meter = Meter::start();
         let folder = Folder::open(path, files)?;
-        let (authority, handshake) = Settings::read(&folder)?.client(&folder)?;
-        let (identity, signer) = folder.identity()?;
+        let settings = Settings::read(&folder)?;
+        let (authority, handshake) = settings.client(&folder)?;
+        let (identity, signer) = settings.identity(&folder)?;
         let damaged = |reason| folder.damaged(WALLET, reason);
         let file = WalletFile::decode(&folder.read(WALLET)?).map_err(|error| damaged(error.0))?;
         if file.owner != *identity.public_key() {

@@ -19,9 +19,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pocketsim_protocols::crypto::Real;
 use pocketsim_protocols::token::disk::DiskStep;
-use pocketsim_protocols::token::Signer;
 
 use super::files::{folder_of, Files};
 use super::keys::{new_private_key, random, Identity};
@@ -80,12 +78,6 @@ impl<'a> Folder<'a> {
             files,
             _lock: lock,
         })
-    }
-
-    /// Its key pair.
-    pub(super) fn identity(&self) -> Result<(Identity, Signer<Real>), TokensError> {
-        let private = self.read(KEY)?;
-        Identity::from_private(&private).map_err(|error| self.damaged(KEY, error.0))
     }
 
     /// One of its files.
@@ -249,7 +241,8 @@ fn take_lock(file: &File) -> io::Result<()> {
 
 /// Name of the file with the counts of refusals.
 pub(super) const REFUSED: &str = "refused.json";
-const KEY: &str = "key";
+/// Name of the file with the private key.
+pub(super) const KEY: &str = "key";
 const LOCK: &str = "lock";
 const SENT: &str = "sent";
 const OWNER_ONLY: u32 = 0o700;

@@ -1,11 +1,12 @@
 //! Whose folder it is, and by which rules: `settings.json`.
 
+use pocketsim_protocols::crypto::Real;
 use pocketsim_protocols::half_block::PublicKey;
-use pocketsim_protocols::token::{Handshake, Rules};
+use pocketsim_protocols::token::{Handshake, Rules, Signer};
 use serde::{Deserialize, Serialize};
 
-use super::folder::Folder;
-use super::keys::parse_key;
+use super::folder::{Folder, KEY};
+use super::keys::{parse_key, show_key, Identity};
 use super::TokensError;
 
 /// As it stands in the file.
@@ -13,27 +14,34 @@ use super::TokensError;
 #[serde(tag = "role", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Settings {
     /// Of who mints.
-    Authority { version: u32, rules: String },
+    Authority {
+        version: u32,
+        key: String,
+        rules: String,
+    },
     /// Of who pays.
     Client {
         version: u32,
+        key: String,
         authority: String,
         handshake: String,
     },
 }
 
 impl Settings {
-    pub(super) fn of_authority(rules: Rules) -> Self {
+    pub(super) fn of_authority(key: &PublicKey, rules: Rules) -> Self {
         Self::Authority {
             version: VERSION,
+            key: show_key(key),
             rules: rules.name().to_owned(),
         }
     }
 
-    pub(super) fn of_client(authority: &PublicKey, handshake: Handshake) -> Self {
+    pub(super) fn of_client(key: &PublicKey, authority: &PublicKey, handshake: Handshake) -> Self {
         Self::Client {
             version: VERSION,
-            authority: hex::encode(authority.0),
+            key: show_key(key),
+            authority: show_key(authority),
             handshake: handshake.name().to_owned(),
         }
     }
@@ -50,6 +58,22 @@ impl Settings {
         match *version == VERSION {
             true => Ok(settings),
             false => Err(folder.damaged(SETTINGS, "a version that this one does not read")),
+        }
+    }
+
+    /// The key pair that the folder was made with.
+    pub(super) fn identity(
+        &self,
+        folder: &Folder<'_>,
+    ) -> Result<(Identity, Signer<Real>), TokensError> {
+        let (Self::Authority { key, .. } | Self::Client { key, .. }) = self;
+        let private = folder.read(KEY)?;
+        let (identity, signer) =
+            Identity::from_private(&private).map_err(|error| folder.damaged(KEY, error.0))?;
+        // A private key has no check of its own.
+        match show_key(identity.public_key()) == *key {
+            true => Ok((identity, signer)),
+            false => Err(folder.damaged(KEY, "not the key that the folder was made with")),
         }
     }
 

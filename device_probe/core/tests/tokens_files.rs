@@ -1,0 +1,281 @@
+//! The files of tokens: formats, signatures, damage, and amounts as people write them.
+
+mod town;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use pocketsim_probe_core::tokens::document::{fingerprint, AnswerFile, SubmissionFile};
+use pocketsim_probe_core::tokens::files::Disk;
+use pocketsim_probe_core::tokens::wallet_file::WalletFile;
+use pocketsim_probe_core::tokens::{
+    amount, keys, AuthorityFolder, ClientFolder, Intent, TokensError,
+};
+use pocketsim_protocols::token::{Answer, Change, Denomination, Refusal};
+use proptest::prelude::*;
+use town::*;
+
+/// A submission of bob's, its file, and the authority's answer.
+fn submitted() -> (Town, SubmissionFile, Vec<u8>, Vec<u8>) {
+    let town = Town::thesis();
+    town.mint(0, 3);
+    town.pay(0, 1, 3);
+    let path = town.submit(1, Intent::Reissue);
+    let bytes = fs::read(&path).expect("a submission");
+    let submission = SubmissionFile::open(&bytes).expect("as it was sealed");
+    let answer = fs::read(town.verify(&path).1).expect("an answer");
+    (town, submission, bytes, answer)
+}
+
+#[test]
+fn no_byte_of_a_signed_file_can_be_altered() {
+    let (_, submission, bytes, answer) = submitted();
+    assert_eq!(
+        [submission.encode(), bytes[bytes.len() - 64..].to_vec()].concat(),
+        bytes
+    );
+    for at in 0..bytes.len() {
+        let mut altered = bytes.clone();
+        altered[at] ^= 1;
+        assert!(SubmissionFile::open(&altered).is_err(), "byte {at}");
+        assert!(SubmissionFile::open(&bytes[..at]).is_err(), "cut at {at}");
+    }
+    let opened = AnswerFile::open(&answer).expect("as it was sealed");
+    assert_eq!(opened.encode(), answer[..answer.len() - 64]);
+    for at in 0..answer.len() {
+        let mut altered = answer.clone();
+        altered[at] ^= 1;
+        assert!(AnswerFile::open(&altered).is_err(), "byte {at}");
+        assert!(AnswerFile::open(&answer[..at]).is_err(), "cut at {at}");
+    }
+}
+
+#[test]
+fn who_carries_a_submission_can_neither_redeem_it_nor_take_it() {
+    let (town, good, ..) = submitted();
+    let mut redeemed = good.clone();
+    redeemed.requests[0].1 = Intent::Redeem;
+    let path = town.path("forged");
+    let carol = town.identity("carol");
+    fs::write(&path, redeemed.seal(&carol)).expect("written");
+    assert_eq!(reasons(&town.verify(&path).0), ["bad_signature"]);
+    let own = SubmissionFile {
+        submitter: town.keys[2],
+        ..good.clone()
+    };
+    fs::write(&path, own.seal(&carol)).expect("written");
+    let refused = reasons(&town.verify(&path).0);
+    assert_eq!(refused, ["wrong_submitter"; 2]);
+    let elsewhere = SubmissionFile {
+        authority: town.keys[0],
+        ..good
+    };
+    fs::write(&path, elsewhere.seal(&town.identity("bob"))).expect("written");
+    assert_eq!(reasons(&town.verify(&path).0), ["unknown_authority"]);
+}
+
+#[test]
+fn nobody_but_the_authority_can_make_a_client_drop_a_token() {
+    let (town, submission, _, answer) = submitted();
+    let token = &submission.requests[0].0;
+    let refusal = |submitted| AnswerFile {
+        authority: town.bank,
+        submitter: town.keys[1],
+        verdicts: vec![(
+            submitted,
+            Answer::Refused {
+                serial: token.serial,
+                reason: Refusal::DoubleSpend,
+                culprits: vec![town.keys[0]],
+            },
+        )],
+    };
+    let path = town.path("forged");
+    let settle = |bytes: Vec<u8>| {
+        fs::write(&path, bytes).expect("written");
+        let reasons = reasons(&town.settle(1, &path));
+        assert_eq!(town.balance(1).pending_cents, 3);
+        reasons
+    };
+    let (bank, carol) = (town.identity("bank"), town.identity("carol"));
+    let good = refusal(fingerprint(token));
+    assert_eq!(settle(good.seal(&carol)), ["bad_signature"]);
+    let other = AnswerFile {
+        authority: town.keys[2],
+        ..good.clone()
+    };
+    assert_eq!(settle(other.seal(&carol)), ["unknown_authority"]);
+    let others = AnswerFile {
+        submitter: town.keys[0],
+        ..good
+    };
+    assert_eq!(settle(others.seal(&bank)), ["wrong_recipient"]);
+    // The authority's own, on another branch of the serial: replayed from before.
+    assert_eq!(settle(refusal([7; 32]).seal(&bank)), ["not_pending"]);
+    fs::write(&path, answer).expect("written");
+    assert_eq!(good_cents(&town, &path), 3);
+}
+
+fn good_cents(town: &Town, answer: &std::path::Path) -> u64 {
+    good(&town.settle(1, answer))
+}
+
+#[test]
+fn damage_is_an_error_that_names_the_file() {
+    let (town, ..) = submitted();
+    let client = ["key", "settings.json", "wallet"];
+    let cases = client.map(|name| ("bob", name)).into_iter();
+    let bank = ["key", "settings.json", "tokens.journal"];
+    for (folder, name) in cases.chain(bank.map(|name| ("bank", name))) {
+        let path = town.path(folder).join(name);
+        let good = fs::read(&path).expect("a file");
+        let mut flipped = good.clone();
+        flipped[12] ^= 0xff;
+        for bad in [flipped, good[..7].to_vec(), Vec::new()] {
+            fs::write(&path, bad).expect("written");
+            assert_eq!(damaged(&town, folder), path);
+        }
+        fs::remove_file(&path).expect("it is there");
+        assert_eq!(damaged(&town, folder), path);
+        fs::write(&path, good).expect("written");
+    }
+    town.client(1);
+    town.authority();
+}
+
+fn damaged(town: &Town, folder: &str) -> std::path::PathBuf {
+    let path = town.path(folder);
+    let opened = match folder {
+        "bank" => AuthorityFolder::open(&path, &Disk).map(drop),
+        _ => ClientFolder::open(&path, &Disk).map(drop),
+    };
+    match opened {
+        Err(TokensError::Damaged { file, reason }) => {
+            assert!(!reason.is_empty());
+            file
+        }
+        other => panic!("{folder}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_wallet_of_another_key_is_refused() {
+    let town = Town::thesis();
+    let wallet = |name: &str| town.path(name).join("wallet");
+    fs::copy(wallet("alice"), wallet("bob")).expect("copied");
+    assert_eq!(damaged(&town, "bob"), wallet("bob"));
+}
+
+#[test]
+fn nobody_else_may_read_keys_and_tokens() {
+    let (town, ..) = submitted();
+    for name in [
+        "bank/key",
+        "bob/key",
+        "bob/wallet",
+        "submission",
+        "bank/sent/1.tokens",
+    ] {
+        let mode = town.path(name).metadata().expect("a file").permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[test]
+fn a_wallet_is_read_as_it_was_written_and_no_byte_can_change() {
+    let (town, ..) = submitted();
+    town.challenge(1);
+    let bytes = fs::read(town.path("bob").join("wallet")).expect("a wallet");
+    let wallet = WalletFile::decode(&bytes).expect("as it was written");
+    assert_eq!(wallet.encode(), bytes);
+    assert_eq!(
+        (wallet.state.pending.len(), wallet.state.outstanding.len()),
+        (2, 1)
+    );
+    for at in 0..bytes.len() {
+        let mut altered = bytes.clone();
+        altered[at] ^= 1;
+        assert!(WalletFile::decode(&altered).is_err(), "byte {at}");
+        assert!(WalletFile::decode(&bytes[..at]).is_err(), "cut at {at}");
+    }
+}
+
+#[test]
+fn amounts_are_exact_or_refused() {
+    for (text, cents) in [
+        ("12.34", 1_234),
+        ("3,50", 350),
+        ("3.5", 350),
+        ("0.01", 1),
+        ("20", 2_000),
+        ("0007", 700),
+        ("1000000.00", amount::AMOUNT_MAX_CENTS),
+    ] {
+        assert_eq!(amount::parse(text), Ok(cents), "{text}");
+    }
+    for text in [
+        "",
+        ".",
+        "1.",
+        ".5",
+        "-1",
+        "+1",
+        "1.234",
+        "1e3",
+        "1 000",
+        "0",
+        "0.00",
+        "NaN",
+        "1.2.3",
+        "1000000.01",
+        "99999999999999999999",
+        "184467440737095516.16",
+        "١",
+    ] {
+        assert!(amount::parse(text).is_err(), "{text}");
+    }
+    assert_eq!(amount::show(1_204), "12.04");
+}
+
+#[test]
+fn keys_and_challenges_are_read_strictly() {
+    let town = Town::thesis();
+    let text = keys::show_key(&town.bank);
+    assert_eq!(keys::parse_key(&text), Ok(town.bank));
+    let named = &text[..84];
+    let off_curve = format!("{named}02{}", "00".repeat(31));
+    for bad in [&text[1..], "", &text.replacen("4c", "4d", 1), &off_curve] {
+        assert!(keys::parse_key(bad).is_err(), "{bad}");
+    }
+    assert_eq!(keys::parse_challenge(&"0a".repeat(16)), Ok([10; 16]));
+    assert!(keys::parse_challenge(&"0a".repeat(15)).is_err());
+}
+
+proptest! {
+    #[test]
+    fn a_purse_pays_every_amount_up_to_its_own(
+        total in 1_u64..100_000,
+        share in any::<prop::sample::Index>(),
+    ) {
+        let coins = amount::purse(total);
+        prop_assert_eq!(coins.iter().map(|coin| coin.cents()).sum::<u64>(), total);
+        let mut held = [0; Denomination::COUNT];
+        coins.iter().for_each(|coin| held[coin.place()] += 1);
+        let wanted = share.index(total as usize) as u64 + 1;
+        let change = Change::nearest(wanted, &held).expect("at most the total");
+        prop_assert_eq!(change.sum_cents, wanted);
+        prop_assert!(coins.len() < 40 + total as usize / 50_000);
+    }
+
+    #[test]
+    fn no_bytes_make_a_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), kind in 0..3) {
+        let magic = [b"PSSUBMIT", b"PSANSWER", b"PSWALLET"][kind as usize];
+        let bytes = [&magic[..], &[0, 1], b"LibNaCLPK:", &bytes].concat();
+        let read = [
+            SubmissionFile::decode(&bytes).is_ok(),
+            AnswerFile::decode(&bytes).is_ok(),
+            WalletFile::decode_body(&bytes).is_ok(),
+        ];
+        prop_assert!(read.iter().filter(|&&one| one).count() <= 1);
+    }
+}
