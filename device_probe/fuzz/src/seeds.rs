@@ -19,11 +19,11 @@ use pocketsim_protocols::crypto::{directory, Counted, Crypto, Real};
 use pocketsim_protocols::half_block::{
     HalfBlock, PrivateKey, Value, EMPTY_KEY, EMPTY_SIGNATURE, GENESIS_HASH, UNKNOWN_SEQUENCE,
 };
-use pocketsim_protocols::token::{Recipient, Token};
 use pocketsim_protocols::transport::tftp::{TftpPacket, TransferMode};
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
 mod eva;
+mod tokens;
 
 fn main() {
     let folder = std::env::args().nth(1).expect("usage: seeds FOLDER");
@@ -37,7 +37,10 @@ fn main() {
         ("tftp_packet", tftp_packets()),
         ("tftp_machine", tftp_histories()),
         ("tftp_wire", tftp_conversations()),
-        ("token", tokens()),
+        ("token", tokens::alone()),
+        ("token_answer", tokens::answers()),
+        ("token_submission", tokens::submissions()),
+        ("token_wallet", tokens::wallets()),
         ("trade_control", controls()),
         ("trade_dialler", answered()),
         ("trade_link", links()),
@@ -250,27 +253,6 @@ fn tftp_histories() -> Vec<Vec<u8>> {
         history(0, &[3, 5, 0, 1, 1, 2]),
         history(7, &[0, 0, 1, 6, 2]),
     ]
-}
-
-fn tokens() -> Vec<Vec<u8>> {
-    let named = |fill: u8| {
-        let mut key = EMPTY_KEY;
-        key.0[..10].copy_from_slice(b"LibNaCLPK:");
-        key.0[10..].fill(fill);
-        key
-    };
-    let recipient = |fill: u8, challenge| Recipient {
-        key: named(fill),
-        proof: [fill; 64],
-        challenge,
-    };
-    let fresh = Token::new([1; 8], 2, named(3), [4; 64], recipient(5, None));
-    let (mut plain, mut challenged) = (fresh.clone(), fresh.clone());
-    plain.push(recipient(6, None)).expect("room");
-    challenged.push(recipient(6, Some([7; 16]))).expect("room");
-    let [fresh, plain, challenged] = [fresh, plain, challenged].map(|token| token.encode());
-    let both = [&fresh[..], &plain].concat();
-    vec![fresh, plain, both, challenged]
 }
 
 fn peer_messages() -> Vec<Vec<u8>> {

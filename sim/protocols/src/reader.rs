@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         Ok(array)
     }
 
-    /// A big-endian number.
+    /// A big-endian number of 4 bytes.
     ///
     /// # Errors
     /// Those of [`Reader::take`].
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         Ok(u32::from_be_bytes(self.array()?))
     }
 
-    /// An unsigned number of 8 bytes.
+    /// A big-endian number of 8 bytes.
     ///
     /// # Errors
     /// Those of [`Reader::take`].

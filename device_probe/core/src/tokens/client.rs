@@ -3,22 +3,22 @@
 //! What deliberately does not live here: what is taken and refused (`pocketsim_protocols::token`),
 //! and what the authority does.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use pocketsim_protocols::crypto::Real;
 use pocketsim_protocols::half_block::PublicKey;
 use pocketsim_protocols::token::{
-    decode_batch, encode_batch, Answer, Challenge, Client, Denomination, Handshake, Intent,
-    Receipt, Refusal, Serial, Token,
+    decode_batch, encode_batch, Challenge, Client, Denomination, Handshake, Intent, Receipt,
+    Refusal, Serial, Token,
 };
 
-use super::document::{fingerprint, AnswerFile, SubmissionFile, BAD_SIGNATURE};
+use super::document::{AnswerFile, SubmissionFile, BAD_SIGNATURE};
 use super::files::Files;
 use super::folder::{read_received, Folder, REFUSED};
 use super::keys::{random, Identity};
 use super::outcome::{ClientBalance, Meter, Outcome, Tally};
 use super::settings::{Settings, SETTINGS};
+use super::settlement::settle_all;
 use super::wallet_file::WalletFile;
 use super::{amount, TokensError};
 
@@ -213,7 +213,7 @@ impl<'a> ClientFolder<'a> {
                 tally.refuse_file(Refusal::WrongRecipient.name(), None);
             }
             Ok(file) => {
-                self.settle_all(file, &mut tally);
+                settle_all(&mut self.client, file, &mut tally, &mut self.meter.work);
                 self.save()?;
             }
             Err(BAD_SIGNATURE) => tally.refuse_file("bad_signature", Some(BAD_SIGNATURE.0)),
@@ -253,29 +253,6 @@ impl<'a> ClientFolder<'a> {
             serials.extend(fresh);
         }
         serials
-    }
-
-    /// Only verdicts on what is pending now: an old one on another branch is no answer to it.
-    fn settle_all(&mut self, file: AnswerFile, tally: &mut Tally) {
-        let pending = self.client.wallet().pending();
-        let pending: BTreeMap<Serial, [u8; 32]> = pending
-            .map(|(token, _)| (token.serial, fingerprint(token)))
-            .collect();
-        for (submitted, answer) in file.verdicts {
-            let serial = answer.serial();
-            let culprits = match &answer {
-                Answer::Refused { culprits, .. } => culprits.clone(),
-                _ => Vec::new(),
-            };
-            let is_asked = pending.get(&serial) == Some(&submitted);
-            let work = &mut self.meter.work;
-            let receipt = is_asked.then(|| self.client.settle(answer, work)).flatten();
-            match receipt.map(|receipt| receipt.outcome) {
-                Some(Ok(denomination)) => tally.well(denomination),
-                Some(Err(reason)) => tally.refuse(&serial, reason, &culprits),
-                None => tally.refuse_as(&serial, "not_pending"),
-            }
-        }
     }
 
     fn unpayable(&self, cents: u64, nearest: Option<u64>, challenged: bool) -> TokensError {

@@ -42,6 +42,19 @@ impl Town {
         Self::new(Rules::Thesis, Handshake::Challenge)
     }
 
+    /// Another with the same keys and files.
+    pub fn again(&self) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in CLIENTS.iter().chain(&["bank"]) {
+            copy_folder(&self.path(name), &folder.path().join(name));
+        }
+        Self {
+            folder,
+            keys: self.keys.clone(),
+            ..*self
+        }
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
