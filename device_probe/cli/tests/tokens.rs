@@ -199,6 +199,21 @@ fn replays_and_hostile_files_end_with_3_and_the_reason() {
 }
 
 #[test]
+fn what_is_paid_and_cannot_be_written_is_kept() {
+    let town = Town::new(&["alice", "bob"]);
+    town.mint("alice", "0.01");
+    let (key, challenge) = (town.key("bob"), town.data(&["request", "bob"]));
+    let to_bob = ["--to", &key, "--challenge", &challenge];
+    let nowhere = ["--amount", "0.01", "-o", "/dev/full"];
+    let pay = [&["pay", "alice"], &to_bob[..], &nowhere].concat();
+    let kept = "the batch is made and lies in alice/sent/1.tokens";
+    town.fails(&pay, 5, kept);
+    assert_eq!(town.held_cents("alice"), 0);
+    town.data(&["receive", "bob", "alice/sent/1.tokens"]);
+    assert_eq!(town.held_cents("bob"), 1);
+}
+
+#[test]
 fn mistakes_end_with_2_and_write_nothing() {
     let town = Town::new(&["alice"]);
     town.mint("alice", "2");

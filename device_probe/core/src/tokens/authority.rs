@@ -112,8 +112,7 @@ impl<'a> AuthorityFolder<'a> {
         }
         self.record(&records)?;
         let batch = encode_batch(&self.minted(number));
-        let kept = self.folder.keep_sent(number, &batch)?;
-        self.folder.release(&output, &batch)?;
+        let kept = self.folder.hand_out(number, &batch, &output)?;
         let mut outcome = tally.end(&self.meter);
         outcome.kept = Some(kept);
         Ok(outcome)

@@ -156,8 +156,8 @@ impl<'a> ClientFolder<'a> {
         self.last_payment = encode_batch(&tokens);
         self.payments = self.payments.checked_add(1).expect("fewer than 2^32");
         self.save()?;
-        let kept = self.folder.keep_sent(self.payments, &self.last_payment)?;
-        self.folder.release(&output, &self.last_payment)?;
+        let batch = &self.last_payment;
+        let kept = self.folder.hand_out(self.payments, batch, &output)?;
         let mut tally = Tally::of("pay");
         tokens
             .iter()

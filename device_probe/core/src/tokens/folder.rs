@@ -101,8 +101,22 @@ impl<'a> Folder<'a> {
         done.map_err(|error| TokensError::of(&self.path, &error))
     }
 
-    /// Keep a batch so that it can be handed over again, and say where.
-    pub(super) fn keep_sent(&self, number: u32, batch: &[u8]) -> Result<PathBuf, TokensError> {
+    /// Keep a batch that can no longer be taken back, then write it where it is to leave from.
+    pub(super) fn hand_out(
+        &self,
+        number: u32,
+        batch: &[u8],
+        to: &Destination,
+    ) -> Result<PathBuf, TokensError> {
+        let kept = self.keep_sent(number, batch)?;
+        self.release(to, batch).map_err(|error| {
+            let kept = kept.display();
+            TokensError::Environment(format!("{error}; the batch is made and lies in {kept}"))
+        })?;
+        Ok(kept)
+    }
+
+    fn keep_sent(&self, number: u32, batch: &[u8]) -> Result<PathBuf, TokensError> {
         let name = format!("{SENT}/{number}.tokens");
         self.replace(&name, batch)?;
         Ok(self.path.join(name))
