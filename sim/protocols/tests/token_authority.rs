@@ -224,12 +224,42 @@ fn signing_a_token_to_the_authority_twice_is_no_crime() {
 }
 
 #[test]
-fn the_prototype_gives_a_lost_answer_to_nobody() {
+fn the_prototype_accuses_who_asks_for_a_lost_answer() {
+    // A fault of the prototype: 1 did nothing, his message came twice.
     let mut world = world(Rules::Prototype, Handshake::None);
     let submission = submission(&mut world);
     reissued(&world.decide(&submission).answer);
-    let (reason, culprits) = refusal(&world.decide(&submission).answer);
-    assert_eq!((reason, culprits), (Refusal::AlreadyRedeemed, vec![]));
+    let again = world.decide(&submission);
+    let (reason, culprits) = refusal(&again.answer);
+    assert_eq!(
+        (reason, culprits),
+        (Refusal::AlreadyRedeemed, vec![world.key(1)])
+    );
+    assert_eq!(again.record, None);
+    assert_eq!(world.authority.ledger().offences(), []);
+}
+
+#[test]
+fn the_prototype_compares_with_its_own_copy_and_keeps_nothing_else() {
+    // As below in `a_cheat_on_a_refused_branch_is_found_too`, where the thesis's rules name 2.
+    let mut world = world(Rules::Prototype, Handshake::None);
+    let serial = world.mint(0, 100);
+    world.cheat(0, 1, &serial);
+    world.pay(0, 2, &serial);
+    world.cheat(2, 3, &serial);
+    world.pay(2, 4, &serial);
+    reissued(&world.verify(1, &serial));
+    for holder in [3, 4] {
+        let submission = world.submit(holder, &serial, Intent::Reissue);
+        let decision = world.decide(&submission);
+        let (reason, culprits) = refusal(&decision.answer);
+        let named = (Refusal::DoubleSpend, vec![world.key(0)]);
+        assert_eq!((reason, culprits), named);
+        assert_eq!(decision.record, None);
+    }
+    let copy = world.authority.ledger().copy(&serial).expect("minted");
+    assert!(copy.lives.iter().all(|life| life.refused.is_empty()));
+    assert_eq!(world.books().refused_cents, 0);
 }
 
 #[test]
@@ -245,11 +275,14 @@ fn who_pays_the_authority_and_somebody_else_signed_twice() {
             reissued(&answers[0]);
             let (reason, culprits) = refusal(&answers[1]);
             if rules == Rules::Prototype && first == 2 {
-                // What came stops on the known way: the prototype cannot say who.
-                assert_eq!((reason, culprits), (Refusal::AlreadyRedeemed, vec![]));
+                // What came stops on the known way: the prototype names who is last on it.
+                let named = (Refusal::AlreadyRedeemed, vec![world.key(1)]);
+                assert_eq!((reason, culprits), named);
             } else {
                 let named = (Refusal::DoubleSpend, vec![world.key(1)]);
                 assert_eq!((reason, culprits), named);
+            }
+            if rules == Rules::Thesis {
                 // Who is refused for what he did himself has lost nothing.
                 let losses = world.authority.ledger().losses_cents();
                 let lost = losses.get(&world.key(2)).copied();

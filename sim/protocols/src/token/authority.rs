@@ -20,18 +20,21 @@ use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 
 use super::ledger::{branch, Ledger};
-use super::own_copy::{stops_on, OwnCopy};
+use super::own_copy::{stops_on, Life, OwnCopy};
 use super::proofs::{chain_holds, first_proof_holds, mint, Promise, Signer, Work};
 use super::record::Record;
 use super::wallet::Intent;
-use super::{Challenge, Denomination, Refusal, Serial, Token};
+use super::{Challenge, Denomination, Recipient, Refusal, Serial, Token};
 
 crate::named_enum! {
     /// Whose rules an authority follows.
     Rules {
         /// VerifierCommunity.kt:56-185: no step 2, no blacklist, a reissue's nonce is the last
-        /// proof; a submission that comes again, or stops short of the known way, is
-        /// "already redeemed" and gets nothing; only the plain layout.
+        /// proof; only the plain layout. A branch is compared with the own copy only, names one
+        /// key, and nothing of it is kept. A submission that comes again, or stops short of the
+        /// known way, gets nothing, and its last holder is named for it ("had already redeemed
+        /// their tokens and continued spending them", 176-179): a message that the network
+        /// doubled, or a holder who was robbed of the answer, accuses an innocent.
         Prototype = "prototype",
         /// Thesis IV-E: all six steps, and a fresh random nonce.
         Thesis = "thesis",
@@ -80,7 +83,8 @@ pub enum Answer {
         /// Why.
         reason: Refusal,
         /// Who signed two continuations of it: first by the thesis's comparison with the
-        /// honoured branch, then by comparison with branches that were refused before.
+        /// honoured branch, then by comparison with branches that were refused before. By the
+        /// prototype's rules whom it names, at most one, who need not have signed anything twice.
         culprits: Vec<PublicKey>,
     },
 }
@@ -181,6 +185,14 @@ impl<C: Crypto> Authority<C> {
                 record: is_new.then(|| Record::Refused(submission.token.clone())),
                 answer: refused(submission, Refusal::DoubleSpend, culprits),
             },
+            Ok(Ruling::StopsShort) => Decision {
+                record: None,
+                answer: refused(
+                    submission,
+                    Refusal::AlreadyRedeemed,
+                    vec![holder(&submission.token)],
+                ),
+            },
             Err(reason) => Decision {
                 record: None,
                 answer: refused(submission, reason, Vec::new()),
@@ -223,7 +235,10 @@ impl<C: Crypto> Authority<C> {
         let number = copy.life_of(token).ok_or(Refusal::NeverIssued)?;
         match &copy.lives[number].honoured {
             None => Ok(Ruling::Honour),
-            Some(_) => self.compare(copy, number, token),
+            Some(honoured) if self.rules == Rules::Prototype => {
+                Ok(self.compare_as_prototype(&copy.lives[number], honoured, token))
+            }
+            Some(_) => Ok(self.compare(copy, number, token)),
         }
     }
 
@@ -261,19 +276,28 @@ impl<C: Crypto> Authority<C> {
     }
 
     /// Step 5 for a life that is over.
-    fn compare(&self, copy: &OwnCopy, number: usize, token: &Token) -> Result<Ruling, Refusal> {
+    fn compare(&self, copy: &OwnCopy, number: usize, token: &Token) -> Ruling {
         let life = &copy.lives[number];
         let received = branch(token);
-        let honoured = life.honoured.as_ref().expect("it is over");
-        let stops_short = self.rules == Rules::Prototype && stops_on(honoured, &received);
-        ensure(!stops_short, Refusal::AlreadyRedeemed)?;
         let culprits = life.instigators(&received, self.public_key());
         if life.is_honoured(&received, self.public_key()) {
-            return Ok(Ruling::Repeat(self.answer_again(copy, number, token)));
+            return Ruling::Repeat(self.answer_again(copy, number, token));
         }
         let is_new = !life.is_refused(&received, self.public_key());
         let is_new = is_new && life.refused.len() < REFUSED_MAX;
-        Ok(Ruling::Split { culprits, is_new })
+        Ruling::Split { culprits, is_new }
+    }
+
+    /// The prototype's findDoubleSpend (VerifierCommunity.kt:136-185).
+    fn compare_as_prototype(&self, life: &Life, honoured: &[Recipient], token: &Token) -> Ruling {
+        let received = branch(token);
+        if stops_on(honoured, &received) {
+            return Ruling::StopsShort;
+        }
+        let mut culprits = life.instigators(&received, self.public_key());
+        culprits.truncate(1);
+        let is_new = false;
+        Ruling::Split { culprits, is_new }
     }
 
     fn answer_again(&self, copy: &OwnCopy, number: usize, token: &Token) -> Answer {
@@ -313,6 +337,7 @@ impl<C: Crypto> Authority<C> {
 /// What the six steps come to, if none refuses.
 enum Ruling {
     Honour,
+    StopsShort,
     Repeat(Answer),
     Split {
         culprits: Vec<PublicKey>,
@@ -333,7 +358,7 @@ fn holder(submitted: &Token) -> PublicKey {
     before_authority(submitted).key
 }
 
-fn before_authority(submitted: &Token) -> &super::Recipient {
+fn before_authority(submitted: &Token) -> &Recipient {
     let recipients = submitted.recipients();
     &recipients[recipients.len() - 2]
 }

@@ -27,7 +27,8 @@ pub struct Books {
     pub redeemed_cents: u64,
     /// Of that, what is withdrawn: neither paid out nor accepted.
     pub blacklisted_cents: u64,
-    /// Beside that, branches refused as double spends: what cheats promised twice.
+    /// Beside that, branches refused as double spends and kept: what cheats promised twice. By
+    /// the prototype's rules none is kept, so this stays 0.
     pub refused_cents: u64,
 }
 

@@ -155,7 +155,7 @@ impl Life {
 
 /// Whether `received` goes the way of `known` or stops on it, but for the authority's pairs.
 ///
-/// The prototype says "had already redeemed" then, and accuses nobody (VerifierCommunity.kt:136-185).
+/// The prototype says "had already redeemed" then, of who is last on it (VerifierCommunity.kt:176-179).
 pub(super) fn stops_on(known: &[Recipient], received: &[Recipient]) -> bool {
     let without_authority = |branch: &[Recipient]| branch.len() - 1;
     let received = &received[..without_authority(received)];

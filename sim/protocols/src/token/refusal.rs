@@ -41,7 +41,7 @@ crate::named_enum! {
         Blacklisted = "blacklisted",
         /// Signed by the authority, yet not one of the copies that it keeps.
         NeverIssued = "never_issued",
-        /// Came in before, by the same way or further on it.
+        /// By the prototype's rules: came in before, by the same way or further on it.
         AlreadyRedeemed = "already_redeemed",
         /// Another continuation of it came in before.
         DoubleSpend = "double_spend",
