@@ -28,9 +28,10 @@ mod proofs;
 mod record;
 mod refusal;
 mod state;
+mod request;
 mod wallet;
 
-pub use authority::{Answer, Authority, Decision, Order, Rules, SerialTaken, Submission};
+pub use authority::{Authority, Rules};
 pub use change::{Change, Held};
 pub use client::{Client, Handshake, Receipt, Unpayable};
 pub use denomination::Denomination;
@@ -42,4 +43,5 @@ pub use proofs::{chain_holds, first_proof_holds, mint, transfer, Promise, Signer
 pub use record::Record;
 pub use refusal::Refusal;
 pub use state::State;
+pub use request::{Answer, Decision, Order, SerialTaken, Submission};
 pub use wallet::{Intent, Wallet};

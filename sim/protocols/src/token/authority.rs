@@ -20,9 +20,10 @@ use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 
 use super::ledger::{branch, Ledger};
-use super::own_copy::{stops_on, Life, OwnCopy};
+use super::own_copy::{stops_on, Branch, Life, OwnCopy};
 use super::proofs::{chain_holds, first_proof_holds, mint, Promise, Signer, Work};
 use super::record::Record;
+use super::request::{Answer, Decision, Order, SerialTaken, Submission};
 use super::wallet::Intent;
 use super::{Challenge, Denomination, Recipient, Refusal, Serial, Token};
 
@@ -39,73 +40,6 @@ crate::named_enum! {
         /// Thesis IV-E: all six steps, and a fresh random nonce.
         Thesis = "thesis",
     }
-}
-
-/// Whom to mint for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Order {
-    /// Drawn once for this order: the same order with it gives the same token again.
-    pub serial: Serial,
-    /// What it is worth.
-    pub denomination: Denomination,
-    /// Who gets it.
-    pub first: PublicKey,
-    /// What the nonce has to start with, if the recipient asks for that.
-    pub challenge: Option<Challenge>,
-}
-
-/// Another order has this serial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SerialTaken;
-
-/// A token that somebody sends in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
-    /// Who sends it, as the layer below has authenticated him.
-    pub submitter: PublicKey,
-    /// The token, its last recipient the authority.
-    pub token: Token,
-    /// What for.
-    pub intent: Intent,
-}
-
-/// What the authority answers to the submitter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// The token of a new life.
-    Reissued(Token),
-    /// Its value is paid out.
-    Redeemed(Serial),
-    /// Nothing.
-    Refused {
-        /// Which token.
-        serial: Serial,
-        /// Why.
-        reason: Refusal,
-        /// Who signed two continuations of it: first by the thesis's comparison with the
-        /// honoured branch, then by comparison with branches that were refused before. By the
-        /// prototype's rules whom it names, at most one, who need not have signed anything twice.
-        culprits: Vec<PublicKey>,
-    },
-}
-
-impl Answer {
-    /// The token that it is about.
-    pub fn serial(&self) -> Serial {
-        match self {
-            Self::Reissued(token) => token.serial,
-            Self::Redeemed(serial) | Self::Refused { serial, .. } => *serial,
-        }
-    }
-}
-
-/// What was decided.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// To be durable, with all before it, before the answer leaves; none if nothing changed.
-    pub record: Option<Record>,
-    /// For the submitter.
-    pub answer: Answer,
 }
 
 /// Who mints tokens and takes them back.
@@ -181,10 +115,15 @@ impl<C: Crypto> Authority<C> {
                 record: None,
                 answer,
             },
-            Ok(Ruling::Split { culprits, is_new }) => Decision {
-                record: is_new.then(|| Record::Refused(submission.token.clone())),
-                answer: refused(submission, Refusal::DoubleSpend, culprits),
-            },
+            Ok(Ruling::Split { culprits, evidence }) => {
+                let dropped = evidence == Evidence::Dropped;
+                dropped.then(|| self.ledger.count_dropped());
+                Decision {
+                    record: (evidence == Evidence::New)
+                        .then(|| Record::Refused(submission.token.clone())),
+                    answer: refused(submission, Refusal::DoubleSpend, culprits),
+                }
+            }
             Ok(Ruling::StopsShort) => Decision {
                 record: None,
                 answer: refused(
@@ -283,9 +222,8 @@ impl<C: Crypto> Authority<C> {
         if life.is_honoured(&received, self.public_key()) {
             return Ruling::Repeat(self.answer_again(copy, number, token));
         }
-        let is_new = !life.is_refused(&received, self.public_key());
-        let is_new = is_new && life.refused.len() < REFUSED_MAX;
-        Ruling::Split { culprits, is_new }
+        let evidence = self.evidence(life, &received, &culprits);
+        Ruling::Split { culprits, evidence }
     }
 
     /// The prototype's findDoubleSpend (VerifierCommunity.kt:136-185).
@@ -296,8 +234,25 @@ impl<C: Crypto> Authority<C> {
         }
         let mut culprits = life.instigators(&received, self.public_key());
         culprits.truncate(1);
-        let is_new = false;
-        Ruling::Split { culprits, is_new }
+        let evidence = Evidence::Known;
+        Ruling::Split { culprits, evidence }
+    }
+
+    /// A life that has branches enough still takes one that names somebody new: else a cheat
+    /// could fill it in his own name, and buy immunity for his other keys.
+    fn evidence(&self, life: &Life, received: &Branch, culprits: &[PublicKey]) -> Evidence {
+        if life.is_refused(received, self.public_key()) {
+            return Evidence::Known;
+        }
+        let names_new = || {
+            let known = life.culprits(self.public_key());
+            culprits.iter().any(|one| !known.contains(one))
+        };
+        if life.refused.len() < REFUSED_MAX || names_new() {
+            Evidence::New
+        } else {
+            Evidence::Dropped
+        }
     }
 
     fn answer_again(&self, copy: &OwnCopy, number: usize, token: &Token) -> Answer {
@@ -341,8 +296,19 @@ enum Ruling {
     Repeat(Answer),
     Split {
         culprits: Vec<PublicKey>,
-        is_new: bool,
+        evidence: Evidence,
     },
+}
+
+/// What becomes of a refused branch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// To be kept.
+    New,
+    /// Here already, or of no use by these rules.
+    Known,
+    /// Not kept, for want of room.
+    Dropped,
 }
 
 fn refused(submission: &Submission, reason: Refusal, culprits: Vec<PublicKey>) -> Answer {
@@ -375,5 +341,5 @@ fn ensure(holds: bool, refusal: Refusal) -> Result<(), Refusal> {
 }
 
 /// Branches kept as evidence for each life: a cheat who signs thousands must not fill the store.
-/// Later ones are refused with their instigator all the same.
+/// Later ones are refused with their instigator all the same, and kept if they name a new one.
 const REFUSED_MAX: usize = 64;

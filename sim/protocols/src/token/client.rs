@@ -22,11 +22,11 @@ use std::collections::BTreeSet;
 use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 
-use super::authority::{Answer, Submission};
 use super::challenges::Challenges;
 use super::layout::Malformed;
 use super::proofs::{chain_holds, first_proof_holds, transfer, Signer, Work};
 use super::state::State;
+use super::request::{Answer, Submission};
 use super::wallet::{is_payable, Intent, Wallet};
 use super::{Challenge, Denomination, Refusal, Serial, Token};
 

@@ -30,6 +30,9 @@ pub struct Books {
     /// Beside that, branches refused as double spends and kept: what cheats promised twice. By
     /// the prototype's rules none is kept, so this stays 0.
     pub refused_cents: u64,
+    /// How many refused submissions were not kept: their life had branches enough, and they
+    /// named nobody new. One that is sent again counts again; a restart counts from 0.
+    pub dropped_branches: u64,
 }
 
 impl Books {
@@ -118,7 +121,10 @@ impl Ledger {
 
     /// The books as a count over all copies gives them: a check of [`Ledger::books`].
     pub fn recount(&self) -> Books {
-        let mut books = Books::default();
+        let mut books = Books {
+            dropped_branches: self.books.dropped_branches,
+            ..Books::default()
+        };
         for copy in self.copies.values() {
             let cents = copy.denomination.cents();
             books.minted_cents += cents;
@@ -146,6 +152,10 @@ impl Ledger {
             Record::Blacklisted(serial) => self.enter_blacklisted(serial),
             Record::Snapshot(serial, copy) => self.enter_snapshot(*serial, copy),
         }
+    }
+
+    pub(super) fn count_dropped(&mut self) {
+        self.books.dropped_branches += 1;
     }
 
     fn split_lives(&self) -> impl Iterator<Item = (&Serial, usize, &Life)> {
