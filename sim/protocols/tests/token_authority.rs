@@ -111,6 +111,60 @@ fn every_step_refuses_what_it_is_for() {
 }
 
 #[test]
+fn what_the_authority_has_seen_or_never_signed_costs_it_little() {
+    let mut world = world(Rules::Thesis, Handshake::Challenge);
+    let serial = world.mint(0, 100);
+    world.cheat(0, 2, &serial);
+    for hop in 0..100 {
+        world.pay(hop % 2, (hop + 1) % 2, &serial);
+    }
+    let long = world.submit(0, &serial, Intent::Reissue);
+    let split = world.submit(2, &serial, Intent::Reissue);
+    let work = |world: &mut Counting, submission: &Submission| {
+        world.work.clear();
+        world.decide(submission);
+        world.work.len()
+    };
+    assert_eq!(work(&mut world, &long), 102 + 1, "all verified, one signed");
+    assert_eq!(work(&mut world, &split), 3);
+    for known in [&long, &split] {
+        assert_eq!(work(&mut world, known), 0, "is here byte for byte");
+    }
+    // A life that it never began: one look at the first proof.
+    let mut unknown = long;
+    unknown.token.nonce[0] ^= 1;
+    assert_eq!(work(&mut world, &unknown), 1);
+}
+
+#[test]
+fn no_more_recipients_are_taken_than_agreed() {
+    let mut world = world(Rules::Thesis, Handshake::Challenge);
+    let mut submission = submission(&mut world);
+    let authority = *world.authority.public_key();
+    let pairs = submission.token.recipients().to_vec();
+    let held = with_pairs(&submission.token, &pairs[..2]);
+    let mut sized = |count: usize| {
+        let mut token = held.clone();
+        let me = signer::<Counted>(1);
+        while token.recipients().len() < count {
+            let to = if token.recipients().len() + 1 < count {
+                world.key(1)
+            } else {
+                authority
+            };
+            transfer(&mut token, &me, to, Some([3; 16]), &mut Work::new()).expect("room");
+        }
+        submission.token = token;
+        world.work.clear();
+        let answer = world.decide(&submission).answer;
+        (answer, world.work.len())
+    };
+    let (answer, work) = sized(RECIPIENTS_TAKEN + 1);
+    assert_eq!((refusal(&answer).0, work), (Refusal::NoRoom, 0));
+    reissued(&sized(RECIPIENTS_TAKEN).0);
+}
+
+#[test]
 fn a_life_that_never_began_is_refused() {
     // Two authorities with one key: the second has lost what the first minted.
     let mut world = world(Rules::Thesis, Handshake::Challenge);

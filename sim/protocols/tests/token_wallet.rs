@@ -97,18 +97,33 @@ fn the_longest_history_is_spent_first_and_submitted_first() {
 
 #[test]
 fn a_token_is_not_paid_with_when_the_authority_would_find_no_room() {
-    let mut world = plain(1);
+    for most in [3, RECIPIENTS_TAKEN, RECIPIENTS_MAX] {
+        let mut world = plain(0);
+        let known = vec![*world.authority.public_key()];
+        let client = Client::new(signer(0), known, Handshake::None);
+        let authority = Authority::new(signer(AUTHORITY), Rules::Thesis);
+        if most == RECIPIENTS_TAKEN {
+            world.clients.push(client);
+        } else {
+            world.clients.push(client.with_recipients_max(most));
+            world.authority = authority.with_recipients_max(most);
+        }
+        goes_round_until_full(world, most);
+    }
+}
+
+fn goes_round_until_full(mut world: Counting, most: usize) {
     let serial = world.mint(0, 100);
     let own = world.key(0);
     let me = signer::<Counted>(0);
     let token = world.clients[0].hand_on(&serial, own, None, &mut world.work);
     let mut token = token.expect("held");
-    while token.room(false) > 1 {
+    while token.recipients().len() + 1 < most {
         transfer(&mut token, &me, own, None, &mut world.work).expect("room");
     }
     let mut full = token.clone();
     transfer(&mut full, &me, own, None, &mut world.work).expect("room");
-    assert_eq!(full.recipients().len(), RECIPIENTS_MAX);
+    assert_eq!(full.recipients().len(), most);
     assert_eq!(world.receive(0, full), Err(Refusal::NoRoom));
     assert!(world.receive(0, token).is_ok());
     let client = &mut world.clients[0];

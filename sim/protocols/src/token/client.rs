@@ -27,7 +27,7 @@ use super::layout::Malformed;
 use super::proofs::{chain_holds, first_proof_holds, transfer, Signer, Work};
 use super::state::State;
 use super::request::{Answer, Submission};
-use super::wallet::{is_payable, Intent, Wallet};
+use super::wallet::{Intent, Wallet};
 use super::{Challenge, Denomination, Refusal, Serial, Token};
 
 crate::named_enum! {
@@ -100,6 +100,13 @@ impl<C: Crypto> Client<C> {
     /// All that it must not forget, but for its key.
     pub fn state(&self) -> State {
         State::of(&self.challenges, &self.wallet)
+    }
+
+    /// Which takes tokens that have, with the authority, up to `count` recipients; else it is
+    /// [`super::RECIPIENTS_TAKEN`]. Nobody may take more than his authority does.
+    pub fn with_recipients_max(mut self, count: usize) -> Self {
+        self.wallet.recipients_max = count;
+        self
     }
 
     /// Its name.
@@ -254,7 +261,7 @@ impl<C: Crypto> Client<C> {
     ) -> Option<Token> {
         let token = self.wallet.token(serial)?;
         let mut token = Some(token)
-            .filter(|token| is_payable(token, challenge.is_some()))?
+            .filter(|token| self.wallet.is_payable(token, challenge.is_some()))?
             .clone();
         transfer(&mut token, &self.signer, to, challenge, work).ok()?;
         Some(token)
@@ -292,7 +299,7 @@ impl<C: Crypto> Client<C> {
             self.authorities.contains(&token.authority),
             Refusal::UnknownAuthority,
         )?;
-        let room = token.room(token.is_challenged());
+        let room = self.wallet.room(token, token.is_challenged());
         ensure(room > 0, Refusal::NoRoom)?;
         self.judge_novelty(token)?;
         ensure(

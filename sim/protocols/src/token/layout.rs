@@ -282,6 +282,11 @@ pub(super) fn take_key(reader: &mut Reader<'_>) -> Result<PublicKey, Malformed> 
 pub const RECIPIENTS_MAX: usize = 32_767;
 /// One less, so that a count with all bits set stays no count: 65535 is what a hostile peer claims.
 pub const CHALLENGED_MAX: usize = RECIPIENTS_MAX - 1;
+/// How many recipients, the authority among them, clients and authorities take unless they are
+/// told otherwise. The thesis has no such bound; without one a branch is up to 5 MB and two seconds
+/// of verification (57 us each), so a few cheats could fill a store. Who gets a token this long
+/// has it reissued first.
+pub const RECIPIENTS_TAKEN: usize = 256;
 /// Marks the challenged layout in the count.
 const CHALLENGED: u16 = 0x8000;
 const FIRST_CHALLENGED: Malformed = Malformed("a token's first pair has no challenge");

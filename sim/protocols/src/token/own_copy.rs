@@ -108,6 +108,11 @@ impl Life {
         found
     }
 
+    /// Whether this very branch came back before.
+    pub(super) fn knows(&self, branch: &[Recipient]) -> bool {
+        self.branches().any(|known| known == branch)
+    }
+
     /// Whether `branch` went the way that was honoured.
     pub fn is_honoured(&self, branch: &[Recipient], authority: &PublicKey) -> bool {
         let honoured = self.honoured.as_ref();

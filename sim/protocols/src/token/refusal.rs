@@ -19,7 +19,7 @@ crate::named_enum! {
         UnknownChallenge = "unknown_challenge",
         /// The challenge in it has been answered already: a replay, or sent twice.
         UsedChallenge = "used_challenge",
-        /// It is so full that its receiver could not hand it to the authority.
+        /// It has more recipients than the authority takes, or its receiver would be the last.
         NoRoom = "no_room",
         /// The receiver holds this serial and has not spent it: somebody before has, twice.
         AlreadyHeld = "already_held",

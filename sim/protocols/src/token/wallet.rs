@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Change, Denomination, Held, Serial, Token};
+use super::{Change, Denomination, Held, Serial, Token, RECIPIENTS_TAKEN};
 
 crate::named_enum! {
     /// What a client wants of the authority for a token.
@@ -26,11 +26,23 @@ crate::named_enum! {
 }
 
 /// Tokens of one client, at most one of each serial to spend.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Wallet {
+    pub(super) recipients_max: usize,
     held: BTreeMap<Serial, Token>,
     pending: BTreeMap<Serial, (Token, Intent)>,
     disputed: BTreeMap<Serial, Vec<Token>>,
+}
+
+impl Default for Wallet {
+    fn default() -> Self {
+        Self {
+            recipients_max: RECIPIENTS_TAKEN,
+            held: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            disputed: BTreeMap::new(),
+        }
+    }
 }
 
 impl Wallet {
@@ -105,7 +117,7 @@ impl Wallet {
     fn drawers(&self, challenged: bool) -> [Vec<&Token>; Denomination::COUNT] {
         let mut drawers = [const { Vec::new() }; Denomination::COUNT];
         for token in self.held() {
-            if is_payable(token, challenged) && !self.is_doubted(token) {
+            if self.is_payable(token, challenged) && !self.is_doubted(token) {
                 drawers[denomination(token).place()].push(token);
             }
         }
@@ -121,6 +133,17 @@ impl Wallet {
 
     pub(super) fn put_disputed(&mut self, token: Token) {
         self.disputed.entry(token.serial).or_default().push(token);
+    }
+
+    /// Whether it can be handed on so that who gets it can hand it to the authority.
+    pub(super) fn is_payable(&self, token: &Token, challenged: bool) -> bool {
+        token.can_take(challenged).is_ok() && self.room(token, challenged) > 1
+    }
+
+    /// How many more recipients it can have before the authority refuses it.
+    pub(super) fn room(&self, token: &Token, challenged: bool) -> usize {
+        let taken = self.recipients_max.saturating_sub(token.recipients().len());
+        taken.min(token.room(challenged))
     }
 
     pub(super) fn token(&self, serial: &Serial) -> Option<&Token> {
@@ -189,11 +212,6 @@ impl Wallet {
     pub(super) fn take_pending(&mut self, serial: &Serial) -> Option<Token> {
         self.pending.remove(serial).map(|(token, _)| token)
     }
-}
-
-/// Whether it can be handed on so that who gets it can hand it to the authority.
-pub(super) fn is_payable(token: &Token, challenged: bool) -> bool {
-    token.can_take(challenged).is_ok() && token.room(challenged) > 1
 }
 
 /// Whether it is as the authority made it.
