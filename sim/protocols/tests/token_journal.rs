@@ -57,8 +57,8 @@ impl Story {
 
     fn records(&self) -> Vec<Record> {
         let record = |pair: &[usize]| {
-            let frame = &self.bytes[pair[0]..pair[1]];
-            Record::decode(frame[4], &frame[9..frame.len() - 9]).expect("a record")
+            let (kind, body) = parts(&self.bytes[pair[0]..pair[1]]);
+            Record::decode(kind, body).expect("a record")
         };
         self.ends.windows(2).map(record).collect()
     }
@@ -71,6 +71,11 @@ impl Story {
     fn whole(&self, length: usize) -> usize {
         self.ends.iter().filter(|&&end| end <= length).count() - 1
     }
+}
+
+/// What a frame holds: its kind and its body.
+fn parts(frame: &[u8]) -> (u8, &[u8]) {
+    (frame[4], &frame[9..frame.len() - 9])
 }
 
 fn recover(bytes: &[u8]) -> Result<Recovered, Corrupt> {
@@ -255,27 +260,107 @@ fn records_that_contradict_each_other_are_damage() {
     }
 }
 
+/// The copy of the first serial in `story`, of three lives' history.
+fn copy(story: &Story) -> OwnCopy {
+    let (_, copy) = story.ledger().copies().next().expect("minted");
+    copy.clone()
+}
+
+#[test]
+fn a_snapshot_has_one_life_or_branch_in_a_record() {
+    // Or a cheat could make a body of any size, with branches that are each within bounds.
+    let mut world = World::<Counted>::thesis(3);
+    let serial = world.mint(0, 100);
+    world.cheat(0, 1, &serial);
+    reissued(&world.verify(1, &serial));
+    for _ in 0..50 {
+        world.cheat(0, 2, &serial);
+        refusal(&world.verify(2, &serial));
+    }
+    for _ in 0..9 {
+        world.pay(1, 2, &serial);
+        world.pay(2, 1, &serial);
+        reissued(&world.verify(1, &serial));
+    }
+    let ledger = world.authority.ledger();
+    let copy = ledger.copy(&serial).expect("minted");
+    assert!(copy.lives.len() == 11 && copy.lives[0].refused.len() == 50);
+    let (_, file) = Journal::snapshot(ledger);
+    assert_eq!(&recover(&file).expect("whole").ledger, ledger);
+    let mut at = Journal::snapshot(&Ledger::new(*ledger.authority())).1.len();
+    while at < file.len() {
+        let body = u32::from_be_bytes(*file[at..].first_chunk().expect("a length"));
+        assert!(body < 2_000, "{body} B");
+        at += body as usize + 18;
+    }
+}
+
+#[test]
+fn a_snapshot_that_no_ledger_gives_is_damage() {
+    let story = Story::tell();
+    let whole = Record::Snapshot(serial(1), copy(&story)).encode();
+    assert!(Record::decode(6, &whole).is_ok());
+    for flag in 2..=u8::MAX {
+        let mut body = whole.clone();
+        body[9] = flag;
+        assert!(Record::decode(6, &body).is_err(), "{flag}");
+    }
+    let mut reopened = copy(&story);
+    reopened.lives[0].honoured = None;
+    reopened.lives[0].refused.clear();
+    assert!(Record::decode(6, &Record::Snapshot(serial(1), reopened.clone()).encode()).is_err());
+    // The same, split into two records.
+    reopened.lives.truncate(1);
+    let open = Record::Snapshot(serial(1), reopened);
+    let (file, offset_bytes) = file_of(&[&open, &open]);
+    let reason = "a serial kept twice";
+    assert_eq!(
+        recover(&file),
+        Err(Corrupt {
+            offset_bytes,
+            reason
+        })
+    );
+    let over = Record::Snapshot(serial(1), copy(&story));
+    let withdrawn = OwnCopy {
+        is_blacklisted: true,
+        ..copy(&story)
+    };
+    let (file, offset_bytes) = file_of(&[&over, &Record::Snapshot(serial(1), withdrawn)]);
+    let reason = "lives of another copy";
+    assert_eq!(
+        recover(&file),
+        Err(Corrupt {
+            offset_bytes,
+            reason
+        })
+    );
+}
+
 proptest! {
     #[test]
     fn no_body_panics(
-        kind in 0..8u8,
+        number: prop::sample::Index,
+        other_kind in prop::option::weighted(0.2, 0..8u8),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
-        length: prop::sample::Index,
+        cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
     ) {
         let story = Story::tell();
-        let (_, snapshot) = Journal::snapshot(story.ledger());
-        for file in [&story.bytes, &snapshot] {
-            let mut body = file[story.ends[0] + 9..][..length.index(file.len() - 100)].to_vec();
-            for (at, byte) in &flips {
-                if !body.is_empty() {
-                    let at = at.index(body.len());
-                    body[at] = *byte;
-                }
-            }
-            if let Ok(record) = Record::decode(kind, &body) {
-                prop_assert_eq!(record.kind(), kind);
-                prop_assert_eq!(Record::decode(kind, &record.encode()), Ok(record));
-            }
+        let mut records = story.records();
+        records.push(Record::Snapshot(serial(1), copy(&story)));
+        let record = &records[number.index(records.len())];
+        let (kind, mut body) = (other_kind.unwrap_or(record.kind()), record.encode());
+        for (at, byte) in &flips {
+            let at = at.index(body.len());
+            body[at] = *byte;
+        }
+        body.truncate(cut.map_or(body.len(), |cut| cut.index(body.len())));
+        if flips.is_empty() && cut.is_none() && kind == record.kind() {
+            prop_assert_eq!(Record::decode(kind, &body), Ok(record.clone()));
+        }
+        if let Ok(record) = Record::decode(kind, &body) {
+            prop_assert_eq!(record.kind(), kind);
+            prop_assert_eq!(record.encode(), body);
         }
     }
 }

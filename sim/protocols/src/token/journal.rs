@@ -54,10 +54,14 @@ pub struct Corrupt {
 
 impl Journal {
     /// A whole file with everything in `ledger`, which may be empty.
+    ///
+    /// A record for each life and for each refused branch, so none is longer than two tokens.
     pub fn snapshot(ledger: &Ledger) -> (Self, Vec<u8>) {
         let (mut journal, mut bytes) = Self::start(ledger.authority());
         for (serial, copy) in ledger.copies() {
-            bytes.extend(journal.append(&Record::Snapshot(*serial, copy.clone())));
+            for record in copy.records(*serial, *ledger.authority()) {
+                bytes.extend(journal.append(&record));
+            }
         }
         (journal, bytes)
     }
@@ -65,7 +69,7 @@ impl Journal {
     /// The bytes to append for `record`.
     pub fn append(&mut self, record: &Record) -> Vec<u8> {
         let body = record.encode();
-        let length = u32::try_from(body.len()).expect("a body is under 4 GiB");
+        let length = u32::try_from(body.len()).expect("two tokens are under 4 GiB");
         let mut frame = length.to_be_bytes().to_vec();
         frame.push(record.kind());
         frame.extend(head_check(&self.chain, &frame));
@@ -124,10 +128,10 @@ impl Journal {
             return torn_or(rest, HEAD_BYTES, "the head of a record does not check");
         }
         let length = u32::from_be_bytes([head[0], head[1], head[2], head[3]]) as usize;
-        let size = HEAD_BYTES + length + CHECK_BYTES + 1;
-        if rest.len() < size {
+        let size = length.checked_add(HEAD_BYTES + CHECK_BYTES + 1);
+        let Some(size) = size.filter(|&size| size <= rest.len()) else {
             return Ok(None);
-        }
+        };
         let chain = chained(&self.chain, &rest[..HEAD_BYTES + length]);
         let tail = &rest[HEAD_BYTES + length..size];
         if tail[..CHECK_BYTES] != chain[..CHECK_BYTES] || tail[CHECK_BYTES] != END {

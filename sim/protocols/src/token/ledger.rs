@@ -125,17 +125,7 @@ impl Ledger {
             dropped_branches: self.books.dropped_branches,
             ..Books::default()
         };
-        for copy in self.copies.values() {
-            let cents = copy.denomination.cents();
-            books.minted_cents += cents;
-            match (copy.is_redeemed(), copy.is_blacklisted) {
-                (true, _) => books.redeemed_cents += cents,
-                (false, true) => books.blacklisted_cents += cents,
-                (false, false) => {}
-            }
-            let refused: usize = copy.lives.iter().map(|life| life.refused.len()).sum();
-            books.refused_cents += cents * refused as u64;
-        }
+        self.copies.values().for_each(|copy| books.count(copy));
         books
     }
 
@@ -224,11 +214,20 @@ impl Ledger {
     }
 
     fn enter_snapshot(&mut self, serial: Serial, copy: &OwnCopy) -> Result<(), Inconsistent> {
-        ensure(!self.copies.contains_key(&serial), "a serial kept twice")?;
-        self.copies.insert(serial, copy.clone());
-        let mut alone = Self::new(self.authority);
-        alone.copies.insert(serial, copy.clone());
-        self.books.add(&alone.recount());
+        let Some(known) = self.copies.get_mut(&serial) else {
+            self.books.count(copy);
+            self.copies.insert(serial, copy.clone());
+            return Ok(());
+        };
+        ensure(
+            known.denomination == copy.denomination && known.is_blacklisted == copy.is_blacklisted,
+            "lives of another copy",
+        )?;
+        // Only the last life of a copy can be open.
+        ensure(known.is_redeemed(), "a serial kept twice")?;
+        self.books.uncount(known);
+        known.lives.extend(copy.lives.iter().cloned());
+        self.books.count(known);
         Ok(())
     }
 
@@ -262,11 +261,25 @@ impl Ledger {
 }
 
 impl Books {
-    fn add(&mut self, other: &Self) {
-        self.minted_cents += other.minted_cents;
-        self.redeemed_cents += other.redeemed_cents;
-        self.blacklisted_cents += other.blacklisted_cents;
-        self.refused_cents += other.refused_cents;
+    fn count(&mut self, copy: &OwnCopy) {
+        self.minted_cents += copy.denomination.cents();
+        *self.account_of(copy) += copy.gone_cents();
+        self.refused_cents += copy.refused_cents();
+    }
+
+    fn uncount(&mut self, copy: &OwnCopy) {
+        self.minted_cents -= copy.denomination.cents();
+        *self.account_of(copy) -= copy.gone_cents();
+        self.refused_cents -= copy.refused_cents();
+    }
+
+    /// Where a copy that is not in circulation counts.
+    fn account_of(&mut self, copy: &OwnCopy) -> &mut u64 {
+        if copy.is_redeemed() {
+            &mut self.redeemed_cents
+        } else {
+            &mut self.blacklisted_cents
+        }
     }
 }
 

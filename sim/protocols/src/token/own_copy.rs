@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 
 use crate::half_block::PublicKey;
 
+use super::record::Record;
 use super::{Denomination, Recipient, Serial, Token};
 
 /// The pairs of a token after its first, the last of them the authority's.
@@ -61,6 +62,22 @@ impl OwnCopy {
         self.last_life().honoured.is_some()
     }
 
+    /// Its worth if it is not in circulation: paid out or withdrawn.
+    pub(super) fn gone_cents(&self) -> u64 {
+        let is_gone = self.is_redeemed() || self.is_blacklisted;
+        if is_gone {
+            self.denomination.cents()
+        } else {
+            0
+        }
+    }
+
+    /// Worth of all that was refused of it.
+    pub(super) fn refused_cents(&self) -> u64 {
+        let refused: usize = self.lives.iter().map(|life| life.refused.len()).sum();
+        self.denomination.cents() * refused as u64
+    }
+
     /// The life that a received token belongs to, from the last backwards.
     pub fn life_of(&self, received: &Token) -> Option<usize> {
         let first = &received.recipients()[0];
@@ -73,6 +90,36 @@ impl OwnCopy {
         let life = self.lives.get(number)?;
         let value = self.denomination.byte();
         Some(Token::new(serial, value, authority, life.nonce, life.first))
+    }
+
+    /// To enter into an empty ledger, in order, to have this copy of `serial` there.
+    pub(super) fn records(
+        &self,
+        serial: Serial,
+        authority: PublicKey,
+    ) -> impl Iterator<Item = Record> + '_ {
+        let lives = self.lives.iter().enumerate();
+        lives.flat_map(move |(number, life)| {
+            let issued = self.issued(serial, number, authority);
+            let issued = issued.expect("a life of this copy");
+            let refused = life.refused.iter();
+            let refused = refused.map(move |branch| Record::Refused(received(&issued, branch)));
+            std::iter::once(Record::Snapshot(serial, self.alone(life))).chain(refused)
+        })
+    }
+
+    /// A copy with one life and without what was refused in it.
+    fn alone(&self, life: &Life) -> Self {
+        let refused = Vec::new();
+        let life = Life {
+            refused,
+            honoured: life.honoured.clone(),
+            ..*life
+        };
+        Self {
+            lives: vec![life],
+            ..*self
+        }
     }
 
     pub(super) fn last_life(&self) -> &Life {
@@ -156,6 +203,14 @@ impl Life {
             _ => one[place - 1].key,
         })
     }
+}
+
+/// The token that came back: as `issued`, by way of `branch`.
+fn received(issued: &Token, branch: &[Recipient]) -> Token {
+    let mut token = issued.clone();
+    let pushed = branch.iter().try_for_each(|pair| token.push(*pair));
+    pushed.expect("it was a token");
+    token
 }
 
 /// Whether `received` goes the way of `known` or stops on it, but for the authority's pairs.

@@ -29,7 +29,7 @@ pub enum Record {
     Refused(Token),
     /// A serial was withdrawn.
     Blacklisted(Serial),
-    /// All that is known of a serial.
+    /// What is known of a serial, or the lives of it that follow those which are known.
     Snapshot(Serial, OwnCopy),
 }
 
@@ -105,15 +105,23 @@ fn encode_snapshot(serial: &Serial, copy: &OwnCopy) -> Vec<u8> {
 fn decode_snapshot(body: &[u8]) -> Result<Record, Malformed> {
     let mut reader = Reader(body);
     let serial = reader.array()?;
-    let [value, blacklisted] = reader.array()?;
-    let mut lives = Vec::new();
+    let [value] = reader.array()?;
+    let is_blacklisted = match reader.array()? {
+        [0] => false,
+        [1] => true,
+        _ => return Err(Malformed("a serial is blacklisted or not")),
+    };
+    let mut lives: Vec<Life> = Vec::new();
     while lives.is_empty() || reader.end().is_err() {
+        if lives.last().is_some_and(|life| life.honoured.is_none()) {
+            return Err(Malformed("a life after an open one"));
+        }
         lives.push(take_life(&mut reader)?);
     }
     let denomination = Denomination::from_byte(value).ok_or(Malformed("no denomination"))?;
     let copy = OwnCopy {
         denomination,
-        is_blacklisted: blacklisted == 1,
+        is_blacklisted,
         lives,
     };
     Ok(Record::Snapshot(serial, copy))
