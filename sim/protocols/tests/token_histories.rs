@@ -89,11 +89,23 @@ impl<C: Crypto> Town<C> {
         held.nth(place).map(|token| token.serial)
     }
 
+    /// Whether an honest wallet keeps back what it holds of `serial`.
+    fn is_doubted(&self, client: usize, serial: &Serial) -> bool {
+        let wallet = self.world.clients[client].wallet();
+        let pending = wallet.pending().map(|(token, _)| token);
+        let mut rivals = pending.chain(wallet.disputed());
+        let is_unverified = wallet.unverified().any(|token| token.serial == *serial);
+        is_unverified && rivals.any(|rival| rival.serial == *serial)
+    }
+
     fn pay(&mut self, from: usize, keep: bool) {
         let to = self.world.chance.below(self.world.clients.len());
         let Some(serial) = self.any_held(from).filter(|_| to != from) else {
             return;
         };
+        if !keep && self.is_doubted(from, &serial) {
+            return;
+        }
         let token = self.world.sign(from, to, &serial, keep);
         let outcome = self.world.receive(to, token);
         let expected = [Ok(()), Err(Refusal::AlreadyHeld)];

@@ -188,3 +188,106 @@ fn fresh_tokens_need_no_verification() {
     assert!(submit(Intent::Redeem).is_some());
     assert_eq!(submit(Intent::Redeem), None);
 }
+
+#[test]
+fn what_may_be_bad_is_not_handed_on() {
+    let mut world = Counting::thesis(3);
+    let serial = world.mint(0, 100);
+    world.cheat(0, 2, &serial);
+    world.pay(0, 1, &serial);
+    let rival = world.sign(1, 2, &serial, false);
+    assert_eq!(world.receive(2, rival), Err(Refusal::AlreadyHeld));
+    let (to, challenge) = (world.key(0), world.challenge(0));
+    let client = &mut world.clients[2];
+    let handed = client.hand_on(&serial, to, challenge, &mut world.work);
+    assert_eq!(handed, None);
+    assert_eq!(client.wallet().held_cents(), 100);
+}
+
+#[test]
+fn an_authority_is_not_paid_with_its_own_tokens() {
+    let mut world = Counting::thesis(2);
+    let serial = world.mint(0, 100);
+    let (to, challenge) = (*world.authority.public_key(), Some([1; 16]));
+    let client = &mut world.clients[0];
+    let handed = client.hand_on(&serial, to, challenge, &mut world.work);
+    assert_eq!(handed, None);
+    let unpayable = client.pay(100, to, challenge, &mut world.work);
+    let nearest_above_cents = None;
+    assert_eq!(
+        unpayable,
+        Err(Unpayable {
+            nearest_above_cents
+        })
+    );
+    assert_eq!(client.wallet().held_cents(), 100);
+}
+
+#[test]
+fn a_cent_spent_a_thousand_times_crowds_nobody_out() {
+    let mut world = Counting::thesis(3);
+    let cent = world.mint(0, 1);
+    world.cheat(0, 1, &cent);
+    let mut outcomes = Vec::new();
+    for _ in 0..20 {
+        let again = world.sign(0, 1, &cent, true);
+        outcomes.push(world.receive(1, again));
+    }
+    let (kept, refused) = outcomes.split_at(16);
+    assert!(kept.iter().all(|one| *one == Err(Refusal::AlreadyHeld)));
+    assert!(refused
+        .iter()
+        .all(|one| *one == Err(Refusal::TooManyDisputed)));
+    // Another serial has its own room.
+    let serial = world.mint(0, 100);
+    world.cheat(0, 1, &serial);
+    world.pay(0, 2, &serial);
+    let honest = world.sign(2, 1, &serial, false);
+    assert_eq!(world.receive(1, honest), Err(Refusal::AlreadyHeld));
+    assert_eq!(world.clients[1].wallet().disputed().count(), 17);
+}
+
+#[test]
+fn who_is_refused_for_want_of_room_sends_it_again() {
+    let mut world = Counting::thesis(3);
+    let serial = world.mint(0, 100);
+    world.cheat(0, 1, &serial);
+    world.cheat(0, 2, &serial);
+    for _ in 0..16 {
+        let again = world.sign(0, 1, &serial, true);
+        assert_eq!(world.receive(1, again), Err(Refusal::AlreadyHeld));
+    }
+    let honest = world.sign(2, 1, &serial, false);
+    let outcome = world.receive(1, honest.clone());
+    assert_eq!(outcome, Err(Refusal::TooManyDisputed));
+    world.verify(1, &serial);
+    world.verify(1, &serial);
+    // Its challenge is still good.
+    assert_ne!(world.receive(1, honest), Err(Refusal::UsedChallenge));
+}
+
+#[test]
+fn the_longest_of_a_serial_is_submitted_whether_held_or_disputed() {
+    let mut world = Counting::thesis(4);
+    let serial = world.mint(0, 100);
+    world.cheat(0, 2, &serial);
+    world.cheat(0, 1, &serial);
+    world.pay(0, 3, &serial);
+    world.pay(3, 0, &serial);
+    for giver in [0, 1] {
+        let rival = world.sign(giver, 2, &serial, false);
+        assert_eq!(world.receive(2, rival), Err(Refusal::AlreadyHeld));
+    }
+    let mut lengths = Vec::new();
+    for _ in 0..3 {
+        let submission = world.submit(2, &serial, Intent::Reissue);
+        lengths.push(submission.token.recipients().len());
+        let refused = Answer::Refused {
+            serial,
+            reason: Refusal::DoubleSpend,
+            culprits: Vec::new(),
+        };
+        world.clients[2].settle(refused, &mut world.work);
+    }
+    assert_eq!(lengths, [5, 4, 3]);
+}

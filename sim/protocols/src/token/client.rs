@@ -27,7 +27,7 @@ use super::layout::Malformed;
 use super::proofs::{chain_holds, first_proof_holds, transfer, Signer, Work};
 use super::state::State;
 use super::request::{Answer, Submission};
-use super::wallet::{Intent, Wallet};
+use super::wallet::{id, Intent, Wallet};
 use super::{Challenge, Denomination, Refusal, Serial, Token};
 
 crate::named_enum! {
@@ -139,7 +139,7 @@ impl<C: Crypto> Client<C> {
         let mut receipts = Vec::with_capacity(tokens.len());
         for token in tokens {
             let serial = token.serial;
-            let outcome = if seen.insert(serial) {
+            let outcome = if seen.insert(id(&token)) {
                 self.judge(&token, work)
             } else {
                 Err(Refusal::DuplicateSerial)
@@ -168,10 +168,16 @@ impl<C: Crypto> Client<C> {
         challenge: Option<Challenge>,
         work: &mut Work,
     ) -> Result<Vec<Token>, Unpayable> {
-        match self.wallet.select(amount_cents, challenge.is_some()) {
-            Some((change, serials)) if change.sum_cents == amount_cents => {
-                let hand = |serial| self.hand_on(&serial, to, challenge, work);
-                Ok(serials.into_iter().filter_map(hand).collect())
+        let chosen = self
+            .wallet
+            .choose(amount_cents, challenge.is_some(), Some(&to));
+        match chosen {
+            Some((change, ids)) if change.sum_cents == amount_cents => {
+                let tokens = ids.iter().filter_map(|id| self.wallet.take(id));
+                let tokens: Vec<Token> = tokens.collect();
+                let sign = |token| self.signed_over(token, to, challenge, work);
+                let signed = tokens.iter().map(sign).collect::<Option<_>>();
+                Ok(signed.expect("what is chosen can be handed on"))
             }
             other => Err(Unpayable {
                 nearest_above_cents: other.map(|(change, _)| change.sum_cents),
@@ -180,7 +186,8 @@ impl<C: Crypto> Client<C> {
     }
 
     /// Hand one token on; `None` if it is not held or has no room for such a recipient and,
-    /// after him, for the authority.
+    /// after him, for the authority; if another of its serial is here and may be the good one;
+    /// or if `to` is its authority, which is what [`Client::submit`] is for.
     pub fn hand_on(
         &mut self,
         serial: &Serial,
@@ -188,9 +195,10 @@ impl<C: Crypto> Client<C> {
         challenge: Option<Challenge>,
         work: &mut Work,
     ) -> Option<Token> {
-        let token = self.signed_over(serial, to, challenge, work)?;
-        self.wallet.take(serial);
-        Some(token)
+        let token = self.wallet.spendable(serial, &to)?;
+        let signed = self.signed_over(token, to, challenge, work)?;
+        self.wallet.take(&id(&signed));
+        Some(signed)
     }
 
     /// For experiments: hand a token on and keep it (ClientCommunity.kt:37-43 has that option).
@@ -201,7 +209,7 @@ impl<C: Crypto> Client<C> {
         challenge: Option<Challenge>,
         work: &mut Work,
     ) -> Option<Token> {
-        self.signed_over(serial, to, challenge, work)
+        self.signed_over(self.wallet.token(serial)?, to, challenge, work)
     }
 
     /// Sign a token over to its authority; it is pending until [`Client::settle`].
@@ -241,25 +249,26 @@ impl<C: Crypto> Client<C> {
     /// token is gone; the authority keeps the evidence.
     pub fn settle(&mut self, answer: Answer, work: &mut Work) -> Option<Receipt> {
         let serial = answer.serial();
-        let pending = self.wallet.submitted(&serial)?;
+        let pending = self.wallet.pending_of(&serial)?;
         let denomination = Denomination::from_byte(pending.value)?;
+        let pending = id(pending);
         let outcome = match answer {
+            Answer::Reissued(token) if id(&token) != pending => return None,
             Answer::Reissued(token) => return self.receive(vec![token], work).pop(),
             Answer::Redeemed(_) => Ok(denomination),
             Answer::Refused { reason, .. } => Err(reason),
         };
-        self.wallet.take_pending(&serial);
+        self.wallet.take_pending(&pending);
         Some(Receipt { serial, outcome })
     }
 
     fn signed_over(
         &self,
-        serial: &Serial,
+        token: &Token,
         to: PublicKey,
         challenge: Option<Challenge>,
         work: &mut Work,
     ) -> Option<Token> {
-        let token = self.wallet.token(serial)?;
         let mut token = Some(token)
             .filter(|token| self.wallet.is_payable(token, challenge.is_some()))?
             .clone();
@@ -308,15 +317,20 @@ impl<C: Crypto> Client<C> {
         )?;
         ensure(chain_holds::<C>(token, work), Refusal::InvalidProof)?;
         // Last: who is refused for this alone has signed a good token away.
-        ensure(!self.conflicts(token), Refusal::AlreadyHeld)?;
+        if self.conflicts(token) {
+            let has_room = self.wallet.has_room_to_dispute(token);
+            ensure(has_room, Refusal::TooManyDisputed)?;
+            return Err(Refusal::AlreadyHeld);
+        }
         Ok(denomination)
     }
 
     /// Whether it may come in now, and not before or besides.
     fn judge_novelty(&self, token: &Token) -> Result<(), Refusal> {
         let fresh = token.recipients().len() == 1;
-        let submitted = self.wallet.submitted(&token.serial);
+        let submitted = self.wallet.submitted(&id(token));
         if let (true, Some(submitted)) = (fresh, submitted) {
+            ensure(token.value == submitted.value, Refusal::WrongValue)?;
             let asked = submitted.last_recipient().challenge;
             let answers = asked.is_none_or(|asked| token.nonce.starts_with(&asked));
             return ensure(answers, Refusal::UnknownChallenge);
@@ -331,9 +345,9 @@ impl<C: Crypto> Client<C> {
     /// Whether another token of its serial is here, which it does not replace.
     fn conflicts(&self, token: &Token) -> bool {
         let replaces = token.recipients().len() == 1;
-        match self.wallet.submitted(&token.serial) {
+        match self.wallet.submitted(&id(token)) {
             Some(_) => !replaces,
-            None => self.wallet.token(&token.serial).is_some(),
+            None => self.wallet.holds(&id(token)),
         }
     }
 }

@@ -23,6 +23,9 @@ crate::named_enum! {
         NoRoom = "no_room",
         /// The receiver holds this serial and has not spent it: somebody before has, twice.
         AlreadyHeld = "already_held",
+        /// The receiver holds this serial, and so many others of it that this one is not kept: to be
+        /// sent again when he has settled them.
+        TooManyDisputed = "too_many_disputed",
         /// The authority did not sign its first pair.
         InvalidFirstProof = "invalid_first_proof",
         /// A later pair is not signed by the recipient before it.
@@ -35,7 +38,7 @@ crate::named_enum! {
         UnknownLayout = "unknown_layout",
         /// No token with this serial was minted.
         UnknownSerial = "unknown_serial",
-        /// Another value than the one it was minted with.
+        /// Another value than the one it was minted or submitted with.
         WrongValue = "wrong_value",
         /// The authority has withdrawn its serial.
         Blacklisted = "blacklisted",

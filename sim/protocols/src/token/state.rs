@@ -6,13 +6,13 @@
 //!
 //! What deliberately does not live here: bytes, and files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::half_block::PublicKey;
 
 use super::challenges::{Challenges, OUTSTANDING_MAX, USED_MAX};
 use super::layout::{Challenge, Malformed, Token};
-use super::wallet::{Intent, Wallet, DISPUTED_MAX};
+use super::wallet::{id, Intent, Wallet, DISPUTED_MAX};
 use super::Denomination;
 
 /// Everything about a client but its key.
@@ -73,7 +73,7 @@ impl State {
         )?;
         ensure(are_distinct(self.held.iter()), "a serial held twice")?;
         ensure(are_distinct(pending()), "a serial pending twice")?;
-        let few = self.disputed.len() <= DISPUTED_MAX
+        let few = most_of_one(&self.disputed) <= DISPUTED_MAX
             && self.outstanding.len() <= OUTSTANDING_MAX
             && self.used.len() <= USED_MAX;
         ensure(few, "more than a client keeps")
@@ -89,7 +89,16 @@ fn is_submitted(token: &Token, owner: &PublicKey) -> bool {
 
 fn are_distinct<'a>(tokens: impl Iterator<Item = &'a Token>) -> bool {
     let mut seen = BTreeSet::new();
-    tokens.into_iter().all(|token| seen.insert(token.serial))
+    tokens.into_iter().all(|token| seen.insert(id(token)))
+}
+
+/// Of the token of which there are most.
+fn most_of_one(tokens: &[Token]) -> usize {
+    let mut counts = BTreeMap::<_, usize>::new();
+    for token in tokens {
+        *counts.entry(id(token)).or_default() += 1;
+    }
+    counts.into_values().max().unwrap_or(0)
 }
 
 fn ensure(holds: bool, reason: &'static str) -> Result<(), Malformed> {

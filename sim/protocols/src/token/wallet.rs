@@ -9,9 +9,14 @@
 //! will honour depends on what came back first. It is no payment, yet whoever
 //! signed it over no longer has it, so it is kept, to be submitted and not spent.
 //!
+//! A serial is its authority's name for a token: tokens of two authorities may have the same,
+//! and are two tokens. Where a caller names a serial only, any of them is meant.
+//!
 //! What deliberately does not live here: signatures, and what may come in.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use crate::half_block::PublicKey;
 
 use super::{Change, Denomination, Held, Serial, Token, RECIPIENTS_TAKEN};
 
@@ -25,13 +30,16 @@ crate::named_enum! {
     }
 }
 
-/// Tokens of one client, at most one of each serial to spend.
+/// What names a token among all authorities.
+pub(super) type Id = (Serial, PublicKey);
+
+/// Tokens of one client, at most one of each serial of an authority to spend.
 #[derive(Clone, Debug)]
 pub struct Wallet {
     pub(super) recipients_max: usize,
-    held: BTreeMap<Serial, Token>,
-    pending: BTreeMap<Serial, (Token, Intent)>,
-    disputed: BTreeMap<Serial, Vec<Token>>,
+    held: BTreeMap<Id, Token>,
+    pending: BTreeMap<Id, (Token, Intent)>,
+    disputed: BTreeMap<Id, Vec<Token>>,
 }
 
 impl Default for Wallet {
@@ -88,7 +96,7 @@ impl Wallet {
     /// when that is answered.
     pub fn to_submit(&self) -> Vec<Serial> {
         let doubted = self.disputed.values().flatten();
-        let open = |token: &&Token| !self.pending.contains_key(&token.serial);
+        let open = |token: &&Token| self.pending_of(&token.serial).is_none();
         let mut tokens: Vec<&Token> = self.unverified().chain(doubted).filter(open).collect();
         tokens.sort_by_key(|token| std::cmp::Reverse(token.recipients().len()));
         let mut seen = BTreeSet::new();
@@ -101,38 +109,66 @@ impl Wallet {
     /// Only undisputed tokens with room for two more recipients. Of equal ones those with the longest
     /// history go first: what stays is short, so cheap to carry, or was verified.
     pub fn select(&self, amount_cents: u64, challenged: bool) -> Option<(Change, Vec<Serial>)> {
-        let mut drawers = self.drawers(challenged);
+        let (change, ids) = self.choose(amount_cents, challenged, None)?;
+        Some((change, ids.into_iter().map(|(serial, _)| serial).collect()))
+    }
+
+    /// As [`Wallet::select`], for somebody: an authority is not paid with its own tokens.
+    pub(super) fn choose(
+        &self,
+        amount_cents: u64,
+        challenged: bool,
+        to: Option<&PublicKey>,
+    ) -> Option<(Change, Vec<Id>)> {
+        let mut drawers = self.drawers(challenged, to);
         let counts = |drawer: &Vec<&Token>| u32::try_from(drawer.len()).expect("fits in memory");
         let held: Held = std::array::from_fn(|place| counts(&drawers[place]));
         let change = Change::nearest(amount_cents, &held)?;
-        let mut serials = Vec::new();
+        let mut ids = Vec::new();
         for (drawer, count) in drawers.iter_mut().zip(change.counts) {
             drawer.sort_by_key(|token| std::cmp::Reverse(token.recipients().len()));
-            serials.extend(drawer[..count as usize].iter().map(|token| token.serial));
+            ids.extend(drawer[..count as usize].iter().map(|token| id(token)));
         }
-        Some((change, serials))
+        Some((change, ids))
     }
 
-    /// The spendable tokens by denomination.
-    fn drawers(&self, challenged: bool) -> [Vec<&Token>; Denomination::COUNT] {
+    /// The tokens that may be spent on `to` by denomination.
+    fn drawers(
+        &self,
+        challenged: bool,
+        to: Option<&PublicKey>,
+    ) -> [Vec<&Token>; Denomination::COUNT] {
         let mut drawers = [const { Vec::new() }; Denomination::COUNT];
-        for token in self.held() {
-            if self.is_payable(token, challenged) && !self.is_doubted(token) {
-                drawers[denomination(token).place()].push(token);
-            }
+        let spendable = self
+            .held()
+            .filter(|token| self.is_payable(token, challenged));
+        for token in spendable.filter(|token| self.is_for(token, to)) {
+            drawers[denomination(token).place()].push(token);
         }
         drawers
     }
 
+    /// A held token of `serial` that may be spent on `to`.
+    pub(super) fn spendable(&self, serial: &Serial, to: &PublicKey) -> Option<&Token> {
+        let mut tokens = of(&self.held, serial).map(|(_, token)| token);
+        tokens.find(|token| self.is_for(token, Some(to)))
+    }
+
+    /// Undoubted, and not for its own authority: what is signed to that is a submission, and
+    /// would be spent without becoming pending.
+    fn is_for(&self, token: &Token, to: Option<&PublicKey>) -> bool {
+        !self.is_doubted(token) && to != Some(&token.authority)
+    }
+
     /// Whether another token of its serial is here or with the authority, and may be the good one.
     fn is_doubted(&self, token: &Token) -> bool {
-        let serial = &token.serial;
-        let is_rivalled = self.disputed.contains_key(serial) || self.pending.contains_key(serial);
+        let id = &id(token);
+        let is_rivalled = self.disputed.contains_key(id) || self.pending.contains_key(id);
         !is_fresh(token) && is_rivalled
     }
 
     pub(super) fn put_disputed(&mut self, token: Token) {
-        self.disputed.entry(token.serial).or_default().push(token);
+        self.disputed.entry(id(&token)).or_default().push(token);
     }
 
     /// Whether it can be handed on so that who gets it can hand it to the authority.
@@ -146,72 +182,116 @@ impl Wallet {
         taken.min(token.room(challenged))
     }
 
+    /// A held token of `serial`, whatever is known against it.
     pub(super) fn token(&self, serial: &Serial) -> Option<&Token> {
-        self.held.get(serial)
+        of(&self.held, serial).map(|(_, token)| token).next()
     }
 
-    pub(super) fn submitted(&self, serial: &Serial) -> Option<&Token> {
-        self.pending.get(serial).map(|(token, _)| token)
+    pub(super) fn holds(&self, id: &Id) -> bool {
+        self.held.contains_key(id)
+    }
+
+    pub(super) fn submitted(&self, id: &Id) -> Option<&Token> {
+        self.pending.get(id).map(|(token, _)| token)
+    }
+
+    /// What is pending of a serial: never of two authorities at once.
+    pub(super) fn pending_of(&self, serial: &Serial) -> Option<&Token> {
+        of(&self.pending, serial)
+            .map(|(_, (token, _))| token)
+            .next()
     }
 
     /// A reissued token takes the place of the one that was submitted, and of an older one.
     pub(super) fn put(&mut self, token: Token) {
         if is_fresh(&token) {
-            self.pending.remove(&token.serial);
+            self.pending.remove(&id(&token));
         }
-        self.held.insert(token.serial, token);
+        self.held.insert(id(&token), token);
     }
 
-    /// Keep a token beside the one that is here, unless it is the same, or of a life that is over.
+    /// Keep a token beside the one that is here, unless it is of no use there.
     pub(super) fn dispute(&mut self, token: Token) {
-        let is_useless = is_fresh(&token) || self.knows(&token);
-        if !is_useless && self.disputed().count() < DISPUTED_MAX {
+        if !self.is_useless(&token) {
             self.put_disputed(token);
         }
     }
 
-    pub(super) fn take(&mut self, serial: &Serial) -> Option<Token> {
-        self.held.remove(serial)
+    /// Whether a token can be kept as disputed, or need not be.
+    pub(super) fn has_room_to_dispute(&self, token: &Token) -> bool {
+        let count = self.disputed.get(&id(token)).map_or(0, Vec::len);
+        count < DISPUTED_MAX || self.is_useless(token)
     }
 
-    /// What to submit of a serial: the held token, or else a disputed one.
+    pub(super) fn take(&mut self, id: &Id) -> Option<Token> {
+        self.held.remove(id)
+    }
+
+    /// What to submit of a serial: a fresh token to cash in, or else the longest history, as in
+    /// [`Wallet::to_submit`]; of equal ones the held one.
     pub(super) fn take_to_submit(&mut self, serial: &Serial, intent: Intent) -> Option<Token> {
-        if self.pending.contains_key(serial) {
+        if self.pending_of(serial).is_some() {
             return None;
         }
-        let held = self.held.get(serial);
-        match held.filter(|held| intent == Intent::Redeem || !is_fresh(held)) {
-            Some(_) => self.take(serial),
-            None => self.take_disputed(serial),
+        let held = of(&self.held, serial).map(|(id, token)| (*id, None, token));
+        let disputed = of(&self.disputed, serial).flat_map(|(id, tokens)| {
+            let tokens = tokens.iter().enumerate();
+            tokens.map(|(place, token)| (*id, Some(place), token))
+        });
+        let (id, place, _) = disputed
+            .chain(held)
+            .filter(|(_, _, token)| intent == Intent::Redeem || !is_fresh(token))
+            .max_by_key(|(_, _, token)| (is_fresh(token), token.recipients().len()))?;
+        match place {
+            None => self.take(&id),
+            Some(place) => self.take_disputed(&id, place),
         }
+    }
+
+    /// Whether it is of a life that is over, or the very same is here.
+    fn is_useless(&self, token: &Token) -> bool {
+        is_fresh(token) || self.knows(token)
     }
 
     /// Whether this very token is here, or was submitted.
     fn knows(&self, token: &Token) -> bool {
-        let serial = &token.serial;
-        let here = self.held.get(serial).into_iter();
-        let doubted = self.disputed.get(serial).into_iter().flatten();
-        here.chain(self.submitted(serial))
+        let id = &id(token);
+        let here = self.held.get(id).into_iter();
+        let doubted = self.disputed.get(id).into_iter().flatten();
+        here.chain(self.submitted(id))
             .chain(doubted)
             .any(|known| known.recipients().starts_with(token.recipients()))
     }
 
-    fn take_disputed(&mut self, serial: &Serial) -> Option<Token> {
-        let tokens = self.disputed.get_mut(serial)?;
-        let token = tokens.pop();
+    fn take_disputed(&mut self, id: &Id, place: usize) -> Option<Token> {
+        let tokens = self.disputed.get_mut(id)?;
+        let token = tokens.remove(place);
         if tokens.is_empty() {
-            self.disputed.remove(serial);
+            self.disputed.remove(id);
         }
-        token
+        Some(token)
     }
 
     pub(super) fn put_pending(&mut self, token: Token, intent: Intent) {
-        self.pending.insert(token.serial, (token, intent));
+        self.pending.insert(id(&token), (token, intent));
     }
 
-    pub(super) fn take_pending(&mut self, serial: &Serial) -> Option<Token> {
-        self.pending.remove(serial).map(|(token, _)| token)
+    pub(super) fn take_pending(&mut self, id: &Id) -> Option<Token> {
+        self.pending.remove(id).map(|(token, _)| token)
     }
+}
+
+pub(super) fn id(token: &Token) -> Id {
+    (token.serial, token.authority)
+}
+
+/// What is kept of a serial, by whichever authority.
+fn of<'a, T>(
+    tokens: &'a BTreeMap<Id, T>,
+    serial: &Serial,
+) -> impl Iterator<Item = (&'a Id, &'a T)> {
+    let (first, last) = (PublicKey([0; 74]), PublicKey([u8::MAX; 74]));
+    tokens.range((*serial, first)..=(*serial, last))
 }
 
 /// Whether it is as the authority made it.
@@ -227,5 +307,6 @@ fn cents(token: &Token) -> u64 {
     denomination(token).cents()
 }
 
-/// Disputed tokens come with proofs and an asked-for challenge, so slowly; a bound all the same.
-pub(super) const DISPUTED_MAX: usize = 1_024;
+/// Of one serial, so that who spends one cent a thousand times does not crowd out others. How many
+/// serials there are is bounded by the money that was minted.
+pub(super) const DISPUTED_MAX: usize = 16;
