@@ -27,8 +27,8 @@ mod own_copy;
 mod proofs;
 mod record;
 mod refusal;
-mod state;
 mod request;
+mod state;
 mod wallet;
 
 pub use authority::{Authority, Rules};
@@ -42,6 +42,6 @@ pub use own_copy::{Branch, Life, OwnCopy};
 pub use proofs::{chain_holds, first_proof_holds, mint, transfer, Promise, Signer, Work};
 pub use record::Record;
 pub use refusal::Refusal;
-pub use state::State;
 pub use request::{Answer, Decision, Order, SerialTaken, Submission};
+pub use state::State;
 pub use wallet::{Intent, Wallet};

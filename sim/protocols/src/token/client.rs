@@ -25,8 +25,8 @@ use crate::half_block::PublicKey;
 use super::challenges::Challenges;
 use super::layout::Malformed;
 use super::proofs::{chain_holds, first_proof_holds, transfer, Signer, Work};
-use super::state::State;
 use super::request::{Answer, Submission};
+use super::state::State;
 use super::wallet::{id, Intent, Wallet};
 use super::{Challenge, Denomination, Refusal, Serial, Token};
 
