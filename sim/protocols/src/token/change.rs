@@ -3,10 +3,11 @@
 //! Taking the largest first is wrong when coins run out: 6 from 5, 2, 2, 2 is
 //! 2 + 2 + 2. So all ways are followed, from the largest denomination down, and
 //! of those that leave the same amount missing the one with fewest tokens is
-//! kept. That is cheap: an amount that the smaller tokens cannot make up is left
-//! out, and what is missing differs by multiples of the greatest common divisor
-//! so far, so there are about as many ways open as there are smaller tokens,
-//! however large the amount is.
+//! kept. Equal tokens are taken in bundles of 1, 2, 4 and so on, which make up every
+//! number of them. An amount that what follows cannot make up is left out, and what
+//! is missing differs by multiples of the greatest common divisor so far: so for
+//! each bundle about as many ways are open as there are smaller tokens, and the
+//! work grows with their number (times its logarithm), whatever the amount.
 //!
 //! What deliberately does not live here: which of two equal tokens is taken.
 
@@ -33,9 +34,16 @@ impl Change {
     /// always the same one.
     pub fn nearest(amount_cents: u64, held: &Held) -> Option<Self> {
         let mut search = Search::new(amount_cents);
-        let mut open = BTreeMap::from([(amount_cents, 0)]);
+        let start = (amount_cents > 0).then_some((amount_cents, 0));
+        let mut open: BTreeMap<u64, usize> = start.into_iter().collect();
         for denomination in Denomination::all().rev() {
-            open = search.follow(&open, denomination, held);
+            let place = denomination.place();
+            let (smaller_cents, mut left) = (worth_below(place, held), held[place]);
+            for taken in bundles(left) {
+                left -= taken;
+                let later_cents = smaller_cents + denomination.cents() * u64::from(left);
+                open = search.follow(&open, denomination, taken, later_cents);
+            }
         }
         let best = search.best?;
         Some(Self {
@@ -86,28 +94,27 @@ impl Search {
         }
     }
 
-    /// The open ways by the cents that they lack, after those that take `denomination`.
+    /// The open ways by the cents that they lack, with and without a bundle of `denomination`;
+    /// what is left to take after it is worth `later_cents`.
     fn follow(
         &mut self,
         open: &BTreeMap<u64, usize>,
         denomination: Denomination,
-        held: &Held,
+        taken: u32,
+        later_cents: u64,
     ) -> BTreeMap<u64, usize> {
-        let (place, each) = (denomination.place(), denomination.cents());
-        let smaller_cents = worth_below(place, held);
-        let mut next = BTreeMap::new();
-        for (&missing, &before) in open.iter().filter(|(&missing, _)| missing > 0) {
-            let most = missing.div_ceil(each).min(u64::from(held[place]));
-            let least = missing.saturating_sub(smaller_cents).div_ceil(each);
-            for taken in least..=most {
-                let way = Way {
-                    tokens: self.ways[before].tokens + taken,
-                    place,
-                    taken: taken as u32,
-                    before,
-                };
-                self.offer(way, missing, taken * each, &mut next);
-            }
+        let (place, tokens) = (denomination.place(), u64::from(taken));
+        let added_cents = denomination.cents() * tokens;
+        let left_out = open.range(..=later_cents);
+        let mut next = left_out.map(|(&missing, &way)| (missing, way)).collect();
+        for (&missing, &before) in open.range(..=later_cents + added_cents) {
+            let way = Way {
+                tokens: self.ways[before].tokens + tokens,
+                place,
+                taken,
+                before,
+            };
+            self.offer(way, missing, added_cents, &mut next);
         }
         next
     }
@@ -142,11 +149,24 @@ impl Search {
         let mut counts = [0; Denomination::COUNT];
         while number != 0 {
             let way = self.ways[number];
-            counts[way.place] = way.taken;
+            counts[way.place] += way.taken;
             number = way.before;
         }
         counts
     }
+}
+
+/// Numbers that add up to every number from 0 to `count`.
+fn bundles(count: u32) -> impl Iterator<Item = u32> {
+    let mut left = count;
+    let sizes = (0..u32::BITS).map(|power| 1 << power);
+    sizes
+        .map(move |size: u32| {
+            let taken = size.min(left);
+            left -= taken;
+            taken
+        })
+        .take_while(|&taken| taken > 0)
 }
 
 fn worth_below(place: usize, held: &Held) -> u64 {
