@@ -72,6 +72,29 @@ fn who_pays_the_authority_and_somebody_else_signed_twice() {
 }
 
 #[test]
+fn a_withdrawn_serial_still_names_its_culprits() {
+    let mut world = world(Rules::Thesis, Handshake::Challenge);
+    let serial = world.mint(0, 100);
+    world.cheat(0, 1, &serial);
+    world.pay(0, 2, &serial);
+    let honoured = world.submit(2, &serial, Intent::Reissue);
+    reissued(&world.decide(&honoured).answer);
+    world.authority.blacklist(&serial);
+    let split = world.verify(1, &serial);
+    let named = (Refusal::DoubleSpend, vec![world.key(0)]);
+    assert_eq!(refusal(&split), named);
+    assert_eq!(world.authority.ledger().offences().len(), 1);
+    // The answer that was lost is not given again: it would be of no worth.
+    let again = refusal(&world.decide(&honoured).answer);
+    assert_eq!(again, (Refusal::Blacklisted, vec![]));
+    let books = world.books();
+    assert_eq!(
+        (books.blacklisted_cents, books.circulating_cents()),
+        (100, 0)
+    );
+}
+
+#[test]
 fn the_first_recipient_can_be_the_culprit() {
     for cheats_with in [Intent::Reissue, Intent::Redeem] {
         let mut world = world(Rules::Thesis, Handshake::Challenge);

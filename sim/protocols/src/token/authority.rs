@@ -6,9 +6,11 @@
 //! that of its own copy's open life; 6. the token is issued anew with one
 //! recipient, 287 bytes. Of a life, the first branch that comes back is honoured.
 //!
-//! Ours, beside that: a submission that comes again (its answer was lost) gets
-//! the same answer again and changes nothing; a token can be redeemed; a nonce
-//! starts with the challenge of whom the token is for, if he gave one.
+//! Ours, beside that: a submission that was honoured and comes again (its answer was
+//! lost) gets the same answer again and changes nothing. One that was refused is
+//! judged again, by what is known by then. A token can be redeemed; a nonce starts with the challenge of whom the
+//! token is for, if he gave one. To withdraw a serial ends its circulation and not
+//! the search: what comes back of a life that is over is compared all the same.
 //!
 //! What it decides is a [`Record`]. Its answer may leave when that record, and
 //! all before it, are durable: a crash then loses nothing that anybody was told.
@@ -182,6 +184,9 @@ impl<C: Crypto> Authority<C> {
             ensure(is_signed, Refusal::InvalidFirstProof)?;
             return Err(Refusal::NeverIssued);
         };
+        let is_withdrawn = self.rules == Rules::Thesis && copy.is_blacklisted;
+        let is_open = copy.lives[number].honoured.is_none();
+        ensure(!(is_withdrawn && is_open), Refusal::Blacklisted)?;
         // What is here byte for byte was verified before; the prototype verifies it again.
         if self.rules == Rules::Prototype || !copy.lives[number].knows(&branch(token)) {
             let first_holds = first_proof_holds::<C>(token, work);
@@ -193,7 +198,11 @@ impl<C: Crypto> Authority<C> {
             Some(honoured) if self.rules == Rules::Prototype => {
                 Ok(self.compare_as_prototype(&copy.lives[number], honoured, token))
             }
-            Some(_) => Ok(self.compare(copy, number, token)),
+            Some(_) => match self.compare(copy, number, token) {
+                // What it was reissued as, or will be, is worth nothing any more.
+                Ruling::Repeat(_) if is_withdrawn => Err(Refusal::Blacklisted),
+                ruling => Ok(ruling),
+            },
         }
     }
 
@@ -227,8 +236,6 @@ impl<C: Crypto> Authority<C> {
         let copy = self.ledger.copy(&token.serial);
         let copy = copy.ok_or(Refusal::UnknownSerial)?;
         ensure(token.value == copy.denomination.byte(), Refusal::WrongValue)?;
-        let passes = self.rules == Rules::Prototype || !copy.is_blacklisted;
-        ensure(passes, Refusal::Blacklisted)?;
         Ok(copy)
     }
 
