@@ -127,6 +127,11 @@ impl Bank {
         self.perform(&replace(bytes))
     }
 
+    fn blacklist(&mut self, serial: &Serial) -> Result<(), Crashed> {
+        let record = self.world.authority.blacklist(serial);
+        self.commit(record.into_iter().collect())
+    }
+
     fn mint(&mut self, order: &Order) -> Result<Token, Crashed> {
         let random = self.world.chance.bytes();
         let minted = self
@@ -190,7 +195,8 @@ impl Bank {
     }
 }
 
-/// Orders, payments, verifications one by one and together, a double spend, a compaction.
+/// Orders, payments, verifications one by one and together, a double spend, compactions before
+/// and after it, a serial withdrawn.
 fn story(plan: Plan) -> Bank {
     let mut bank = Bank::open(plan);
     let one = bank.order(0, 100);
@@ -204,6 +210,9 @@ fn story(plan: Plan) -> Bank {
     bank.world.pay(0, 2, &three);
     bank.submit(&[(1, three, Intent::Reissue)]);
     bank.submit(&[(2, three, Intent::Reissue), (3, two, Intent::Redeem)]);
+    let four = bank.order(0, 5);
+    bank.insist(|bank| bank.blacklist(&four));
+    bank.insist(Bank::compact);
     bank.world.pay(2, 3, &one);
     bank.submit(&[(3, one, Intent::Reissue)]);
     bank
@@ -233,7 +242,8 @@ fn check(plan: Plan, expected: &(Vec<u64>, Books)) {
     bank.submit(&held);
     let books = bank.world.books();
     assert_eq!(books.circulating_cents(), 0, "{plan:?}");
-    assert_eq!(books.redeemed_cents, books.minted_cents);
+    assert_eq!(books.blacklisted_cents, 5, "{plan:?}");
+    assert_eq!(books.redeemed_cents + 5, books.minted_cents);
 }
 
 fn fates() -> Vec<Fate> {
@@ -251,8 +261,8 @@ fn fates() -> Vec<Fate> {
 fn without_a_crash_the_story_is_this() {
     let bank = story(NEVER);
     let (held, books) = bank.outcome();
-    assert_eq!(held, [0, 500, 0, 100]);
-    assert_eq!((books.minted_cents, books.redeemed_cents), (800, 200));
+    assert_eq!(held, [5, 500, 0, 100]);
+    assert_eq!((books.minted_cents, books.redeemed_cents), (805, 200));
     assert_eq!(books.refused_cents, 500);
     assert_eq!(bank.crashes, 0);
 }

@@ -11,14 +11,14 @@ use pocketsim_protocols::token::*;
 use proptest::prelude::*;
 use tokens::*;
 
-/// Of a thousand actions.
+/// Of a thousand actions; and of a thousand payments or answers, how many are lost at first.
 #[derive(Clone, Copy, Debug)]
 struct Rates {
     mint: usize,
     cheat: usize,
     submit: usize,
     redeem: usize,
-    lose_answer: usize,
+    lose: usize,
 }
 
 const TOWN: Rates = Rates {
@@ -26,7 +26,7 @@ const TOWN: Rates = Rates {
     cheat: 20,
     submit: 150,
     redeem: 10,
-    lose_answer: 100,
+    lose: 100,
 };
 
 /// Every pair that came back after the same proof, each by what tells it from others.
@@ -39,6 +39,8 @@ struct Town<C> {
     cheats: usize,
     came_back: Continuations,
     transfers: usize,
+    /// Payments that have not come, and to whom they should.
+    in_flight: Vec<(usize, Token)>,
     /// Cents that clients lost, as their receipts say.
     lost_cents: BTreeMap<PublicKey, u64>,
 }
@@ -56,6 +58,7 @@ impl<C: Crypto> Town<C> {
             cheats,
             came_back: BTreeMap::new(),
             transfers: 0,
+            in_flight: Vec::new(),
             lost_cents: BTreeMap::new(),
         }
     }
@@ -107,10 +110,27 @@ impl<C: Crypto> Town<C> {
             return;
         }
         let token = self.world.sign(from, to, &serial, keep);
-        let outcome = self.world.receive(to, token);
-        let expected = [Ok(()), Err(Refusal::AlreadyHeld)];
-        assert!(expected.contains(&outcome.map(|_| ())));
+        self.in_flight.push((to, token));
         self.transfers += 1;
+        let is_lost = self.world.chance.below(1_000) < self.rates.lose;
+        if !is_lost || self.in_flight.len() == IN_FLIGHT_MAX {
+            self.deliver();
+        }
+    }
+
+    /// What was lost is sent again, and everything comes twice.
+    fn deliver(&mut self) {
+        for (to, token) in std::mem::take(&mut self.in_flight) {
+            let mut outcome = self.world.receive(to, token.clone());
+            while outcome == Err(Refusal::TooManyDisputed) {
+                self.submit(to, Intent::Reissue);
+                outcome = self.world.receive(to, token.clone());
+            }
+            let expected = [Ok(()), Err(Refusal::AlreadyHeld)];
+            assert!(expected.contains(&outcome.map(|_| ())));
+            let again = self.world.receive(to, token);
+            assert_eq!(again, Err(Refusal::UsedChallenge));
+        }
     }
 
     fn submit(&mut self, client: usize, intent: Intent) {
@@ -133,7 +153,7 @@ impl<C: Crypto> Town<C> {
         for submission in self.world.clients[client].resubmissions() {
             let decision = self.world.decide(&submission);
             self.note(&submission);
-            if self.world.chance.below(1_000) < self.rates.lose_answer {
+            if self.world.chance.below(1_000) < self.rates.lose {
                 continue;
             }
             let settled = self.world.clients[client].settle(decision.answer, &mut Work::new());
@@ -167,7 +187,8 @@ impl<C: Crypto> Town<C> {
 
     /// Everybody submits everything, and is answered.
     fn close(&mut self) {
-        self.rates.lose_answer = 0;
+        self.rates.lose = 0;
+        self.deliver();
         (0..self.world.clients.len()).for_each(|client| self.ask(client));
         for client in 0..self.world.clients.len() {
             while !self.world.clients[client].wallet().to_submit().is_empty() {
@@ -287,12 +308,15 @@ proptest! {
         cheats in 0..4usize,
         cheat in 0..300usize,
         submit in 1..400usize,
-        lose_answer in 0..900usize,
+        lose in 0..900usize,
         seed: u64,
     ) {
-        let rates = Rates { mint: 30, cheat, submit, redeem: 20, lose_answer };
+        let rates = Rates { mint: 30, cheat, submit, redeem: 20, lose };
         let cheats = cheats.min(clients as usize);
         run::<Counted>(clients, cheats, rates, 600, seed);
         run::<Real>(clients, cheats, rates, 25, seed);
     }
 }
+
+/// So that no receiver forgets what he asked for.
+const IN_FLIGHT_MAX: usize = 40;
