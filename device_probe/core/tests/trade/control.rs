@@ -182,7 +182,7 @@ fn its_bytes_stay_as_they_are() {
         said,
         b"\xc5pst\x03\x03\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\x09\x0a\x0b\x0c\x0d"
     );
-    assert_eq!(padding, [0; 130]);
+    assert_eq!(padding, [0; 135]);
 }
 
 #[test]
