@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -14,17 +15,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-# The profile of `cargo test`, whose build is there already when all tests run.
-BUILD = ["cargo", "build", "--quiet", "--locked", "--profile", "test"]
+# What `cargo test` builds, so that nothing is built twice when all tests run: the same profile, and
+# the same features of dependencies, which another choice of packages would change.
+BUILD = ["cargo", "test", "--quiet", "--workspace", "--locked", "--no-run"]
 PATIENCE_S = 30.0
 UNPACKED = ROOT / "build" / "interop"
 
 
-def build(*arguments: str) -> Path:
-    """Build a program of the workspace; return the folder that it is in."""
+@functools.cache
+def built() -> Path:
+    """Build the programs of the workspace; return the folder that they are in."""
     if shutil.which("cargo") is None:
         pytest.skip("no cargo to build the probe with")
-    subprocess.run([*BUILD, *arguments], cwd=ROOT, check=True)
+    subprocess.run(BUILD, cwd=ROOT, check=True)
     target = os.environ.get("CARGO_TARGET_DIR", "target")
     return ROOT / target / "debug"
 

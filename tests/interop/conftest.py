@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from interop_programs import build
+from interop_programs import built
 
 
 @pytest.fixture(scope="session")
 def probe() -> Path:
-    return build("-p", "pocketsim-probe", "--bin", "probe") / "probe"
+    return built() / "probe"
 
 
 @pytest.fixture(scope="session")
 def tftp_example() -> Path:
-    return build("-p", "pocketsim-probe-core", "--example", "tftp") / "examples" / "tftp"
+    return built() / "examples" / "tftp"
