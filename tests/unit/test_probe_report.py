@@ -184,13 +184,13 @@ def test_a_report_of_ours_is_one_of_the_schema(root, small):
 
 
 def test_reports_of_the_probe_are_read(root):
-    """What the probe wrote: whole quick runs that say what they are, and what its tests keep."""
+    """What the probe wrote: some kernels, in reports that say where, and what its tests keep."""
     import jsonschema
 
     schema = json.loads((root / "device_probe/report.schema.json").read_text())
     ours = sorted((root / "tests/reports").glob("*.json"))
     theirs = sorted((root / "device_probe").glob("*/tests/**/*report*.json"))
-    assert [path.stem for path in ours] == ["arm64_qemu_quick", "linux_vm_quick"]
+    assert [path.stem for path in ours] == ["arm64_qemu", "linux_vm"]
     for path in (*ours, *theirs):
         jsonschema.validate(json.loads(path.read_text()), schema)
         report = probe_report.load(path).document
@@ -199,12 +199,12 @@ def test_reports_of_the_probe_are_read(root):
 
 def test_a_report_of_a_machine_prices_what_it_measured(root):
     """Within a factor of some, on which any core of this century would agree."""
-    report = probe_report.load(root / "tests/reports/linux_vm_quick.json")
+    report = probe_report.load(root / "tests/reports/linux_vm.json")
     sign = price(kernels.SOURCES["sign"], [report], 2)
     assert 5e-6 < sign.cpu < 500e-6
     assert 0 < sign.standard_error < 0.1 * sign.cpu
     assert 0.1e-9 < sign.per_byte < 100e-9
-    assert price(kernels.SOURCES["verify"], [report], 2).cpu > sign.cpu
+    assert price(kernels.SOURCES["verify"], [report], 2) is None
     assert price(kernels.STORES["sqlite_journal"], [report], 2).wait > 1e-4
     assert price(kernels.SOURCES["endpoint_setup"], [report], 2).cpu > 10e-6
     assert behaviour.socket_buffer_bytes([report]) == 212992

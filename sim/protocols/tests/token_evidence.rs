@@ -12,16 +12,22 @@ fn world(rules: Rules, handshake: Handshake) -> Counting {
     Counting::new(5, rules, handshake, 1)
 }
 
-#[test]
-fn the_prototype_compares_with_its_own_copy_and_keeps_nothing_else() {
-    // As in `a_cheat_on_a_refused_branch_is_found_too`, where the thesis's rules name 2.
-    let mut world = world(Rules::Prototype, Handshake::None);
+/// 0 signs to 1 and 2; 2 signs on to 3 and 4. What 1 sends in is honoured.
+fn split_twice(rules: Rules, handshake: Handshake) -> (Counting, Serial) {
+    let mut world = world(rules, handshake);
     let serial = world.mint(0, 100);
     world.cheat(0, 1, &serial);
     world.pay(0, 2, &serial);
     world.cheat(2, 3, &serial);
     world.pay(2, 4, &serial);
     reissued(&world.verify(1, &serial));
+    (world, serial)
+}
+
+#[test]
+fn the_prototype_compares_with_its_own_copy_and_keeps_nothing_else() {
+    // Unlike the thesis's rules, which name 2 as well.
+    let (mut world, serial) = split_twice(Rules::Prototype, Handshake::None);
     for holder in [3, 4] {
         let submission = world.submit(holder, &serial, Intent::Reissue);
         let decision = world.decide(&submission);
@@ -123,14 +129,7 @@ fn the_first_recipient_can_be_the_culprit() {
 
 #[test]
 fn a_cheat_on_a_refused_branch_is_found_too() {
-    // 0 signs to 1 and 2; 2 signs on to 3 and 4. What 1 sends in is honoured.
-    let mut world = world(Rules::Thesis, Handshake::Challenge);
-    let serial = world.mint(0, 100);
-    world.cheat(0, 1, &serial);
-    world.pay(0, 2, &serial);
-    world.cheat(2, 3, &serial);
-    world.pay(2, 4, &serial);
-    reissued(&world.verify(1, &serial));
+    let (mut world, serial) = split_twice(Rules::Thesis, Handshake::Challenge);
     let (_, culprits) = refusal(&world.verify(3, &serial));
     assert_eq!(culprits, [world.key(0)]);
     let (_, culprits) = refusal(&world.verify(4, &serial));

@@ -172,14 +172,7 @@ impl Pair {
         for _ in 0..batch {
             self.sender.send(datagram)?;
         }
-        let mut buffer = vec![0; datagram.len()];
-        let watch = Watch::thread();
-        let mut whole = true;
-        for _ in 0..batch {
-            whole &= take(&self.receiver, &mut buffer)?;
-        }
-        let sample = watch.per_operation(budget.clock, batch);
-        Ok(whole.then_some(sample))
+        Ok(timed_reads(budget, &self.receiver, datagram.len(), batch)?)
     }
 }
 
@@ -189,8 +182,25 @@ fn batch(bytes: usize) -> usize {
     (ROOM_SURE_BYTES / (4 * bytes)).clamp(1, BATCH)
 }
 
+/// Times `batch` reads of a socket that does not block; nothing if one of them found no datagram.
+pub(crate) fn timed_reads(
+    budget: &Budget<'_>,
+    socket: &UdpSocket,
+    bytes: usize,
+    batch: usize,
+) -> io::Result<Option<[f64; 2]>> {
+    let mut buffer = vec![0; bytes];
+    let watch = Watch::thread();
+    let mut whole = true;
+    for _ in 0..batch {
+        whole &= take(socket, &mut buffer)?;
+    }
+    let sample = watch.per_operation(budget.clock, batch);
+    Ok(whole.then_some(sample))
+}
+
 /// Whether there was a datagram to read.
-fn take(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<bool> {
+pub(crate) fn take(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<bool> {
     match socket.recv_from(buffer) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),

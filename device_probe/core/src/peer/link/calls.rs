@@ -4,7 +4,6 @@
 //! for its receiver; here it goes down to the radio's driver. What the driver's interrupts take when
 //! something arrives is in nobody's CPU time, so not in these figures either.
 
-use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 use std::time::Duration;
@@ -12,8 +11,8 @@ use std::time::Duration;
 use super::prober::{new_session, Prober};
 use crate::kernel::{Budget, Series, Unmeasured};
 use crate::kernels::experiment::{collect, Watch, WALL_AND_CPU};
+use crate::kernels::udp::{take, timed_reads};
 use crate::peer::codec::{Counts, Kind, Message};
-use crate::sockets::is_passing;
 
 /// `send` on a connected socket, one call for each datagram.
 pub(super) fn send(
@@ -60,33 +59,14 @@ fn timed_batch(
     socket: &UdpSocket,
     echo: &[u8],
 ) -> Result<Option<[f64; 2]>, Unmeasured> {
-    let mut buffer = vec![0; echo.len()];
     socket.set_nonblocking(true)?;
     // Late ones of the batch before.
-    while take(socket, &mut buffer)? {}
+    while take(socket, &mut [0])? {}
     for _ in 0..BATCH {
         socket.send(echo)?;
     }
     thread::sleep(ANSWERS_WITHIN);
-    let watch = Watch::thread();
-    let mut whole = true;
-    for _ in 0..BATCH {
-        whole &= take(socket, &mut buffer)?;
-    }
-    let sample = watch.per_operation(budget.clock, BATCH);
-    Ok(whole.then_some(sample))
-}
-
-/// Whether there was a datagram to read.
-fn take(socket: &UdpSocket, buffer: &mut [u8]) -> Result<bool, Unmeasured> {
-    match socket.recv(buffer) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            Err(Unmeasured::because("the peer serves no more"))
-        }
-        Err(error) if is_passing(&error) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    Ok(timed_reads(budget, socket, echo.len(), BATCH)?)
 }
 
 fn datagram(kind: Kind, bytes: usize) -> Result<Vec<u8>, Unmeasured> {
