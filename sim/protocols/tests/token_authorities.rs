@@ -96,3 +96,21 @@ fn a_submission_is_answered_by_its_authority_with_its_value() {
     assert_eq!(receipt.expect("judged").outcome, Ok(denomination(100)));
     assert_eq!(client.wallet().held_cents(), 100);
 }
+
+#[test]
+fn two_authorities_are_asked_about_one_serial_at_once() {
+    let (mut client, _) = holder();
+    let mut submit = |random| client.submit(&serial(1), Intent::Redeem, random, &mut Work::new());
+    let both = [[5; 16], [6; 16]].map(|random| submit(random).expect("held"));
+    assert_ne!(both[0].token.authority, both[1].token.authority);
+    assert_eq!(submit([7; 16]), None);
+    let second = Denomination::from_byte(both[1].token.value).expect("as minted");
+    for (submission, left_cents) in both.iter().zip([second.cents(), 0]) {
+        let answer = Answer::Redeemed {
+            serial: serial(1),
+            last_proof: submission.token.last_recipient().proof,
+        };
+        assert!(client.settle(answer, &mut Work::new()).is_some());
+        assert_eq!(client.wallet().pending_cents(), left_cents);
+    }
+}

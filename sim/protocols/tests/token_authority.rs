@@ -214,7 +214,11 @@ fn what_was_blacklisted_is_not_owed() {
     let serial = world.mint(0, 100);
     world.authority.blacklist(&serial);
     let redeemed = world.submit(0, &serial, Intent::Redeem);
-    assert_eq!(world.decide(&redeemed).answer, Answer::Redeemed(serial));
+    let answer = Answer::Redeemed {
+        serial,
+        last_proof: redeemed.token.last_recipient().proof,
+    };
+    assert_eq!(world.decide(&redeemed).answer, answer);
     assert_eq!(world.authority.blacklist(&serial), None, "it is gone");
     let books = world.books();
     assert_eq!((books.redeemed_cents, books.blacklisted_cents), (100, 0));

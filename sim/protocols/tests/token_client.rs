@@ -277,7 +277,7 @@ fn both_cryptos_judge_alike() {
                     reason, culprits, ..
                 } => format!("{} {}", reason.name(), culprits == [world.key(0)]),
                 Answer::Reissued(token) => format!("reissued {}", token.wire_bytes()),
-                Answer::Redeemed(_) => "redeemed".into(),
+                Answer::Redeemed { .. } => "redeemed".into(),
             });
         }
         story.extend(world.work.iter().map(|work| format!("{work:?}")));

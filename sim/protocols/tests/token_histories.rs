@@ -41,6 +41,8 @@ struct Town<C> {
     transfers: usize,
     /// Payments that have not come, and to whom they should.
     in_flight: Vec<(usize, Token)>,
+    /// Answers that were taken, of each client: they come again.
+    old: BTreeMap<usize, Vec<Answer>>,
     /// Cents that clients lost, as their receipts say.
     lost_cents: BTreeMap<PublicKey, u64>,
 }
@@ -59,6 +61,7 @@ impl<C: Crypto> Town<C> {
             came_back: BTreeMap::new(),
             transfers: 0,
             in_flight: Vec::new(),
+            old: BTreeMap::new(),
             lost_cents: BTreeMap::new(),
         }
     }
@@ -151,19 +154,35 @@ impl<C: Crypto> Town<C> {
     /// All that is pending; some answers are lost, and asked for again some other time.
     fn ask(&mut self, client: usize) {
         for submission in self.world.clients[client].resubmissions() {
+            self.hear_old(client);
             let decision = self.world.decide(&submission);
             self.note(&submission);
             if self.world.chance.below(1_000) < self.rates.lose {
                 continue;
             }
-            let settled = self.world.clients[client].settle(decision.answer, &mut Work::new());
+            let answer = decision.answer;
+            let settled = self.world.clients[client].settle(answer.clone(), &mut Work::new());
             let receipt = settled.expect("it was pending");
+            self.old.entry(client).or_default().push(answer);
+            self.hear_old(client);
             if receipt.outcome.is_err() {
                 assert_eq!(receipt.outcome, Err(Refusal::DoubleSpend));
                 let cents = Denomination::from_byte(submission.token.value);
                 let lost = self.lost_cents.entry(submission.submitter).or_default();
                 *lost += cents.expect("it was taken").cents();
             }
+        }
+    }
+
+    /// What is late, or comes twice, settles nothing.
+    fn hear_old(&mut self, client: usize) {
+        let old = self.old.entry(client).or_default();
+        old.drain(..old.len().saturating_sub(OLD_MAX));
+        for answer in old.clone() {
+            let before = self.world.clients[client].wallet().pending_cents();
+            self.world.clients[client].settle(answer, &mut Work::new());
+            let after = self.world.clients[client].wallet().pending_cents();
+            assert_eq!(before, after);
         }
     }
 
@@ -320,3 +339,5 @@ proptest! {
 
 /// So that no receiver forgets what he asked for.
 const IN_FLIGHT_MAX: usize = 40;
+/// As many answers as may be on their way.
+const OLD_MAX: usize = 3;

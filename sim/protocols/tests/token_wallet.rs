@@ -284,10 +284,39 @@ fn the_longest_of_a_serial_is_submitted_whether_held_or_disputed() {
         lengths.push(submission.token.recipients().len());
         let refused = Answer::Refused {
             serial,
+            last_proof: submission.token.last_recipient().proof,
             reason: Refusal::DoubleSpend,
             culprits: Vec::new(),
         };
         world.clients[2].settle(refused, &mut world.work);
     }
     assert_eq!(lengths, [5, 4, 3]);
+}
+
+#[test]
+fn an_old_refusal_settles_nothing_new() {
+    // 2 submits what 0 spent twice and is refused; then 2 gets the good one and submits that.
+    let mut world = Counting::thesis(3);
+    let serial = world.mint(0, 100);
+    world.cheat(0, 2, &serial);
+    world.pay(0, 1, &serial);
+    reissued(&world.verify(1, &serial));
+    let refused = world.verify(2, &serial);
+    refusal(&refused);
+    world.pay(1, 2, &serial);
+    let submission = world.submit(2, &serial, Intent::Redeem);
+    for _ in 0..2 {
+        let settled = world.clients[2].settle(refused.clone(), &mut world.work);
+        assert_eq!(settled, None, "late, or twice");
+        assert_eq!(world.clients[2].wallet().pending_cents(), 100);
+    }
+    let redeemed = world.decide(&submission).answer;
+    let mut other = redeemed.clone();
+    if let Answer::Redeemed { last_proof, .. } = &mut other {
+        last_proof[0] ^= 1;
+    }
+    assert_eq!(world.clients[2].settle(other, &mut world.work), None);
+    let settled = world.clients[2].settle(redeemed, &mut world.work);
+    assert!(settled.expect("it was pending").outcome.is_ok());
+    assert_eq!(world.clients[2].wallet().pending_cents(), 0);
 }

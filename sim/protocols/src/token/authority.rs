@@ -282,14 +282,14 @@ impl<C: Crypto> Authority<C> {
 
     fn answer_again(&self, copy: &OwnCopy, number: usize, token: &Token) -> Answer {
         let next = copy.issued(token.serial, number + 1, *self.public_key());
-        next.map_or(Answer::Redeemed(token.serial), Answer::Reissued)
+        next.map_or(redeemed(token), Answer::Reissued)
     }
 
     fn honour(&self, submission: &Submission, random: [u8; 64], work: &mut Work) -> Decision {
         let received = submission.token.clone();
         if submission.intent == Intent::Redeem {
             return Decision {
-                answer: Answer::Redeemed(received.serial),
+                answer: redeemed(&received),
                 record: Some(Record::Redeemed(received)),
             };
         }
@@ -336,9 +336,17 @@ enum Evidence {
     Dropped,
 }
 
+fn redeemed(received: &Token) -> Answer {
+    Answer::Redeemed {
+        serial: received.serial,
+        last_proof: received.last_recipient().proof,
+    }
+}
+
 fn refused(submission: &Submission, reason: Refusal, culprits: Vec<PublicKey>) -> Answer {
     Answer::Refused {
         serial: submission.token.serial,
+        last_proof: submission.token.last_recipient().proof,
         reason,
         culprits,
     }

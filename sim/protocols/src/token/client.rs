@@ -216,7 +216,7 @@ impl<C: Crypto> Client<C> {
     ///
     /// `random` is the challenge that the reissued token has to answer. Repeat a submission
     /// that got no answer with [`Client::resubmissions`], not by submitting again. `None` if
-    /// there is no such token, one of its serial is pending, or it is fresh and `intent` is to
+    /// there is no such token, one of its authority and serial is pending, or it is fresh and `intent` is to
     /// reissue it.
     pub fn submit(
         &mut self,
@@ -245,20 +245,24 @@ impl<C: Crypto> Client<C> {
 
     /// Take the authority's answer: a reissued token replaces the submitted one.
     ///
-    /// `None` if nothing was pending that this answers. After a refusal or a redemption the
+    /// `None` if nothing was pending that this answers, as when it is late or came twice. After a refusal or a redemption the
     /// token is gone; the authority keeps the evidence.
     pub fn settle(&mut self, answer: Answer, work: &mut Work) -> Option<Receipt> {
         let serial = answer.serial();
-        let pending = self.wallet.pending_of(&serial)?;
-        let denomination = Denomination::from_byte(pending.value)?;
-        let pending = id(pending);
-        let outcome = match answer {
-            Answer::Reissued(token) if id(&token) != pending => return None,
-            Answer::Reissued(token) => return self.receive(vec![token], work).pop(),
-            Answer::Redeemed(_) => Ok(denomination),
-            Answer::Refused { reason, .. } => Err(reason),
+        let (last_proof, refusal) = match answer {
+            Answer::Reissued(token) => {
+                self.wallet.submitted(&id(&token))?;
+                return self.receive(vec![token], work).pop();
+            }
+            Answer::Redeemed { last_proof, .. } => (last_proof, None),
+            Answer::Refused {
+                last_proof, reason, ..
+            } => (last_proof, Some(reason)),
         };
-        self.wallet.take_pending(&pending);
+        let submitted = self.wallet.take_pending(&serial, &last_proof)?;
+        let denomination = Denomination::from_byte(submitted.value);
+        let denomination = denomination.expect("a wallet takes denominations only");
+        let outcome = refusal.map_or(Ok(denomination), Err);
         Some(Receipt { serial, outcome })
     }
 

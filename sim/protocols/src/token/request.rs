@@ -42,11 +42,19 @@ pub enum Answer {
     /// The token of a new life.
     Reissued(Token),
     /// Its value is paid out.
-    Redeemed(Serial),
+    Redeemed {
+        /// Which token.
+        serial: Serial,
+        /// Of the submission: its last proof. A serial comes back many times, and an answer that
+        /// was late or came twice must not settle another submission of it.
+        last_proof: [u8; 64],
+    },
     /// Nothing.
     Refused {
         /// Which token.
         serial: Serial,
+        /// Of the submission: its last proof.
+        last_proof: [u8; 64],
         /// Why.
         reason: Refusal,
         /// Who signed two continuations of it: first by the thesis's comparison with the
@@ -61,7 +69,7 @@ impl Answer {
     pub fn serial(&self) -> Serial {
         match self {
             Self::Reissued(token) => token.serial,
-            Self::Redeemed(serial) | Self::Refused { serial, .. } => *serial,
+            Self::Redeemed { serial, .. } | Self::Refused { serial, .. } => *serial,
         }
     }
 }

@@ -96,12 +96,12 @@ impl Wallet {
     /// when that is answered.
     pub fn to_submit(&self) -> Vec<Serial> {
         let doubted = self.disputed.values().flatten();
-        let open = |token: &&Token| self.pending_of(&token.serial).is_none();
+        let open = |token: &&Token| !self.pending.contains_key(&id(token));
         let mut tokens: Vec<&Token> = self.unverified().chain(doubted).filter(open).collect();
         tokens.sort_by_key(|token| std::cmp::Reverse(token.recipients().len()));
         let mut seen = BTreeSet::new();
-        let serials = tokens.iter().map(|token| token.serial);
-        serials.filter(|serial| seen.insert(*serial)).collect()
+        tokens.retain(|token| seen.insert(id(token)));
+        tokens.iter().map(|token| token.serial).collect()
     }
 
     /// Tokens for `amount_cents`, or for the nearest payable amount above it; and what they are.
@@ -195,13 +195,6 @@ impl Wallet {
         self.pending.get(id).map(|(token, _)| token)
     }
 
-    /// What is pending of a serial: never of two authorities at once.
-    pub(super) fn pending_of(&self, serial: &Serial) -> Option<&Token> {
-        of(&self.pending, serial)
-            .map(|(_, (token, _))| token)
-            .next()
-    }
-
     /// A reissued token takes the place of the one that was submitted, and of an older one.
     pub(super) fn put(&mut self, token: Token) {
         if is_fresh(&token) {
@@ -230,9 +223,6 @@ impl Wallet {
     /// What to submit of a serial: a fresh token to cash in, or else the longest history, as in
     /// [`Wallet::to_submit`]; of equal ones the held one.
     pub(super) fn take_to_submit(&mut self, serial: &Serial, intent: Intent) -> Option<Token> {
-        if self.pending_of(serial).is_some() {
-            return None;
-        }
         let held = of(&self.held, serial).map(|(id, token)| (*id, None, token));
         let disputed = of(&self.disputed, serial).flat_map(|(id, tokens)| {
             let tokens = tokens.iter().enumerate();
@@ -240,6 +230,7 @@ impl Wallet {
         });
         let (id, place, _) = disputed
             .chain(held)
+            .filter(|(id, _, _)| !self.pending.contains_key(id))
             .filter(|(_, _, token)| intent == Intent::Redeem || !is_fresh(token))
             .max_by_key(|(_, _, token)| (is_fresh(token), token.recipients().len()))?;
         match place {
@@ -276,8 +267,13 @@ impl Wallet {
         self.pending.insert(id(&token), (token, intent));
     }
 
-    pub(super) fn take_pending(&mut self, id: &Id) -> Option<Token> {
-        self.pending.remove(id).map(|(token, _)| token)
+    /// The submission of a serial that ends with this proof.
+    pub(super) fn take_pending(&mut self, serial: &Serial, last_proof: &[u8; 64]) -> Option<Token> {
+        let answered = |token: &Token| token.last_recipient().proof == *last_proof;
+        let (&id, _) = of(&self.pending, serial)
+            .filter(|(_, (token, _))| answered(token))
+            .last()?;
+        self.pending.remove(&id).map(|(token, _)| token)
     }
 }
 
