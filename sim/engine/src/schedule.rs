@@ -218,7 +218,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             }) => {
                 self.lose(phone, payload.message_id(), to, reason);
             }
-            Input::App(AppRequest::Transact { .. }) => self.trace.count(Tally::ArrivalsCutOff),
+            Input::App(AppRequest::Transact { .. } | AppRequest::Pay { .. }) => {
+                self.trace.count(Tally::ArrivalsCutOff);
+            }
             Input::Loop(number) => self.paused_loops.push(number),
             _ => {}
         }

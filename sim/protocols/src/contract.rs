@@ -193,6 +193,18 @@ named_enum! {
         Connect = "connect",
         /// A connection ended.
         Disconnect = "disconnect",
+        /// A token was taken by this phone; the message is its serial, the peer who gave it.
+        Take = "take",
+        /// A token was signed over to the authority; the message is its serial.
+        Submit = "submit",
+        /// The authority decided on a token; the message is its serial, the peer its submitter.
+        Decide = "decide",
+        /// The answer to a submission reached the submitter; the message is the token's serial.
+        Settle = "settle",
+        /// A phone signed a token over that it had signed over before; the message is its serial.
+        DoubleSpend = "double_spend",
+        /// The authority names who signed two continuations, the peer; the message is the serial.
+        Accuse = "accuse",
         /// The phone came on.
         PhoneOn = "phone_on",
         /// The phone went off.
@@ -295,6 +307,18 @@ pub trait Payload: Clone {
     fn message_id(&self) -> MessageId;
 }
 
+named_enum! {
+    /// How a payer behaves in one payment.
+    Conduct {
+        /// Spends what nobody else was given.
+        Honest = "honest",
+        /// Spends tokens and keeps them, to spend them again.
+        DoubleSpend = "double_spend",
+        /// Sends again what this payee was once paid with.
+        Replay = "replay",
+    }
+}
+
 /// What can be asked of an application machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AppRequest<P> {
@@ -304,6 +328,15 @@ pub enum AppRequest<P> {
         peer: NodeId,
         /// Nominal payload in bytes.
         payload_bytes: u32,
+    },
+    /// Pay `peer` with tokens.
+    Pay {
+        /// Who is paid.
+        peer: NodeId,
+        /// How much, in cents.
+        amount_cents: u32,
+        /// Whether the payer spends what is his.
+        conduct: Conduct,
     },
     /// The transport gave up on a message.
     Undelivered {

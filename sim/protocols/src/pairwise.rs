@@ -66,6 +66,8 @@ impl Machine for Pairwise {
     fn command(&mut self, request: Self::Request, _now: Seconds, out: &mut OutputsOf<Self>) {
         match request {
             AppRequest::Transact { peer, .. } => self.propose(peer, out),
+            // The plan pays only where tokens run.
+            AppRequest::Pay { .. } => unreachable!("paid without tokens"),
             AppRequest::Undelivered {
                 to,
                 payload,

@@ -277,6 +277,8 @@ impl<C: Crypto> Machine for Agent<C> {
                 peer,
                 payload_bytes,
             } => self.propose(peer, payload_bytes, out),
+            // The plan pays only where tokens run.
+            AppRequest::Pay { .. } => unreachable!("paid without tokens"),
             AppRequest::Undelivered {
                 to,
                 payload,
