@@ -165,7 +165,11 @@ fn reordered_proofs_are_refused() {
             .map(|&place| challenged(&good, place))
             .collect();
         let outcome = world.receive(3, with_pairs(&good, &pairs));
-        let broken = [Refusal::InvalidFirstProof, Refusal::InvalidProof];
+        let broken = [
+            Refusal::InvalidFirstProof,
+            Refusal::InvalidProof,
+            Refusal::WrongGiver,
+        ];
         assert!(outcome.is_err_and(|refusal| broken.contains(&refusal)));
     }
     assert!(world.receive(3, good).is_ok());
@@ -196,7 +200,7 @@ fn a_challenge_is_for_one_payment_of_many_tokens() {
     for cents in [200, 50, 20, 2] {
         world.mint(0, cents);
     }
-    let challenge = world.challenge(1);
+    let challenge = world.challenge(1, world.key(0));
     let to = world.key(1);
     let tokens = world.clients[0]
         .pay(272, to, challenge, &mut world.work)
@@ -228,14 +232,14 @@ fn outstanding_challenges_are_bounded() {
     let serial = world.mint(0, 100);
     let token = world.sign(0, 1, &serial, false);
     for _ in 0..63 {
-        world.challenge(1);
+        world.challenge(1, world.key(0));
     }
     let mut late = world.clients[1].receive(vec![token.clone()], &mut world.work);
     assert!(late.remove(0).outcome.is_ok());
     let serial = world.mint(0, 100);
     let token = world.sign(0, 1, &serial, false);
     for _ in 0..64 {
-        world.challenge(1);
+        world.challenge(1, world.key(0));
     }
     assert_eq!(world.receive(1, token), Err(Refusal::UnknownChallenge));
 }
@@ -286,4 +290,66 @@ fn both_cryptos_judge_alike() {
     let real = story::<Real>();
     assert_eq!(real, story::<Counted>());
     assert_eq!(real[..2], ["reissued 287", "double_spend true"]);
+}
+
+#[test]
+fn who_saw_a_challenge_cannot_use_it_up() {
+    let mut world = Counting::thesis(3);
+    let (real, cent) = (world.mint(0, 100), world.mint(2, 1));
+    let challenge = world.challenge(1, world.key(0));
+    let to = world.key(1);
+    let mut sign = |who: usize, serial| {
+        let client = &mut world.clients[who];
+        let signed = client.hand_on(&serial, to, challenge, &mut Work::new());
+        signed.expect("held")
+    };
+    let (real, cent) = (sign(0, real), sign(2, cent));
+    assert_eq!(world.receive(1, cent), Err(Refusal::WrongGiver));
+    assert!(world.receive(1, real).is_ok());
+}
+
+#[test]
+fn the_rest_of_a_payment_may_come_later() {
+    let mut world = Counting::thesis(3);
+    let serials: Vec<Serial> = [200, 50, 20].map(|cents| world.mint(0, cents)).to_vec();
+    let challenge = world.challenge(1, world.key(0));
+    let to = world.key(1);
+    let sign = |serial: &Serial| {
+        let signed = world.clients[0].hand_on(serial, to, challenge, &mut Work::new());
+        signed.expect("held")
+    };
+    let tokens: Vec<Token> = serials.iter().map(sign).collect();
+    assert!(world.receive(1, tokens[0].clone()).is_ok());
+    assert!(world.receive(1, tokens[1].clone()).is_ok());
+    // What was taken is not taken again, also after it was spent.
+    world.pay(1, 2, &serials[0]);
+    for taken in &tokens[..2] {
+        let again = world.receive(1, taken.clone());
+        assert_eq!(again, Err(Refusal::UsedChallenge));
+    }
+    // Until 64 other challenges were used.
+    let cent = world.mint(0, 1);
+    for hop in 0..126 {
+        world.pay(hop % 2, 1 - hop % 2, &cent);
+    }
+    assert!(world.receive(1, tokens[2].clone()).is_ok());
+    let late = world.mint(0, 5);
+    let late = world.clients[0].hand_on(&late, to, challenge, &mut Work::new());
+    world.pay(0, 1, &cent);
+    let late = world.receive(1, late.expect("held"));
+    assert_eq!(late, Err(Refusal::UnknownChallenge));
+}
+
+#[test]
+fn an_order_is_answered_by_its_authority_only() {
+    let mut world = Counting::thesis(2);
+    let order = world.order(0, 100);
+    let mint = world.authority.mint(&order, [1; 64], &mut Work::new());
+    let (_, minted) = mint.expect("fresh");
+    let serial = world.mint(1, 1);
+    let to = world.key(0);
+    let cent = world.clients[1].hand_on(&serial, to, order.challenge, &mut Work::new());
+    let outcome = world.receive(0, cent.expect("held"));
+    assert_eq!(outcome, Err(Refusal::WrongGiver));
+    assert!(world.receive(0, minted).is_ok());
 }

@@ -14,7 +14,7 @@ fn replay_attack(handshake: Handshake) -> (Counting, Serial, Result<Denomination
     let serial = world.mint(0, 100);
     let old = world.pay(0, 1, &serial);
     world.pay(1, 2, &serial);
-    world.challenge(1);
+    world.challenge(1, world.key(0));
     let outcome = world.receive(1, old);
     (world, serial, outcome)
 }
@@ -58,7 +58,7 @@ fn a_new_challenge_beside_the_old_proof_does_not_verify() {
     let serial = world.mint(0, 100);
     let old = world.pay(0, 1, &serial);
     world.pay(1, 2, &serial);
-    let asked = world.challenge(1);
+    let asked = world.challenge(1, world.key(0));
     let pairs = old.recipients();
     let pair = Recipient {
         challenge: asked,

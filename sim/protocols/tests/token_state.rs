@@ -25,7 +25,7 @@ fn busy() -> (Counting, Serial) {
     assert_eq!(world.receive(2, rival), Err(Refusal::AlreadyHeld));
     world.pay(0, 2, &sent);
     world.submit(2, &sent, Intent::Reissue);
-    world.challenge(2);
+    world.challenge(2, world.key(0));
     (world, sent)
 }
 
@@ -53,6 +53,28 @@ fn what_is_put_back_is_what_was_taken_out() {
     assert_eq!(world.receive(2, old), Err(Refusal::UsedChallenge));
 }
 
+#[test]
+fn a_challenge_is_put_back_with_its_giver_and_what_he_gave() {
+    let mut world = Counting::thesis(3);
+    let [first, second, third] = [world.mint(0, 100), world.mint(0, 200), world.mint(1, 500)];
+    let asked = [
+        world.challenge(2, world.key(0)),
+        world.challenge(2, world.key(1)),
+    ];
+    let (to, mut work) = (world.key(2), Work::new());
+    let mut give = |from: usize, serial: &Serial, challenge| {
+        let given = world.clients[from].hand_on(serial, to, challenge, &mut work);
+        given.expect("held")
+    };
+    let [taken, later] = [give(0, &first, asked[0]), give(0, &second, asked[0])];
+    let stranger = give(1, &third, asked[0]);
+    assert!(world.receive(2, taken.clone()).is_ok());
+    world.clients[2] = restored(2, world.clients[2].state()).expect("as it was");
+    assert_eq!(world.receive(2, taken), Err(Refusal::UsedChallenge));
+    assert_eq!(world.receive(2, stranger), Err(Refusal::WrongGiver));
+    assert!(world.receive(2, later).is_ok());
+}
+
 /// What makes a good state an impossible one.
 type Alter<'a> = &'a dyn Fn(&mut State);
 
@@ -65,7 +87,7 @@ fn a_state_that_cannot_be_is_refused() {
         alter(&mut state);
         restored(2, state).err().map(|error| error.0)
     };
-    let cases: [(Alter, &str); 8] = [
+    let cases: [(Alter, &str); 9] = [
         (&|state| state.held[0].value = 16, "no denomination"),
         (&|state| state.pending[0].0.value = 0, "no denomination"),
         (
@@ -89,8 +111,12 @@ fn a_state_that_cannot_be_is_refused() {
             "a serial pending twice",
         ),
         (
-            &|state| state.outstanding = vec![[0; 16]; 65],
+            &|state| state.outstanding = vec![state.outstanding[0].clone(); 65],
             "more than a client keeps",
+        ),
+        (
+            &|state| state.outstanding.push(state.used[0].clone()),
+            "an answer to a challenge that nobody has answered",
         ),
     ];
     for (alter, reason) in cases {

@@ -63,7 +63,7 @@ fn a_wallet_pays_exactly_or_says_what_it_could() {
     }
     let to = world.key(1);
     let pay = |world: &mut Counting, cents| {
-        let challenge = world.challenge(1);
+        let challenge = world.challenge(1, world.key(0));
         world.clients[0].pay(cents, to, challenge, &mut world.work)
     };
     let nearest = |cents| {
@@ -197,7 +197,7 @@ fn what_may_be_bad_is_not_handed_on() {
     world.pay(0, 1, &serial);
     let rival = world.sign(1, 2, &serial, false);
     assert_eq!(world.receive(2, rival), Err(Refusal::AlreadyHeld));
-    let (to, challenge) = (world.key(0), world.challenge(0));
+    let (to, challenge) = (world.key(0), world.challenge(0, world.key(2)));
     let client = &mut world.clients[2];
     let handed = client.hand_on(&serial, to, challenge, &mut world.work);
     assert_eq!(handed, None);

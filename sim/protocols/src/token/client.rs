@@ -4,7 +4,7 @@
 //! The steps: the last recipient is this client; a known authority made the first
 //! proof; every other proof is that of the recipient before it. Beside them, from
 //! us: the value is a denomination, no serial is held twice, and with
-//! [`Handshake::Challenge`] the last pair answers a challenge of this client.
+//! [`Handshake::Challenge`] the last pair answers a challenge of this client to its giver.
 //!
 //! A token with one recipient comes from the authority and answers too, or an old
 //! one could be replayed like any other: its nonce starts with the challenge that
@@ -119,13 +119,15 @@ impl<C: Crypto> Client<C> {
         &self.wallet
     }
 
-    /// Ask for a payment or for new tokens: what the payer's proofs, or the nonces, must carry.
+    /// Ask for a payment or for new tokens: what the proofs of `giver`, or the authority's nonces,
+    /// must carry.
     ///
+    /// It is good for all that `giver` gives until 64 others were used, and for nobody else;
     /// `random` has to be fresh. At most 64 are outstanding, and the oldest is forgotten:
     /// whoever answers that one has paid, and is refused. `None` without a handshake.
-    pub fn challenge(&mut self, random: Challenge) -> Option<Challenge> {
+    pub fn challenge(&mut self, random: Challenge, giver: PublicKey) -> Option<Challenge> {
         self.is_challenging().then(|| {
-            self.challenges.issue(random);
+            self.challenges.issue(random, giver);
             random
         })
     }
@@ -135,7 +137,7 @@ impl<C: Crypto> Client<C> {
     /// Who is refused with [`Refusal::AlreadyHeld`] has paid nothing, and the token is kept
     /// as disputed: see [`Wallet::disputed`].
     pub fn receive(&mut self, tokens: Vec<Token>, work: &mut Work) -> Vec<Receipt> {
-        let (mut seen, mut answered) = (BTreeSet::new(), BTreeSet::new());
+        let mut seen = BTreeSet::new();
         let mut receipts = Vec::with_capacity(tokens.len());
         for token in tokens {
             let serial = token.serial;
@@ -145,15 +147,11 @@ impl<C: Crypto> Client<C> {
                 Err(Refusal::DuplicateSerial)
             };
             if matches!(outcome, Ok(_) | Err(Refusal::AlreadyHeld)) {
-                answered.extend(answer_of(&token));
+                self.challenges.take(&token);
                 self.keep(token, outcome.is_ok());
             }
             receipts.push(Receipt { serial, outcome });
         }
-        // Not before: one challenge is for all tokens of a payment.
-        answered
-            .into_iter()
-            .for_each(|challenge| self.challenges.close(challenge));
         receipts
     }
 
@@ -340,8 +338,7 @@ impl<C: Crypto> Client<C> {
             return ensure(answers, Refusal::UnknownChallenge);
         }
         if self.is_challenging() {
-            let answer = answer_of(token).ok_or(Refusal::MissingChallenge)?;
-            self.challenges.check(&answer)?;
+            self.challenges.check(token)?;
         }
         Ok(())
     }
@@ -353,15 +350,6 @@ impl<C: Crypto> Client<C> {
             Some(_) => !replaces,
             None => self.wallet.holds(&id(token)),
         }
-    }
-}
-
-/// The challenge that a token answers, if it does: in its last pair, or before the nonce's rest.
-fn answer_of(token: &Token) -> Option<Challenge> {
-    match token.recipients() {
-        [_] => token.nonce.first_chunk().copied(),
-        [.., last] => last.challenge,
-        [] => None,
     }
 }
 

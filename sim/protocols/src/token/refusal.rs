@@ -17,7 +17,9 @@ crate::named_enum! {
         MissingChallenge = "missing_challenge",
         /// The challenge in it was not handed out, or so long ago that it is forgotten.
         UnknownChallenge = "unknown_challenge",
-        /// The challenge in it has been answered already: a replay, or sent twice.
+        /// The challenge in it was handed out to somebody else.
+        WrongGiver = "wrong_giver",
+        /// It has been taken for this challenge already: a replay, or sent twice.
         UsedChallenge = "used_challenge",
         /// It has more recipients than the authority takes, or its receiver would be the last.
         NoRoom = "no_room",

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::half_block::PublicKey;
 
-use super::challenges::{Challenges, OUTSTANDING_MAX, USED_MAX};
-use super::layout::{Challenge, Malformed, Token};
+use super::challenges::{Asked, Challenges, OUTSTANDING_MAX, USED_MAX};
+use super::layout::{Malformed, Token};
 use super::wallet::{id, Intent, Wallet, DISPUTED_MAX};
 use super::Denomination;
 
@@ -25,9 +25,9 @@ pub struct State {
     /// Tokens that came while another of their serial was here.
     pub disputed: Vec<Token>,
     /// Challenges that nobody has answered, the oldest first.
-    pub outstanding: Vec<Challenge>,
+    pub outstanding: Vec<Asked>,
     /// Challenges that were answered of late, the oldest first.
-    pub used: Vec<Challenge>,
+    pub used: Vec<Asked>,
 }
 
 impl State {
@@ -43,7 +43,7 @@ impl State {
 
     pub(super) fn parts(self, owner: &PublicKey) -> Result<(Challenges, Wallet), Malformed> {
         self.check(owner)?;
-        let challenges = Challenges::restore(&self.outstanding, &self.used);
+        let challenges = Challenges::restore(self.outstanding, self.used);
         let mut wallet = Wallet::default();
         // Held before pending: a fresh token that is put would end what is pending.
         self.held.into_iter().for_each(|token| wallet.put(token));
@@ -73,6 +73,11 @@ impl State {
         )?;
         ensure(are_distinct(self.held.iter()), "a serial held twice")?;
         ensure(are_distinct(pending()), "a serial pending twice")?;
+        let is_open = |asked: &Asked| asked.taken.is_empty();
+        ensure(
+            self.outstanding.iter().all(is_open),
+            "an answer to a challenge that nobody has answered",
+        )?;
         let few = most_of_one(&self.disputed) <= DISPUTED_MAX
             && self.outstanding.len() <= OUTSTANDING_MAX
             && self.used.len() <= USED_MAX;

@@ -86,11 +86,12 @@ impl<C: Crypto> World<C> {
 
     pub fn order(&mut self, to: usize, cents: u64) -> Order {
         self.minted += 1;
+        let authority = *self.authority.public_key();
         Order {
             serial: serial(self.minted),
             denomination: denomination(cents),
             first: *self.clients[to].public_key(),
-            challenge: self.challenge(to),
+            challenge: self.challenge(to, authority),
         }
     }
 
@@ -105,14 +106,14 @@ impl<C: Crypto> World<C> {
         order.serial
     }
 
-    pub fn challenge(&mut self, of: usize) -> Option<Challenge> {
+    pub fn challenge(&mut self, of: usize, giver: PublicKey) -> Option<Challenge> {
         let random = self.chance.bytes();
-        self.clients[of].challenge(random)
+        self.clients[of].challenge(random, giver)
     }
 
     /// `from` signs it to `to`, honestly or keeping it; `to` has not got it yet.
     pub fn sign(&mut self, from: usize, to: usize, serial: &Serial, keep: bool) -> Token {
-        let challenge = self.challenge(to);
+        let challenge = self.challenge(to, self.key(from));
         let to = *self.clients[to].public_key();
         let (giver, work) = (&mut self.clients[from], &mut self.work);
         let token = if keep {
