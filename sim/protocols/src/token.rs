@@ -32,7 +32,7 @@ mod state;
 mod wallet;
 
 pub use authority::{Authority, Rules};
-pub use challenges::Asked;
+pub use challenges::{Asked, Busy};
 pub use change::{Change, Held};
 pub use client::{Client, Handshake, Receipt, Unpayable};
 pub use denomination::Denomination;

@@ -13,7 +13,9 @@ fn holder() -> (Client<Counted>, [Token; 2]) {
     let known = [AUTHORITY, OTHER].map(key::<Counted>).to_vec();
     let mut client = Client::new(signer(0), known, Handshake::Challenge);
     let tokens = [(AUTHORITY, 100), (OTHER, 5)].map(|(by, cents)| {
-        let challenge = client.challenge([cents as u8; 16], key::<Counted>(by));
+        let challenge = client
+            .challenge([cents as u8; 16], key::<Counted>(by))
+            .expect("few");
         fresh(by, cents, challenge)
     });
     let receipts = client.receive(tokens.to_vec(), &mut Work::new());
@@ -62,7 +64,7 @@ fn an_authority_is_paid_with_the_tokens_of_others() {
 fn submitter() -> (Client<Counted>, Submission) {
     let known = [AUTHORITY, OTHER].map(key::<Counted>).to_vec();
     let mut client = Client::new(signer(1), known, Handshake::Challenge);
-    let challenge = client.challenge([1; 16], key::<Counted>(0));
+    let challenge = client.challenge([1; 16], key::<Counted>(0)).expect("few");
     let mut token = fresh(AUTHORITY, 100, Some([9; 16]));
     let giver = signer::<Counted>(0);
     let to = *client.public_key();

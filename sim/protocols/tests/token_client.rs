@@ -227,21 +227,55 @@ fn garbage_does_not_use_a_challenge_up() {
 }
 
 #[test]
-fn outstanding_challenges_are_bounded() {
+fn outstanding_challenges_are_bounded_and_never_evicted() {
     let mut world = Counting::thesis(2);
     let serial = world.mint(0, 100);
     let token = world.sign(0, 1, &serial, false);
-    for _ in 0..63 {
-        world.challenge(1, world.key(0));
+    let payer = world.key(0);
+    let asked: Vec<Challenge> = (0..63)
+        .map(|_| world.challenge(1, payer).expect("a handshake"))
+        .collect();
+    let mut ask = |client: &mut Client<Counted>| client.challenge(world.chance.bytes(), payer);
+    let receiver = &mut world.clients[1];
+    for _ in 0..100 {
+        assert_eq!(ask(receiver), Err(Busy));
     }
-    let mut late = world.clients[1].receive(vec![token.clone()], &mut world.work);
-    assert!(late.remove(0).outcome.is_ok());
+    // The first is as good as ever, and its place is free then; or by giving one up.
+    let mut receipts = receiver.receive(vec![token], &mut world.work);
+    assert!(receipts.remove(0).outcome.is_ok());
+    assert!(ask(receiver).is_ok());
+    assert_eq!(ask(receiver), Err(Busy));
+    assert!(receiver.forget(&asked[0]));
+    assert!(!receiver.forget(&asked[0]));
+    assert!(ask(receiver).is_ok());
+    assert_eq!(ask(receiver), Err(Busy));
+}
+
+#[test]
+fn what_was_given_up_is_unknown() {
+    let mut world = Counting::thesis(2);
     let serial = world.mint(0, 100);
     let token = world.sign(0, 1, &serial, false);
-    for _ in 0..64 {
-        world.challenge(1, world.key(0));
-    }
+    let challenge = token.last_recipient().challenge.expect("asked");
+    assert!(world.clients[1].forget(&challenge));
     assert_eq!(world.receive(1, token), Err(Refusal::UnknownChallenge));
+}
+
+#[test]
+fn orders_come_through_however_many_payments_are_asked_for() {
+    let mut world = Counting::thesis(2);
+    let payer = world.key(0);
+    for _ in 0..64 {
+        world.challenge(1, payer);
+    }
+    world.mint(1, 100);
+    let authority = *world.authority.public_key();
+    for _ in 0..64 {
+        world.challenge(1, authority);
+    }
+    let one_more = world.clients[1].challenge([9; 16], authority);
+    assert_eq!(one_more, Err(Busy));
+    assert!(world.clients[0].challenge([9; 16], payer).is_ok());
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn busy() -> (Counting, Serial) {
     world.pay(0, 2, &sent);
     world.submit(2, &sent, Intent::Reissue);
     world.challenge(2, world.key(0));
+    world.challenge(2, *world.authority.public_key());
     (world, sent)
 }
 
@@ -37,10 +38,11 @@ fn what_is_put_back_is_what_was_taken_out() {
         state.held.len(),
         state.pending.len(),
         state.disputed.len(),
-        state.outstanding.len(),
+        state.payments.len(),
+        state.orders.len(),
         state.used.len(),
     ];
-    assert_eq!(counts, [2, 1, 1, 1, 4]);
+    assert_eq!(counts, [2, 1, 1, 1, 1, 4]);
     world.clients[2] = restored(2, state.clone()).expect("as it was");
     assert_eq!(world.clients[2].state(), state);
     // It goes on: what was pending is settled, a used challenge is known to be used.
@@ -87,7 +89,7 @@ fn a_state_that_cannot_be_is_refused() {
         alter(&mut state);
         restored(2, state).err().map(|error| error.0)
     };
-    let cases: [(Alter, &str); 9] = [
+    let cases: [(Alter, &str); 10] = [
         (&|state| state.held[0].value = 16, "no denomination"),
         (&|state| state.pending[0].0.value = 0, "no denomination"),
         (
@@ -111,11 +113,15 @@ fn a_state_that_cannot_be_is_refused() {
             "a serial pending twice",
         ),
         (
-            &|state| state.outstanding = vec![state.outstanding[0].clone(); 65],
+            &|state| state.payments = vec![state.payments[0].clone(); 65],
             "more than a client keeps",
         ),
         (
-            &|state| state.outstanding.push(state.used[0].clone()),
+            &|state| state.orders = vec![state.orders[0].clone(); 65],
+            "more than a client keeps",
+        ),
+        (
+            &|state| state.orders.push(state.used[0].clone()),
             "an answer to a challenge that nobody has answered",
         ),
     ];

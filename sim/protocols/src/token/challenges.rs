@@ -26,47 +26,60 @@ pub struct Asked {
     pub taken: BTreeSet<(Serial, [u8; 64])>,
 }
 
+/// As many challenges are outstanding as may be: see [`super::Client::forget`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy;
+
 /// Challenges of one receiver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Challenges {
-    outstanding: VecDeque<Asked>,
-    used: VecDeque<Asked>,
+    pub(super) payments: Vec<Asked>,
+    /// Apart: who asks for a payment a thousand times must not keep anybody from his new tokens.
+    pub(super) orders: Vec<Asked>,
+    pub(super) used: VecDeque<Asked>,
 }
 
 impl Challenges {
-    /// As they were.
-    pub(super) fn restore(outstanding: Vec<Asked>, used: Vec<Asked>) -> Self {
-        Self {
-            outstanding: outstanding.into(),
-            used: used.into(),
+    /// Hand `challenge` out to `giver`, for an order or for a payment.
+    ///
+    /// # Errors
+    /// When [`OUTSTANDING_MAX`] of its kind are: to forget one for it would make somebody
+    /// who has signed already pay for nothing.
+    pub(super) fn issue(
+        &mut self,
+        challenge: Challenge,
+        giver: PublicKey,
+        is_order: bool,
+    ) -> Result<(), Busy> {
+        let outstanding = if is_order {
+            &mut self.orders
+        } else {
+            &mut self.payments
+        };
+        if outstanding.len() == OUTSTANDING_MAX {
+            return Err(Busy);
         }
-    }
-
-    /// What was handed out and not answered, the oldest first.
-    pub(super) fn outstanding(&self) -> Vec<Asked> {
-        self.outstanding.iter().cloned().collect()
-    }
-
-    /// What was answered of late, the oldest first.
-    pub(super) fn used(&self) -> Vec<Asked> {
-        self.used.iter().cloned().collect()
-    }
-
-    /// Hand `challenge` out to `giver`; the oldest of [`OUTSTANDING_MAX`] is forgotten for it.
-    pub(super) fn issue(&mut self, challenge: Challenge, giver: PublicKey) {
         let asked = Asked {
             challenge,
             giver,
             taken: BTreeSet::new(),
         };
-        keep(&mut self.outstanding, asked, OUTSTANDING_MAX);
+        outstanding.push(asked);
+        Ok(())
+    }
+
+    /// Whether `challenge` was outstanding, which it no longer is.
+    pub(super) fn forget(&mut self, challenge: &Challenge) -> bool {
+        self.answered(|asked| asked.challenge == *challenge)
+            .is_some()
     }
 
     /// Whether `token` answers a challenge that was handed out to who gives it, for the first time.
     pub(super) fn check(&self, token: &Token) -> Result<(), Refusal> {
         let answer = answer_of(token).ok_or(Refusal::MissingChallenge)?;
-        let mut asked = self.outstanding.iter().chain(&self.used);
-        let asked = asked.find(|asked| asked.challenge == answer);
+        let outstanding = self.payments.iter().chain(&self.orders);
+        let mut all = outstanding.chain(&self.used);
+        let asked = all.find(|asked| asked.challenge == answer);
         let asked = asked.ok_or(Refusal::UnknownChallenge)?;
         if asked.giver != giver_of(token) {
             Err(Refusal::WrongGiver)
@@ -80,13 +93,21 @@ impl Challenges {
     /// `token` was taken: it may not be again.
     pub(super) fn take(&mut self, token: &Token) {
         let is_answered = |asked: &Asked| Some(asked.challenge) == answer_of(token);
-        if let Some(place) = self.outstanding.iter().position(is_answered) {
-            let asked = self.outstanding.remove(place);
-            keep(&mut self.used, asked.expect("it has that place"), USED_MAX);
+        if let Some(asked) = self.answered(is_answered) {
+            keep(&mut self.used, asked, USED_MAX);
         }
         let mut used = self.used.iter_mut();
         let asked = used.find(|asked| is_answered(asked));
         asked.map(|asked| asked.taken.insert(name(token)));
+    }
+
+    /// Of those outstanding, the one that is so.
+    fn answered(&mut self, is_so: impl Fn(&Asked) -> bool) -> Option<Asked> {
+        let kinds = [&mut self.payments, &mut self.orders];
+        kinds.into_iter().find_map(|kind| {
+            let place = kind.iter().position(&is_so)?;
+            Some(kind.remove(place))
+        })
     }
 }
 
@@ -118,7 +139,7 @@ fn name(token: &Token) -> (Serial, [u8; 64]) {
     (token.serial, token.last_recipient().proof)
 }
 
-/// As many payers as may stand at one till at once, and more; 7 KiB.
+/// As many payers as may stand at one till at once, and more; 8 KiB for each kind.
 pub(super) const OUTSTANDING_MAX: usize = 64;
 /// Payments after which a replay is called an unknown challenge; either way it is refused.
 pub(super) const USED_MAX: usize = 64;

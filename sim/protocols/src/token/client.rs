@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 
-use super::challenges::Challenges;
+use super::challenges::{Busy, Challenges};
 use super::layout::Malformed;
 use super::proofs::{chain_holds, first_proof_holds, transfer, Signer, Work};
 use super::request::{Answer, Submission};
@@ -123,13 +123,29 @@ impl<C: Crypto> Client<C> {
     /// must carry.
     ///
     /// It is good for all that `giver` gives until 64 others were used, and for nobody else;
-    /// `random` has to be fresh. At most 64 are outstanding, and the oldest is forgotten:
-    /// whoever answers that one has paid, and is refused. `None` without a handshake.
-    pub fn challenge(&mut self, random: Challenge, giver: PublicKey) -> Option<Challenge> {
-        self.is_challenging().then(|| {
-            self.challenges.issue(random, giver);
-            random
-        })
+    /// `random` has to be fresh. `None` without a handshake.
+    ///
+    /// # Errors
+    /// When 64 payments are outstanding, or 64 orders (those are asked of an authority that is
+    /// trusted). Nothing is forgotten by itself: who had signed already would pay for nothing.
+    pub fn challenge(
+        &mut self,
+        random: Challenge,
+        giver: PublicKey,
+    ) -> Result<Option<Challenge>, Busy> {
+        if !self.is_challenging() {
+            return Ok(None);
+        }
+        let is_order = self.authorities.contains(&giver);
+        self.challenges.issue(random, giver, is_order)?;
+        Ok(Some(random))
+    }
+
+    /// Give a challenge up that nobody has answered; whether there was such a one.
+    ///
+    /// Whoever has signed an answer to it all the same has paid, and is refused.
+    pub fn forget(&mut self, challenge: &Challenge) -> bool {
+        self.challenges.forget(challenge)
     }
 
     /// Take the tokens of one payment, or of one order; each is judged for itself.

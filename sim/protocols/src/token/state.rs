@@ -24,8 +24,10 @@ pub struct State {
     pub pending: Vec<(Token, Intent)>,
     /// Tokens that came while another of their serial was here.
     pub disputed: Vec<Token>,
-    /// Challenges that nobody has answered, the oldest first.
-    pub outstanding: Vec<Asked>,
+    /// Challenges for payments that nobody has answered, the oldest first.
+    pub payments: Vec<Asked>,
+    /// Challenges for orders that no authority has answered, the oldest first.
+    pub orders: Vec<Asked>,
     /// Challenges that were answered of late, the oldest first.
     pub used: Vec<Asked>,
 }
@@ -36,14 +38,19 @@ impl State {
             held: wallet.held().cloned().collect(),
             pending: wallet.pending().cloned().collect(),
             disputed: wallet.disputed().cloned().collect(),
-            outstanding: challenges.outstanding(),
-            used: challenges.used(),
+            payments: challenges.payments.clone(),
+            orders: challenges.orders.clone(),
+            used: challenges.used.iter().cloned().collect(),
         }
     }
 
     pub(super) fn parts(self, owner: &PublicKey) -> Result<(Challenges, Wallet), Malformed> {
         self.check(owner)?;
-        let challenges = Challenges::restore(self.outstanding, self.used);
+        let challenges = Challenges {
+            payments: self.payments,
+            orders: self.orders,
+            used: self.used.into(),
+        };
         let mut wallet = Wallet::default();
         // Held before pending: a fresh token that is put would end what is pending.
         self.held.into_iter().for_each(|token| wallet.put(token));
@@ -73,13 +80,14 @@ impl State {
         )?;
         ensure(are_distinct(self.held.iter()), "a serial held twice")?;
         ensure(are_distinct(pending()), "a serial pending twice")?;
-        let is_open = |asked: &Asked| asked.taken.is_empty();
+        let mut outstanding = self.payments.iter().chain(&self.orders);
         ensure(
-            self.outstanding.iter().all(is_open),
+            outstanding.all(|asked| asked.taken.is_empty()),
             "an answer to a challenge that nobody has answered",
         )?;
         let few = most_of_one(&self.disputed) <= DISPUTED_MAX
-            && self.outstanding.len() <= OUTSTANDING_MAX
+            && self.payments.len() <= OUTSTANDING_MAX
+            && self.orders.len() <= OUTSTANDING_MAX
             && self.used.len() <= USED_MAX;
         ensure(few, "more than a client keeps")
     }

@@ -108,7 +108,8 @@ impl<C: Crypto> World<C> {
 
     pub fn challenge(&mut self, of: usize, giver: PublicKey) -> Option<Challenge> {
         let random = self.chance.bytes();
-        self.clients[of].challenge(random, giver)
+        let asked = self.clients[of].challenge(random, giver);
+        asked.expect("fewer than 64 are outstanding")
     }
 
     /// `from` signs it to `to`, honestly or keeping it; `to` has not got it yet.
