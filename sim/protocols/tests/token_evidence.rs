@@ -42,6 +42,25 @@ fn the_prototype_compares_with_its_own_copy_and_keeps_nothing_else() {
 }
 
 #[test]
+fn the_prototype_names_one_even_from_a_ledger_that_knows_more() {
+    // 0 signs to 1 and 2, and 2 to 3 and 4; the thesis's rules keep the branch of 3 as evidence.
+    let mut world = world(Rules::Thesis, Handshake::None);
+    let serial = world.mint(0, 100);
+    world.cheat(0, 1, &serial);
+    world.pay(0, 2, &serial);
+    world.cheat(2, 3, &serial);
+    world.pay(2, 4, &serial);
+    reissued(&world.verify(1, &serial));
+    refusal(&world.verify(3, &serial));
+    let ledger = world.authority.ledger().clone();
+    world.authority = Authority::with_ledger(signer(AUTHORITY), Rules::Prototype, ledger);
+    let (reason, culprits) = refusal(&world.verify(4, &serial));
+    let named = (Refusal::DoubleSpend, vec![world.key(0)]);
+    assert_eq!((reason, culprits), named);
+    assert_eq!(world.books().refused_cents, 100, "what was kept before");
+}
+
+#[test]
 fn who_pays_the_authority_and_somebody_else_signed_twice() {
     // 1 submits and pays 2, who submits too: in either order 1 signed both.
     for rules in [Rules::Thesis, Rules::Prototype] {

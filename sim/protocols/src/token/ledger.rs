@@ -28,7 +28,7 @@ pub struct Books {
     /// Of that, what is withdrawn: neither paid out nor accepted.
     pub blacklisted_cents: u64,
     /// Beside that, branches refused as double spends and kept: what cheats promised twice. By
-    /// the prototype's rules none is kept, so this stays 0.
+    /// the prototype's rules none is kept, so it counts none.
     pub refused_cents: u64,
     /// How many refused submissions were not kept: their life had branches enough, and they
     /// named nobody new. One that is sent again counts again; a restart counts from 0.
