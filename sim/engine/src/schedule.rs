@@ -11,7 +11,7 @@ use crate::driver::{Driver, Due};
 use crate::lane::{Input, Step};
 use crate::phone::Alarm;
 use crate::resources::World;
-use crate::trace::{self, Tally};
+use crate::trace::Tally;
 
 impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Queues the first of everything that the plan holds.
@@ -227,13 +227,13 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 
     fn lose(&mut self, phone: u32, message: MessageId, peer: NodeId, reason: Reason) {
-        let event = trace::event(EventKind::Lose, message, peer, Some(reason));
+        let event = Event::new(EventKind::Lose, message, peer, 0).because(reason);
         self.trace.record(self.world.clock(), NodeId(phone), &event);
     }
 
     fn record_phone(&mut self, phone: u32, kind: EventKind) {
         let node = NodeId(phone);
-        let event = trace::event(kind, MessageId::new(node, u32::MAX), node, None);
+        let event = Event::new(kind, MessageId::new(node, u32::MAX), node, 0);
         self.trace.record(self.world.clock(), node, &event);
     }
 }

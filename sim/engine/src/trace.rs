@@ -146,17 +146,6 @@ impl Trace {
     }
 }
 
-/// A row about a datagram or a phone rather than about a protocol step.
-pub fn event(kind: EventKind, message: MessageId, peer: NodeId, reason: Option<Reason>) -> Event {
-    Event {
-        kind,
-        message,
-        peer,
-        size_bytes: 0,
-        reason,
-    }
-}
-
 /// The number that stands for "no reason".
 pub const NO_REASON: u8 = u8::MAX;
 

@@ -163,7 +163,7 @@ named_enum! {
         RetriesExhausted = "retries_exhausted",
         /// The connection was closed under the message.
         ConnectionLost = "connection_lost",
-        /// A stream that the peer never accepted.
+        /// A stream that the peer never accepted, or an offer that he declined.
         Unserved = "unserved",
         /// The peer was in another transfer with us.
         PeerBusy = "peer_busy",
@@ -193,6 +193,8 @@ named_enum! {
         Connect = "connect",
         /// A connection ended.
         Disconnect = "disconnect",
+        /// A payment could not be offered: the payer has not so much, or nobody to pay.
+        Unpayable = "unpayable",
         /// A token was taken by this phone; the message is its serial, the peer who gave it.
         Take = "take",
         /// A token was signed over to the authority; the message is its serial.
@@ -225,6 +227,43 @@ pub struct Event {
     pub size_bytes: u32,
     /// Why, for refusals, losses and drops.
     pub reason: Option<Reason>,
+}
+
+impl Event {
+    /// A row about nothing that went wrong.
+    pub fn new(kind: EventKind, message: MessageId, peer: NodeId, size_bytes: u32) -> Self {
+        Self {
+            kind,
+            message,
+            peer,
+            size_bytes,
+            reason: None,
+        }
+    }
+
+    /// The same row, for `reason`.
+    pub fn because(self, reason: Reason) -> Self {
+        Self {
+            reason: Some(reason),
+            ..self
+        }
+    }
+}
+
+/// Where a machine gets numbers from that nobody can foresee: a named stream in simulations, the
+/// operating system on a phone.
+pub trait Random {
+    /// 64 bits.
+    fn word(&mut self) -> u64;
+
+    /// `N` bytes; `N` must be a multiple of eight.
+    fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        for chunk in bytes.chunks_exact_mut(8) {
+            chunk.copy_from_slice(&self.word().to_le_bytes());
+        }
+        bytes
+    }
 }
 
 /// What a machine wants done; the order is part of the meaning.

@@ -5,6 +5,7 @@ pub mod contract;
 pub mod crypto;
 pub mod half_block;
 pub mod pairwise;
+pub mod payment;
 pub mod reader;
 pub mod replay;
 pub mod token;

@@ -230,8 +230,8 @@ impl<C: Crypto> Agent<C> {
         let own = block.proposer == self.node;
         // A proposal is given up once; an answer is told of once by its transport.
         if !own || self.open.give_up(block, reason) {
-            let event = event(EventKind::Lose, block.message_id(), to, block.wire_bytes());
-            out.push(Output::Observe(with(event, reason)));
+            let event = Event::new(EventKind::Lose, block.message_id(), to, block.wire_bytes());
+            out.push(Output::Observe(event.because(reason)));
         }
     }
 
@@ -244,8 +244,8 @@ impl<C: Crypto> Agent<C> {
         out: &mut Out<C>,
     ) {
         self.refusals.add(reason);
-        let event = event(EventKind::Refuse, message, from, bytes);
-        out.push(Output::Observe(with(event, reason)));
+        let event = Event::new(EventKind::Refuse, message, from, bytes);
+        out.push(Output::Observe(event.because(reason)));
     }
 }
 
@@ -308,25 +308,8 @@ fn send<R, V>(out: &mut Vec<Output<Block, R, V>>, to: NodeId, message: Block) {
 }
 
 fn observe<M, R, V>(out: &mut Vec<Output<M, R, V>>, kind: EventKind, block: &Block, peer: NodeId) {
-    let event = event(kind, block.message_id(), peer, block.wire_bytes());
+    let event = Event::new(kind, block.message_id(), peer, block.wire_bytes());
     out.push(Output::Observe(event));
-}
-
-fn event(kind: EventKind, message: MessageId, peer: NodeId, size_bytes: u32) -> Event {
-    Event {
-        kind,
-        message,
-        peer,
-        size_bytes,
-        reason: None,
-    }
-}
-
-fn with(event: Event, reason: Reason) -> Event {
-    Event {
-        reason: Some(reason),
-        ..event
-    }
 }
 
 /// The app forgets which messages it has seen after 30 s (Iftode 2025, 3.3).

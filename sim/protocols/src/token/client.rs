@@ -114,6 +114,11 @@ impl<C: Crypto> Client<C> {
         self.signer.public_key()
     }
 
+    /// What it asks for before it is paid.
+    pub fn handshake(&self) -> Handshake {
+        self.handshake
+    }
+
     /// What it holds.
     pub fn wallet(&self) -> &Wallet {
         &self.wallet

@@ -1,0 +1,196 @@
+//! Where all the money is at the end of a run: nothing lost, nothing doubled but by cheats.
+//!
+//! The authority owes the value of every token in circulation to somebody. So the newest life
+//! of each must be in some wallet or outbox, or on its way there; and if two continuations of
+//! it are about, somebody has signed twice.
+//!
+//! What deliberately does not live here: what the authority finds out by itself
+//! ([`crate::token::Ledger::offences`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::contract::{NodeId, Random};
+use crate::crypto::Crypto;
+use crate::token::{Handshake, Ledger, Offence, OwnCopy, Serial, Token};
+
+use super::{Directory, Holder, Participant, Teller};
+
+/// A town's money, in cents, and who is accused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// All that was minted.
+    pub minted_cents: u64,
+    /// Of that, what was paid out.
+    pub redeemed_cents: u64,
+    /// Of that, what the authority owes.
+    pub circulating_cents: u64,
+    /// What came back twice and was refused the second time.
+    pub refused_cents: u64,
+    /// What wallets hold and could spend, the same token counted wherever it is held.
+    pub held_cents: u64,
+    /// What waits for the authority's answer.
+    pub pending_cents: u64,
+    /// Tokens of which two continuations are about, that the authority has not seen both of.
+    pub undetected_serials: u64,
+    /// What they are worth.
+    pub undetected_cents: u64,
+    /// Whom the authority has named, each for each token.
+    pub accused: u64,
+    /// Of those, who never signed a token over and kept it.
+    pub wrongly_accused: u64,
+}
+
+/// Money that is not where it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation(pub String);
+
+/// Audits a town.
+///
+/// # Errors
+/// When money was lost, or doubled by nobody's double spend. Without a handshake a replay makes an
+/// honest holder spend twice; that is not held against the town.
+///
+/// # Panics
+/// When nobody in it is the authority.
+pub fn audit<C: Crypto, R: Random>(
+    town: &[Participant<C, R>],
+    directory: &Directory,
+    handshake: Handshake,
+) -> Result<Audit, Violation> {
+    let teller = town.iter().find_map(Participant::teller);
+    let ledger = teller.expect("a town has an authority").ledger();
+    if ledger.books() != ledger.recount() {
+        return Err(Violation("the authority's books do not add up".into()));
+    }
+    let claims = Claims::of(town);
+    let mut found = totals(town, ledger);
+    for (serial, copy) in ledger.copies().filter(|(_, copy)| is_circulating(copy)) {
+        let tips = claims.tips(serial, copy);
+        if tips == 0 && !claims.is_under_way(serial) {
+            return Err(Violation(format!("token {serial:02x?} is nowhere")));
+        }
+        if tips > 1 {
+            let is_cheated = town.iter().any(|one| one.has_kept(serial));
+            if !is_cheated && handshake == Handshake::Challenge {
+                return Err(Violation(format!("token {serial:02x?} is doubled")));
+            }
+            found.undetected_serials += 1;
+            found.undetected_cents += copy.denomination.cents();
+        }
+    }
+    let offences = ledger.offences();
+    let wrong = |one: &&Offence| !is_cheat(town, directory, one);
+    found.accused = offences.len() as u64;
+    found.wrongly_accused = offences.iter().filter(wrong).count() as u64;
+    Ok(found)
+}
+
+impl<C: Crypto, R: Random> Participant<C, R> {
+    /// The authority, if it is that.
+    pub fn teller(&self) -> Option<&Teller<C, R>> {
+        match self {
+            Self::Teller(teller) => Some(teller),
+            Self::Holder(_) => None,
+        }
+    }
+
+    /// The holder, if it is one.
+    pub fn holder(&self) -> Option<&Holder<C, R>> {
+        match self {
+            Self::Holder(holder) => Some(holder),
+            Self::Teller(_) => None,
+        }
+    }
+
+    fn has_kept(&self, serial: &Serial) -> bool {
+        self.holder().is_some_and(|holder| holder.has_kept(serial))
+    }
+}
+
+/// Who has what, or will have.
+struct Claims<'a> {
+    tokens: BTreeMap<Serial, Vec<&'a Token>>,
+    under_way: BTreeSet<Serial>,
+}
+
+impl<'a> Claims<'a> {
+    fn of<C: Crypto, R: Random>(town: &'a [Participant<C, R>]) -> Self {
+        let mut claims = Self {
+            tokens: BTreeMap::new(),
+            under_way: BTreeSet::new(),
+        };
+        for holder in town.iter().filter_map(Participant::holder) {
+            let wallet = holder.wallet();
+            let pending = wallet.pending().map(|(token, _)| token);
+            claims.add(wallet.held().chain(wallet.disputed()).chain(pending));
+            let pending = wallet.pending().map(|(token, _)| token.serial);
+            claims.under_way.extend(pending.chain(holder.ordered()));
+            for (payment, tokens) in holder.outbox() {
+                // Who is at the end of a payment has its change, too.
+                let payer = town[payment.origin().0 as usize].holder();
+                if payer.is_some_and(|payer| payer.is_paying(&payment)) {
+                    claims.add(tokens.iter());
+                }
+            }
+        }
+        claims
+    }
+
+    fn add(&mut self, tokens: impl Iterator<Item = &'a Token>) {
+        for token in tokens {
+            self.tokens.entry(token.serial).or_default().push(token);
+        }
+    }
+
+    /// How many continuations of the newest life are about that do not continue each other.
+    fn tips(&self, serial: &Serial, copy: &OwnCopy) -> usize {
+        let nonce = copy.lives.last().expect("minted once").nonce;
+        let all = self.tokens.get(serial).into_iter().flatten();
+        let all: Vec<&Token> = all.filter(|token| token.nonce == nonce).copied().collect();
+        let is_tip = |(place, token): &(usize, &&Token)| {
+            let later = all.iter().enumerate();
+            !later.clone().any(|(other, rival)| {
+                let continues = rival.recipients().starts_with(token.recipients());
+                let is_longer = rival.recipients().len() > token.recipients().len();
+                continues && (is_longer || other < *place)
+            })
+        };
+        all.iter().enumerate().filter(is_tip).count()
+    }
+
+    /// Whether its holder waits for the authority to send it.
+    fn is_under_way(&self, serial: &Serial) -> bool {
+        self.under_way.contains(serial)
+    }
+}
+
+fn totals<C: Crypto, R: Random>(town: &[Participant<C, R>], ledger: &Ledger) -> Audit {
+    let books = ledger.books();
+    let wallets = town.iter().filter_map(Participant::holder);
+    let mut found = Audit {
+        minted_cents: books.minted_cents,
+        redeemed_cents: books.redeemed_cents,
+        circulating_cents: books.circulating_cents(),
+        refused_cents: books.refused_cents,
+        ..Audit::default()
+    };
+    for holder in wallets {
+        found.held_cents += holder.wallet().held_cents();
+        found.pending_cents += holder.wallet().pending_cents();
+    }
+    found
+}
+
+fn is_circulating(copy: &OwnCopy) -> bool {
+    !copy.is_redeemed() && !copy.is_blacklisted
+}
+
+fn is_cheat<C: Crypto, R: Random>(
+    town: &[Participant<C, R>],
+    directory: &Directory,
+    offence: &Offence,
+) -> bool {
+    let node = directory.node(&offence.culprit);
+    let at = |node: NodeId| &town[node.0 as usize];
+    node.is_some_and(|node| at(node).has_kept(&offence.serial))
+}

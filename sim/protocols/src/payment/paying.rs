@@ -1,0 +1,259 @@
+//! The payer's half of a payment.
+//!
+//! Until the tokens are signed he may give up; from then on they are the payee's, and what he
+//! signed is repeated, ever more slowly, until there is a receipt.
+
+use crate::contract::{
+    Conduct, Event, EventKind, MessageId, NodeId, Output, Random, Reason, Seconds,
+};
+use crate::crypto::Crypto;
+use crate::half_block::PublicKey;
+use crate::token::{Challenge, Denomination, Token, Work};
+
+use super::holder::{before, charge};
+use super::{Body, Holder, Out, Terms};
+
+/// One payment that is not at its end.
+pub(super) struct Paying {
+    to: NodeId,
+    amount_cents: u64,
+    tendered_cents: u64,
+    conduct: Conduct,
+    /// The payment as it was signed.
+    signed: Option<Body>,
+    repeat_s: Seconds,
+    interval_s: Seconds,
+    give_up_s: Seconds,
+}
+
+impl Paying {
+    /// When it wants to be looked at.
+    pub(super) fn due_s(&self) -> Seconds {
+        match self.signed {
+            Some(_) => self.repeat_s,
+            None => self.repeat_s.min(self.give_up_s),
+        }
+    }
+
+    /// What was signed away for it.
+    pub(super) fn tokens(&self) -> &[Token] {
+        match &self.signed {
+            Some(Body::Payment { tokens, .. }) => tokens,
+            _ => &[],
+        }
+    }
+
+    fn wait(&mut self, now: Seconds, longest_s: Seconds) {
+        self.interval_s = (2.0 * self.interval_s).min(longest_s);
+        self.repeat_s = now + self.interval_s;
+    }
+}
+
+impl<C: Crypto, R: Random> Holder<C, R> {
+    /// Pay `amount_cents` to `to`: with exact tokens, or with more and change.
+    pub(super) fn pay(
+        &mut self,
+        to: NodeId,
+        amount_cents: u64,
+        conduct: Conduct,
+        now: Seconds,
+        out: &mut Out,
+    ) {
+        let payment = self.sender.next_id();
+        let old_cents = self.paid.get(&to).map(|tokens| worth(tokens));
+        let (conduct, amount_cents, tendered) = match (conduct, old_cents) {
+            (Conduct::Replay, Some(cents)) => (conduct, cents, Some(cents)),
+            // Who never paid this payee has nothing to replay.
+            (Conduct::Replay, None) => {
+                (Conduct::Honest, amount_cents, self.selectable(amount_cents))
+            }
+            _ => (conduct, amount_cents, self.selectable(amount_cents)),
+        };
+        let is_payee = to != self.sender.node && self.key(to).is_some();
+        let Some(tendered_cents) = tendered.filter(|_| is_payee) else {
+            let event = Event::new(EventKind::Unpayable, payment, to, 0);
+            return out.push(Output::Observe(event));
+        };
+        out.push(Output::Observe(Event::new(EventKind::Send, payment, to, 0)));
+        let paying = Paying {
+            to,
+            amount_cents,
+            tendered_cents,
+            conduct,
+            signed: None,
+            repeat_s: now + REPEAT_S,
+            interval_s: REPEAT_S,
+            give_up_s: now + self.config.payment_timeout_s,
+        };
+        let offer = offer(payment, &paying);
+        self.paying.insert(payment, paying);
+        self.send(to, offer, out);
+    }
+
+    /// The payee asks for the tokens.
+    pub(super) fn requested(
+        &mut self,
+        from: NodeId,
+        payment: MessageId,
+        challenge: Option<Challenge>,
+        now: Seconds,
+        out: &mut Out,
+    ) {
+        let paying = self.paying.get(&payment);
+        let Some(paying) = paying.filter(|of| of.to == from && of.signed.is_none()) else {
+            return;
+        };
+        let (amount_cents, tendered_cents) = (paying.amount_cents, paying.tendered_cents);
+        let conduct = paying.conduct;
+        let wants_change = tendered_cents > amount_cents;
+        let for_change = self.ask_change(from, wants_change);
+        // Unless 64 others owe him change, or the tokens went elsewhere in the meantime.
+        let signed = for_change.and_then(|for_change| {
+            let tokens = self.sign(from, tendered_cents, challenge, conduct, out)?;
+            Some((for_change, tokens))
+        });
+        let Some((for_change, tokens)) = signed else {
+            return self.give_up(payment, Reason::Unserved, out);
+        };
+        let terms = Terms {
+            amount_cents,
+            tendered_cents,
+            challenge: for_change,
+        };
+        let body = Body::Payment {
+            payment,
+            terms,
+            tokens: tokens.into(),
+        };
+        let paying = self.paying.get_mut(&payment).expect("it was here");
+        paying.signed = Some(body.clone());
+        paying.interval_s = REPEAT_S;
+        paying.repeat_s = now + REPEAT_S;
+        self.send(from, body, out);
+    }
+
+    /// The payee will not.
+    pub(super) fn declined(&mut self, from: NodeId, payment: MessageId, out: &mut Out) {
+        let open = self.paying.get(&payment);
+        if open.is_some_and(|of| of.to == from && of.signed.is_none()) {
+            self.give_up(payment, Reason::Unserved, out);
+        }
+    }
+
+    /// The payee has answered for good.
+    pub(super) fn receipted(
+        &mut self,
+        from: NodeId,
+        payment: MessageId,
+        refusal: Option<Reason>,
+        change: &[Token],
+        out: &mut Out,
+    ) {
+        let paying = self.paying.get(&payment);
+        if !paying.is_some_and(|of| of.to == from && of.signed.is_some()) {
+            return;
+        }
+        let paying = self.paying.remove(&payment).expect("it was here");
+        let bytes = super::message::batch(paying.tokens()) as u32;
+        let row = |kind| Event::new(kind, payment, from, bytes);
+        out.push(Output::Observe(row(EventKind::ReceiveBack)));
+        self.take(from, change, out);
+        out.push(Output::Observe(match refusal {
+            None => row(EventKind::Store),
+            Some(reason) => row(EventKind::Lose).because(reason),
+        }));
+    }
+
+    /// Repeats what was not answered, or gives it up while it may.
+    pub(super) fn repeat_payments(&mut self, now: Seconds, out: &mut Out) {
+        let due = self.paying.iter().filter(|(_, of)| of.due_s() <= now);
+        let due: Vec<MessageId> = due.map(|(payment, _)| *payment).collect();
+        for payment in due {
+            let paying = self.paying.get_mut(&payment).expect("it was here");
+            paying.wait(now, self.config.settle_interval_s);
+            let (to, is_open) = (paying.to, paying.signed.is_none());
+            if is_open && now >= paying.give_up_s {
+                self.send(to, Body::Cancel { payment }, out);
+                self.give_up(payment, Reason::SocketTimeout, out);
+            } else {
+                let offer = offer(payment, paying);
+                let body = paying.signed.clone().unwrap_or(offer);
+                self.send(to, body, out);
+            }
+        }
+    }
+
+    fn sign(
+        &mut self,
+        to: NodeId,
+        cents: u64,
+        challenge: Option<Challenge>,
+        conduct: Conduct,
+        out: &mut Out,
+    ) -> Option<Vec<Token>> {
+        let key = self.key(to)?;
+        let mut done = Work::new();
+        let tokens = match conduct {
+            Conduct::Replay => Some(self.paid.get(&to)?.to_vec()),
+            Conduct::Honest => self.client.pay(cents, key, challenge, &mut done).ok(),
+            Conduct::DoubleSpend => self.sign_and_keep(cents, key, challenge, &mut done),
+        };
+        charge(out, &mut done);
+        let tokens = tokens?;
+        if conduct != Conduct::Replay {
+            self.confess(to, &tokens, out);
+        }
+        if conduct == Conduct::DoubleSpend {
+            self.kept.extend(tokens.iter().map(before));
+        }
+        if self.config.replays {
+            self.paid.insert(to, tokens.clone().into());
+        }
+        Some(tokens)
+    }
+
+    fn sign_and_keep(
+        &self,
+        cents: u64,
+        to: PublicKey,
+        challenge: Option<Challenge>,
+        done: &mut Work,
+    ) -> Option<Vec<Token>> {
+        let (change, serials) = self.wallet().select(cents, challenge.is_some())?;
+        let sign = |serial| self.client.double_spend(serial, to, challenge, done);
+        let signed: Option<Vec<Token>> = serials.iter().map(sign).collect();
+        signed.filter(|_| change.sum_cents == cents)
+    }
+
+    /// What the proofs of the change must answer, if anything; `None` if it can't be asked for.
+    fn ask_change(&mut self, payee: NodeId, is_wanted: bool) -> Option<Option<Challenge>> {
+        let (random, key) = (self.random.bytes(), self.key(payee)?);
+        if !is_wanted {
+            return Some(None);
+        }
+        self.client.challenge(random, key).ok()
+    }
+
+    fn give_up(&mut self, payment: MessageId, reason: Reason, out: &mut Out) {
+        let paying = self.paying.remove(&payment).expect("it was here");
+        let event = Event::new(EventKind::Lose, payment, paying.to, 0);
+        out.push(Output::Observe(event.because(reason)));
+    }
+}
+
+fn offer(payment: MessageId, paying: &Paying) -> Body {
+    Body::Offer {
+        payment,
+        amount_cents: paying.amount_cents,
+        tendered_cents: paying.tendered_cents,
+    }
+}
+
+/// What tokens come to, in cents.
+pub(super) fn worth(tokens: &[Token]) -> u64 {
+    let cents = |token: &Token| Denomination::from_byte(token.value).map_or(0, Denomination::cents);
+    tokens.iter().map(cents).sum()
+}
+
+/// Two phones beside each other answer within tenths of a second; assumed.
+const REPEAT_S: Seconds = 1.0;
