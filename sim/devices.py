@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Indices = npt.NDArray[np.int64]
+ROLES = ("person", "shop", "authority")
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Population:
     """The phones as arrays of one length (phones), in the order of the scenario's groups.
 
     `lane` keys each phone's random streams; `profile`, `access` and `site` are numbers into the
-    plan's lists, in which names are sorted; `site_access` gives the access network of each site.
+    plan's lists, in which names are sorted; `site_access` gives the access network of each site;
+    `role` is the place in `ROLES`.
     """
 
     lane: npt.NDArray[np.uint64]
@@ -34,6 +36,7 @@ class Population:
     access: Indices
     site: Indices
     site_access: Indices
+    role: Indices
 
 
 def populate(resolved: Mapping[str, Any], name: str) -> Population:
@@ -49,7 +52,8 @@ def populate(resolved: Mapping[str, Any], name: str) -> Population:
         resolved, group, Lanes(resolved["run"]["seed"], f"{name}/access").uniform(lane, 0)
     )
     site, site_access = _sites(resolved, access)
-    return Population(lane, profile, access, site, site_access)
+    role = np.array([ROLES.index(of.get("role", "person")) for of in groups])[group]
+    return Population(lane, profile, access, site, site_access, role)
 
 
 def profile_columns(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibration import draws
+from sim import town
 from sim.churn import transitions
 from sim.devices import Population, populate, profile_columns
-from sim.streams import Floats, Lanes, engine_seed
+from sim.streams import Floats, Lanes, Streams, engine_seed
 from sim.workloads import poisson_arrivals, sender_loop
 
 if TYPE_CHECKING:
@@ -47,11 +48,10 @@ def build_plan(
             "access": people.access.tolist(),
             "site": people.site.tolist(),
             "first_index": indices,
+            "role": people.role.tolist(),
         },
         **_happenings(resolved, people, drawn, name),
-        "protocol": {
-            key: resolved["protocol"][key] for key in ("kind", "crypto", "duplicate_window_s")
-        },
+        "protocol": _protocol(resolved["protocol"]),
         "transport": {
             **resolved["transport"],
             **_kept_connections(people, drawn, Lanes(seed, f"{_session(resolved, name)}/kept")),
@@ -95,7 +95,22 @@ def _network(resolved: Mapping[str, Any], people: Population) -> dict[str, Any]:
             "latency_s": network["backbone_latency_s"],
             "relay_latency_s": network["relay_latency_s"],
         },
+        "outages": _outages(resolved.get("outages", []), sorted(network["access"])),
     }
+
+
+def _outages(outages: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {"access": number, "start_s": of["start_s"], "end_s": of["end_s"]}
+        for of in outages
+        for number, name in enumerate(names)
+        if of["access"] in (None, name)
+    ]
+
+
+def _protocol(protocol: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: protocol[key] for key in ("kind", "crypto", "duplicate_window_s")}
+    return {**kept, "tokens": protocol.get("tokens")}
 
 
 def _happenings(
@@ -104,21 +119,20 @@ def _happenings(
     drawn: Sequence[Mapping[str, Any]],
     name: str,
 ) -> dict[str, Any]:
-    """Return what befalls the phones and what they do: churn and workload."""
+    """Return what befalls the phones and what they do: churn, workload and contacts."""
     seed, duration_s = resolved["run"]["seed"], resolved["run"]["duration_s"]
     workload = resolved["workload"]
     changes = transitions(resolved["churn"], Lanes(seed, f"{name}/churn"), people.lane, duration_s)
-    churn = {
-        "time_s": changes.time_s.tolist(),
-        "phone": changes.phone.tolist(),
-        "on": changes.on.tolist(),
-    }
-    columns: dict[str, list[Any]] = {
-        key: [] for key in ("time_s", "from_phone", "to_phone", "payload_bytes", "loops")
-    }
+    columns: dict[str, list[Any]] = {key: [] for key in _WORKLOAD}
+    proximity: dict[str, list[Any]] = {key: [] for key in _PROXIMITY}
     if workload["kind"] == "paced":
         overshoot = drawn[people.profile[0]]["app"]["sleep_overshoot"]
         columns["loops"] = [sender_loop(workload, overshoot, duration_s)]
+    elif workload["kind"] == "town":
+        paid = town.payments(workload, Streams(seed, name), people, changes, duration_s)
+        columns |= town.payment_columns(paid)
+        if "contacts" in resolved:
+            proximity |= town.contacts(resolved["contacts"], Streams(seed, name), people, paid)
     else:
         streams = (Lanes(seed, f"{name}/arrivals"), Lanes(seed, f"{name}/peers"))
         arrivals = poisson_arrivals(workload, streams, people.lane, changes, duration_s)
@@ -126,7 +140,12 @@ def _happenings(
         columns["from_phone"] = arrivals.from_phone.tolist()
         columns["to_phone"] = arrivals.to_phone.tolist()
         columns["payload_bytes"] = [workload["payload_bytes"]] * len(columns["time_s"])
-    return {"churn": churn, "workload": columns}
+    churn = {
+        "time_s": changes.time_s.tolist(),
+        "phone": changes.phone.tolist(),
+        "on": changes.on.tolist(),
+    }
+    return {"churn": churn, "workload": columns, "proximity": proximity}
 
 
 def _kept_connections(
@@ -152,3 +171,13 @@ def _kept_connections(
 
 
 _UNLIMITED = 2**64 - 1
+_WORKLOAD = (
+    "time_s",
+    "from_phone",
+    "to_phone",
+    "payload_bytes",
+    "amount_cents",
+    "conduct",
+    "loops",
+)
+_PROXIMITY = ("links", "time_s", "duration_s", "phone_a", "phone_b", "link")

@@ -8,6 +8,7 @@ one stream per phone and draws from a hundred thousand of them at once.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -69,6 +70,18 @@ class Lanes:
         """Return numbers in the open interval (0, 1) for each pair of `lane` and `draw`."""
         high = (self.bits(lane, draw) >> np.uint64(11)).astype(np.float64)
         return (high + 0.5) * 2.0**-53
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The lanes under one name: `of("amount")` are those of "name/amount"."""
+
+    seed: int
+    name: str
+
+    def of(self, what: str) -> Lanes:
+        """Return the lanes of one kind of draw."""
+        return Lanes(self.seed, f"{self.name}/{what}")
 
 
 def pick_bucket(bits: Integers, buckets: int) -> npt.NDArray[np.int64]:

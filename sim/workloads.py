@@ -64,11 +64,9 @@ def poisson_arrivals(
     phone added at the end takes its share of arrivals and leaves all others as they were.
     """
     times, peers = streams
-    blocks = []
-    for first in range(0, lane.size, _PHONES_PER_BLOCK):
-        phones = np.arange(first, min(first + _PHONES_PER_BLOCK, lane.size))
-        blocks.append(_block(workload, times, lane, phones, duration_s))
-    time_s, phone, number = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    time_s, phone, number = poisson_times(
+        workload["rate_per_s"], (workload["start_s"], duration_s), times, lane
+    )
     happens = is_on(changes, phone, time_s)
     time_s, phone, number = time_s[happens], phone[happens], number[happens]
     peer = pick_bucket(peers.bits(lane[phone], number), lane.size - 1)
@@ -77,15 +75,29 @@ def poisson_arrivals(
     return Arrivals(time_s[order], phone[order], peer[order])
 
 
+def poisson_times(
+    rate_per_s: float,
+    between_s: tuple[float, float],
+    times: Lanes,
+    lane: npt.NDArray[np.uint64],
+) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return times, phones and draw numbers of every phone's Poisson process, unsorted."""
+    blocks = []
+    for first in range(0, lane.size, _PHONES_PER_BLOCK):
+        phones = np.arange(first, min(first + _PHONES_PER_BLOCK, lane.size))
+        blocks.append(_block(rate_per_s, between_s, times, lane, phones))
+    return tuple(np.concatenate(column) for column in zip(*blocks, strict=True))  # type: ignore[return-value]
+
+
 def _block(
-    workload: Mapping[str, Any],
+    rate_per_s: float,
+    between_s: tuple[float, float],
     times: Lanes,
     lane: npt.NDArray[np.uint64],
     phones: npt.NDArray[np.int64],
-    duration_s: float,
 ) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return times, phones and draw numbers of some phones' arrivals, unsorted."""
-    rate_per_s, start_s = workload["rate_per_s"], workload["start_s"]
+    start_s, duration_s = between_s
     expected = rate_per_s * (duration_s - start_s)
     # Nine phones in ten thousand need a second batch.
     batch = min(math.ceil(expected + 3 * math.sqrt(expected) + 3), _LARGEST_BATCH)

@@ -194,7 +194,12 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "access": [0] * phones,
             "site": [0] * phones,
             "first_index": [1] * phones,
+            "role": [0] * phones,
         },
+        "proximity": {
+            key: [] for key in ("links", "time_s", "duration_s", "phone_a", "phone_b", "link")
+        },
+        "outages": [],
         "backbone": {"latency_s": 0.0, "relay_latency_s": 0.0},
         "churn": {"time_s": [], "phone": [], "on": []},
         "workload": {
@@ -202,9 +207,16 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "from_phone": [],
             "to_phone": [],
             "payload_bytes": [],
+            "amount_cents": [],
+            "conduct": [],
             "loops": [],
         },
-        "protocol": {"kind": protocol, "crypto": "counted", "duplicate_window_s": 30.0},
+        "protocol": {
+            "kind": protocol,
+            "crypto": "counted",
+            "duplicate_window_s": 30.0,
+            "tokens": None,
+        },
         "transport": transport(mode, phones),
         "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0},
         **changes,
@@ -225,6 +237,18 @@ def arrive(plan, time_s, sender, receiver, payload_bytes=100):
     workload["from_phone"].append(sender)
     workload["to_phone"].append(receiver)
     workload["payload_bytes"].append(payload_bytes)
+
+
+def meet(plan, time_s, duration_s, one, other, **link):
+    """Add a contact on a link of its own; call in order of time."""
+    of = plan["proximity"]
+    of["link"].append(len(of["links"]))
+    plain = {"bytes_per_s": WIDE_BYTES_PER_S, "latency_s": LATENCY_S}
+    of["links"].append({**plain, "setup_s": 0.0, "loss_ratio": 0.0, **link})
+    of["time_s"].append(time_s)
+    of["duration_s"].append(duration_s)
+    of["phone_a"].append(one)
+    of["phone_b"].append(other)
 
 
 def turn(plan, time_s, phone, *, on):

@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("sim.plan", "sim.trace"),
     ("sim.resolve",),
-    ("sim.churn", "sim.devices", "sim.scenario", "sim.workloads"),
+    ("sim.churn", "sim.devices", "sim.scenario", "sim.town", "sim.workloads"),
     (
         "calibration.draws",
         "calibration.estimates",

@@ -40,7 +40,9 @@ def test_the_plan_has_the_engines_fields(root, scenario, town):
     for resolved in (resolve(load(scenario))[0].resolved, town()):
         plan = build_plan(resolved, 0)
         assert set(plan) == fields["Plan"]
-        for key in ("phones", "backbone", "churn", "workload", "protocol", "transport", "trace"):
+        for key in ("phones", "backbone", "proximity", "churn", "workload", "protocol"):
+            assert set(plan[key]) == fields[key.capitalize()], key
+        for key in ("transport", "trace"):
             assert set(plan[key]) == fields[key.capitalize()], key
         for key, name in (("profiles", "Profile"), ("access", "Access"), ("sites", "Site")):
             assert {frozenset(item) for item in plan[key]} == {frozenset(fields[name])}

@@ -5,14 +5,12 @@
 //! reaches a lane, the lane's steps run until one of them takes time. Nothing
 //! here knows which protocol runs, how many phones there are, or whether
 //! SimGrid or a closed form keeps the time. The driver's parts: steps of a lane
-//! ([`crate::steps`]), datagrams ([`crate::network`]), arrivals and churn
-//! ([`crate::schedule`]).
+//! ([`crate::steps`]), datagrams ([`crate::network`], [`crate::proximity`]),
+//! arrivals and churn ([`crate::schedule`]).
 
 use std::collections::VecDeque;
 
-use pocketsim_protocols::contract::{
-    AppRequest, Application, Lane, Machine, NodeId, OutputsOf, Seconds, Transport,
-};
+use pocketsim_protocols::contract::{Application, Lane, Machine, OutputsOf, Seconds, Transport};
 
 use crate::costs::CostTable;
 use crate::lane::Input;
@@ -20,6 +18,7 @@ use crate::network::Flight;
 use crate::order::Order;
 use crate::phone::Phone;
 use crate::plan::Plan;
+use crate::proximity::Contacts;
 use crate::queue::Queue;
 use crate::resources::{Listener, World};
 use crate::slab::Slab;
@@ -38,6 +37,7 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     /// Lanes with something to do, in the order they got it.
     pub(crate) ready: VecDeque<(u32, Lane)>,
     pub(crate) order: Order,
+    pub(crate) contacts: Contacts,
     /// Sender loops of phones that are off.
     pub(crate) paused_loops: Vec<u32>,
     /// Scratch space of [`crate::network`].
@@ -71,6 +71,8 @@ pub(crate) enum Due {
     LaneFree(u32, Lane, u32),
     /// A datagram reaches the far socket.
     Delivery(u32),
+    /// A contact has carried a datagram (token, the sender's epoch).
+    ContactEnd(u32, u32),
     /// The application's timeout may be due (phone, epoch).
     AppAlarm(u32, u32),
     /// The transport's timeout may be due (phone, epoch).
@@ -97,6 +99,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             flights: Slab::new(),
             ready: VecDeque::new(),
             order: Order::default(),
+            contacts: Contacts::new(&plan.proximity),
             paused_loops: Vec::new(),
             released: Vec::new(),
             next_arrival: 0,
@@ -133,15 +136,6 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.ready.push_back((phone, lane));
     }
 
-    /// Asks phone `from` to propose a transaction to `to`.
-    pub(crate) fn propose(&mut self, from: u32, to: u32, payload_bytes: u32) {
-        let request = AppRequest::Transact {
-            peer: NodeId(to),
-            payload_bytes,
-        };
-        self.post(from, Lane::SEND, Input::App(request));
-    }
-
     /// Runs every ready lane until all of them wait for time to pass.
     fn settle(&mut self) {
         while let Some((phone, lane)) = self.ready.pop_front() {
@@ -167,6 +161,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             Due::Loop(number) => self.start_round(number),
             Due::LaneFree(phone, lane, epoch) => self.free_lane(phone, lane, epoch),
             Due::Delivery(token) => self.deliver(token),
+            Due::ContactEnd(token, epoch) => self.land_from_contact(token, epoch),
             Due::AppAlarm(phone, epoch) => self.check_app_alarm(phone, epoch),
             Due::NetAlarm(phone, epoch) => self.check_net_alarm(phone, epoch),
         }

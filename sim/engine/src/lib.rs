@@ -10,6 +10,7 @@ mod network;
 pub mod order;
 pub mod phone;
 pub mod plan;
+pub mod proximity;
 #[cfg(feature = "python")]
 mod python;
 pub mod queue;

@@ -2,7 +2,8 @@
 //!
 //! The world shares links between datagrams; constant link latency is its
 //! business. Jitter, loss, order, the relay's detour and the finite socket
-//! buffer are not in any flow model, so they are added here.
+//! buffer are not in any flow model, so they are added here. What phones in
+//! reach of each other carry is [`crate::proximity`]'s.
 
 use pocketsim_protocols::contract::{
     Application, Event, EventKind, Lane, NodeId, Path, Reason, Seconds, Transport,
@@ -40,27 +41,55 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             to,
             path: datagram.path,
         };
+        if self.meets(way) {
+            return self.launch_in_contact(way, datagram);
+        }
         let (lost, extra_s) = self.draw_path(way, fragments(datagram.udp_payload_bytes));
-        let bytes = wire_bytes(datagram.udp_payload_bytes);
-        let epoch = self.phones[to.0 as usize].epoch;
+        let ordered = self.keeps_order(way);
         let flight = Flight {
-            way,
-            datagram,
-            epoch,
-            extra_s,
             lost,
-            failed: false,
-            ordered: self.keeps_order(way),
+            extra_s,
+            ..self.flight(way, datagram, ordered)
         };
         if !self.phones[to.0 as usize].on {
             return self.drop_flight(&flight, Reason::ReceiverOff);
         }
-        let ordered = flight.ordered;
+        if self.is_out(way) {
+            return self.drop_flight(&flight, Reason::LinkLoss);
+        }
+        self.carry(flight);
+    }
+
+    /// A datagram that nothing has happened to yet.
+    pub(crate) fn flight(
+        &self,
+        way: Way,
+        datagram: T::Message,
+        ordered: bool,
+    ) -> Flight<T::Message> {
+        Flight {
+            way,
+            datagram,
+            epoch: self.phones[way.to.0 as usize].epoch,
+            extra_s: 0.0,
+            lost: false,
+            failed: false,
+            ordered,
+        }
+    }
+
+    /// Hands a datagram to the world's links.
+    fn carry(&mut self, flight: Flight<T::Message>) {
+        let (way, ordered) = (flight.way, flight.ordered);
+        let bytes = wire_bytes(flight.datagram.udp_payload_bytes);
+        if self.contacts.exist() {
+            self.trace.add(Tally::AccessBytes, bytes);
+        }
         let token = self.flights.insert(flight);
         if ordered {
             self.order.launch(way, token);
         }
-        self.world.carry(token, way.from, to, bytes);
+        self.world.carry(token, way.from, way.to, bytes);
     }
 
     /// The links have carried it (or failed), and perhaps others wait for it.
@@ -129,7 +158,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         }
     }
 
-    fn drop_flight(&mut self, flight: &Flight<T::Message>, reason: Reason) {
+    pub(crate) fn drop_flight(&mut self, flight: &Flight<T::Message>, reason: Reason) {
         self.settle_order(flight);
         self.drop_datagram(flight.way.from, flight.way.to, &flight.datagram, reason);
     }
@@ -158,7 +187,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Whether the datagram is lost, and its delay beyond the links' own.
     ///
-    /// A datagram is lost with any of its fragments; each hop draws for itself.
+    /// Each hop draws for itself.
     fn draw_path(&mut self, way: Way, fragments: u32) -> (bool, Seconds) {
         let phones = &self.plan.phones;
         let [sender, receiver] = [way.from, way.to].map(|phone| phone.0 as usize);
@@ -173,10 +202,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let phone = &mut self.phones[sender];
         let mut lost = false;
         for hop in [near, far] {
-            if hop.loss_ratio > 0.0 {
-                let arrives = (1.0 - hop.loss_ratio).powi(fragments as i32);
-                lost |= phone.loss_stream.uniform() >= arrives;
-            }
+            lost |= phone.loses(hop.loss_ratio, fragments);
             if hop.jitter_median_s > 0.0 {
                 extra_s += phone
                     .jitter_stream

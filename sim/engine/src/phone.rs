@@ -100,6 +100,12 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         self.lanes[at].inbox.push_back(input);
     }
 
+    /// Draws whether a datagram that it sends is lost, which it is with any of its fragments.
+    pub fn loses(&mut self, loss_ratio: f64, fragments: u32) -> bool {
+        let arrives = (1.0 - loss_ratio).powi(fragments as i32);
+        loss_ratio > 0.0 && self.loss_stream.uniform() >= arrives
+    }
+
     /// Forgets the task at `at` when it is idle.
     pub fn retire(&mut self, at: usize) {
         if self.lanes[at].lane.0 >= Lane::FIRST_TASK && self.lanes[at].is_idle() {

@@ -26,6 +26,10 @@ pub struct Plan {
     pub phones: Phones,
     /// What lies between sites.
     pub backbone: Backbone,
+    /// Phones that meet, and what carries their datagrams then.
+    pub proximity: Proximity,
+    /// When access networks carry nothing.
+    pub outages: Vec<Outage>,
     /// Phones going off and on, sorted by time.
     pub churn: Churn,
     /// Who proposes what, when.
@@ -98,6 +102,8 @@ pub struct Phones {
     pub site: Vec<u32>,
     /// First block index of its chain (1 for a fresh app).
     pub first_index: Vec<u64>,
+    /// 0 for a person, 1 for a shop, 2 for the tokens' authority.
+    pub role: Vec<u32>,
 }
 
 /// The Internet between sites and to the relay.
@@ -108,6 +114,50 @@ pub struct Backbone {
     pub latency_s: Seconds,
     /// One way between a site and the relay, seconds; added twice on a relayed path.
     pub relay_latency_s: Seconds,
+}
+
+/// Contacts as columns of one length, sorted by time, and the kinds of link that they use.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Proximity {
+    /// Kinds of link, by number.
+    pub links: Vec<ProximityLink>,
+    /// When two phones come into each other's reach, seconds.
+    pub time_s: Vec<f64>,
+    /// How long they stay there, seconds.
+    pub duration_s: Vec<f64>,
+    /// One of the two.
+    pub phone_a: Vec<u32>,
+    /// The other.
+    pub phone_b: Vec<u32>,
+    /// Number of the kind of link.
+    pub link: Vec<u32>,
+}
+
+/// One kind of link between two phones that are near each other.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct ProximityLink {
+    /// Each way, bytes per second.
+    pub bytes_per_s: f64,
+    /// One way, seconds.
+    pub latency_s: Seconds,
+    /// A contact carries nothing for this long after it began, seconds.
+    pub setup_s: Seconds,
+    /// Probability that an IP packet is lost.
+    pub loss_ratio: f64,
+}
+
+/// A time in which one access network carries nothing.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Outage {
+    /// Number of the access network.
+    pub access: u32,
+    /// From this moment on, seconds.
+    pub start_s: Seconds,
+    /// Until before this one, seconds.
+    pub end_s: Seconds,
 }
 
 /// Transitions as columns of one length, sorted by time.
@@ -134,6 +184,10 @@ pub struct Workload {
     pub to_phone: Vec<u32>,
     /// Payload sizes.
     pub payload_bytes: Vec<u32>,
+    /// Amounts, in cents; empty when arrivals are proposals and not payments.
+    pub amount_cents: Vec<u32>,
+    /// How the payer behaves, by its number in `Conduct::ALL`; as long as the amounts.
+    pub conduct: Vec<u32>,
     /// Sender loops: propose, sleep, again.
     pub loops: Vec<SenderLoop>,
 }
@@ -164,12 +218,40 @@ pub struct SenderLoop {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Protocol {
-    /// `trustchain` or `pairwise`.
+    /// `trustchain`, `pairwise` or `tokens`.
     pub kind: String,
     /// `counted` or `real`.
     pub crypto: String,
     /// Window of duplicate suppression, seconds.
     pub duplicate_window_s: Seconds,
+    /// Options of offline tokens (tokens); none for other families.
+    pub tokens: Option<Tokens>,
+}
+
+/// Options of offline tokens: the rules, the wallets, and dealings with the authority.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Tokens {
+    /// `thesis` or `prototype`.
+    pub rules: String,
+    /// What a payee asks of a payer before he takes tokens: `challenge` or `none`.
+    pub handshake: String,
+    /// When a payee accepts: `offline`, on his own checks, or `online`, when the authority has.
+    pub acceptance: String,
+    /// More recipients than this no token has.
+    pub recipients_max: u32,
+    /// What a phone holds goes to the authority this often, seconds.
+    pub settle_interval_s: Seconds,
+    /// A payment that is not complete after this is given up, seconds.
+    pub payment_timeout_s: Seconds,
+    /// A person's wallet is filled up to this, in cents.
+    pub person_cents: u32,
+    /// Below this a person withdraws as soon as he can, in cents.
+    pub person_low_cents: u32,
+    /// A shop's till is filled up to this, in cents.
+    pub shop_cents: u32,
+    /// Tokens of one submission.
+    pub batch_tokens: u32,
 }
 
 /// Transport and options; fields of other kinds are ignored.

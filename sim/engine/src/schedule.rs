@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Delivery, Event, EventKind, Lane, MessageId, NodeId, Payload, Reason,
-    Transport,
+    AppRequest, Application, Conduct, Delivery, Event, EventKind, Lane, MessageId, NodeId, Payload,
+    Reason, Transport,
 };
 
 use crate::driver::{Driver, Due};
 use crate::lane::{Input, Step};
 use crate::phone::Alarm;
+use crate::plan::Workload;
 use crate::resources::World;
 use crate::trace::Tally;
 
@@ -27,20 +28,17 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         }
     }
 
-    /// Proposes every arrival that is due; arrivals at a phone that is off do not happen.
+    /// Asks for every arrival that is due; arrivals at a phone that is off do not happen.
     pub(crate) fn take_arrivals(&mut self) {
         let now = self.world.clock();
         while let Some(&date) = self.plan.workload.time_s.get(self.next_arrival) {
             if date > now {
                 return self.queue.push(date, Due::Arrival);
             }
-            let at = self.next_arrival;
-            let workload = &self.plan.workload;
-            let (from, to) = (workload.from_phone[at], workload.to_phone[at]);
-            let payload_bytes = workload.payload_bytes[at];
+            let (from, request) = arrival(&self.plan.workload, self.next_arrival);
             self.next_arrival += 1;
             if self.phones[from as usize].on {
-                self.propose(from, to, payload_bytes);
+                self.post(from, Lane::SEND, Input::App(request));
             } else {
                 self.trace.count(Tally::ArrivalsWhileOff);
             }
@@ -134,6 +132,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let state = &mut self.phones[phone as usize];
         state.on = false;
         state.epoch += 1;
+        self.contacts.silence(phone, now);
         state.socket.clear();
         state.app_alarm = Alarm::OFF;
         state.net_alarm = Alarm::OFF;
@@ -236,4 +235,21 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let event = Event::new(kind, MessageId::new(node, u32::MAX), node, 0);
         self.trace.record(self.world.clock(), node, &event);
     }
+}
+
+/// Who is asked for what by the arrival in row `at`: a payment where the plan has amounts.
+fn arrival<P>(workload: &Workload, at: usize) -> (u32, AppRequest<P>) {
+    let peer = NodeId(workload.to_phone[at]);
+    let request = match workload.amount_cents.get(at) {
+        Some(&amount_cents) => AppRequest::Pay {
+            peer,
+            amount_cents,
+            conduct: Conduct::ALL[workload.conduct[at] as usize],
+        },
+        None => AppRequest::Transact {
+            peer,
+            payload_bytes: workload.payload_bytes[at],
+        },
+    };
+    (workload.from_phone[at], request)
 }

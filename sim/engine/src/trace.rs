@@ -42,6 +42,12 @@ named_enum! {
         ArrivalsWhileOff = "arrivals_while_off",
         /// Proposals that a phone had queued when it went off.
         ArrivalsCutOff = "arrivals_cut_off",
+        /// Datagrams that contacts carried.
+        ContactDatagrams = "contact_datagrams",
+        /// Their bytes, with all headers.
+        ContactBytes = "contact_bytes",
+        /// Bytes that access networks carried, with all headers; only where phones can meet.
+        AccessBytes = "access_bytes",
     }
 }
 
@@ -107,7 +113,12 @@ impl Trace {
 
     /// Counts one `tally`.
     pub fn count(&mut self, tally: Tally) {
-        self.tallies[tally as usize] += 1;
+        self.add(tally, 1);
+    }
+
+    /// Adds `amount` to what is counted.
+    pub fn add(&mut self, tally: Tally, amount: u32) {
+        self.tallies[tally as usize] += u64::from(amount);
     }
 
     /// Counts a datagram that never reached a machine.

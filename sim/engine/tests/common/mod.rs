@@ -9,7 +9,8 @@ use std::rc::Rc;
 
 use _engine::driver::Driver;
 use _engine::plan::{
-    Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Site, Trace, Transport, Workload,
+    Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Proximity, ProximityLink, Site,
+    Trace, Transport, Workload,
 };
 use _engine::resources::{Carrier, CpuDemand, Listener, Spender, World};
 use _engine::trace::Trace as RunTrace;
@@ -158,11 +159,21 @@ pub fn plan(count: usize) -> Plan {
             access: vec![0; count],
             site: vec![0; count],
             first_index: vec![1; count],
+            role: vec![0; count],
         },
         backbone: Backbone {
             latency_s: 0.0,
             relay_latency_s: 0.0,
         },
+        proximity: Proximity {
+            links: vec![],
+            time_s: vec![],
+            duration_s: vec![],
+            phone_a: vec![],
+            phone_b: vec![],
+            link: vec![],
+        },
+        outages: vec![],
         churn: Churn {
             time_s: vec![],
             phone: vec![],
@@ -173,12 +184,15 @@ pub fn plan(count: usize) -> Plan {
             from_phone: vec![],
             to_phone: vec![],
             payload_bytes: vec![],
+            amount_cents: vec![],
+            conduct: vec![],
             loops: vec![],
         },
         protocol: Protocol {
             kind: "pairwise".into(),
             crypto: "counted".into(),
             duplicate_window_s: 30.0,
+            tokens: None,
         },
         transport: udp(),
         trace: Trace {
@@ -213,6 +227,17 @@ pub fn arrive(plan: &mut Plan, time_s: Seconds, from: u32, to: u32) {
     plan.workload.from_phone.push(from);
     plan.workload.to_phone.push(to);
     plan.workload.payload_bytes.push(100);
+}
+
+/// Adds a contact on a link of its own; call in order of time.
+pub fn meet(plan: &mut Plan, time_s: Seconds, duration_s: Seconds, link: ProximityLink) {
+    let proximity = &mut plan.proximity;
+    proximity.link.push(proximity.links.len() as u32);
+    proximity.links.push(link);
+    proximity.time_s.push(time_s);
+    proximity.duration_s.push(duration_s);
+    proximity.phone_a.push(1);
+    proximity.phone_b.push(0);
 }
 
 /// Sets the cost of an operation in CPU seconds.
