@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Model = TypeVar("Model", bound=BaseModel)
+Number = TypeVar("Number", int, float)
 
 
 class Section(BaseModel):
@@ -195,8 +196,8 @@ def _schema(dimension: units.Dimension) -> dict[str, Any]:
     }
 
 
-def _more_than_zero(parse: Callable[[object], float]) -> Callable[[object], float]:
-    def positive(value: object) -> float:
+def _more_than_zero(parse: Callable[[object], Number]) -> Callable[[object], Number]:
+    def positive(value: object) -> Number:
         number = parse(value)
         if number == 0:
             raise ValueError("must be more than zero")
@@ -209,6 +210,13 @@ def _whole_bytes(value: object) -> int:
     number = units.SIZE.parse(value)
     if number != int(number):
         raise ValueError(f"{value!r} is not a whole number of bytes")
+    return int(number)
+
+
+def _whole_cents(value: object) -> int:
+    number = units.MONEY.parse(value)
+    if number != int(number):
+        raise ValueError(f"{value!r} is not a whole number of cents")
     return int(number)
 
 
@@ -246,6 +254,10 @@ Bandwidth = Annotated[
 Rate = Annotated[float, BeforeValidator(units.RATE.parse), WithJsonSchema(_schema(units.RATE))]
 PositiveRate = Annotated[
     float, BeforeValidator(_more_than_zero(units.RATE.parse)), WithJsonSchema(_schema(units.RATE))
+]
+Cents = Annotated[int, BeforeValidator(_whole_cents), WithJsonSchema(_schema(units.MONEY))]
+PositiveCents = Annotated[
+    int, BeforeValidator(_more_than_zero(_whole_cents)), WithJsonSchema(_schema(units.MONEY))
 ]
 Rates = Annotated[list[PositiveRate], BeforeValidator(one_or_list), _ladder(units.RATE)]
 Sizes = Annotated[list[Size], BeforeValidator(one_or_list), _ladder(units.SIZE)]

@@ -19,7 +19,9 @@ from calibration import profile as profiles
 from sim.build import build_digest
 from sim.engine_facts import model_options
 from sim.errors import ScenarioError
+from sim.scenario import resolved_town as town
 from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
+from sim.scenario.town import Town
 
 if TYPE_CHECKING:
     from sim.scenario import Document, Scenario
@@ -102,11 +104,13 @@ def _common(document: Document) -> dict[str, Any]:
             "access": {name: _access(of) for name, of in scenario.network.access.items()},
         },
         "churn": _churn(scenario.churn) if scenario.churn else None,
+        **town.sections(scenario),
         "protocol": {
             "kind": scenario.protocol.kind,
             "crypto": scenario.protocol.crypto,
             "duplicate_window_s": scenario.protocol.duplicate_window,
             "benchmark_log_entries": scenario.protocol.benchmark_log_entries,
+            **town.protocol(scenario.protocol),
         },
         "output": scenario.output.model_dump(),
         "engine_options": model_options(),
@@ -133,7 +137,14 @@ def _devices(document: Document) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         if found.setdefault(name, loaded) != loaded:
             place = f"devices[{number}].profile"
             raise ScenarioError(document.path, place, f"another profile is called {name!r} too")
-        groups.append({"profile": name, "count": group.count, "access": dict(group.access)})
+        groups.append(
+            {
+                "profile": name,
+                "count": group.count,
+                "access": dict(group.access),
+                **town.role(document.scenario, group),
+            }
+        )
     return groups, found
 
 
@@ -183,6 +194,8 @@ def _workload(scenario: Scenario, rate_per_s: float, payload_bytes: int) -> dict
     if isinstance(workload, Paced):
         resolved["pacing"] = workload.pacing
         resolved["interval_s"] = interval_s(workload.pacing, rate_per_s)
+    if isinstance(workload, Town):
+        resolved |= town.workload(workload)
     return resolved
 
 

@@ -181,11 +181,12 @@ def _amounts(
     """Return amounts in cents: lognormal up to the largest, rounded, at least one step."""
     amount = workload["amount"]
     median = amount["mean_cents"] * math.exp(-(amount["sigma"] ** 2) / 2)
-    law = Lognormal(median, amount["sigma"], amount["max_cents"])
+    law = Lognormal(median, amount["sigma"], amount["largest_cents"])
     exact = law.quantile(streams.of("amounts").uniform(lane, number))
     step = amount["rounding_cents"]
     rounded: Indices = np.maximum(np.rint(exact / step), 1).astype(np.int64) * step
-    return np.minimum(rounded, amount["max_cents"] // step * step)
+    within: Indices = np.minimum(rounded, amount["largest_cents"] // step * step)
+    return within
 
 
 def _conducts(

@@ -1,8 +1,9 @@
 """The one place where text with a unit becomes a number in SI units, and the other way round.
 
-Durations become seconds, sizes bytes, bandwidths bytes per second and rates 1/s. A number without
-a unit is refused unless it is zero, because `5` hides whether somebody meant ms or s. What does
-not live here: ratios, counts and sigmas, which are plain numbers in every document.
+Durations become seconds, sizes bytes, bandwidths bytes per second, rates 1/s and amounts of money
+cents. A number without a unit is refused unless it is zero, because `5` hides whether somebody
+meant ms or s. What does not live here: ratios, counts and sigmas, which are plain numbers in
+every document.
 """
 
 from __future__ import annotations
@@ -134,11 +135,25 @@ BANDWIDTH = Dimension(
 )
 RATE = Dimension(
     "rate",
-    MappingProxyType({"/s": Fraction(1), "/min": Fraction(1, 60), "/h": Fraction(1, 3600)}),
+    MappingProxyType(
+        {
+            "/s": Fraction(1),
+            "/min": Fraction(1, 60),
+            "/h": Fraction(1, 3600),
+            "/day": Fraction(1, 86400),
+        }
+    ),
     maximum=1e6,
     maximum_text="1000000/s",  # one a microsecond, faster than a phone's clock
     example="16/s",
 )
-DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE)
+MONEY = Dimension(
+    "amount",
+    _scale(ct="1", EUR="100"),
+    maximum=1e8,
+    maximum_text="1000000EUR",  # more than a shop's till; in cents it fits 32 bits
+    example="50ct",
+)
+DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE, MONEY)
 _CLUMSY_FROM = 1000
 _DIGITS = (6, 12, 17)  # significant ones to try: 17 tell any two numbers apart

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim.documents import key_path, read_toml, validate
-from sim.errors import ScenarioError, nearest
+from sim.errors import ScenarioError
+from sim.scenario import references
 from sim.scenario.model import Scenario
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") 
     keys = [_override(data, text_, label) for text_ in overrides]
     try:
         scenario = validate(Scenario, data, path)
-        _check_references(scenario, path)
+        references.check(scenario, path)
     except ScenarioError as error:
         if any(_overlap(error.key_path, key) for key in keys):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
@@ -107,25 +108,7 @@ def _overlap(one: str, other: str) -> bool:
     return bool(one) and (starts(one, other) or starts(other, one))
 
 
-def _check_references(scenario: Scenario, path: Path) -> None:
-    """Refuse what no single field can see: names that lead nowhere, too few phones."""
-    for number, group in enumerate(scenario.devices):
-        for name in group.access:
-            if name not in scenario.network.access:
-                raise ScenarioError(
-                    path,
-                    f"devices[{number}].access",
-                    f"no [network.access.{name}]",
-                    nearest(name, scenario.network.access),
-                )
-    if scenario.phone_count() < _FEWEST_PHONES:
-        raise ScenarioError(path, "devices", "a trade takes at least 2 phones")
-    if scenario.workload.start >= scenario.run.duration:
-        raise ScenarioError(path, "workload.start", "is not before the end of the run")
-
-
 _OTHER_DOCUMENTS = {
     "sweep": "a sweep (`pocketsim sweep run` takes it)",
     "device": "a device profile",
 }
-_FEWEST_PHONES = 2

@@ -1,7 +1,8 @@
 """The scenario document, field by field: what may be written in the TOML file.
 
-Values leave this module in SI units. What deliberately does not live here: defaults that depend
-on a device profile, the product of the lists (`sim.resolve`), and anything random.
+Values leave this module in SI units. The sections of a town are in `sim.scenario.town`. What
+deliberately does not live here: defaults that depend on a device profile, the product of the lists
+(`sim.resolve`), and anything random.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from sim.documents import (
 from sim.engine_facts import operations
 from sim.errors import nearest
 from sim.provenance import PlainNumber
+from sim.scenario.fields import Count, Ratio, Share, Sigma, add_up
+from sim.scenario.town import Contacts, Outage, Tokens, Town
 
 TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]
-Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Sigma = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Role = Literal["person", "shop", "authority"]
 
 
 def _shares(value: Any) -> Any:
@@ -36,7 +37,7 @@ def _shares(value: Any) -> Any:
 
 
 Shares = Annotated[
-    dict[str, Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]],
+    dict[str, Share],
     BeforeValidator(_shares),
     WithJsonSchema(
         {
@@ -90,6 +91,9 @@ class Run(Section):
 class Devices(Section):
     """A group of equal phones."""
 
+    role: Role = Field(
+        default="person", description="What they are in a town that pays with tokens."
+    )
     profile: str = Field(
         min_length=1,
         description="Name of a shipped device profile, or path of a .toml file relative to the "
@@ -117,7 +121,7 @@ class Devices(Section):
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> Devices:
-        if abs(sum(self.access.values()) - 1) > _SHARE_TOLERANCE:
+        if not add_up(list(self.access.values())):
             raise ValueError(f"shares of access add up to {sum(self.access.values()):g}, not 1")
         return self
 
@@ -221,7 +225,9 @@ class Poisson(Section):
 class Protocol(Section):
     """Protocol family."""
 
-    kind: Literal["trustchain"] = Field(default="trustchain", description="Protocol family.")
+    kind: Literal["trustchain", "tokens"] = Field(
+        default="trustchain", description="Protocol family."
+    )
     crypto: Literal["counted", "real"] = Field(
         default="counted",
         description="counted: same sizes and costs without the arithmetic; real: Ed25519, SHA-256.",
@@ -234,6 +240,9 @@ class Protocol(Section):
         ge=0,
         le=2**53,
         description="Capacity of each phone's benchmark log; 0: no limit.",
+    )
+    tokens: Tokens | None = Field(
+        default=None, description="Options of offline tokens; may be left out."
     )
 
 
@@ -349,7 +358,13 @@ class Scenario(Section):
     devices: list[Devices] = Field(min_length=1, description="Groups of phones.")
     network: Network = Field(description="What joins them.")
     churn: Churn | None = Field(default=None, description="Phones going off and on; absent: none.")
-    workload: Annotated[Paced | Poisson, Field(discriminator="kind")] = Field(
+    contacts: Contacts | None = Field(
+        default=None, description="Phones near each other when they pay; absent: never."
+    )
+    outages: list[Outage] = Field(
+        default=[], description="When access networks carry nothing; absent: never."
+    )
+    workload: Annotated[Paced | Poisson | Town, Field(discriminator="kind")] = Field(
         description="Who proposes what, when."
     )
     protocol: Protocol = Field(default=written({}), description="Protocol family; may be left out.")
@@ -361,5 +376,4 @@ class Scenario(Section):
         return sum(group.count for group in self.devices)
 
 
-_SHARE_TOLERANCE = 1e-9  # rounding of a sum of decimal fractions
 _MS_PER_S = 1000

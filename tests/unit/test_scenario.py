@@ -117,7 +117,7 @@ def test_overrides_reach_lists_and_new_tables(scenario):
     [
         ("workload.raet=1/s", "--set: workload.raet: unknown key (did you mean rate?)"),
         ("wrkload.rate=1/s", "--set: wrkload: unknown key (did you mean workload?)"),
-        ("workload.rate=1", "--set: workload.rate: '1' has no unit; a rate takes /s /min /h"),
+        ("workload.rate=1", "--set: workload.rate: '1' has no unit; a rate takes /s /min /h /day"),
         ("devices[3].count=1", "--set: devices[3]: there is no such element"),
         ("title.sub=1", "--set: title.sub: title is not a table"),
         ("workload.rate", "--set: workload.rate: write it as key.path=value"),

@@ -1,0 +1,214 @@
+"""The sections of a town that pays with offline tokens: payments, contacts, outages, options.
+
+Defaults are those of published figures where there are any, and say "assumed" where there are
+none. What the sections have to say to each other is checked in `sim.scenario.references`; what
+is drawn from them is `sim.town`'s.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from sim.documents import (
+    Bandwidth,
+    Cents,
+    Duration,
+    PositiveCents,
+    PositiveDuration,
+    Rates,
+    Section,
+    written,
+)
+from sim.scenario.fields import Count, Ratio, Share, add_up
+
+Weight = Annotated[float, Field(ge=0, le=24, allow_inf_nan=False)]
+
+
+class Amount(Section):
+    """Lognormal distribution of what is paid; larger amounts than the largest do not occur."""
+
+    mean: PositiveCents = Field(description="Mean, before amounts beyond the largest are left out.")
+    sigma: Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)] = Field(
+        description="Standard deviation of the logarithm."
+    )
+    largest: PositiveCents = Field(description="What a wallet can hold; more is not paid.")
+    rounding: PositiveCents = Field(
+        default=written("5ct"),
+        description="Amounts are multiples of this (cash in the Netherlands).",
+    )
+
+    @model_validator(mode="after")
+    def _something_can_be_paid(self) -> Amount:
+        if self.rounding > self.largest:
+            raise ValueError("rounding is more than the largest amount")
+        return self
+
+
+class Town(Section):
+    """Persons who pay shops and each other with tokens; the run begins at midnight."""
+
+    kind: Literal["town"] = Field(description="Kind of workload.")
+    payments: Rates = Field(
+        description="Payments of one person, averaged over a day; a list is a ladder."
+    )
+    start: Duration = Field(default=written("0s"), description="Nothing is paid before.")
+    to_shop_ratio: Ratio = Field(description="Share of payments that go to shops.")
+    shops_visited: Count = Field(
+        description="Shops among which a person chooses, drawn once for each."
+    )
+    acquaintances: Count = Field(
+        description="Persons whom a person pays, drawn once for each; they need not pay back."
+    )
+    amount: Amount = Field(description="How much is paid.")
+    hours: Annotated[list[Weight], Field(min_length=24, max_length=24)] = Field(
+        default=[1.0] * 24,
+        description="Rate in each hour of the day over its mean; 24 numbers of mean 1.",
+    )
+    cheat_ratio: Ratio = Field(default=0.0, description="Share of persons who cheat at all.")
+    double_spend_ratio: Ratio = Field(
+        default=0.0, description="Share of a cheat's payments in which he keeps what he spends."
+    )
+    replay_ratio: Ratio = Field(
+        default=0.0,
+        description="Share of a cheat's payments in which he sends again what was taken before.",
+    )
+
+    @property
+    def rate(self) -> list[float]:
+        """The ladder of rates, 1/s, by the name that other workloads have for it."""
+        return self.payments
+
+    @property
+    def payload(self) -> list[int]:
+        """The ladder of payloads: a payment has none."""
+        return [0]
+
+    @model_validator(mode="after")
+    def _hours_have_mean_one(self) -> Town:
+        mean = sum(self.hours) / len(self.hours)
+        if abs(mean - 1) > _HOURS_TOLERANCE:
+            raise ValueError(f"hours have mean {mean:.4g}, not 1")
+        return self
+
+    @model_validator(mode="after")
+    def _cheats_do_one_thing(self) -> Town:
+        if self.double_spend_ratio + self.replay_ratio > 1:
+            raise ValueError("double_spend_ratio and replay_ratio add up to more than 1")
+        return self
+
+
+class PowerLaw(Section):
+    """Power law of a length of time: a density of length^-alpha between two lengths."""
+
+    alpha: Annotated[float, Field(gt=1, le=20, allow_inf_nan=False)] = Field(
+        description="Exponent."
+    )
+    shortest: PositiveDuration = Field(description="Shorter ones do not occur.")
+    longest: PositiveDuration = Field(description="Longer ones do not occur.")
+
+    @model_validator(mode="after")
+    def _there_are_some(self) -> PowerLaw:
+        if self.longest <= self.shortest:
+            raise ValueError("longest is not more than shortest")
+        return self
+
+
+class ContactLink(Section):
+    """One kind of link between two phones near each other."""
+
+    share: Share = Field(description="Share of contacts that use it.")
+    rate: Bandwidth = Field(description="Each way.")
+    latency: Duration = Field(description="One way.")
+    setup: Duration = Field(
+        default=written("0s"), description="A contact carries nothing for this long."
+    )
+    loss_ratio: Ratio = Field(default=0.0, description="Probability that a packet is lost.")
+
+
+class Contacts(Section):
+    """Payer and payee near each other: every payment of a town has a contact of its own."""
+
+    duration: PowerLaw = Field(description="How long the two stay in reach.")
+    lead: Duration = Field(description="A payment is asked for so long after they met.")
+    links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> Contacts:
+        shares = [link.share for link in self.links.values()]
+        if not add_up(shares):
+            raise ValueError(f"shares of links add up to {sum(shares):g}, not 1")
+        return self
+
+    @model_validator(mode="after")
+    def _they_wait_for_the_payment(self) -> Contacts:
+        if self.lead >= self.duration.shortest:
+            raise ValueError("lead is not less than the shortest duration")
+        return self
+
+
+class Outage(Section):
+    """A time in which an access network carries nothing."""
+
+    access: str | None = Field(
+        default=None, description="Name of an access network; absent for all of them."
+    )
+    start: Duration = Field(description="When it goes.")
+    end: Duration = Field(description="When it is back.")
+
+    @model_validator(mode="after")
+    def _it_takes_time(self) -> Outage:
+        if self.end <= self.start:
+            raise ValueError("end is not after start")
+        return self
+
+
+class Tokens(Section):
+    """Options of offline tokens."""
+
+    rules: Literal["thesis", "prototype"] = Field(
+        default="thesis",
+        description="thesis: the authority checks all that the text asks for; prototype: what its "
+        "program does.",
+    )
+    handshake: Literal["challenge", "none"] = Field(
+        default="challenge",
+        description="challenge: a payee has his nonce signed, so that a replay names nobody else.",
+    )
+    acceptance: Literal["offline", "online"] = Field(
+        default="offline",
+        description="offline: a payee takes what he can verify himself; online: only what the "
+        "authority has redeemed.",
+    )
+    recipients_max: Annotated[int, Field(ge=3, le=32_766)] = Field(
+        default=256, description="A token of as many recipients is not passed on."
+    )
+    settle_interval: PositiveDuration = Field(
+        default=written("1h"),
+        description="Tokens received go to the authority this often; assumed.",
+    )
+    payment_timeout: PositiveDuration = Field(
+        default=written("10s"), description="A payment is given up after this; assumed."
+    )
+    person_wallet: PositiveCents = Field(
+        default=written("83EUR"),
+        description="A person's wallet is filled up to this (cash in a wallet, ECB SPACE 2022).",
+    )
+    person_low: Cents = Field(
+        default=written("20EUR"),
+        description="Below this a person withdraws when he reaches the authority; assumed.",
+    )
+    shop_till: Cents = Field(
+        default=written("200EUR"), description="Change that a shop starts with; assumed."
+    )
+    batch_tokens: Count = Field(default=64, description="Tokens of one submission; assumed.")
+
+    @model_validator(mode="after")
+    def _wallets_can_be_filled(self) -> Tokens:
+        if self.person_low > self.person_wallet:
+            raise ValueError("person_low is more than person_wallet")
+        return self
+
+
+_HOURS_TOLERANCE = 5e-3  # 24 weights of two decimals
