@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.metrics import ci95
 
@@ -13,8 +13,19 @@ if TYPE_CHECKING:
 
     from calibration import published
 
-Rungs = dict[tuple[str, str, float, int], "Mapping[str, Any]"]
-"""metrics.json by scenario path, transport, rate (1/s) and payload (bytes)."""
+
+class RungKey(NamedTuple):
+    """What tells simulated rungs apart; `axes` are the rung's, sorted by key."""
+
+    scenario: str
+    transport: str
+    rate_per_s: float
+    payload_bytes: int
+    axes: tuple[tuple[str, Any], ...] = ()
+
+
+Rungs = dict[RungKey, "Mapping[str, Any]"]
+"""metrics.json by rung."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +80,14 @@ def answer(row: published.Row, rungs: Rungs) -> Comparison:
 
 
 def matching(target: published.Target, rungs: Rungs) -> list[Mapping[str, Any]]:
-    """Return the metrics of the rungs that `target` covers, in order of rate."""
+    """Return the metrics of the rungs that `target` covers, in order of rate, payload and axes."""
     return [
-        of
-        for (scenario, transport, rate, payload), of in sorted(rungs.items())
-        if (scenario, transport) == (target.scenario, target.transport)
-        and target.rate_min_per_s <= rate <= target.rate_max_per_s
-        and target.payload_bytes in {None, payload}
+        rungs[key]
+        for key in sorted(rungs)
+        if (key.scenario, key.transport) == (target.scenario, target.transport)
+        and target.rate_min_per_s <= key.rate_per_s <= target.rate_max_per_s
+        and target.payload_bytes in {None, key.payload_bytes}
+        and target.covers(dict(key.axes))
     ]
 
 

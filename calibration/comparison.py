@@ -70,7 +70,7 @@ def _above_other(row: published.Row, rungs: Rungs) -> Comparison:
     """
     other = row.target.statistic.removeprefix("versus_")
     mine, theirs = (
-        {(rate, payload): of for (_, _, rate, payload), of in _of(row, name, rungs).items()}
+        {key[2:]: of for key, of in _of(row, name, rungs).items()}
         for name in (row.target.transport, other)
     )
     pairs = [(mine[at], theirs[at]) for at in sorted(mine.keys() & theirs.keys())]

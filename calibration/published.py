@@ -11,7 +11,12 @@ import csv
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from sim import axes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOLDER = Path(__file__).parent / "published"
 
@@ -24,6 +29,8 @@ class Target:
     `statistic`: "mean" over the repetitions of one rung; "min", "max" or "median" of that over the
     span; "run", one value per repetition; "classes", outcomes of repetitions;
     "versus_<transport>", compared with another transport at the same rates; "" for none.
+    `axes` are the values of the rung's other axes, by key of the scenario; of a pair, the first and
+    last of a span. An axis that is not named may have any value.
     """
 
     scenario: str
@@ -33,6 +40,11 @@ class Target:
     payload_bytes: int | None
     metric: str
     statistic: str
+    axes: tuple[tuple[str, Any], ...] = ()
+
+    def covers(self, axes: Mapping[str, Any]) -> bool:
+        """Return whether a rung with these axes is among those that answer."""
+        return all(key in axes and _within(axes[key], said) for key, said in self.axes)
 
 
 @dataclass(frozen=True)
@@ -61,13 +73,10 @@ class Row:
     def what(self) -> str:
         """The row in words."""
         target = self.target
-        rates = f"{target.rate_min_per_s:g}"
-        if target.rate_max_per_s != target.rate_min_per_s:
-            rates += f"-{target.rate_max_per_s:g}"
-        size = "" if target.payload_bytes is None else f" {target.payload_bytes} B"
         run = "" if self.run is None else f", run {self.run}"
-        transport = TRANSPORTS.get(target.transport, "both transports")
-        return f"{self.section} {self.quantity}, {transport}{size} at {rates}/s{run}"
+        spans = {key: _span(said) for key, said in target.axes}
+        parts = [f"{self.section} {self.quantity}", _conditions(target), axes.words(spans)]
+        return ", ".join(part for part in parts if part) + run
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,25 @@ def documents(folder: Path = FOLDER) -> dict[str, Any]:
     return _toml(folder / "documents.toml")
 
 
+def _conditions(target: Target) -> str:
+    """Return transport, payload and rate in words; what is done without a network has none."""
+    size = "" if target.payload_bytes is None else f" {target.payload_bytes} B"
+    if target.transport == NO_TRANSPORT:
+        return size.strip()
+    rates = f"{target.rate_min_per_s:g}"
+    if target.rate_max_per_s != target.rate_min_per_s:
+        rates += f"-{target.rate_max_per_s:g}"
+    return f"{TRANSPORTS.get(target.transport, 'both transports')}{size} at {rates}/s"
+
+
+def _within(value: Any, said: Any) -> bool:
+    return said[0] <= value <= said[1] if isinstance(said, tuple) else bool(value == said)
+
+
+def _span(said: Any) -> Any:
+    return f"{said[0]} to {said[1]}" if isinstance(said, tuple) else said
+
+
 def _toml(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -154,12 +182,28 @@ def _target(scenario: str, line: dict[str, str]) -> Target:
     return Target(
         scenario=scenario,
         transport=line["transport"],
-        rate_min_per_s=float(line["rate_min_per_s"]),
-        rate_max_per_s=float(line["rate_max_per_s"]),
+        rate_min_per_s=float(line["rate_min_per_s"] or 0),
+        rate_max_per_s=float(line["rate_max_per_s"] or 0),
         payload_bytes=int(line["payload_bytes"]) if line["payload_bytes"] else None,
         metric=line["metric"],
         statistic=line["statistic"],
+        axes=_axes(line.get("axes") or ""),
     )
+
+
+def _axes(text: str) -> tuple[tuple[str, Any], ...]:
+    """Return axes as a row writes them: "transport.eva.window=256; workload.threads=4..8"."""
+    pairs = [part.partition("=") for part in text.split(";") if part.strip()]
+    return tuple((key.strip(), _axis_value(value.strip())) for key, _, value in pairs)
+
+
+def _axis_value(text: str) -> Any:
+    if ".." in text:
+        first, _, last = text.partition("..")
+        return int(first), int(last)
+    if text in {"true", "false"}:
+        return text == "true"
+    return int(text) if text.isdecimal() else text
 
 
 def _number(text: str) -> float | None:
@@ -171,9 +215,11 @@ def _resolution(text: str) -> float:
     return float(10 ** -len(text.partition(".")[2]))
 
 
+NO_TRANSPORT = "none"
 TRANSPORTS = {
     "udp": "UDP",
     "quic_keep": "iroh kept",
     "quic_reconnect": "iroh reconnecting",
     "tftp": "TFTP",
+    "eva": "EVA",
 }

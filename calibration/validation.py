@@ -13,15 +13,16 @@ import fnmatch
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calibration import published
+from calibration.answers import RungKey
 from calibration.comparison import compare, needs_simulation
 from calibration.summaries import Summary, summarise
 from sim.errors import EnvironmentMissingError, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from calibration.answers import Comparison, Rungs
@@ -128,9 +129,14 @@ def read_rungs(scenario: str, run_dirs: Iterable[Path]) -> Rungs:
     found: Rungs = {}
     for run_dir in run_dirs:
         metrics = json.loads((Path(run_dir) / "metrics.json").read_text(encoding="utf-8"))
-        rung = metrics["rung"]
-        found[scenario, rung["transport"], rung["rate_per_s"], rung["payload_bytes"]] = metrics
+        found[rung_key(scenario, metrics["rung"])] = metrics
     return found
+
+
+def rung_key(scenario: str, rung: Mapping[str, Any]) -> RungKey:
+    """Return the key of a rung as it stands in metrics.json."""
+    axes = tuple(sorted(rung.get("axes", {}).items()))
+    return RungKey(scenario, rung["transport"], rung["rate_per_s"], rung["payload_bytes"], axes)
 
 
 @contextlib.contextmanager

@@ -232,8 +232,8 @@ def one_or_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
-def _ladder(dimension: units.Dimension) -> WithJsonSchema:
-    item = _schema(dimension)
+def ladder_schema(item: dict[str, Any]) -> WithJsonSchema:
+    """Return the schema of one `item` or a list of them, as `one_or_list` takes it."""
     return WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]})
 
 
@@ -259,5 +259,8 @@ Cents = Annotated[int, BeforeValidator(_whole_cents), WithJsonSchema(_schema(uni
 PositiveCents = Annotated[
     int, BeforeValidator(_more_than_zero(_whole_cents)), WithJsonSchema(_schema(units.MONEY))
 ]
-Rates = Annotated[list[PositiveRate], BeforeValidator(one_or_list), _ladder(units.RATE)]
-Sizes = Annotated[list[Size], BeforeValidator(one_or_list), _ladder(units.SIZE)]
+Rates = Annotated[
+    list[PositiveRate], BeforeValidator(one_or_list), ladder_schema(_schema(units.RATE))
+]
+Sizes = Annotated[list[Size], BeforeValidator(one_or_list), ladder_schema(_schema(units.SIZE))]
+Flags = Annotated[list[bool], BeforeValidator(one_or_list), ladder_schema({"type": "boolean"})]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sim
 from calibration import draws
 from calibration import profile as profiles
+from sim import axes
 from sim.build import build_digest
 from sim.engine_facts import model_options
 from sim.errors import ScenarioError
@@ -24,6 +25,8 @@ from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
 from sim.scenario.town import Town
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sim.scenario import Document, Scenario
     from sim.scenario.model import Eva
 
@@ -42,22 +45,23 @@ class Rung:
 
 
 def resolve(document: Document) -> list[Rung]:
-    """Return the rungs of `document` in order: transport, payload, rate, the last fastest.
+    """Return the rungs of `document` in order of its lists (`_lists`), the last fastest.
 
     Raises ScenarioError when a device profile is missing or invalid.
     """
     scenario = document.scenario
     common = _common(document)
+    lists = _lists(scenario)
     rungs: list[Rung] = []
-    lists = (scenario.transport.mode, scenario.workload.payload, scenario.workload.rate)
-    for mode, payload_bytes, rate_per_s in itertools.product(*lists):
+    for values in itertools.product(*lists.values()):
+        at = dict(zip(lists, values, strict=True))
         continues = scenario.run.app == "continued" and rungs
         previous = rungs[-1].name if continues else None
         resolved = {
             **common,
-            "rung": {"rate_per_s": rate_per_s, "payload_bytes": payload_bytes, "transport": mode},
-            "workload": _workload(scenario, rate_per_s, payload_bytes),
-            "transport": _transport(scenario, mode),
+            "rung": _rung(at, lists),
+            "workload": _workload(scenario, at),
+            "transport": _transport(scenario, at),
             "continues": previous,
         }
         rungs.append(Rung(_name(resolved), resolved, previous))
@@ -75,10 +79,49 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
+def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
+    """Return every field that takes a list, by its key in the document; one value is a list of one.
+
+    The last varies fastest: what a figure's horizontal axis shows, mostly a rate.
+    """
+    transport, workload = scenario.transport, scenario.workload
+    return {
+        "transport.mode": transport.mode,
+        "transport.socket_buffer": transport.socket_buffer or [None],
+        "transport.eva.encryption": transport.eva.encryption,
+        "transport.eva.block": transport.eva.block,
+        "transport.eva.window": transport.eva.window,
+        "workload.payload": workload.payload,
+        "workload.rate": workload.rate,
+    }
+
+
+def _rung(at: Mapping[str, Any], lists: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return what tells the rung that has the values `at` from its neighbours.
+
+    Transport, payload and rate always; of the other lists, under `axes`, those of several values.
+    Options of EVA are none of another transport, whose rungs fall together.
+    """
+    rung = {
+        "rate_per_s": at["workload.rate"],
+        "payload_bytes": at["workload.payload"],
+        "transport": at["transport.mode"],
+    }
+    several = {
+        key: at[key]
+        for key, values in lists.items()
+        if key not in _ALWAYS and len(set(values)) > 1
+        if not key.startswith("transport.eva.") or at["transport.mode"] == "eva"
+    }
+    return {**rung, "axes": several} if several else rung
+
+
 def _name(resolved: dict[str, Any]) -> str:
     rung = resolved["rung"]
-    slug = f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:.6g}ps"
-    return f"{slug}-{digest(resolved)[:_DIGEST_DIGITS]}"
+    parts = [f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:.6g}ps"]
+    if "axes" in rung:
+        parts.append(axes.slug(rung["axes"]))
+    return "-".join([*parts, digest(resolved)[:_DIGEST_DIGITS]])
 
 
 def _common(document: Document) -> dict[str, Any]:
@@ -183,17 +226,17 @@ def _lengths(lengths: Weibull | Lognormal) -> dict[str, Any]:
     }
 
 
-def _workload(scenario: Scenario, rate_per_s: float, payload_bytes: int) -> dict[str, Any]:
+def _workload(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Any]:
     workload = scenario.workload
     resolved: dict[str, Any] = {
         "kind": workload.kind,
-        "rate_per_s": rate_per_s,
-        "payload_bytes": payload_bytes,
+        "rate_per_s": at["workload.rate"],
+        "payload_bytes": at["workload.payload"],
         "start_s": workload.start,
     }
     if isinstance(workload, Paced):
         resolved["pacing"] = workload.pacing
-        resolved["interval_s"] = interval_s(workload.pacing, rate_per_s)
+        resolved["interval_s"] = interval_s(workload.pacing, at["workload.rate"])
     if isinstance(workload, Town):
         resolved |= town.workload(workload)
     return resolved
@@ -210,11 +253,11 @@ def interval_s(pacing: str, rate_per_s: float) -> float:
     return 1.024 / rate_per_s
 
 
-def _transport(scenario: Scenario, mode: str) -> dict[str, Any]:
+def _transport(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Any]:
     transport = scenario.transport
-    kind, _, variant = mode.partition("_")
+    kind, _, variant = at["transport.mode"].partition("_")
     default_buffer_bytes = _QUIC_SOCKET_BUFFER_BYTES if kind == "quic" else 0
-    asked = transport.socket_buffer
+    asked = at["transport.socket_buffer"]
     return {
         "kind": kind,
         "mode": variant,
@@ -226,16 +269,16 @@ def _transport(scenario: Scenario, mode: str) -> dict[str, Any]:
         "answer_on_same_connection": transport.answer_on_same_connection,
         "socket_timeout_s": transport.socket_timeout,
         "socket_buffer_bytes": default_buffer_bytes if asked is None else asked,
-        "eva": _eva(transport.eva) if kind == "eva" else None,
+        "eva": _eva(transport.eva, at) if kind == "eva" else None,
     }
 
 
-def _eva(eva: Eva) -> dict[str, Any]:
+def _eva(eva: Eva, at: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "variant": eva.variant,
-        "encryption": eva.encryption,
-        "block_bytes": eva.block,
-        "window_blocks": eva.window,
+        "encryption": at["transport.eva.encryption"],
+        "block_bytes": at["transport.eva.block"],
+        "window_blocks": at["transport.eva.window"],
         "retransmit_interval_s": eva.retransmit_interval,
         "retransmit_attempts": eva.retransmit_attempts,
         "write_request_retries": eva.write_request_retries,
@@ -252,5 +295,6 @@ def _eva(eva: Eva) -> dict[str, Any]:
 
 
 _DIGEST_DIGITS = 12
+_ALWAYS = ("transport.mode", "workload.payload", "workload.rate")  # named in every rung
 _NO_LIMIT = 2**32 - 1
 _QUIC_SOCKET_BUFFER_BYTES = 7 << 20  # netwatch udp.rs, SOCKET_BUFFER_SIZE: iroh 0.35 asks for it

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim import metrics, streams, trace
+from sim.axes import slug
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pyarrow as pa
@@ -36,6 +38,7 @@ def resolved(
     payload_bytes: int = 100,
     transport: str = "udp",
     repetitions: int = 5,
+    axes: Mapping[str, Any] | None = None,
     **sections: Any,
 ) -> dict[str, Any]:
     """Return the parts of a resolved scenario that metrics and reports read."""
@@ -44,7 +47,12 @@ def resolved(
         "schema": 1,
         "scenario": scenario,
         "title": f"Invented: {scenario}",
-        "rung": {"rate_per_s": rate_per_s, "payload_bytes": payload_bytes, "transport": transport},
+        "rung": {
+            "rate_per_s": rate_per_s,
+            "payload_bytes": payload_bytes,
+            "transport": transport,
+            **({"axes": dict(axes)} if axes else {}),
+        },
         "run": {**run, "app": "restarted"},
         "versions": {"pocketsim": "0", "build": "0" * 12},
         "devices": [{"profile": "invented", "count": 2, "access": {"wifi": 1.0}}],
@@ -93,7 +101,8 @@ def events(of: dict[str, Any], shape: Shape) -> pa.Table:
 def run_dir(folder: Path, of: dict[str, Any], shape: Shape) -> Path:
     """Write an invented run directory into `folder` and return its path."""
     rung = of["rung"]
-    name = f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:g}ps-000000000000"
+    parts = [f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:g}ps"]
+    name = "-".join([*parts, *([slug(rung["axes"])] if "axes" in rung else []), "000000000000"])
     path: Path = folder / of["scenario"] / name
     path.mkdir(parents=True)
     table = events(of, shape)

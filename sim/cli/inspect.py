@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sim import axes
 from sim.cli import console
 from sim.cli.running import AsJson, Overrides, ScenarioFile
 from sim.errors import UserError
@@ -60,7 +61,9 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     profiles = first["profiles"].items()
     head = ("profile", "basis of the operations", "of the app")
     console.table("what the profiles rest on", head, [(name, *_bases(of)) for name, of in profiles])
-    console.table("rungs", (*first["rung"], "run directory"), map(_rung_row, rungs))
+    columns = [_rung_columns(rung) for rung in rungs]
+    names = max(map(list, columns), key=len)  # a transport without EVA's axes has fewer
+    console.table("rungs", names, [tuple(of.get(name, "") for name in names) for of in columns])
 
 
 def doctor() -> None:
@@ -99,9 +102,11 @@ def _group_row(group: dict[str, Any]) -> tuple[object, ...]:
     return group["profile"], group["count"], access
 
 
-def _rung_row(rung: Rung) -> tuple[object, ...]:
-    values = rung.resolved["rung"].values()
-    return (*(f"{of:g}" if isinstance(of, float) else of for of in values), rung.name)
+def _rung_columns(rung: Rung) -> dict[str, str]:
+    values = dict(rung.resolved["rung"])
+    several = {axes.leaf(key): value for key, value in values.pop("axes", {}).items()}
+    columns = {**values, **several, "run directory": rung.name}
+    return {key: axes.text(value) for key, value in columns.items()}
 
 
 def _bases(profile: dict[str, Any]) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from sim import axes
 from sim.report import theme
 from sim.report.page import table, tag
 
@@ -86,7 +87,7 @@ def _scenario(of: Sequence[Run]) -> tuple[str, ...]:
     payloads = sorted({one.payload_bytes for one in of})
     rates = sorted({one.rate_per_s for one in of})
     return (
-        f"<b>{escape(of[0].title)}</b><br><code>{escape(of[0].scenario)}</code>",
+        f"<b>{escape(of[0].title)}</b><br><code>{escape(of[0].scenario)}</code>{_axes(of)}",
         str(len(of)),
         str(run["repetitions"]),
         f"{run['duration_s']:g} s",
@@ -97,6 +98,19 @@ def _scenario(of: Sequence[Run]) -> tuple[str, ...]:
         str(run["seed"]),
         _version(first["versions"]),
     )
+
+
+def _axes(of: Sequence[Run]) -> str:
+    """Return a line for each axis of some runs with its values, such as "window 64 128"."""
+    values: dict[str, list[Any]] = {}
+    for run in of:
+        for key, value in run.axes.items():
+            values.setdefault(key, []).append(value)
+    lines = (
+        " ".join([axes.leaf(key), *(axes.text(value) for value in sorted(set(found)))])
+        for key, found in values.items()
+    )
+    return "".join(f"<br>{escape(line)}" for line in lines)
 
 
 def _version(of: Mapping[str, str]) -> str:

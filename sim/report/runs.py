@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibration import published
+from sim import axes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    Place = tuple[str, str, int, tuple[tuple[str, Any], ...]]
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Run:
     transport: str
     rate_per_s: float
     payload_bytes: int
+    axes: dict[str, Any]
     metrics: dict[str, Any]
     resolved: dict[str, Any]
 
@@ -42,19 +46,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Series:
-    """Runs of one scenario, transport and payload, in order of rate, and their published rows."""
+    """Runs of one scenario, transport, payload and axes, in order of rate, and their rows."""
 
     scenario: str
     title: str
     transport: str
     payload_bytes: int
+    axes: dict[str, Any]
     runs: tuple[Run, ...]
     rows: tuple[published.Row, ...]
 
     @property
     def name(self) -> str:
-        """Transport and payload in words."""
-        return f"{transport_name(self.transport)}, {self.payload_bytes} B"
+        """Transport, payload and axes in words."""
+        parts = [transport_name(self.transport), f"{self.payload_bytes} B", axes.words(self.axes)]
+        return ", ".join(part for part in parts if part)
 
     def published(self, metric: str, statistic: str = "") -> list[published.Row]:
         """Return the rows that a metric of this series answers, in order of rate."""
@@ -64,22 +70,19 @@ class Series:
 
 
 def load(run_dirs: Iterable[Path]) -> list[Run]:
-    """Return the runs by scenario, transport, payload and rate, whatever the order given."""
-    runs = [_run(Path(path)) for path in run_dirs]
-    return sorted(runs, key=lambda of: (of.scenario, of.transport, of.payload_bytes, of.rate_per_s))
+    """Return the runs by scenario, transport, payload, axes and rate, whatever the order given."""
+    return sorted(
+        (_run(Path(path)) for path in run_dirs), key=lambda of: (*_place(of), of.rate_per_s)
+    )
 
 
 def series(runs: Sequence[Run]) -> list[Series]:
     """Return `runs`, which are in order, as series."""
     rows = published.rows()
-    found: dict[tuple[str, str, int], list[Run]] = {}
+    found: dict[Place, list[Run]] = {}
     for run in runs:
-        found.setdefault((run.scenario, run.transport, run.payload_bytes), []).append(run)
-    return [
-        Series(scenario, of[0].title, transport, payload, tuple(of), _rows(rows, key))
-        for key, of in found.items()
-        for scenario, transport, payload in (key,)
-    ]
+        found.setdefault(_place(run), []).append(run)
+    return [_series(of, rows) for of in found.values()]
 
 
 def transport_name(transport: str) -> str:
@@ -87,14 +90,30 @@ def transport_name(transport: str) -> str:
     return published.TRANSPORTS.get(transport, transport)
 
 
-def _rows(rows: Iterable[published.Row], key: tuple[str, str, int]) -> tuple[published.Row, ...]:
-    scenario, transport, payload_bytes = key
-    return tuple(
-        row
-        for row in rows
-        if Path(row.target.scenario).stem == scenario
-        and row.target.transport == transport
-        and row.target.payload_bytes in {None, payload_bytes}
+def _place(run: Run) -> Place:
+    return run.scenario, run.transport, run.payload_bytes, tuple(sorted(run.axes.items()))
+
+
+def _series(of: Sequence[Run], rows: Iterable[published.Row]) -> Series:
+    first = of[0]
+    own = tuple(row for row in rows if _answers(first, row.target))
+    return Series(
+        scenario=first.scenario,
+        title=first.title,
+        transport=first.transport,
+        payload_bytes=first.payload_bytes,
+        axes=first.axes,
+        runs=tuple(of),
+        rows=own,
+    )
+
+
+def _answers(run: Run, target: published.Target) -> bool:
+    return (
+        Path(target.scenario).stem == run.scenario
+        and target.transport == run.transport
+        and target.payload_bytes in {None, run.payload_bytes}
+        and target.covers(run.axes)
     )
 
 
@@ -109,6 +128,7 @@ def _run(path: Path) -> Run:
         transport=rung["transport"],
         rate_per_s=float(rung["rate_per_s"]),
         payload_bytes=int(rung["payload_bytes"]),
+        axes=rung.get("axes", {}),
         metrics=metrics,
         resolved=resolved,
     )

@@ -14,11 +14,13 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from sim.documents import (
     Bandwidth,
     Duration,
+    Flags,
     PositiveDuration,
     Rates,
     Section,
     Size,
     Sizes,
+    ladder_schema,
     one_or_list,
     written,
 )
@@ -30,6 +32,11 @@ from sim.scenario.town import Contacts, Outage, Tokens, Town
 
 TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]
 Role = Literal["person", "shop", "authority"]
+Counts = Annotated[
+    list[Count],
+    BeforeValidator(one_or_list),
+    ladder_schema({"type": "integer", "minimum": 1, "maximum": 1_000_000}),
+]
 
 
 def _shares(value: Any) -> Any:
@@ -51,18 +58,7 @@ Shares = Annotated[
 Modes = Annotated[
     list[TransportMode],
     BeforeValidator(one_or_list),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"enum": ["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]},
-                {
-                    "type": "array",
-                    "items": {"enum": ["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]},
-                    "minItems": 1,
-                },
-            ],
-        }
-    ),
+    ladder_schema({"enum": ["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]}),
 ]
 
 
@@ -254,9 +250,17 @@ class Eva(Section):
         description="original: lost blocks as text, always encrypted; modified: after pull "
         "request 71 of kotlin-ipv8.",
     )
-    encryption: bool = Field(default=False, description="Whether packets are sealed boxes.")
-    block: Size = Field(default=written("1200B"), description="Data of a full block.")
-    window: Count = Field(default=256, description="Blocks between two acknowledgements.")
+    encryption: Flags = Field(
+        default=written([False]),
+        description="Whether packets are sealed boxes; a list is a ladder.",
+    )
+    block: Sizes = Field(
+        default=written("1200B"), description="Data of a full block; a list is a ladder."
+    )
+    window: Counts = Field(
+        default=written(256),
+        description="Blocks between two acknowledgements; a list is a ladder.",
+    )
     retransmit_interval: PositiveDuration = Field(
         default=written("150ms"),
         description="Silence after which the receiver repeats its acknowledgement, when it next "
@@ -297,7 +301,7 @@ class Eva(Section):
 
     @model_validator(mode="after")
     def _block_is_not_empty(self) -> Eva:
-        if self.block < 1:
+        if min(self.block) < 1:
             raise ValueError("a block holds at least one byte")
         return self
 
@@ -333,10 +337,10 @@ class Transport(Section):
         description="Receive timeout of a plain UDP socket; the app only reads "
         "again, so the wake-up changes nothing and is not simulated.",
     )
-    socket_buffer: Size | None = Field(
+    socket_buffer: Sizes | None = Field(
         default=None,
-        description="Receive buffer asked for, as the kernel counts; absent: 7 MiB for QUIC "
-        "(netwatch udp.rs, SOCKET_BUFFER_SIZE), the phone's default otherwise.",
+        description="Receive buffer asked for, as the kernel counts; a list is a ladder; absent: "
+        "7 MiB for QUIC (netwatch udp.rs, SOCKET_BUFFER_SIZE), the phone's default otherwise.",
     )
     eva: Eva = Field(default=written({}), description="Options of EVA; may be left out.")
 

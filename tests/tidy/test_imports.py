@@ -45,6 +45,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "sim._engine",
+        "sim.axes",
         "sim.build",
         "sim.documents",
         "sim.engine_facts",

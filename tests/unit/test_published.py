@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibration import block_sizes, published, summaries, validation, validation_table
-from calibration.answers import Comparison
+from calibration.answers import Comparison, RungKey, matching
 from calibration.outcomes import wilson
 from sim import metrics, testing
 from sim.errors import UserError
@@ -40,7 +40,7 @@ def rungs_of(scenario: str, *made: tuple[str, float, int, testing.Shape]) -> dic
     found = {}
     for transport, rate, payload, shape in made:
         of = testing.resolved(scenario, rate, payload, transport)
-        key = (f"scenarios/{scenario}.toml", transport, rate, payload)
+        key = RungKey(f"scenarios/{scenario}.toml", transport, rate, payload)
         found[key] = metrics.compute(testing.events(of, shape), of)
     return found
 
@@ -309,3 +309,41 @@ def test_a_network_is_fitted_where_its_scenario_says_so(root: Path):
     lists = tomllib.loads((published.FOLDER / "fitted_rows.toml").read_text())
     text = (root / "scenarios/latency/rate.toml").read_text()
     assert [name for name in lists["fitted_networks"] if name not in text] == []
+
+
+def eva_row(axes: str) -> published.Row:
+    line = {"transport": "eva", "rate_min_per_s": "", "rate_max_per_s": "", "payload_bytes": ""}
+    line |= {"metric": "send_count", "statistic": "mean", "axes": axes}
+    return replace(ROWS[0], target=published._target("scenarios/eva/grid.toml", line))
+
+
+@pytest.mark.parametrize(
+    ("axes", "covered"),
+    [
+        ("transport.eva.window=64", [True, True, False, False]),
+        ("transport.eva.window=64; transport.eva.encryption=true", [False, True, False, False]),
+        ("transport.eva.window=60..100", [True, True, False, False]),
+        ("transport.eva.window=64..256", [True] * 4),
+        ("transport.eva.block=1200", [False] * 4),
+        ("", [True] * 4),
+    ],
+)
+def test_a_row_names_the_axes_that_it_needs(axes: str, covered: list[bool]):
+    target = eva_row(axes).target
+    at = [(64, False), (64, True), (256, False), (256, True)]
+    rungs = {}
+    for window, encryption in at:
+        rung = {"transport": "eva", "rate_per_s": 0.0, "payload_bytes": 10}
+        rung["axes"] = {"transport.eva.window": window, "transport.eva.encryption": encryption}
+        rungs[validation.rung_key("scenarios/eva/grid.toml", rung)] = {"rung": (window, encryption)}
+    found = [of["rung"] for of in matching(target, rungs)]
+    assert sorted(found) == [place for place, said in zip(at, covered, strict=True) if said]
+
+
+def test_a_row_reads_well_with_axes_and_without_a_network():
+    row = eva_row("transport.eva.window=64..256; transport.eva.encryption=true")
+    assert row.what.endswith(", EVA at 0/s, window 64 to 256, encryption true")
+    bare = replace(row, target=replace(row.target, transport="none", axes=(("a.threads", 4),)))
+    assert bare.what == f"{row.section} {row.quantity}, threads 4"
+    sized = replace(bare, target=replace(bare.target, payload_bytes=147))
+    assert sized.what == f"{row.section} {row.quantity}, 147 B, threads 4"

@@ -115,3 +115,17 @@ def test_runs_without_stores_do_not_break_it(tmp_path: Path):
     run = testing.run_dir(tmp_path, of, dead)
     write_report([run], tmp_path / "a.html")
     assert "Runs over a kept connection" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
+    key = "transport.eva.window"
+    made = [
+        testing.run_dir(
+            tmp_path, testing.resolved("grid", 8.0, 10, "eva", axes={key: window}), testing.Shape()
+        )
+        for window in (256, 64)
+    ]
+    found = series(load(made))
+    assert [of.name for of in found] == ["EVA, 10 B, window 64", "EVA, 10 B, window 256"]
+    write_report(made, tmp_path / "report.html")
+    assert "<br>window 64 256</td>" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,58 @@ def test_rungs_are_the_product_in_order(scenario):
     assert rungs[:3] == [[4.0, 10, "quic_keep"], [8.0, 10, "quic_keep"], [4.0, 20, "quic_keep"]]
     assert rungs[-1] == [8.0, 20, "udp"]
     assert len(rungs) == 8
+
+
+EVA = ['transport.mode=["eva", "udp"]', "workload.rate=4/s"]
+
+
+def test_lists_beside_transport_payload_and_rate_are_axes(scenario):
+    lists = ["transport.eva.window=[64, 256]", "transport.eva.encryption=[false, true]"]
+    rungs = resolve(load(scenario, [*EVA, *lists]))
+    axes = [tuple(rung.resolved["rung"].get("axes", {}).values()) for rung in rungs]
+    # Options of EVA are no axes of the other transport: one rung of UDP.
+    assert axes == [(False, 64), (False, 256), (True, 64), (True, 256), ()]
+    windows = [rung.resolved["transport"]["eva"]["window_blocks"] for rung in rungs[:4]]
+    assert windows == [64, 256, 64, 256]
+    assert len({rung.name for rung in rungs}) == 5
+    assert rungs[2].name.startswith("eva-100B-4ps-encryption_true-window_64-")
+
+
+def test_sizes_are_axes_in_bytes(scenario):
+    lists = ['transport.socket_buffer=["64KiB", "1MiB"]', 'transport.eva.block=["600B", "1200B"]']
+    rungs = resolve(load(scenario, [*EVA, *lists]))
+    assert [list(rung.resolved["rung"]["axes"].items()) for rung in rungs[::2]] == [
+        [("transport.socket_buffer", 65536), ("transport.eva.block", 600)],
+        [("transport.socket_buffer", 2**20), ("transport.eva.block", 600)],
+        [("transport.socket_buffer", 65536)],
+    ]
+    assert rungs[2].resolved["transport"]["socket_buffer_bytes"] == 2**20
+
+
+@pytest.mark.parametrize("window", ["256", "[256]", "[256, 256]"])
+def test_a_list_of_one_value_is_that_value(scenario, window):
+    plain = resolve(load(scenario, EVA))
+    listed = resolve(load(scenario, [*EVA, f"transport.eva.window={window}"]))
+    assert [rung.name for rung in listed] == [rung.name for rung in plain]
+    assert "axes" not in plain[0].resolved["rung"]
+
+
+@pytest.mark.parametrize(
+    ("override", "reason"),
+    [
+        ("transport.eva.window=[]", "transport.eva.window: an empty list leaves nothing to run"),
+        ("transport.eva.window=[64, 0]", "transport.eva.window[1]: should be greater than"),
+        ("transport.eva.windows=[64]", "unknown key (did you mean window?)"),
+        ("transport.eva.encryption=[false, 1]", "encryption[1]: must be true or false, not 1"),
+        ("transport.eva.block=[600B, 0B]", "a block holds at least one byte"),
+        ("transport.socket_buffer=[64]", "transport.socket_buffer[0]: '64' has no unit"),
+        ("transport.socket_buffer=[]", "an empty list leaves nothing to run"),
+        ("transport.eva.timeout=[1s, 2s]", "transport.eva.timeout: "),
+    ],
+)
+def test_bad_axes_are_refused(scenario, override, reason):
+    with pytest.raises(ScenarioError, match=re.escape(reason)):
+        load(scenario, [*EVA, override])
 
 
 def test_continued_rungs_name_the_one_before(scenario):
