@@ -31,6 +31,8 @@ OPERATIONS = (
     "file_block",
     "sealed_box_seal",
     "sealed_box_open",
+    "overlay_send",
+    "overlay_receive",
 )
 
 # CM02 with factors of 1: the default LV08 is a fit of TCP slow start and multiplies latency by

@@ -13,12 +13,13 @@ that reproduce the published figures of the benchmark app (Chirila 2025, appendi
 
 from __future__ import annotations
 
-import itertools
 import math
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from sim import transfers
+from sim.columns import Columns, split, times_by_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,24 +36,34 @@ NAMES = (
 )
 
 
-def compute(events: pa.Table, resolved: Mapping[str, Any]) -> dict[str, Any]:
+def compute(
+    events: pa.Table,
+    resolved: Mapping[str, Any],
+    counters: Sequence[Mapping[str, int]] | None = None,
+) -> dict[str, Any]:
     """Return the content of metrics.json for the trace `events` of the run `resolved`.
 
     Rates are per second and over all phones, sizes in bytes, latencies in milliseconds. A value
     that no repetition defines is None. Of a sampled trace, counts and rates are scaled up by the
-    share of transactions kept; `counts` stays what was traced.
+    share of transactions kept; `counts` stays what was traced. `counters` are the engine's, of
+    each repetition; without them what they tell is None.
     """
     repetitions = resolved["run"]["repetitions"]
     share = _traced_share(resolved)
-    parts = [_Columns.of(part) for part in _split(events, repetitions)]
+    parts = [Columns.of(part) for part in split(events, repetitions)]
     measured = [_repetition(part, resolved["run"]["duration_s"], share) for part in parts]
+    for row, part, counts in zip(measured, parts, counters or [{}] * repetitions, strict=True):
+        row.update(transfers.measure(part, counts, resolved))
     return {
         "schema": 1,
         "scenario": resolved["title"],
         "rung": dict(resolved["rung"]),
         "repetitions": repetitions,
         "traced_share": share,
-        "metrics": {name: summary([row[name] for row in measured]) for name in NAMES},
+        "metrics": {
+            name: summary([row[name] for row in measured])
+            for name in (*NAMES, *transfers.names(resolved))
+        },
         "counts": _total([_fates(part) for part in parts]),
     }
 
@@ -100,70 +111,14 @@ def classify(stored: float, sent: float) -> str:
 def round_trips(events: pa.Table, duration_s: float) -> list[tuple[Array, Array]]:
     """Return for each repetition the send times (s) and round trips (ms) of stored transactions."""
     last = int(np.max(events["repetition"].to_numpy(), initial=-1))
-    return [_round_trips(_Columns.of(p).measured(duration_s)) for p in _split(events, last + 1)]
+    return [_round_trips(Columns.of(p).measured(duration_s)) for p in split(events, last + 1)]
 
 
-def _round_trips(part: _Columns) -> tuple[Array, Array]:
+def _round_trips(part: Columns) -> tuple[Array, Array]:
     sent, stored = part.of_kind("send"), part.of_kind("store")
-    sent_s = _times_by_message(sent, stored)
+    sent_s = times_by_message(sent, stored)
     known = np.isfinite(sent_s)
     return sent_s[known], 1e3 * (stored.time_s - sent_s)[known]
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """The columns of one repetition as arrays of one length, in order of time."""
-
-    time_s: Array
-    kind: Array  # codes into kinds
-    message: Array
-    size_bytes: Array
-    reason: Array  # codes into reasons, -1 for none
-    logged: Array
-    kinds: tuple[str, ...]
-    reasons: tuple[str, ...]
-
-    @classmethod
-    def of(cls, table: pa.Table) -> _Columns:
-        kind, kinds = _codes(table["kind"])
-        reason, reasons = _codes(table["reason"])
-        return cls(
-            time_s=table["time_s"].to_numpy(),
-            kind=kind,
-            message=table["message_id"].to_numpy(),
-            size_bytes=table["message_size"].to_numpy(),
-            reason=reason,
-            logged=table["logged"].to_numpy(),
-            kinds=kinds,
-            reasons=reasons,
-        )
-
-    def where(self, mask: Array) -> _Columns:
-        if mask.all():
-            return self
-        rows = ("time_s", "kind", "message", "size_bytes", "reason", "logged")
-        place = np.flatnonzero(mask)  # six times faster than six masks
-        return replace(self, **{name: getattr(self, name)[place] for name in rows})
-
-    def of_kind(self, name: str) -> _Columns:
-        code = self.kinds.index(name) if name in self.kinds else -1
-        return self.where(self.kind == code)
-
-    def measured(self, duration_s: float) -> _Columns:
-        """What the app's log holds at the end of the measurement."""
-        return self.where(self.logged & (self.time_s <= duration_s))
-
-
-def _codes(column: pa.ChunkedArray) -> tuple[Array, tuple[str, ...]]:
-    array = column.unify_dictionaries().combine_chunks()
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes, tuple(array.dictionary.to_pylist())
-
-
-def _split(events: pa.Table, repetitions: int) -> list[pa.Table]:
-    edges = np.searchsorted(events["repetition"].to_numpy(), np.arange(repetitions + 1))
-    pairs = itertools.pairwise(edges.tolist())
-    return [events.slice(start, end - start) for start, end in pairs]
 
 
 def _traced_share(resolved: Mapping[str, Any]) -> float:
@@ -171,13 +126,13 @@ def _traced_share(resolved: Mapping[str, Any]) -> float:
     return float(output["sample_ratio"]) if output.get("trace") == "sampled" else 1.0
 
 
-def _repetition(part: _Columns, duration_s: float, share: float) -> dict[str, float]:
+def _repetition(part: Columns, duration_s: float, share: float) -> dict[str, float]:
     log = part.measured(duration_s)
     sent, stored, back = (log.of_kind(name) for name in ("send", "store", "receive_back"))
     n_sent, n_stored = sent.time_s.size / share, stored.time_s.size / share
     window_s = _window_s(sent.time_s, stored.time_s)
     _, rtt_ms = _round_trips(log)
-    processing_ms = 1e3 * (stored.time_s - _times_by_message(back, stored))
+    processing_ms = 1e3 * (stored.time_s - times_by_message(back, stored))
     outcome = classify(n_stored, n_sent)
     return {
         "send_rate_per_s": _ratio(n_sent, window_s),
@@ -202,18 +157,7 @@ def _window_s(sent_s: Array, stored_s: Array) -> float:
     return float(both.max() - both.min()) if both.size else math.nan
 
 
-def _times_by_message(found: _Columns, wanted: _Columns) -> Array:
-    """Return for each row of `wanted` the time of the first row of `found` on its transaction."""
-    if not found.message.size:
-        return np.full(wanted.message.shape, np.nan)
-    # A stable sort keeps the earliest of equal messages first, where searchsorted looks.
-    order = np.argsort(found.message, kind="stable")
-    messages = found.message[order]
-    place = np.minimum(np.searchsorted(messages, wanted.message), messages.size - 1)
-    return np.where(messages[place] == wanted.message, found.time_s[order][place], np.nan)
-
-
-def _fates(part: _Columns) -> dict[str, Any]:
+def _fates(part: Columns) -> dict[str, Any]:
     """Return what became of every transaction sent, in the log or not.
 
     The first of these that happened to it: stored; given up; a datagram dropped; refused.
@@ -229,7 +173,7 @@ def _fates(part: _Columns) -> dict[str, Any]:
     return {"sent": sent, "stored": stored, "lost": lost, "in_flight": left.size}
 
 
-def _take_lost(rows: _Columns, left: Array, lost: dict[str, int]) -> Array:
+def _take_lost(rows: Columns, left: Array, lost: dict[str, int]) -> Array:
     """Count in `lost` by reason which of `left` `rows` explain; return the others."""
     # A duplicate was refused because the transaction itself is on its way.
     harmless = [code for code, name in enumerate(rows.reasons) if name == "duplicate"]

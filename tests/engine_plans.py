@@ -28,6 +28,8 @@ TRANSPORTS = {
     "quic_reconnect": {"kind": "quic", "mode": "reconnect"},
     "quic_keep": {"kind": "quic", "mode": "keep"},
     "tftp": {"kind": "tftp", "mode": ""},
+    "ipv8": {"kind": "ipv8", "mode": ""},
+    "ipv8_sealed": {"kind": "ipv8", "mode": "sealed"},
     "eva": {"kind": "eva", "mode": ""},
 }
 # The offline token thesis's, which are the scenario's defaults.
@@ -334,4 +336,6 @@ REALISTIC_CPU_S = {
     "file_block": 50e-6,
     "sealed_box_seal": 450e-6,
     "sealed_box_open": 330e-6,
+    "overlay_send": 60e-6,
+    "overlay_receive": 210e-6,
 }

@@ -7,7 +7,7 @@ deliberately does not live here: defaults that depend on a device profile, the p
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -30,7 +30,7 @@ from sim.provenance import PlainNumber
 from sim.scenario.fields import Count, Ratio, Share, Sigma, add_up
 from sim.scenario.town import Contacts, Outage, Tokens, Town
 
-TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]
+TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva"]
 Role = Literal["person", "shop", "authority"]
 Counts = Annotated[
     list[Count],
@@ -58,7 +58,7 @@ Shares = Annotated[
 Modes = Annotated[
     list[TransportMode],
     BeforeValidator(one_or_list),
-    ladder_schema({"enum": ["udp", "quic_reconnect", "quic_keep", "tftp", "eva"]}),
+    ladder_schema({"enum": [*get_args(TransportMode)]}),
 ]
 
 
@@ -221,8 +221,11 @@ class Poisson(Section):
 class Protocol(Section):
     """Protocol family."""
 
-    kind: Literal["trustchain", "tokens"] = Field(
-        default="trustchain", description="Protocol family."
+    kind: Literal["trustchain", "transfer", "token_batch", "tokens"] = Field(
+        default="trustchain",
+        description="trustchain: trades, countersigned; transfer: one-way messages; token_batch: "
+        "offline tokens from phone 0, the authority, through every phone and back; tokens: a town "
+        "that pays with them.",
     )
     crypto: Literal["counted", "real"] = Field(
         default="counted",

@@ -218,7 +218,7 @@ pub struct SenderLoop {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Protocol {
-    /// `trustchain`, `pairwise` or `tokens`.
+    /// `trustchain`, `tokens`, `token_batch`, `transfer` or `pairwise`.
     pub kind: String,
     /// `counted` or `real`.
     pub crypto: String,
@@ -258,9 +258,9 @@ pub struct Tokens {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Transport {
-    /// `udp`, `quic`, `tftp` or `eva`.
+    /// `udp`, `quic`, `tftp`, `ipv8` or `eva`.
     pub kind: String,
-    /// `reconnect` or `keep` (quic).
+    /// `reconnect` or `keep` (quic), `sealed` or nothing (ipv8).
     pub mode: String,
     /// Interval at which the app looks for finished streams and tasks, seconds; 0 for none.
     pub poll_interval_s: Seconds,

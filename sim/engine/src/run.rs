@@ -7,7 +7,10 @@ use std::time::Instant;
 use pocketsim_protocols::contract::{Application, NodeId, Seconds, Transport};
 use pocketsim_protocols::crypto::{self, Counted, Crypto, Real};
 use pocketsim_protocols::pairwise::Pairwise;
+use pocketsim_protocols::token_batch::{self, TokenBatch};
+use pocketsim_protocols::transfer::Transfer;
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig, Variant};
+use pocketsim_protocols::transport::ipv8::Ipv8;
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::tftp::Tftp;
 use pocketsim_protocols::transport::udp::Udp;
@@ -42,8 +45,11 @@ pub fn run(plan: Plan) -> Result<RunResult, String> {
     match (family.as_str(), provider.as_str()) {
         ("trustchain", "counted") => trustchain::<Counted>(plan),
         ("trustchain", "real") => trustchain::<Real>(plan),
+        ("token_batch", "counted") => token_batch::<Counted>(plan),
+        ("token_batch", "real") => token_batch::<Real>(plan),
+        ("transfer", _) => over(plan, |node| Transfer::new(NodeId(node)), |_| 0),
         ("pairwise", _) => over(plan, |node| Pairwise::new(NodeId(node)), |_| 0),
-        ("trustchain", other) => Err(format!("unknown crypto provider {other:?}")),
+        ("trustchain" | "token_batch", other) => Err(format!("unknown crypto provider {other:?}")),
         (other, _) => Err(format!("unknown protocol {other:?}")),
     }
 }
@@ -74,6 +80,16 @@ fn trustchain<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
     over(plan, make, Agent::next_index)
 }
 
+fn token_batch<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
+    let (seed, count) = (plan.seed, plan.phones.profile.len() as u32);
+    let keys = token_batch::keys::<C>(seed, count);
+    let make = move |node: u32| {
+        let crypto = C::new(seed, NodeId(node));
+        TokenBatch::new(crypto, NodeId(node), keys.clone())
+    };
+    over(plan, make, |_| 0)
+}
+
 /// Chooses the transport; each pair of machines is an instance of the driver of its own.
 fn over<A: Application>(
     plan: Plan,
@@ -97,6 +113,10 @@ fn over<A: Application>(
             next_index,
         )),
         "tftp" => Ok(drive(plan, make, |_| Tftp::new(), next_index)),
+        "ipv8" => {
+            let sealed = plan.transport.mode == "sealed";
+            Ok(drive(plan, make, |_| Ipv8::new(sealed), next_index))
+        }
         "eva" => {
             let config = eva_config(&plan.transport)?;
             let new = |node| Eva::new(&eva_phone(config, seed, node));
@@ -132,7 +152,8 @@ fn drive<A: Application, T: Transport<A::Block>>(
 fn transport_config(options: &plan::Transport) -> Result<TransportConfig, String> {
     let mode = match options.mode.as_str() {
         "reconnect" => ConnectionMode::Reconnect,
-        "keep" | "" => ConnectionMode::Keep,
+        // Only quic reads it; the modes of others are their own.
+        "keep" | "" | "sealed" => ConnectionMode::Keep,
         other => return Err(format!("unknown connection mode {other:?}")),
     };
     Ok(TransportConfig {

@@ -39,19 +39,20 @@ impl SocketBuffer {
 
 /// What the kernel charges for a datagram: the memory of its buffer, not its bytes.
 ///
-/// Measured on Linux 6.18 over loopback with no reader: a buffer of 212 992 B
-/// holds 166 datagrams of at most 640 B and 92 of 660 to 1431 B, one of
-/// 851 968 B holds 665 and 369. Beyond one fragment each fragment is
-/// charged as a buffer of its own (inferred, not measured).
+/// Measured on Linux 6.18 over loopback with no reader, every payload from 1 to
+/// 1472 B: a buffer of 212 992 B holds 256 datagrams of at most 197 B, 166 of
+/// 198 to 645 B and 92 of more; one of 851 968 B holds 665 of 640 B and 369
+/// of 1200 B. Beyond one fragment each fragment is charged as a buffer of its
+/// own (inferred, not measured).
 pub fn truesize_bytes(udp_payload_bytes: u32) -> u64 {
     let full = fragments(udp_payload_bytes) - 1;
     let last = udp_payload_bytes + UDP_HEADER_BYTES - full * FRAGMENT_BYTES_MAX;
-    let last_buffer = if last <= SMALL_PAYLOAD_BYTES + UDP_HEADER_BYTES {
-        SMALL_BUFFER_BYTES
-    } else {
-        LARGE_BUFFER_BYTES
-    };
-    u64::from(full) * LARGE_BUFFER_BYTES + last_buffer
+    let fits = |payload_bytes: u32| last <= payload_bytes + UDP_HEADER_BYTES;
+    let last_buffer = BUCKETS
+        .iter()
+        .find(|(payload_bytes, _)| fits(*payload_bytes));
+    let last_bytes = last_buffer.map_or(LARGE_BUFFER_BYTES, |(_, bytes)| *bytes);
+    u64::from(full) * LARGE_BUFFER_BYTES + last_bytes
 }
 
 /// How many IP packets a datagram takes over Ethernet or Wi-Fi.
@@ -67,8 +68,8 @@ pub fn wire_bytes(udp_payload_bytes: u32) -> u32 {
 const UDP_HEADER_BYTES: u32 = 8; // RFC 768
 const IP_HEADER_BYTES: u32 = 20; // RFC 791, no options
 const FRAGMENT_BYTES_MAX: u32 = 1480; // 1500 B MTU less its IP header; the first holds UDP's too
-const SMALL_PAYLOAD_BYTES: u32 = 640; // the bucket's edge lies between 640 and 660 B
-const SMALL_BUFFER_BYTES: u64 = 1280; // 212 992 / 166 and 851 968 / 665
+/// The largest payload of each smaller buffer, and its charge: 212 992 / 256, 212 992 / 166.
+const BUCKETS: [(u32, u64); 2] = [(197, 832), (645, 1280)];
 const LARGE_BUFFER_BYTES: u64 = 2304; // 212 992 / 92 and 851 968 / 369
 
 #[cfg(test)]
@@ -83,9 +84,11 @@ mod tests {
     #[test]
     fn holds_as_many_datagrams_as_the_kernel() {
         for (capacity, payload, count) in [
-            (212_992, 64, 166),
-            (212_992, 640, 166),
-            (212_992, 660, 92),
+            (212_992, 64, 256),
+            (212_992, 197, 256),
+            (212_992, 198, 166),
+            (212_992, 645, 166),
+            (212_992, 646, 92),
             (212_992, 1431, 92),
             (851_968, 640, 665),
             (851_968, 1200, 369),

@@ -125,6 +125,10 @@ named_enum! {
         SealedBoxSeal = "sealed_box_seal",
         /// Opening such a box.
         SealedBoxOpen = "sealed_box_open",
+        /// Making one IPv8 packet and handing it to the coroutine that sends it.
+        OverlaySend = "overlay_send",
+        /// Reading one IPv8 packet and offering it to every overlay.
+        OverlayReceive = "overlay_receive",
     }
 }
 
@@ -211,6 +215,9 @@ named_enum! {
         PhoneOn = "phone_on",
         /// The phone went off.
         PhoneOff = "phone_off",
+        /// Something long begins: where a message is from, its making; where it is for, the
+        /// arrival of its first block.
+        Begin = "begin",
     }
 }
 

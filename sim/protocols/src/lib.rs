@@ -9,5 +9,7 @@ pub mod payment;
 pub mod reader;
 pub mod replay;
 pub mod token;
+pub mod token_batch;
+pub mod transfer;
 pub mod transport;
 pub mod trustchain;

@@ -5,7 +5,7 @@ mod eva;
 
 use common::{parcel, Parcel, Rule, Verdict, World};
 use eva::{drop_all, received_s, sizes, small, times, world, EvaWorld, ACK, BLOCK, OFFER};
-use pocketsim_protocols::contract::{Delivery, Machine, NodeId, Reason};
+use pocketsim_protocols::contract::{Delivery, EventKind, Machine, NodeId, Reason};
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig, Variant};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -294,8 +294,9 @@ fn a_list_that_does_not_fit_ends_the_transfer() {
         (1, 1)
     );
     assert_eq!(world.failed(0), [(parcel(0, 1, 0).id, Reason::IdleTimeout)]);
-    let drops = world.events.iter();
-    let sizes: Vec<u32> = drops.map(|(_, _, event)| event.size_bytes).collect();
+    let rows = world.events.iter().map(|(_, _, event)| event);
+    let drops = rows.filter(|event| event.kind == EventKind::Drop);
+    let sizes: Vec<u32> = drops.map(|event| event.size_bytes).collect();
     assert_eq!(sizes, [183 + 4 * 323; 3]);
     world.transmit_at(60.0, 0, 1, parcel(0, 1, 60_000));
     world.run_until(61.0);

@@ -5,6 +5,7 @@
 //! | [`udp`] | one datagram | nothing but the two system calls; losses go unnoticed |
 //! | [`quic`] | a stream of a connection, as quinn and iroh do it | handshake, packet protection, acknowledgements, timers |
 //! | [`tftp`] | a lockstep write request of RFC 1350 | one round trip per 512 bytes |
+//! | [`ipv8`] | one unsigned IPv8 packet | the overlay's work at both ends, a sealed box if asked for |
 //! | [`eva`] | windows of signed IPv8 packets, unpaced | a signature per packet, a sealed box if encrypted, stalls of a second |
 //!
 //! All of them know peers only by [`NodeId`](crate::contract::NodeId) and any
@@ -15,6 +16,7 @@
 use crate::contract::Seconds;
 
 pub mod eva;
+pub mod ipv8;
 pub mod quic;
 pub mod tftp;
 pub mod udp;

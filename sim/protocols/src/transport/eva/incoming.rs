@@ -21,6 +21,8 @@ pub(super) struct Incoming<P> {
     /// The next look whether to repeat the acknowledgement; infinite when that chain ended.
     repeat_s: Seconds,
     terminate_s: Seconds,
+    /// Whether a block has come.
+    begun: bool,
     blocks: Blocks,
     payload: Option<P>,
 }
@@ -58,6 +60,7 @@ impl<P> Incoming<P> {
             updated_s: now,
             repeat_s: config.found_s(now + config.retransmit_interval_s),
             terminate_s: config.found_s(now + config.timeout_s),
+            begun: false,
             blocks: Blocks::default(),
             payload: None,
         }
@@ -130,6 +133,10 @@ impl<P: Payload> Peer<P> {
             return;
         };
         let block = data.block;
+        if !incoming.begun {
+            incoming.begun = true;
+            step.begin(self.node, incoming.offer.id, incoming.offer.size_bytes);
+        }
         if block < incoming.offer.blocks {
             incoming.blocks.insert(block);
             incoming.payload = data.payload.or(incoming.payload.take());

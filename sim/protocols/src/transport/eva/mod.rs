@@ -188,7 +188,7 @@ impl<P: Payload> Machine for Eva<P> {
     ) {
         let bytes = message.udp_payload_bytes;
         work(Operation::UdpReceive, bytes, out);
-        work(Operation::Decode, bytes, out);
+        work(Operation::OverlayReceive, bytes, out);
         work(
             Operation::Verify,
             bytes.saturating_sub(SIGNATURE_BYTES),

@@ -32,7 +32,7 @@ impl<P> Step<'_, P> {
         let body_bytes = message.body_bytes(self.config);
         let encrypted = self.config.encrypts();
         let bytes = packet_bytes(body_bytes, encrypted);
-        self.work(Operation::Encode, bytes);
+        self.work(Operation::OverlaySend, bytes);
         if encrypted {
             self.work(Operation::SealedBoxSeal, body_bytes);
         }
@@ -40,7 +40,6 @@ impl<P> Step<'_, P> {
         if bytes > UDP_PAYLOAD_LIMIT_BYTES {
             return self.drop_oversized(to, about, bytes);
         }
-        self.work(Operation::TaskSpawn, 0);
         let lane = Lane(Lane::FIRST_TASK + *self.handed_over % self.config.send_threads);
         *self.handed_over = self.handed_over.wrapping_add(1);
         let datagram = Datagram {
@@ -52,6 +51,17 @@ impl<P> Step<'_, P> {
         };
         let request = EvaRequest { to, datagram };
         self.out.push(Output::Post { lane, request });
+    }
+
+    /// The first block of the peer's message has arrived.
+    pub fn begin(&mut self, peer: NodeId, message: MessageId, size_bytes: u32) {
+        self.out.push(Output::Observe(Event {
+            kind: EventKind::Begin,
+            message,
+            peer,
+            size_bytes,
+            reason: None,
+        }));
     }
 
     fn drop_oversized(&mut self, peer: NodeId, message: MessageId, size_bytes: u32) {

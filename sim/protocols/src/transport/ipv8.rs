@@ -1,0 +1,119 @@
+//! Bare packets of Kotlin-IPv8, as the offline token thesis sends them to see what the
+//! overlay alone carries (figure 6): unsigned, one for each message, sealed or not.
+//!
+//! As in EVA, the packet is made where it is asked for, another thread calls `sendto`,
+//! nothing holds the maker back, and the receiving thread opens boxes and offers what it
+//! read to every overlay. Nobody acknowledges, so nobody notices a loss.
+//!
+//! What deliberately does not live here: signed packets, which only EVA sends here, and
+//! the bytes of a packet.
+
+use crate::contract::{
+    Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, OutputsOf, Path, Payload, Reason,
+    Seconds, Transport,
+};
+use crate::transport::eva::UDP_PAYLOAD_LIMIT_BYTES;
+
+/// The overlay of one phone; its packets carry the payload itself.
+#[derive(Clone, Debug)]
+pub struct Ipv8<P> {
+    sealed: bool,
+    payload: std::marker::PhantomData<fn() -> P>,
+}
+
+/// A packet that waits for the sending thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ipv8Request<P> {
+    to: NodeId,
+    datagram: Datagram<P>,
+}
+
+impl<P: Payload> Ipv8<P> {
+    /// An overlay whose packets are sealed boxes, or are not.
+    pub fn new(sealed: bool) -> Self {
+        Self {
+            sealed,
+            payload: std::marker::PhantomData,
+        }
+    }
+
+    fn packet_bytes(&self, payload: &P) -> u32 {
+        let box_bytes = if self.sealed { SEALED_BOX_BYTES } else { 0 };
+        UNSIGNED_PACKET_BYTES + payload.wire_bytes() + box_bytes
+    }
+}
+
+impl<P: Payload> Machine for Ipv8<P> {
+    type Message = Datagram<P>;
+    type Request = Ipv8Request<P>;
+    type Value = Delivery<P>;
+
+    fn receive(
+        &mut self,
+        from: NodeId,
+        message: Datagram<P>,
+        _now: Seconds,
+        out: &mut OutputsOf<Self>,
+    ) {
+        let bytes = message.udp_payload_bytes;
+        work::<P>(Operation::UdpReceive, bytes, out);
+        work::<P>(Operation::OverlayReceive, bytes, out);
+        if self.sealed {
+            work::<P>(Operation::SealedBoxOpen, message.body.wire_bytes(), out);
+        }
+        let value = Delivery::Received(message.body);
+        out.push(Output::Deliver { from, value });
+    }
+
+    fn command(&mut self, request: Ipv8Request<P>, _now: Seconds, out: &mut OutputsOf<Self>) {
+        let Ipv8Request { to, datagram } = request;
+        work::<P>(Operation::UdpSend, datagram.udp_payload_bytes, out);
+        let message = datagram;
+        out.push(Output::Send { to, message });
+    }
+
+    fn handle_timeout(&mut self, _now: Seconds, _out: &mut OutputsOf<Self>) {}
+
+    fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
+        None
+    }
+}
+
+impl<P: Payload> Transport<P> for Ipv8<P> {
+    type Body = P;
+
+    fn transmit(&mut self, to: NodeId, payload: P, _now: Seconds, out: &mut OutputsOf<Self>) {
+        let bytes = self.packet_bytes(&payload);
+        work::<P>(Operation::OverlaySend, bytes, out);
+        if self.sealed {
+            work::<P>(Operation::SealedBoxSeal, payload.wire_bytes(), out);
+        }
+        if bytes > UDP_PAYLOAD_LIMIT_BYTES {
+            let reason = Reason::Oversized;
+            let value = Delivery::Failed { payload, reason };
+            return out.push(Output::Deliver { from: to, value });
+        }
+        let datagram = Datagram {
+            udp_payload_bytes: bytes,
+            path: Path::Direct,
+            message: Some(payload.message_id()),
+            body: payload,
+        };
+        let lane = Lane(Lane::FIRST_TASK);
+        let request = Ipv8Request { to, datagram };
+        out.push(Output::Post { lane, request });
+    }
+
+    fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, Delivery<P>)> {
+        Vec::new()
+    }
+}
+
+fn work<P: Payload>(operation: Operation, bytes: u32, out: &mut OutputsOf<Ipv8<P>>) {
+    out.push(Output::Work { operation, bytes });
+}
+
+/// Prefix 22, message id 1, global time 8 (Community.kt:309-378).
+const UNSIGNED_PACKET_BYTES: u32 = 22 + 1 + 8;
+/// An ephemeral key and an authenticator (libsodium, `crypto_box_SEALBYTES`).
+const SEALED_BOX_BYTES: u32 = 48;

@@ -1,0 +1,128 @@
+"""What long transfers achieved: goodput, datagrams lost, and tokens a second (thesis, table I).
+
+Definitions are those of the offline token thesis and its programs. A transfer is timed at its
+receiver, from the arrival of its first block until the whole message is there. Signing is timed
+from the first signature to the message's hand-over, validating from the message's arrival to the
+last verification. What other protocol families achieve is in `sim.metrics`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim.columns import times_by_message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sim.columns import Columns
+
+    Array = np.ndarray[Any, Any]
+
+TRANSFER_NAMES = ("goodput_bytes_per_s", "stored_bytes_per_s", "datagram_loss_ratio")
+TOKEN_NAMES = tuple(
+    f"token_{step}_{recipients}_rate_per_s"
+    for recipients in (1, 2, 3)
+    for step in ("sign", "receive", "validate")
+)
+
+
+def names(resolved: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the metrics that a run of this protocol family has."""
+    kind = resolved.get("protocol", {}).get("kind")
+    if kind == "transfer":
+        return TRANSFER_NAMES
+    return (*TRANSFER_NAMES, *TOKEN_NAMES) if kind == "token_batch" else ()
+
+
+def measure(
+    part: Columns, counters: Mapping[str, int], resolved: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return the metrics of one repetition; NaN for what it does not define.
+
+    `goodput_bytes_per_s` is the mean over transfers of many blocks that arrived;
+    `stored_bytes_per_s` counts messages from the second that was stored, over the time since the
+    first; `datagram_loss_ratio` is over all datagrams sent. Tokens are counted per second, by how
+    many recipients they have.
+    """
+    wanted = names(resolved)
+    if not wanted:
+        return {}
+    found = {
+        "goodput_bytes_per_s": _goodput(part),
+        "stored_bytes_per_s": _stored(part),
+        "datagram_loss_ratio": _loss(counters),
+    }
+    if TOKEN_NAMES[0] in wanted:
+        tokens = resolved["workload"]["payload_bytes"] // _TOKEN_BYTES
+        found |= _token_rates(part, tokens)
+    return found
+
+
+def _goodput(part: Columns) -> float:
+    stored, arrived_s = part.of_kind("store"), _arrival_s(part)
+    known = np.isfinite(arrived_s)
+    took_s = arrived_s[known] - _first_block_s(part)[known]
+    return _mean(stored.size_bytes[known] / took_s)
+
+
+def _arrival_s(part: Columns) -> Array:
+    """Return for each stored message when its transport had it whole; NaN without a first block."""
+    stored = part.of_kind("store")
+    processed_s = times_by_message(part.of_kind("process"), stored)
+    arrived_s = np.where(np.isfinite(processed_s), processed_s, stored.time_s)
+    return np.where(np.isfinite(_first_block_s(part)), arrived_s, np.nan)
+
+
+def _first_block_s(part: Columns) -> Array:
+    begun = part.of_kind("begin")
+    return times_by_message(begun.where(begun.node != _origin(begun)), part.of_kind("store"))
+
+
+def _stored(part: Columns) -> float:
+    stored = part.of_kind("store")
+    span_s = float(np.ptp(stored.time_s)) if stored.time_s.size else 0.0
+    return float(stored.size_bytes[1:].sum()) / span_s if span_s > 0 else math.nan
+
+
+def _loss(counters: Mapping[str, int]) -> float:
+    sent = counters.get("datagrams_sent", 0)
+    return counters.get("datagrams_dropped", 0) / sent if sent else math.nan
+
+
+def _token_rates(part: Columns, tokens: int) -> dict[str, float]:
+    stored, begun, sent = part.of_kind("store"), part.of_kind("begin"), part.of_kind("send")
+    signed_s = sent.time_s - times_by_message(begun.where(begun.node == _origin(begun)), sent)
+    arrived_s = _arrival_s(part)
+    steps = {
+        "sign": (sent, signed_s),
+        "receive": (stored, arrived_s - _first_block_s(part)),
+        "validate": (stored, stored.time_s - arrived_s),
+    }
+    found = {}
+    for step, (rows, took_s) in steps.items():
+        recipients = np.round((rows.size_bytes / tokens - _BARE_BYTES) / _RECIPIENT_BYTES)
+        for count in (1, 2, 3):
+            own = took_s[recipients == count]
+            found[f"token_{step}_{count}_rate_per_s"] = _mean(tokens / own[own > 0])
+    return found
+
+
+def _origin(rows: Columns) -> Array:
+    origin: Array = rows.message >> _SEQUENCE_BITS
+    return origin
+
+
+def _mean(values: Array) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else math.nan
+
+
+_SEQUENCE_BITS = 32  # a message id is its origin and its number there
+# A token has 149 bytes and 138 for each recipient (thesis, equation 1).
+_BARE_BYTES = 149
+_RECIPIENT_BYTES = 138
+_TOKEN_BYTES = _BARE_BYTES + _RECIPIENT_BYTES
