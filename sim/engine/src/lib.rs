@@ -22,4 +22,5 @@ pub mod slab;
 pub mod socket;
 mod steps;
 pub mod streams;
+mod town;
 pub mod trace;

@@ -60,7 +60,8 @@ mod _engine {
 fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let counters = PyDict::new(py);
-    for (name, value) in result.trace.counters() {
+    let ending = &result.ending;
+    for (name, value) in result.trace.counters().iter().chain(&ending.counters) {
         counters.set_item(name, value)?;
     }
     let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
@@ -71,7 +72,7 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     dict.set_item("counters", counters)?;
     dict.set_item("clock_s", result.clock_s)?;
     dict.set_item("wall_s", result.wall_s)?;
-    dict.set_item("final_index", result.final_index.clone())?;
+    dict.set_item("final_index", ending.final_index.clone())?;
     dict.set_item("simgrid", SIMGRID_VERSION)?;
     Ok(dict)
 }

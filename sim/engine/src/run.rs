@@ -2,6 +2,8 @@
 //!
 //! The only file that knows protocol families and transports by name.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Instant;
 
 use pocketsim_protocols::contract::{Application, NodeId, Seconds, Transport};
@@ -21,6 +23,7 @@ use crate::driver::Driver;
 use crate::plan::{self, Plan};
 use crate::simgrid::{self, SimGrid};
 use crate::streams::Stream;
+use crate::town::Town;
 use crate::trace::Trace;
 
 /// What a run leaves behind.
@@ -32,8 +35,26 @@ pub struct RunResult {
     pub clock_s: Seconds,
     /// Wall-clock time of the replay loop alone, seconds; never part of a result.
     pub wall_s: f64,
-    /// Index of each phone's next proposal; empty for protocols without one.
+    /// What the applications say at the end.
+    pub ending: Ending,
+}
+
+/// What the applications of a run say at its end.
+#[derive(Debug, Default)]
+pub struct Ending {
+    /// Index of each phone's next proposal; zeros for protocols without one.
     pub final_index: Vec<u64>,
+    /// Counters beside those of the trace, by name.
+    pub counters: BTreeMap<&'static str, u64>,
+}
+
+impl Ending {
+    fn indices<A>(applications: &[A], next_index: impl Fn(&A) -> u64) -> Self {
+        Self {
+            final_index: applications.iter().map(next_index).collect(),
+            ..Self::default()
+        }
+    }
 }
 
 /// Runs `plan` in this process's one SimGrid engine.
@@ -47,9 +68,13 @@ pub fn run(plan: Plan) -> Result<RunResult, String> {
         ("trustchain", "real") => trustchain::<Real>(plan),
         ("token_batch", "counted") => token_batch::<Counted>(plan),
         ("token_batch", "real") => token_batch::<Real>(plan),
-        ("transfer", _) => over(plan, |node| Transfer::new(NodeId(node)), |_| 0),
-        ("pairwise", _) => over(plan, |node| Pairwise::new(NodeId(node)), |_| 0),
-        ("trustchain" | "token_batch", other) => Err(format!("unknown crypto provider {other:?}")),
+        ("tokens", "counted") => tokens::<Counted>(plan),
+        ("tokens", "real") => tokens::<Real>(plan),
+        ("transfer", _) => over(plan, |node| Transfer::new(NodeId(node)), no_indices),
+        ("pairwise", _) => over(plan, |node| Pairwise::new(NodeId(node)), no_indices),
+        ("trustchain" | "token_batch" | "tokens", other) => {
+            Err(format!("unknown crypto provider {other:?}"))
+        }
         (other, _) => Err(format!("unknown protocol {other:?}")),
     }
 }
@@ -77,7 +102,9 @@ fn trustchain<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
             config,
         )
     };
-    over(plan, make, Agent::next_index)
+    over(plan, make, |agents| {
+        Ending::indices(agents, Agent::next_index)
+    })
 }
 
 fn token_batch<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
@@ -87,40 +114,49 @@ fn token_batch<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
         let crypto = C::new(seed, NodeId(node));
         TokenBatch::new(crypto, NodeId(node), keys.clone())
     };
-    over(plan, make, |_| 0)
+    over(plan, make, no_indices)
+}
+
+fn tokens<C: Crypto>(plan: Plan) -> Result<RunResult, String> {
+    let town = Rc::new(Town::new::<C>(&plan)?);
+    let made = town.clone();
+    let make = move |node| made.participant::<C>(node);
+    over(plan, make, move |participants| Ending {
+        final_index: vec![0; participants.len()],
+        counters: town.counters(participants),
+    })
+}
+
+fn no_indices<A>(applications: &[A]) -> Ending {
+    Ending::indices(applications, |_| 0)
 }
 
 /// Chooses the transport; each pair of machines is an instance of the driver of its own.
 fn over<A: Application>(
     plan: Plan,
     make: impl FnMut(u32) -> A,
-    next_index: impl Fn(&A) -> u64,
+    ending: impl FnOnce(&[A]) -> Ending,
 ) -> Result<RunResult, String> {
     let config = transport_config(&plan.transport)?;
     let (seed, options) = (plan.seed, plan.transport.clone());
     let config = move |node: u32| phone_config(config, &options, seed, node);
     match plan.transport.kind.as_str() {
-        "udp" => Ok(drive(
-            plan,
-            make,
-            |node| Udp::new(&config(node)),
-            next_index,
-        )),
+        "udp" => Ok(drive(plan, make, |node| Udp::new(&config(node)), ending)),
         "quic" => Ok(drive(
             plan,
             make,
             |node| Quic::new(&config(node), NodeId(node)),
-            next_index,
+            ending,
         )),
-        "tftp" => Ok(drive(plan, make, |_| Tftp::new(), next_index)),
+        "tftp" => Ok(drive(plan, make, |_| Tftp::new(), ending)),
         "ipv8" => {
             let sealed = plan.transport.mode == "sealed";
-            Ok(drive(plan, make, |_| Ipv8::new(sealed), next_index))
+            Ok(drive(plan, make, |_| Ipv8::new(sealed), ending))
         }
         "eva" => {
             let config = eva_config(&plan.transport)?;
             let new = |node| Eva::new(&eva_phone(config, seed, node));
-            Ok(drive(plan, make, new, next_index))
+            Ok(drive(plan, make, new, ending))
         }
         other => Err(format!("unknown transport {other:?}")),
     }
@@ -130,7 +166,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
     plan: Plan,
     mut application: impl FnMut(u32) -> A,
     mut transport: impl FnMut(u32) -> T,
-    next_index: impl Fn(&A) -> u64,
+    ending: impl FnOnce(&[A]) -> Ending,
 ) -> RunResult {
     let end = plan.duration_s;
     let world = SimGrid::new(&plan);
@@ -140,12 +176,11 @@ fn drive<A: Application, T: Transport<A::Block>>(
     let wall_s = start.elapsed().as_secs_f64();
     let clock_s = driver.clock_s();
     let (trace, applications) = driver.finish();
-    let final_index = applications.iter().map(next_index).collect();
     RunResult {
         trace,
         clock_s,
         wall_s,
-        final_index,
+        ending: ending(&applications),
     }
 }
 

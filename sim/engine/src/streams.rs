@@ -19,6 +19,11 @@ impl Stream {
         Self(Xoshiro256PlusPlus::seed_from_u64(mix(key)))
     }
 
+    /// 64 random bits.
+    pub fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     /// Uniform in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)

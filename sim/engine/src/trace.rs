@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Reason, Seconds};
+use pocketsim_protocols::contract::{Event, EventKind, NodeId, Reason, Seconds};
 use pocketsim_protocols::named_enum;
 
 use crate::plan;

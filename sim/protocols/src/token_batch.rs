@@ -183,6 +183,8 @@ impl<C: Crypto> Machine for TokenBatch<C> {
                 peer,
                 payload_bytes,
             } => self.issue(peer, payload_bytes, out),
+            // The plan pays only where tokens run.
+            AppRequest::Pay { .. } => unreachable!("paid without tokens"),
             AppRequest::Undelivered {
                 to,
                 payload,

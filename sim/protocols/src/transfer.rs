@@ -73,6 +73,8 @@ impl Machine for Transfer {
                 peer,
                 payload_bytes,
             } => self.send(peer, payload_bytes, out),
+            // The plan pays only where tokens run.
+            AppRequest::Pay { .. } => unreachable!("paid without tokens"),
             AppRequest::Undelivered {
                 to,
                 payload,
