@@ -248,6 +248,8 @@ def interval_s(pacing: str, rate_per_s: float) -> float:
     The first version of the app divides 1000 ms by the rate in whole milliseconds; the second
     spreads the rate over 1024 ms (Chirila 2025, section 4.2.5).
     """
+    if pacing == "unpaced":
+        return _NO_SLEEP_S
     if pacing == "floored_ms":
         return math.floor(1000 / rate_per_s) / 1000
     return 1.024 / rate_per_s
@@ -295,6 +297,7 @@ def _eva(eva: Eva, at: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _DIGEST_DIGITS = 12
+_NO_SLEEP_S = 1e-9  # not 0: where proposals cost nothing, time would stand still
 _ALWAYS = ("transport.mode", "workload.payload", "workload.rate")  # named in every rung
 _NO_LIMIT = 2**32 - 1
 _QUIC_SOCKET_BUFFER_BYTES = 7 << 20  # netwatch udp.rs, SOCKET_BUFFER_SIZE: iroh 0.35 asks for it

@@ -196,9 +196,10 @@ class Paced(Section):
     kind: Literal["paced"] = Field(description="Kind of workload.")
     rate: Rates = Field(description="Nominal proposals per second; a list is a ladder.")
     payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
-    pacing: Literal["floored_ms", "batch_1024ms"] = Field(
+    pacing: Literal["floored_ms", "batch_1024ms", "unpaced"] = Field(
         default="floored_ms",
-        description="Sleep between proposals: floor(1000/rate) ms, or 1024/rate ms.",
+        description="Sleep between proposals: floor(1000/rate) ms, 1024/rate ms, or none, whatever "
+        "the rate says.",
     )
     start: Duration = Field(default=written("0s"), description="When the loop starts.")
 

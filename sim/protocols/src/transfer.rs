@@ -109,3 +109,55 @@ fn observe(
         reason,
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_its_bytes_and_its_own_number_and_is_stored_where_it_is_for() {
+        let (mut alice, mut bob) = (Transfer::new(NodeId(4)), Transfer::new(NodeId(1)));
+        for sequence in 0..2 {
+            let mut out = Vec::new();
+            let request = AppRequest::Transact {
+                peer: NodeId(1),
+                payload_bytes: 77,
+            };
+            alice.command(request, 0.0, &mut out);
+            let Some(Output::Send { to, message }) = out.pop() else {
+                panic!("{out:?}");
+            };
+            assert_eq!((to, message.wire_bytes()), (NodeId(1), 77));
+            assert_eq!(message.message_id(), MessageId::new(NodeId(4), sequence));
+            let mut rows = Vec::new();
+            bob.receive(NodeId(4), message, 0.1, &mut rows);
+            assert_eq!(kinds(&out), [EventKind::Send]);
+            assert_eq!(kinds(&rows), [EventKind::Store]);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_delivered_is_lost() {
+        let mut alice = Transfer::new(NodeId(0));
+        let payload = Message {
+            id: MessageId::new(NodeId(0), 3),
+            bytes: 9,
+        };
+        let mut out = Vec::new();
+        let request = AppRequest::Undelivered {
+            to: NodeId(1),
+            payload,
+            reason: Reason::Oversized,
+        };
+        alice.command(request, 0.0, &mut out);
+        assert_eq!(kinds(&out), [EventKind::Lose]);
+    }
+
+    fn kinds(out: &OutputsOf<Transfer>) -> Vec<EventKind> {
+        let rows = out.iter().filter_map(|output| match output {
+            Output::Observe(event) => Some(event.kind),
+            _ => None,
+        });
+        rows.collect()
+    }
+}
