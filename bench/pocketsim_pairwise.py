@@ -37,7 +37,12 @@ def build_plan(count: int, end_s: float) -> dict[str, Any]:
         "backbone": {"latency_s": 0.0, "relay_latency_s": 0.0},
         "churn": {"time_s": [], "phone": [], "on": []},
         "workload": arrivals(count, end_s),
-        "protocol": {"kind": "pairwise", "crypto": "counted", "duplicate_window_s": 30.0},
+        "protocol": {
+            "kind": "pairwise",
+            "crypto": "counted",
+            "duplicate_window_s": 30.0,
+            "compute": None,
+        },
         "transport": udp(count),
         "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0},
     }

@@ -47,7 +47,7 @@ def run(job: Mapping[str, Any], engine: Any) -> None:
     summary = {
         "repetition": repetition,
         "engine_seed": plan["seed"],
-        **{key: result[key] for key in ("counters", "clock_s", "final_index", "simgrid")},
+        **{key: result[key] for key in ("counters", "cpu_s", "clock_s", "final_index", "simgrid")},
     }
     summary_path(directory, repetition).write_text(json.dumps(summary), encoding="utf-8")
 

@@ -17,6 +17,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     ValidationError,
     WithJsonSchema,
     model_validator,
@@ -263,4 +264,10 @@ Rates = Annotated[
     list[PositiveRate], BeforeValidator(one_or_list), ladder_schema(_schema(units.RATE))
 ]
 Sizes = Annotated[list[Size], BeforeValidator(one_or_list), ladder_schema(_schema(units.SIZE))]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Counts = Annotated[
+    list[Count],
+    BeforeValidator(one_or_list),
+    ladder_schema({"type": "integer", "minimum": 1, "maximum": 1_000_000}),
+]
 Flags = Annotated[list[bool], BeforeValidator(one_or_list), ladder_schema({"type": "boolean"})]

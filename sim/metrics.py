@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import transfers
+from sim import computed, transfers
 from sim.columns import Columns, split, times_by_message
 
 if TYPE_CHECKING:
@@ -40,13 +40,15 @@ def compute(
     events: pa.Table,
     resolved: Mapping[str, Any],
     counters: Sequence[Mapping[str, int]] | None = None,
+    cpu_s: Sequence[Mapping[str, float]] | None = None,
 ) -> dict[str, Any]:
     """Return the content of metrics.json for the trace `events` of the run `resolved`.
 
     Rates are per second and over all phones, sizes in bytes, latencies in milliseconds. A value
     that no repetition defines is None. Of a sampled trace, counts and rates are scaled up by the
     share of transactions kept; `counts` stays what was traced. `counters` are the engine's, of
-    each repetition; without them what they tell is None.
+    each repetition; without them what they tell is None. `cpu_s` are its
+    core seconds by operation over all phones, of each repetition; without them they are left out.
     """
     repetitions = resolved["run"]["repetitions"]
     share = _traced_share(resolved)
@@ -54,18 +56,23 @@ def compute(
     measured = [_repetition(part, resolved["run"]["duration_s"], share) for part in parts]
     for row, part, counts in zip(measured, parts, counters or [{}] * repetitions, strict=True):
         row.update(transfers.measure(part, counts, resolved))
+        row.update(computed.measure(part, resolved))
+    names = (*NAMES, *transfers.names(resolved), *computed.names(resolved))
     return {
         "schema": 1,
         "scenario": resolved["title"],
         "rung": dict(resolved["rung"]),
         "repetitions": repetitions,
         "traced_share": share,
-        "metrics": {
-            name: summary([row[name] for row in measured])
-            for name in (*NAMES, *transfers.names(resolved))
-        },
+        "metrics": {name: summary([row[name] for row in measured]) for name in names},
+        **({} if cpu_s is None else {"cpu_s": _by_operation(cpu_s)}),
         "counts": _total([_fates(part) for part in parts]),
     }
+
+
+def _by_operation(cpu_s: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    names = sorted({name for of in cpu_s for name in of})
+    return {name: summary([of.get(name, 0.0) for of in cpu_s]) for name in names}
 
 
 def of_log(events: pa.Table, name: str) -> dict[str, Any]:

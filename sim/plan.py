@@ -51,7 +51,10 @@ def build_plan(
             "role": people.role.tolist(),
         },
         **_happenings(resolved, people, drawn, name),
-        "protocol": _protocol(resolved["protocol"]),
+        "protocol": {
+            **_protocol(resolved["protocol"]),
+            "compute": _compute(resolved["workload"]),
+        },
         "transport": {
             **resolved["transport"],
             **_kept_connections(people, drawn, Lanes(seed, f"{_session(resolved, name)}/kept")),
@@ -125,7 +128,11 @@ def _happenings(
     changes = transitions(resolved["churn"], Lanes(seed, f"{name}/churn"), people.lane, duration_s)
     columns: dict[str, list[Any]] = {key: [] for key in _WORKLOAD}
     proximity: dict[str, list[Any]] = {key: [] for key in _PROXIMITY}
-    if workload["kind"] == "paced":
+    if workload["kind"] == "compute":
+        every = list(range(int(people.lane.size)))
+        columns |= {"time_s": [workload["start_s"]] * len(every), "payload_bytes": [0] * len(every)}
+        columns |= {"from_phone": every, "to_phone": every}
+    elif workload["kind"] == "paced":
         overshoot = drawn[people.profile[0]]["app"]["sleep_overshoot"]
         columns["loops"] = [sender_loop(workload, overshoot, duration_s)]
     elif workload["kind"] == "town":
@@ -146,6 +153,13 @@ def _happenings(
         "on": changes.on.tolist(),
     }
     return {"churn": churn, "workload": columns, "proximity": proximity}
+
+
+def _compute(workload: Mapping[str, Any]) -> dict[str, Any] | None:
+    if workload["kind"] != "compute":
+        return None
+    keys = ("task", "threads", "count", "tokens", "recipients")
+    return {**{key: workload[key] for key in keys}, "bytes": workload["payload_bytes"]}
 
 
 def _kept_connections(

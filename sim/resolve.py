@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import sim
 from calibration import draws
 from calibration import profile as profiles
-from sim import axes
+from sim import axes, tasks
 from sim.build import build_digest
 from sim.engine_facts import model_options
 from sim.errors import ScenarioError
 from sim.scenario import resolved_town as town
+from sim.scenario.compute import Compute
 from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
 from sim.scenario.town import Town
 
@@ -54,7 +55,7 @@ def resolve(document: Document) -> list[Rung]:
     lists = _lists(scenario)
     rungs: list[Rung] = []
     for values in itertools.product(*lists.values()):
-        at = dict(zip(lists, values, strict=True))
+        at = _at(scenario, dict(zip(lists, values, strict=True)))
         continues = scenario.run.app == "continued" and rungs
         previous = rungs[-1].name if continues else None
         resolved = {
@@ -85,22 +86,35 @@ def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
     The last varies fastest: what a figure's horizontal axis shows, mostly a rate.
     """
     transport, workload = scenario.transport, scenario.workload
-    return {
+    lists: dict[str, Sequence[Any]] = {
         "transport.mode": transport.mode,
         "transport.socket_buffer": transport.socket_buffer or [None],
         "transport.eva.encryption": transport.eva.encryption,
         "transport.eva.block": transport.eva.block,
         "transport.eva.window": transport.eva.window,
-        "workload.payload": workload.payload,
-        "workload.rate": workload.rate,
     }
+    if isinstance(workload, Compute):
+        lists |= {"workload.task": workload.task, "workload.recipients": workload.recipients}
+        lists |= {"workload.payload": workload.payload, "workload.threads": workload.threads}
+        return {**lists, "workload.rate": [0.0]}
+    return {**lists, "workload.payload": workload.payload, "workload.rate": workload.rate}
+
+
+def _at(scenario: Scenario, at: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a rung without what changes nothing in it, so that equal rungs meet."""
+    if not isinstance(scenario.workload, Compute):
+        return at
+    task, recipients = at["workload.task"], at["workload.recipients"]
+    payload_bytes = tasks.payload_bytes(task, at["workload.payload"], recipients)
+    at = {**at, "workload.payload": payload_bytes}
+    return at if tasks.has_recipients(task) else {**at, "workload.recipients": 0}
 
 
 def _rung(at: Mapping[str, Any], lists: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Return what tells the rung that has the values `at` from its neighbours.
 
     Transport, payload and rate always; of the other lists, under `axes`, those of several values.
-    Options of EVA are none of another transport, whose rungs fall together.
+    What another transport or task has no use for is no axis of it: its rungs fall together.
     """
     rung = {
         "rate_per_s": at["workload.rate"],
@@ -112,6 +126,7 @@ def _rung(at: Mapping[str, Any], lists: Mapping[str, Sequence[Any]]) -> dict[str
         for key, values in lists.items()
         if key not in _ALWAYS and len(set(values)) > 1
         if not key.startswith("transport.eva.") or at["transport.mode"] == "eva"
+        if key != "workload.recipients" or at[key]
     }
     return {**rung, "axes": several} if several else rung
 
@@ -119,6 +134,8 @@ def _rung(at: Mapping[str, Any], lists: Mapping[str, Sequence[Any]]) -> dict[str
 def _name(resolved: dict[str, Any]) -> str:
     rung = resolved["rung"]
     parts = [f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:.6g}ps"]
+    if rung["transport"] == "none":
+        parts = [f"compute-{rung['payload_bytes']}B"]
     if "axes" in rung:
         parts.append(axes.slug(rung["axes"]))
     return "-".join([*parts, digest(resolved)[:_DIGEST_DIGITS]])
@@ -234,6 +251,9 @@ def _workload(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Any]:
         "payload_bytes": at["workload.payload"],
         "start_s": workload.start,
     }
+    if isinstance(workload, Compute):
+        resolved |= {"count": workload.count, "tokens": workload.tokens}
+        resolved |= {key: at[f"workload.{key}"] for key in ("task", "threads", "recipients")}
     if isinstance(workload, Paced):
         resolved["pacing"] = workload.pacing
         resolved["interval_s"] = interval_s(workload.pacing, at["workload.rate"])

@@ -187,8 +187,13 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
     applied = "".join(f"# --set {override}\n" for override in document.overrides)
     (aside / "scenario.toml").write_text(applied + document.text, encoding="utf-8")
     _write(aside / "resolved.json", rung.resolved)
-    counters = [of["counters"] for of in summaries]
-    _write(aside / "metrics.json", metrics.compute(trace.read(events), rung.resolved, counters))
+    found = metrics.compute(
+        trace.read(events),
+        rung.resolved,
+        counters=[of["counters"] for of in summaries],
+        cpu_s=[of["cpu_s"] for of in summaries],
+    )
+    _write(aside / "metrics.json", found)
     _write(aside / "manifest.json", _manifest(rung, summaries))
     log = [
         f"[repetition {number}] {line}"

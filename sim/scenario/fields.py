@@ -9,7 +9,6 @@ from pydantic import Field
 Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Sigma = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 def add_up(shares: list[float]) -> bool:

@@ -13,6 +13,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from sim.documents import (
     Bandwidth,
+    Count,
+    Counts,
     Duration,
     Flags,
     PositiveDuration,
@@ -27,16 +29,14 @@ from sim.documents import (
 from sim.engine_facts import operations
 from sim.errors import nearest
 from sim.provenance import PlainNumber
-from sim.scenario.fields import Count, Ratio, Share, Sigma, add_up
+from sim.scenario.compute import Compute
+from sim.scenario.fields import Ratio, Share, Sigma, add_up
 from sim.scenario.town import Contacts, Outage, Tokens, Town
 
-TransportMode = Literal["udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva"]
-Role = Literal["person", "shop", "authority"]
-Counts = Annotated[
-    list[Count],
-    BeforeValidator(one_or_list),
-    ladder_schema({"type": "integer", "minimum": 1, "maximum": 1_000_000}),
+TransportMode = Literal[
+    "udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva", "none"
 ]
+Role = Literal["person", "shop", "authority"]
 
 
 def _shares(value: Any) -> Any:
@@ -222,11 +222,11 @@ class Poisson(Section):
 class Protocol(Section):
     """Protocol family."""
 
-    kind: Literal["trustchain", "transfer", "token_batch", "tokens"] = Field(
+    kind: Literal["trustchain", "transfer", "token_batch", "compute", "tokens"] = Field(
         default="trustchain",
         description="trustchain: trades, countersigned; transfer: one-way messages; token_batch: "
-        "offline tokens from phone 0, the authority, through every phone and back; tokens: a town "
-        "that pays with them.",
+        "offline tokens from phone 0, the authority, through every phone and back; compute: tasks "
+        "without a network, of a workload of that kind; tokens: a town that pays with them.",
     )
     crypto: Literal["counted", "real"] = Field(
         default="counted",
@@ -313,7 +313,9 @@ class Eva(Section):
 class Transport(Section):
     """The switch between transports, and their constants."""
 
-    mode: Modes = Field(description="Transport; a list is a ladder.")
+    mode: Modes = Field(
+        description="Transport; a list is a ladder. none: of phones that only compute."
+    )
     poll_interval: Duration = Field(
         default=written("10ms"),
         description="How often the app looks for finished tasks; 0 for at once.",
@@ -372,8 +374,8 @@ class Scenario(Section):
     outages: list[Outage] = Field(
         default=[], description="When access networks carry nothing; absent: never."
     )
-    workload: Annotated[Paced | Poisson | Town, Field(discriminator="kind")] = Field(
-        description="Who proposes what, when."
+    workload: Annotated[Paced | Poisson | Town | Compute, Field(discriminator="kind")] = Field(
+        description="Who proposes what, when; or what phones compute."
     )
     protocol: Protocol = Field(default=written({}), description="Protocol family; may be left out.")
     transport: Transport = Field(description="Transport.")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first thing that does not fit together in `scenario`."""
     _check_devices(scenario, path)
+    _check_family(scenario, path)
     if scenario.workload.start >= scenario.run.duration:
         raise ScenarioError(path, "workload.start", "is not before the end of the run")
     _check_outages(scenario, path)
@@ -32,7 +33,22 @@ def _check_devices(scenario: Scenario, path: Path) -> None:
     for number, group in enumerate(scenario.devices):
         for name in group.access:
             _check_access(scenario, path, f"devices[{number}].access", name)
-    if scenario.phone_count() < _FEWEST_PHONES:
+
+
+def _check_family(scenario: Scenario, path: Path) -> None:
+    """Refuse a mixture of what trades and what only computes."""
+    computes = scenario.workload.kind == "compute"
+    if computes != (scenario.protocol.kind == "compute"):
+        said = "takes" if computes else "is only for"
+        reason = f'kind = "compute" {said} a workload of that kind'
+        if computes:
+            reason = 'a workload of kind "compute" takes this protocol family'
+        raise ScenarioError(path, "protocol.kind", reason, "compute" if computes else None)
+    for mode in scenario.transport.mode:
+        if computes != (mode == "none"):
+            reason = "phones that compute send nothing" if computes else "a trade takes a transport"
+            raise ScenarioError(path, "transport.mode", reason, "none" if computes else "udp")
+    if not computes and scenario.phone_count() < _FEWEST_PHONES:
         raise ScenarioError(path, "devices", "a trade takes at least 2 phones")
 
 

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from sim.documents import (
     Bandwidth,
     Cents,
+    Count,
     Duration,
     PositiveCents,
     PositiveDuration,
@@ -21,7 +22,7 @@ from sim.documents import (
     Section,
     written,
 )
-from sim.scenario.fields import Count, Ratio, Share, add_up
+from sim.scenario.fields import Ratio, Share, add_up
 
 Weight = Annotated[float, Field(ge=0, le=24, allow_inf_nan=False)]
 

@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "calibration.block_sizes",
         "calibration.pricing",
         "calibration.published",
+        "sim.computed",
         "sim.export",
         "sim.columns",
         "sim.metrics",
@@ -35,7 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("sim.plan", "sim.trace"),
     ("sim.resolve",),
-    ("sim.churn", "sim.devices", "sim.scenario", "sim.town", "sim.workloads"),
+    ("sim.churn", "sim.devices", "sim.scenario", "sim.tasks", "sim.town", "sim.workloads"),
     (
         "calibration.draws",
         "calibration.estimates",

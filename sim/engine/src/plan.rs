@@ -218,7 +218,7 @@ pub struct SenderLoop {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Protocol {
-    /// `trustchain`, `tokens`, `token_batch`, `transfer` or `pairwise`.
+    /// `trustchain`, `tokens`, `token_batch`, `transfer`, `compute` or `pairwise`.
     pub kind: String,
     /// `counted` or `real`.
     pub crypto: String,
@@ -226,6 +226,26 @@ pub struct Protocol {
     pub duplicate_window_s: Seconds,
     /// Options of offline tokens (tokens); none for other families.
     pub tokens: Option<Tokens>,
+    /// What phones compute (compute); none for other families.
+    pub compute: Option<Compute>,
+}
+
+/// What every phone computes, as `ComputeConfig` describes it.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Compute {
+    /// A task by name.
+    pub task: String,
+    /// Threads of a phone.
+    pub threads: u32,
+    /// How often each performs the task.
+    pub count: u32,
+    /// Data of one operation or packet.
+    pub bytes: u32,
+    /// Tokens that the task handles at once.
+    pub tokens: u32,
+    /// Recipients of each token.
+    pub recipients: u32,
 }
 
 /// Options of offline tokens: the rules, the wallets, and dealings with the authority.
@@ -258,7 +278,7 @@ pub struct Tokens {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Transport {
-    /// `udp`, `quic`, `tftp`, `ipv8` or `eva`.
+    /// `udp`, `quic`, `tftp`, `ipv8`, `eva`, or `none` where nothing is sent.
     pub kind: String,
     /// `reconnect` or `keep` (quic), `sealed` or nothing (ipv8).
     pub mode: String,

@@ -19,7 +19,7 @@ mod _engine {
     /// Runs one plan, a dictionary of numbers and arrays (see `sim.plan`).
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
-    /// `reasons`, `counters`, `clock_s`, `final_index` and `simgrid`.
+    /// `reasons`, `counters`, `cpu_s`, `clock_s`, `final_index` and `simgrid`.
     ///
     /// Raises ValueError for a plan that names an unknown kind; anything worse
     /// ends the process.
@@ -64,12 +64,17 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     for (name, value) in result.trace.counters().iter().chain(&ending.counters) {
         counters.set_item(name, value)?;
     }
+    let cpu_s = PyDict::new(py);
+    for (name, value) in result.trace.cpu_s() {
+        cpu_s.set_item(name, value)?;
+    }
     let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
     let reasons: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
     dict.set_item("columns", columns_to_dict(py, &result.trace.columns)?)?;
     dict.set_item("event_kinds", kinds)?;
     dict.set_item("reasons", reasons)?;
     dict.set_item("counters", counters)?;
+    dict.set_item("cpu_s", cpu_s)?;
     dict.set_item("clock_s", result.clock_s)?;
     dict.set_item("wall_s", result.wall_s)?;
     dict.set_item("final_index", ending.final_index.clone())?;

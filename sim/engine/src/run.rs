@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
+use pocketsim_protocols::compute::{Compute, ComputeConfig, Task};
 use pocketsim_protocols::contract::{Application, NodeId, Seconds, Transport};
 use pocketsim_protocols::crypto::{self, Counted, Crypto, Real};
 use pocketsim_protocols::pairwise::Pairwise;
@@ -71,6 +72,7 @@ pub fn run(plan: Plan) -> Result<RunResult, String> {
         ("tokens", "counted") => tokens::<Counted>(plan),
         ("tokens", "real") => tokens::<Real>(plan),
         ("transfer", _) => over(plan, |node| Transfer::new(NodeId(node)), no_indices),
+        ("compute", _) => compute(plan),
         ("pairwise", _) => over(plan, |node| Pairwise::new(NodeId(node)), no_indices),
         ("trustchain" | "token_batch" | "tokens", other) => {
             Err(format!("unknown crypto provider {other:?}"))
@@ -131,6 +133,25 @@ fn no_indices<A>(applications: &[A]) -> Ending {
     Ending::indices(applications, |_| 0)
 }
 
+fn compute(plan: Plan) -> Result<RunResult, String> {
+    let Some(options) = &plan.protocol.compute else {
+        return Err("compute has no options".into());
+    };
+    let named = |task: &&Task| task.name() == options.task;
+    let Some(&task) = Task::ALL.iter().find(named) else {
+        return Err(format!("unknown task {:?}", options.task));
+    };
+    let config = ComputeConfig {
+        task,
+        threads: options.threads,
+        count: options.count,
+        bytes: options.bytes,
+        tokens: options.tokens,
+        recipients: options.recipients,
+    };
+    over(plan, |node| Compute::new(NodeId(node), config), no_indices)
+}
+
 /// Chooses the transport; each pair of machines is an instance of the driver of its own.
 fn over<A: Application>(
     plan: Plan,
@@ -141,7 +162,8 @@ fn over<A: Application>(
     let (seed, options) = (plan.seed, plan.transport.clone());
     let config = move |node: u32| phone_config(config, &options, seed, node);
     match plan.transport.kind.as_str() {
-        "udp" => Ok(drive(plan, make, |node| Udp::new(&config(node)), ending)),
+        // Machines that send nothing need one all the same.
+        "udp" | "none" => Ok(drive(plan, make, |node| Udp::new(&config(node)), ending)),
         "quic" => Ok(drive(
             plan,
             make,

@@ -58,6 +58,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let table = &self.costs[self.plan.phones.profile[phone as usize] as usize];
         let state = &mut self.phones[phone as usize];
         let mut cost = table.draw(operation, bytes, &mut state.cost_stream);
+        self.trace.spend(operation, cost.cpu_s);
         let lane = &mut state.lanes[at];
         let threads = table.threads(operation);
         while let Some(&Step::Work(operation, bytes)) = lane.steps.front() {
@@ -65,7 +66,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                 break;
             }
             lane.steps.pop_front();
-            cost = cost.plus(table.draw(operation, bytes, &mut state.cost_stream));
+            let next = table.draw(operation, bytes, &mut state.cost_stream);
+            self.trace.spend(operation, next.cpu_s);
+            cost = cost.plus(next);
         }
         if cost.is_free() {
             return;

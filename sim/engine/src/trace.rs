@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pocketsim_protocols::contract::{Event, EventKind, NodeId, Reason, Seconds};
+use pocketsim_protocols::contract::{Event, EventKind, NodeId, Operation, Reason, Seconds};
 use pocketsim_protocols::named_enum;
 
 use crate::plan;
@@ -59,6 +59,7 @@ pub struct Trace {
     tallies: [u64; Tally::ALL.len()],
     events: [u64; EventKind::ALL.len()],
     drops: [u64; Reason::ALL.len()],
+    cpu_s: [f64; Operation::ALL.len()],
     keep_below: u64,
     log_capacity: u64,
     log_length: Vec<u64>,
@@ -85,6 +86,7 @@ impl Trace {
             tallies: [0; Tally::ALL.len()],
             events: [0; EventKind::ALL.len()],
             drops: [0; Reason::ALL.len()],
+            cpu_s: [0.0; Operation::ALL.len()],
             keep_below,
             log_capacity,
             log_length: vec![0; phones],
@@ -125,6 +127,20 @@ impl Trace {
     pub fn count_drop(&mut self, reason: Reason) {
         self.count(Tally::DatagramsDropped);
         self.drops[reason as usize] += 1;
+    }
+
+    /// Counts the core seconds of an operation that begins.
+    pub fn spend(&mut self, operation: Operation, cpu_s: Seconds) {
+        self.cpu_s[operation as usize] += cpu_s;
+    }
+
+    /// Core seconds by operation, over all phones; what was never asked for is left out.
+    ///
+    /// An operation counts when it begins, even if the run or its phone ends before it does.
+    pub fn cpu_s(&self) -> BTreeMap<&'static str, f64> {
+        let names = Operation::ALL.iter().map(|operation| operation.name());
+        let all = names.zip(self.cpu_s);
+        all.filter(|&(_, cpu_s)| cpu_s > 0.0).collect()
     }
 
     /// What happened how often, by name; what never happened is left out.

@@ -218,6 +218,8 @@ named_enum! {
         /// Something long begins: where a message is from, its making; where it is for, the
         /// arrival of its first block.
         Begin = "begin",
+        /// A task that only computes is done.
+        Compute = "compute",
     }
 }
 

@@ -193,6 +193,7 @@ pub fn plan(count: usize) -> Plan {
             crypto: "counted".into(),
             duplicate_window_s: 30.0,
             tokens: None,
+            compute: None,
         },
         transport: udp(),
         trace: Trace {

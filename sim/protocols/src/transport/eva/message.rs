@@ -145,6 +145,8 @@ const WRITE_REQUEST_BYTES: u32 = 2 * 4 + 8 + 8 + 3 * 4;
 const ACKNOWLEDGEMENT_BYTES: u32 = 8 + 4;
 /// EVAMessagePayload.kt:114-123: block, nonce.
 const DATA_BYTES: u32 = 4 + 8;
+/// What is signed of a data packet beside its block.
+pub const SIGNED_HEAD_BYTES: u32 = HEADER_BYTES + DATA_BYTES;
 /// Two lengths.
 const ERROR_BYTES: u32 = 2 * 4;
 /// A message id in hexadecimal. The application chooses the text; the prototype counts.

@@ -46,7 +46,8 @@ mod peer;
 pub use self::config::{EvaConfig, Variant};
 pub use self::counts::EvaCounts;
 pub use self::message::{
-    Acknowledgement, Data, EvaMessage, Refusal, WriteRequest, UDP_PAYLOAD_LIMIT_BYTES,
+    Acknowledgement, Data, EvaMessage, Refusal, WriteRequest, SIGNED_HEAD_BYTES,
+    UDP_PAYLOAD_LIMIT_BYTES,
 };
 
 /// The outputs of [`Eva`].

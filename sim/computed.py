@@ -1,0 +1,42 @@
+"""What phones that only compute achieved: tasks a second, data rate, time per task.
+
+Throughput is that of the offline token thesis's programs (section VI-A): everything done, over the
+time until the last thread is done. What protocols achieve is in `sim.metrics`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sim.columns import Columns
+
+NAMES = ("task_rate_per_s", "data_rate_mb_per_s", "task_us_mean")
+
+
+def names(resolved: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the metrics that a run of this protocol family has."""
+    return NAMES if resolved.get("protocol", {}).get("kind") == "compute" else ()
+
+
+def measure(part: Columns, resolved: Mapping[str, Any]) -> dict[str, float]:
+    """Return the metrics of one repetition; NaN when nothing was done.
+
+    A task that handles several tokens counts once. `data_rate_mb_per_s` is in 10^6 bytes;
+    `task_us_mean` is the time for which one thread has one task.
+    """
+    if not names(resolved):
+        return {}
+    workload = resolved["workload"]
+    done = part.of_kind("compute")
+    took_s = float(done.time_s[-1]) - workload["start_s"] if done.time_s.size else math.nan
+    rate_per_s = done.time_s.size / took_s
+    threads = workload["threads"] * sum(group["count"] for group in resolved["devices"])
+    return {
+        "task_rate_per_s": rate_per_s,
+        "data_rate_mb_per_s": float(done.size_bytes.sum(dtype="int64")) / took_s / 1e6,
+        "task_us_mean": 1e6 * threads / rate_per_s,
+    }

@@ -1,0 +1,68 @@
+"""The workload of phones that only compute: its section of the scenario document.
+
+What each task consists of is said where it is performed, in sim/protocols/src/compute.rs.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from sim.documents import (
+    Count,
+    Counts,
+    Duration,
+    Section,
+    Sizes,
+    ladder_schema,
+    one_or_list,
+    written,
+)
+
+Task = Literal[
+    "sign",
+    "verify",
+    "sign_token",
+    "verify_token",
+    "verify_packet",
+    "sign_packet",
+    "handle_packet",
+]
+Tasks = Annotated[
+    list[Task], BeforeValidator(one_or_list), ladder_schema({"enum": [*get_args(Task)]})
+]
+
+
+class Compute(Section):
+    """Threads of every phone that each perform one task again and again; nothing is sent."""
+
+    kind: Literal["compute"] = Field(description="Kind of workload.")
+    task: Tasks = Field(
+        description="sign, verify: one operation on the payload; sign_token, verify_token: the "
+        "first proof, every proof of each token; verify_packet, sign_packet, handle_packet: of the "
+        "EVA packets that bring the tokens and take as many new ones away, the signatures, and "
+        "everything else. A list is a ladder."
+    )
+    threads: Counts = Field(
+        default=written(1), description="Threads of a phone, on its cores; a list is a ladder."
+    )
+    count: Count = Field(default=1000, description="How often each thread performs its task.")
+    tokens: Count = Field(default=1, description="Tokens that a task handles at once.")
+    recipients: Counts = Field(
+        default=written(3),
+        description="Recipients of each token, with a proof each; a list is a ladder. Three come "
+        "back to the authority after one payment: of two phones and its own.",
+    )
+    payload: Sizes = Field(
+        default=written("147B"),
+        description="Data of an operation, or of a packet; a list is a ladder. The proofs of "
+        "tokens have sizes of their own.",
+    )
+    start: Duration = Field(default=written("0s"), description="When the threads start.")
+
+    @model_validator(mode="after")
+    def _has_something_to_do(self) -> Compute:
+        if min(self.payload) < 1:
+            raise ValueError("an operation is on at least one byte")
+        return self
