@@ -20,6 +20,22 @@ def test_two_processes_give_the_same_bytes(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_contacts_and_outages_give_the_same_bytes_in_two_processes(mode):
+    plan = plans.busy_town(11, 30, mode)
+    work = plan["workload"]
+    rows = list(zip(work["time_s"], work["from_phone"], work["to_phone"], strict=True))
+    for number, (time_s, one, other) in enumerate(rows[::2]):
+        link = {"bytes_per_s": 59e3, "latency_s": 0.03, "setup_s": 0.2, "loss_ratio": 0.02}
+        plans.meet(plan, time_s, 1.0 + number % 7, other, one, **link)
+    plan["outages"] = [{"access": 1, "start_s": 20.0, "end_s": 40.0}]
+    one, other = (plans.run(plan, PYTHONHASHSEED=seed) for seed in ("1", "2"))
+    assert one.counters["contact_datagrams"] > 200
+    assert one.counters["access_bytes"] > 0
+    assert one.data == other.data
+    assert one.counters == other.counters
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_another_seed_gives_another_run_of_the_same_plan(mode):
     plan = plans.busy_town(11, 20, mode)
     one, other = (plans.run({**plan, "seed": seed}) for seed in (1, 2))
