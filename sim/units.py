@@ -148,7 +148,7 @@ RATE = Dimension(
     example="16/s",
 )
 MONEY = Dimension(
-    "amount",
+    "sum of money",
     _scale(ct="1", EUR="100"),
     maximum=1e8,
     maximum_text="1000000EUR",  # more than a shop's till; in cents it fits 32 bits

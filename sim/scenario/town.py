@@ -41,9 +41,11 @@ class Amount(Section):
     )
 
     @model_validator(mode="after")
-    def _something_can_be_paid(self) -> Amount:
+    def _the_usual_can_be_paid(self) -> Amount:
         if self.rounding > self.largest:
             raise ValueError("rounding is more than the largest amount")
+        if self.mean > self.largest:
+            raise ValueError("mean is more than the largest amount")
         return self
 
 

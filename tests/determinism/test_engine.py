@@ -29,7 +29,7 @@ def test_contacts_and_outages_give_the_same_bytes_in_two_processes(mode):
         plans.meet(plan, time_s, 1.0 + number % 7, other, one, **link)
     plan["outages"] = [{"access": 1, "start_s": 20.0, "end_s": 40.0}]
     one, other = (plans.run(plan, PYTHONHASHSEED=seed) for seed in ("1", "2"))
-    assert one.counters["contact_datagrams"] > 200
+    assert one.counters["contact_datagrams"] > 100
     assert one.counters["access_bytes"] > 0
     assert one.data == other.data
     assert one.counters == other.counters

@@ -37,7 +37,9 @@ def struct_fields(root):
 
 def test_the_plan_has_the_engines_fields(root, scenario, town):
     fields = struct_fields(root)
-    for resolved in (resolve(load(scenario))[0].resolved, town()):
+    market = resolve(load(root / "scenarios/tokens/market.toml"))[0].resolved
+    assert set(build_plan(market, 0)["protocol"]["tokens"]) == fields["Tokens"]
+    for resolved in (resolve(load(scenario))[0].resolved, town(), market):
         plan = build_plan(resolved, 0)
         assert set(plan) == fields["Plan"]
         for key in ("phones", "backbone", "proximity", "churn", "workload", "protocol"):
@@ -48,6 +50,10 @@ def test_the_plan_has_the_engines_fields(root, scenario, town):
             assert {frozenset(item) for item in plan[key]} == {frozenset(fields[name])}
         for loop in plan["workload"]["loops"]:
             assert set(loop) == fields["SenderLoop"]
+        for link in plan["proximity"]["links"]:
+            assert set(link) == fields["ProximityLink"]
+        for outage in plan["outages"]:
+            assert set(outage) == fields["Outage"]
 
 
 def test_the_plan_holds_plain_numbers(town):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.units import BANDWIDTH, DIMENSIONS, DURATION, RATE, SIZE
+from sim.units import BANDWIDTH, DIMENSIONS, DURATION, MONEY, RATE, SIZE
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,10 @@ from sim.units import BANDWIDTH, DIMENSIONS, DURATION, RATE, SIZE
         (BANDWIDTH, "10kBps", 1e4),
         (RATE, "16/s", 16),
         (RATE, "3/min", 0.05),
+        (RATE, "216/day", 0.0025),
+        (MONEY, "83EUR", 8300),
+        (MONEY, "0.05EUR", 5),
+        (MONEY, "2.5ct", 2.5),
     ],
 )
 def test_values_in_si(dimension, text, expected):
@@ -48,6 +52,8 @@ def test_values_in_si(dimension, text, expected):
         (SIZE, "2000MiB", "more than the largest size"),
         (BANDWIDTH, "1.5 mbps", "unknown unit"),
         (RATE, "16", "no unit; a rate takes /s /min /h"),
+        (MONEY, "83", "no unit; a sum of money takes ct EUR"),
+        (MONEY, "8USD", "unknown unit 'USD'"),
         (RATE, "1e9/s", "more than the largest rate"),
     ],
 )
