@@ -69,8 +69,8 @@ def _type(field: dict[str, Any]) -> str:
 
 _PREFACE = """# Scenario reference
 
-Generated from `sim/scenario/model.py` by `python -m sim.scenario.schema`. Durations, sizes, \
-bandwidths and rates are strings with a unit; only ratios, counts and sigmas are plain numbers. \
+Generated from `sim/scenario` by `python -m sim.scenario.schema`. Durations, sizes, bandwidths, \
+rates and sums of money are strings with a unit; only ratios, counts and sigmas are plain numbers. \
 Unknown keys are refused.
 """
 

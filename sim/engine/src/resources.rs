@@ -1,8 +1,9 @@
 //! The seam between the driver and whatever models time: who carries a
 //! datagram, who spends work, who keeps the clock.
 //!
-//! SimGrid implements all three today ([`crate::simgrid`]); closed forms for
-//! what only one phone uses can stand beside it without the driver noticing.
+//! SimGrid implements all three ([`crate::simgrid`]); closed forms for what only
+//! one phone uses can stand beside it without the driver noticing. What only two
+//! use, a contact, the driver gives to [`crate::proximity`] instead.
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
