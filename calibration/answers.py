@@ -76,6 +76,8 @@ def answer(row: published.Row, rungs: Rungs) -> Comparison:
         return replace(blank(row), note=note)
     simulated = _STATISTICS[target.statistic]([of["mean"] for of in known])
     half = known[0]["ci95"] if len(known) == 1 else None
+    if target.statistic == "share_percent":
+        simulated, half = 100 * simulated / _over_all_axes(target, rungs), None
     return replace(blank(row), simulated=simulated, simulated_ci95=half)
 
 
@@ -89,6 +91,13 @@ def matching(target: published.Target, rungs: Rungs) -> list[Mapping[str, Any]]:
         and target.payload_bytes in {None, key.payload_bytes}
         and target.covers(dict(key.axes))
     ]
+
+
+def _over_all_axes(target: published.Target, rungs: Rungs) -> float:
+    """Return the sum of the metric over the rungs that differ from the target's in axes only."""
+    every = matching(replace(target, axes=()), rungs)
+    means = [of["metrics"][target.metric]["mean"] for of in every]
+    return float(sum(mean for mean in means if mean is not None))
 
 
 def mean_of_runs(rows: Sequence[published.Row]) -> published.Row:
@@ -117,6 +126,8 @@ def _worst_basis(rows: Sequence[published.Row]) -> str:
 _STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": lambda values: values[0],
     "classes": lambda values: values[0],
+    "growth": lambda values: values[-1] / values[0],
+    "share_percent": lambda values: values[0],
     "median": statistics.median,
     "min": min,
     "max": max,

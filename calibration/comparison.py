@@ -63,6 +63,13 @@ def _claim(holds: Callable[[float, float], bool]) -> Callable[[published.Row, Ru
     return judge
 
 
+def _no_gain(row: published.Row, rungs: Rungs) -> Comparison:
+    found = answer(row, rungs)
+    if found.simulated is None:
+        return found
+    return replace(found, holds=found.simulated < 1 + _GAIN_RATIO)
+
+
 def _above_other(row: published.Row, rungs: Rungs) -> Comparison:
     """Hold when this transport does better than the other at every rate that both ran.
 
@@ -139,5 +146,7 @@ _JUDGES: dict[str, Callable[[published.Row, Rungs], Comparison]] = {
     "at_least": _claim(lambda simulated, said: simulated >= said),
     "below": _claim(lambda simulated, said: simulated < said),
     "above_other": _above_other,
+    "no_gain": _no_gain,
     "none": answer,
 }
+_GAIN_RATIO = 0.05  # "no significant increase" has no figure; the bar of most rows here

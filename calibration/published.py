@@ -28,7 +28,8 @@ class Target:
     Rates are 1/s; a span covers every rung in it. `payload_bytes` None covers every payload.
     `statistic`: "mean" over the repetitions of one rung; "min", "max" or "median" of that over the
     span; "run", one value per repetition; "classes", outcomes of repetitions;
-    "versus_<transport>", compared with another transport at the same rates; "" for none.
+    "versus_<transport>", compared with another transport at the same rates; "growth", the last of
+    a span over its first; "share_percent" of the sum over all axes; "" for none.
     `axes` are the values of the rung's other axes, by key of the scenario; of a pair, the first and
     last of a span. An axis that is not named may have any value.
     """

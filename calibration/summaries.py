@@ -137,4 +137,5 @@ _CLAIMS = {
     "at_least": "holds",
     "below": "holds",
     "above_other": "holds",
+    "no_gain": "holds",
 }
