@@ -110,6 +110,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             plan,
         };
         driver.schedule_all();
+        driver.arm_applications();
         driver.set_alarm();
         driver
     }

@@ -196,6 +196,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.arm_net(phone);
     }
 
+    /// Some applications want to be woken before anything happens to them.
+    pub(crate) fn arm_applications(&mut self) {
+        (0..self.phones.len() as u32).for_each(|phone| self.arm_app(phone));
+    }
+
     fn arm_app(&mut self, phone: u32) {
         let state = &mut self.phones[phone as usize];
         if let Some(date) = sooner(&mut state.app_alarm, state.application.next_timeout()) {
