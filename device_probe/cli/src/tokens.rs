@@ -12,7 +12,7 @@ use pocketsim_probe_core::tokens::files::Disk;
 use pocketsim_probe_core::tokens::outcome::{Outcome, Refused};
 use pocketsim_probe_core::tokens::{
     amount, is_authority, keys, new_authority, new_client, AuthorityFolder, Challenge,
-    ClientFolder, Handshake, Intent, PublicKey, Rules, TokensError,
+    ClientFolder, Handshake, Intent, PublicKey, Requests, Rules, TokensError,
 };
 
 use crate::failure::Failure;
@@ -63,6 +63,17 @@ enum Step {
     Request {
         /// Folder of the client.
         dir: PathBuf,
+        /// Who is to pay, or the authority for new tokens; nobody else can answer.
+        #[arg(long = "from", value_name = "KEY", value_parser = keys::parse_key)]
+        giver: PublicKey,
+    },
+    /// As a client: give requests up that nobody has answered; who has signed for one has paid, and
+    /// is refused.
+    Forget {
+        /// Folder of the client.
+        dir: PathBuf,
+        #[command(flatten)]
+        requests: Which,
     },
     /// As a client: sign tokens over to another.
     Pay {
@@ -114,6 +125,17 @@ enum Step {
         /// Folder of either.
         dir: PathBuf,
     },
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// The one with this challenge.
+    #[arg(long, value_name = "HEX", value_parser = keys::parse_challenge)]
+    challenge: Option<Challenge>,
+    /// All that this key was asked for.
+    #[arg(long, value_name = "KEY", value_parser = keys::parse_key)]
+    from: Option<PublicKey>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -174,7 +196,8 @@ impl Step {
                 payee,
                 payment: to,
             } => client(dir)?.pay(*payee, to.amount, to.challenge, &to.output),
-            Self::Request { dir } => client(dir)?.request(),
+            Self::Request { dir, giver } => client(dir)?.request(*giver),
+            Self::Forget { dir, requests } => client(dir)?.forget(requests.which()),
             Self::Receive { dir, batch } => client(dir)?.receive(batch),
             Self::Submit {
                 dir,
@@ -190,6 +213,16 @@ impl Step {
             Self::NewAuthority { .. } | Self::NewClient { .. } | Self::Show { .. } => {
                 unreachable!("they have no outcome")
             }
+        }
+    }
+}
+
+impl Which {
+    fn which(&self) -> Requests {
+        match (self.challenge, self.from) {
+            (Some(challenge), _) => Requests::Of(challenge),
+            (None, Some(giver)) => Requests::From(giver),
+            (None, None) => unreachable!("the parser wants one of them"),
         }
     }
 }

@@ -71,10 +71,14 @@ impl Town {
 
     /// A batch of which the receiver has not heard.
     fn hand(&self, step: &str, from: &str, option: &str, to: &str, amount: &str) {
-        let (key, challenge) = (self.key(to), self.data(&["request", to]));
+        let (key, challenge) = (self.key(to), self.request(to, from));
         let payee = [option, &key, "--challenge", &challenge];
         let payment = ["--amount", amount, "-o", "batch"];
         self.data(&[&[step, from], &payee[..], &payment].concat());
+    }
+
+    fn request(&self, of: &str, from: &str) -> String {
+        self.data(&["request", of, "--from", &self.key(from)])
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -122,7 +126,7 @@ fn from_mint_to_redemption() {
 #[test]
 fn what_is_done_is_said_with_its_cost() {
     let town = Town::new(&["alice"]);
-    let (key, challenge) = (town.key("alice"), town.data(&["request", "alice"]));
+    let (key, challenge) = (town.key("alice"), town.request("alice", "bank"));
     assert_eq!((key.len(), challenge.len()), (148, 32));
     let output = town.run(&[
         "mint",
@@ -202,7 +206,7 @@ fn replays_and_hostile_files_end_with_3_and_the_reason() {
 fn what_is_paid_and_cannot_be_written_is_kept() {
     let town = Town::new(&["alice", "bob"]);
     town.mint("alice", "0.01");
-    let (key, challenge) = (town.key("bob"), town.data(&["request", "bob"]));
+    let (key, challenge) = (town.key("bob"), town.request("bob", "alice"));
     let to_bob = ["--to", &key, "--challenge", &challenge];
     let nowhere = ["--amount", "0.01", "-o", "/dev/full"];
     let pay = [&["pay", "alice"], &to_bob[..], &nowhere].concat();
@@ -211,6 +215,22 @@ fn what_is_paid_and_cannot_be_written_is_kept() {
     assert_eq!(town.held_cents("alice"), 0);
     town.data(&["receive", "bob", "alice/sent/1.tokens"]);
     assert_eq!(town.held_cents("bob"), 1);
+}
+
+#[test]
+fn requests_are_listed_and_given_up() {
+    let town = Town::new(&["alice", "bob"]);
+    let challenges = ["alice", "bank"].map(|from| town.request("bob", from));
+    let requests = || town.json(&["show", "bob"])["requests"].clone();
+    assert_eq!(requests()[0]["challenge"], challenges[0]);
+    assert_eq!(requests()[1]["from"], town.key("bank"));
+    town.data(&["forget", "bob", "--challenge", &challenges[1]]);
+    town.data(&["forget", "bob", "--from", &town.key("alice")]);
+    assert_eq!(requests(), serde_json::json!([]));
+    let again = ["forget", "bob", "--challenge", &challenges[1]];
+    town.fails(&again, 2, "no such request");
+    town.fails(&["forget", "bob"], 2, "--challenge");
+    town.fails(&["request", "bob"], 2, "--from");
 }
 
 #[test]

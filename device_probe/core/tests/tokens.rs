@@ -5,8 +5,10 @@ mod town;
 use std::fs;
 
 use pocketsim_probe_core::tokens::files::Disk;
+use pocketsim_probe_core::tokens::keys::parse_challenge;
+use pocketsim_probe_core::tokens::outcome::RequestFigures;
 use pocketsim_probe_core::tokens::{
-    new_client, ClientFolder, Handshake, Intent, Rules, TokensError,
+    new_client, ClientFolder, Handshake, Intent, PublicKey, Requests, Rules, TokensError,
 };
 use pocketsim_protocols::token::{decode_batch, encode_batch, Token};
 use town::*;
@@ -141,6 +143,66 @@ fn the_handshake_refuses_a_replay_that_is_taken_without_it() {
     }
 }
 
+#[test]
+fn a_request_is_for_one_payer_and_all_that_he_pays() {
+    let town = Town::thesis();
+    town.mint(0, 100);
+    town.mint(2, 100);
+    let asked = town.challenge(1, town.keys[0]);
+    let pay = |from: usize, cents| {
+        let batch = town.path("batch");
+        let paid = town.client(from).pay(town.keys[1], cents, asked, &batch);
+        assert_eq!(good(&paid.expect("paid")), cents);
+        town.receive(1, &batch)
+    };
+    let stranger = reasons(&pay(2, 100));
+    assert!(stranger.iter().all(|&reason| reason == "wrong_giver"));
+    assert_eq!(good(&pay(0, 30)), 30);
+    assert_eq!(good(&pay(0, 40)), 40);
+    assert_eq!(town.held_cents(1), 70);
+}
+
+#[test]
+fn unanswered_requests_are_bounded_and_can_be_given_up() {
+    let town = Town::thesis();
+    town.mint(0, 1);
+    let batch = town.sign(0, 1, 1);
+    for _ in 0..63 {
+        town.challenge(1, town.keys[2]);
+    }
+    let ask = |giver| town.client(1).request(giver);
+    for _ in 0..2 {
+        assert!(usage(ask(town.keys[0])).contains("`probe tokens forget`"));
+    }
+    town.challenge(1, town.bank);
+    let requests = town.balance(1).requests;
+    let from = |key: PublicKey| move |one: &&RequestFigures| one.from == hex(&key.0);
+    let of = |key| requests.iter().filter(from(key)).count();
+    assert_eq!([0, 2].map(|client| of(town.keys[client])), [1, 63]);
+    assert_eq!((of(town.bank), requests.len()), (1, 65));
+    let forget = |which| town.client(1).forget(which);
+    let one = parse_challenge(&requests[7].challenge).expect("as it is shown");
+    forget(Requests::Of(one)).expect("given up");
+    assert!(usage(forget(Requests::Of(one))).contains("no such request"));
+    assert_eq!(town.balance(1).requests.len(), 64);
+    forget(Requests::From(town.keys[2])).expect("given up");
+    assert!(usage(forget(Requests::From(town.keys[2]))).contains("no such request"));
+    assert_eq!(town.balance(1).requests.len(), 2);
+    // What was not given up is as good as ever.
+    assert_eq!(good(&town.receive(1, &batch)), 1);
+    ask(town.keys[0]).expect("room again");
+}
+
+#[test]
+fn who_pays_for_a_request_that_was_given_up_is_refused() {
+    let town = Town::thesis();
+    town.mint(0, 1);
+    let batch = town.sign(0, 1, 1);
+    let payer = Requests::From(town.keys[0]);
+    town.client(1).forget(payer).expect("given up");
+    assert_eq!(reasons(&town.receive(1, &batch)), ["unknown_challenge"]);
+}
+
 /// What each spoiled batch is refused for.
 fn spoiled(good: &[u8]) -> Vec<(&'static str, Vec<u8>, Vec<&'static str>)> {
     let tokens = decode_batch(good).expect("tokens");
@@ -261,7 +323,7 @@ fn folders_are_never_made_over_others_nor_mixed_up() {
     let plain = new_client(&town.path("dave"), &town.bank, Handshake::None);
     plain.expect("made");
     let dave = ClientFolder::open(&town.path("dave"), &Disk).expect("made");
-    assert!(usage(dave.request()).contains("no challenge"));
+    assert!(usage(dave.request(town.bank)).contains("no challenge"));
 }
 
 fn hex(bytes: &[u8]) -> String {

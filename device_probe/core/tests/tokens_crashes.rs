@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 
 use pocketsim_probe_core::tokens::files::{Disk, Files};
 use pocketsim_probe_core::tokens::outcome::Outcome;
-use pocketsim_probe_core::tokens::{AuthorityFolder, Challenge, ClientFolder, Intent, TokensError};
+use pocketsim_probe_core::tokens::{
+    AuthorityFolder, Challenge, ClientFolder, Intent, PublicKey, TokensError,
+};
 use town::*;
 
 /// Files that fail for good after some operations, and watch that what is given a name is durable.
@@ -159,13 +161,14 @@ impl Story<'_> {
         assert!(before.is_none_or(|before| before == after));
     }
 
-    fn request(&mut self, who: usize) -> Option<Challenge> {
-        Some(challenge(&self.again(|story| story.client(who)?.request())))
+    fn request(&mut self, who: usize, giver: PublicKey) -> Option<Challenge> {
+        let asked = self.again(|story| story.client(who)?.request(giver));
+        Some(challenge(&asked))
     }
 
     /// Minted, and received; what a crash left of an order goes first, and then the rest.
     fn mint(&mut self, to: usize, cents: u64) {
-        let (batch, challenge) = (self.town.path("minted"), self.request(to));
+        let (batch, challenge) = (self.town.path("minted"), self.request(to, self.town.bank));
         let town = self.town;
         let mint = |story: &Self, cents, challenge| {
             let key = town.keys[to];
@@ -185,14 +188,14 @@ impl Story<'_> {
         }
         let missing = cents - town.books().minted_cents;
         if missing > 0 {
-            let challenge = self.request(to);
+            let challenge = self.request(to, town.bank);
             self.again(|story| mint(story, missing, challenge));
             self.receive(to, &batch);
         }
     }
 
     fn pay(&mut self, from: usize, to: usize, cents: u64) -> PathBuf {
-        let challenge = self.request(to);
+        let challenge = self.request(to, self.town.keys[from]);
         let (town, batch) = (self.town, self.town.path("paid"));
         let before = town.balance(from);
         let pay = |story: &Self| {

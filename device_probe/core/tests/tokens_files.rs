@@ -13,6 +13,7 @@ use pocketsim_probe_core::tokens::{
 };
 use pocketsim_protocols::token::{Answer, Change, Denomination, Refusal};
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 use town::*;
 
 /// A submission of bob's, its file, and the authority's answer.
@@ -85,6 +86,7 @@ fn nobody_but_the_authority_can_make_a_client_drop_a_token() {
             submitted,
             Answer::Refused {
                 serial: token.serial,
+                last_proof: token.last_recipient().proof,
                 reason: Refusal::DoubleSpend,
                 culprits: vec![town.keys[0]],
             },
@@ -112,6 +114,12 @@ fn nobody_but_the_authority_can_make_a_client_drop_a_token() {
     assert_eq!(settle(others.seal(&bank)), ["wrong_recipient"]);
     // The authority's own, on another branch of the serial: replayed from before.
     assert_eq!(settle(refusal([7; 32]).seal(&bank)), ["not_pending"]);
+    // Its serial and its hash, and the last proof of another submission.
+    let mut mixed = refusal(fingerprint(token));
+    if let Answer::Refused { last_proof, .. } = &mut mixed.verdicts[0].1 {
+        last_proof[0] ^= 1;
+    }
+    assert_eq!(settle(mixed.seal(&bank)), ["not_pending"]);
     fs::write(&path, answer).expect("written");
     assert_eq!(good_cents(&town, &path), 3);
 }
@@ -184,19 +192,61 @@ fn nobody_else_may_read_keys_and_tokens() {
 #[test]
 fn a_wallet_is_read_as_it_was_written_and_no_byte_can_change() {
     let (town, ..) = submitted();
-    town.challenge(1);
+    town.challenge(1, town.keys[0]);
+    town.challenge(1, town.bank);
     let bytes = fs::read(town.path("bob").join("wallet")).expect("a wallet");
     let wallet = WalletFile::decode(&bytes).expect("as it was written");
     assert_eq!(wallet.encode(), bytes);
     assert_eq!(
-        (wallet.state.pending.len(), wallet.state.outstanding.len()),
-        (2, 1)
+        [
+            wallet.state.pending.len(),
+            wallet.state.payments.len(),
+            wallet.state.orders.len(),
+            wallet.state.used.len()
+        ],
+        [2, 1, 1, 1]
     );
+    // Both tokens of the one payment.
+    assert_eq!(wallet.state.used[0].taken.len(), 2);
     for at in 0..bytes.len() {
         let mut altered = bytes.clone();
         altered[at] ^= 1;
         assert!(WalletFile::decode(&altered).is_err(), "byte {at}");
         assert!(WalletFile::decode(&bytes[..at]).is_err(), "cut at {at}");
+    }
+}
+
+#[test]
+fn a_wallet_of_version_1_is_refused_with_what_to_do() {
+    let (town, ..) = submitted();
+    let path = town.path("bob").join("wallet");
+    let mut body = fs::read(&path).expect("a wallet");
+    body.truncate(body.len() - 32);
+    body[9] = 1;
+    let old = [&body[..], &Sha256::digest(&body)].concat();
+    fs::write(&path, old).expect("written");
+    let opened = ClientFolder::open(&town.path("bob"), &Disk);
+    let reason = opened.err().expect("refused").to_string();
+    assert!(reason.contains("make a new folder"), "{reason}");
+}
+
+#[test]
+fn what_was_taken_stands_once_and_in_order_in_a_wallet() {
+    let (town, ..) = submitted();
+    let bytes = fs::read(town.path("bob").join("wallet")).expect("a wallet");
+    let body = &bytes[..bytes.len() - 32];
+    let wallet = WalletFile::decode_body(body).expect("as it was written");
+    let taken: Vec<_> = wallet.state.used[0].taken.iter().collect();
+    let name = |(serial, proof): &([u8; 8], [u8; 64])| [&serial[..], proof].concat();
+    let both = [name(taken[0]), name(taken[1])];
+    let mut places = body.windows(144).enumerate();
+    let found = places.find(|(_, window)| *window == both.concat());
+    let at = found.expect("both are there").0;
+    for other in [[&both[1], &both[0]], [&both[0], &both[0]]] {
+        let mut altered = body.to_vec();
+        altered[at..at + 144].copy_from_slice(&other.map(|name| &name[..]).concat());
+        let refused = WalletFile::decode_body(&altered).expect_err("altered");
+        assert!(refused.0.contains("ascending"), "{refused}");
     }
 }
 
@@ -270,7 +320,7 @@ proptest! {
     #[test]
     fn no_bytes_make_a_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), kind in 0..3) {
         let magic = [b"PSSUBMIT", b"PSANSWER", b"PSWALLET"][kind as usize];
-        let bytes = [&magic[..], &[0, 1], b"LibNaCLPK:", &bytes].concat();
+        let bytes = [&magic[..], &[0, 2], b"LibNaCLPK:", &bytes].concat();
         let read = [
             SubmissionFile::decode(&bytes).is_ok(),
             AnswerFile::decode(&bytes).is_ok(),

@@ -5,7 +5,9 @@ use pocketsim_probe_core::tokens::wallet_file::WalletFile;
 use pocketsim_protocols::contract::NodeId;
 use pocketsim_protocols::crypto::{Counted, Crypto};
 use pocketsim_protocols::half_block::PublicKey;
-use pocketsim_protocols::token::{Answer, Intent, Recipient, Refusal, Signer, State, Token};
+use pocketsim_protocols::token::{
+    Answer, Asked, Intent, Recipient, Refusal, Serial, Signer, State, Token,
+};
 
 /// Fresh, handed on in both layouts, and two in a batch.
 pub fn alone() -> Vec<Vec<u8>> {
@@ -33,12 +35,15 @@ pub fn submissions() -> Vec<Vec<u8>> {
 pub fn answers() -> Vec<Vec<u8>> {
     let [fresh, plain, _] = three();
     let serial = plain.serial;
+    let last_proof = plain.last_recipient().proof;
     let refused = Answer::Refused {
         serial,
+        last_proof,
         reason: Refusal::DoubleSpend,
         culprits: vec![key(5), key(6)],
     };
-    let answers = [Answer::Reissued(fresh), Answer::Redeemed(serial), refused];
+    let redeemed = Answer::Redeemed { serial, last_proof };
+    let answers = [Answer::Reissued(fresh), redeemed, refused];
     let verdicts = answers.map(|answer| (fingerprint(&plain), answer));
     let file = AnswerFile {
         authority: key(3),
@@ -65,14 +70,23 @@ pub fn wallets() -> Vec<Vec<u8>> {
             held: vec![token(1, &[owner]), token(2, &[key(5), owner])],
             pending: vec![(token(3, &[owner, key(3)]), Intent::Redeem)],
             disputed: vec![token(2, &[key(6), owner])],
-            outstanding: vec![[7; 16]],
-            used: vec![[8; 16]],
+            payments: vec![asked(7, &[])],
+            orders: vec![asked(9, &[])],
+            used: vec![asked(8, &[([1; 8], [5; 64]), ([2; 8], [6; 64])])],
         },
         payments: 1,
         last_payment: token(9, &[owner, key(5)]).encode(),
         ..empty.clone()
     };
     vec![empty.body(), full.body()]
+}
+
+fn asked(fill: u8, taken: &[(Serial, [u8; 64])]) -> Asked {
+    Asked {
+        challenge: [fill; 16],
+        giver: key(5),
+        taken: taken.iter().copied().collect(),
+    }
 }
 
 fn three() -> [Token; 3] {

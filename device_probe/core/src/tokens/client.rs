@@ -8,15 +8,15 @@ use std::path::Path;
 use pocketsim_protocols::crypto::Real;
 use pocketsim_protocols::half_block::PublicKey;
 use pocketsim_protocols::token::{
-    decode_batch, encode_batch, Challenge, Client, Denomination, Handshake, Intent, Receipt,
-    Refusal, Serial, Token,
+    decode_batch, encode_batch, Asked, Busy, Challenge, Client, Denomination, Handshake, Intent,
+    Receipt, Refusal, Serial, Token,
 };
 
 use super::document::{AnswerFile, SubmissionFile, BAD_SIGNATURE};
 use super::files::Files;
 use super::folder::{read_received, Folder, REFUSED};
 use super::keys::{random, Identity};
-use super::outcome::{ClientBalance, Meter, Outcome, Tally};
+use super::outcome::{ClientBalance, Meter, Outcome, RequestFigures, Tally};
 use super::settings::{Settings, SETTINGS};
 use super::settlement::settle_all;
 use super::wallet_file::WalletFile;
@@ -32,6 +32,15 @@ pub struct ClientFolder<'a> {
     payments: u32,
     last_payment: Vec<u8>,
     meter: Meter,
+}
+
+/// Which requests to give up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requests {
+    /// The one with this challenge.
+    Of(Challenge),
+    /// All that this key was asked for.
+    From(PublicKey),
 }
 
 /// Make a folder for a client that takes tokens of `authority`, and give its key.
@@ -86,20 +95,45 @@ impl<'a> ClientFolder<'a> {
         })
     }
 
-    /// Draw a challenge for one payment, or for one order of new tokens.
+    /// Draw a challenge for a payment by `giver`, or for an order of new tokens if that is the
+    /// authority.
     ///
     /// # Errors
-    /// A client without a handshake; what the disk says.
-    pub fn request(mut self) -> Result<Outcome, TokensError> {
-        let challenge = self.client.challenge(random()?).ok_or_else(|| {
-            TokensError::Usage(
-                "this client asks for no challenge: its handshake is none".to_owned(),
-            )
-        })?;
+    /// A client without a handshake; too many requests that nobody has answered; what the disk
+    /// says.
+    pub fn request(mut self, giver: PublicKey) -> Result<Outcome, TokensError> {
+        let challenge = match self.client.challenge(random()?, giver) {
+            Ok(Some(challenge)) => challenge,
+            Ok(None) => {
+                return Err(usage(
+                    "this client asks for no challenge: its handshake is none",
+                ))
+            }
+            Err(Busy) => return Err(usage(BUSY)),
+        };
         self.save()?;
         let mut outcome = Tally::of("request").end(&self.meter);
         outcome.challenge = Some(hex::encode(challenge));
         Ok(outcome)
+    }
+
+    /// Give requests up that nobody has answered: who has signed an answer all the same has paid,
+    /// and is refused.
+    ///
+    /// # Errors
+    /// No such request; what the disk says.
+    pub fn forget(mut self, which: Requests) -> Result<Outcome, TokensError> {
+        let requests = self.requests();
+        let found = requests.iter().filter(|asked| match which {
+            Requests::Of(challenge) => asked.challenge == challenge,
+            Requests::From(giver) => asked.giver == giver,
+        });
+        let forgotten = found.filter(|asked| self.client.forget(&asked.challenge));
+        if forgotten.count() == 0 {
+            return Err(usage("there is no such request, or it was answered"));
+        }
+        self.save()?;
+        Ok(Tally::of("forget").end(&self.meter))
     }
 
     /// Take the tokens in a batch, each if it is good.
@@ -141,8 +175,7 @@ impl<'a> ClientFolder<'a> {
     ) -> Result<Outcome, TokensError> {
         let output = self.folder.destination(output)?;
         if to == self.authority {
-            let reason = "the authority is no payee; submit --redeem".to_owned();
-            return Err(TokensError::Usage(reason));
+            return Err(usage("the authority is no payee; submit --redeem"));
         }
         let work = &mut self.meter.work;
         let paid = self.client.pay(amount_cents, to, challenge, work);
@@ -186,7 +219,7 @@ impl<'a> ClientFolder<'a> {
             requests: pending.collect(),
         };
         if file.requests.is_empty() {
-            return Err(TokensError::Usage("nothing to submit".to_owned()));
+            return Err(usage("nothing to submit"));
         }
         self.save()?;
         self.meter.files_signed += 1;
@@ -238,10 +271,16 @@ impl<'a> ClientFolder<'a> {
             unverified_cents: wallet.unverified_cents(),
             pending_cents: wallet.pending_cents(),
             disputed_tokens: wallet.disputed().count(),
-            challenges: self.client.state().outstanding.len(),
+            requests: self.requests().iter().map(RequestFigures::from).collect(),
             payments: self.payments,
             refused: self.folder.refused()?,
         })
+    }
+
+    /// What nobody has answered, payments before orders, the oldest of each first.
+    fn requests(&self) -> Vec<Asked> {
+        let state = self.client.state();
+        [state.payments, state.orders].concat()
     }
 
     fn to_submit(&self, intent: Intent) -> Vec<Serial> {
@@ -297,5 +336,12 @@ fn denomination(token: &Token) -> Denomination {
     Denomination::from_byte(token.value).expect("a wallet holds denominations")
 }
 
+fn usage(reason: &str) -> TokensError {
+    TokensError::Usage(reason.to_owned())
+}
+
+/// What a client says that can ask nobody else.
+const BUSY: &str = "64 requests of this kind are unanswered; `probe tokens show` lists them, and \
+    `probe tokens forget` gives up those that nobody has signed for";
 /// Name of the file with tokens and challenges.
 const WALLET: &str = "wallet";

@@ -5,8 +5,8 @@
 //! request    = intent u8 (0 reissue, 1 redeem) | length u32 | token as submitted
 //! answer     = "PSANSWER" | version u16 | authority 74 | submitter 74 | count u32 | verdicts | signature 64
 //! verdict    = SHA-256 of the submitted token 32 | kind u8 | rest
-//! rest       = 1: length u32, token reissued | 2: serial 8, redeemed
-//!            | 3: serial 8, length u32, reason, count u32, keys of culprits 74 each
+//! rest       = 1: length u32, token reissued | 2: serial 8, last proof 64, redeemed
+//!            | 3: serial 8, last proof 64, length u32, reason, count u32, keys of culprits 74 each
 //! ```
 //! Big-endian. A submitted token carries its holder's proof over to the authority, so nobody else
 //! gains by sending it in: what is reissued is his. Yet that proof does not cover the intent, so
@@ -198,17 +198,20 @@ fn put_answer(bytes: &mut Vec<u8>, answer: &Answer) {
             bytes.push(1);
             put_sized(bytes, &token.encode());
         }
-        Answer::Redeemed(serial) => {
+        Answer::Redeemed { serial, last_proof } => {
             bytes.push(2);
             bytes.extend(serial);
+            bytes.extend(last_proof);
         }
         Answer::Refused {
             serial,
+            last_proof,
             reason,
             culprits,
         } => {
             bytes.push(3);
             bytes.extend(serial);
+            bytes.extend(last_proof);
             put_sized(bytes, reason.name().as_bytes());
             put_count(bytes, culprits.len());
             culprits.iter().for_each(|culprit| bytes.extend(culprit.0));
@@ -219,14 +222,18 @@ fn put_answer(bytes: &mut Vec<u8>, answer: &Answer) {
 fn take_answer(reader: &mut Reader<'_>) -> Result<Answer, Malformed> {
     match reader.array()? {
         [1] => Ok(Answer::Reissued(Token::decode(reader.sized()?)?)),
-        [2] => Ok(Answer::Redeemed(reader.array()?)),
+        [2] => Ok(Answer::Redeemed {
+            serial: reader.array()?,
+            last_proof: reader.array()?,
+        }),
         [3] => {
-            let serial: Serial = reader.array()?;
+            let (serial, last_proof): (Serial, _) = (reader.array()?, reader.array()?);
             let reason = take_reason(reader)?;
             let count = reader.u32()?;
             let culprits = (0..count).map(|_| take_key(reader));
             Ok(Answer::Refused {
                 serial,
+                last_proof,
                 reason,
                 culprits: culprits.collect::<Result<_, _>>()?,
             })
@@ -253,7 +260,7 @@ pub(super) fn put_sized(bytes: &mut Vec<u8>, part: &[u8]) {
     bytes.extend(part);
 }
 
-fn put_count(bytes: &mut Vec<u8>, count: usize) {
+pub(super) fn put_count(bytes: &mut Vec<u8>, count: usize) {
     let count = u32::try_from(count).expect("files of tokens are under 4 GiB");
     bytes.extend(count.to_be_bytes());
 }
@@ -262,4 +269,5 @@ fn put_count(bytes: &mut Vec<u8>, count: usize) {
 pub(super) const BAD_SIGNATURE: Malformed = Malformed("not signed by whom it names");
 const SUBMISSION: &[u8; 8] = b"PSSUBMIT";
 const ANSWER: &[u8; 8] = b"PSANSWER";
-const VERSION: u16 = 1;
+/// Since 2 a verdict has the last proof of what it settles.
+const VERSION: u16 = 2;

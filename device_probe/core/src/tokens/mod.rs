@@ -26,7 +26,7 @@ pub mod wallet_file;
 use std::path::Path;
 
 pub use authority::{new_authority, AuthorityFolder};
-pub use client::{new_client, ClientFolder};
+pub use client::{new_client, ClientFolder, Requests};
 pub use error::TokensError;
 pub use pocketsim_protocols::half_block::PublicKey;
 pub use pocketsim_protocols::token::{Challenge, Handshake, Intent, Rules};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use pocketsim_protocols::contract::Operation;
 use pocketsim_protocols::half_block::PublicKey;
-use pocketsim_protocols::token::{Denomination, Offence, Refusal, Serial, Work};
+use pocketsim_protocols::token::{Asked, Denomination, Offence, Refusal, Serial, Work};
 use serde::Serialize;
 
 use crate::clock::Clock;
@@ -14,7 +14,7 @@ use crate::clock::Clock;
 /// What became of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// `mint`, `request`, `pay`, `receive`, `submit`, `verify` or `settle`.
+    /// `mint`, `request`, `forget`, `pay`, `receive`, `submit`, `verify` or `settle`.
     pub step: &'static str,
     /// How many tokens went well.
     pub tokens: usize,
@@ -79,12 +79,21 @@ pub struct ClientBalance {
     pub pending_cents: u64,
     /// Tokens that came while another of their serial was here.
     pub disputed_tokens: usize,
-    /// Challenges that nobody has answered.
-    pub challenges: usize,
+    /// What was asked and nobody has answered, payments before orders, the oldest of each first.
+    pub requests: Vec<RequestFigures>,
     /// Payments made.
     pub payments: u32,
     /// How often what was refused here.
     pub refused: BTreeMap<String, u64>,
+}
+
+/// One request for a payment or an order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RequestFigures {
+    /// What was drawn.
+    pub challenge: String,
+    /// The key that may answer.
+    pub from: String,
 }
 
 /// What an authority's folder holds.
@@ -223,6 +232,15 @@ impl Tally {
             kept: None,
             refused: self.refused,
             cost,
+        }
+    }
+}
+
+impl From<&Asked> for RequestFigures {
+    fn from(asked: &Asked) -> Self {
+        Self {
+            challenge: hex::encode(asked.challenge),
+            from: hex::encode(asked.giver.0),
         }
     }
 }

@@ -2,20 +2,25 @@
 //!
 //! ```text
 //! wallet = "PSWALLET" | version u16 | owner 74 | held | intents | pending | disputed
-//!        | outstanding | used | number u32 | sent | SHA-256 of all before 32
+//!        | payments | orders | used | number u32 | sent | SHA-256 of all before 32
+//! asked  = challenge 16 | giver 74 | count u32 | taken
+//! taken  = serial 8, last proof 64, of each in ascending order
 //! ```
-//! Big-endian; each part that is named has its length before it, u32. Held, pending, disputed and
-//! sent are batches of tokens, intents one byte for each pending token (0 reissue, 1 redeem),
-//! outstanding and used challenges of 16 bytes. *Sent* is the last payment as it was released.
+//! Big-endian; each part of a wallet that is named has its length before it, u32. Held, pending,
+//! disputed and sent are batches of tokens, intents one byte for each pending token (0 reissue, 1
+//! redeem); payments, orders and used are what was asked, one after the other. *Sent* is the last
+//! payment as it was released.
 //!
 //! What deliberately does not live here: when it is written.
 
+use std::collections::BTreeSet;
+
 use pocketsim_protocols::half_block::PublicKey;
 use pocketsim_protocols::reader::{Malformed, Reader};
-use pocketsim_protocols::token::{decode_batch, encode_batch, Challenge, Intent, State, Token};
+use pocketsim_protocols::token::{decode_batch, encode_batch, Asked, Intent, Serial, State, Token};
 use sha2::{Digest, Sha256};
 
-use super::document::{put_sized, take_key};
+use super::document::{put_count, put_sized, take_key};
 
 /// What a wallet's file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +74,8 @@ impl WalletFile {
             held,
             pending,
             disputed,
-            outstanding,
+            payments,
+            orders,
             used,
         } = &self.state;
         let (tokens, intents): (Vec<Token>, Vec<Intent>) = pending.iter().cloned().unzip();
@@ -79,8 +85,9 @@ impl WalletFile {
         put_sized(&mut bytes, &intents);
         put_sized(&mut bytes, &encode_batch(&tokens));
         put_sized(&mut bytes, &encode_batch(disputed));
-        put_sized(&mut bytes, &outstanding.concat());
-        put_sized(&mut bytes, &used.concat());
+        for asked in [payments, orders, used] {
+            put_sized(&mut bytes, &encode_asked(asked));
+        }
         bytes.extend(self.payments.to_be_bytes());
         put_sized(&mut bytes, &self.last_payment);
         bytes
@@ -108,9 +115,10 @@ fn check_head(reader: &mut Reader<'_>) -> Result<(), Malformed> {
     if reader.array()? != *MAGIC {
         return Err(Malformed("not a wallet"));
     }
-    match reader.array()? == VERSION.to_be_bytes() {
-        true => Ok(()),
-        false => Err(Malformed("a version that this one does not read")),
+    match u16::from_be_bytes(reader.array()?) {
+        VERSION => Ok(()),
+        1 => Err(OUTDATED),
+        _ => Err(Malformed("a version that this one does not read")),
     }
 }
 
@@ -125,8 +133,9 @@ fn take_state(reader: &mut Reader<'_>) -> Result<State, Malformed> {
         held,
         pending: tokens.into_iter().zip(intents).collect(),
         disputed: decode_batch(reader.sized()?)?,
-        outstanding: take_challenges(reader.sized()?)?,
-        used: take_challenges(reader.sized()?)?,
+        payments: decode_asked(reader.sized()?)?,
+        orders: decode_asked(reader.sized()?)?,
+        used: decode_asked(reader.sized()?)?,
     })
 }
 
@@ -138,14 +147,49 @@ fn take_intents(bytes: &[u8]) -> Result<Vec<Intent>, Malformed> {
     intents.ok_or(Malformed("an unknown intent"))
 }
 
-fn take_challenges(bytes: &[u8]) -> Result<Vec<Challenge>, Malformed> {
-    let mut reader = Reader(bytes);
-    let mut challenges = Vec::new();
-    while reader.end().is_err() {
-        challenges.push(reader.array()?);
+fn encode_asked(all: &[Asked]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for asked in all {
+        bytes.extend(asked.challenge);
+        bytes.extend(asked.giver.0);
+        put_count(&mut bytes, asked.taken.len());
+        for (serial, last_proof) in &asked.taken {
+            bytes.extend(serial);
+            bytes.extend(last_proof);
+        }
     }
-    Ok(challenges)
+    bytes
+}
+
+fn decode_asked(bytes: &[u8]) -> Result<Vec<Asked>, Malformed> {
+    let mut reader = Reader(bytes);
+    let mut all = Vec::new();
+    while reader.end().is_err() {
+        all.push(Asked {
+            challenge: reader.array()?,
+            giver: take_key(&mut reader)?,
+            taken: take_taken(&mut reader)?,
+        });
+    }
+    Ok(all)
+}
+
+fn take_taken(reader: &mut Reader<'_>) -> Result<BTreeSet<(Serial, [u8; 64])>, Malformed> {
+    let mut taken = BTreeSet::new();
+    for _ in 0..reader.u32()? {
+        let name = (reader.array()?, reader.array()?);
+        if taken.last().is_some_and(|last| *last >= name) {
+            return Err(Malformed("what was taken is not in ascending order"));
+        }
+        taken.insert(name);
+    }
+    Ok(taken)
 }
 
 const MAGIC: &[u8; 8] = b"PSWALLET";
-const VERSION: u16 = 1;
+/// Since 2 a challenge has its giver and what he gave.
+const VERSION: u16 = 2;
+/// Nothing was released with it, so nothing converts it.
+const OUTDATED: Malformed = Malformed(
+    "version 1, of an older probe: redeem what is in it with that one, then make a new folder",
+);

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pocketsim_probe_core::tokens::files::{Disk, Files};
-use pocketsim_probe_core::tokens::keys::{parse_challenge, Identity};
+use pocketsim_probe_core::tokens::keys::{parse_challenge, parse_key, Identity};
 use pocketsim_probe_core::tokens::outcome::{AuthorityBooks, ClientBalance, Outcome};
 use pocketsim_probe_core::tokens::{
     new_authority, new_client, AuthorityFolder, Challenge, ClientFolder, Handshake, Intent,
@@ -73,14 +73,14 @@ impl Town {
         Identity::from_private(&private).expect("a key").0
     }
 
-    pub fn challenge(&self, of: usize) -> Option<Challenge> {
-        let ask = || self.client(of).request().expect("a challenge");
+    pub fn challenge(&self, of: usize, giver: PublicKey) -> Option<Challenge> {
+        let ask = || self.client(of).request(giver).expect("a challenge");
         (self.handshake == Handshake::Challenge).then(|| challenge(&ask()))
     }
 
     /// Mint for a client, who takes it.
     pub fn mint(&self, to: usize, cents: u64) {
-        let (batch, challenge) = (self.path("minted"), self.challenge(to));
+        let (batch, challenge) = (self.path("minted"), self.challenge(to, self.bank));
         let minted = self
             .authority()
             .mint(self.keys[to], cents, challenge, &batch);
@@ -91,7 +91,7 @@ impl Town {
     /// The batch of a payment that nobody has taken.
     pub fn sign(&self, from: usize, to: usize, cents: u64) -> PathBuf {
         let batch = self.path(&format!("paid_{from}_{to}"));
-        let challenge = self.challenge(to);
+        let challenge = self.challenge(to, self.keys[from]);
         let paid = self
             .client(from)
             .pay(self.keys[to], cents, challenge, &batch);
@@ -153,8 +153,9 @@ impl Town {
 
     pub fn pay_from(&self, folder: &Path, to: usize, cents: u64, files: &dyn Files) -> PathBuf {
         let batch = self.path("from_copy");
-        let challenge = self.challenge(to);
         let payer = ClientFolder::open(folder, files).expect("a copy");
+        let giver = parse_key(&payer.balance().expect("counts").key).expect("a key");
+        let challenge = self.challenge(to, giver);
         let paid = payer.pay(self.keys[to], cents, challenge, &batch);
         good(&paid.expect("paid"));
         batch
