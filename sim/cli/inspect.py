@@ -57,7 +57,8 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
         f"{run['repetitions']} x {run['duration_s']:g} s, seed {run['seed']}, draw {run['draw']}, "
         f"app {run['app']}, crypto {first['protocol']['crypto']}"
     )
-    console.table("devices", ("profile", "count", "access"), map(_group_row, first["devices"]))
+    columns = [key for key in ("profile", "count", "access", "role") if key in first["devices"][0]]
+    console.table("devices", columns, map(_group_row, first["devices"]))
     profiles = first["profiles"].items()
     head = ("profile", "basis of the operations", "of the app")
     console.table("what the profiles rest on", head, [(name, *_bases(of)) for name, of in profiles])
@@ -99,7 +100,8 @@ def _group_row(group: dict[str, Any]) -> tuple[object, ...]:
     shares = group["access"]
     access = " ".join(f"{name}={share:g}" for name, share in shares.items())
     access = access if len(shares) > 1 else next(iter(shares))
-    return group["profile"], group["count"], access
+    role = (group["role"],) if "role" in group else ()
+    return group["profile"], group["count"], access, *role
 
 
 def _rung_columns(rung: Rung) -> dict[str, str]:

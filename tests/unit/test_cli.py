@@ -152,6 +152,16 @@ def test_check_tells_of_every_file(cli, scenario, tmp_path, root):
     assert mess(tmp_path) == []
 
 
+def test_show_tells_the_roles_of_a_town(cli, root):
+    shown = cli("show", root / "scenarios/tokens/market.toml").stdout
+    assert [line.split()[-1] for line in shown.splitlines()[5:9]] == [
+        "person",
+        "person",
+        "shop",
+        "authority",
+    ]
+
+
 def test_show(cli, scenario, tmp_path):
     done = cli("show", scenario)
     assert "moto_g04s" in done.stdout
