@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     ProgressOf = Callable[[int], AbstractContextManager[Progress]]
 
 
-# Figures 4 and 6 of the latency thesis, round trips by payload: drawn there without numbers.
-FIGURES_ONLY = ("scenarios/latency/payload.toml",)
+# Drawn without numbers: figures 4 and 6 of the latency thesis, round trips by payload, and figure 5
+# of the offline token thesis, verification by recipients.
+FIGURES_ONLY = ("scenarios/latency/payload.toml", "scenarios/tokens/recipients.toml")
 
 
 @dataclass(frozen=True)

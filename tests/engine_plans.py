@@ -11,7 +11,7 @@ import math
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,7 @@ class Trace:
     reasons: list[str]
     counters: dict[str, int]
     data: bytes  # the columns as the engine wrote them
+    cpu_s: dict[str, float] = field(default_factory=dict)
 
     def __getattr__(self, name):
         try:
@@ -122,7 +123,8 @@ def run(plan, **variables):
     for name, length in head["lengths"].items():
         columns[name] = np.frombuffer(data[start : start + length], DTYPES[name])
         start += length
-    return Trace(columns, head["event_kinds"], head["reasons"], head["counters"], data)
+    names = (head["event_kinds"], head["reasons"], head["counters"])
+    return Trace(columns, *names, data, head["cpu_s"])
 
 
 def from_table(table):

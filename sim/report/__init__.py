@@ -1,7 +1,7 @@
 """The report: one HTML file with everything about a set of runs, to read or to print.
 
-`write_report` only arranges; charts are in `rates` and `latency`, tables in `provenance` and
-`verdicts`. It reads run directories and runs nothing.
+`write_report` only arranges; charts are in `rates`, `latency` and `ladders`, tables in
+`provenance` and `verdicts`. It reads run directories and runs nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from sim.report import latency, provenance, rates, verdicts
+from sim.report import ladders, latency, provenance, rates, verdicts
 from sim.report.page import Page, folded
 from sim.report.runs import Run, Series, load, series
 
@@ -39,15 +39,13 @@ def write_report(
     if not runs:
         raise ValueError("a report needs at least one run directory")
     page = Page(title)
-    found = series(runs)
+    found = series([run for run in runs if not ladders.is_ladder(run)])
     _opening(page, runs)
     if validation:
         _validation(page, validation)
-    _rates(page, found)
-    _success(page, found)
-    _round_trips(page, found)
-    _outcomes(page, found)
-    _block_sizes(page, found)
+    if found:
+        _trades(page, found)
+    _ladders(page, [run for run in runs if ladders.is_ladder(run)])
     if validation:
         page.section("rows", "Every published row")
         page.add(verdicts.rows(validation))
@@ -77,6 +75,25 @@ def _validation(page: Page, result: ValidationResult) -> None:
     chart = verdicts.errors(result)
     if chart.data:
         page.figures([("Errors by group", _ERRORS, chart)], wide=True)
+
+
+def _trades(page: Page, found: Sequence[Series]) -> None:
+    _rates(page, found)
+    _success(page, found)
+    _round_trips(page, found)
+    _outcomes(page, found)
+    _block_sizes(page, found)
+
+
+def _ladders(page: Page, runs: Sequence[Run]) -> None:
+    grouped: dict[str, list[Run]] = {}
+    for run in runs:
+        grouped.setdefault(run.scenario, []).append(run)
+    charts = [chart for of in grouped.values() for chart in ladders.charts(of)]
+    if charts:
+        page.section("ladders", "Other ladders")
+        page.paragraph(_LADDERS)
+        page.figures(charts)
 
 
 def _rates(page: Page, found: Sequence[Series]) -> None:
@@ -216,6 +233,7 @@ _SIZES = (
     "A stored block grows with the digits of its index; the first ones of a fresh chain lack "
     "previous hashes and are smaller."
 )
+_LADDERS = "Open diamonds are published figures; lines between runs only guide the eye."
 _PROFILES = (
     "Costs are CPU time on one core plus a cost per byte, and waiting off the CPU. The standard "
     "error is of the number itself, not of single operations."

@@ -85,6 +85,16 @@ def series(runs: Sequence[Run]) -> list[Series]:
     return [_series(of, rows) for of in found.values()]
 
 
+def answers(run: Run, target: published.Target) -> bool:
+    """Return whether a run is among those that answer a published row."""
+    return (
+        Path(target.scenario).stem == run.scenario
+        and target.transport == run.transport
+        and target.payload_bytes in {None, run.payload_bytes}
+        and target.covers(run.axes)
+    )
+
+
 def transport_name(transport: str) -> str:
     """Return a transport in words."""
     return published.TRANSPORTS.get(transport, transport)
@@ -96,7 +106,7 @@ def _place(run: Run) -> Place:
 
 def _series(of: Sequence[Run], rows: Iterable[published.Row]) -> Series:
     first = of[0]
-    own = tuple(row for row in rows if _answers(first, row.target))
+    own = tuple(row for row in rows if answers(first, row.target))
     return Series(
         scenario=first.scenario,
         title=first.title,
@@ -105,15 +115,6 @@ def _series(of: Sequence[Run], rows: Iterable[published.Row]) -> Series:
         axes=first.axes,
         runs=tuple(of),
         rows=own,
-    )
-
-
-def _answers(run: Run, target: published.Target) -> bool:
-    return (
-        Path(target.scenario).stem == run.scenario
-        and target.transport == run.transport
-        and target.payload_bytes in {None, run.payload_bytes}
-        and target.covers(run.axes)
     )
 
 

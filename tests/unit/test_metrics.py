@@ -228,3 +228,32 @@ def test_golden():
     if os.environ.get("REWRITE_GOLDEN"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_core_seconds_are_summarised_over_repetitions():
+    of = testing.resolved(repetitions=2)
+    events = testing.events(of, testing.Shape())
+    found = metrics.compute(events, of, cpu_s=[{"sign": 1.0}, {"sign": 3.0, "verify": 2.0}])
+    assert found["cpu_s"]["sign"]["mean"] == 2.0
+    assert found["cpu_s"]["verify"]["values"] == [0.0, 2.0]
+    assert "cpu_s" not in metrics.compute(events, of)
+
+
+def test_tasks_are_counted_until_the_last_thread_is_done():
+    workload = {"kind": "compute", "start_s": 1.0, "threads": 2, "payload_bytes": 147}
+    sections = {"workload": workload, "protocol": {"kind": "compute"}}
+    of = testing.resolved(transport="none", repetitions=2, **sections)
+    filled = {"repetition": 0, "node": 0, "kind": "compute", "peer": 0, "message_size": 147}
+    table = trace.build(
+        **{key: np.full(4, value) for key, value in filled.items()},
+        time_s=np.array([1.5, 2.0, 2.5, 3.0]),
+        message_id=np.arange(4),
+        reason=np.full(4, None, object),
+        logged=np.ones(4, dtype=bool),
+    )
+    found = metrics.compute(table, of)["metrics"]
+    # Two phones of two threads; the second repetition did nothing.
+    assert found["task_rate_per_s"]["values"] == [2.0, None]
+    assert found["task_us_mean"]["values"] == [2e6, None]
+    assert found["data_rate_mb_per_s"]["values"] == [pytest.approx(2 * 147e-6), None]
+    assert found["send_rate_per_s"]["values"] == [None, None]

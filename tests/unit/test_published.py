@@ -347,3 +347,39 @@ def test_a_row_reads_well_with_axes_and_without_a_network():
     assert bare.what == f"{row.section} {row.quantity}, threads 4"
     sized = replace(bare, target=replace(bare.target, payload_bytes=147))
     assert sized.what == f"{row.section} {row.quantity}, 147 B, threads 4"
+
+
+def computed(**rates: float) -> dict[Any, Any]:
+    """Metrics of rungs of threads, by the rate of each: computed(4=10.0) under another name."""
+    scenario = "scenarios/tokens/sign_and_verify.toml"
+    found = {}
+    for name, rate in rates.items():
+        axes = {"workload.task": "sign_token", "workload.threads": int(name[1:])}
+        rung = {"transport": "none", "rate_per_s": 0.0, "payload_bytes": 147, "axes": axes}
+        metric = {"mean": rate, "ci95": None, "values": [rate]}
+        found[validation.rung_key(scenario, rung)] = {"metrics": {"task_rate_per_s": metric}}
+    return found
+
+
+def test_no_gain_is_judged_between_the_ends_of_the_span():
+    rows = validation.select(ROWS, ["F3_sign_scaling"])
+    for eight, holds in ((101.0, True), (106.0, False), (50.0, True)):
+        result = validation.judge(rows, computed(t1=25.0, t4=100.0, t6=999.0, t8=eight))
+        (found,) = result.comparisons
+        assert (found.simulated, found.holds) == (pytest.approx(eight / 100), holds)
+        assert result.passed is holds
+    assert validation.judge(rows, {}).passed is False
+
+
+def test_shares_are_of_the_sum_over_all_axes():
+    rungs = {}
+    for task, mean in (("verify_token", 60.0), ("sign_token", 15.0), ("handle_packet", 25.0)):
+        rung = {"transport": "none", "rate_per_s": 0.0, "payload_bytes": len(task)}
+        rung["axes"] = {"workload.task": task}
+        metric = {"mean": mean, "ci95": None, "values": [mean]}
+        key = validation.rung_key("scenarios/tokens/authority_cpu.toml", rung)
+        rungs[key] = {"metrics": {"task_us_mean": metric}}
+    found = by_id(validation.judge(validation.select(ROWS, ["authority_cpu"]), rungs))
+    assert found["F9_verify_token"].simulated == 60.0
+    assert found["F9_sign_token"].error_ratio == pytest.approx(15 / 8 - 1)
+    assert found["F9_sign_packet"].simulated is None

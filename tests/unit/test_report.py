@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from plotly.offline import get_plotlyjs
 
 from calibration import published, validation
-from sim import testing
-from sim.report import provenance, write_report
+from sim import metrics, testing, trace
+from sim.report import ladders, provenance, write_report
 from sim.report.runs import load, series
 
 
@@ -129,3 +132,58 @@ def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
     assert [of.name for of in found] == ["EVA, 10 B, window 64", "EVA, 10 B, window 256"]
     write_report(made, tmp_path / "report.html")
     assert "<br>window 64 256</td>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def computing(task: str, **axes: Any) -> dict[str, Any]:
+    workload = {"kind": "compute", "start_s": 0.0, "threads": axes.get("workload.threads", 1)}
+    axes = {"workload.task": task, **axes}
+    sections = {"workload": workload, "protocol": {"kind": "compute"}}
+    scenario = "sign_and_verify" if len(axes) > 1 else "authority_cpu"
+    return testing.resolved(scenario, 0.0, 147, "none", 1, axes, **sections)
+
+
+def run_of_tasks(folder: Path, of: dict[str, Any], count: int) -> Path:
+    """An invented run of `count` tasks in a second."""
+    name = "-".join(str(value) for value in of["rung"]["axes"].values())
+    path = folder / of["scenario"] / name
+    path.mkdir(parents=True)
+    done = np.arange(1, count + 1)
+    filled = {"repetition": 0, "node": 0, "kind": "compute", "peer": 0, "message_size": 147}
+    columns = {key: np.full(count, value) for key, value in filled.items()}
+    table = trace.build(
+        **columns,
+        time_s=done / count,
+        message_id=done,
+        reason=np.full(count, None, object),
+        logged=np.ones(count, dtype=bool),
+    )
+    (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
+    (path / "metrics.json").write_text(json.dumps(metrics.compute(table, of)), encoding="utf-8")
+    return path
+
+
+def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
+    made = [
+        run_of_tasks(tmp_path, computing(task, **{"workload.threads": threads}), 10 * threads)
+        for task in ("sign_token", "verify_token")
+        for threads in (2, 1)
+    ]
+    parts = [
+        run_of_tasks(tmp_path, computing(task), count)
+        for task, count in (("verify_token", 10), ("sign_token", 30))
+    ]
+    (rates, data), (shares,) = (ladders.charts(load(of)) for of in (made, parts))
+    lines = {line.name: (line.x, line.y) for line in rates[2].data}
+    assert lines["task sign_token"] == ((1, 2), (10.0, 20.0))
+    assert lines["published"] == ((1,), (38239.0,))
+    assert [line.name for line in data[2].data][-1] == "published"
+    bars, printed = shares[2].data
+    assert dict(zip(bars.x, bars.y, strict=True)) == {
+        "task verify_token": pytest.approx(75.0),
+        "task sign_token": pytest.approx(25.0),
+    }
+    assert dict(zip(printed.x, printed.y, strict=True))["task sign_token"] == 8.0
+    write_report([*made, *parts], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<h2 id="ladders">' in text
+    assert '<h2 id="rates">' not in text

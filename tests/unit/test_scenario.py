@@ -197,6 +197,59 @@ def test_bad_axes_are_refused(scenario, override, reason):
         load(scenario, [*EVA, override])
 
 
+COMPUTE = [
+    'workload={kind="compute", task="verify_token"}',
+    "protocol.kind=compute",
+    "transport.mode=none",
+]
+
+
+def test_tasks_threads_recipients_and_sizes_are_axes(scenario):
+    lists = ["workload.threads=[1, 2]", "workload.recipients=[2, 3]"]
+    tasks = 'workload.task=["sign_token", "verify_token"]'
+    rungs = resolve(load(scenario, [*COMPUTE, *lists, tasks, "devices[0].count=1"]))
+    found = [
+        (rung.resolved["rung"]["payload_bytes"], rung.resolved["rung"]["axes"]) for rung in rungs
+    ]
+    axes = [(size, *of.values()) for size, of in found]
+    # Who signs a token for the first time does not care how many will come.
+    assert axes == [
+        *((147, "sign_token", threads) for threads in (1, 2)),
+        *((285, "verify_token", 2, threads) for threads in (1, 2)),
+        *((423, "verify_token", 3, threads) for threads in (1, 2)),
+    ]
+    assert rungs[-1].name.startswith("compute-423B-task_verify_token-recipients_3-threads_2-")
+    assert rungs[0].resolved["workload"]["recipients"] == 0
+
+
+def test_sizes_of_tasks_are_payloads(scenario):
+    sizes = ["workload.task=sign", 'workload.payload=["128B", "512B"]']
+    rungs = resolve(load(scenario, [*COMPUTE, *sizes]))
+    assert [rung.resolved["rung"]["payload_bytes"] for rung in rungs] == [128, 512]
+    assert "axes" not in rungs[0].resolved["rung"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (COMPUTE[:1], 'protocol.kind: a workload of kind "compute" takes this protocol family'),
+        (COMPUTE[:1], "(did you mean compute?)"),
+        (COMPUTE[1:2], 'protocol.kind: kind = "compute" is only for a workload of that kind'),
+        (COMPUTE[2:], "transport.mode: a trade takes a transport (did you mean udp?)"),
+        (COMPUTE[:2], "transport.mode: phones that compute send nothing (did you mean none?)"),
+        ([*COMPUTE, "workload.task=verify_tokens"], "(did you mean verify_token?)"),
+        ([*COMPUTE, "workload.threads=[1, 0]"], "workload.threads[1]: should be greater than"),
+        ([*COMPUTE, "workload.payload=0B"], "an operation is on at least one byte"),
+        ([*COMPUTE, "workload.rate=1/s"], "workload.rate: unknown key"),
+        (["devices[0].count=1"], "devices: a trade takes at least 2 phones"),
+    ],
+)
+def test_computing_and_trading_do_not_mix(scenario, overrides, expected):
+    with pytest.raises(ScenarioError) as caught:
+        load(scenario, overrides)
+    assert expected in str(caught.value)
+
+
 def test_continued_rungs_name_the_one_before(scenario):
     first, second = resolve(load(scenario, ["run.app=continued"]))
     assert first.previous is None

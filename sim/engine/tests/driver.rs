@@ -31,6 +31,19 @@ fn a_trade_takes_two_ways_and_the_work_on_them() {
 }
 
 #[test]
+fn core_seconds_are_counted_by_operation() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 0.002);
+    cost(&mut plan, Operation::UdpSend, 0.001);
+    plan.profiles[0].wait_s[Operation::Verify as usize] = 0.5;
+    arrive(&mut plan, 1.0, 0, 1);
+    arrive(&mut plan, 1.0, 0, 1);
+    let spent: Vec<_> = trade(plan).cpu_s().into_iter().collect();
+    // Each proposal is verified once and sent there and back; waiting takes no core.
+    assert_eq!(spent, [("udp_send", 0.004), ("verify", 0.004)]);
+}
+
+#[test]
 fn a_lane_is_first_in_first_out() {
     let mut plan = plan(2);
     cost(&mut plan, Operation::Verify, 0.5);
