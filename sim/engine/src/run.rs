@@ -47,6 +47,8 @@ pub struct Ending {
     pub final_index: Vec<u64>,
     /// Counters beside those of the trace, by name.
     pub counters: BTreeMap<&'static str, u64>,
+    /// What each token is worth that somebody signed over and kept, in cents, by its serial.
+    pub kept_cents: BTreeMap<u64, u64>,
 }
 
 impl Ending {
@@ -123,10 +125,7 @@ fn tokens<C: Crypto>(plan: Plan) -> Result<RunResult, String> {
     let town = Rc::new(Town::new::<C>(&plan)?);
     let made = town.clone();
     let make = move |node| made.participant::<C>(node);
-    over(plan, make, move |participants| Ending {
-        final_index: vec![0; participants.len()],
-        counters: town.counters(participants),
-    })
+    over(plan, make, move |participants| town.ending(participants))
 }
 
 fn no_indices<A>(applications: &[A]) -> Ending {

@@ -14,6 +14,7 @@ use pocketsim_protocols::payment::{
 use pocketsim_protocols::token::{Authority, Client, Handshake, Rules, Signer};
 
 use crate::plan::{Plan, Tokens};
+use crate::run::Ending;
 use crate::streams::Stream;
 
 /// The machines of one town, made phone by phone.
@@ -86,13 +87,10 @@ impl Town {
     ///
     /// # Panics
     /// When money was lost, or doubled by nobody: then the machines are wrong.
-    pub(crate) fn counters<C: Crypto>(
-        &self,
-        town: &[Participant<C, Draws>],
-    ) -> BTreeMap<&'static str, u64> {
+    pub(crate) fn ending<C: Crypto>(&self, town: &[Participant<C, Draws>]) -> Ending {
         let found = audit(town, &self.directory, self.handshake);
         let found = found.unwrap_or_else(|violation| panic!("money: {}", violation.0));
-        BTreeMap::from([
+        let counters = BTreeMap::from([
             ("minted_cents", found.minted_cents),
             ("redeemed_cents", found.redeemed_cents),
             ("circulating_cents", found.circulating_cents),
@@ -103,7 +101,15 @@ impl Town {
             ("undetected_cents", found.undetected_cents),
             ("accused", found.accused),
             ("wrongly_accused", found.wrongly_accused),
-        ])
+        ]);
+        let kept = found.kept_cents.iter();
+        Ending {
+            final_index: vec![0; town.len()],
+            counters,
+            kept_cents: kept
+                .map(|(serial, cents)| (u64::from_be_bytes(*serial), *cents))
+                .collect(),
+        }
     }
 
     fn authority(&self) -> PublicKey {

@@ -16,7 +16,7 @@ use crate::token::{Handshake, Ledger, Offence, OwnCopy, Serial, Token};
 use super::{Directory, Holder, Participant, Teller};
 
 /// A town's money, in cents, and who is accused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
     /// All that was minted.
     pub minted_cents: u64,
@@ -38,6 +38,8 @@ pub struct Audit {
     pub accused: u64,
     /// Of those, who never signed a token over and kept it.
     pub wrongly_accused: u64,
+    /// What each token is worth that somebody signed over and kept, in cents.
+    pub kept_cents: BTreeMap<Serial, u64>,
 }
 
 /// Money that is not where it should be.
@@ -175,6 +177,11 @@ fn totals<C: Crypto, R: Random>(town: &[Participant<C, R>], ledger: &Ledger) -> 
         ..Audit::default()
     };
     for holder in wallets {
+        let kept = holder.kept_serials().filter_map(|serial| {
+            let copy = ledger.copy(&serial)?;
+            Some((serial, copy.denomination.cents()))
+        });
+        found.kept_cents.extend(kept);
         found.held_cents += holder.wallet().held_cents();
         found.pending_cents += holder.wallet().pending_cents();
     }

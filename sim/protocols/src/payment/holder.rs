@@ -93,6 +93,11 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         self.errand.orders().iter().map(|order| order.serial)
     }
 
+    /// Every token that he has ever signed over and kept.
+    pub fn kept_serials(&self) -> impl Iterator<Item = Serial> + '_ {
+        self.kept.iter().map(|(serial, _)| *serial)
+    }
+
     pub(super) fn receive(&mut self, from: NodeId, message: Message, now: Seconds, out: &mut Out) {
         work(out, Operation::Decode, message.wire_bytes());
         let is_authority = from == self.directory.authority();
