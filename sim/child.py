@@ -47,7 +47,7 @@ def run(job: Mapping[str, Any], engine: Any) -> None:
     summary = {
         "repetition": repetition,
         "engine_seed": plan["seed"],
-        **{key: result[key] for key in ("counters", "cpu_s", "clock_s", "final_index", "simgrid")},
+        **{key: result[key] for key in _KEPT},
     }
     summary_path(directory, repetition).write_text(json.dumps(summary), encoding="utf-8")
 
@@ -68,6 +68,7 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+_KEPT = ("counters", "cpu_s", "kept_cents", "clock_s", "final_index", "simgrid")
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 if __name__ == "__main__":

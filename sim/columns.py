@@ -1,11 +1,13 @@
 """Rows of one repetition's trace as numpy columns, and how rows of two kinds find each other.
 
-What reads results starts here; nothing here says what a row means for a figure.
+What reads results starts here, and shares two statistics; nothing here says what a row means for a
+figure.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +84,17 @@ def times_by_message(found: Columns, wanted: Columns) -> Array:
     messages = found.message[order]
     place = np.minimum(np.searchsorted(messages, wanted.message), messages.size - 1)
     return np.where(messages[place] == wanted.message, found.time_s[order][place], np.nan)
+
+
+def ratio(part: float, whole: float) -> float:
+    """Return `part` of `whole`; NaN of nothing."""
+    return part / whole if whole > 0 else math.nan
+
+
+def percentile(values: Array, percent: float) -> float:
+    """Return a percentile of what is finite among `values`; NaN if nothing is."""
+    known = values[np.isfinite(values)]
+    return float(np.percentile(known, percent)) if known.size else math.nan
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[Array, tuple[str, ...]]:

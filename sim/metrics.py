@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import computed, transfers
-from sim.columns import Columns, split, times_by_message
+from sim import computed, payments, transfers
+from sim.columns import Columns, percentile, ratio, split, times_by_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +41,7 @@ def compute(
     resolved: Mapping[str, Any],
     counters: Sequence[Mapping[str, int]] | None = None,
     cpu_s: Sequence[Mapping[str, float]] | None = None,
+    kept_cents: Sequence[Mapping[str, int]] | None = None,
 ) -> dict[str, Any]:
     """Return the content of metrics.json for the trace `events` of the run `resolved`.
 
@@ -49,15 +50,20 @@ def compute(
     share of transactions kept; `counts` stays what was traced. `counters` are the engine's, of
     each repetition; without them what they tell is None. `cpu_s` are its
     core seconds by operation over all phones, of each repetition; without them they are left out.
+    `kept_cents` are what tokens are worth that somebody signed over and kept, by serial.
     """
     repetitions = resolved["run"]["repetitions"]
     share = _traced_share(resolved)
     parts = [Columns.of(part) for part in split(events, repetitions)]
     measured = [_repetition(part, resolved["run"]["duration_s"], share) for part in parts]
-    for row, part, counts in zip(measured, parts, counters or [{}] * repetitions, strict=True):
+    nothing: list[Any] = [{}] * repetitions
+    told = zip(counters or nothing, cpu_s or nothing, kept_cents or nothing, strict=True)
+    for row, part, (counts, spent_s, kept) in zip(measured, parts, told, strict=True):
         row.update(transfers.measure(part, counts, resolved))
         row.update(computed.measure(part, resolved))
-    names = (*NAMES, *transfers.names(resolved), *computed.names(resolved))
+        row.update(payments.measure(part, resolved, counts, spent_s, kept))
+    families = (transfers, computed, payments)
+    names = [*NAMES, *(name for of in families for name in of.names(resolved))]
     return {
         "schema": 1,
         "scenario": resolved["title"],
@@ -66,8 +72,16 @@ def compute(
         "traced_share": share,
         "metrics": {name: summary([row[name] for row in measured]) for name in names},
         **({} if cpu_s is None else {"cpu_s": _by_operation(cpu_s)}),
+        **_hourly(parts, resolved),
         "counts": _total([_fates(part) for part in parts]),
     }
+
+
+def _hourly(parts: Sequence[Columns], resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a town's day, for each repetition; nothing for other runs."""
+    if not payments.names(resolved):
+        return {}
+    return {"hourly": [payments.hourly(part, resolved) for part in parts]}
 
 
 def _by_operation(cpu_s: Sequence[Mapping[str, float]]) -> dict[str, Any]:
@@ -142,15 +156,15 @@ def _repetition(part: Columns, duration_s: float, share: float) -> dict[str, flo
     processing_ms = 1e3 * (stored.time_s - times_by_message(back, stored))
     outcome = classify(n_stored, n_sent)
     return {
-        "send_rate_per_s": _ratio(n_sent, window_s),
-        "store_rate_per_s": _ratio(n_stored, window_s),
+        "send_rate_per_s": ratio(n_sent, window_s),
+        "store_rate_per_s": ratio(n_stored, window_s),
         "send_count": n_sent,
         "store_count": n_stored,
-        "success_ratio": _ratio(n_stored, n_sent),
-        "rtt_ms_p50": _percentile(rtt_ms, 50),
-        "rtt_ms_p95": _percentile(rtt_ms, 95),
+        "success_ratio": ratio(n_stored, n_sent),
+        "rtt_ms_p50": percentile(rtt_ms, 50),
+        "rtt_ms_p95": percentile(rtt_ms, 95),
         "rtt_ms_mean": _over(np.mean, rtt_ms),
-        "processing_ms_p50": _percentile(processing_ms[np.isfinite(processing_ms)], 50),
+        "processing_ms_p50": percentile(processing_ms, 50),
         "stored_block_bytes_min": _over(np.min, stored.size_bytes),
         "stored_block_bytes_mean": _over(np.mean, stored.size_bytes),
         "stored_block_bytes_max": _over(np.max, stored.size_bytes),
@@ -221,14 +235,6 @@ def _total(fates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
     assert total["stored"] + total["in_flight"] + sum(total["lost"].values()) == total["sent"]
     return total
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole > 0 else math.nan
-
-
-def _percentile(values: Array, percent: float) -> float:
-    return float(np.percentile(values, percent)) if values.size else math.nan
 
 
 def _over(statistic: Callable[[Array], float], values: Array) -> float:

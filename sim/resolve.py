@@ -61,6 +61,7 @@ def resolve(document: Document) -> list[Rung]:
         resolved = {
             **common,
             "rung": _rung(at, lists),
+            "protocol": {**common["protocol"], **town.protocol(scenario.protocol, at)},
             "workload": _workload(scenario, at),
             "transport": _transport(scenario, at),
             "continues": previous,
@@ -97,6 +98,7 @@ def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
         lists |= {"workload.task": workload.task, "workload.recipients": workload.recipients}
         lists |= {"workload.payload": workload.payload, "workload.threads": workload.threads}
         return {**lists, "workload.rate": [0.0]}
+    lists |= town.lists(scenario.protocol)
     return {**lists, "workload.payload": workload.payload, "workload.rate": workload.rate}
 
 
@@ -170,7 +172,6 @@ def _common(document: Document) -> dict[str, Any]:
             "crypto": scenario.protocol.crypto,
             "duplicate_window_s": scenario.protocol.duplicate_window,
             "benchmark_log_entries": scenario.protocol.benchmark_log_entries,
-            **town.protocol(scenario.protocol),
         },
         "output": scenario.output.model_dump(),
         "engine_options": model_options(),

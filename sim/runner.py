@@ -192,6 +192,7 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
         rung.resolved,
         counters=[of["counters"] for of in summaries],
         cpu_s=[of["cpu_s"] for of in summaries],
+        kept_cents=[of["kept_cents"] for of in summaries],
     )
     _write(aside / "metrics.json", found)
     _write(aside / "manifest.json", _manifest(rung, summaries))

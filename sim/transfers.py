@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.columns import times_by_message
+from sim.columns import ratio, times_by_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,8 +89,7 @@ def _stored(part: Columns) -> float:
 
 
 def _loss(counters: Mapping[str, int]) -> float:
-    sent = counters.get("datagrams_sent", 0)
-    return counters.get("datagrams_dropped", 0) / sent if sent else math.nan
+    return ratio(counters.get("datagrams_dropped", 0), counters.get("datagrams_sent", 0))
 
 
 def _token_rates(part: Columns, tokens: int) -> dict[str, float]:

@@ -57,8 +57,8 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
         f"{run['repetitions']} x {run['duration_s']:g} s, seed {run['seed']}, draw {run['draw']}, "
         f"app {run['app']}, crypto {first['protocol']['crypto']}"
     )
-    columns = [key for key in ("profile", "count", "access", "role") if key in first["devices"][0]]
-    console.table("devices", columns, map(_group_row, first["devices"]))
+    groups = [key for key in ("profile", "count", "access", "role") if key in first["devices"][0]]
+    console.table("devices", groups, map(_group_row, first["devices"]))
     profiles = first["profiles"].items()
     head = ("profile", "basis of the operations", "of the app")
     console.table("what the profiles rest on", head, [(name, *_bases(of)) for name, of in profiles])

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from sim.scenario.town import Tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sim.scenario.model import Devices, Protocol, Scenario
     from sim.scenario.town import Contacts, Town
 
@@ -31,16 +33,22 @@ def role(scenario: Scenario, group: Devices) -> dict[str, Any]:
     return {"role": group.role} if scenario.protocol.kind == "tokens" else {}
 
 
-def protocol(options: Protocol) -> dict[str, Any]:
-    """Return the options of offline tokens, where that is the protocol."""
+def lists(options: Protocol) -> dict[str, Sequence[Any]]:
+    """Return the fields of tokens that take lists, by their keys in the document."""
+    if options.kind != "tokens":
+        return {}
+    tokens = options.tokens or Tokens()
+    return {f"protocol.tokens.{name}": getattr(tokens, name) for name in _LISTS}
+
+
+def protocol(options: Protocol, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of offline tokens, where that is the protocol, at one rung."""
     if options.kind != "tokens":
         return {}
     tokens = options.tokens or Tokens()
     return {
         "tokens": {
-            "rules": tokens.rules,
-            "handshake": tokens.handshake,
-            "acceptance": tokens.acceptance,
+            **{name: at[f"protocol.tokens.{name}"] for name in _LISTS},
             "recipients_max": tokens.recipients_max,
             "settle_interval_s": tokens.settle_interval,
             "payment_timeout_s": tokens.payment_timeout,
@@ -91,3 +99,6 @@ def _contacts(contacts: Contacts) -> dict[str, Any]:
             for name, link in contacts.links.items()
         },
     }
+
+
+_LISTS = ("rules", "handshake", "acceptance")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from sim.documents import (
     Bandwidth,
@@ -20,10 +20,27 @@ from sim.documents import (
     PositiveDuration,
     Rates,
     Section,
+    ladder_schema,
+    one_or_list,
     written,
 )
 from sim.scenario.fields import Ratio, Share, add_up
 
+RuleSets = Annotated[
+    list[Literal["thesis", "prototype"]],
+    BeforeValidator(one_or_list),
+    ladder_schema({"enum": ["thesis", "prototype"]}),
+]
+Handshakes = Annotated[
+    list[Literal["challenge", "none"]],
+    BeforeValidator(one_or_list),
+    ladder_schema({"enum": ["challenge", "none"]}),
+]
+Acceptances = Annotated[
+    list[Literal["offline", "online"]],
+    BeforeValidator(one_or_list),
+    ladder_schema({"enum": ["offline", "online"]}),
+]
 Weight = Annotated[float, Field(ge=0, le=24, allow_inf_nan=False)]
 
 
@@ -170,19 +187,20 @@ class Outage(Section):
 class Tokens(Section):
     """Options of offline tokens."""
 
-    rules: Literal["thesis", "prototype"] = Field(
-        default="thesis",
+    rules: RuleSets = Field(
+        default=written("thesis"),
         description="thesis: the authority checks all that the text asks for; prototype: what its "
-        "program does.",
+        "program does. A list is a ladder.",
     )
-    handshake: Literal["challenge", "none"] = Field(
-        default="challenge",
-        description="challenge: a payee has his nonce signed, so that a replay names nobody else.",
+    handshake: Handshakes = Field(
+        default=written("challenge"),
+        description="challenge: a payee has his nonce signed, so that a replay names nobody else. "
+        "A list is a ladder.",
     )
-    acceptance: Literal["offline", "online"] = Field(
-        default="offline",
+    acceptance: Acceptances = Field(
+        default=written("offline"),
         description="offline: a payee takes what he can verify himself; online: only what the "
-        "authority has redeemed.",
+        "authority has reissued, as EuroToken. A list is a ladder.",
     )
     recipients_max: Annotated[int, Field(ge=3, le=32_766)] = Field(
         default=256, description="A token of as many recipients is not passed on."

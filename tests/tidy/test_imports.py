@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "calibration.pricing",
         "calibration.published",
         "sim.computed",
+        "sim.payments",
         "sim.export",
         "sim.columns",
         "sim.metrics",

@@ -95,6 +95,7 @@ impl Town {
             ("redeemed_cents", found.redeemed_cents),
             ("circulating_cents", found.circulating_cents),
             ("refused_cents", found.refused_cents),
+            ("lost_cents", found.lost_cents),
             ("held_cents", found.held_cents),
             ("pending_cents", found.pending_cents),
             ("undetected_serials", found.undetected_serials),

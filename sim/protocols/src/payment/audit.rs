@@ -26,6 +26,8 @@ pub struct Audit {
     pub circulating_cents: u64,
     /// What came back twice and was refused the second time.
     pub refused_cents: u64,
+    /// Of that, what somebody lost who had not signed twice.
+    pub lost_cents: u64,
     /// What wallets hold and could spend, the same token counted wherever it is held.
     pub held_cents: u64,
     /// What waits for the authority's answer.
@@ -174,6 +176,7 @@ fn totals<C: Crypto, R: Random>(town: &[Participant<C, R>], ledger: &Ledger) -> 
         redeemed_cents: books.redeemed_cents,
         circulating_cents: books.circulating_cents(),
         refused_cents: books.refused_cents,
+        lost_cents: ledger.losses_cents().values().sum(),
         ..Audit::default()
     };
     for holder in wallets {

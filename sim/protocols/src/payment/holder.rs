@@ -33,6 +33,8 @@ pub struct Holder<C, R> {
     pub(super) taking: BTreeMap<MessageId, Taking>,
     /// The payments of `taking` that have their receipt, the oldest first.
     pub(super) receipts: VecDeque<MessageId>,
+    /// Offers that wait until the authority is reached (online), with amounts and tenders.
+    pub(super) offers: BTreeMap<MessageId, (NodeId, (u64, u64))>,
     pub(super) errand: Errand,
     /// Proofs of tokens that he signed over and kept: to sign after one again is the crime.
     pub(super) kept: BTreeSet<(Serial, u64)>,
@@ -58,6 +60,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             paying: BTreeMap::new(),
             taking: BTreeMap::new(),
             receipts: VecDeque::new(),
+            offers: BTreeMap::new(),
             errand: Errand::new(config.first_call_s),
             kept: BTreeSet::new(),
             paid: BTreeMap::new(),

@@ -86,6 +86,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
     /// The authority can be reached.
     pub(super) fn welcomed(&mut self, now: Seconds, out: &mut Out) {
         self.errand.hear(now);
+        self.answer_offers(now, out);
         self.order();
         if !self.errand.orders.is_empty() {
             self.ask_authority(Body::Orders(self.errand.orders.clone()), now, out);

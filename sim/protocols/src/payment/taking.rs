@@ -88,8 +88,11 @@ impl<C: Crypto, R: Random> Holder<C, R> {
                 if !self.has_change(due_cents) {
                     return self.send(from, Body::Decline { payment }, out);
                 }
-                // He asks again soon; without a network, in vain.
                 if !self.is_verifiable(now, out) {
+                    if self.offers.len() < OFFERS_MAX {
+                        let cents = (amount_cents, tendered_cents);
+                        self.offers.insert(payment, (from, cents));
+                    }
                     return;
                 }
                 let Some(challenge) = self.ask(from, payment, now) else {
@@ -101,8 +104,18 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         self.send(from, Body::Request { payment, challenge }, out);
     }
 
+    /// The authority is reached: what waited for that goes on.
+    pub(super) fn answer_offers(&mut self, now: Seconds, out: &mut Out) {
+        for (payment, (from, cents)) in std::mem::take(&mut self.offers) {
+            self.offered(from, payment, cents, now, out);
+        }
+    }
+
     /// The payer will not pay, and has signed nothing.
     pub(super) fn cancelled(&mut self, from: NodeId, payment: MessageId) {
+        if payment.origin() == from {
+            self.offers.remove(&payment);
+        }
         let asked = self.taking.get(&payment);
         if let (Some(Taking::Asked { .. }), true) = (asked, payment.origin() == from) {
             self.forget(payment);
@@ -289,5 +302,7 @@ fn reason(refusal: Refusal) -> Reason {
 
 /// A day of a busy till; who asks for an older receipt is told what a replay is told.
 const RECEIPTS_MAX: usize = 1_024;
+/// As many as may have asked in the time that the authority takes to answer.
+const OFFERS_MAX: usize = 64;
 /// Sixty times the time in which payers give up.
 const FORGET_S: Seconds = 1_800.0;

@@ -1,0 +1,263 @@
+"""What a town that pays with tokens achieved: payments, tokens, the authority, cheats and money.
+
+Everything is read from a trace, from the engine's counters and from what double-spent tokens are
+worth. A *payment* is asked for when its payer starts it or finds that he cannot; it is complete
+when he has his receipt. Rows on tokens have the serial for their message. What other protocol
+families achieve is in `sim.metrics`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim.columns import percentile, ratio, times_by_message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sim.columns import Columns
+
+    Array = np.ndarray[Any, Any]
+
+NAMES = (
+    *("payments_asked", "payments_completed", "completed_ratio", "unpayable_ratio"),
+    *("outage_completed_ratio", "payment_ms_p50", "payment_ms_p95"),
+    *("token_recipients_mean", "token_recipients_p95", "token_recipients_max"),
+    *("contact_bytes_per_payment", "access_bytes_per_payment", "cpu_ms_per_payment"),
+    *("authority_backlog_tokens_max", "authority_answer_ms_p95"),
+    *("unverified_tokens_max", "drain_min_p50", "drain_min_p95", "drain_min_max"),
+    *("double_spends", "accused", "wrongly_accused", "undetected_tokens"),
+    *("detection_min_p50", "detection_min_max", "value_at_risk_eur_max", "refused_to_honest_eur"),
+    *("minted_eur", "redeemed_eur", "circulating_eur"),
+)
+
+
+def names(resolved: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the metrics that a run of this protocol family has."""
+    return NAMES if resolved.get("protocol", {}).get("kind") == "tokens" else ()
+
+
+def measure(
+    part: Columns,
+    resolved: Mapping[str, Any],
+    counters: Mapping[str, int],
+    cpu_s: Mapping[str, float],
+    kept_cents: Mapping[str, int],
+) -> dict[str, float]:
+    """Return the metrics of one repetition; NaN for what it does not define.
+
+    `cpu_s` are core seconds by operation, `kept_cents` what each token is worth that somebody
+    signed over and kept, by its serial. A sampled trace has too few rows for what goes over all
+    tokens, so those are NaN.
+    """
+    if not names(resolved):
+        return {}
+    outages = [(of["start_s"], of["end_s"]) for of in resolved.get("outages", [])]
+    whole = resolved["output"]["trace"] == "full"
+    tokens = _tokens(part, resolved, outages) if whole else {}
+    cheats = _cheats(part, counters, kept_cents) if whole else {}
+    found = {
+        **_payments(part, outages),
+        **(_counts(part) if whole else {}),
+        **tokens,
+        **cheats,
+        **_money(counters),
+    }
+    completed = found.get("payments_completed", math.nan)
+    found |= {
+        "contact_bytes_per_payment": ratio(counters.get("contact_bytes", 0), completed),
+        "access_bytes_per_payment": ratio(counters.get("access_bytes", 0), completed),
+        "cpu_ms_per_payment": ratio(1e3 * sum(cpu_s.values()), completed),
+    }
+    return {name: found.get(name, math.nan) for name in NAMES}
+
+
+def hourly(part: Columns, resolved: Mapping[str, Any]) -> dict[str, list[float | None]]:
+    """Return what a town did in each hour of the run, for plots.
+
+    Payments asked for and completed, tokens taken that the authority had not yet verified at the
+    hour's end, and the mean number of recipients of the tokens that were paid.
+    """
+    hours = math.ceil(resolved["run"]["duration_s"] / _HOUR_S)
+    edges = np.arange(hours + 1) * _HOUR_S
+    asked = np.concatenate([part.of_kind(kind).time_s for kind in ("send", "unpayable")])
+    paid = _paid(part, resolved)
+    recipients = _recipients(paid, resolved)
+    count, total = (np.histogram(paid.time_s, edges, weights=of)[0] for of in (None, recipients))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = total / count
+    taken_s, decided_s = _unverified(part, resolved)
+    ends = edges[1:]
+    unverified = np.searchsorted(np.sort(taken_s), ends) - np.searchsorted(np.sort(decided_s), ends)
+    return {
+        "payments_asked": np.histogram(asked, edges)[0].tolist(),
+        "payments_completed": np.histogram(part.of_kind("store").time_s, edges)[0].tolist(),
+        "unverified_tokens": unverified.tolist(),
+        "token_recipients_mean": [float(of) if math.isfinite(of) else None for of in mean],
+    }
+
+
+def _counts(part: Columns) -> dict[str, float]:
+    sent, stored, unpayable = (part.of_kind(kind) for kind in ("send", "store", "unpayable"))
+    return {
+        "payments_asked": float(sent.time_s.size + unpayable.time_s.size),
+        "payments_completed": float(stored.time_s.size),
+    }
+
+
+def _payments(part: Columns, outages: Sequence[tuple[float, float]]) -> dict[str, float]:
+    sent, stored, unpayable = (part.of_kind(kind) for kind in ("send", "store", "unpayable"))
+    took_ms = 1e3 * (stored.time_s - times_by_message(sent, stored))
+    asked_s = np.concatenate([sent.time_s, unpayable.time_s])
+    completed_s = sent.time_s[np.isin(sent.message, stored.message)]
+    in_outage = [np.count_nonzero(_within(of, outages)) for of in (completed_s, asked_s)]
+    return {
+        "completed_ratio": ratio(completed_s.size, asked_s.size),
+        "unpayable_ratio": ratio(unpayable.time_s.size, asked_s.size),
+        "outage_completed_ratio": ratio(float(in_outage[0]), float(in_outage[1])),
+        "payment_ms_p50": percentile(took_ms, 50),
+        "payment_ms_p95": percentile(took_ms, 95),
+    }
+
+
+def _tokens(
+    part: Columns, resolved: Mapping[str, Any], outages: Sequence[tuple[float, float]]
+) -> dict[str, float]:
+    """What tokens went through: hands, and the authority."""
+    recipients = _recipients(_paid(part, resolved), resolved)
+    submitted, settled = part.of_kind("submit"), part.of_kind("settle")
+    decided = part.of_kind("decide")
+    taken_s, verified_s = _unverified(part, resolved)
+    answer_s = settled.time_s - _last_before(submitted, settled)
+    found = {
+        "token_recipients_mean": float(recipients.mean()) if recipients.size else math.nan,
+        "token_recipients_p95": percentile(recipients, 95),
+        "token_recipients_max": float(recipients.max(initial=0)),
+        "authority_backlog_tokens_max": _largest_queue(submitted.time_s, decided.time_s),
+        "authority_answer_ms_p95": percentile(1e3 * answer_s, 95),
+        "unverified_tokens_max": _largest_queue(taken_s, verified_s),
+    }
+    if outages:
+        end_s = max(end for _, end in outages)
+        waited = (taken_s <= end_s) & (verified_s > end_s)
+        drain_min = (verified_s[waited] - end_s) / _MINUTE_S
+        found["drain_min_p50"] = percentile(drain_min, 50)
+        found["drain_min_p95"] = percentile(drain_min, 95)
+        found["drain_min_max"] = float(drain_min.max()) if drain_min.size else math.nan
+    return found
+
+
+def _cheats(
+    part: Columns, counters: Mapping[str, int], kept_cents: Mapping[str, int]
+) -> dict[str, float]:
+    spent, named = part.of_kind("double_spend"), part.of_kind("accuse")
+    # Of several double spends of a token the first is the crime.
+    serials, first = np.unique(spent.message, return_index=True)
+    spent_s = spent.time_s[first]
+    named_s = np.full(serials.size, math.inf)
+    for row, serial in enumerate(serials):
+        times_s = named.time_s[named.message == serial]
+        named_s[row] = times_s.min() if times_s.size else math.inf
+    known = np.isfinite(named_s)
+    detection_min = (named_s - spent_s)[known] / _MINUTE_S
+    worth = np.array([kept_cents.get(str(serial % _WORD), 0) for serial in serials.tolist()])
+    return {
+        "double_spends": float(spent.time_s.size),
+        "accused": float(counters.get("accused", 0)),
+        "wrongly_accused": float(counters.get("wrongly_accused", 0)),
+        "undetected_tokens": float(counters.get("undetected_serials", 0)),
+        "detection_min_p50": percentile(detection_min, 50),
+        "detection_min_max": float(detection_min.max()) if detection_min.size else math.nan,
+        "value_at_risk_eur_max": _largest_queue(spent_s, named_s, worth / _CENTS),
+    }
+
+
+def _money(counters: Mapping[str, int]) -> dict[str, float]:
+    cents = {
+        "refused_to_honest_eur": "lost_cents",
+        "minted_eur": "minted_cents",
+        "redeemed_eur": "redeemed_cents",
+        "circulating_eur": "circulating_cents",
+    }
+    return {name: counters.get(of, 0) / _CENTS for name, of in cents.items()}
+
+
+def _paid(part: Columns, resolved: Mapping[str, Any]) -> Columns:
+    """Return the rows of tokens that came from another phone than the authority."""
+    taken = part.of_kind("take")
+    return taken.where(_recipients(taken, resolved) > 1)
+
+
+def _recipients(taken: Columns, resolved: Mapping[str, Any]) -> Array:
+    """Return how many recipients tokens have, from their bytes (thesis, equation 1)."""
+    challenged = resolved["protocol"]["tokens"]["handshake"] == "challenge"
+    answer_bytes = _CHALLENGE_BYTES if challenged else 0
+    own_bytes = taken.size_bytes - _BARE_BYTES + answer_bytes
+    count: Array = np.rint(own_bytes / (_RECIPIENT_BYTES + answer_bytes))
+    return count
+
+
+def _unverified(part: Columns, resolved: Mapping[str, Any]) -> tuple[Array, Array]:
+    """Return when tokens went from verified to paid, and when each was verified again (or never).
+
+    A token that goes through several hands is one that waits, from the first payment on.
+    """
+    paid, decided = _paid(part, resolved), part.of_kind("decide")
+    order = np.lexsort((paid.time_s, paid.message))
+    serial, taken_s = paid.message[order], paid.time_s[order]
+    verified_s = _next_after(decided, serial, taken_s)
+    # Payments between two decisions are one wait.
+    first = np.ones(serial.size, dtype=bool)
+    first[1:] = (serial[1:] != serial[:-1]) | (verified_s[1:] != verified_s[:-1])
+    return taken_s[first], verified_s[first]
+
+
+def _next_after(found: Columns, message: Array, time_s: Array) -> Array:
+    """Return for each message and time the next row of `found` on it; infinite if there is none."""
+    order = np.lexsort((found.time_s, found.message))
+    keys = np.rec.fromarrays([found.message[order], found.time_s[order]])
+    place = np.searchsorted(keys, np.rec.fromarrays([message, time_s]).astype(keys.dtype))
+    padded_message = np.append(keys.f0, np.int64(0))
+    padded_s = np.append(keys.f1, math.inf)
+    same = (place < keys.size) & (padded_message[place] == message)
+    return np.where(same, padded_s[place], math.inf)
+
+
+def _last_before(found: Columns, wanted: Columns) -> Array:
+    """Return for each row of `wanted` the last row of `found` on its message until then."""
+    order = np.lexsort((found.time_s, found.message))
+    keys = np.rec.fromarrays([found.message[order], found.time_s[order]])
+    asked = np.rec.fromarrays([wanted.message, wanted.time_s]).astype(keys.dtype)
+    place = np.searchsorted(keys, asked, side="right") - 1
+    same = (place >= 0) & (keys.f0[np.maximum(place, 0)] == wanted.message if keys.size else False)
+    return np.where(same, keys.f1[np.maximum(place, 0)] if keys.size else math.nan, math.nan)
+
+
+def _largest_queue(come_s: Array, gone_s: Array, weight: Array | None = None) -> float:
+    """Return the most that was there at once of what came and went."""
+    weights = np.ones(come_s.size) if weight is None else weight
+    leaves = np.ones(gone_s.size) if weight is None else weight
+    times_s = np.concatenate([come_s, gone_s])
+    change = np.concatenate([weights, -leaves])
+    # Of what happens at one instant, arrivals count first.
+    order = np.lexsort((-change, times_s))
+    return float(np.cumsum(change[order]).max(initial=0.0))
+
+
+def _within(time_s: Array, spans: Sequence[tuple[float, float]]) -> Array:
+    inside = np.zeros(time_s.shape, dtype=bool)
+    for start_s, end_s in spans:
+        inside |= (time_s >= start_s) & (time_s < end_s)
+    return inside
+
+
+_HOUR_S = 3600.0
+_MINUTE_S = 60.0
+_CENTS = 100.0
+_WORD = 2**64  # serials are unsigned; the trace's column of messages is signed
+_BARE_BYTES = 149
+_RECIPIENT_BYTES = 138
+_CHALLENGE_BYTES = 16  # in every pair but the first
