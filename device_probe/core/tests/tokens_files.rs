@@ -190,6 +190,21 @@ fn nobody_else_may_read_keys_and_tokens() {
 }
 
 #[test]
+fn who_deletes_what_has_arrived_may_delete_its_folder() {
+    let town = Town::thesis();
+    town.mint(0, 2);
+    let delete = |name: &str| fs::remove_dir_all(town.path(name).join("sent")).expect("deleted");
+    delete("bank");
+    delete("alice");
+    town.mint(0, 2);
+    town.pay(0, 1, 2);
+    assert!(town.path("alice/sent/1.tokens").exists());
+    delete("alice");
+    town.pay(0, 1, 2);
+    assert_eq!(town.held_cents(1), 4);
+}
+
+#[test]
 fn a_wallet_is_read_as_it_was_written_and_no_byte_can_change() {
     let (town, ..) = submitted();
     town.challenge(1, town.keys[0]);

@@ -73,6 +73,8 @@ impl<'a> Folder<'a> {
             }
             _ => TokensError::of(path, &error),
         })?;
+        // Who has delivered everything may have deleted it.
+        make_sent(path).map_err(|error| TokensError::of(&path.join(SENT), &error))?;
         Ok(Self {
             path: path.to_owned(),
             files,
@@ -224,9 +226,7 @@ pub(super) fn read_received(path: &Path) -> Result<Vec<u8>, TokensError> {
 
 fn fill(folder: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
     DirBuilder::new().mode(OWNER_ONLY).create(folder)?;
-    DirBuilder::new()
-        .mode(OWNER_ONLY)
-        .create(folder.join(SENT))?;
+    make_sent(folder)?;
     for (name, bytes) in files {
         let mut options = OpenOptions::new();
         let options = options.write(true).create_new(true).mode(0o600);
@@ -235,6 +235,14 @@ fn fill(folder: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
         file.sync_all()?;
     }
     File::open(folder)?.sync_all()
+}
+
+fn make_sent(folder: &Path) -> io::Result<()> {
+    let made = DirBuilder::new().mode(OWNER_ONLY).create(folder.join(SENT));
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.and_then(|()| File::open(folder)?.sync_all()),
+    }
 }
 
 /// The system replaces no folder but an empty one.
