@@ -131,15 +131,16 @@ fn good_cents(town: &Town, answer: &std::path::Path) -> u64 {
 #[test]
 fn damage_is_an_error_that_names_the_file() {
     let (town, ..) = submitted();
-    let client = ["key", "settings.json", "wallet"];
+    let client = ["key", "settings.json", "refused.json", "wallet"];
     let cases = client.map(|name| ("bob", name)).into_iter();
-    let bank = ["key", "settings.json", "tokens.journal"];
+    let bank = ["key", "settings.json", "refused.json", "tokens.journal"];
     for (folder, name) in cases.chain(bank.map(|name| ("bank", name))) {
         let path = town.path(folder).join(name);
         let good = fs::read(&path).expect("a file");
         let mut flipped = good.clone();
-        flipped[12] ^= 0xff;
-        for bad in [flipped, good[..7].to_vec(), Vec::new()] {
+        let middle = good.len() / 2;
+        flipped[middle] ^= 0xff;
+        for bad in [flipped, good[..good.len().min(8) - 1].to_vec(), Vec::new()] {
             fs::write(&path, bad).expect("written");
             assert_eq!(damaged(&town, folder), path);
         }

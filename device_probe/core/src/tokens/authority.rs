@@ -59,6 +59,8 @@ impl<'a> AuthorityFolder<'a> {
         let settings = Settings::read(&folder)?;
         let rules = settings.rules(&folder)?;
         let (identity, signer) = settings.identity(&folder)?;
+        // Damage is found before anything is decided, not when it is counted.
+        folder.refused()?;
         let recovered = Journal::recover(&folder.read(JOURNAL)?, identity.public_key());
         let recovered = recovered.map_err(|corrupt| {
             let reason = format!("byte {}: {}", corrupt.offset_bytes, corrupt.reason);

@@ -75,6 +75,8 @@ impl<'a> ClientFolder<'a> {
         let settings = Settings::read(&folder)?;
         let (authority, handshake) = settings.client(&folder)?;
         let (identity, signer) = settings.identity(&folder)?;
+        // Damage is found before anything is decided, not when it is counted.
+        folder.refused()?;
         let damaged = |reason| folder.damaged(WALLET, reason);
         let file = WalletFile::decode(&folder.read(WALLET)?).map_err(|error| damaged(error.0))?;
         if file.owner != *identity.public_key() {

@@ -149,7 +149,10 @@ impl<'a> Folder<'a> {
             return Ok(());
         }
         let mut counts = self.refused()?;
-        reasons.for_each(|reason| *counts.entry(reason.to_owned()).or_default() += 1);
+        for reason in reasons {
+            let count: &mut u64 = counts.entry(reason.to_owned()).or_default();
+            *count = count.saturating_add(1);
+        }
         let bytes = serde_json::to_vec(&counts).expect("counts are serialisable");
         self.replace(REFUSED, &bytes)
     }
