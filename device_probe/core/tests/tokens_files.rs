@@ -176,6 +176,26 @@ fn the_wallet_of_another_key_is_refused() {
 }
 
 #[test]
+fn an_old_wallet_or_journal_put_back_is_refused_while_what_followed_is_in_sent() {
+    let town = Town::thesis();
+    town.mint(0, 3);
+    for (folder, name) in [("alice", "wallet"), ("bank", "tokens.journal")] {
+        let path = town.path(folder).join(name);
+        let old = fs::read(&path).expect("a file");
+        town.pay(0, 1, 1);
+        town.mint(0, 2);
+        let new = fs::read(&path).expect("a file");
+        fs::write(&path, old).expect("put back");
+        assert_eq!(damaged(&town, folder), path);
+        fs::write(&path, new).expect("written");
+    }
+    // By name only: what else lies there, or was deleted, is no matter.
+    fs::write(town.path("alice/sent/9.txt"), "").expect("written");
+    fs::remove_file(town.path("alice/sent/1.tokens")).expect("it is there");
+    town.pay(0, 1, 1);
+}
+
+#[test]
 fn nobody_else_may_read_keys_and_tokens() {
     let (town, ..) = submitted();
     for name in [

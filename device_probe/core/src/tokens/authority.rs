@@ -76,6 +76,7 @@ impl<'a> AuthorityFolder<'a> {
             meter,
         };
         let last = opened.last_order();
+        opened.folder.check_age(JOURNAL, last)?;
         let batch = encode_batch(&opened.minted(last));
         opened.folder.restore_sent(last, &batch)?;
         Ok(opened)

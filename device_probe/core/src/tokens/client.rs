@@ -84,6 +84,7 @@ impl<'a> ClientFolder<'a> {
         }
         let client = Client::restore(signer, vec![authority], handshake, file.state);
         let client = client.map_err(|error| damaged(error.0))?;
+        folder.check_age(WALLET, file.payments)?;
         folder.restore_sent(file.payments, &file.last_payment)?;
         Ok(Self {
             folder,

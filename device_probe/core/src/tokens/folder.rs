@@ -13,6 +13,7 @@
 //! What deliberately does not live here: what is in these files.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -47,7 +48,7 @@ impl<'a> Folder<'a> {
         let (identity, _) = Identity::from_private(&private).expect("as it was made");
         let mut files = more(&identity);
         files.extend([(KEY, private), (LOCK, Vec::new())]);
-        let mut hidden = std::ffi::OsString::from(".");
+        let mut hidden = OsString::from(".");
         hidden.push(name);
         hidden.push(format!(".{}", hex::encode(random::<8>()?)));
         let hidden = folder_of(path).join(hidden);
@@ -122,6 +123,23 @@ impl<'a> Folder<'a> {
         let name = format!("{SENT}/{number}.tokens");
         self.replace(&name, batch)?;
         Ok(self.path.join(name))
+    }
+
+    /// That nothing was released after batch `number`, the last that the file `name` knows of: else
+    /// an old copy of it was put back, and what it would release was released already.
+    pub(super) fn check_age(&self, name: &str, number: u32) -> Result<(), TokensError> {
+        let sent = self.path.join(SENT);
+        let entries = fs::read_dir(&sent).map_err(|error| TokensError::of(&sent, &error))?;
+        let released = entries
+            .flatten()
+            .filter_map(|entry| number_of(&entry.file_name()));
+        match released.max().filter(|last| *last > number) {
+            None => Ok(()),
+            Some(last) => Err(self.damaged(
+                name,
+                &format!("an old copy, from before {SENT}/{last}.tokens: to go on from it is to spend or mint twice"),
+            )),
+        }
     }
 
     /// Put the last batch back if the process ended before it was kept.
@@ -238,6 +256,11 @@ fn fill(folder: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
         file.sync_all()?;
     }
     File::open(folder)?.sync_all()
+}
+
+/// Of a batch in `sent`, by the name that it has there.
+fn number_of(name: &OsStr) -> Option<u32> {
+    name.to_str()?.strip_suffix(".tokens")?.parse().ok()
 }
 
 fn make_sent(folder: &Path) -> io::Result<()> {
