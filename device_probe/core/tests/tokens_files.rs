@@ -11,7 +11,7 @@ use pocketsim_probe_core::tokens::wallet_file::WalletFile;
 use pocketsim_probe_core::tokens::{
     amount, keys, AuthorityFolder, ClientFolder, Intent, TokensError,
 };
-use pocketsim_protocols::token::{Answer, Change, Denomination, Refusal};
+use pocketsim_protocols::token::{Answer, Change, Denomination, Recipient, Refusal, Token};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use town::*;
@@ -284,6 +284,50 @@ fn what_was_taken_stands_once_and_in_order_in_a_wallet() {
         let refused = WalletFile::decode_body(&altered).expect_err("altered");
         assert!(refused.0.contains("ascending"), "{refused}");
     }
+}
+
+/// Alice's folder with cents that came a long way, in all more than 64 MiB.
+fn with_long_histories(town: &Town) -> u64 {
+    let path = town.path("alice").join("wallet");
+    let mut wallet = WalletFile::new(town.keys[0]);
+    let pair = |challenge| Recipient {
+        key: town.keys[0],
+        proof: [0; 64],
+        challenge,
+    };
+    let cent = Denomination::all().next().expect("there are some").byte();
+    let count = 1_720_u64;
+    wallet.state.held = (0..count)
+        .map(|serial| Token::new(serial.to_be_bytes(), cent, town.bank, [0; 64], pair(None)))
+        .collect();
+    for token in &mut wallet.state.held {
+        // With the next holder and the authority it has 256, the most that are taken.
+        (1..254).for_each(|_| token.push(pair(Some([0; 16]))).expect("room"));
+    }
+    fs::write(path, wallet.encode()).expect("written");
+    count
+}
+
+#[test]
+fn nothing_is_released_that_is_too_long_to_be_read() {
+    let town = Town::thesis();
+    let count = with_long_histories(&town);
+    let output = town.path("batch");
+    let paid = town.client(0);
+    let paid = paid.pay(town.keys[1], count, Some([1; 16]), &output);
+    assert!(usage(paid).contains("pay less at once"));
+    assert!(!output.exists());
+    let submission = town.submit(0, Intent::Reissue);
+    let balance = town.balance(0);
+    let (held_cents, pending_cents) = (balance.held_cents, balance.pending_cents);
+    assert_eq!(held_cents + pending_cents, count, "nothing was paid");
+    assert!(held_cents > 0 && pending_cents > 0, "{pending_cents}");
+    let (outcome, _) = town.verify(&submission);
+    assert_eq!(
+        outcome.refused.len() as u64,
+        pending_cents,
+        "no such serials"
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ use pocketsim_protocols::token::{
 
 use super::document::{AnswerFile, SubmissionFile, BAD_SIGNATURE};
 use super::files::Files;
-use super::folder::{read_received, Folder, REFUSED};
+use super::folder::{read_received, Folder, RECEIVED_BYTES_MAX, REFUSED};
 use super::keys::{random, Identity};
 use super::outcome::{ClientBalance, Meter, Outcome, RequestFigures, Tally};
 use super::settings::{Settings, SETTINGS};
@@ -190,6 +190,11 @@ impl<'a> ClientFolder<'a> {
             )
         })?;
         self.last_payment = encode_batch(&tokens);
+        if self.last_payment.len() as u64 > RECEIVED_BYTES_MAX {
+            return Err(usage(
+                "more than anybody reads as one batch: pay less at once",
+            ));
+        }
         self.payments = self.payments.checked_add(1).expect("fewer than 2^32");
         self.save()?;
         let batch = &self.last_payment;
@@ -204,16 +209,22 @@ impl<'a> ClientFolder<'a> {
     }
 
     /// Sign over to the authority what it has not verified, or with [`Intent::Redeem`] all that is
-    /// held; what got no answer goes again. The submission goes into `output`.
+    /// held; what got no answer goes again. The submission goes into `output`; what would make it
+    /// longer than the authority reads stays for the next.
     ///
     /// # Errors
     /// Nothing to submit; an output that cannot be; what the disk says.
     pub fn submit(mut self, intent: Intent, output: &Path) -> Result<Outcome, TokensError> {
         let output = self.folder.destination(output)?;
+        let pending = self.client.wallet().pending();
+        let mut bytes: usize = pending.map(|(token, _)| token.wire_bytes()).sum();
         for serial in self.to_submit(intent) {
-            let challenge = random()?;
-            let work = &mut self.meter.work;
-            self.client.submit(&serial, intent, challenge, work);
+            if bytes >= SUBMITTED_BYTES {
+                break;
+            }
+            let (challenge, work) = (random()?, &mut self.meter.work);
+            let submitted = self.client.submit(&serial, intent, challenge, work);
+            bytes += submitted.map_or(0, |submission| submission.token.wire_bytes());
         }
         let pending = self.client.wallet().pending().cloned();
         let file = SubmissionFile {
@@ -343,6 +354,9 @@ fn usage(reason: &str) -> TokensError {
     TokensError::Usage(reason.to_owned())
 }
 
+/// Tokens after which a submission takes no more. Half of what the authority reads: the last token
+/// has any length up to 5 MB, and each request five bytes beside its token.
+const SUBMITTED_BYTES: usize = RECEIVED_BYTES_MAX as usize / 2;
 /// What a client says that can ask nobody else.
 const BUSY: &str = "64 requests of this kind are unanswered; `probe tokens show` lists them, and \
     `probe tokens forget` gives up those that nobody has signed for";

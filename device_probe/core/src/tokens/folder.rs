@@ -295,4 +295,4 @@ const LOCK: &str = "lock";
 const SENT: &str = "sent";
 const OWNER_ONLY: u32 = 0o700;
 /// A hundred thousand tokens of three recipients; they are all in memory at once.
-const RECEIVED_BYTES_MAX: u64 = 64 << 20;
+pub(super) const RECEIVED_BYTES_MAX: u64 = 64 << 20;
