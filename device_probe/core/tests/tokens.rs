@@ -3,8 +3,10 @@
 mod town;
 
 use std::fs;
+use std::io;
+use std::path::Path;
 
-use pocketsim_probe_core::tokens::files::Disk;
+use pocketsim_probe_core::tokens::files::{Disk, Files};
 use pocketsim_probe_core::tokens::keys::parse_challenge;
 use pocketsim_probe_core::tokens::outcome::RequestFigures;
 use pocketsim_probe_core::tokens::{
@@ -291,6 +293,54 @@ fn an_answer_that_got_lost_is_given_again() {
     let settled = reasons(&town.settle(1, &answer));
     assert!(settled.iter().all(|&reason| reason == "not_pending"));
     assert_eq!(town.held_cents(1), 100);
+}
+
+/// Files of a device on which nothing can be kept in `sent`.
+struct NothingSent;
+
+impl Files for NothingSent {
+    fn create(&self, path: &Path) -> io::Result<()> {
+        match path.parent().is_some_and(|parent| parent.ends_with("sent")) {
+            true => Err(io::Error::other("no room")),
+            false => Disk.create(path),
+        }
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        Disk.append(path, bytes)
+    }
+
+    fn truncate(&self, path: &Path, bytes: u64) -> io::Result<()> {
+        Disk.truncate(path, bytes)
+    }
+
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        Disk.sync(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Disk.rename(from, to)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        Disk.sync_directory(path)
+    }
+}
+
+#[test]
+fn who_has_paid_and_sees_an_error_is_told_so() {
+    let town = Town::thesis();
+    town.mint(0, 1);
+    let (challenge, output) = (town.challenge(1, town.keys[0]), town.path("batch"));
+    let payer = ClientFolder::open(&town.path("alice"), &NothingSent).expect("opens");
+    let paid = payer.pay(town.keys[1], 1, challenge, &output);
+    let Err(TokensError::Environment(reason)) = paid else {
+        panic!("{paid:?}");
+    };
+    assert!(reason.contains("no room; the batch is made"), "{reason}");
+    assert!(!output.exists());
+    assert_eq!(town.held_cents(0), 0);
+    assert_eq!(good(&town.receive(1, &town.path("alice/sent/1.tokens"))), 1);
 }
 
 #[test]

@@ -111,7 +111,11 @@ impl<'a> Folder<'a> {
         batch: &[u8],
         to: &Destination,
     ) -> Result<PathBuf, TokensError> {
-        let kept = self.keep_sent(number, batch)?;
+        let kept = self.keep_sent(number, batch).map_err(|error| {
+            TokensError::Environment(format!(
+                "{error}; the batch is made, and opening the folder (`show`) puts it into {SENT}"
+            ))
+        })?;
         self.release(to, batch).map_err(|error| {
             let kept = kept.display();
             TokensError::Environment(format!("{error}; the batch is made and lies in {kept}"))
