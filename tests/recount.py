@@ -10,7 +10,7 @@ from sim import metrics
 from sim.trace import from_engine
 
 # What only a phone that is on can do; it may still lose and drop.
-ALIVE = ("send", "process", "receive_back", "store", "store_peer", "refuse", "connect")
+ALIVE = ("send", "process", "receive_back", "store", "store_peer", "refuse", "connect", "begin")
 EXPLAINS = ("lose", "drop", "refuse")
 
 

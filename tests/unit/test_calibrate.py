@@ -173,7 +173,8 @@ def test_what_is_kept_keeps_its_provenance(base, fitted):
         assert fitted.operations[name] == base[1].operations[name]
     assert fitted.app.kept_connection == base[1].app.kept_connection
     (said,) = [of for of in fitted.device.does_not_claim if BASE in of]
-    assert said.startswith("command, discovery, file_block, app.kept_connection: of profile")
+    unmeasured = "command, discovery, file_block, overlay_send, overlay_receive"
+    assert said.startswith(f"{unmeasured}, app.kept_connection: of profile")
 
 
 def test_the_device_is_the_reports(fitted):
@@ -360,7 +361,8 @@ def test_the_command(cli, files):
     done = cli(*arguments, "--measured-by", "me")
     assert (done.returncode, done.stdout) == (0, "out/phone.toml\n"), done.stderr
     assert (
-        done.stderr == "taken from moto_g04s: command, discovery, file_block, app.kept_connection\n"
+        done.stderr == "taken from moto_g04s: command, discovery, file_block, overlay_send, "
+        "overlay_receive, app.kept_connection\n"
     )
     first = (files / "out/phone.toml").read_bytes()
     assert cli("check", "out/phone.toml").stderr == "out/phone.toml: ok\n"
