@@ -222,5 +222,7 @@ TRANSPORTS = {
     "quic_keep": "iroh kept",
     "quic_reconnect": "iroh reconnecting",
     "tftp": "TFTP",
+    "ipv8": "IPv8",
+    "ipv8_sealed": "IPv8 sealed",
     "eva": "EVA",
 }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-TRANSFER_NAMES = ("goodput_bytes_per_s", "stored_bytes_per_s", "datagram_loss_ratio")
+TRANSFER_NAMES = ("goodput_mb_per_s", "stored_mb_per_s", "datagram_loss_ratio")
 TOKEN_NAMES = tuple(
     f"token_{step}_{recipients}_rate_per_s"
     for recipients in (1, 2, 3)
@@ -43,17 +43,17 @@ def measure(
 ) -> dict[str, float]:
     """Return the metrics of one repetition; NaN for what it does not define.
 
-    `goodput_bytes_per_s` is the mean over transfers of many blocks that arrived;
-    `stored_bytes_per_s` counts messages from the second that was stored, over the time since the
+    `goodput_mb_per_s` is the mean over transfers of many blocks that arrived;
+    `stored_mb_per_s` counts messages from the second that was stored, over the time since the
     first; `datagram_loss_ratio` is over all datagrams sent. Tokens are counted per second, by how
-    many recipients they have.
+    many recipients they have. A MB is 10^6 bytes.
     """
     wanted = names(resolved)
     if not wanted:
         return {}
     found = {
-        "goodput_bytes_per_s": _goodput(part),
-        "stored_bytes_per_s": _stored(part),
+        "goodput_mb_per_s": _goodput(part),
+        "stored_mb_per_s": _stored(part),
         "datagram_loss_ratio": _loss(counters),
     }
     if TOKEN_NAMES[0] in wanted:
@@ -66,7 +66,7 @@ def _goodput(part: Columns) -> float:
     stored, arrived_s = part.of_kind("store"), _arrival_s(part)
     known = np.isfinite(arrived_s)
     took_s = arrived_s[known] - _first_block_s(part)[known]
-    return _mean(stored.size_bytes[known] / took_s)
+    return _mean(stored.size_bytes[known] / took_s) / _BYTES_PER_MB
 
 
 def _arrival_s(part: Columns) -> Array:
@@ -85,7 +85,8 @@ def _first_block_s(part: Columns) -> Array:
 def _stored(part: Columns) -> float:
     stored = part.of_kind("store")
     span_s = float(np.ptp(stored.time_s)) if stored.time_s.size else 0.0
-    return float(stored.size_bytes[1:].sum()) / span_s if span_s > 0 else math.nan
+    stored_mb = float(stored.size_bytes[1:].sum(dtype="int64")) / _BYTES_PER_MB
+    return stored_mb / span_s if span_s > 0 else math.nan
 
 
 def _loss(counters: Mapping[str, int]) -> float:
@@ -120,6 +121,7 @@ def _mean(values: Array) -> float:
     return float(known.mean()) if known.size else math.nan
 
 
+_BYTES_PER_MB = 1e6
 _SEQUENCE_BITS = 32  # a message id is its origin and its number there
 # A token has 149 bytes and 138 for each recipient (thesis, equation 1).
 _BARE_BYTES = 149

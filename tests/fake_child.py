@@ -37,6 +37,7 @@ def run(plan):
         "event_kinds": EVENT_KINDS,
         "reasons": ["duplicate"],
         "counters": {"events": rows},
+        "cpu_s": {},
         "clock_s": plan["duration_s"],
         "final_index": [index + 2 for index in plan["phones"]["first_index"]],
         "simgrid": "fake",

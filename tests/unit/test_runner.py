@@ -94,7 +94,7 @@ def test_keep_going_reports_crashes_as_outcomes(scenario, tmp_path, fake_engine)
 def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, monkeypatch):
     import sim.metrics
 
-    def broken(*_):
+    def broken(*_, **__):
         raise ZeroDivisionError
 
     monkeypatch.setattr(sim.metrics, "compute", broken)
@@ -106,7 +106,7 @@ def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, monkeypatch):
 def test_a_not_finite_metric_is_refused(scenario, tmp_path, monkeypatch):
     import sim.metrics
 
-    monkeypatch.setattr(sim.metrics, "compute", lambda *_: {"rate": float("nan")})
+    monkeypatch.setattr(sim.metrics, "compute", lambda *_, **__: {"rate": float("nan")})
     with pytest.raises(ValueError, match="JSON compliant"):
         runner.run(scenario, out=tmp_path / "runs")
 

@@ -46,22 +46,22 @@ def test_a_transfer_is_timed_at_its_receiver_from_its_first_block():
         (5.5, 1, "store", 0, 1, 600),
     )
     found = measure(part)
-    assert found["goodput_bytes_per_s"] == pytest.approx((1000 / 2 + 600 / 0.5) / 2)
-    assert found["stored_bytes_per_s"] == pytest.approx(600 / 2.5)
+    assert found["goodput_mb_per_s"] == pytest.approx((1000 / 2 + 600 / 0.5) / 2 / 1e6)
+    assert found["stored_mb_per_s"] == pytest.approx(600 / 2.5 / 1e6)
 
 
 def test_packets_of_one_block_are_counted_from_the_first_that_was_stored():
     part = rows(*((0.5 + k, 1, "store", 0, k, 100) for k in range(5)))
     found = measure(part)
-    assert found["stored_bytes_per_s"] == pytest.approx(400 / 4.0)
-    assert np.isnan(found["goodput_bytes_per_s"])
+    assert found["stored_mb_per_s"] == pytest.approx(400 / 4.0 / 1e6)
+    assert np.isnan(found["goodput_mb_per_s"])
 
 
 def test_a_transfer_that_never_ended_has_no_goodput():
     part = rows((0.0, 0, "send", 0, 0, 9), (1.0, 1, "begin", 0, 0, 9))
     found = measure(part, {"datagrams_sent": 8, "datagrams_dropped": 2})
-    assert np.isnan(found["goodput_bytes_per_s"])
-    assert np.isnan(found["stored_bytes_per_s"])
+    assert np.isnan(found["goodput_mb_per_s"])
+    assert np.isnan(found["stored_mb_per_s"])
     assert found["datagram_loss_ratio"] == 0.25
 
 
@@ -84,8 +84,8 @@ def test_tokens_are_counted_by_their_recipients_and_steps():
         for step, took_s in (("sign", 1), ("receive", 3), ("validate", 4)):
             rate_per_s = found[f"token_{step}_{count}_rate_per_s"]
             assert rate_per_s == pytest.approx(10 / (took_s * count)), (step, count)
-    assert found["goodput_bytes_per_s"] == pytest.approx(
-        np.mean([size[count] / (3 * count) for count in (1, 2, 3)])
+    assert found["goodput_mb_per_s"] == pytest.approx(
+        np.mean([size[count] / (3 * count) / 1e6 for count in (1, 2, 3)])
     )
 
 
