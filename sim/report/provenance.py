@@ -94,7 +94,7 @@ def _scenario(of: Sequence[Run]) -> tuple[str, ...]:
         str(sum(group["count"] for group in first["devices"])),
         escape(", ".join(sorted({one.transport for one in of}))),
         ", ".join(f"{size} B" for size in payloads),
-        ", ".join(f"{rate:g}" for rate in rates),
+        ", ".join(f"{rate:g}" for rate in rates if rate),  # none without a network
         str(run["seed"]),
         _version(first["versions"]),
     )
