@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sim.report import ladders, latency, provenance, rates, verdicts
 from sim.report.page import Page, folded
-from sim.report.runs import Run, Series, load, series
+from sim.report.runs import Run, Series, is_of_trades, load, series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,13 +39,14 @@ def write_report(
     if not runs:
         raise ValueError("a report needs at least one run directory")
     page = Page(title)
-    found = series([run for run in runs if not ladders.is_ladder(run)])
+    plain = [run for run in runs if is_of_trades(run) and not run.axes]
+    found = series(plain)
     _opening(page, runs)
     if validation:
         _validation(page, validation)
     if found:
         _trades(page, found)
-    _ladders(page, [run for run in runs if ladders.is_ladder(run)])
+    _ladders(page, [run for run in runs if run not in plain])
     if validation:
         page.section("rows", "Every published row")
         page.add(verdicts.rows(validation))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calibration import published
 from sim import axes
 from sim.report import theme
-from sim.report.runs import answers
+from sim.report.runs import answers, is_of_trades
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     Chart = tuple[str, str, go.Figure]
 
 
-def is_ladder(run: Run) -> bool:
-    """Return whether a run belongs here: charts of trades know only rates and payloads."""
-    return bool(run.axes) or run.transport == published.NO_TRANSPORT
-
-
 def charts(runs: Sequence[Run]) -> list[Chart]:
     """Return the charts of one scenario's ladder, each with title and caption."""
     key = _horizontal(runs)
@@ -35,7 +30,8 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
         return (
             [(title, "share of the sum over all parts", _shares(runs))] if _has_shares(runs) else []
         )
-    known = [name for name in METRICS if any(_mean(run, name) is not None for run in runs)]
+    names = TRADE if is_of_trades(runs[0]) else tuple(name for name in METRICS if name not in TRADE)
+    known = [name for name in names if any(_mean(run, name) is not None for run in runs)]
     return [(title, METRICS[name][0], _ladder(runs, key, name)) for name in known]
 
 
@@ -130,9 +126,12 @@ PAYLOAD = "payload"
 METRICS = {
     "task_rate_per_s": ("tasks per second", "1/s"),
     "data_rate_mb_per_s": ("data, MB/s", "MB/s"),
-    "goodput_bytes_per_s": ("goodput, B/s", "B/s"),
+    "goodput_mb_per_s": ("goodput, MB/s", "MB/s"),
     "datagram_loss_ratio": ("datagrams lost / sent", "1"),
+    "store_rate_per_s": ("stored per second", "1/s"),
+    "rtt_ms_p50": ("median round trip, ms", "ms"),
 }
+TRADE = ("store_rate_per_s", "rtt_ms_p50")
 _PART = "task_us_mean"
 _UNITS = {
     "payload": ", bytes",

@@ -95,6 +95,11 @@ def answers(run: Run, target: published.Target) -> bool:
     )
 
 
+def is_of_trades(run: Run) -> bool:
+    """Return whether what was run are trades, which have rates asked for and round trips."""
+    return bool(run.resolved.get("protocol", {}).get("kind", "trustchain") == "trustchain")
+
+
 def transport_name(transport: str) -> str:
     """Return a transport in words."""
     return published.TRANSPORTS.get(transport, transport)

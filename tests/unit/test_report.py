@@ -130,6 +130,8 @@ def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
     ]
     found = series(load(made))
     assert [of.name for of in found] == ["EVA, 10 B, window 64", "EVA, 10 B, window 256"]
+    (rates, _) = ladders.charts(load(made))
+    assert [(line.name, line.x) for line in rates[2].data] == [("simulated", (64, 256))]
     write_report(made, tmp_path / "report.html")
     assert "<br>window 64 256</td>" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
