@@ -13,6 +13,8 @@ pytestmark = pytest.mark.engine
 MODES = list(plans.TRANSPORTS)
 # Transports that send one message to a peer at a time, so that others wait.
 ONE_BY_ONE = ("tftp", "eva")
+# Transports whose messages are one packet, of at most 1472 B.
+ONE_PACKET = ("ipv8", "ipv8_sealed")
 
 
 def loop(interval_s, duration_s=10.0, payload_bytes=100):
@@ -34,12 +36,22 @@ def paced(mode, **changes):
     return plan
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ONE_PACKET])
 @pytest.mark.parametrize("payload_bytes", [0, 1, 2000, 50_000])
 def test_payloads_of_any_size_arrive(mode, payload_bytes):
     trace = plans.run(paced(mode, interval_s=0.5, payload_bytes=payload_bytes))
     assert trace.counters["send"] == trace.counters["store"] == 20
     assert trace.of("send").size_bytes.min() > payload_bytes
+    check(trace, 100.0, nothing_left=True)
+
+
+@pytest.mark.parametrize("mode", ONE_PACKET)
+@pytest.mark.parametrize(("payload_bytes", "arrives"), [(0, True), (500, True), (1500, False)])
+def test_a_packet_of_the_overlay_carries_no_more_than_a_frame(mode, payload_bytes, arrives):
+    trace = plans.run(paced(mode, interval_s=0.5, payload_bytes=payload_bytes))
+    assert trace.counters["send"] == 20
+    assert trace.counters.get("store", 0) == (20 if arrives else 0)
+    assert trace.of("lose").reason_names() == ([] if arrives else ["oversized"] * 20)
     check(trace, 100.0, nothing_left=True)
 
 
@@ -70,7 +82,8 @@ def test_a_link_that_loses_everything_loses_everything(mode):
     assert trace.counters["link_loss"] == trace.counters["datagrams_sent"] > 0
     found = set(trace.of("drop").reason_names()) | set(trace.of("lose").reason_names())
     # A handshake that nobody hears ends by its own or by the idle timeout, both of 30 s.
-    allowed = {"udp": {"link_loss"}, "tftp": {"retries_exhausted"}}
+    alone = {key: {"link_loss"} for key in ("udp", "ipv8", "ipv8_sealed")}
+    allowed = {**alone, "tftp": {"retries_exhausted"}}
     assert found
     assert found <= allowed.get(mode, {"connect_timeout", "idle_timeout"})
     # TFTP tries one file after the other, each for 35 s; EVA one message, for 12 s and more.

@@ -3,8 +3,10 @@
 mod common;
 
 use common::{parcel, Parcel, Verdict, World};
-use pocketsim_protocols::contract::{Lane, Machine, NodeId, Operation, Output, Reason, Transport};
-use pocketsim_protocols::transport::ipv8::Ipv8;
+use pocketsim_protocols::contract::{
+    Delivery, Lane, Machine, NodeId, Operation, Output, Reason, Transport,
+};
+use pocketsim_protocols::transport::ipv8::{Ipv8, SendNext};
 
 fn world(sealed: bool) -> World<Ipv8<Parcel>> {
     World::new(2, 0.005, |_| Ipv8::new(sealed))
@@ -73,4 +75,23 @@ fn a_lost_packet_goes_unnoticed() {
     world.run_until(60.0);
     assert!(world.received(1).is_empty() && world.failed(0).is_empty());
     assert_eq!(world.sent.len(), 1);
+}
+
+#[test]
+fn what_waits_for_the_sending_thread_is_lost_with_the_phone() {
+    let mut ipv8 = Ipv8::new(false);
+    let mut out = Vec::new();
+    for sequence in [1, 2] {
+        ipv8.transmit(NodeId(1), parcel(0, sequence, 100), 0.0, &mut out);
+    }
+    out.clear();
+    ipv8.command(SendNext, 0.0, &mut out);
+    assert!(matches!(out.last(), Some(Output::Send { .. })));
+    let payload = parcel(0, 2, 100);
+    let reason = Reason::SenderOff;
+    let held = [(NodeId(1), Delivery::Failed { payload, reason })];
+    assert_eq!(ipv8.shut_down(0.0), held, "the first has left");
+    out.clear();
+    ipv8.command(SendNext, 1.0, &mut out);
+    assert!(out.is_empty(), "nothing is left of the time before");
 }

@@ -8,6 +8,8 @@
 //! What deliberately does not live here: signed packets, which only EVA sends here, and
 //! the bytes of a packet.
 
+use std::collections::VecDeque;
+
 use crate::contract::{
     Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, OutputsOf, Path, Payload, Reason,
     Seconds, Transport,
@@ -18,22 +20,20 @@ use crate::transport::eva::UDP_PAYLOAD_LIMIT_BYTES;
 #[derive(Clone, Debug)]
 pub struct Ipv8<P> {
     sealed: bool,
-    payload: std::marker::PhantomData<fn() -> P>,
+    /// Made, and not yet with `sendto`.
+    waiting: VecDeque<(NodeId, P)>,
 }
 
-/// A packet that waits for the sending thread.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ipv8Request<P> {
-    to: NodeId,
-    datagram: Datagram<P>,
-}
+/// The sending thread's turn: the packet that has waited longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendNext;
 
 impl<P: Payload> Ipv8<P> {
     /// An overlay whose packets are sealed boxes, or are not.
     pub fn new(sealed: bool) -> Self {
         Self {
             sealed,
-            payload: std::marker::PhantomData,
+            waiting: VecDeque::new(),
         }
     }
 
@@ -45,7 +45,7 @@ impl<P: Payload> Ipv8<P> {
 
 impl<P: Payload> Machine for Ipv8<P> {
     type Message = Datagram<P>;
-    type Request = Ipv8Request<P>;
+    type Request = SendNext;
     type Value = Delivery<P>;
 
     fn receive(
@@ -65,10 +65,18 @@ impl<P: Payload> Machine for Ipv8<P> {
         out.push(Output::Deliver { from, value });
     }
 
-    fn command(&mut self, request: Ipv8Request<P>, _now: Seconds, out: &mut OutputsOf<Self>) {
-        let Ipv8Request { to, datagram } = request;
-        work::<P>(Operation::UdpSend, datagram.udp_payload_bytes, out);
-        let message = datagram;
+    fn command(&mut self, _: SendNext, _now: Seconds, out: &mut OutputsOf<Self>) {
+        // None if the phone has been off since.
+        let Some((to, payload)) = self.waiting.pop_front() else {
+            return;
+        };
+        let message = Datagram {
+            udp_payload_bytes: self.packet_bytes(&payload),
+            path: Path::Direct,
+            message: Some(payload.message_id()),
+            body: payload,
+        };
+        work::<P>(Operation::UdpSend, message.udp_payload_bytes, out);
         out.push(Output::Send { to, message });
     }
 
@@ -93,19 +101,15 @@ impl<P: Payload> Transport<P> for Ipv8<P> {
             let value = Delivery::Failed { payload, reason };
             return out.push(Output::Deliver { from: to, value });
         }
-        let datagram = Datagram {
-            udp_payload_bytes: bytes,
-            path: Path::Direct,
-            message: Some(payload.message_id()),
-            body: payload,
-        };
-        let lane = Lane(Lane::FIRST_TASK);
-        let request = Ipv8Request { to, datagram };
+        self.waiting.push_back((to, payload));
+        let (lane, request) = (Lane(Lane::FIRST_TASK), SendNext);
         out.push(Output::Post { lane, request });
     }
 
     fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, Delivery<P>)> {
-        Vec::new()
+        let reason = Reason::SenderOff;
+        let lost = |(to, payload)| (to, Delivery::Failed { payload, reason });
+        self.waiting.drain(..).map(lost).collect()
     }
 }
 
