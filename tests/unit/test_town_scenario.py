@@ -24,9 +24,15 @@ MISTAKES = [
         "there are no phones of role shop",
         None,
     ),
-    ('"town"', '"twon"', "workload.kind", "must be one of paced, poisson, town", "town"),
+    ('"town"', '"twon"', "workload.kind", "must be one of paced, poisson, town, compute", "town"),
     ('"3/h"', '"3/m"', "workload.payments", "a rate takes /s /min /h /day", None),
-    ('kind = "tokens"', 'kind = "token"', "protocol.kind", "one of trustchain, tokens", "tokens"),
+    (
+        'kind = "tokens"',
+        'kind = "token"',
+        "protocol.kind",
+        "one of trustchain, transfer, token_batch, compute, tokens",
+        "tokens",
+    ),
     (
         'kind = "tokens"\n',
         "",
