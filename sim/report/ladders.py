@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calibration import published
 from sim import axes
 from sim.report import theme
-from sim.report.runs import answers, is_of_trades
+from sim.report.runs import answers, is_of_trades, transport_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +48,8 @@ def _steps(runs: Sequence[Run], key: str) -> int:
     for run in runs:
         value = _value(run, key)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            values.setdefault(tuple(_others(run, key).items()), set()).add(value)
+            place = (run.transport, run.rate_per_s, *_others(run, key).items())
+            values.setdefault(place, set()).add(value)
     return max(map(len, values.values()), default=0)
 
 
@@ -65,7 +66,7 @@ def _ladder(runs: Sequence[Run], key: str, metric: str) -> go.Figure:
     chart = theme.figure(axes.leaf(key).replace("_", " ") + _UNITS.get(axes.leaf(key), ""), what)
     lines: dict[str, list[Run]] = {}
     for run in runs:
-        lines.setdefault(axes.words(_others(run, key)) or "simulated", []).append(run)
+        lines.setdefault(_line(run, key, runs), []).append(run)
     for (name, own), colour in zip(lines.items(), _colours(len(lines)), strict=True):
         ordered = sorted(own, key=lambda run: _value(run, key))
         chart.add_scatter(
@@ -77,6 +78,18 @@ def _ladder(runs: Sequence[Run], key: str, metric: str) -> go.Figure:
         )
     _printed(chart, runs, key, metric, unit)
     return chart
+
+
+def _line(run: Run, key: str, runs: Sequence[Run]) -> str:
+    """Return what tells the line of a run from the others of a chart."""
+    several_transports = len({of.transport for of in runs}) > 1
+    several_rates = len({of.rate_per_s for of in runs}) > 1
+    parts = [
+        transport_name(run.transport) if several_transports else "",
+        f"{run.rate_per_s:g}/s" if several_rates else "",
+        axes.words(_others(run, key)),
+    ]
+    return ", ".join(part for part in parts if part) or "simulated"
 
 
 def _printed(chart: go.Figure, runs: Sequence[Run], key: str, metric: str, unit: str) -> None:

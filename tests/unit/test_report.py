@@ -136,6 +136,23 @@ def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
     assert "<br>window 64 256</td>" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_rates_and_transports_make_lines_of_their_own(tmp_path: Path):
+    made = [
+        testing.run_dir(
+            tmp_path,
+            testing.resolved("grid", rate, 10, transport, 1, {"transport.socket_buffer": size}),
+            testing.Shape(),
+        )
+        for transport in ("udp", "eva")
+        for rate in (4.0, 8.0)
+        for size in (1000, 2000)
+    ]
+    (rates, _) = ladders.charts(load(made))
+    assert {line.name: line.x for line in rates[2].data} == {
+        f"{transport}, {rate}/s": (1000, 2000) for transport in ("EVA", "UDP") for rate in (4, 8)
+    }
+
+
 def computing(task: str, **axes: Any) -> dict[str, Any]:
     workload = {"kind": "compute", "start_s": 0.0, "threads": axes.get("workload.threads", 1)}
     axes = {"workload.task": task, **axes}
