@@ -7,7 +7,6 @@ engine options), so its digest names the run. It holds nothing random: that is `
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import math
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import sim
 from calibration import draws
 from calibration import profile as profiles
-from sim import axes, tasks
+from sim import ladders
 from sim.build import build_digest
 from sim.engine_facts import model_options
 from sim.errors import ScenarioError
@@ -26,7 +25,7 @@ from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
 from sim.scenario.town import Town
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from sim.scenario import Document, Scenario
     from sim.scenario.model import Eva
@@ -46,27 +45,26 @@ class Rung:
 
 
 def resolve(document: Document) -> list[Rung]:
-    """Return the rungs of `document` in order of its lists (`_lists`), the last fastest.
+    """Return the rungs of `document` in order of its lists (`sim.ladders`), the last fastest.
 
     Raises ScenarioError when a device profile is missing or invalid.
     """
     scenario = document.scenario
     common = _common(document)
-    lists = _lists(scenario)
     rungs: list[Rung] = []
-    for values in itertools.product(*lists.values()):
-        at = _at(scenario, dict(zip(lists, values, strict=True)))
+    for at in ladders.combinations(scenario):
         continues = scenario.run.app == "continued" and rungs
         previous = rungs[-1].name if continues else None
         resolved = {
             **common,
-            "rung": _rung(at, lists),
+            "rung": ladders.rung(scenario, at),
             "protocol": {**common["protocol"], **town.protocol(scenario.protocol, at)},
             "workload": _workload(scenario, at),
             "transport": _transport(scenario, at),
             "continues": previous,
         }
-        rungs.append(Rung(_name(resolved), resolved, previous))
+        name = f"{ladders.slug(resolved['rung'])}-{digest(resolved)[:_DIGEST_DIGITS]}"
+        rungs.append(Rung(name, resolved, previous))
     # A value that a list holds twice is one run.
     return list({rung.name: rung for rung in rungs}.values())
 
@@ -79,68 +77,6 @@ def canonical_json(value: Any) -> str:
 def digest(value: Any) -> str:
     """Return the SHA-256 of the canonical JSON of `value`, in hex."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
-
-
-def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
-    """Return every field that takes a list, by its key in the document; one value is a list of one.
-
-    The last varies fastest: what a figure's horizontal axis shows, mostly a rate.
-    """
-    transport, workload = scenario.transport, scenario.workload
-    lists: dict[str, Sequence[Any]] = {
-        "transport.mode": transport.mode,
-        "transport.socket_buffer": transport.socket_buffer or [None],
-        "transport.eva.encryption": transport.eva.encryption,
-        "transport.eva.block": transport.eva.block,
-        "transport.eva.window": transport.eva.window,
-    }
-    if isinstance(workload, Compute):
-        lists |= {"workload.task": workload.task, "workload.recipients": workload.recipients}
-        lists |= {"workload.payload": workload.payload, "workload.threads": workload.threads}
-        return {**lists, "workload.rate": [0.0]}
-    lists |= town.lists(scenario.protocol)
-    return {**lists, "workload.payload": workload.payload, "workload.rate": workload.rate}
-
-
-def _at(scenario: Scenario, at: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a rung without what changes nothing in it, so that equal rungs meet."""
-    if not isinstance(scenario.workload, Compute):
-        return at
-    task, recipients = at["workload.task"], at["workload.recipients"]
-    payload_bytes = tasks.payload_bytes(task, at["workload.payload"], recipients)
-    at = {**at, "workload.payload": payload_bytes}
-    return at if tasks.has_recipients(task) else {**at, "workload.recipients": 0}
-
-
-def _rung(at: Mapping[str, Any], lists: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return what tells the rung that has the values `at` from its neighbours.
-
-    Transport, payload and rate always; of the other lists, under `axes`, those of several values.
-    What another transport or task has no use for is no axis of it: its rungs fall together.
-    """
-    rung = {
-        "rate_per_s": at["workload.rate"],
-        "payload_bytes": at["workload.payload"],
-        "transport": at["transport.mode"],
-    }
-    several = {
-        key: at[key]
-        for key, values in lists.items()
-        if key not in _ALWAYS and len(set(values)) > 1
-        if not key.startswith("transport.eva.") or at["transport.mode"] == "eva"
-        if key != "workload.recipients" or at[key]
-    }
-    return {**rung, "axes": several} if several else rung
-
-
-def _name(resolved: dict[str, Any]) -> str:
-    rung = resolved["rung"]
-    parts = [f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:.6g}ps"]
-    if rung["transport"] == "none":
-        parts = [f"compute-{rung['payload_bytes']}B"]
-    if "axes" in rung:
-        parts.append(axes.slug(rung["axes"]))
-    return "-".join([*parts, digest(resolved)[:_DIGEST_DIGITS]])
 
 
 def _common(document: Document) -> dict[str, Any]:
@@ -319,6 +255,5 @@ def _eva(eva: Eva, at: Mapping[str, Any]) -> dict[str, Any]:
 
 _DIGEST_DIGITS = 12
 _NO_SLEEP_S = 1e-9  # not 0: where proposals cost nothing, time would stand still
-_ALWAYS = ("transport.mode", "workload.payload", "workload.rate")  # named in every rung
 _NO_LIMIT = 2**32 - 1
 _QUIC_SOCKET_BUFFER_BYTES = 7 << 20  # netwatch udp.rs, SOCKET_BUFFER_SIZE: iroh 0.35 asks for it

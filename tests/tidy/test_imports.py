@@ -37,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("sim.plan", "sim.trace"),
     ("sim.resolve",),
+    ("sim.ladders",),
     ("sim.churn", "sim.devices", "sim.scenario", "sim.tasks", "sim.town", "sim.workloads"),
     (
         "calibration.draws",

@@ -1,0 +1,89 @@
+"""The lists of a scenario: their product, and what tells a rung of it from its neighbours.
+
+What a value means for a run is `sim.resolve`'s.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from sim import axes, tasks
+from sim.scenario import resolved_town
+from sim.scenario.compute import Compute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sim.scenario import Scenario
+
+
+def combinations(scenario: Scenario) -> Iterator[dict[str, Any]]:
+    """Yield the values of every rung by their keys in the document, the last key fastest.
+
+    What changes nothing in a rung is left out of it, so that equal rungs have equal values.
+    """
+    lists = _lists(scenario)
+    for values in itertools.product(*lists.values()):
+        at = dict(zip(lists, values, strict=True))
+        yield _of_task(at) if isinstance(scenario.workload, Compute) else at
+
+
+def rung(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what tells the rung that has the values `at` from its neighbours.
+
+    Transport, payload and rate always; of the other lists, under `axes`, those of several values.
+    What another transport or task has no use for is no axis of it: its rungs fall together.
+    """
+    several = {
+        key: at[key]
+        for key, values in _lists(scenario).items()
+        if key not in _ALWAYS and len(set(values)) > 1
+        if not key.startswith("transport.eva.") or at["transport.mode"] == "eva"
+        if key != "workload.recipients" or at[key]
+    }
+    found = {
+        "rate_per_s": at["workload.rate"],
+        "payload_bytes": at["workload.payload"],
+        "transport": at["transport.mode"],
+    }
+    return {**found, "axes": several} if several else found
+
+
+def slug(of: Mapping[str, Any]) -> str:
+    """Return a rung as it stands in the name of its run directory."""
+    name = f"{of['transport']}-{of['payload_bytes']}B-{of['rate_per_s']:.6g}ps"
+    if of["transport"] == "none":
+        name = f"compute-{of['payload_bytes']}B"
+    return f"{name}-{axes.slug(of['axes'])}" if "axes" in of else name
+
+
+def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
+    """Return every field that takes a list; one value is a list of one.
+
+    The last varies fastest: what a figure's horizontal axis shows, mostly a rate.
+    """
+    transport, workload = scenario.transport, scenario.workload
+    lists: dict[str, Sequence[Any]] = {
+        "transport.mode": transport.mode,
+        "transport.socket_buffer": transport.socket_buffer or [None],
+        "transport.eva.encryption": transport.eva.encryption,
+        "transport.eva.block": transport.eva.block,
+        "transport.eva.window": transport.eva.window,
+    }
+    if isinstance(workload, Compute):
+        lists |= {"workload.task": workload.task, "workload.recipients": workload.recipients}
+        lists |= {"workload.payload": workload.payload, "workload.threads": workload.threads}
+        return {**lists, "workload.rate": [0.0]}
+    lists |= resolved_town.lists(scenario.protocol)
+    return {**lists, "workload.payload": workload.payload, "workload.rate": workload.rate}
+
+
+def _of_task(at: dict[str, Any]) -> dict[str, Any]:
+    task, recipients = at["workload.task"], at["workload.recipients"]
+    payload_bytes = tasks.payload_bytes(task, at["workload.payload"], recipients)
+    at = {**at, "workload.payload": payload_bytes}
+    return at if tasks.has_recipients(task) else {**at, "workload.recipients": 0}
+
+
+_ALWAYS = ("transport.mode", "workload.payload", "workload.rate")  # named in every rung
