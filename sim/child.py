@@ -1,8 +1,9 @@
 """One repetition in a process of its own: `python -m sim.child < job.json`.
 
 SimGrid allows one engine per process, for good, and may abort the process; so nothing else runs
-here. The job is {resolved, repetition, first_index, out_dir}; the results are two files in
-out_dir, `repetition-<r>.parquet` and `repetition-<r>.json`. Nothing goes to stdout.
+here. The job is {resolved, repetition, first_index, out_dir}; the results are files in out_dir,
+`repetition-<r>.parquet`, `repetition-<r>.json` and, where the plan asks for them,
+`repetition-<r>.tokens.parquet`. Nothing goes to stdout.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim import trace
+from sim import holdings, trace
 from sim.errors import EnvironmentMissingError
 from sim.plan import build_plan
 
@@ -37,7 +38,7 @@ def main() -> int:
 
 
 def run(job: Mapping[str, Any], engine: Any) -> None:
-    """Run one job with `engine`, a module with `run(plan)`, and write its two files."""
+    """Run one job with `engine`, a module with `run(plan)`, and write its files."""
     repetition = job["repetition"]
     plan = build_plan(job["resolved"], repetition, job["first_index"])
     result = engine.run(plan)
@@ -49,12 +50,21 @@ def run(job: Mapping[str, Any], engine: Any) -> None:
         "engine_seed": plan["seed"],
         **{key: result[key] for key in _KEPT},
     }
+    if plan["trace"]["tokens"]:
+        kept = result["tokens"]
+        summary["authority_key"] = kept["authority"].hex()
+        holdings.write(holdings.from_engine(kept, repetition), tokens_path(directory, repetition))
     summary_path(directory, repetition).write_text(json.dumps(summary), encoding="utf-8")
 
 
 def parquet_path(directory: Path, repetition: int) -> Path:
     """Return where a child puts the events of a repetition."""
     return directory / f"repetition-{repetition}.parquet"
+
+
+def tokens_path(directory: Path, repetition: int) -> Path:
+    """Return where a child puts the tokens that phones have at the end of a repetition."""
+    return directory / f"repetition-{repetition}.tokens.parquet"
 
 
 def summary_path(directory: Path, repetition: int) -> Path:

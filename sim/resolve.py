@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sim.scenario import Document, Scenario
-    from sim.scenario.model import Eva
+    from sim.scenario.model import Eva, Output
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,14 @@ def _common(document: Document) -> dict[str, Any]:
             "duplicate_window_s": scenario.protocol.duplicate_window,
             "benchmark_log_entries": scenario.protocol.benchmark_log_entries,
         },
-        "output": scenario.output.model_dump(),
+        "output": _output(scenario.output),
         "engine_options": model_options(),
     }
+
+
+def _output(output: Output) -> dict[str, Any]:
+    """Return what is kept; a run that keeps no tokens has no word of them, so it keeps its name."""
+    return output.model_dump(exclude=None if output.tokens else {"tokens"})
 
 
 def _devices(document: Document) -> tuple[list[dict[str, Any]], dict[str, Any]]:

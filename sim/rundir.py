@@ -26,6 +26,8 @@ FILES = (
     "events.parquet",
     "log.txt",
 )
+TOKENS = "tokens.parquet"
+"""Beside `FILES` where the scenario asks for it."""
 
 
 @contextlib.contextmanager

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim import rundir, trace
+from sim import holdings, rundir, trace
 from sim.build import git_commit
-from sim.child import parquet_path, summary_path
+from sim.child import parquet_path, summary_path, tokens_path
 from sim.children import Children, default_jobs
 from sim.errors import EngineError, RunInProgressError
 from sim.resolve import Rung, resolve
@@ -182,6 +182,10 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
     summaries = [_read(summary_path(aside, repetition)) for repetition in repetitions]
     events = aside / "events.parquet"
     trace.join(parts, events)
+    if rung.resolved["output"].get("tokens"):
+        kept = [tokens_path(aside, repetition) for repetition in repetitions]
+        holdings.join(kept, aside / rundir.TOKENS)
+        parts += kept
     for path in [*parts, *(summary_path(aside, repetition) for repetition in repetitions)]:
         path.unlink()
     applied = "".join(f"# --set {override}\n" for override in document.overrides)
@@ -227,10 +231,7 @@ def _manifest(rung: Rung, summaries: Sequence[dict[str, Any]]) -> dict[str, Any]
         "git_commit": git_commit(),
         "profiles": {name: of["digest"] for name, of in resolved["profiles"].items()},
         "engine_options": resolved["engine_options"],
-        "repetitions": [
-            {key: of[key] for key in ("repetition", "engine_seed", "clock_s", "counters")}
-            for of in summaries
-        ],
+        "repetitions": [{key: of[key] for key in _REPETITION if key in of} for of in summaries],
         "final_index": summaries[-1]["final_index"] if continued else None,
     }
 
@@ -242,3 +243,7 @@ def _read(path: Path) -> Any:
 def _write(path: Path, value: Any) -> None:
     text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
+
+
+# The last where the run keeps tokens: what their first proofs verify with.
+_REPETITION = ("repetition", "engine_seed", "clock_s", "counters", "authority_key")

@@ -358,6 +358,11 @@ class Output(Section):
     sample_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         default=1.0, description="Share of transactions kept when sampled."
     )
+    tokens: bool = Field(
+        default=False,
+        description="Whether the tokens that phones have at the end are kept, byte for byte; takes "
+        'crypto = "real".',
+    )
 
 
 class Scenario(Section):

@@ -25,6 +25,7 @@ def check(scenario: Scenario, path: Path) -> None:
         raise ScenarioError(path, "workload.start", "is not before the end of the run")
     _check_outages(scenario, path)
     _check_tokens(scenario, path)
+    _check_output(scenario, path)
     if isinstance(scenario.workload, Town):
         _check_town(scenario, scenario.workload, path)
 
@@ -79,6 +80,18 @@ def _check_tokens(scenario: Scenario, path: Path) -> None:
             reason = f'workload "town" takes protocol "tokens", not "{kind}"'
             raise ScenarioError(path, "protocol.kind", reason)
         _check_no_town(scenario, path)
+
+
+def _check_output(scenario: Scenario, path: Path) -> None:
+    protocol = scenario.protocol
+    if not scenario.output.tokens:
+        return
+    if protocol.kind != "tokens":
+        reason = f'is for protocol "tokens", not "{protocol.kind}"'
+        raise ScenarioError(path, "output.tokens", reason)
+    if protocol.crypto != "real":
+        reason = f'output.tokens is for others to verify; proofs of "{protocol.crypto}" are tags'
+        raise ScenarioError(path, "protocol.crypto", reason, "real")
 
 
 def _check_no_town(scenario: Scenario, path: Path) -> None:

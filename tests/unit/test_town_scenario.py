@@ -3,6 +3,7 @@
 import pytest
 
 from sim.errors import ScenarioError
+from sim.plan import build_plan
 from sim.resolve import resolve
 from sim.scenario import load
 
@@ -134,6 +135,7 @@ STRAY = [
         "contacts",
         'workload "town"',
     ),
+    ("[transport]", "[output]\ntokens = true\n[transport]", "output.tokens", 'protocol "tokens"'),
     ("[transport]", '[protocol]\nkind = "tokens"\n[transport]', "workload.kind", 'not "paced"'),
 ]
 
@@ -162,6 +164,22 @@ def test_other_scenarios_resolve_without_a_trace_of_towns(scenario):
     assert not {"contacts", "outages"} & set(resolved)
     assert "role" not in resolved["devices"][0]
     assert "tokens" not in resolved["protocol"]
+    assert "tokens" not in resolved["output"]
+
+
+def test_tokens_are_kept_when_asked_for(root):
+    path, real = root / "scenarios/tokens/market.toml", "protocol.crypto=real"
+    (kept,), (plain,) = (
+        resolve(load(path, [real, f"output.tokens={wanted}"])) for wanted in ("true", "false")
+    )
+    assert kept.resolved["output"]["tokens"] is True
+    assert kept.name != plain.name == resolve(load(path, [real]))[0].name
+    assert [build_plan(of.resolved, 0)["trace"]["tokens"] for of in (kept, plain)] == [True, False]
+
+
+def test_only_tokens_that_others_can_verify_are_kept(root):
+    with pytest.raises(ScenarioError, match=r"protocol.crypto: .* tags \(did you mean real\?\)"):
+        load(root / "scenarios/tokens/market.toml", ["output.tokens=true"])
 
 
 def test_an_outage_needs_no_town(scenario):

@@ -1,0 +1,138 @@
+"""The tokens that phones have at the end of a run: as a table, and as files for other programs.
+
+The files are those of the prototype and of `probe tokens`: a batch is tokens one after the other.
+What deliberately does not live here: proofs. Whoever gets the files can verify them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import itertools
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+STATES = ("held", "pending", "disputed", "signed_away")
+"""To spend; with the authority; to submit, not to spend; a payee's, kept to be sent again."""
+
+INDEX_COLUMNS = (*("file", "node", "state", "serial", "value_cents", "recipients", "token_bytes"),)
+
+
+def schema() -> pa.Schema:
+    """Return the columns and types of tokens.parquet.
+
+    `serial` is the number that the trace has for it; `token` is what goes over the air.
+    """
+    import pyarrow as pa
+
+    words = pa.dictionary(pa.int32(), pa.string())
+    names = ("repetition", "node", "state", "serial", "token")
+    types = (pa.int32(), pa.int32(), words, pa.int64(), pa.large_binary())
+    return pa.schema(list(zip(names, types, strict=True)))
+
+
+def from_engine(kept: Mapping[str, Any], repetition: int) -> pa.Table:
+    """Return the table of one repetition from the `tokens` of what `sim._engine.run` returned."""
+    import pyarrow as pa
+
+    state = [STATES.index(of) for of in kept["state"]]
+    states = pa.DictionaryArray.from_arrays(pa.array(state, pa.int32()), pa.array(STATES))
+    serial = [int.from_bytes(token[_SERIAL], signed=True) for token in kept["token"]]
+    columns = [
+        pa.array([repetition] * len(state), pa.int32()),
+        pa.array(kept["node"], pa.int32()),
+        states,
+        pa.array(serial, pa.int64()),
+        pa.array(kept["token"], pa.large_binary()),
+    ]
+    return pa.Table.from_arrays(columns, schema=schema())
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Write `table` as Parquet; equal tables give equal bytes under one version of pyarrow."""
+    with _writer(path) as writer:
+        writer.write_table(table)
+
+
+def join(parts: Sequence[Path], path: Path) -> None:
+    """Write the tables in `parts`, one after the other, as one file; one is in memory at a time."""
+    import pyarrow.parquet as pq
+
+    with _writer(path) as writer:
+        for part in parts:
+            writer.write_table(pq.read_table(part, schema=schema()))
+
+
+def read(path: Path, repetition: int) -> list[dict[str, Any]]:
+    """Return the rows of one repetition, in the order of phones and states."""
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = pq.read_table(
+        path, filters=[("repetition", "=", repetition)]
+    ).to_pylist()
+    return rows
+
+
+def write_batches(rows: Sequence[Mapping[str, Any]], authority_key: str, folder: Path) -> None:
+    """Make `folder` of a repetition's `rows`: batches, their index, and the authority's key.
+
+    One file for each phone and state, `phone-0007-held.tokens`; `tokens.csv` says what is in it, in
+    order; `authority.pub` is the key in hexadecimal digits. The folder appears whole or not at all.
+    """
+    digits = max(_DIGITS, *(len(str(row["node"])) for row in rows)) if rows else _DIGITS
+    with _appearing(folder) as aside:
+        (aside / "authority.pub").write_text(f"{authority_key}\n", encoding="ascii")
+        with (aside / "tokens.csv").open("w", encoding="ascii", newline="") as file:
+            index = csv.writer(file, lineterminator="\n")
+            index.writerow(INDEX_COLUMNS)
+            for (node, state), batch in itertools.groupby(rows, _place):
+                name = f"phone-{node:0{digits}}-{state}.tokens"
+                tokens = [row["token"] for row in batch]
+                (aside / name).write_bytes(b"".join(tokens))
+                index.writerows((name, node, state, *_described(token)) for token in tokens)
+
+
+def _place(row: Mapping[str, Any]) -> tuple[int, str]:
+    return row["node"], row["state"]
+
+
+def _described(token: bytes) -> tuple[str, int, int, int]:
+    recipients = int.from_bytes(token[_COUNT]) & _RECIPIENTS
+    return token[_SERIAL].hex(), _CENTS[token[_VALUE] - 1], recipients, len(token)
+
+
+@contextlib.contextmanager
+def _appearing(folder: Path) -> Iterator[Path]:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = folder.parent / f".tmp-{os.getpid()}-{folder.name}"
+    aside.mkdir()
+    try:
+        yield aside
+        aside.rename(folder)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def _writer(path: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    # Proofs and nonces are as good as random: a dictionary of them costs and saves nothing.
+    return pq.ParquetWriter(
+        path, schema(), compression="zstd", use_dictionary=["repetition", "node", "state"]
+    )
+
+
+_DIGITS = 4
+# The head of a token (sim/protocols/src/token/layout.rs): the top bit of the count marks a layout.
+_COUNT, _SERIAL, _VALUE = slice(0, 2), slice(2, 10), 10
+_RECIPIENTS = 0x7FFF
+# Euro cash, by the value byte from 1 on (sim/protocols/src/token/denomination.rs).
+_CENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
