@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 import sim
-from sim.cli import console, inspect, measured, present, running
+from sim.cli import console, exporting, inspect, measured, present, running
 from sim.errors import EngineError, UserError
 
 app = typer.Typer(
@@ -31,7 +31,7 @@ app.command("check")(inspect.check)
 app.command("show")(inspect.show)
 app.command("doctor")(inspect.doctor)
 app.command("report")(present.report)
-app.command("export")(present.export)
+app.command("export")(exporting.export)
 app.command("validate")(present.validate)
 app.command("calibrate")(measured.calibrate)
 app.command("metrics")(measured.metrics)

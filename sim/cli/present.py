@@ -1,4 +1,4 @@
-"""`validate`, `report` and `export`: hand run directories to those who judge and present them."""
+"""`validate` and `report`: hand run directories to those who judge and present them."""
 
 from __future__ import annotations
 
@@ -64,35 +64,12 @@ def report(
     ] = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page about some runs."""
-    complete = [directory for path in runs for directory in _complete(path)]
+    directories = [directory for path in runs for directory in complete(path)]
     from sim.report import write_report
 
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_report(dict.fromkeys(complete), out)
+    write_report(dict.fromkeys(directories), out)
     console.data(str(out))
-
-
-def export(
-    run: Annotated[Path, typer.Argument(help="Run directory.", metavar="RUN")],
-    csv: Annotated[
-        Path | None, typer.Option("--csv", help="File to write; stdout without.", metavar="FILE")
-    ] = None,
-) -> None:
-    """Write a run's events as CSV, in the benchmark app's columns."""
-    import json
-
-    (directory,) = _complete(run, several=False)
-    from sim import trace
-    from sim.export import write_csv
-
-    metrics = json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
-    table = trace.read(directory / "events.parquet")
-    if csv is None:
-        write_csv(table, sys.stdout.buffer, metrics["rung"]["transport"])
-        return
-    csv.parent.mkdir(parents=True, exist_ok=True)
-    write_csv(table, csv, metrics["rung"]["transport"])
-    console.data(str(csv))
 
 
 def _write_report(result: ValidationResult, report: Path) -> None:
@@ -116,7 +93,7 @@ def _print_tables(result: ValidationResult) -> None:
     Console(file=sys.stdout, width=width).print(render(result))
 
 
-def _complete(path: Path, *, several: bool = True) -> list[Path]:
+def complete(path: Path, *, several: bool = True) -> list[Path]:
     """Return `path`, or the run directories in it: a scenario's folder, or one of those."""
     if _is_run(path):
         return [path]

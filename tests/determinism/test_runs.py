@@ -3,6 +3,7 @@
 import pytest
 
 from sim import rundir, runner
+from sim.cli import exporting
 
 TOWN = """
 [run]
@@ -66,3 +67,22 @@ def test_a_run_is_the_same_again(town, tmp_path, monkeypatch):
     assert (one / "events.parquet").stat().st_size > 10_000
     for name in rundir.FILES:
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
+@pytest.mark.engine
+def test_tokens_and_graphs_are_the_same_again(root, tmp_path, monkeypatch):
+    settings = ["run.duration=45min", "run.repetitions=2"]
+    settings += ["protocol.crypto=real", "output.tokens=true"]
+    written = []
+    for hash_seed, jobs in (("1", 1), ("2", 2)):
+        monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
+        out = tmp_path / hash_seed
+        (run,) = runner.run(root / "scenarios/tokens/market.toml", settings, out, jobs)
+        for to in ("tokens", "graphml"):
+            exporting.export(run, exporting.Format(to), out / "out" / to, repetition=1)
+        kept = {path.name: path.read_bytes() for path in run.iterdir()}
+        assert set(kept) == {*rundir.FILES, rundir.TOKENS}
+        exported = (path for path in (out / "out").rglob("*") if path.is_file())
+        written.append((kept, {path.name: path.read_bytes() for path in exported}))
+    assert written[0] == written[1]
+    assert len(written[0][1]) > 40

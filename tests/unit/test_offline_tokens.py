@@ -7,8 +7,6 @@ what Python made. Nothing here calls the Rust code: both sides follow the format
 from __future__ import annotations
 
 import json
-import struct
-from dataclasses import dataclass
 from hashlib import sha256, sha512
 from itertools import pairwise
 from pathlib import Path
@@ -16,66 +14,11 @@ from pathlib import Path
 import pytest
 from nacl import bindings
 from nacl.exceptions import BadSignatureError
-from nacl.signing import SigningKey, VerifyKey
+from nacl.signing import SigningKey
+from offline_token import Pair, Token, decode_batch, verify
 
 VECTORS = Path(__file__).resolve().parents[2] / "sim" / "protocols" / "tests" / "vectors"
-CHALLENGED = 0x8000
 HANDS = ("alice", "bob", "carol", "authority")
-
-
-@dataclass(frozen=True)
-class Pair:
-    key: bytes
-    challenge: bytes
-    proof: bytes
-
-
-@dataclass(frozen=True)
-class Token:
-    serial: bytes
-    value: int
-    authority: bytes
-    nonce: bytes
-    pairs: tuple[Pair, ...]
-
-    def encode(self) -> bytes:
-        mark = CHALLENGED if self.pairs[-1].challenge else 0
-        head = struct.pack(
-            ">H8sB74s64s",
-            len(self.pairs) | mark,
-            self.serial,
-            self.value,
-            self.authority,
-            self.nonce,
-        )
-        return head + b"".join(pair.key + pair.challenge + pair.proof for pair in self.pairs)
-
-    def signed(self) -> list[tuple[bytes, bytes, bytes]]:
-        """Return signer, message and proof of every pair."""
-        first = self.pairs[0]
-        minted = self.serial + bytes([self.value]) + self.nonce + first.key
-        handed = [
-            (giver.key, giver.proof + taker.key + taker.challenge, taker.proof)
-            for giver, taker in pairwise(self.pairs)
-        ]
-        return [(self.authority, minted, first.proof), *handed]
-
-
-def decode_batch(data: bytes) -> list[Token]:
-    tokens = []
-    while data:
-        marked, serial, value, authority, nonce = struct.unpack(">H8sB74s64s", data[:149])
-        data = data[149:]
-        pairs = []
-        for place in range(marked & ~CHALLENGED):
-            challenge_bytes = 16 if marked & CHALLENGED and place else 0
-            key, challenge, proof = struct.unpack(
-                f"74s{challenge_bytes}s64s", data[: 138 + challenge_bytes]
-            )
-            pairs.append(Pair(key, challenge, proof))
-            data = data[138 + challenge_bytes :]
-        tokens.append(Token(serial, value, authority, nonce, tuple(pairs)))
-    return tokens
 
 
 def secret(name: str) -> SigningKey:
@@ -109,11 +52,6 @@ def make(
 def written() -> bytes:
     document = json.loads((VECTORS / "offline_tokens_rust.json").read_text())
     return bytes.fromhex(document["batch_hex"])
-
-
-def verify(token: Token) -> None:
-    for signer, message, proof in token.signed():
-        VerifyKey(signer[42:]).verify(message, proof)
 
 
 def test_every_proof_of_the_rust_code_verifies(written: bytes):

@@ -1,0 +1,81 @@
+"""What each payment of a run was worth, which no trace says: from the plan, drawn once more.
+
+A payer's rows come in the order in which the plan makes him pay. Where that does not tell the
+amount, nothing is known; a guess is never returned.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim.build import build_digest
+from sim.plan import build_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    Array = np.ndarray[Any, Any]
+
+
+def cents(events: pa.Table, resolved: Mapping[str, Any], repetition: int) -> Array | None:
+    """Return the amount of the payment of each row of a repetition, in cents; 0 for other rows.
+
+    None when it cannot be known: of another protocol, of another build (its draws may differ),
+    of a sampled trace, with churn (who goes off may skip a payment), and where a replay may succeed
+    (it is worth what was replayed).
+    """
+    if not _is_known(resolved):
+        return None
+    message = events["message_id"].to_numpy()
+    # The node that proposed is the upper half; serials of tokens are ids of other kinds of rows.
+    kind = np.array(events["kind"].to_pylist(), dtype=object)
+    begun = np.isin(kind, ("send", "unpayable"))
+    order = np.argsort(message[begun])
+    payment, peer = message[begun][order], events["peer"].to_numpy()[begun][order]
+    amounts = _of_payers(build_plan(resolved, repetition)["workload"], payment >> _NODE, peer)
+    if amounts is None:
+        return None
+    found = np.zeros(message.size, dtype=np.int64)
+    of_payment = np.isin(kind, _OF_A_PAYMENT)
+    place = np.searchsorted(payment, message[of_payment])
+    assert (payment[place] == message[of_payment]).all(), "a payment ends that never began"
+    found[of_payment] = amounts[place]
+    return found
+
+
+def _is_known(resolved: Mapping[str, Any]) -> bool:
+    tokens = resolved["protocol"].get("tokens")
+    if tokens is None or resolved["churn"] is not None:
+        return False
+    workload = resolved["workload"]
+    replays = workload["cheat_ratio"] * workload["replay_ratio"] > 0
+    return (
+        resolved["output"]["trace"] == "full"
+        and resolved["versions"]["build"] == build_digest()
+        and not (replays and tokens["handshake"] == "none")
+    )
+
+
+def _of_payers(workload: Mapping[str, Any], payer: Array, peer: Array) -> Array | None:
+    """Return the amounts of rows in the order of payers, each one's in the order of his payments.
+
+    None when somebody else is paid than in the plan.
+    """
+    planned = np.array(workload["from_phone"], dtype=np.int64)
+    order = np.argsort(planned, kind="stable")
+    turn = np.arange(payer.size) - np.searchsorted(payer, payer)
+    place = np.searchsorted(planned[order], payer) + turn
+    if (place >= planned.size).any():
+        return None
+    place = order[place]
+    is_so = planned[place] == payer
+    is_so &= np.array(workload["to_phone"], dtype=np.int64)[place] == peer
+    return np.array(workload["amount_cents"], dtype=np.int64)[place] if is_so.all() else None
+
+
+_NODE = 32  # the payer is the upper half of a message id
+_OF_A_PAYMENT = ("send", "store", "store_peer", "unpayable")

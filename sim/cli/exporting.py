@@ -1,0 +1,145 @@
+"""`export`: a run for other programs, as a log, as a graph, or as tokens."""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sim.cli import console
+from sim.cli.present import complete
+from sim.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Format(enum.StrEnum):
+    """What to export to."""
+
+    csv = "csv"
+    graphml = "graphml"
+    tokens = "tokens"
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="Run directory.", metavar="RUN")],
+    to: Annotated[
+        Format,
+        typer.Option(
+            "--to",
+            help="csv: events, in the benchmark app's columns; graphml: phones and who paid or "
+            "traded with whom; tokens: what phones have at the end, as batches of bytes.",
+        ),
+    ] = Format.csv,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            help="File to write, or folder of tokens; stdout without.",
+            metavar="PATH",
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="The same as --out, for csv.", metavar="FILE")
+    ] = None,
+    repetition: Annotated[
+        int | None,
+        typer.Option(help="Which repetition; without, 0, and all for csv.", metavar="N"),
+    ] = None,
+) -> None:
+    """Write a run as CSV, as a graph, or as tokens."""
+    (directory,) = complete(run, several=False)
+    resolved = _read(directory / "resolved.json")
+    _check_repetition(resolved, repetition)
+    if csv is not None and (to is not Format.csv or out is not None):
+        raise ScenarioError("--csv", "", f"takes no --out and no --to {to}", "--out")
+    if to is Format.tokens:
+        _tokens(directory, resolved, repetition or 0, out)
+    elif to is Format.graphml:
+        _graphml(directory, resolved, repetition or 0, out)
+    else:
+        _csv(directory, repetition, csv or out)
+
+
+def _csv(directory: Path, repetition: int | None, file: Path | None) -> None:
+    from sim.export import write_csv
+
+    transport = _read(directory / "metrics.json")["rung"]["transport"]
+    table = _events(directory, repetition)
+    if file is None:
+        write_csv(table, sys.stdout.buffer, transport)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_csv(table, file, transport)
+    console.data(str(file))
+
+
+def _graphml(directory: Path, resolved: dict[str, Any], repetition: int, file: Path | None) -> None:
+    from sim import amounts, graph
+
+    events = _events(directory, repetition)
+    cents = amounts.cents(events, resolved, repetition)
+    written = graph.graphml(events, resolved, repetition, cents)
+    if file is None:
+        sys.stdout.buffer.write(written)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(written)
+    console.data(str(file))
+
+
+def _tokens(
+    directory: Path, resolved: dict[str, Any], repetition: int, folder: Path | None
+) -> None:
+    from sim import holdings, rundir
+
+    _check_tokens(directory, resolved)
+    if folder is None:
+        raise ScenarioError("--to", "", "tokens are a folder of files", "--to tokens --out DIR")
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise ScenarioError(folder, "", "is there already; name a new folder")
+    key = _read(directory / "manifest.json")["repetitions"][repetition]["authority_key"]
+    rows = holdings.read(directory / rundir.TOKENS, repetition)
+    holdings.write_batches(rows, key, folder)
+    console.data(str(folder))
+
+
+def _check_tokens(directory: Path, resolved: dict[str, Any]) -> None:
+    protocol, wanted = resolved["protocol"], "output.tokens = true"
+    if protocol["kind"] != "tokens":
+        reason = f'protocol "{protocol["kind"]}" has no tokens to keep'
+        raise ScenarioError(directory, "protocol.kind", reason, 'protocol.kind = "tokens"')
+    if protocol["crypto"] != "real":
+        reason = f'proofs of "{protocol["crypto"]}" are tags that nobody else can verify'
+        wanted = f'a run with protocol.crypto = "real" and {wanted}'
+        raise ScenarioError(directory, "protocol.crypto", reason, wanted)
+    if not resolved["output"].get("tokens"):
+        raise ScenarioError(directory, "output.tokens", "the run kept no tokens", wanted)
+
+
+def _check_repetition(resolved: dict[str, Any], repetition: int | None) -> None:
+    last = resolved["run"]["repetitions"] - 1
+    if repetition is not None and not 0 <= repetition <= last:
+        reason = f"there is no repetition {repetition}; they are 0 to {last}"
+        raise ScenarioError("--repetition", "", reason, str(last))
+
+
+def _events(directory: Path, repetition: int | None) -> pa.Table:
+    from sim import trace
+
+    table = trace.read(directory / "events.parquet")
+    if repetition is None:
+        return table
+    import pyarrow.compute as pc
+
+    return table.filter(pc.equal(table["repetition"], repetition))
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

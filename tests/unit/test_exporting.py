@@ -1,0 +1,183 @@
+"""`export --to`: what it refuses, where it writes, and what it leaves when it fails."""
+
+import csv
+
+import pytest
+from typer.testing import CliRunner
+
+from sim import holdings, rundir, testing
+from sim.cli import app
+from sim.errors import ScenarioError
+
+KEY = "4c69" * 37
+TOWN = {"protocol": {"kind": "tokens", "crypto": "real"}, "churn": None}
+KEEPS = {"trace": "full", "sample_ratio": 1.0, "tokens": True}
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    return lambda *arguments: runner.invoke(app, ["export", *map(str, arguments)])
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that makes an invented run with these sections."""
+
+    def make(**sections):
+        of = testing.resolved(
+            "a", repetitions=2, **{"protocol": {"kind": "trustchain"}, **sections}
+        )
+        return testing.run_dir(tmp_path / "runs", {**of, "churn": None}, testing.Shape())
+
+    return make
+
+
+def token(serial, value, recipients, mark=0):
+    """Return the head of a token, and as much behind it as this many recipients take."""
+    head = (recipients | mark).to_bytes(2) + serial.to_bytes(8) + bytes([value])
+    return head + bytes(138 + 138 * recipients + (16 * (recipients - 1) if mark else 0))
+
+
+@pytest.fixture
+def rows():
+    kept = {
+        "node": [3, 3, 3, 12345],
+        "state": ["held", "held", "signed_away", "held"],
+        "token": [
+            token(1, 1, 1),
+            token(2**64 - 1, 15, 3, mark=0x8000),
+            token(7, 9, 2),
+            token(8, 2, 1),
+        ],
+    }
+    return holdings.from_engine(kept, 1)
+
+
+def refused(done, place, *words):
+    error = done.exception
+    assert isinstance(error, ScenarioError)
+    assert error.exit_code == 2
+    assert place in {error.key_path, error.file}
+    for word in words:
+        assert word in str(error)
+    return True
+
+
+def test_without_a_format_it_is_csv(call, run, tmp_path):
+    of = run()
+    plain = call(of).stdout
+    assert plain == call(of, "--to", "csv").stdout
+    assert call(of, "--out", "out/a.csv").stdout == "out/a.csv\n"
+    assert (tmp_path / "out/a.csv").read_text() == plain
+
+
+def test_one_repetition_may_be_chosen(call, run):
+    of = run()
+    lines = call(of).stdout.splitlines()
+    one, other = (call(of, "--repetition", number).stdout.splitlines() for number in (0, 1))
+    assert one + other[1:] == lines
+    assert min(len(one), len(other)) > 2
+    assert call(of, "--to", "graphml").stdout == call(of, "--to=graphml", "--repetition=0").stdout
+    assert refused(call(of, "--repetition", 2), "--repetition", "they are 0 to 1", "mean 1?")
+    assert refused(call(of, "--repetition", -1), "--repetition")
+
+
+def test_a_graph_goes_to_stdout_or_a_file(call, run, tmp_path):
+    of = run()
+    printed = call(of, "--to", "graphml")
+    assert printed.stdout.startswith("<?xml")
+    done = call(of, "--to", "graphml", "-o", "out/a.graphml")
+    assert (done.exit_code, done.stdout) == (0, "out/a.graphml\n")
+    assert (tmp_path / "out/a.graphml").read_text() == printed.stdout
+
+
+def test_an_unknown_format_is_exit_2(call, run):
+    done = call(run(), "--to", "graphlm")
+    assert done.exit_code == 2
+    assert "'csv', 'graphml', 'tokens'" in done.stderr
+
+
+def test_csv_is_for_csv(call, run, tmp_path):
+    of = run()
+    assert refused(call(of, "--to", "graphml", "--csv", "a"), "--csv", "mean --out?")
+    assert refused(call(of, "--csv", "a", "--out", "b"), "--csv")
+    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
+
+
+@pytest.mark.parametrize(
+    ("sections", "place", "words"),
+    [
+        ({}, "protocol.kind", ['"trustchain" has no tokens', "tokens"]),
+        (
+            {"protocol": {"kind": "tokens", "crypto": "counted"}},
+            "protocol.crypto",
+            ["tags that nobody else can verify", 'protocol.crypto = "real"'],
+        ),
+        (TOWN, "output.tokens", ["kept no tokens", "output.tokens = true"]),
+    ],
+)
+def test_a_run_without_tokens_to_verify_is_refused(call, run, tmp_path, sections, place, words):
+    of = run(**sections)
+    assert refused(call(of, "--to", "tokens", "-o", "out"), place, str(of), *words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_tokens_need_a_new_folder(call, run, tmp_path):
+    of = run(**TOWN, output=KEEPS)
+    assert refused(call(of, "--to", "tokens"), "--to", "--out DIR")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/a").touch()
+    assert refused(call(of, "--to", "tokens", "-o", "old"), "old", "is there already")
+    assert refused(call(of, "--to", "tokens", "-o", "old/a"), "old/a", "is there already")
+    assert [path.name for path in (tmp_path / "old").iterdir()] == ["a"]
+
+
+def test_tokens_are_batches_and_an_index(call, run, rows, tmp_path):
+    of = run(**TOWN, output=KEEPS)
+    holdings.write(rows, of / rundir.TOKENS)
+    (of / "manifest.json").write_text(f'{{"repetitions": [{{}}, {{"authority_key": "{KEY}"}}]}}')
+    (tmp_path / "out").mkdir()
+    done = call(of, "--to", "tokens", "--repetition", 1, "-o", "out")
+    assert (done.exit_code, done.stdout) == (0, "out\n")
+    tokens = rows["token"].to_pylist()
+    written = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    index = written.pop("tokens.csv").decode()
+    assert written == {
+        "authority.pub": f"{KEY}\n".encode(),
+        "phone-00003-held.tokens": tokens[0] + tokens[1],
+        "phone-00003-signed_away.tokens": tokens[2],
+        "phone-12345-held.tokens": tokens[3],
+    }
+    assert [tuple(row) for row in csv.reader(index.splitlines())][1:] == [
+        ("phone-00003-held.tokens", "3", "held", "0" * 15 + "1", "1", "1", "287"),
+        ("phone-00003-held.tokens", "3", "held", "f" * 16, "50000", "3", "595"),
+        ("phone-00003-signed_away.tokens", "3", "signed_away", "0" * 15 + "7", "500", "2", "425"),
+        ("phone-12345-held.tokens", "12345", "held", "0" * 15 + "8", "2", "1", "287"),
+    ]
+
+
+def test_a_serial_is_the_number_of_its_rows_in_the_trace(rows):
+    assert rows["serial"].to_pylist() == [1, -1, 7, 8]
+    assert rows["repetition"].to_pylist() == [1] * 4
+
+
+def test_joined_tables_keep_their_order(rows, tmp_path):
+    for name in "ab":
+        holdings.write(rows, tmp_path / name)
+    holdings.join([tmp_path / "a", tmp_path / "b"], tmp_path / "c")
+    assert holdings.read(tmp_path / "c", 1) == rows.to_pylist() * 2
+    assert holdings.read(tmp_path / "c", 0) == []
+
+
+def test_a_failure_leaves_no_folder(rows, tmp_path):
+    broken = [*rows.to_pylist(), {"node": 5, "state": "held", "token": None}]
+    with pytest.raises(TypeError):
+        holdings.write_batches(broken, KEY, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_has_tokens(tmp_path):
+    holdings.write_batches([], KEY, tmp_path / "out")
+    assert (tmp_path / "out/tokens.csv").read_text() == ",".join(holdings.INDEX_COLUMNS) + "\n"
