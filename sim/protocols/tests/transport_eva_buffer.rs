@@ -16,15 +16,17 @@ use pocketsim_protocols::transport::eva::{Eva, EvaConfig};
 
 const MESSAGE_BYTES: u32 = 10_000_000;
 
-/// Seconds on the laptop: Ed25519 as printed (figure 3), `sendto` and `recvfrom` of
-/// figure 6, and X25519, once to open a box and twice to seal it, as the
-/// difference of its two lines for IPv8.
+/// Seconds on the laptop, as in its profile: Ed25519 as printed (figure 3), `sendto`,
+/// `recvfrom`, the overlay and a sealed box as fitted to figure 6. What a byte costs is
+/// left out.
 fn cost_s(operation: Operation) -> Seconds {
     match operation {
         Operation::Sign => 26.2e-6,
         Operation::Verify => 57.1e-6,
         Operation::SealedBoxOpen => 41e-6,
-        Operation::SealedBoxSeal => 82e-6,
+        Operation::SealedBoxSeal => 59e-6,
+        Operation::OverlaySend => 10.4e-6,
+        Operation::OverlayReceive => 36.4e-6,
         Operation::UdpSend | Operation::UdpReceive => 2.6e-6,
         _ => 0.0,
     }
@@ -90,7 +92,7 @@ fn figure_7_without_encryption_only_the_largest_window_overflows() {
 }
 
 #[test]
-fn figure_7_with_encryption_the_sender_is_no_faster_than_the_receiver() {
+fn figure_7_with_encryption_what_the_sender_is_ahead_fits() {
     for window_blocks in [16, 128, 256] {
         let outcome = outcome(&grid(1200, window_blocks, true), DEFAULT_BUFFER_BYTES);
         assert_eq!((outcome.lost, outcome.stalls), (0, 0), "{window_blocks}");
@@ -133,7 +135,7 @@ fn figure_8_a_larger_buffer_cures_it() {
 #[test]
 fn a_burst_fits_if_the_receiver_keeps_up_with_enough_of_it() {
     // What a burst leaves behind is window * (1 - sender's time / receiver's time).
-    let (sender_s, receiver_s) = (26.2e-6, 59.7e-6);
+    let (sender_s, receiver_s) = (36.6e-6, 96.1e-6);
     let capacity = DEFAULT_BUFFER_BYTES / truesize_bytes(183 + 1200);
     let largest = capacity as f64 / (1.0 - sender_s / receiver_s);
     for (factor, overflows) in [(0.9, false), (1.1, true)] {
