@@ -78,7 +78,7 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-_KEPT = ("counters", "cpu_s", "kept_cents", "clock_s", "final_index", "simgrid")
+_KEPT = ("counters", "cpu_s", "energy_j", "kept_cents", "clock_s", "final_index", "simgrid")
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 if __name__ == "__main__":

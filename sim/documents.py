@@ -256,6 +256,10 @@ Rate = Annotated[float, BeforeValidator(units.RATE.parse), WithJsonSchema(_schem
 PositiveRate = Annotated[
     float, BeforeValidator(_more_than_zero(units.RATE.parse)), WithJsonSchema(_schema(units.RATE))
 ]
+Power = Annotated[float, BeforeValidator(units.POWER.parse), WithJsonSchema(_schema(units.POWER))]
+Energy = Annotated[
+    float, BeforeValidator(units.ENERGY.parse), WithJsonSchema(_schema(units.ENERGY))
+]
 Cents = Annotated[int, BeforeValidator(_whole_cents), WithJsonSchema(_schema(units.MONEY))]
 PositiveCents = Annotated[
     int, BeforeValidator(_more_than_zero(_whole_cents)), WithJsonSchema(_schema(units.MONEY))

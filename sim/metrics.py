@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import computed, payments, transfers
+from sim import computed, energy, payments, transfers
 from sim.columns import Columns, percentile, ratio, split, times_by_message
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def compute(
     counters: Sequence[Mapping[str, int]] | None = None,
     cpu_s: Sequence[Mapping[str, float]] | None = None,
     kept_cents: Sequence[Mapping[str, int]] | None = None,
+    energy_j: Sequence[Mapping[str, float]] | None = None,
 ) -> dict[str, Any]:
     """Return the content of metrics.json for the trace `events` of the run `resolved`.
 
@@ -51,18 +52,20 @@ def compute(
     each repetition; without them what they tell is None. `cpu_s` are its
     core seconds by operation over all phones, of each repetition; without them they are left out.
     `kept_cents` are what tokens are worth that somebody signed over and kept, by serial.
+    `energy_j` are joules by component, empty where the scenario does not ask for them.
     """
     repetitions = resolved["run"]["repetitions"]
     share = _traced_share(resolved)
     parts = [Columns.of(part) for part in split(events, repetitions)]
     measured = [_repetition(part, resolved["run"]["duration_s"], share) for part in parts]
     nothing: list[Any] = [{}] * repetitions
-    told = zip(counters or nothing, cpu_s or nothing, kept_cents or nothing, strict=True)
-    for row, part, (counts, spent_s, kept) in zip(measured, parts, told, strict=True):
+    told = zip(*(of or nothing for of in (counters, cpu_s, kept_cents, energy_j)), strict=True)
+    for row, part, (counts, spent_s, kept, spent_j) in zip(measured, parts, told, strict=True):
         row.update(transfers.measure(part, counts, resolved))
         row.update(computed.measure(part, resolved))
         row.update(payments.measure(part, resolved, counts, spent_s, kept))
-    families = (transfers, computed, payments)
+        row.update(energy.measure(row, resolved, spent_j))
+    families = (transfers, computed, payments, energy)
     names = [*NAMES, *(name for of in families for name in of.names(resolved))]
     return {
         "schema": 1,
@@ -71,7 +74,8 @@ def compute(
         "repetitions": repetitions,
         "traced_share": share,
         "metrics": {name: summary([row[name] for row in measured]) for name in names},
-        **({} if cpu_s is None else {"cpu_s": _by_operation(cpu_s)}),
+        **({} if cpu_s is None else {"cpu_s": _by_name(cpu_s)}),
+        **({"energy_j": _by_name(energy_j)} if energy_j and any(energy_j) else {}),
         **_hourly(parts, resolved),
         "counts": _total([_fates(part) for part in parts]),
     }
@@ -84,9 +88,9 @@ def _hourly(parts: Sequence[Columns], resolved: Mapping[str, Any]) -> dict[str, 
     return {"hourly": [payments.hourly(part, resolved) for part in parts]}
 
 
-def _by_operation(cpu_s: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    names = sorted({name for of in cpu_s for name in of})
-    return {name: summary([of.get(name, 0.0) for of in cpu_s]) for name in names}
+def _by_name(spent: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    names = sorted({name for of in spent for name in of})
+    return {name: summary([of.get(name, 0.0) for of in spent]) for name in names}
 
 
 def of_log(events: pa.Table, name: str) -> dict[str, Any]:

@@ -64,6 +64,7 @@ def build_plan(
             "sample_ratio": resolved["output"]["sample_ratio"],
             "log_capacity": resolved["protocol"]["benchmark_log_entries"] or _UNLIMITED,
         },
+        "energy": _energy(resolved),
     }
 
 
@@ -109,6 +110,24 @@ def _outages(outages: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list
         for number, name in enumerate(names)
         if of["access"] in (None, name)
     ]
+
+
+def _energy(resolved: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return powers by the numbers that access networks and kinds of contact have in the plan.
+
+    A network without powers is one that only the tokens' authority is on: it has no account.
+    """
+    if "energy" not in resolved:
+        return None
+    energy = resolved["energy"]
+    links = sorted(resolved.get("contacts", {}).get("links", {}))
+    return {
+        "core_w": energy["core_w"],
+        "access": [
+            energy["access"].get(name, _NO_RADIO) for name in sorted(resolved["network"]["access"])
+        ],
+        "contact_w": [energy["contacts"][name]["active_w"] for name in links],
+    }
 
 
 def _protocol(protocol: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,6 +204,9 @@ def _kept_connections(
 
 
 _UNLIMITED = 2**64 - 1
+_NO_RADIO = dict.fromkeys(
+    ("active_w", "up_j_per_byte", "down_j_per_byte", "tail_s", "tail_w", "promotion_j"), 0.0
+)
 _WORKLOAD = (
     "time_s",
     "from_phone",

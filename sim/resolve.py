@@ -19,6 +19,7 @@ from sim import ladders
 from sim.build import build_digest
 from sim.engine_facts import model_options
 from sim.errors import ScenarioError
+from sim.scenario import energy
 from sim.scenario import resolved_town as town
 from sim.scenario.compute import Compute
 from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
@@ -103,6 +104,7 @@ def _common(document: Document) -> dict[str, Any]:
         },
         "churn": _churn(scenario.churn) if scenario.churn else None,
         **town.sections(scenario),
+        **energy.section(scenario.energy),
         "protocol": {
             "kind": scenario.protocol.kind,
             "crypto": scenario.protocol.crypto,

@@ -197,6 +197,7 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
         counters=[of["counters"] for of in summaries],
         cpu_s=[of["cpu_s"] for of in summaries],
         kept_cents=[of["kept_cents"] for of in summaries],
+        energy_j=[of["energy_j"] for of in summaries],
     )
     _write(aside / "metrics.json", found)
     _write(aside / "manifest.json", _manifest(rung, summaries))

@@ -1,9 +1,9 @@
 """The one place where text with a unit becomes a number in SI units, and the other way round.
 
-Durations become seconds, sizes bytes, bandwidths bytes per second, rates 1/s and amounts of money
-cents. A number without a unit is refused unless it is zero, because `5` hides whether somebody
-meant ms or s. What does not live here: ratios, counts and sigmas, which are plain numbers in
-every document.
+Durations become seconds, sizes bytes, bandwidths bytes per second, rates 1/s, amounts of money
+cents, powers watts and energies joules. A number without a unit is refused unless it is zero,
+because `5` hides whether somebody meant ms or s. What does not live here: ratios, counts and
+sigmas, which are plain numbers in every document.
 """
 
 from __future__ import annotations
@@ -154,6 +154,20 @@ MONEY = Dimension(
     maximum_text="1000000EUR",  # more than a shop's till; in cents it fits 32 bits
     example="50ct",
 )
-DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE, MONEY)
+POWER = Dimension(
+    "power",
+    _scale(uW="1e-6", mW="1e-3", W="1"),
+    maximum=1e3,
+    maximum_text="1000W",  # more than a phone could shed as heat
+    example="1.6W",
+)
+ENERGY = Dimension(
+    "quantity of energy",
+    _scale(nJ="1e-9", uJ="1e-6", mJ="1e-3", J="1"),
+    maximum=1e5,
+    maximum_text="100000J",  # more than a phone's battery holds
+    example="300mJ",
+)
+DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE, MONEY, POWER, ENERGY)
 _CLUMSY_FROM = 1000
 _DIGITS = (6, 12, 17)  # significant ones to try: 17 tell any two numbers apart

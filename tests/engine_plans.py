@@ -83,6 +83,7 @@ class Trace:
     counters: dict[str, int]
     data: bytes  # the columns as the engine wrote them
     cpu_s: dict[str, float] = field(default_factory=dict)
+    energy_j: dict[str, float] = field(default_factory=dict)
 
     def __getattr__(self, name):
         try:
@@ -124,7 +125,7 @@ def run(plan, **variables):
         columns[name] = np.frombuffer(data[start : start + length], DTYPES[name])
         start += length
     names = (head["event_kinds"], head["reasons"], head["counters"])
-    return Trace(columns, *names, data, head["cpu_s"])
+    return Trace(columns, *names, data, head["cpu_s"], head["energy_j"])
 
 
 def from_table(table):
@@ -224,6 +225,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
         },
         "transport": transport(mode, phones),
         "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0},
+        "energy": None,
         **changes,
     }
 
@@ -254,6 +256,12 @@ def meet(plan, time_s, duration_s, one, other, **link):
     of["duration_s"].append(duration_s)
     of["phone_a"].append(one)
     of["phone_b"].append(other)
+
+
+def radio(**changes):
+    """Return what the radio of an access network draws; nothing but for `changes`."""
+    names = ("active_w", "up_j_per_byte", "down_j_per_byte", "tail_w", "tail_s", "promotion_j")
+    return {**dict.fromkeys(names, 0.0), **changes}
 
 
 def turn(plan, time_s, phone, *, on):

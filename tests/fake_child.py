@@ -38,6 +38,7 @@ def run(plan):
         "reasons": ["duplicate"],
         "counters": {"events": rows},
         "cpu_s": {},
+        "energy_j": {},
         "kept_cents": {},
         "clock_s": plan["duration_s"],
         "final_index": [index + 2 for index in plan["phones"]["first_index"]],

@@ -30,6 +30,7 @@ from sim.engine_facts import operations
 from sim.errors import nearest
 from sim.provenance import PlainNumber
 from sim.scenario.compute import Compute
+from sim.scenario.energy import Energy
 from sim.scenario.fields import Ratio, Share, Sigma, add_up
 from sim.scenario.town import Contacts, Outage, Tokens, Town
 
@@ -385,6 +386,9 @@ class Scenario(Section):
     protocol: Protocol = Field(default=written({}), description="Protocol family; may be left out.")
     transport: Transport = Field(description="Transport.")
     output: Output = Field(default=written({}), description="What is kept; may be left out.")
+    energy: Energy | None = Field(
+        default=None, description="What draws how much power; absent: energy is not accounted for."
+    )
 
     def phone_count(self) -> int:
         """Return the number of phones over all groups."""

@@ -12,6 +12,7 @@ from sim.errors import ScenarioError, nearest
 from sim.scenario.town import Town
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from sim.scenario.model import Scenario
@@ -28,6 +29,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_output(scenario, path)
     if isinstance(scenario.workload, Town):
         _check_town(scenario, scenario.workload, path)
+    _check_energy(scenario, path)
 
 
 def _check_devices(scenario: Scenario, path: Path) -> None:
@@ -92,6 +94,30 @@ def _check_output(scenario: Scenario, path: Path) -> None:
     if protocol.crypto != "real":
         reason = f'output.tokens is for others to verify; proofs of "{protocol.crypto}" are tags'
         raise ScenarioError(path, "protocol.crypto", reason, "real")
+
+
+def _check_energy(scenario: Scenario, path: Path) -> None:
+    """Refuse powers of what is not there, and silence on what is: it would count as nothing."""
+    if scenario.energy is None:
+        return
+    phones = [group for group in scenario.devices if group.role != "authority"]
+    used = {name for group in phones for name in group.access}
+    links = scenario.contacts.links if scenario.contacts else {}
+    _check_powers(path, "access", scenario.energy.access, scenario.network.access, used)
+    _check_powers(path, "contacts", scenario.energy.contacts, links, links)
+
+
+def _check_powers(
+    path: Path, key: str, found: Iterable[str], known: Iterable[str], needed: Iterable[str]
+) -> None:
+    section = {"access": "network.access", "contacts": "contacts.links"}[key]
+    for name in found:
+        if name not in known:
+            reason = f"no [{section}.{name}]"
+            raise ScenarioError(path, f"energy.{key}.{name}", reason, nearest(name, known))
+    for name in sorted(needed):
+        if name not in found:
+            raise ScenarioError(path, f"energy.{key}", f"says nothing about [{section}.{name}]")
 
 
 def _check_no_town(scenario: Scenario, path: Path) -> None:

@@ -36,6 +36,23 @@ def test_contacts_and_outages_give_the_same_bytes_in_two_processes(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_energy_is_the_same_in_two_processes_and_changes_nothing_else(mode):
+    plan = plans.busy_town(11, 30, mode)
+    radio = plans.radio(active_w=0.1, up_j_per_byte=1e-6, tail_w=1.1, tail_s=0.7, promotion_j=0.3)
+    powers = {"core_w": 1.6, "access": [radio] * len(plan["access"]), "contact_w": []}
+    priced = {**plan, "energy": powers}
+    one, other = (plans.run(priced, PYTHONHASHSEED=seed) for seed in ("1", "2"))
+    spent_j = one.energy_j
+    assert spent_j == other.energy_j
+    assert {name for name, joules in spent_j.items() if joules > 0} == set(spent_j) - {"contact"}
+    assert spent_j["cpu"] == pytest.approx(1.6 * sum(one.cpu_s.values()))
+    plain = plans.run(plan)
+    assert plain.energy_j == {}
+    assert one.data == plain.data
+    assert one.counters == plain.counters
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_another_seed_gives_another_run_of_the_same_plan(mode):
     plan = plans.busy_town(11, 20, mode)
     one, other = (plans.run({**plan, "seed": seed}) for seed in (1, 2))

@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "calibration.published",
         "sim.amounts",
         "sim.computed",
+        "sim.energy",
         "sim.payments",
         "sim.export",
         "sim.columns",

@@ -54,6 +54,24 @@ def test_the_plan_has_the_engines_fields(root, scenario, town):
             assert set(link) == fields["ProximityLink"]
         for outage in plan["outages"]:
             assert set(outage) == fields["Outage"]
+    energy = build_plan(market, 0)["energy"]
+    assert set(energy) == fields["Energy"]
+    assert all(set(radio) == fields["Radio"] for radio in energy["access"])
+
+
+def test_powers_stand_by_the_numbers_of_networks_and_links(root):
+    market = resolve(load(root / "scenarios/tokens/market.toml"))[0].resolved
+    plan = build_plan(market, 0)
+    # In order of their names: lte, office, wifi; ble, nfc, wifi_direct.
+    assert [radio["tail_s"] for radio in plan["energy"]["access"]] == [11.576, 0.0, 0.2381]
+    assert [of["latency_s"] for of in plan["access"]] == [0.01, 0.001, 0.001]
+    assert plan["energy"]["contact_w"] == [0.0459, 0.0459, 0.13286]
+    assert [of["latency_s"] for of in plan["proximity"]["links"]] == [0.03, 0.01, 0.003]
+    assert plan["energy"]["core_w"] == 1.6
+
+
+def test_without_powers_the_plan_asks_for_no_energy(town):
+    assert build_plan(town(), 0)["energy"] is None
 
 
 def test_the_plan_holds_plain_numbers(town):

@@ -86,6 +86,36 @@ MISTAKES = [
         "person_low is more than person_wallet",
         None,
     ),
+    ('core = "1.6W"', 'core = "1.6J"', "energy.core", "a power takes uW mW W", None),
+    ('tail = "11.576s"', 'tail = "1W"', "energy.access.lte.tail", "is a power", None),
+    (
+        "energy.access.lte",
+        "energy.access.lta",
+        "energy.access.lta",
+        "no [network.access.lta]",
+        "lte",
+    ),
+    (
+        "[energy.contacts.ble]",
+        "[energy.contacts.bla]",
+        "energy.contacts.bla",
+        "no [contacts.links.bla]",
+        "ble",
+    ),
+    (
+        "links.wifi_direct]",
+        "links.wifi_aware]",
+        "energy.contacts.wifi_direct",
+        "no [contacts.links.wifi_direct]",
+        "wifi_aware",
+    ),
+    (
+        'role = "shop"\nprofile = "moto_g04s"\ncount = 7\naccess = "wifi"',
+        'role = "shop"\nprofile = "moto_g04s"\ncount = 7\naccess = "office"',
+        "energy.access",
+        "says nothing about [network.access.office]",
+        None,
+    ),
     (
         'settle_interval = "10min"',
         "recipients_max = 2",
@@ -161,7 +191,7 @@ def test_two_persons_are_needed_to_pay_each_other(tmp_path, market_text):
 
 def test_other_scenarios_resolve_without_a_trace_of_towns(scenario):
     resolved = resolve(load(scenario))[0].resolved
-    assert not {"contacts", "outages"} & set(resolved)
+    assert not {"contacts", "outages", "energy"} & set(resolved)
     assert "role" not in resolved["devices"][0]
     assert "tokens" not in resolved["protocol"]
     assert "tokens" not in resolved["output"]

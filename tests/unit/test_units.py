@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.units import BANDWIDTH, DIMENSIONS, DURATION, MONEY, RATE, SIZE
+from sim.units import BANDWIDTH, DIMENSIONS, DURATION, ENERGY, MONEY, POWER, RATE, SIZE
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,10 @@ from sim.units import BANDWIDTH, DIMENSIONS, DURATION, MONEY, RATE, SIZE
         (MONEY, "83EUR", 8300),
         (MONEY, "0.05EUR", 5),
         (MONEY, "2.5ct", 2.5),
+        (POWER, "132.86mW", 0.13286),
+        (POWER, "45uW", 45e-6),
+        (ENERGY, "416nJ", 416e-9),
+        (ENERGY, "0.3J", 0.3),
     ],
 )
 def test_values_in_si(dimension, text, expected):
@@ -54,6 +58,9 @@ def test_values_in_si(dimension, text, expected):
         (RATE, "16", "no unit; a rate takes /s /min /h"),
         (MONEY, "83", "no unit; a sum of money takes ct EUR"),
         (MONEY, "8USD", "unknown unit 'USD'"),
+        (POWER, "3J", "is a quantity of energy; a power takes uW mW W"),
+        (POWER, "2kW", "unknown unit 'kW'"),
+        (ENERGY, "1W", "is a power"),
         (RATE, "1e9/s", "more than the largest rate"),
     ],
 )

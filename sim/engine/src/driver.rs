@@ -8,11 +8,12 @@
 //! ([`crate::steps`]), datagrams ([`crate::network`], [`crate::proximity`]),
 //! arrivals and churn ([`crate::schedule`]).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use pocketsim_protocols::contract::{Application, Lane, Machine, OutputsOf, Seconds, Transport};
 
 use crate::costs::CostTable;
+use crate::energy::Accountant;
 use crate::lane::Input;
 use crate::network::Flight;
 use crate::order::Order;
@@ -34,6 +35,7 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     pub(crate) works: Slab<Work>,
     pub(crate) flights: Slab<Flight<<T as Machine>::Message>>,
     pub(crate) trace: Trace,
+    pub(crate) energy: Option<Accountant>,
     /// Lanes with something to do, in the order they got it.
     pub(crate) ready: VecDeque<(u32, Lane)>,
     pub(crate) order: Order,
@@ -92,6 +94,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let mut driver = Self {
             costs: plan.profiles.iter().map(CostTable::new).collect(),
             trace: Trace::new(&plan.trace, phones.len()),
+            energy: Accountant::new(&plan),
             world,
             phones,
             queue: Queue::new(),
@@ -118,6 +121,12 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Simulated time, seconds.
     pub fn clock_s(&self) -> Seconds {
         self.world.clock()
+    }
+
+    /// What phones spend in the whole run, joules by component; empty if the plan does not ask.
+    pub fn energy_j(&self) -> BTreeMap<&'static str, f64> {
+        let accountant = self.energy.as_ref();
+        accountant.map_or_else(BTreeMap::new, |of| of.spent_j(self.plan.duration_s))
     }
 
     /// What was traced, and each phone's application for its final state.
@@ -193,7 +202,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
     }
 
     fn flight_ended(&mut self, token: u32, done: bool) {
-        self.land(token, done);
+        self.land_from_access(token, done);
         self.settle();
     }
 

@@ -5,6 +5,7 @@
 
 pub mod costs;
 pub mod driver;
+pub mod energy;
 pub mod lane;
 mod network;
 pub mod order;

@@ -85,11 +85,25 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         if self.contacts.exist() {
             self.trace.add(Tally::AccessBytes, bytes);
         }
+        if let Some(energy) = &mut self.energy {
+            energy.send(way.from.0, self.world.clock(), bytes);
+        }
         let token = self.flights.insert(flight);
         if ordered {
             self.order.launch(way, token);
         }
         self.world.carry(token, way.from, way.to, bytes);
+    }
+
+    /// The world's links have carried it (or failed): unless it was lost, the far radio heard it.
+    pub(crate) fn land_from_access(&mut self, token: u32, done: bool) {
+        let now = self.world.clock();
+        let flight = self.flights.get_mut(token);
+        if let Some(energy) = self.energy.as_mut().filter(|_| done && !flight.lost) {
+            let bytes = wire_bytes(flight.datagram.udp_payload_bytes);
+            energy.receive(flight.way.to.0, now, bytes);
+        }
+        self.land(token, done);
     }
 
     /// The links have carried it (or failed), and perhaps others wait for it.

@@ -40,6 +40,8 @@ pub struct Plan {
     pub transport: Transport,
     /// What the trace keeps.
     pub trace: Trace,
+    /// What draws how much power; none when energy is not asked for.
+    pub energy: Option<Energy>,
 }
 
 /// What one phone model's operations cost; arrays run over `Operation::ALL`.
@@ -102,8 +104,15 @@ pub struct Phones {
     pub site: Vec<u32>,
     /// First block index of its chain (1 for a fresh app).
     pub first_index: Vec<u64>,
-    /// 0 for a person, 1 for a shop, 2 for the tokens' authority.
+    /// 0 for a person, [`Phones::SHOP`] or [`Phones::AUTHORITY`].
     pub role: Vec<u32>,
+}
+
+impl Phones {
+    /// The role of a shop.
+    pub const SHOP: u32 = 1;
+    /// The role of the tokens' authority.
+    pub const AUTHORITY: u32 = 2;
 }
 
 /// The Internet between sites and to the relay.
@@ -355,4 +364,34 @@ pub struct Trace {
     pub sample_ratio: f64,
     /// Benchmark log per phone: events beyond it are counted, not kept.
     pub log_capacity: u64,
+}
+
+/// Powers of every phone, whatever its profile.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Energy {
+    /// Of a busy core, watts.
+    pub core_w: f64,
+    /// By number of the access network.
+    pub access: Vec<Radio>,
+    /// At each end of a busy contact, watts, by number of the kind of link.
+    pub contact_w: Vec<f64>,
+}
+
+/// What the radio of an access network draws beyond an idle phone's share.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Radio {
+    /// While it sends or receives, watts.
+    pub active_w: f64,
+    /// For each byte that it sends, beside that, joules.
+    pub up_j_per_byte: f64,
+    /// For each byte that it receives, joules.
+    pub down_j_per_byte: f64,
+    /// In its tail, watts.
+    pub tail_w: f64,
+    /// It falls asleep when it was silent for this long, seconds.
+    pub tail_s: Seconds,
+    /// For waking up, joules.
+    pub promotion_j: f64,
 }

@@ -35,6 +35,10 @@ pub struct Passage {
     pub end_s: Seconds,
     /// Whether the contact closes under it.
     pub cut: bool,
+    /// Number of the kind of link that it takes.
+    pub link: usize,
+    /// How long it keeps the link busy while the contact is open, seconds.
+    pub busy_s: Seconds,
     /// Probability that each of its IP packets is lost on the way.
     pub loss_ratio: f64,
 }
@@ -134,6 +138,8 @@ impl Contact {
         Passage {
             end_s: arrival_s.min(self.closes_s),
             cut: arrival_s > self.closes_s,
+            link: self.link,
+            busy_s: (self.closes_s.min(*free_s) - start_s).max(0.0),
             loss_ratio: link.loss_ratio,
         }
     }
@@ -157,6 +163,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let passage = self.contacts.carry(way.from.0, way.to.0, now, bytes);
         self.trace.count(Tally::ContactDatagrams);
         self.trace.add(Tally::ContactBytes, bytes);
+        if let Some(energy) = &mut self.energy {
+            energy.meet([way.from.0, way.to.0], passage.link, passage.busy_s);
+        }
         let sender = &mut self.phones[way.from.0 as usize];
         let lost = sender.loses(passage.loss_ratio, fragments(payload_bytes));
         let due = Due::ContactEnd(

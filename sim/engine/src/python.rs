@@ -19,7 +19,8 @@ mod _engine {
     /// Runs one plan, a dictionary of numbers and arrays (see `sim.plan`).
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
-    /// `reasons`, `counters`, `cpu_s`, `kept_cents`, `clock_s`, `final_index` and `simgrid`.
+    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `kept_cents`, `clock_s`, `final_index` and
+    /// `simgrid`.
     ///
     /// Raises ValueError for a plan that names an unknown kind; anything worse
     /// ends the process.
@@ -75,6 +76,7 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     dict.set_item("reasons", reasons)?;
     dict.set_item("counters", counters)?;
     dict.set_item("cpu_s", cpu_s)?;
+    dict.set_item("energy_j", result.energy_j.clone())?;
     dict.set_item("clock_s", result.clock_s)?;
     dict.set_item("wall_s", result.wall_s)?;
     dict.set_item("final_index", ending.final_index.clone())?;

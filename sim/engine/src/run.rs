@@ -36,6 +36,8 @@ pub struct RunResult {
     pub clock_s: Seconds,
     /// Wall-clock time of the replay loop alone, seconds; never part of a result.
     pub wall_s: f64,
+    /// What phones spent, joules by component; empty if the plan does not ask.
+    pub energy_j: BTreeMap<&'static str, f64>,
     /// What the applications say at the end.
     pub ending: Ending,
 }
@@ -196,11 +198,13 @@ fn drive<A: Application, T: Transport<A::Block>>(
     simgrid::run(&mut driver, end);
     let wall_s = start.elapsed().as_secs_f64();
     let clock_s = driver.clock_s();
+    let energy_j = driver.energy_j();
     let (trace, applications) = driver.finish();
     RunResult {
         trace,
         clock_s,
         wall_s,
+        energy_j,
         ending: ending(&applications),
     }
 }

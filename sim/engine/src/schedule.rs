@@ -133,6 +133,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         state.on = false;
         state.epoch += 1;
         self.contacts.silence(phone, now);
+        if let Some(energy) = &mut self.energy {
+            energy.switch_off(phone, now);
+        }
         state.socket.clear();
         state.app_alarm = Alarm::OFF;
         state.net_alarm = Alarm::OFF;

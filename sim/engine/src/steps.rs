@@ -70,6 +70,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             self.trace.spend(operation, next.cpu_s);
             cost = cost.plus(next);
         }
+        if let Some(energy) = &mut self.energy {
+            energy.compute(phone, cost.cpu_s);
+        }
         if cost.is_free() {
             return;
         }

@@ -13,7 +13,7 @@ use pocketsim_protocols::payment::{
 };
 use pocketsim_protocols::token::{Authority, Client, Handshake, Rules, Signer};
 
-use crate::plan::{Plan, Tokens};
+use crate::plan::{Phones, Plan, Tokens};
 use crate::run::Ending;
 use crate::streams::Stream;
 
@@ -50,7 +50,7 @@ impl Town {
         let authorities = roles
             .iter()
             .zip(0..)
-            .filter(|(role, _)| **role == AUTHORITY);
+            .filter(|(role, _)| **role == Phones::AUTHORITY);
         let [authority] = authorities.map(|(_, node)| node).collect::<Vec<u32>>()[..] else {
             return Err("a town has one authority".into());
         };
@@ -72,7 +72,7 @@ impl Town {
         let draws = Draws(Stream::new(self.seed, "tokens", node));
         let (signer, directory) = (signer::<C>(self.seed, node), self.directory.clone());
         let most = self.options.recipients_max as usize;
-        if self.roles[node as usize] == AUTHORITY {
+        if self.roles[node as usize] == Phones::AUTHORITY {
             let authority = Authority::new(signer, self.rules).with_recipients_max(most);
             return Participant::Teller(Box::new(Teller::new(authority, draws, directory)));
         }
@@ -120,7 +120,7 @@ impl Town {
 
     fn config(&self, node: u32) -> HolderConfig {
         let options = &self.options;
-        let is_shop = self.roles[node as usize] == SHOP;
+        let is_shop = self.roles[node as usize] == Phones::SHOP;
         let (full_cents, low_cents) = if is_shop {
             (options.shop_cents, options.shop_cents / 2)
         } else {
@@ -167,7 +167,3 @@ fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, wanted: &str) -> Resul
         .copied()
         .ok_or(format!("unknown option of tokens {wanted:?}"))
 }
-
-// The numbers of `Phones::role`.
-const SHOP: u32 = 1;
-const AUTHORITY: u32 = 2;

@@ -29,16 +29,20 @@ fn contacts(links: &[ProximityLink], rows: &[(f64, f64, u32)]) -> Contacts {
     })
 }
 
-fn through(end_s: f64) -> Passage {
-    Passage {
-        end_s,
-        cut: false,
-        loss_ratio: 0.0,
-    }
+/// When a datagram is at the other end or the contact closes, and whether that cuts it.
+type End = (f64, bool);
+
+fn through(end_s: f64) -> End {
+    (end_s, false)
 }
 
 /// Sends where the two must be in reach.
-fn carry(contacts: &mut Contacts, from: u32, now: f64, wire_bytes: u32) -> Passage {
+fn carry(contacts: &mut Contacts, from: u32, now: f64, wire_bytes: u32) -> End {
+    let passage = pass(contacts, from, now, wire_bytes);
+    (passage.end_s, passage.cut)
+}
+
+fn pass(contacts: &mut Contacts, from: u32, now: f64, wire_bytes: u32) -> Passage {
     assert!(contacts.join(from, 1 - from, now));
     contacts.carry(from, 1 - from, now, wire_bytes)
 }
@@ -63,9 +67,16 @@ fn each_way_is_first_in_first_out_for_itself() {
 fn what_is_not_through_when_the_contact_closes_is_cut_then() {
     let mut of = contacts(&[BLE], &[(0.0, 10.0, 0)]);
     assert_eq!(carry(&mut of, 0, 9.0, 500), through(10.0));
-    let passage = carry(&mut of, 1, 9.0, 501);
-    assert!(passage.cut);
-    assert_eq!(passage.end_s, 10.0);
+    assert_eq!(carry(&mut of, 1, 9.0, 501), (10.0, true));
+}
+
+#[test]
+fn a_link_is_busy_with_a_datagram_only_while_the_contact_is_open() {
+    let mut of = contacts(&[BLE, BLE], &[(0.0, 10.0, 1)]);
+    let passages = [(8.0, 1500), (8.0, 1000), (9.0, 100)];
+    let passages = passages.map(|(now, bytes)| pass(&mut of, 0, now, bytes));
+    assert_eq!(passages.map(|passage| passage.busy_s), [1.5, 0.5, 0.0]);
+    assert_eq!(passages.map(|passage| passage.link), [1; 3]);
 }
 
 #[test]

@@ -201,6 +201,7 @@ pub fn plan(count: usize) -> Plan {
             sample_ratio: 1.0,
             log_capacity: 0,
         },
+        energy: None,
     }
 }
 
@@ -255,6 +256,11 @@ pub fn turn(plan: &mut Plan, time_s: Seconds, phone: u32, on: bool) {
 
 /// Runs the plan's pairwise trades over UDP in the closed-form world.
 pub fn trade(plan: Plan) -> RunTrace {
+    trade_with_energy(plan).0
+}
+
+/// As [`trade`], and what phones spent, joules by component.
+pub fn trade_with_energy(plan: Plan) -> (RunTrace, BTreeMap<&'static str, f64>) {
     let world = Closed::default();
     let end = plan.duration_s;
     let config = TransportConfig::default();
@@ -262,7 +268,8 @@ pub fn trade(plan: Plan) -> RunTrace {
         (Pairwise::new(NodeId(node)), Udp::new(&config))
     });
     run(&world, &mut driver, end);
-    driver.finish().0
+    let energy_j = driver.energy_j();
+    (driver.finish().0, energy_j)
 }
 
 /// Times of the events of one kind.

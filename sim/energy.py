@@ -1,0 +1,57 @@
+"""What energy a run took, per payment or transaction; totals by component are in `energy_j`.
+
+The engine adds joules up (sim/engine/src/energy.rs) over every phone but the tokens' authority,
+where the scenario says what draws how much. What a phone draws when idle, and its battery, are
+not in them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from sim.columns import ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def names(resolved: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the metrics that a run has: none unless its scenario has powers and transactions."""
+    if "energy" not in resolved or resolved["protocol"]["kind"] == "compute":
+        return ()
+    one = _transaction(resolved)
+    return tuple(f"{part}_mj_per_{one}" for part in (*_PARTS, "energy"))
+
+
+def measure(
+    found: Mapping[str, float], resolved: Mapping[str, Any], energy_j: Mapping[str, float]
+) -> dict[str, float]:
+    """Return millijoules per completed payment, or per stored transaction, of one repetition.
+
+    `found` are its other metrics, `energy_j` its joules by component; NaN where they do not tell.
+    """
+    if not names(resolved):
+        return {}
+    one = _transaction(resolved)
+    completed = found.get(_COMPLETED[one], math.nan)
+    total_mj = 1e3 * math.fsum(energy_j.values()) if energy_j else math.nan
+    parts_mj = {part: 1e3 * _sum(energy_j, of) for part, of in _PARTS.items()}
+    per_one = {**parts_mj, "energy": total_mj}
+    return {f"{part}_mj_per_{one}": ratio(mj, completed) for part, mj in per_one.items()}
+
+
+def _transaction(resolved: Mapping[str, Any]) -> str:
+    return "payment" if resolved["protocol"]["kind"] == "tokens" else "transaction"
+
+
+def _sum(energy_j: Mapping[str, float], components: tuple[str, ...]) -> float:
+    return math.fsum(energy_j.get(name, math.nan) for name in components)
+
+
+_PARTS = {
+    "cpu": ("cpu",),
+    "contact": ("contact",),
+    "access": ("access_active", "access_tail", "access_promotion"),
+}
+_COMPLETED = {"payment": "payments_completed", "transaction": "store_count"}
