@@ -132,11 +132,13 @@ def _tokens(
     decided = part.of_kind("decide")
     taken_s, verified_s = _unverified(part, resolved)
     answer_s = settled.time_s - _last_before(submitted, settled)
+    # What is submitted once is decided again for a submitter who missed the answer.
+    decided_s = _next_after(decided, submitted.message, submitted.time_s)
     found = {
         "token_recipients_mean": float(recipients.mean()) if recipients.size else math.nan,
         "token_recipients_p95": percentile(recipients, 95),
         "token_recipients_max": float(recipients.max(initial=0)),
-        "authority_backlog_tokens_max": _largest_queue(submitted.time_s, decided.time_s),
+        "authority_backlog_tokens_max": _largest_queue(submitted.time_s, decided_s),
         "authority_answer_ms_p95": percentile(1e3 * answer_s, 95),
         "unverified_tokens_max": _largest_queue(taken_s, verified_s),
     }
