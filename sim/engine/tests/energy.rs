@@ -87,10 +87,7 @@ fn what_is_received_ends_when_it_is_there() {
     of.send(0, 10.0, 1024);
     // From 12 to 12.5: the tail lasted from 11 to 12.
     of.receive(0, 12.5, 1024);
-    assert_eq!(
-        access(&of.spent_j(12.5)),
-        [8.0 + 0.5 * 8.0, 1.0 * 2.0, 0.5]
-    );
+    assert_eq!(access(&of.spent_j(12.5)), [8.0 + 0.5 * 8.0, 1.0 * 2.0, 0.5]);
 }
 
 #[test]
@@ -207,7 +204,10 @@ fn a_trade_over_access_networks_costs_both_ends_both_ways() {
     assert_eq!(spent_j["access_promotion"], 1.0);
     assert_eq!(spent_j["contact"], 0.0);
     // A whole tail each, and what little lies between the two ways.
-    assert!((16.0..16.1).contains(&spent_j["access_tail"]), "{spent_j:?}");
+    assert!(
+        (16.0..16.1).contains(&spent_j["access_tail"]),
+        "{spent_j:?}"
+    );
 }
 
 #[test]
