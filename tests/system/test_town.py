@@ -1,0 +1,89 @@
+"""Towns that pay with tokens, through the engine: what offline buys, and what cheats cost."""
+
+import json
+
+import pytest
+
+from sim import runner
+from sim.trace import read
+
+pytestmark = pytest.mark.engine
+
+MARKET = "scenarios/tokens/market.toml"
+NOBODY_CHEATS = "workload.cheat_ratio=0"
+
+
+@pytest.fixture(scope="module")
+def market(root, tmp_path_factory):
+    """Run the market with overrides; the same run is not made twice."""
+    out = tmp_path_factory.mktemp("market")
+
+    def run(*overrides):
+        (directory,) = runner.run(root / MARKET, list(overrides), out)
+        return directory
+
+    return run
+
+
+def metrics(run_dir):
+    found = json.loads((run_dir / "metrics.json").read_text())["metrics"]
+    return {name: of["mean"] for name, of in found.items()}
+
+
+def counters(run_dir):
+    manifest = json.loads((run_dir / "manifest.json").read_text())
+    return manifest["repetitions"][0]["counters"]
+
+
+def test_offline_payments_go_on_in_an_outage_and_online_ones_do_not(market):
+    offline = metrics(market())
+    online = metrics(market("protocol.tokens.acceptance=online"))
+    assert offline["outage_completed_ratio"] > 0.5
+    assert online["outage_completed_ratio"] < 0.1
+    assert offline["completed_ratio"] > online["completed_ratio"]
+    assert offline["token_recipients_max"] > online["token_recipients_max"]
+    assert offline["unverified_tokens_max"] > online["unverified_tokens_max"]
+    assert online["access_bytes_per_payment"] > 0 < offline["drain_min_max"]
+
+
+def test_cheats_are_named_afterwards_and_nobody_else(market):
+    found = metrics(market())
+    assert found["double_spends"] > 0 < found["accused"]
+    assert found["wrongly_accused"] == 0 == found["undetected_tokens"]
+    assert found["detection_min_max"] > 0 < found["value_at_risk_eur_max"]
+    spared = metrics(market(NOBODY_CHEATS))
+    assert spared["double_spends"] == spared["accused"] == spared["refused_to_honest_eur"] == 0
+
+
+def test_without_the_handshake_replays_have_their_victims_accused(market):
+    replays = ("workload.double_spend_ratio=0", "workload.replay_ratio=1")
+    robbed = metrics(market(*replays, "protocol.tokens.handshake=none"))
+    assert robbed["accused"] == robbed["wrongly_accused"] > 0
+    saved = metrics(market(*replays))
+    assert saved["accused"] == 0
+
+
+def test_every_cent_is_somewhere(market):
+    for overrides in ((), (NOBODY_CHEATS,), ("protocol.tokens.rules=prototype", *_PLAIN)):
+        of = counters(market(*overrides))
+        assert of["minted_cents"] == of["redeemed_cents"] + of["circulating_cents"]
+        assert of["held_cents"] + of["pending_cents"] >= of["circulating_cents"] > 0
+
+
+@pytest.mark.parametrize("mode", ["quic_keep", "eva", "tftp"])
+def test_money_goes_over_every_transport(market, mode):
+    found = metrics(market(f"transport.mode={mode}", NOBODY_CHEATS))
+    assert found["payments_completed"] > 0
+    assert found["wrongly_accused"] == 0
+
+
+def test_real_and_counted_cryptography_give_one_trace(market):
+    tables = [
+        read(market(f"protocol.crypto={of}") / "events.parquet") for of in ("counted", "real")
+    ]
+    assert tables[0].num_rows > 1000
+    assert tables[0].equals(tables[1])
+
+
+# The prototype reads the plain layout only.
+_PLAIN = ("protocol.tokens.handshake=none", NOBODY_CHEATS)
