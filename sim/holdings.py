@@ -13,6 +13,10 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from sim import trace
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
@@ -39,18 +43,23 @@ def schema() -> pa.Schema:
 
 
 def from_engine(kept: Mapping[str, Any], repetition: int) -> pa.Table:
-    """Return the table of one repetition from the `tokens` of what `sim._engine.run` returned."""
+    """Return the table of one repetition from the `tokens` of what `sim._engine.run` returned.
+
+    Like `trace.from_engine` it never imports pandas.
+    """
     import pyarrow as pa
 
-    state = [STATES.index(of) for of in kept["state"]]
-    states = pa.DictionaryArray.from_arrays(pa.array(state, pa.int32()), pa.array(STATES))
-    serial = [int.from_bytes(token[_SERIAL], signed=True) for token in kept["token"]]
+    tokens = kept["token"]
+    states = np.array([STATES.index(of) for of in kept["state"]], np.int32)
+    serials = b"".join(token[_SERIAL] for token in tokens)
+    ends = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
+    data = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(tokens))]
     columns = [
-        pa.array([repetition] * len(state), pa.int32()),
-        pa.array(kept["node"], pa.int32()),
-        states,
-        pa.array(serial, pa.int64()),
-        pa.array(kept["token"], pa.large_binary()),
+        trace.numbers(pa.int32(), np.full(len(tokens), repetition, np.int32)),
+        trace.numbers(pa.int32(), np.array(kept["node"], np.int32)),
+        trace.words(states, STATES),
+        trace.numbers(pa.int64(), np.frombuffer(serials, ">u8").astype("<u8")),
+        pa.Array.from_buffers(pa.large_binary(), len(tokens), data),
     ]
     return pa.Table.from_arrays(columns, schema=schema())
 

@@ -59,14 +59,14 @@ def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:
     columns["repetition"] = np.full(rows, repetition, np.int32)
     has_reason = columns["reason"] != _NO_REASON
     arrays = [
-        _numbers(pa.int32(), columns["repetition"]),
-        _numbers(pa.float64(), columns["time_s"]),
-        _numbers(pa.int32(), columns["node"]),
-        _words(columns["kind"], result["event_kinds"]),
-        _numbers(pa.int64(), columns["message"]),
-        _numbers(pa.int32(), columns["peer"]),
-        _numbers(pa.int32(), columns["size_bytes"]),
-        _words(columns["reason"], result["reasons"], has_reason),
+        numbers(pa.int32(), columns["repetition"]),
+        numbers(pa.float64(), columns["time_s"]),
+        numbers(pa.int32(), columns["node"]),
+        words(columns["kind"], result["event_kinds"]),
+        numbers(pa.int64(), columns["message"]),
+        numbers(pa.int32(), columns["peer"]),
+        numbers(pa.int32(), columns["size_bytes"]),
+        words(columns["reason"], result["reasons"], has_reason),
         pa.Array.from_buffers(pa.bool_(), rows, [None, _bits(columns["logged"])]),
     ]
     return pa.Table.from_arrays(arrays, schema=schema())
@@ -121,19 +121,7 @@ def read(path: Path) -> pa.Table:
     return table.unify_dictionaries().combine_chunks()
 
 
-def _writer(path: Path) -> Any:
-    import pyarrow.parquet as pq
-
-    # Times and messages rarely repeat: a dictionary of them costs time and saves nothing.
-    return pq.ParquetWriter(
-        path,
-        schema(),
-        compression="zstd",
-        use_dictionary=["kind", "reason", "node", "peer", "repetition"],
-    )
-
-
-def _numbers(kind: pa.DataType, values: Array, valid: Array | None = None) -> pa.Array:
+def numbers(kind: pa.DataType, values: Array, valid: Array | None = None) -> pa.Array:
     """Wrap a column as it lies: an unsigned id of all ones (no peer) reads as -1."""
     import pyarrow as pa
 
@@ -143,16 +131,26 @@ def _numbers(kind: pa.DataType, values: Array, valid: Array | None = None) -> pa
     return pa.Array.from_buffers(kind, values.size, buffers)
 
 
-def _words(codes: Array, names: Sequence[str], valid: Array | None = None) -> pa.Array:
+def words(codes: Array, names: Sequence[str], valid: Array | None = None) -> pa.Array:
+    """Return a column of `names`, each row's by its place among them, null where not `valid`."""
     import pyarrow as pa
 
     texts = [name.encode() for name in names]
     ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
-    words = pa.StringArray.from_buffers(
-        len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(texts))
-    )
-    return pa.DictionaryArray.from_arrays(
-        _numbers(pa.int32(), codes.astype(np.int32), valid), words
+    data = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
+    known = pa.Array.from_buffers(pa.string(), len(texts), data)
+    return pa.DictionaryArray.from_arrays(numbers(pa.int32(), codes.astype(np.int32), valid), known)
+
+
+def _writer(path: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    # Times and messages rarely repeat: a dictionary of them costs time and saves nothing.
+    return pq.ParquetWriter(
+        path,
+        schema(),
+        compression="zstd",
+        use_dictionary=["kind", "reason", "node", "peer", "repetition"],
     )
 
 

@@ -1,6 +1,8 @@
 """`export --to`: what it refuses, where it writes, and what it leaves when it fails."""
 
 import csv
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -181,3 +183,16 @@ def test_a_failure_leaves_no_folder(rows, tmp_path):
 def test_nobody_has_tokens(tmp_path):
     holdings.write_batches([], KEY, tmp_path / "out")
     assert (tmp_path / "out/tokens.csv").read_text() == ",".join(holdings.INDEX_COLUMNS) + "\n"
+
+
+def test_a_child_writes_tokens_without_pandas(root, tmp_path):
+    """Importing it takes a second, which every repetition would spend."""
+    program = (
+        "import sys; from pathlib import Path; from sim import holdings;"
+        "kept = {'node': [1], 'state': ['held'], 'token': [bytes(287)]};"
+        "holdings.write(holdings.from_engine(kept, 0), Path(sys.argv[1]));"
+        "assert 'pandas' not in sys.modules"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "a.parquet")]
+    subprocess.run(command, cwd=root, check=True)
+    assert holdings.read(tmp_path / "a.parquet", 0)[0]["token"] == bytes(287)
