@@ -1,7 +1,7 @@
 """The report: one HTML file with everything about a set of runs, to read or to print.
 
-`write_report` only arranges; charts are in `rates`, `latency` and `ladders`, tables in
-`provenance` and `verdicts`. It reads run directories and runs nothing.
+`write_report` only arranges; charts are in `rates`, `latency`, `ladders` and `towns`, tables in
+`provenance`, `towns` and `verdicts`. It reads run directories and runs nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from sim.report import ladders, latency, provenance, rates, verdicts
+from sim.report import ladders, latency, provenance, rates, towns, verdicts
 from sim.report.page import Page, folded
 from sim.report.runs import Run, Series, is_of_trades, load, series
 
@@ -28,7 +28,7 @@ def write_report(
     run_dirs: Iterable[Path],
     out_html: Path,
     validation: ValidationResult | None = None,
-    title: str = "Phones that trade over TrustChain: simulation report",
+    title: str | None = None,
 ) -> None:
     """Write the report on `run_dirs`, complete run directories, to the file `out_html`.
 
@@ -38,15 +38,17 @@ def write_report(
     runs = load(run_dirs)
     if not runs:
         raise ValueError("a report needs at least one run directory")
-    page = Page(title)
-    plain = [run for run in runs if is_of_trades(run) and not run.axes]
+    others = [run for run in runs if not towns.is_town(run)]
+    page = Page(title or (_TITLE if others else _TITLE_OF_TOWNS))
+    plain = [run for run in others if is_of_trades(run) and not run.axes]
     found = series(plain)
     _opening(page, runs)
     if validation:
         _validation(page, validation)
     if found:
         _trades(page, found)
-    _ladders(page, [run for run in runs if run not in plain])
+    _towns(page, [run for run in runs if towns.is_town(run)])
+    _ladders(page, [run for run in others if run not in plain])
     if validation:
         page.section("rows", "Every published row")
         page.add(verdicts.rows(validation))
@@ -86,11 +88,19 @@ def _trades(page: Page, found: Sequence[Series]) -> None:
     _block_sizes(page, found)
 
 
+def _towns(page: Page, runs: Sequence[Run]) -> None:
+    if not runs:
+        return
+    page.section("towns", "Payments with tokens")
+    page.paragraph(_TOWNS)
+    for of in _runs_by_scenario(runs).values():
+        page.add(f"<h3>{escape(of[0].title)}</h3>")
+        page.figures(towns.charts(of))
+        page.add(towns.figures_table(of))
+
+
 def _ladders(page: Page, runs: Sequence[Run]) -> None:
-    grouped: dict[str, list[Run]] = {}
-    for run in runs:
-        grouped.setdefault(run.scenario, []).append(run)
-    charts = [chart for of in grouped.values() for chart in ladders.charts(of)]
+    charts = [chart for of in _runs_by_scenario(runs).values() for chart in ladders.charts(of)]
     if charts:
         page.section("ladders", "Other ladders")
         page.paragraph(_LADDERS)
@@ -182,6 +192,13 @@ def _by_scenario(found: Sequence[Series]) -> dict[str, list[Series]]:
     return grouped
 
 
+def _runs_by_scenario(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    grouped: dict[str, list[Run]] = {}
+    for run in runs:
+        grouped.setdefault(run.scenario, []).append(run)
+    return grouped
+
+
 def _is_grid(of: Series, found: Sequence[Series]) -> bool:
     """Return whether a scenario crosses payloads: its rates are shown once, not per payload."""
     return len({one.payload_bytes for one in found if one.scenario == of.scenario}) > _FEW
@@ -207,6 +224,8 @@ def _common_rate(of: Sequence[Series]) -> tuple[float, list[Run]]:
     return rate, [run for run in runs if run.rate_per_s == rate]
 
 
+_TITLE = "Phones that trade over TrustChain: simulation report"
+_TITLE_OF_TOWNS = "Phones that pay with offline tokens: simulation report"
 _FEW = 2  # payloads of one scenario that are still shown side by side
 _UNPROBED = "No phone has run the device probe yet."
 _UNPROBED_MEANS = (
@@ -233,6 +252,10 @@ _OUTCOMES = (
 _SIZES = (
     "A stored block grows with the digits of its index; the first ones of a fresh chain lack "
     "previous hashes and are smaller."
+)
+_TOWNS = (
+    "Shaded: no network. A payment is complete when its payer has a receipt; a token that was paid "
+    "waits until the authority has verified it. Nothing here is compared with a measurement."
 )
 _LADDERS = "Open diamonds are published figures; lines between runs only guide the eye."
 _PROFILES = (

@@ -12,8 +12,8 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 from calibration import published, validation
-from sim import metrics, testing, trace
-from sim.report import ladders, provenance, write_report
+from sim import energy, metrics, payments, testing, trace
+from sim.report import ladders, provenance, towns, write_report
 from sim.report.runs import load, series
 
 
@@ -206,3 +206,86 @@ def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<h2 id="ladders">' in text
     assert '<h2 id="rates">' not in text
+
+
+HOURS = {
+    "offline": [{"asked": [4, 8], "paid": [4, 6]}, {"asked": [6, 8], "paid": [4, 8]}],
+    "online": [{"asked": [4, 8], "paid": [2, 0]}, {"asked": [6, 8], "paid": [4, 0]}],
+}
+
+
+@pytest.fixture
+def town_dirs(tmp_path: Path) -> list[Path]:
+    """Two runs of a town of two hours and two repetitions, the second hour without a network."""
+    found = []
+    for acceptance, repetitions in HOURS.items():
+        of = testing.resolved(
+            "town",
+            repetitions=2,
+            axes={"protocol.tokens.acceptance": acceptance},
+            protocol={"kind": "tokens", "tokens": {"handshake": "none"}},
+            outages=[{"access": None, "start_s": 3600.0, "end_s": 7200.0}],
+        )
+        path = testing.run_dir(tmp_path, of, testing.Shape())
+        of["run"]["duration_s"] = 7200.0
+        (path / "resolved.json").write_text(json.dumps(of))
+        found_metrics = json.loads((path / "metrics.json").read_text())
+        found_metrics["hourly"] = [
+            {
+                "payments_asked": hours["asked"],
+                "payments_completed": hours["paid"],
+                "unverified_tokens": hours["paid"],
+                "token_recipients_mean": [2.5, None],
+            }
+            for hours in repetitions
+        ]
+        found_metrics["metrics"]["payments_completed"] = metrics.summary([10.0, 12.0])
+        parts = ("cpu", "contact", "access_active", "access_promotion", "access_tail")
+        found_metrics["energy_j"] = {part: metrics.summary([0.1, 0.12]) for part in parts}
+        (path / "metrics.json").write_text(json.dumps(found_metrics))
+        found.append(path)
+    return found
+
+
+def test_a_towns_day_is_drawn_offline_beside_online(town_dirs: list[Path]):
+    paid, waiting, hands, spent = (chart for _, _, chart in towns.charts(load(town_dirs)))
+    lines = {line.name: (list(line.x), list(line.y)) for line in paid.data}
+    assert lines == {
+        "asked for": ([0.5, 1.5], [5.0, 8.0]),
+        "completed, acceptance offline": ([0.5, 1.5], [4.0, 7.0]),
+        "completed, acceptance online": ([0.5, 1.5], [3.0, 0.0]),
+    }
+    assert [list(line.x) for line in waiting.data] == [[1.0, 2.0]] * 2
+    assert [list(line.y) for line in hands.data] == [[2.5, None]] * 2
+    # 0.11 J over 11 payments.
+    assert [dot for dots in spent.data for dot in dots.y] == pytest.approx([10.0] * 10)
+    for chart in (paid, waiting, hands):
+        assert [(shape.x0, shape.x1) for shape in chart.layout.shapes] == [(1.0, 2.0)]
+
+
+def test_a_towns_metrics_stand_in_a_table_with_units_and_meanings(town_dirs: list[Path]):
+    html = towns.figures_table(load(town_dirs))
+    row = re.search(r"<tr><td><code>payments_completed</code>.*?</tr>", html)
+    assert row
+    # 1.96 times a deviation of sqrt(2), over sqrt(2).
+    assert row[0].count("11 &plusmn; 1.96") == 2
+    assert "whose payer has a receipt" in row[0]
+    assert "<td>min</td>" in html
+    assert "energy_mj_per_payment" not in html  # a run without it has no such row
+
+
+def test_every_metric_of_a_town_has_a_meaning(town_dirs: list[Path]):
+    known = [name for rows in towns.METRICS.values() for name in rows]
+    (of, _) = load(town_dirs)
+    priced = {**of.resolved, "energy": {}}
+    assert sorted(known) == sorted([*payments.NAMES, *energy.names(priced)])
+
+
+def test_a_report_on_towns_has_no_charts_of_trades(town_dirs: list[Path], tmp_path: Path):
+    write_report(town_dirs, tmp_path / "towns.html")
+    html = (tmp_path / "towns.html").read_text(encoding="utf-8")
+    assert re.findall(r'<h2 id="([\w-]+)"', html) == [
+        *("scenarios", "towns", "profiles", "limitations"),
+    ]
+    assert "<title>Phones that pay with offline tokens" in html
+    assert html.count("plotly-graph-div") - get_plotlyjs().count("plotly-graph-div") == 4

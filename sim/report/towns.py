@@ -1,0 +1,235 @@
+"""A town that pays with tokens: charts of its day, and a table of what its payments came to.
+
+Runs of one scenario stand beside each other, offline beside online. What the metrics mean is
+defined in `sim.payments` and `sim.energy`; here each has a line for readers.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim import axes
+from sim.report import theme
+from sim.report.page import table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import plotly.graph_objects as go
+
+    from sim.report.runs import Run
+
+    Chart = tuple[str, str, go.Figure]
+
+
+def is_town(run: Run) -> bool:
+    """Return whether a run belongs here: it has a day in hours."""
+    return "hourly" in run.metrics
+
+
+def charts(runs: Sequence[Run]) -> list[Chart]:
+    """Return the charts of one scenario's day, each with title and caption."""
+    found = [
+        ("Payments", "each hour", _payments(runs)),
+        ("Tokens that wait", "at the end of each hour", _waiting(runs)),
+        ("Hands of a token", "mean over the tokens paid in each hour", _hands(runs)),
+    ]
+    priced = [run for run in runs if "energy_j" in run.metrics and run.mean(_COMPLETED)]
+    if priced:
+        found.append(
+            ("Energy of a payment", "all phones, over completed payments", _energy(priced))
+        )
+    return found
+
+
+def figures_table(runs: Sequence[Run]) -> str:
+    """Return the metrics of one scenario's runs, a column each, as HTML."""
+    head = ["", *(_name(run) for run in runs), "unit", "meaning"]
+    lines: list[list[str]] = []
+    for group, rows in METRICS.items():
+        known = {name: of for name, of in rows.items() if name in runs[0].metrics["metrics"]}
+        if known:
+            lines.append([f"<b>{escape(group)}</b>", *[""] * (len(runs) + 2)])
+        lines += [
+            [f"<code>{name}</code>", *(_value(run, name) for run in runs), unit, escape(meaning)]
+            for name, (unit, meaning) in known.items()
+        ]
+    return table(head, lines, numeric=range(1, len(runs) + 1))
+
+
+def _payments(runs: Sequence[Run]) -> go.Figure:
+    chart = _day(runs, "payments in the hour")
+    asked = _hourly(runs[0], "payments_asked")
+    line = {"color": theme.FAINT, "dash": "dot"}
+    chart.add_scatter(x=_middles(asked), y=asked, mode="lines", name="asked for", line=line)
+    for run, colour in zip(runs, _colours(runs), strict=True):
+        completed = _hourly(run, "payments_completed")
+        _add(chart, _middles(completed), completed, f"completed, {_name(run)}", colour)
+    return chart
+
+
+def _waiting(runs: Sequence[Run]) -> go.Figure:
+    chart = _day(runs, "tokens paid and not verified")
+    for run, colour in zip(runs, _colours(runs), strict=True):
+        waiting = _hourly(run, "unverified_tokens")
+        _add(chart, [hour + 1.0 for hour in range(len(waiting))], waiting, _name(run), colour)
+    return chart
+
+
+def _hands(runs: Sequence[Run]) -> go.Figure:
+    chart = _day(runs, "recipients of a paid token")
+    for run, colour in zip(runs, _colours(runs), strict=True):
+        recipients = _hourly(run, "token_recipients_mean")
+        _add(chart, _middles(recipients), recipients, _name(run), colour)
+    return chart
+
+
+def _energy(runs: Sequence[Run]) -> go.Figure:
+    chart = theme.figure("", "mJ for each payment")
+    for run, colour in zip(runs, _colours(runs), strict=True):
+        spent_j, completed = run.metrics["energy_j"], run.mean(_COMPLETED) or 1.0
+        each_mj = [1e3 * (spent_j[part]["mean"] or 0.0) / completed for part in _PARTS]
+        marker = {"color": colour, "size": 11}
+        names = list(_PARTS.values())
+        chart.add_scatter(x=names, y=each_mj, mode="markers", name=_name(run), marker=marker)
+    chart.update_yaxes(type="log", dtick=1, exponentformat="none")
+    return chart
+
+
+def _day(runs: Sequence[Run], y_title: str) -> go.Figure:
+    """Return an empty chart of the hours of a run, its outages shaded."""
+    chart = theme.figure("hours since midnight", y_title)
+    resolved = runs[0].resolved
+    hours = resolved["run"]["duration_s"] / _HOUR_S
+    for outage in resolved.get("outages", []):
+        chart.add_vrect(
+            x0=outage["start_s"] / _HOUR_S,
+            x1=min(outage["end_s"] / _HOUR_S, hours),
+            fillcolor=_OUT_COLOUR,
+            line_width=0,
+            layer="below",
+            annotation={"text": _out(outage), "font": {"size": 11, "color": theme.FAINT}},
+            annotation_position="top left",
+        )
+    chart.update_xaxes(range=[0, hours], dtick=_tick(hours), zeroline=False)
+    chart.update_yaxes(rangemode="tozero")
+    return chart
+
+
+def _out(outage: dict[str, Any]) -> str:
+    return f"no {outage['access']}" if outage["access"] else "no network"
+
+
+def _tick(hours: float) -> float:
+    return next((step for step in _TICKS if hours / step <= _LABELS), _TICKS[-1])
+
+
+def _add(
+    chart: go.Figure, x: Sequence[float], y: Sequence[float | None], name: str, colour: str
+) -> None:
+    marker = {"size": 6}
+    chart.add_scatter(
+        x=x, y=y, mode="lines+markers", name=name, line={"color": colour}, marker=marker
+    )
+
+
+def _hourly(run: Run, name: str) -> list[float | None]:
+    """Return the mean over repetitions of an hourly figure; None where no repetition has one."""
+    parts = np.array([of[name] for of in run.metrics["hourly"]], dtype=float)
+    known = np.isfinite(parts)
+    total, count = np.where(known, parts, 0.0).sum(axis=0), known.sum(axis=0)
+    pairs = zip(total.tolist(), count.tolist(), strict=True)
+    return [whole / of if of else None for whole, of in pairs]
+
+
+def _middles(hours: Sequence[float | None]) -> list[float]:
+    return [hour + 0.5 for hour in range(len(hours))]
+
+
+def _name(run: Run) -> str:
+    return axes.words(run.axes) or "simulated"
+
+
+def _colours(runs: Sequence[Run]) -> list[str]:
+    return [_COLOURS[number % len(_COLOURS)] for number in range(len(runs))]
+
+
+def _value(run: Run, name: str) -> str:
+    mean = run.mean(name)
+    if mean is None:
+        return "&ndash;"
+    half = run.ci95(name)
+    return f"{_number(mean)} &plusmn; {_number(half)}" if half else _number(mean)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM or value == int(value) else f"{value:.3g}"
+
+
+# By group: the unit, and what it is, in a line.
+METRICS = {
+    "Payments": {
+        "payments_asked": ("", "payments that somebody wanted to make"),
+        "payments_completed": ("", "of these, those whose payer has a receipt"),
+        "completed_ratio": ("", "completed over asked for"),
+        "unpayable_ratio": ("", "over asked for: the payer's wallet did not hold the amount"),
+        "outage_completed_ratio": ("", "completed over asked for, of those asked in an outage"),
+        "payment_ms_p50": ("ms", "from asking to the receipt, median"),
+        "payment_ms_p95": ("ms", "the same, 95th percentile"),
+        "contact_bytes_per_payment": ("B", "carried between phones near each other"),
+        "access_bytes_per_payment": ("B", "carried by access networks, with all settling"),
+        "cpu_ms_per_payment": ("ms", "core time of all phones, the authority among them"),
+    },
+    "Tokens": {
+        "token_recipients_mean": ("", "recipients of a token when it is paid, with its first"),
+        "token_recipients_p95": ("", "the same, 95th percentile"),
+        "token_recipients_max": ("", "the same, most"),
+    },
+    "Authority": {
+        "authority_backlog_tokens_max": ("", "tokens submitted and not decided, at worst"),
+        "authority_answer_ms_p95": ("ms", "from submitting a token to knowing, 95th percentile"),
+        "unverified_tokens_max": ("", "tokens paid and not verified since, at worst"),
+        "drain_min_p50": ("min", "after the last outage, until a token that waited is verified"),
+        "drain_min_p95": ("min", "the same, 95th percentile"),
+        "drain_min_max": ("min", "the same, for the last"),
+    },
+    "Cheats": {
+        "double_spends": ("", "payments with tokens that the payer kept and spent again"),
+        "accused": ("", "persons whom the authority named, for each token"),
+        "wrongly_accused": ("", "of these, those who had signed nothing twice"),
+        "undetected_tokens": ("", "tokens spent twice of which the authority saw no proof"),
+        "detection_min_p50": ("min", "from a double spend to its cheat's name, median"),
+        "detection_min_max": ("min", "the same, longest"),
+        "value_at_risk_eur_max": ("EUR", "spent twice and not found out yet, at worst"),
+        "refused_to_honest_eur": ("EUR", "what was refused to somebody who had not cheated"),
+    },
+    "Money": {
+        "minted_eur": ("EUR", "issued by the authority"),
+        "redeemed_eur": ("EUR", "taken back for good"),
+        "circulating_eur": ("EUR", "valid at the end, wherever it is"),
+    },
+    "Energy": {
+        "cpu_mj_per_payment": ("mJ", "busy cores of all phones, over completed payments"),
+        "contact_mj_per_payment": ("mJ", "links between phones near each other, both ends"),
+        "access_mj_per_payment": ("mJ", "radios of access networks: active, tails, wake-ups"),
+        "energy_mj_per_payment": ("mJ", "the sum of the three"),
+    },
+}
+_COMPLETED = "payments_completed"
+_PARTS = {
+    "cpu": "cores",
+    "contact": "contacts",
+    "access_active": "radios,<br>active",
+    "access_promotion": "radios,<br>waking",
+    "access_tail": "radios,<br>tails",
+}
+_HOUR_S = 3600.0
+_OUT_COLOUR = "#f3ece4"
+_TICKS = (0.25, 0.5, 1, 2, 3, 6, 12, 24)
+_LABELS = 12  # ticks that fit under half a page
+_WHOLE_FROM = 1000
+# Okabe and Ito's, as in the theme.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#e69f00", "#56b4e9", "#117733", "#999933")
