@@ -44,7 +44,7 @@ def build_plan(count: int, end_s: float) -> dict[str, Any]:
             "compute": None,
         },
         "transport": udp(count),
-        "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0},
+        "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0, "tokens": False},
     }
 
 

@@ -63,6 +63,7 @@ def build_plan(
             "mode": resolved["output"]["trace"],
             "sample_ratio": resolved["output"]["sample_ratio"],
             "log_capacity": resolved["protocol"]["benchmark_log_entries"] or _UNLIMITED,
+            "tokens": resolved["output"].get("tokens", False),
         },
         "energy": _energy(resolved),
     }

@@ -6,6 +6,7 @@
 pub mod costs;
 pub mod driver;
 pub mod energy;
+pub mod holdings;
 pub mod lane;
 mod network;
 pub mod order;

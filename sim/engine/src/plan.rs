@@ -364,6 +364,8 @@ pub struct Trace {
     pub sample_ratio: f64,
     /// Benchmark log per phone: events beyond it are counted, not kept.
     pub log_capacity: u64,
+    /// Whether the tokens that phones have at the end are handed out (tokens).
+    pub tokens: bool,
 }
 
 /// Powers of every phone, whatever its profile.

@@ -2,8 +2,9 @@
 
 use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::holdings::Holdings;
 use crate::plan::Plan;
 use crate::run::RunResult;
 use crate::simgrid::MODEL_OPTIONS;
@@ -19,8 +20,8 @@ mod _engine {
     /// Runs one plan, a dictionary of numbers and arrays (see `sim.plan`).
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
-    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `kept_cents`, `clock_s`, `final_index` and
-    /// `simgrid`.
+    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `kept_cents`, `clock_s`, `final_index`,
+    /// `simgrid` and `tokens`: what phones have at the end, with the authority's key, or `None`.
     ///
     /// Raises ValueError for a plan that names an unknown kind; anything worse
     /// ends the process.
@@ -82,6 +83,20 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     dict.set_item("final_index", ending.final_index.clone())?;
     dict.set_item("kept_cents", ending.kept_cents.clone())?;
     dict.set_item("simgrid", SIMGRID_VERSION)?;
+    let tokens = ending.holdings.as_ref();
+    let tokens = tokens.map(|of| tokens_to_dict(py, of)).transpose()?;
+    dict.set_item("tokens", tokens)?;
+    Ok(dict)
+}
+
+fn tokens_to_dict<'py>(py: Python<'py>, holdings: &Holdings) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let states: Vec<&str> = holdings.standing.iter().map(|of| of.name()).collect();
+    let tokens = holdings.token.iter().map(|bytes| PyBytes::new(py, bytes));
+    dict.set_item("authority", PyBytes::new(py, &holdings.authority.0))?;
+    dict.set_item("node", holdings.node.clone())?;
+    dict.set_item("state", states)?;
+    dict.set_item("token", PyList::new(py, tokens)?)?;
     Ok(dict)
 }
 

@@ -21,6 +21,7 @@ use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
 use crate::driver::Driver;
+use crate::holdings::Holdings;
 use crate::plan::{self, Plan};
 use crate::simgrid::{self, SimGrid};
 use crate::streams::Stream;
@@ -51,6 +52,8 @@ pub struct Ending {
     pub counters: BTreeMap<&'static str, u64>,
     /// What each token is worth that somebody signed over and kept, in cents, by its serial.
     pub kept_cents: BTreeMap<u64, u64>,
+    /// The tokens that phones have; only where the plan asks for them.
+    pub holdings: Option<Holdings>,
 }
 
 impl Ending {
@@ -125,9 +128,12 @@ fn token_batch<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
 
 fn tokens<C: Crypto>(plan: Plan) -> Result<RunResult, String> {
     let town = Rc::new(Town::new::<C>(&plan)?);
-    let made = town.clone();
+    let (made, wants_tokens) = (town.clone(), plan.trace.tokens);
     let make = move |node| made.participant::<C>(node);
-    over(plan, make, move |participants| town.ending(participants))
+    over(plan, make, move |participants| Ending {
+        holdings: wants_tokens.then(|| Holdings::of(participants, town.authority())),
+        ..town.ending(participants)
+    })
 }
 
 fn no_indices<A>(applications: &[A]) -> Ending {

@@ -110,10 +110,12 @@ impl Town {
             kept_cents: kept
                 .map(|(serial, cents)| (u64::from_be_bytes(*serial), *cents))
                 .collect(),
+            ..Ending::default()
         }
     }
 
-    fn authority(&self) -> PublicKey {
+    /// The key of the authority.
+    pub(crate) fn authority(&self) -> PublicKey {
         let key = self.directory.key(self.directory.authority());
         key.expect("the directory has it")
     }

@@ -200,6 +200,7 @@ pub fn plan(count: usize) -> Plan {
             mode: "full".into(),
             sample_ratio: 1.0,
             log_capacity: 0,
+            tokens: false,
         },
         energy: None,
     }
