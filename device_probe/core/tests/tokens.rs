@@ -123,6 +123,29 @@ fn who_copies_a_folder_and_pays_twice_is_named() {
 }
 
 #[test]
+fn an_authority_that_is_put_back_whole_pays_and_mints_again() {
+    let town = Town::thesis();
+    town.mint(0, 1);
+    let submission = town.submit(0, Intent::Redeem);
+    let old = town.copy_named("bank", "old");
+    let round = |to: usize| {
+        let redeemed = town.verify(&submission).0;
+        let asked = town.challenge(to, town.bank);
+        let batch = town.path("again");
+        let minted = town.authority().mint(town.keys[to], 1, asked, &batch);
+        let bytes = fs::read(&batch).expect("a batch");
+        let serial = decode_batch(&bytes).expect("tokens")[0].serial;
+        (good(&redeemed), good(&minted.expect("minted")), serial)
+    };
+    let first = round(1);
+    fs::remove_dir_all(town.path("bank")).expect("removed");
+    fs::rename(old, town.path("bank")).expect("put back");
+    assert_eq!(round(2), first, "nothing tells, as the documentation says");
+    assert_eq!(town.books().redeemed_cents, 1);
+    assert_eq!(town.books().offences, []);
+}
+
+#[test]
 fn the_handshake_refuses_a_replay_that_is_taken_without_it() {
     for handshake in [Handshake::Challenge, Handshake::None] {
         let town = Town::new(Rules::Thesis, handshake);

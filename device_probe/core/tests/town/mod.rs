@@ -146,8 +146,12 @@ impl Town {
 
     /// Another folder with the same key and the same tokens.
     pub fn copy(&self, of: usize, name: &str) -> PathBuf {
-        let copy = self.path(name);
-        copy_folder(&self.path(CLIENTS[of]), &copy);
+        self.copy_named(CLIENTS[of], name)
+    }
+
+    pub fn copy_named(&self, from: &str, to: &str) -> PathBuf {
+        let copy = self.path(to);
+        copy_folder(&self.path(from), &copy);
         copy
     }
 
