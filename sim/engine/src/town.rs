@@ -100,6 +100,7 @@ impl Town {
             ("pending_cents", found.pending_cents),
             ("undetected_serials", found.undetected_serials),
             ("undetected_cents", found.undetected_cents),
+            ("vanished_cents", found.vanished_cents),
             ("accused", found.accused),
             ("wrongly_accused", found.wrongly_accused),
         ]);

@@ -16,7 +16,7 @@
 //!
 //! Whoever holds tokens calls on the authority now and then: `Hello`, and after its `Welcome`
 //! orders for new tokens and submissions of what other phones paid. No `Welcome`, no network:
-//! nothing is signed away to an authority that cannot be reached. With
+//! nothing is signed away to an authority that was not heard just before. With
 //! [`Acceptance::Online`] a payee does all this before he takes a payment, as EuroToken's
 //! gateway does; that is what offline money is compared with.
 //!

@@ -24,6 +24,8 @@ impl Random for Source {
 struct Setting {
     handshake: Handshake,
     acceptance: Acceptance,
+    rules: Rules,
+    cheats: bool,
     lose_per_mille: usize,
     double_per_mille: usize,
     seed: u64,
@@ -32,6 +34,8 @@ struct Setting {
 const CALM: Setting = Setting {
     handshake: Handshake::Challenge,
     acceptance: Acceptance::Offline,
+    rules: Rules::Thesis,
+    cheats: true,
     lose_per_mille: 0,
     double_per_mille: 0,
     seed: 1,
@@ -72,7 +76,7 @@ impl<C: Crypto> Town<C> {
                 Participant::Holder(Box::new(holder))
             })
             .collect();
-        let authority = Authority::new(signer(holders), Rules::Thesis);
+        let authority = Authority::new(signer(holders), setting.rules);
         let teller = Teller::new(authority, source(holders), directory.clone());
         nodes.push(Participant::Teller(Box::new(teller)));
         Self {
@@ -321,6 +325,79 @@ fn offline_a_double_spender_is_named_afterwards_and_the_second_payee_loses() {
     assert_eq!(town.cents(2) + town.cents(3), 2 * 8_300 + 5_000);
 }
 
+#[test]
+fn who_pays_with_a_token_that_was_spent_twice_gets_the_others_back() {
+    let mut town = Town::<Counted>::new(4, CALM);
+    town.run_until(10.0);
+    town.online = false;
+    for payee in [2, 3] {
+        town.pay(1, payee, 1_000, Conduct::DoubleSpend);
+        town.run_for(5.0);
+    }
+    let both_cents = town.cents(2) + town.cents(3);
+    // All of it, so what node 3 has too is among it.
+    let all_cents = town.cents(2);
+    town.pay(2, 3, all_cents as u32, Conduct::Honest);
+    town.run_for(5.0);
+    assert_eq!(town.count(EventKind::Refuse), 1);
+    assert_eq!(
+        town.cents(2),
+        all_cents - 1_000,
+        "but for what he was cheated of"
+    );
+    assert_eq!(town.cents(2) + town.cents(3), both_cents - 1_000);
+    assert_eq!(town.audit().wrongly_accused, 0);
+}
+
+#[test]
+fn change_that_is_owed_is_withdrawn_once_and_given_though_the_payer_is_silent() {
+    let mut town = Town::<Counted>::new(3, CALM);
+    town.run_until(10.0);
+    // Both are told that there is change, and there is only one 2 EUR coin to give less than 5.
+    let minted_cents = town.audit().minted_cents;
+    for payer in [1, 2] {
+        town.pay(payer, 0, 8_299, Conduct::Honest);
+    }
+    town.run_for(4_000.0);
+    let stored = town.messages(EventKind::Store);
+    assert_eq!(stored, town.messages(EventKind::StorePeer));
+    let audit = town.audit();
+    assert!(audit.minted_cents - minted_cents < 20_000, "{audit:?}");
+}
+
+#[test]
+fn a_payer_is_held_to_his_offer_and_nobody_is_paid_with_nothing() {
+    let mut town = Town::<Counted>::new(3, CALM);
+    town.run_until(10.0);
+    let (payer, payee) = (NodeId(1), NodeId(2));
+    let before_cents = town.cents(2);
+    for sequence in 0..2_000 {
+        let payment = MessageId::new(payer, 1_000 + sequence);
+        let terms = Terms {
+            amount_cents: 0,
+            tendered_cents: 5_000,
+            challenge: None,
+        };
+        let tokens = std::sync::Arc::from([]);
+        let body = Body::Payment {
+            payment,
+            terms,
+            tokens,
+        };
+        let message = Message { id: payment, body };
+        let mut out = Vec::new();
+        town.nodes[2].receive(payer, message, town.now, &mut out);
+        town.drain(payee, out);
+    }
+    assert_eq!(
+        town.cents(2),
+        before_cents,
+        "no change for what was never asked"
+    );
+    let holder = town.nodes[2].holder().expect("no authority");
+    assert_eq!(holder.outbox().count(), 0, "and nothing is kept of it");
+}
+
 /// The thesis's victim: paid twice with one token, he spends it twice in good faith.
 fn replay(handshake: Handshake) -> Town<Counted> {
     let mut town = Town::<Counted>::new(5, Setting { handshake, ..CALM });
@@ -404,6 +481,7 @@ fn any_town(setting: Setting, holders: u32, steps: usize) -> Town<Counted> {
         let amount_cents = 1 + town.chance.below(4_000) as u32;
         // Only node 1 cheats.
         let conduct = match (from, town.chance.below(3)) {
+            _ if !setting.cheats => Conduct::Honest,
             (1, 0) => Conduct::DoubleSpend,
             (1, 1) => Conduct::Replay,
             _ => Conduct::Honest,
@@ -423,6 +501,46 @@ fn any_town(setting: Setting, holders: u32, steps: usize) -> Town<Counted> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn without_cheats_nobody_is_accused_with_or_without_the_handshake(
+        lose_per_mille in 0..400usize,
+        double_per_mille in 0..300usize,
+        is_online: bool,
+        is_challenging: bool,
+        holders in 3..8u32,
+        seed: u64,
+    ) {
+        let acceptance = if is_online { Acceptance::Online } else { Acceptance::Offline };
+        let handshake = if is_challenging { Handshake::Challenge } else { Handshake::None };
+        let setting = Setting {
+            handshake,
+            acceptance,
+            lose_per_mille,
+            double_per_mille,
+            cheats: false,
+            seed: seed >> 40,
+            ..CALM
+        };
+        let town = any_town(setting, holders, 60);
+        let audit = town.audit();
+        prop_assert_eq!((audit.accused, audit.lost_cents, audit.undetected_serials), (0, 0, 0));
+        prop_assert_eq!(audit.held_cents, audit.circulating_cents);
+        prop_assert_eq!(town.messages(EventKind::Store), town.messages(EventKind::StorePeer));
+    }
+
+    #[test]
+    fn the_prototype_loses_what_its_answers_lose_and_no_more(
+        lose_per_mille in 0..300usize,
+        holders in 3..6u32,
+        seed: u64,
+    ) {
+        let (handshake, rules) = (Handshake::None, Rules::Prototype);
+        let setting = Setting { handshake, rules, lose_per_mille, cheats: false, seed: seed >> 40, ..CALM };
+        let audit = any_town(setting, holders, 40).audit();
+        prop_assert_eq!(audit.held_cents + audit.vanished_cents, audit.circulating_cents);
+        prop_assert!(lose_per_mille > 0 || audit.vanished_cents == 0);
+    }
+
     #[test]
     fn whatever_is_lost_or_doubled_money_is_conserved(
         lose_per_mille in 0..400usize,

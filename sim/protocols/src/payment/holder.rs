@@ -33,6 +33,8 @@ pub struct Holder<C, R> {
     pub(super) taking: BTreeMap<MessageId, Taking>,
     /// The payments of `taking` that have their receipt, the oldest first.
     pub(super) receipts: VecDeque<MessageId>,
+    /// What he signed away and was refused: his no more, and perhaps nobody's.
+    pub(super) refused: Vec<Arc<[Token]>>,
     /// Offers that wait until the authority is reached (online), with amounts and tenders.
     pub(super) offers: BTreeMap<MessageId, (NodeId, (u64, u64))>,
     pub(super) errand: Errand,
@@ -60,6 +62,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             paying: BTreeMap::new(),
             taking: BTreeMap::new(),
             receipts: VecDeque::new(),
+            refused: Vec::new(),
             offers: BTreeMap::new(),
             errand: Errand::new(config.first_call_s),
             kept: BTreeSet::new(),
@@ -78,6 +81,11 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         let paid = self.paying.iter().map(|(id, of)| (*id, of.tokens()));
         let change = self.taking.iter().map(|(id, of)| (*id, of.change()));
         paid.chain(change)
+    }
+
+    /// Tokens that he signed over to payees who would not have them.
+    pub fn refused(&self) -> impl Iterator<Item = &Token> {
+        self.refused.iter().flat_map(|tokens| tokens.iter())
     }
 
     /// Whether this payment of his is not at its end.

@@ -3,7 +3,8 @@
 //! The prototype has one message, a batch of tokens (EuroCommunity.kt:52-59), and no change, no
 //! orders and no receipts. So all but the tokens is our layout: a kind of 1 byte and the
 //! payment's number of 8, then the fields in the order of their declaration, amounts as 4 bytes,
-//! an option as a byte and what is in it, a list without a count as in the prototype.
+//! an option as a byte and what is in it, a list without a count as in the prototype. Larger amounts
+//! are not agreed on.
 //!
 //! What deliberately does not live here: parsing. In the simulator messages stay values, and no
 //! node sends these on a network yet.

@@ -105,20 +105,19 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         };
         let (amount_cents, tendered_cents) = (paying.amount_cents, paying.tendered_cents);
         let conduct = paying.conduct;
-        let wants_change = tendered_cents > amount_cents;
-        let for_change = self.ask_change(from, wants_change);
-        // Unless 64 others owe him change, or the tokens went elsewhere in the meantime.
-        let signed = for_change.and_then(|for_change| {
-            let tokens = self.sign(from, tendered_cents, challenge, conduct, out)?;
-            Some((for_change, tokens))
-        });
-        let Some((for_change, tokens)) = signed else {
+        let for_change = self.ask_change(from);
+        // Unless 64 others may give him something back, or the tokens went elsewhere meanwhile.
+        let signed =
+            for_change.and_then(|_| self.sign(from, tendered_cents, challenge, conduct, out));
+        let Some(tokens) = signed else {
+            self.forget_change(for_change.flatten());
+            self.send(from, Body::Cancel { payment }, out);
             return self.give_up(payment, Reason::Unserved, out);
         };
         let terms = Terms {
             amount_cents,
             tendered_cents,
-            challenge: for_change,
+            challenge: for_change.flatten(),
         };
         let body = Body::Payment {
             payment,
@@ -157,11 +156,32 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         let bytes = super::message::batch(paying.tokens()) as u32;
         let row = |kind| Event::new(kind, payment, from, bytes);
         out.push(Output::Observe(row(EventKind::ReceiveBack)));
-        self.take(from, change, out);
-        out.push(Output::Observe(match refusal {
+        let outcomes = self.take(from, change, out);
+        let change_cents: u64 = outcomes.iter().filter_map(|(_, cents)| cents.ok()).sum();
+        let is_short = change_cents < paying.tendered_cents - paying.amount_cents;
+        let loss = refusal.or(is_short.then_some(Reason::Malformed));
+        out.push(Output::Observe(match loss {
             None => row(EventKind::Store),
             Some(reason) => row(EventKind::Lose).because(reason),
         }));
+        self.close(paying, refusal.is_some());
+    }
+
+    /// Nothing more will come for a payment; what was refused stays signed away.
+    fn close(&mut self, paying: Paying, is_refused: bool) {
+        let Some(Body::Payment { terms, tokens, .. }) = paying.signed else {
+            return;
+        };
+        self.forget_change(terms.challenge);
+        if is_refused {
+            self.refused.push(tokens);
+        }
+    }
+
+    fn forget_change(&mut self, challenge: Option<Challenge>) {
+        if let Some(challenge) = challenge {
+            self.client.forget(&challenge);
+        }
     }
 
     /// Repeats what was not answered, or gives it up while it may.
@@ -225,12 +245,10 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         signed.filter(|_| change.sum_cents == cents)
     }
 
-    /// What the proofs of the change must answer, if anything; `None` if it can't be asked for.
-    fn ask_change(&mut self, payee: NodeId, is_wanted: bool) -> Option<Option<Challenge>> {
+    /// What the proofs must answer of change, or of tokens that come back, if there is a
+    /// handshake; `None` if nothing can be asked for.
+    fn ask_change(&mut self, payee: NodeId) -> Option<Option<Challenge>> {
         let (random, key) = (self.random.bytes(), self.key(payee)?);
-        if !is_wanted {
-            return Some(None);
-        }
         self.client.challenge(random, key).ok()
     }
 

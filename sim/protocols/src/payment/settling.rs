@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::contract::{Event, EventKind, Output, Random, Reason, Seconds};
+use crate::contract::{Event, EventKind, Output, Random, Seconds};
 use crate::crypto::Crypto;
 use crate::token::{Answer, Denomination, Intent, Order, Serial, Submission, Token, Work};
 
@@ -97,11 +97,16 @@ impl<C: Crypto, R: Random> Holder<C, R> {
     /// New tokens.
     pub(super) fn minted(&mut self, tokens: &[Token], now: Seconds, out: &mut Out) {
         self.errand.hear(now);
-        let authority = self.directory.authority();
-        self.take(authority, tokens, out);
-        let has_come = |order: &Order| tokens.iter().any(|token| token.serial == order.serial);
-        let orders = self.errand.orders.iter();
-        self.errand.orders = orders.filter(|order| !has_come(order)).copied().collect();
+        let orders = self.errand.orders.clone();
+        let is_due = |token: &&Token| orders.iter().any(|order| order.serial == token.serial);
+        // Without a handshake what came before would be taken again.
+        let due: Vec<Token> = tokens.iter().filter(is_due).cloned().collect();
+        if !due.is_empty() {
+            // The answer is to all of the order; a serial that another has is not minted.
+            self.errand.orders = Arc::from([]);
+            self.take(self.directory.authority(), &due, out);
+            self.pay_debts(out);
+        }
         self.rest_if_idle(now);
     }
 
@@ -111,6 +116,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         for answer in answers {
             self.settle(answer, out);
         }
+        self.pay_debts(out);
         self.submit_next(now, out);
     }
 
@@ -255,13 +261,12 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             authority,
             size(&submitted).1,
         );
-        let is_lost = receipt.outcome.is_err();
-        out.push(Output::Observe(match is_lost {
-            false => row,
-            true => row.because(Reason::Fork),
+        let refusal = receipt.outcome.err().map(super::taking::reason);
+        out.push(Output::Observe(Event {
+            reason: refusal,
+            ..row
         }));
-        let lost_cents = if is_lost { worth(&[submitted]) } else { 0 };
-        self.verified(&serial, lost_cents, out);
+        self.verified(&serial, refusal, out);
     }
 
     fn submitted(&self, serial: &Serial) -> Option<Token> {

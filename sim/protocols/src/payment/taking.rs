@@ -4,7 +4,7 @@
 //! asked for he takes whenever it comes, since who signed it has paid; only requests that were
 //! cancelled, or are old when there is no room for new ones, are forgotten.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::contract::{Event, EventKind, MessageId, NodeId, Output, Random, Reason, Seconds};
@@ -16,9 +16,11 @@ use super::{Acceptance, Body, Holder, Out, Terms};
 
 /// One payment to this phone.
 pub(super) enum Taking {
-    /// Asked for.
+    /// Asked for, with what the offer said.
     Asked {
         challenge: Option<Challenge>,
+        amount_cents: u64,
+        tendered_cents: u64,
         since_s: Seconds,
     },
     /// With the authority (online).
@@ -30,23 +32,28 @@ pub(super) enum Taking {
 }
 
 /// What a payment came to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bill {
     payer: NodeId,
     terms: Terms,
-    taken_cents: u64,
+    /// What each token that was taken is worth.
+    taken_cents: BTreeMap<Serial, u64>,
     bytes: u32,
     refusal: Option<Reason>,
 }
 
 impl Bill {
     fn is_paid(&self) -> bool {
-        self.taken_cents >= self.terms.amount_cents
+        self.sum_cents() >= self.terms.amount_cents
+    }
+
+    fn sum_cents(&self) -> u64 {
+        self.taken_cents.values().sum()
     }
 
     /// No more than was tendered: for what is beyond that he has not asked.
     fn change_cents(&self) -> u64 {
-        let counted_cents = self.taken_cents.min(self.terms.tendered_cents);
+        let counted_cents = self.sum_cents().min(self.terms.tendered_cents);
         counted_cents.saturating_sub(self.terms.amount_cents)
     }
 }
@@ -82,7 +89,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         let challenge = match self.taking.get(&payment) {
             Some(Taking::Asked { challenge, .. }) => *challenge,
             Some(_) => return,
-            None if payment.origin() != from => return,
+            None if payment.origin() != from || tendered_cents > CENTS_MAX => return,
             None => {
                 let due_cents = tendered_cents.saturating_sub(amount_cents);
                 if !self.has_change(due_cents) {
@@ -95,7 +102,8 @@ impl<C: Crypto, R: Random> Holder<C, R> {
                     }
                     return;
                 }
-                let Some(challenge) = self.ask(from, payment, now) else {
+                let cents = (amount_cents, tendered_cents);
+                let Some(challenge) = self.ask(from, payment, cents, now) else {
                     return;
                 };
                 challenge
@@ -139,10 +147,14 @@ impl<C: Crypto, R: Random> Holder<C, R> {
                 let receipt = receipt.clone();
                 return self.send(from, receipt, out);
             }
-            Some(Taking::Owing(bill)) => return self.finish(payment, *bill, out),
+            Some(Taking::Owing(bill)) => {
+                let bill = bill.clone();
+                return self.finish(payment, bill, out);
+            }
             Some(Taking::Verifying { .. }) => return,
             Some(Taking::Asked { .. }) | None => {}
         }
+        let terms = self.agreed(payment, terms);
         let bytes = super::message::batch(tokens) as u32;
         let row = Event::new(EventKind::Process, payment, from, bytes);
         out.push(Output::Observe(row));
@@ -151,12 +163,14 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         let bill = Bill {
             payer: from,
             terms,
-            taken_cents: outcomes.iter().filter_map(|(_, cents)| cents.ok()).sum(),
+            taken_cents: outcomes
+                .iter()
+                .filter_map(|(serial, cents)| Some((*serial, cents.ok()?)))
+                .collect(),
             bytes,
             refusal: refused.map(reason),
         };
-        let taken = outcomes.iter().filter(|(_, outcome)| outcome.is_ok());
-        let open: BTreeSet<Serial> = taken.map(|(serial, _)| *serial).collect();
+        let open: BTreeSet<Serial> = bill.taken_cents.keys().copied().collect();
         if self.config.acceptance == Acceptance::Online && !open.is_empty() {
             self.submit_now(open.iter().copied().collect(), now, out);
             let verifying = Taking::Verifying { bill, open };
@@ -166,20 +180,37 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         }
     }
 
-    /// The authority has decided on a token (online): `cents` of it are lost if it refused.
-    pub(super) fn verified(&mut self, serial: &Serial, lost_cents: u64, out: &mut Out) {
+    /// What was offered: a payer who signs for less has not paid. Who was never asked gets no change.
+    fn agreed(&self, payment: MessageId, said: Terms) -> Terms {
+        let (amount_cents, tendered_cents) = match self.taking.get(&payment) {
+            Some(Taking::Asked {
+                amount_cents,
+                tendered_cents,
+                ..
+            }) => (*amount_cents, *tendered_cents),
+            _ => (said.amount_cents, said.amount_cents),
+        };
+        Terms {
+            amount_cents,
+            tendered_cents,
+            ..said
+        }
+    }
+
+    /// The authority has decided on a token (online), and refused it for a reason or not.
+    pub(super) fn verified(&mut self, serial: &Serial, refusal: Option<Reason>, out: &mut Out) {
         let mut done = Vec::new();
         for (payment, taking) in &mut self.taking {
             if let Taking::Verifying { bill, open } = taking {
                 if !open.remove(serial) {
                     continue;
                 }
-                bill.taken_cents -= lost_cents;
-                if lost_cents > 0 {
-                    bill.refusal = Some(Reason::Fork);
+                if refusal.is_some() {
+                    bill.refusal = refusal;
+                    bill.taken_cents.remove(serial);
                 }
                 if open.is_empty() {
-                    done.push((*payment, *bill));
+                    done.push((*payment, bill.clone()));
                 }
             }
         }
@@ -188,9 +219,25 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         }
     }
 
+    /// Gives the change that is owed, as far as there are tokens for it by now.
+    pub(super) fn pay_debts(&mut self, out: &mut Out) {
+        let owing = self.taking.iter().filter_map(|(payment, of)| match of {
+            Taking::Owing(bill) => Some((*payment, bill.clone())),
+            _ => None,
+        });
+        let owing: Vec<(MessageId, Bill)> = owing.collect();
+        for (payment, bill) in owing {
+            self.finish(payment, bill, out);
+        }
+    }
+
     /// Gives change and a receipt.
     fn finish(&mut self, payment: MessageId, bill: Bill, out: &mut Out) {
-        let Some(change) = self.give_change(&bill, out) else {
+        let given = match bill.is_paid() {
+            true => self.give_change(&bill, out),
+            false => Some(self.give_back(&bill, out)),
+        };
+        let Some(change) = given else {
             self.taking.insert(payment, Taking::Owing(bill));
             return;
         };
@@ -205,14 +252,17 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             refusal,
             change,
         };
-        self.keep_receipt(payment, receipt.clone());
+        let was_asked = self.taking.contains_key(&payment);
+        if was_asked || !bill.taken_cents.is_empty() {
+            self.keep_receipt(payment, receipt.clone());
+        }
         self.send(bill.payer, receipt, out);
     }
 
     /// The change of a bill; `None` while there are no tokens for it.
     fn give_change(&mut self, bill: &Bill, out: &mut Out) -> Option<Arc<[Token]>> {
         let cents = bill.change_cents();
-        if cents == 0 || !bill.is_paid() {
+        if cents == 0 {
             return Some(Arc::from([]));
         }
         let (mut done, key) = (Work::new(), self.key(bill.payer)?);
@@ -223,8 +273,32 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         Some(change.into())
     }
 
+    /// The very tokens of a payment that was not enough; others would be a cheat's to choose.
+    fn give_back(&mut self, bill: &Bill, out: &mut Out) -> Arc<[Token]> {
+        let Some(payer) = self.key(bill.payer) else {
+            return Arc::from([]);
+        };
+        let mut done = Work::new();
+        let serials = bill.taken_cents.keys();
+        let sign = |serial| {
+            let challenge = bill.terms.challenge;
+            self.client.hand_on(serial, payer, challenge, &mut done)
+        };
+        // Online, one may have been spent since it was verified.
+        let tokens: Vec<Token> = serials.filter_map(sign).collect();
+        charge(out, &mut done);
+        self.confess(bill.payer, &tokens, out);
+        tokens.into()
+    }
+
+    /// What has tokens in it is kept for good: the money in circulation bounds how many there are.
     fn keep_receipt(&mut self, payment: MessageId, receipt: Body) {
-        self.taking.insert(payment, Taking::Done(receipt));
+        let done = Taking::Done(receipt);
+        let is_empty = done.change().is_empty();
+        self.taking.insert(payment, done);
+        if !is_empty {
+            return;
+        }
         self.receipts.push_back(payment);
         if self.receipts.len() > RECEIPTS_MAX {
             let oldest = self.receipts.pop_front();
@@ -249,29 +323,43 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         &mut self,
         payer: NodeId,
         payment: MessageId,
+        (amount_cents, tendered_cents): (u64, u64),
         now: Seconds,
     ) -> Option<Option<Challenge>> {
         let (key, random) = (self.key(payer)?, self.random.bytes());
+        if self.asked().count() >= ASKED_MAX {
+            let oldest = self.oldest_request(now)?;
+            self.forget(oldest);
+        }
         let asked = self.client.challenge(random, key).or_else(|busy| {
             let oldest = self.oldest_request(now).ok_or(busy)?;
             self.forget(oldest);
             self.client.challenge(random, key)
         });
         let challenge = asked.ok()?;
-        let since_s = now;
-        self.taking
-            .insert(payment, Taking::Asked { challenge, since_s });
+        let asked = Taking::Asked {
+            challenge,
+            amount_cents,
+            tendered_cents,
+            since_s: now,
+        };
+        self.taking.insert(payment, asked);
         Some(challenge)
+    }
+
+    /// Requests that nobody has answered, and since when.
+    fn asked(&self) -> impl Iterator<Item = (Seconds, MessageId)> + '_ {
+        self.taking.iter().filter_map(|(payment, of)| match of {
+            Taking::Asked { since_s, .. } => Some((*since_s, *payment)),
+            _ => None,
+        })
     }
 
     /// Of requests so old that their payer has long given up.
     fn oldest_request(&self, now: Seconds) -> Option<MessageId> {
-        let asked = self.taking.iter().filter_map(|(payment, of)| match of {
-            Taking::Asked { since_s, .. } => Some((*since_s, *payment)),
-            _ => None,
-        });
-        let oldest = asked.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        (oldest.0 + FORGET_S < now).then_some(oldest.1)
+        let oldest = self.asked().min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let kept_s = FORGET_S.max(2.0 * self.config.payment_timeout_s);
+        (oldest.0 + kept_s < now).then_some(oldest.1)
     }
 
     fn forget(&mut self, payment: MessageId) {
@@ -286,23 +374,32 @@ impl<C: Crypto, R: Random> Holder<C, R> {
 }
 
 /// What the trace says of a token's refusal.
-fn reason(refusal: Refusal) -> Reason {
+pub(super) fn reason(refusal: Refusal) -> Reason {
     match refusal {
         Refusal::UsedChallenge
         | Refusal::UnknownChallenge
         | Refusal::WrongGiver
         | Refusal::MissingChallenge => Reason::BrokenLink,
-        Refusal::AlreadyHeld | Refusal::TooManyDisputed | Refusal::DuplicateSerial => Reason::Fork,
+        Refusal::AlreadyHeld
+        | Refusal::TooManyDisputed
+        | Refusal::DuplicateSerial
+        | Refusal::DoubleSpend => Reason::Fork,
+        Refusal::AlreadyRedeemed => Reason::Duplicate,
         Refusal::InvalidFirstProof | Refusal::InvalidProof => Reason::InvalidSignature,
-        Refusal::WrongRecipient => Reason::WrongReceiver,
+        Refusal::WrongRecipient | Refusal::WrongSubmitter => Reason::WrongReceiver,
         Refusal::NoRoom => Reason::Oversized,
         _ => Reason::Malformed,
     }
 }
 
-/// A day of a busy till; who asks for an older receipt is told what a replay is told.
+/// A day of a busy till; who asks for an older receipt, that had no tokens in it, is told what a
+/// replay is told.
 const RECEIPTS_MAX: usize = 1_024;
+/// As many as challenges may be outstanding, which without a handshake there are none of.
+const ASKED_MAX: usize = 64;
+/// An amount has four bytes.
+const CENTS_MAX: u64 = u32::MAX as u64;
 /// As many as may have asked in the time that the authority takes to answer.
 const OFFERS_MAX: usize = 64;
-/// Sixty times the time in which payers give up.
+/// Far longer than a payer tries to agree; who had signed by then has paid for nothing.
 const FORGET_S: Seconds = 1_800.0;

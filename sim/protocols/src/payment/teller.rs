@@ -8,10 +8,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::contract::{Event, EventKind, NodeId, Operation, Output, Payload, Random, Reason};
+use crate::contract::{Event, EventKind, NodeId, Operation, Output, Payload, Random};
 use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
-use crate::token::{Answer, Authority, Ledger, Order, Record, Serial, Submission, Token, Work};
+use crate::token::{
+    Answer, Authority, Ledger, Order, Record, Rules, Serial, Submission, Token, Work,
+};
 
 use super::holder::{charge, serial_id, size, work};
 use super::message::Sender;
@@ -44,6 +46,16 @@ impl<C: Crypto, R: Random> Teller<C, R> {
         self.authority.ledger()
     }
 
+    /// Whose rules it follows.
+    pub fn rules(&self) -> Rules {
+        self.authority.rules()
+    }
+
+    /// Whom it has named, for which token.
+    pub fn named(&self) -> impl Iterator<Item = &(Serial, PublicKey)> {
+        self.named.iter()
+    }
+
     pub(super) fn receive(&mut self, from: NodeId, message: Message, out: &mut Out) {
         work(out, Operation::Decode, message.wire_bytes());
         let Some(key) = self.directory.key(from) else {
@@ -65,7 +77,7 @@ impl<C: Crypto, R: Random> Teller<C, R> {
             let (mut done, random) = (Work::new(), self.random.bytes());
             let minted = self.authority.mint(order, random, &mut done);
             charge(out, &mut done);
-            // Whoever draws a serial that another has draws again.
+            // A serial that another has is not minted again: 64 random bits each.
             if let Ok((record, token)) = minted {
                 store(record.as_ref(), out);
                 tokens.push(token);
@@ -93,8 +105,12 @@ impl<C: Crypto, R: Random> Teller<C, R> {
         store(decision.record.as_ref(), out);
         let (serial, bytes) = size(&submission.token);
         let row = Event::new(EventKind::Decide, serial_id(&serial), from, bytes);
-        if let Answer::Refused { culprits, .. } = &decision.answer {
-            out.push(Output::Observe(row.because(Reason::Fork)));
+        if let Answer::Refused {
+            culprits, reason, ..
+        } = &decision.answer
+        {
+            let reason = super::taking::reason(*reason);
+            out.push(Output::Observe(row.because(reason)));
             self.name(&serial, culprits, out);
         } else {
             out.push(Output::Observe(row));

@@ -83,6 +83,11 @@ impl<C: Crypto> Authority<C> {
         self.signer.public_key()
     }
 
+    /// Whose rules it follows.
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
     /// What it remembers.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
