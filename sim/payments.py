@@ -66,6 +66,9 @@ def measure(
         **cheats,
         **_money(counters),
     }
+    if resolved["protocol"]["tokens"]["rules"] == "prototype":
+        # It keeps no evidence of what it refuses.
+        found["refused_to_honest_eur"] = math.nan
     completed = found.get("payments_completed", math.nan)
     found |= {
         "contact_bytes_per_payment": ratio(counters.get("contact_bytes", 0), completed),
@@ -146,10 +149,18 @@ def _tokens(
         end_s = max(end for _, end in outages)
         waited = (taken_s <= end_s) & (verified_s > end_s)
         drain_min = (verified_s[waited] - end_s) / _MINUTE_S
-        found["drain_min_p50"] = percentile(drain_min, 50)
-        found["drain_min_p95"] = percentile(drain_min, 95)
-        found["drain_min_max"] = float(drain_min.max()) if drain_min.size else math.nan
+        for name, percent in (("p50", 50), ("p95", 95), ("max", 100)):
+            found[f"drain_min_{name}"] = _waiting(drain_min, percent)
     return found
+
+
+def _waiting(values: Array, percent: float) -> float:
+    """Return a percentile where some may wait for ever (infinite); NaN if it is among them."""
+    if not values.size:
+        return math.nan
+    place = percent / 100 * (values.size - 1)
+    below, above = np.sort(values)[[math.floor(place), math.ceil(place)]]
+    return float(below + (above - below) * (place % 1)) if math.isfinite(above) else math.nan
 
 
 def _cheats(

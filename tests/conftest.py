@@ -62,7 +62,7 @@ def scenario(tmp_path):
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def root():
     return ROOT
 

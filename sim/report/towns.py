@@ -197,13 +197,16 @@ METRICS = {
         "drain_min_max": ("min", "the same, for the last"),
     },
     "Cheats": {
-        "double_spends": ("", "payments with tokens that the payer kept and spent again"),
+        "double_spends": ("", "tokens signed over by somebody who had kept them"),
         "accused": ("", "persons whom the authority named, for each token"),
         "wrongly_accused": ("", "of these, those who had signed nothing twice"),
         "undetected_tokens": ("", "tokens spent twice of which the authority saw no proof"),
-        "detection_min_p50": ("min", "from a double spend to its cheat's name, median"),
+        "detection_min_p50": (
+            "min",
+            "from a token's first double spend to its cheat's name, median",
+        ),
         "detection_min_max": ("min", "the same, longest"),
-        "value_at_risk_eur_max": ("EUR", "spent twice and not found out yet, at worst"),
+        "value_at_risk_eur_max": ("EUR", "first spent twice and not found out yet, at worst"),
         "refused_to_honest_eur": ("EUR", "what was refused to somebody who had not cheated"),
     },
     "Money": {

@@ -132,7 +132,16 @@ def _check_no_town(scenario: Scenario, path: Path) -> None:
             raise ScenarioError(path, f"devices[{number}].role", reason)
 
 
+def _check_layout(scenario: Scenario, path: Path) -> None:
+    """Refuse what the prototype cannot read, in any combination of the lists."""
+    tokens = scenario.protocol.tokens
+    if tokens is not None and "prototype" in tokens.rules and "challenge" in tokens.handshake:
+        reason = 'rules = "prototype" reads no tokens with challenges'
+        raise ScenarioError(path, "protocol.tokens.handshake", reason, "none")
+
+
 def _check_town(scenario: Scenario, town: Town, path: Path) -> None:
+    _check_layout(scenario, path)
     count = dict.fromkeys(("person", "shop", "authority"), 0)
     for group in scenario.devices:
         count[group.role] += group.count

@@ -12,7 +12,8 @@ from sim.cli import app
 from sim.errors import ScenarioError
 
 KEY = "4c69" * 37
-TOWN = {"protocol": {"kind": "tokens", "crypto": "real"}, "churn": None}
+RULES = {"rules": "thesis", "handshake": "challenge"}
+TOWN = {"protocol": {"kind": "tokens", "crypto": "real", "tokens": RULES}, "churn": None}
 KEEPS = {"trace": "full", "sample_ratio": 1.0, "tokens": True}
 
 
@@ -113,7 +114,7 @@ def test_csv_is_for_csv(call, run, tmp_path):
     [
         ({}, "protocol.kind", ['"trustchain" has no tokens', "tokens"]),
         (
-            {"protocol": {"kind": "tokens", "crypto": "counted"}},
+            {"protocol": {"kind": "tokens", "crypto": "counted", "tokens": RULES}},
             "protocol.crypto",
             ["tags that nobody else can verify", 'protocol.crypto = "real"'],
         ),

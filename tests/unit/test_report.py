@@ -223,7 +223,7 @@ def town_dirs(tmp_path: Path) -> list[Path]:
             "town",
             repetitions=2,
             axes={"protocol.tokens.acceptance": acceptance},
-            protocol={"kind": "tokens", "tokens": {"handshake": "none"}},
+            protocol={"kind": "tokens", "tokens": {"rules": "thesis", "handshake": "none"}},
             outages=[{"access": None, "start_s": 3600.0, "end_s": 7200.0}],
         )
         path = testing.run_dir(tmp_path, of, testing.Shape())

@@ -41,6 +41,13 @@ MISTAKES = [
         'workload "town" takes protocol "tokens", not "trustchain"',
         None,
     ),
+    (
+        "[protocol.tokens]\n",
+        '[protocol.tokens]\nrules = ["thesis", "prototype"]\n',
+        "protocol.tokens.handshake",
+        'rules = "prototype" reads no tokens with challenges',
+        "none",
+    ),
     ("to_shop_ratio = 0.8", "to_shop_ratio = 1.8", "workload.to_shop_ratio", "less than", None),
     ("shops_visited = 4", "shops_visited = 0", "workload.shops_visited", "greater than", None),
     ("acquaintances", "aquaintances", "workload.aquaintances", "unknown key", "acquaintances"),

@@ -161,8 +161,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let payload_bytes = flight.datagram.udp_payload_bytes;
         let (now, bytes) = (self.world.clock(), wire_bytes(payload_bytes));
         let passage = self.contacts.carry(way.from.0, way.to.0, now, bytes);
-        self.trace.count(Tally::ContactDatagrams);
-        self.trace.add(Tally::ContactBytes, bytes);
+        // What waits until they part never takes the air.
+        if passage.busy_s > 0.0 {
+            self.trace.count(Tally::ContactDatagrams);
+            self.trace.add(Tally::ContactBytes, bytes);
+        }
         if let Some(energy) = &mut self.energy {
             energy.meet([way.from.0, way.to.0], passage.link, passage.busy_s);
         }

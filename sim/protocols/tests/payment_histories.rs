@@ -1,0 +1,105 @@
+//! Random histories of payments: with lost, doubled and late messages money is conserved, who is
+//! honest is never named, and without cheats each side says the same of each payment.
+
+mod payments;
+mod tokens;
+
+use payments::*;
+use pocketsim_protocols::contract::*;
+use pocketsim_protocols::crypto::Counted;
+use pocketsim_protocols::payment::*;
+use pocketsim_protocols::token::{Handshake, Rules};
+use proptest::prelude::*;
+
+fn any_town(setting: Setting, holders: u32, steps: usize) -> Town<Counted> {
+    let mut town = Town::<Counted>::new(holders, setting);
+    town.run_until(20.0);
+    for _ in 0..steps {
+        let from = town.chance.below(holders as usize) as u32;
+        let to = town.chance.below(holders as usize) as u32;
+        let amount_cents = 1 + town.chance.below(4_000) as u32;
+        // Only node 1 cheats.
+        let conduct = match (from, town.chance.below(3)) {
+            _ if !setting.cheats => Conduct::Honest,
+            (1, 0) => Conduct::DoubleSpend,
+            (1, 1) => Conduct::Replay,
+            _ => Conduct::Honest,
+        };
+        town.pay(from, to, amount_cents, conduct);
+        let pause_s = [0.01, 1.0, 30.0, 700.0][town.chance.below(4)];
+        town.run_for(pause_s);
+        town.online = town.chance.below(4) > 0;
+        town.audit();
+    }
+    // Everything is repeated until it is answered.
+    town.online = true;
+    town.setting.lose_per_mille = 0;
+    town.run_for(20_000.0);
+    town
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn without_cheats_nobody_is_accused_with_or_without_the_handshake(
+        lose_per_mille in 0..400usize,
+        double_per_mille in 0..300usize,
+        is_online: bool,
+        is_challenging: bool,
+        holders in 3..8u32,
+        seed: u64,
+    ) {
+        let acceptance = if is_online { Acceptance::Online } else { Acceptance::Offline };
+        let handshake = if is_challenging { Handshake::Challenge } else { Handshake::None };
+        let setting = Setting {
+            handshake,
+            acceptance,
+            lose_per_mille,
+            double_per_mille,
+            cheats: false,
+            seed: seed >> 40,
+            ..CALM
+        };
+        let town = any_town(setting, holders, 60);
+        let audit = town.audit();
+        prop_assert_eq!((audit.accused, audit.lost_cents, audit.undetected_serials), (0, 0, 0));
+        prop_assert_eq!(audit.held_cents, audit.circulating_cents);
+        prop_assert_eq!(town.messages(EventKind::Store), town.messages(EventKind::StorePeer));
+    }
+
+    #[test]
+    fn the_prototype_loses_what_its_answers_lose_and_no_more(
+        lose_per_mille in 0..300usize,
+        holders in 3..6u32,
+        seed: u64,
+    ) {
+        let (handshake, rules) = (Handshake::None, Rules::Prototype);
+        let setting = Setting { handshake, rules, lose_per_mille, cheats: false, seed: seed >> 40, ..CALM };
+        let audit = any_town(setting, holders, 40).audit();
+        prop_assert_eq!(audit.held_cents + audit.vanished_cents, audit.circulating_cents);
+        prop_assert!(lose_per_mille > 0 || audit.vanished_cents == 0);
+    }
+
+    #[test]
+    fn whatever_is_lost_or_doubled_money_is_conserved(
+        lose_per_mille in 0..400usize,
+        double_per_mille in 0..300usize,
+        is_online: bool,
+        holders in 3..8u32,
+        seed: u64,
+    ) {
+        let acceptance = if is_online { Acceptance::Online } else { Acceptance::Offline };
+        let setting = Setting { lose_per_mille, double_per_mille, acceptance, seed: seed >> 40, ..CALM };
+        let town = any_town(setting, holders, 60);
+        let audit = town.audit();
+        prop_assert_eq!(audit.wrongly_accused, 0);
+        prop_assert_eq!(audit.pending_cents, 0, "all was answered");
+        let named = town.events.iter().filter(|(_, _, event)| event.kind == EventKind::Accuse);
+        prop_assert!(named.clone().all(|(_, _, event)| event.peer == NodeId(1)));
+        // Both sides say the same of each payment.
+        let (stored, peers) = (town.messages(EventKind::Store), town.messages(EventKind::StorePeer));
+        prop_assert!(stored.is_subset(&peers));
+        let lost = town.messages(EventKind::Lose);
+        prop_assert!(stored.is_disjoint(&lost));
+    }
+}
