@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,14 +91,25 @@ def run_tasks(
                 )
                 for task in tasks
             ]
-            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-            for future in done:
-                future.result()
+            _await(futures)
         except BaseException:
             children.stop()
             pool.shutdown(cancel_futures=True)
             raise
     return [outcome for future in futures for outcome in future.result()]
+
+
+def _await(futures: Sequence[Future[list[Outcome]]]) -> None:
+    """Wait until all of `futures` have results, or raise what one of them raised.
+
+    A signal that comes just before this thread falls asleep does not wake it, and Python runs
+    handlers in this thread only: so it never sleeps for long.
+    """
+    pending: set[Future[list[Outcome]]] = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=_LONGEST_SLEEP_S, return_when=FIRST_EXCEPTION)
+        for future in done:
+            future.result()
 
 
 def repetition_count(tasks: Iterable[Task]) -> int:
@@ -248,3 +259,4 @@ def _write(path: Path, value: Any) -> None:
 
 # The last where the run keeps tokens: what their first proofs verify with.
 _REPETITION = ("repetition", "engine_seed", "clock_s", "counters", "authority_key")
+_LONGEST_SLEEP_S = 0.5  # what an interrupt may have to wait for
