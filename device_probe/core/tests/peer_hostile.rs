@@ -209,6 +209,9 @@ fn streams_that_never_finish_leave_room_for_others() {
         let one_more = tokio::time::timeout(Duration::from_millis(200), connection.open_bi());
         assert!(one_more.await.is_err(), "no more than quinn's 100 at once");
         is_served(&endpoint, peer).await;
+        // A sending half that is dropped on a living connection finishes its stream, which the
+        // server then serves: the connection goes first.
+        connection.close(0_u8.into(), b"");
         drop(held);
     });
     assert_eq!(serving.end().quic_streams, 1);
