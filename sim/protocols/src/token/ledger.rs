@@ -105,7 +105,8 @@ impl Ledger {
         offences
     }
 
-    /// Who was refused, with how many cents, for what somebody else did.
+    /// Who was refused, with how many cents, for what somebody else did; as far as the refused
+    /// branches are kept (see [`Books::dropped_branches`]).
     pub fn losses_cents(&self) -> BTreeMap<PublicKey, u64> {
         let mut losses = BTreeMap::new();
         for (serial, _, life) in self.split_lives() {
