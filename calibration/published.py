@@ -92,6 +92,7 @@ class Group:
     row_error_ratio_max: float | None = None
     ci95_suffices: bool = False
     reported_only: bool = False
+    known_missed: bool = False
     basis: str = "predicted"
 
 

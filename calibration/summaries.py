@@ -40,7 +40,8 @@ class Errors:
 class Summary(Errors):
     """One group: errors of all rows and, in `by_basis`, of the rows of each basis alone.
 
-    `met` is the bar's verdict on all rows; None for a group without a bar.
+    `met` is the bar's verdict on all rows; None for a group without a bar. `known_missed` when the
+    bar is missed for a reason that is written down, so that this miss is no news.
     """
 
     group: str
@@ -49,6 +50,7 @@ class Summary(Errors):
     unanswered: int
     by_basis: dict[str, Errors]
     met: bool | None
+    known_missed: bool = False
 
     @property
     def all_fitted(self) -> bool:
@@ -69,6 +71,7 @@ def summarise(comparisons: Sequence[Comparison]) -> list[Summary]:
 def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
     bar, checks = _bar(group)
     bases = sorted({row.basis for row in rows})
+    met = _met(rows, checks) if checks else None
     return Summary(
         **vars(_errors_of(rows)),
         group=group.name,
@@ -76,7 +79,8 @@ def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
         bar=bar,
         unanswered=sum(row.simulated is None for row in rows),
         by_basis={of: _errors_of([row for row in rows if row.basis == of]) for of in bases},
-        met=_met(rows, checks) if checks else None,
+        met=met,
+        known_missed=group.known_missed and met is False,
     )
 
 

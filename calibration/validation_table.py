@@ -66,18 +66,31 @@ def markdown(result: ValidationResult, *, every_row: bool = False) -> str:
 
 
 def verdict_line(result: ValidationResult) -> str:
-    """Return a sentence on whether the bars are met, which are not, and what they rest on."""
+    """Return in words whether the bars are met, which are not, and what they rest on."""
     judged = [summary for summary in result.summaries if summary.met is not None]
-    missed = [summary.title for summary in judged if not summary.met]
+    missed = [summary.title for summary in judged if not summary.met and not summary.known_missed]
+    known = [summary.title for summary in judged if summary.known_missed]
     if missed:
-        return f"Missed: {'; '.join(missed)}."
-    if not judged:
-        return "No bar applies."
-    said = f"All {len(judged)} bars are met" if len(judged) > 1 else "The bar is met"
-    fitted = sum(summary.all_fitted for summary in judged)
+        said = f"Missed: {'; '.join(missed)}."
+    elif judged:
+        said = _met([summary for summary in judged if summary.met], len(judged))
+    else:
+        said = "No bar applies."
+    return f"{said} Known to be missed: {'; '.join(known)}." if known else said
+
+
+def _met(met: Sequence[Summary], bars: int) -> str:
+    """Return how many of the bars are met, and how many of those rest on fitted rows alone."""
+    if bars == 1:
+        said = "The bar is met" if met else "The bar is missed"
+    else:
+        said = (
+            f"All {bars} bars are met" if len(met) == bars else f"{len(met)} of {bars} bars are met"
+        )
+    fitted = sum(summary.all_fitted for summary in met)
     if not fitted:
         return f"{said}."
-    if len(judged) == 1:
+    if bars == 1:
         return f"{said}; it rests on fitted rows alone."
     return f"{said}; {fitted} of them rest{'s' * (fitted == 1)} on fitted rows alone."
 

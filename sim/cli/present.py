@@ -36,7 +36,7 @@ def validate(
     as_json: AsJson = False,
     jobs: Jobs = None,
 ) -> None:
-    """Repeat the published experiments; exit 3 if a bar is missed.
+    """Repeat the published experiments; exit 3 if a bar is missed that is not known to be.
 
     Every published figure beside the simulated one. A bar is applied to all rows of a group; beside
     its verdict stand the errors of the predicted and of the fitted rows, each alone. Runs that are

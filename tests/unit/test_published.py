@@ -240,6 +240,26 @@ def test_predicted_and_fitted_rows_are_also_summed_apart():
     assert data["by_basis"]["predicted"]["rows"] == 1
 
 
+def test_a_bar_known_to_be_missed_is_said_and_does_not_fail_the_rest():
+    def row(name: str, group: str, ratio: float) -> Comparison:
+        shown = Comparison(name, name, group, "predicted", "1/s", 1.0, None, 1.0 + ratio)
+        return replace(shown, error_ratio=ratio)
+
+    def verdict(*rows: Comparison) -> tuple[bool, str]:
+        result = validation.ValidationResult(rows, tuple(summaries.summarise(rows)))
+        return result.passed, validation_table.verdict_line(result)
+
+    known, title = row("a", "token_receive", 0.06), "Offline tokens end to end: receiving over EVA"
+    said = f"Known to be missed: {title}."
+    assert verdict(known) == (True, f"The bar is missed. {said}")
+    assert verdict(known, row("b", "udp", 0.0)) == (True, f"1 of 2 bars are met. {said}")
+    assert verdict(known, row("b", "udp", 0.2)) == (
+        False,
+        f"Missed: Plain UDP: rates and counts. {said}",
+    )
+    assert verdict(row("a", "token_receive", 0.04)) == (True, "The bar is met.")
+
+
 def test_only_needed_scenarios_run():
     assert validation.scenarios(validation.select(ROWS, ["block_sizes", "L_unmatched"])) == []
     needed = validation.scenarios(validation.select(ROWS, ["keep"]))
