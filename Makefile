@@ -16,7 +16,7 @@ ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' 
 setup: .venv/.engine ## Install what is missing and build the engine into .venv
 
 .PHONY: demo
-demo: setup ## Simulate the published two-phone runs, compare, write runs/demo/report.html
+demo: setup ## Simulate the published experiments, compare, write runs/demo/report.html
 	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html
 
 ##@ Develop

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim import token_bytes
 from sim.columns import percentile, ratio, times_by_message
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ NAMES = (
     *("unverified_tokens_max", "drain_min_p50", "drain_min_p95", "drain_min_max"),
     *("double_spends", "accused", "wrongly_accused", "undetected_tokens"),
     *("detection_min_p50", "detection_min_max", "value_at_risk_eur_max", "refused_to_honest_eur"),
-    *("minted_eur", "redeemed_eur", "circulating_eur"),
+    *("minted_eur", "redeemed_eur", "circulating_eur", "vanished_eur"),
 )
 
 
@@ -194,6 +195,7 @@ def _money(counters: Mapping[str, int]) -> dict[str, float]:
         "minted_eur": "minted_cents",
         "redeemed_eur": "redeemed_cents",
         "circulating_eur": "circulating_cents",
+        "vanished_eur": "vanished_cents",
     }
     return {name: counters.get(of, 0) / _CENTS for name, of in cents.items()}
 
@@ -205,12 +207,9 @@ def _paid(part: Columns, resolved: Mapping[str, Any]) -> Columns:
 
 
 def _recipients(taken: Columns, resolved: Mapping[str, Any]) -> Array:
-    """Return how many recipients tokens have, from their bytes (thesis, equation 1)."""
+    """Return how many recipients the tokens have."""
     challenged = resolved["protocol"]["tokens"]["handshake"] == "challenge"
-    answer_bytes = _CHALLENGE_BYTES if challenged else 0
-    own_bytes = taken.size_bytes - _BARE_BYTES + answer_bytes
-    count: Array = np.rint(own_bytes / (_RECIPIENT_BYTES + answer_bytes))
-    return count
+    return token_bytes.recipients(taken.size_bytes, challenged=challenged)
 
 
 def _unverified(part: Columns, resolved: Mapping[str, Any]) -> tuple[Array, Array]:
@@ -271,6 +270,3 @@ _HOUR_S = 3600.0
 _MINUTE_S = 60.0
 _CENTS = 100.0
 _WORD = 2**64  # serials are unsigned; the trace's column of messages is signed
-_BARE_BYTES = 149
-_RECIPIENT_BYTES = 138
-_CHALLENGE_BYTES = 16  # in every pair but the first

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim import token_bytes
 from sim.columns import ratio, times_by_message
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _token_rates(part: Columns, tokens: int) -> dict[str, float]:
     }
     found = {}
     for step, (rows, took_s) in steps.items():
-        recipients = np.round((rows.size_bytes / tokens - _BARE_BYTES) / _RECIPIENT_BYTES)
+        recipients = token_bytes.recipients(rows.size_bytes / tokens)
         for count in (1, 2, 3):
             own = took_s[recipients == count]
             found[f"token_{step}_{count}_rate_per_s"] = _mean(tokens / own[own > 0])
@@ -123,7 +124,4 @@ def _mean(values: Array) -> float:
 
 _BYTES_PER_MB = 1e6
 _SEQUENCE_BITS = 32  # a message id is its origin and its number there
-# A token has 149 bytes and 138 for each recipient (thesis, equation 1).
-_BARE_BYTES = 149
-_RECIPIENT_BYTES = 138
-_TOKEN_BYTES = _BARE_BYTES + _RECIPIENT_BYTES
+_TOKEN_BYTES = token_bytes.BARE_BYTES + token_bytes.RECIPIENT_BYTES

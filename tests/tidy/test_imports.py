@@ -37,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sim.metrics",
         "sim.rundir",
         "sim.testing",
+        "sim.token_bytes",
         "sim.transfers",
     ),
     ("sim.plan", "sim.trace"),

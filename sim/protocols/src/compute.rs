@@ -93,13 +93,8 @@ impl Compute {
             let size_bytes = self.config.perform(out);
             let message = MessageId::new(self.node, self.next_sequence);
             self.next_sequence += 1;
-            out.push(Output::Observe(Event {
-                kind: EventKind::Compute,
-                message,
-                peer: self.node,
-                size_bytes,
-                reason: None,
-            }));
+            let row = Event::new(EventKind::Compute, message, self.node, size_bytes);
+            out.push(Output::Observe(row));
         }
     }
 }

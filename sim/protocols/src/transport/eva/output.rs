@@ -55,24 +55,15 @@ impl<P> Step<'_, P> {
 
     /// The first block of the peer's message has arrived.
     pub fn begin(&mut self, peer: NodeId, message: MessageId, size_bytes: u32) {
-        self.out.push(Output::Observe(Event {
-            kind: EventKind::Begin,
-            message,
-            peer,
-            size_bytes,
-            reason: None,
-        }));
+        let row = Event::new(EventKind::Begin, message, peer, size_bytes);
+        self.out.push(Output::Observe(row));
     }
 
     fn drop_oversized(&mut self, peer: NodeId, message: MessageId, size_bytes: u32) {
         self.counts.packets_oversized += 1;
-        self.out.push(Output::Observe(Event {
-            kind: EventKind::Drop,
-            message,
-            peer,
-            size_bytes,
-            reason: Some(Reason::Oversized),
-        }));
+        let row = Event::new(EventKind::Drop, message, peer, size_bytes);
+        self.out
+            .push(Output::Observe(row.because(Reason::Oversized)));
     }
 
     pub fn deliver(&mut self, from: NodeId, payload: P) {
