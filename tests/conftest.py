@@ -13,11 +13,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 FAKE_CHILD = ROOT / "tests" / "fake_child.py"
 DRIVER = ROOT / "tests" / "fake_cli.py"
 sys.path.append(str(ROOT / "tests"))  # for `import engine_plans`: tests are not a package
+
+# The same code gives the same verdict, however slow the machine; `make test` says how to draw others.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("fresh", deadline=None)
+settings.load_profile("repeatable")
 
 # A shell starts background jobs with SIGINT ignored, and children inherit that. A handler here
 # makes children start with the default, so that tests can interrupt them wherever they run.

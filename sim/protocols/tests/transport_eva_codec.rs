@@ -13,7 +13,6 @@ use pocketsim_protocols::transport::eva::{
     Acknowledgement, Data, Eva, EvaMessage, Refusal, Variant, WriteRequest,
 };
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 fn key() -> PrivateKey {
     let mut bytes = b"LibNaCLSK:".to_vec();
@@ -282,7 +281,7 @@ fn message() -> impl Strategy<Value = EvaMessage<Parcel>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(130), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_message_survives_its_bytes(body in body(), variant in variant()) {

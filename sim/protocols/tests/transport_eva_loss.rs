@@ -8,7 +8,6 @@ use eva::{drop_all, received_s, sizes, small, times, world, EvaWorld, ACK, BLOCK
 use pocketsim_protocols::contract::{Delivery, EventKind, Machine, NodeId, Reason};
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig, Variant};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// The fifteen datagrams of a clean transfer of ten blocks in windows of four.
 #[derive(Debug, PartialEq)]
@@ -369,7 +368,7 @@ fn config() -> impl Strategy<Value = EvaConfig> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(71), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_message_has_a_fate_under_loss_disorder_and_repetition(

@@ -9,7 +9,6 @@ use pocketsim_protocols::contract::{Delivery, MessageId, Transport};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 const MODES: [ConnectionMode; 2] = [ConnectionMode::Reconnect, ConnectionMode::Keep];
 
@@ -122,7 +121,6 @@ fn nothing_heard_is_nothing_promised() {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 300,
-        rng_seed: RngSeed::Fixed(9002),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

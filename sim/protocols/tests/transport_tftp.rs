@@ -2,11 +2,12 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::{failed, parcel, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{Machine, NodeId, Operation, Reason};
 use pocketsim_protocols::transport::tftp::{Tftp, TftpPacket, TransferMode};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 fn world(count: u32) -> World<Tftp<Parcel>> {
     World::new(count, 0.010, |_| Tftp::new())
@@ -293,7 +294,7 @@ fn packets() -> impl Strategy<Value = TftpPacket> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1350), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_packet_survives_its_bytes(packet in packets()) {
@@ -327,10 +328,12 @@ proptest! {
             world.transmit_at(0.0, 0, 1, parcel(0, k, bytes));
         }
         world.run_until(5000.0);
-        let mut seen = sequences(&world, 1);
+        let mut arrived = sequences(&world, 1);
+        arrived.sort_unstable();
+        prop_assert!(arrived.windows(2).all(|pair| pair[0] < pair[1]), "twice: {:?}", arrived);
+        // One may be in both: if its last acknowledgement is lost each time, the sender gives up.
         let failed = world.failed(0).into_iter().map(|(id, _)| id.sequence());
-        seen.extend(failed);
-        seen.sort_unstable();
-        prop_assert_eq!(seen, [0, 1, 2, 3]);
+        let known: BTreeSet<u32> = arrived.into_iter().chain(failed).collect();
+        prop_assert!(known.into_iter().eq(0..4));
     }
 }
