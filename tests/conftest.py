@@ -20,7 +20,7 @@ FAKE_CHILD = ROOT / "tests" / "fake_child.py"
 DRIVER = ROOT / "tests" / "fake_cli.py"
 sys.path.append(str(ROOT / "tests"))  # for `import engine_plans`: tests are not a package
 
-# The same code gives the same verdict, however slow the machine; `make test` says how to draw others.
+# The same code gives the same verdict, on slow machines too; `make test` says how to draw others.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("fresh", deadline=None)
 settings.load_profile("repeatable")
