@@ -230,9 +230,12 @@ fn replay(handshake: Handshake) -> Town<Counted> {
 #[test]
 fn a_replay_makes_its_victim_the_accused_unless_he_asks_for_an_answer() {
     let robbed = replay(Handshake::None);
-    let robbed = robbed.audit();
-    assert!(robbed.wrongly_accused > 0);
-    assert_eq!(robbed.wrongly_accused, robbed.accused);
+    let found = robbed.audit();
+    assert!(found.wrongly_accused > 0);
+    assert_eq!(found.wrongly_accused, found.accused);
+    let under_oath = audit(&robbed.nodes, &robbed.directory, Handshake::Challenge);
+    let violation = under_oath.expect_err("with the handshake nobody is accused wrongly");
+    assert!(violation.0.contains("accused"), "{violation:?}");
     let saved = replay(Handshake::Challenge);
     assert_eq!(saved.audit().accused, 0);
     assert_eq!(saved.count(EventKind::Refuse), 2, "both replays");

@@ -57,8 +57,10 @@ pub struct Violation(pub String);
 /// Audits a town.
 ///
 /// # Errors
-/// When money was lost, or doubled by nobody's double spend. Without a handshake a replay makes an
-/// honest holder spend twice; that is not held against the town.
+/// When money was lost, or doubled by nobody's double spend; when tokens that came back prove a
+/// double spend and its cheat was not named, or somebody was whom they do not convict, or who is
+/// honest. Without a handshake a replay makes an honest holder spend twice, and by the prototype's
+/// rules nothing is proved; neither is held against the town.
 ///
 /// # Panics
 /// When nobody in it is the authority.
@@ -100,7 +102,30 @@ pub fn audit<C: Crypto, R: Random>(
     };
     found.accused = teller.named().count() as u64;
     found.wrongly_accused = teller.named().filter(wrong).count() as u64;
+    if teller.rules() == Rules::Thesis {
+        check_accusations(teller, found.wrongly_accused, handshake)?;
+    }
     Ok(found)
+}
+
+fn check_accusations<C: Crypto, R: Random>(
+    teller: &Teller<C, R>,
+    wrongly_accused: u64,
+    handshake: Handshake,
+) -> Result<(), Violation> {
+    let offences = teller.ledger().offences().into_iter();
+    let proved: BTreeSet<_> = offences.map(|one| (one.serial, one.culprit)).collect();
+    if !teller.named().eq(&proved) {
+        return Err(Violation(
+            "whom the tokens convict was not named, or others were".into(),
+        ));
+    }
+    if wrongly_accused > 0 && handshake == Handshake::Challenge {
+        return Err(Violation(format!(
+            "{wrongly_accused} were accused who did not cheat"
+        )));
+    }
+    Ok(())
 }
 
 impl<C: Crypto, R: Random> Participant<C, R> {

@@ -88,10 +88,13 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         self.errand.hear(now);
         self.answer_offers(now, out);
         self.order();
-        if !self.errand.orders.is_empty() {
+        // One thing at a time: EVA refuses both of two messages that cross, here a submission and
+        // the new tokens, and would again each time.
+        if self.errand.orders.is_empty() {
+            self.submit_next(now, out);
+        } else {
             self.ask_authority(Body::Orders(self.errand.orders.clone()), now, out);
         }
-        self.submit_next(now, out);
     }
 
     /// New tokens.
@@ -106,8 +109,8 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             self.errand.orders = Arc::from([]);
             self.take(self.directory.authority(), &due, out);
             self.pay_debts(out);
+            self.submit_next(now, out);
         }
-        self.rest_if_idle(now);
     }
 
     /// What became of what he submitted.
