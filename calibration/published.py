@@ -52,8 +52,8 @@ class Target:
 class Row:
     """One printed number: `value` in `unit`, rounded to `resolution`; None where none is printed.
 
-    `run` numbers the run in tables that list runs. `basis` is "fitted", "predicted" or
-    "reproduced from format".
+    `run` numbers the run in tables that list runs. `basis` is "fitted", "predicted",
+    "reproduced from format", or "not compared" when nothing is simulated for it.
     """
 
     id: str
@@ -174,7 +174,7 @@ def _row(
         unit=line["unit"],
         run=int(line["run"]) if line["run"] else None,
         group=line["group"],
-        basis="fitted" if line["id"] in fitted else of_group[line["group"]].basis,
+        basis=_basis(line, of_group[line["group"]], fitted),
         note=line["note"],
         target=_target(about["sections"][line["section"]]["scenario"], line),
     )
@@ -206,6 +206,12 @@ def _axis_value(text: str) -> Any:
     if text in {"true", "false"}:
         return text == "true"
     return int(text) if text.isdecimal() else text
+
+
+def _basis(line: dict[str, str], group: Group, fitted: set[str]) -> str:
+    if group.comparison == "none" and not line["metric"]:
+        return "not compared"
+    return "fitted" if line["id"] in fitted else group.basis
 
 
 def _number(text: str) -> float | None:

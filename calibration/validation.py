@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     ProgressOf = Callable[[int], AbstractContextManager[Progress]]
 
 
-# Drawn without numbers: figures 4 and 6 of the latency thesis, round trips by payload, and figure 5
-# of the offline token thesis, verification by recipients.
-FIGURES_ONLY = ("scenarios/latency/payload.toml", "scenarios/tokens/recipients.toml")
+# Drawn without numbers: figures 4 and 6 of the latency thesis, round trips by payload.
+FIGURES_ONLY = ("scenarios/latency/payload.toml",)
 
 
 @dataclass(frozen=True)

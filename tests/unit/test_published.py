@@ -202,7 +202,9 @@ def test_everything_has_a_line_and_json_is_valid():
     sizes = next(summary for summary in result.summaries if summary.group == "block_sizes")
     assert (sizes.held, sizes.claims, sizes.met) == (85, 85, True)
     bases = {row.basis for row in result.comparisons}
-    assert bases == {"fitted", "predicted", "reproduced from format"}
+    assert bases == {"fitted", "predicted", "reproduced from format", "not compared"}
+    absent = [row for row in result.comparisons if row.basis == "not compared"]
+    assert all(row.simulated is None for row in absent)
 
 
 def test_tables_show_misses_and_hide_exact_sizes():

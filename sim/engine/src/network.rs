@@ -82,9 +82,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     fn carry(&mut self, flight: Flight<T::Message>) {
         let (way, ordered) = (flight.way, flight.ordered);
         let bytes = wire_bytes(flight.datagram.udp_payload_bytes);
-        if self.contacts.exist() {
-            self.trace.add(Tally::AccessBytes, bytes);
-        }
+        self.trace.add(Tally::AccessBytes, bytes);
         if let Some(energy) = &mut self.energy {
             energy.send(way.from.0, self.world.clock(), bytes);
         }

@@ -124,6 +124,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.world.set_on(NodeId(phone), true);
         self.record_phone(phone, EventKind::PhoneOn);
         self.resume_loops(phone);
+        self.arm(phone);
     }
 
     /// Everything the phone was doing ends; what others will miss is accounted for.

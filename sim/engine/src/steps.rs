@@ -218,10 +218,19 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         }
     }
 
+    /// A phone that comes back is woken for what came due meanwhile, too.
+    pub(crate) fn arm(&mut self, phone: u32) {
+        self.arm_app(phone);
+        self.arm_net(phone);
+    }
+
     pub(crate) fn check_app_alarm(&mut self, phone: u32, epoch: u32) {
         let now = self.world.clock();
         let state = &mut self.phones[phone as usize];
-        if state.epoch == epoch && state.app_alarm.ring(now, state.application.next_timeout()) {
+        if state.epoch != epoch {
+            return; // It has been off since, and is armed anew when it is on.
+        }
+        if state.app_alarm.ring(now, state.application.next_timeout()) {
             self.post(phone, Lane::RECEIVE, Input::AppTimeout);
         } else {
             self.arm_app(phone);
@@ -231,7 +240,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     pub(crate) fn check_net_alarm(&mut self, phone: u32, epoch: u32) {
         let now = self.world.clock();
         let state = &mut self.phones[phone as usize];
-        if state.epoch == epoch && state.net_alarm.ring(now, state.transport.next_timeout()) {
+        if state.epoch != epoch {
+            return;
+        }
+        if state.net_alarm.ring(now, state.transport.next_timeout()) {
             self.post(phone, Lane::RECEIVE, Input::NetTimeout);
         } else {
             self.arm_net(phone);

@@ -46,7 +46,7 @@ named_enum! {
         ContactDatagrams = "contact_datagrams",
         /// Their bytes, with all headers.
         ContactBytes = "contact_bytes",
-        /// Bytes that access networks carried, with all headers; only where phones can meet.
+        /// Bytes that access networks carried, with all headers.
         AccessBytes = "access_bytes",
     }
 }

@@ -4,7 +4,7 @@
 #![allow(dead_code)] // each test binary uses its own part
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use _engine::driver::Driver;
@@ -26,6 +26,7 @@ struct Agenda {
     serial: u64,
     events: BTreeMap<(u64, u64), (Happening, Option<NodeId>)>,
     alarm: Option<(u64, u64)>,
+    off: BTreeSet<NodeId>,
 }
 
 #[derive(Clone, Copy)]
@@ -68,6 +69,7 @@ impl Carrier for Closed {
 impl Spender for Closed {
     fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand) {
         let mut agenda = self.agenda.borrow_mut();
+        assert!(!agenda.off.contains(&phone), "work on a phone that is off");
         let date = agenda.now + demand.cpu_s / f64::from(demand.threads);
         agenda.add(date, Happening::Work(token), Some(phone));
     }
@@ -87,10 +89,12 @@ impl World for Closed {
     }
 
     fn set_on(&mut self, phone: NodeId, on: bool) {
+        let mut agenda = self.agenda.borrow_mut();
         if on {
+            agenda.off.remove(&phone);
             return;
         }
-        let mut agenda = self.agenda.borrow_mut();
+        agenda.off.insert(phone);
         let mut failed = self.failed.borrow_mut();
         agenda.events.retain(|_, (what, at)| match what {
             Happening::Work(token) if *at == Some(phone) => {
