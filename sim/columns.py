@@ -1,7 +1,7 @@
 """Rows of one repetition's trace as numpy columns, and how rows of two kinds find each other.
 
-What reads results starts here, and shares two statistics; nothing here says what a row means for a
-figure.
+What reads results starts here, and shares two statistics and the share of a sampled trace; nothing
+here says what a row means for a figure.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import pyarrow as pa
 
     Array = np.ndarray[Any, Any]
@@ -27,6 +29,7 @@ class Columns:
     node: Array
     kind: Array  # codes into kinds
     message: Array
+    peer: Array  # -1 for none
     size_bytes: Array
     reason: Array  # codes into reasons, -1 for none
     logged: Array
@@ -43,6 +46,7 @@ class Columns:
             node=table["node"].to_numpy(),
             kind=kind,
             message=table["message_id"].to_numpy(),
+            peer=table["peer"].to_numpy(),
             size_bytes=table["message_size"].to_numpy(),
             reason=reason,
             logged=table["logged"].to_numpy(),
@@ -54,7 +58,7 @@ class Columns:
         """Return the rows that `mask` picks."""
         if mask.all():
             return self
-        rows = ("time_s", "node", "kind", "message", "size_bytes", "reason", "logged")
+        rows = ("time_s", "node", "kind", "message", "peer", "size_bytes", "reason", "logged")
         place = np.flatnonzero(mask)  # six times faster than as many masks
         return replace(self, **{name: getattr(self, name)[place] for name in rows})
 
@@ -86,6 +90,36 @@ def times_by_message(found: Columns, wanted: Columns) -> Array:
     return np.where(messages[place] == wanted.message, found.time_s[order][place], np.nan)
 
 
+def next_after(found: Sequence[Array], wanted: Sequence[Array]) -> Array:
+    """Return for each row of `wanted` when the next of `found` on the same is; infinite for never.
+
+    Both are columns: whole numbers that say what a row is on, and last its time. What is at the
+    same time comes next too.
+    """
+    keys, asked = _in_order(found), _keys(wanted)
+    place = np.searchsorted(keys, asked)
+    return np.where(_are_on(keys, place, asked), _times_at(keys, place), math.inf)
+
+
+def last_before(found: Sequence[Array], wanted: Sequence[Array]) -> Array:
+    """Return for each row of `wanted` when the last of `found` on the same was; NaN for never.
+
+    Columns are those of `next_after`; what is at the same time came before too.
+    """
+    keys, asked = _in_order(found), _keys(wanted)
+    place = np.searchsorted(keys, asked, side="right") - 1
+    return np.where(_are_on(keys, place, asked), _times_at(keys, place), math.nan)
+
+
+def traced_share(resolved: Mapping[str, Any]) -> float:
+    """Return the share of transactions that the trace of a run keeps: 1 unless it is sampled.
+
+    What is kept hangs on the message alone: all rows of a transaction, or of a token, or none.
+    """
+    output = resolved.get("output", {})
+    return float(output["sample_ratio"]) if output.get("trace") == "sampled" else 1.0
+
+
 def ratio(part: float, whole: float) -> float:
     """Return `part` of `whole`; NaN of nothing."""
     return part / whole if whole > 0 else math.nan
@@ -95,6 +129,38 @@ def percentile(values: Array, percent: float) -> float:
     """Return a percentile of what is finite among `values`; NaN if nothing is."""
     known = values[np.isfinite(values)]
     return float(np.percentile(known, percent)) if known.size else math.nan
+
+
+def _keys(columns: Sequence[Array]) -> Array:
+    """Return columns as records, which compare by their columns in turn."""
+    *on, time_s = columns
+    whole = [np.asarray(of, dtype=np.int64) for of in on]
+    keys: Array = np.rec.fromarrays([*whole, np.asarray(time_s, dtype=np.float64)])
+    return keys
+
+
+def _in_order(columns: Sequence[Array]) -> Array:
+    ordered: Array = _keys(columns)[np.lexsort(tuple(columns)[::-1])]
+    return ordered
+
+
+def _are_on(keys: Array, place: Array, asked: Array) -> Array:
+    """Tell whether the keys at these places, some beyond the ends, are on what is asked for."""
+    same: Array = (place >= 0) & (place < keys.size)
+    for name in _names(keys)[:-1]:
+        known = np.flatnonzero(same)
+        same[known] = keys[name][place[known]] == asked[name][known]
+    return same
+
+
+def _times_at(keys: Array, place: Array) -> Array:
+    time_s = np.append(keys[_names(keys)[-1]], math.nan)
+    found: Array = time_s[np.clip(place, 0, keys.size)]
+    return found
+
+
+def _names(keys: Array) -> list[str]:
+    return list(keys.dtype.names or ())
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[Array, tuple[str, ...]]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from sim.columns import traced_share
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,17 +28,19 @@ def measure(part: Columns, resolved: Mapping[str, Any]) -> dict[str, float]:
     """Return the metrics of one repetition; NaN when nothing was done.
 
     A task that handles several tokens counts once. `data_rate_mb_per_s` is in 10^6 bytes;
-    `task_us_mean` is the time for which one thread has one task.
+    `task_us_mean` is the time for which one thread has one task. A sampled trace keeps a share of
+    the tasks, so what was done is scaled up by it; the last of them stands for the last of all.
     """
     if not names(resolved):
         return {}
     workload = resolved["workload"]
     done = part.of_kind("compute")
     took_s = float(done.time_s[-1]) - workload["start_s"] if done.time_s.size else math.nan
-    rate_per_s = done.time_s.size / took_s
+    share = traced_share(resolved)
+    rate_per_s = done.time_s.size / share / took_s
     threads = workload["threads"] * sum(group["count"] for group in resolved["devices"])
     return {
         "task_rate_per_s": rate_per_s,
-        "data_rate_mb_per_s": float(done.size_bytes.sum(dtype="int64")) / took_s / 1e6,
+        "data_rate_mb_per_s": float(done.size_bytes.sum(dtype="int64")) / share / took_s / 1e6,
         "task_us_mean": 1e6 * threads / rate_per_s,
     }

@@ -11,6 +11,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from sim.columns import traced_share
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -36,7 +38,7 @@ def graphml(
         "seed": resolved["run"]["seed"],
         "repetition": repetition,
         "duration_s": float(resolved["run"]["duration_s"]),
-        "traced_share": _traced_share(resolved),
+        "traced_share": traced_share(resolved),
     }
     nodes = {**phones, **_sums(rows, len(phones["profile"]), is_town="role" in phones)}
     edges = _edges(rows)
@@ -112,11 +114,6 @@ def _edges(rows: _Rows) -> dict[str, list[Any]]:
     if rows.cents is not None:
         edges["cents"] = _whole(np.bincount(pair, rows.cents[done], len(pairs)))
     return {**edges, "first_s": first_s.tolist(), "last_s": last_s.tolist()}
-
-
-def _traced_share(resolved: Mapping[str, Any]) -> float:
-    output = resolved["output"]
-    return float(output["sample_ratio"]) if output["trace"] == "sampled" else 1.0
 
 
 def _whole(sums: Array) -> list[int]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim import computed, energy, payments, transfers
-from sim.columns import Columns, percentile, ratio, split, times_by_message
+from sim.columns import Columns, percentile, ratio, split, times_by_message, traced_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ def compute(
     `energy_j` are joules by component, empty where the scenario does not ask for them.
     """
     repetitions = resolved["run"]["repetitions"]
-    share = _traced_share(resolved)
+    share = traced_share(resolved)
     parts = [Columns.of(part) for part in split(events, repetitions)]
     measured = [_repetition(part, resolved["run"]["duration_s"], share) for part in parts]
     nothing: list[Any] = [{}] * repetitions
@@ -144,11 +144,6 @@ def _round_trips(part: Columns) -> tuple[Array, Array]:
     sent_s = times_by_message(sent, stored)
     known = np.isfinite(sent_s)
     return sent_s[known], 1e3 * (stored.time_s - sent_s)[known]
-
-
-def _traced_share(resolved: Mapping[str, Any]) -> float:
-    output = resolved.get("output", {})
-    return float(output["sample_ratio"]) if output.get("trace") == "sampled" else 1.0
 
 
 def _repetition(part: Columns, duration_s: float, share: float) -> dict[str, float]:

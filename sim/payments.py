@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim import token_bytes
-from sim.columns import percentile, ratio, times_by_message
+from sim.columns import (
+    last_before,
+    next_after,
+    percentile,
+    ratio,
+    times_by_message,
+    traced_share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,20 +58,19 @@ def measure(
     """Return the metrics of one repetition; NaN for what it does not define.
 
     `cpu_s` are core seconds by operation, `kept_cents` what each token is worth that somebody
-    signed over and kept, by its serial. A sampled trace has too few rows for what goes over all
-    tokens, so those are NaN.
+    signed over and kept, by its serial. Of a sampled trace, payments are scaled up by its share;
+    it has too few rows for what goes over all tokens, so those are NaN.
     """
     if not names(resolved):
         return {}
     outages = [(of["start_s"], of["end_s"]) for of in resolved.get("outages", [])]
-    whole = resolved["output"]["trace"] == "full"
-    tokens = _tokens(part, resolved, outages) if whole else {}
-    cheats = _cheats(part, counters, kept_cents) if whole else {}
+    whole = _is_whole(resolved)
     found = {
         **_payments(part, outages),
-        **(_counts(part) if whole else {}),
-        **tokens,
-        **cheats,
+        **_counts(part, traced_share(resolved)),
+        **(_tokens(part, resolved, outages) if whole else {}),
+        **(_cheats(part, kept_cents) if whole else {}),
+        **_found_out(counters),
         **_money(counters),
     }
     if resolved["protocol"]["tokens"]["rules"] == "prototype":
@@ -83,32 +89,57 @@ def hourly(part: Columns, resolved: Mapping[str, Any]) -> dict[str, list[float |
     """Return what a town did in each hour of the run, for plots.
 
     Payments asked for and completed, tokens taken that the authority had not yet verified at the
-    hour's end, and the mean number of recipients of the tokens that were paid.
+    hour's end, and the mean number of recipients of the tokens that were paid. Of a sampled trace,
+    payments are scaled up by its share and what is said of tokens is None, as in `measure`.
     """
     hours = math.ceil(resolved["run"]["duration_s"] / _HOUR_S)
     edges = np.arange(hours + 1) * _HOUR_S
     asked = np.concatenate([part.of_kind(kind).time_s for kind in ("send", "unpayable")])
-    paid = _paid(part, resolved)
-    recipients = _recipients(paid, resolved)
-    count, total = (np.histogram(paid.time_s, edges, weights=of)[0] for of in (None, recipients))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = total / count
-    taken_s, decided_s = _unverified(part, resolved)
-    ends = edges[1:]
-    unverified = np.searchsorted(np.sort(taken_s), ends) - np.searchsorted(np.sort(decided_s), ends)
+    share = traced_share(resolved)
+    whole = _is_whole(resolved)
+    unknown: list[float | None] = [None] * hours
     return {
-        "payments_asked": np.histogram(asked, edges)[0].tolist(),
-        "payments_completed": np.histogram(part.of_kind("store").time_s, edges)[0].tolist(),
-        "unverified_tokens": unverified.tolist(),
-        "token_recipients_mean": [float(of) if math.isfinite(of) else None for of in mean],
+        "payments_asked": _per_hour(asked, edges, share),
+        "payments_completed": _per_hour(part.of_kind("store").time_s, edges, share),
+        "unverified_tokens": _waiting_at(part, resolved, edges[1:]) if whole else unknown,
+        "token_recipients_mean": _mean_recipients(part, resolved, edges) if whole else unknown,
     }
 
 
-def _counts(part: Columns) -> dict[str, float]:
+def _is_whole(resolved: Mapping[str, Any]) -> bool:
+    return bool(resolved["output"]["trace"] == "full")
+
+
+def _per_hour(time_s: Array, edges: Array, share: float) -> list[float | None]:
+    counts: list[float | None] = (
+        np.rint(np.histogram(time_s, edges)[0] / share).astype(int).tolist()
+    )
+    return counts
+
+
+def _waiting_at(part: Columns, resolved: Mapping[str, Any], time_s: Array) -> list[float | None]:
+    come_s, gone_s = (np.sort(of) for of in _unverified(part, resolved))
+    left: list[float | None] = (
+        np.searchsorted(come_s, time_s) - np.searchsorted(gone_s, time_s)
+    ).tolist()
+    return left
+
+
+def _mean_recipients(
+    part: Columns, resolved: Mapping[str, Any], edges: Array
+) -> list[float | None]:
+    paid = _paid(part, resolved)
+    recipients = _recipients(paid, resolved)
+    count, total = (np.histogram(paid.time_s, edges, weights=of)[0] for of in (None, recipients))
+    pairs = zip(total.tolist(), count.tolist(), strict=True)
+    return [of / paid_tokens if paid_tokens else None for of, paid_tokens in pairs]
+
+
+def _counts(part: Columns, share: float) -> dict[str, float]:
     sent, stored, unpayable = (part.of_kind(kind) for kind in ("send", "store", "unpayable"))
     return {
-        "payments_asked": float(sent.time_s.size + unpayable.time_s.size),
-        "payments_completed": float(stored.time_s.size),
+        "payments_asked": (sent.time_s.size + unpayable.time_s.size) / share,
+        "payments_completed": stored.time_s.size / share,
     }
 
 
@@ -135,9 +166,13 @@ def _tokens(
     submitted, settled = part.of_kind("submit"), part.of_kind("settle")
     decided = part.of_kind("decide")
     taken_s, verified_s = _unverified(part, resolved)
-    answer_s = settled.time_s - _last_before(submitted, settled)
+    # Both copies of a double-spent token may be submitted, so rows pair by the holder too: he is
+    # the node of what he submits and settles, and the peer of what the authority decides.
+    asked = (submitted.message, submitted.node, submitted.time_s)
+    answered = (settled.message, settled.node, settled.time_s)
+    answer_s = settled.time_s - last_before(asked, answered)
     # What is submitted once is decided again for a submitter who missed the answer.
-    decided_s = _next_after(decided, submitted.message, submitted.time_s)
+    decided_s = next_after((decided.message, decided.peer, decided.time_s), asked)
     found = {
         "token_recipients_mean": float(recipients.mean()) if recipients.size else math.nan,
         "token_recipients_p95": percentile(recipients, 95),
@@ -164,9 +199,16 @@ def _waiting(values: Array, percent: float) -> float:
     return float(below + (above - below) * (place % 1)) if math.isfinite(above) else math.nan
 
 
-def _cheats(
-    part: Columns, counters: Mapping[str, int], kept_cents: Mapping[str, int]
-) -> dict[str, float]:
+def _found_out(counters: Mapping[str, int]) -> dict[str, float]:
+    """What the audit at the end found of cheats, whatever is traced."""
+    return {
+        "accused": float(counters.get("accused", 0)),
+        "wrongly_accused": float(counters.get("wrongly_accused", 0)),
+        "undetected_tokens": float(counters.get("undetected_serials", 0)),
+    }
+
+
+def _cheats(part: Columns, kept_cents: Mapping[str, int]) -> dict[str, float]:
     spent, named = part.of_kind("double_spend"), part.of_kind("accuse")
     # Of several double spends of a token the first is the crime.
     serials, first = np.unique(spent.message, return_index=True)
@@ -180,9 +222,6 @@ def _cheats(
     worth = np.array([kept_cents.get(str(serial % _WORD), 0) for serial in serials.tolist()])
     return {
         "double_spends": float(spent.time_s.size),
-        "accused": float(counters.get("accused", 0)),
-        "wrongly_accused": float(counters.get("wrongly_accused", 0)),
-        "undetected_tokens": float(counters.get("undetected_serials", 0)),
         "detection_min_p50": percentile(detection_min, 50),
         "detection_min_max": float(detection_min.max()) if detection_min.size else math.nan,
         "value_at_risk_eur_max": _largest_queue(spent_s, named_s, worth / _CENTS),
@@ -215,37 +254,17 @@ def _recipients(taken: Columns, resolved: Mapping[str, Any]) -> Array:
 def _unverified(part: Columns, resolved: Mapping[str, Any]) -> tuple[Array, Array]:
     """Return when tokens went from verified to paid, and when each was verified again (or never).
 
-    A token that goes through several hands is one that waits, from the first payment on.
+    A token that goes through several hands is one that waits, from the first payment on; whoever
+    holds it then, any decision on it ends that, so rows pair by serial alone.
     """
     paid, decided = _paid(part, resolved), part.of_kind("decide")
     order = np.lexsort((paid.time_s, paid.message))
     serial, taken_s = paid.message[order], paid.time_s[order]
-    verified_s = _next_after(decided, serial, taken_s)
+    verified_s = next_after((decided.message, decided.time_s), (serial, taken_s))
     # Payments between two decisions are one wait.
     first = np.ones(serial.size, dtype=bool)
     first[1:] = (serial[1:] != serial[:-1]) | (verified_s[1:] != verified_s[:-1])
     return taken_s[first], verified_s[first]
-
-
-def _next_after(found: Columns, message: Array, time_s: Array) -> Array:
-    """Return for each message and time the next row of `found` on it; infinite if there is none."""
-    order = np.lexsort((found.time_s, found.message))
-    keys = np.rec.fromarrays([found.message[order], found.time_s[order]])
-    place = np.searchsorted(keys, np.rec.fromarrays([message, time_s]).astype(keys.dtype))
-    padded_message = np.append(keys.f0, np.int64(0))
-    padded_s = np.append(keys.f1, math.inf)
-    same = (place < keys.size) & (padded_message[place] == message)
-    return np.where(same, padded_s[place], math.inf)
-
-
-def _last_before(found: Columns, wanted: Columns) -> Array:
-    """Return for each row of `wanted` the last row of `found` on its message until then."""
-    order = np.lexsort((found.time_s, found.message))
-    keys = np.rec.fromarrays([found.message[order], found.time_s[order]])
-    asked = np.rec.fromarrays([wanted.message, wanted.time_s]).astype(keys.dtype)
-    place = np.searchsorted(keys, asked, side="right") - 1
-    same = (place >= 0) & (keys.f0[np.maximum(place, 0)] == wanted.message if keys.size else False)
-    return np.where(same, keys.f1[np.maximum(place, 0)] if keys.size else math.nan, math.nan)
 
 
 def _largest_queue(come_s: Array, gone_s: Array, weight: Array | None = None) -> float:

@@ -8,14 +8,15 @@ here, from streams named "repetition/<r>/...".
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibration import draws
 from sim import town
-from sim.churn import transitions
-from sim.devices import Population, populate, profile_columns
+from sim.churn import Transitions, transitions
+from sim.devices import ROLES, Population, populate, profile_columns
 from sim.streams import Floats, Lanes, Streams, engine_seed
 from sim.workloads import poisson_arrivals, sender_loop
 
@@ -145,7 +146,8 @@ def _happenings(
     """Return what befalls the phones and what they do: churn, workload and contacts."""
     seed, duration_s = resolved["run"]["seed"], resolved["run"]["duration_s"]
     workload = resolved["workload"]
-    changes = transitions(resolved["churn"], Lanes(seed, f"{name}/churn"), people.lane, duration_s)
+    lanes = Lanes(seed, f"{name}/churn")
+    changes = _churn(resolved["churn"], lanes, people, duration_s)
     columns: dict[str, list[Any]] = {key: [] for key in _WORKLOAD}
     proximity: dict[str, list[Any]] = {key: [] for key in _PROXIMITY}
     if workload["kind"] == "compute":
@@ -173,6 +175,15 @@ def _happenings(
         "on": changes.on.tolist(),
     }
     return {"churn": churn, "workload": columns, "proximity": proximity}
+
+
+def _churn(
+    churn: Mapping[str, Any] | None, lanes: Lanes, people: Population, duration_s: float
+) -> Transitions:
+    """Return the transitions of all phones but the tokens' authority, which is a server."""
+    phones = np.flatnonzero(people.role != ROLES.index("authority"))
+    changes = transitions(churn, lanes, people.lane[phones], duration_s)
+    return replace(changes, phone=phones[changes.phone])
 
 
 def _compute(workload: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -11,6 +11,22 @@ def has_recipients(task: str) -> bool:
     return task in {"verify_token", "verify_packet", "handle_packet"}
 
 
+def traced_bytes(task: str, asked_bytes: int, recipients: int, tokens: int) -> int:
+    """Return the bytes that one task is about, which a row of the trace has for its size.
+
+    `recipients` are at least one. An EVA packet has a head before the `asked_bytes` in it.
+    """
+    if task in {"sign", "verify"}:
+        return asked_bytes
+    if task in {"sign_token", "verify_token"}:
+        return tokens * payload_bytes(task, asked_bytes, recipients)
+    come_bytes = tokens * (_TOKEN_BYTES + (recipients - 1) * _NEXT_PROOF_BYTES)
+    go_bytes = tokens * _TOKEN_BYTES
+    carried = {"verify_packet": (come_bytes,), "sign_packet": (go_bytes,)}
+    packets = sum(-(-of // asked_bytes) for of in carried.get(task, (come_bytes, go_bytes)))
+    return packets * (_PACKET_HEAD_BYTES + asked_bytes)
+
+
 def payload_bytes(task: str, asked_bytes: int, recipients: int) -> int:
     """Return the bytes of one operation or packet, or those that the proofs of a token are over.
 
@@ -23,5 +39,7 @@ def payload_bytes(task: str, asked_bytes: int, recipients: int) -> int:
     return asked_bytes
 
 
+_TOKEN_BYTES = 287  # of one recipient (thesis, equation 1)
+_PACKET_HEAD_BYTES = 119  # SIGNED_HEAD_BYTES of sim/protocols/src/transport/eva/message.rs
 _FIRST_PROOF_BYTES = 147
 _NEXT_PROOF_BYTES = 138

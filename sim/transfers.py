@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim import token_bytes
-from sim.columns import ratio, times_by_message
+from sim.columns import ratio, times_by_message, traced_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,13 +48,16 @@ def measure(
     `stored_mb_per_s` counts messages from the second that was stored, over the time since the
     first; `datagram_loss_ratio` is over all datagrams sent. Tokens are counted per second, by how
     many recipients they have. A MB is 10^6 bytes.
+
+    Of a sampled trace `stored_mb_per_s` is scaled up by its share; all else is what the engine
+    counted, or a mean over messages, each of which is traced whole or not at all.
     """
     wanted = names(resolved)
     if not wanted:
         return {}
     found = {
         "goodput_mb_per_s": _goodput(part),
-        "stored_mb_per_s": _stored(part),
+        "stored_mb_per_s": _stored(part) / traced_share(resolved),
         "datagram_loss_ratio": _loss(counters),
     }
     if TOKEN_NAMES[0] in wanted:

@@ -37,6 +37,8 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
         ("Tokens that wait", "at the end of each hour", _waiting(runs)),
         ("Hands of a token", "mean over the tokens paid in each hour", _hands(runs)),
     ]
+    # A sampled trace says nothing of tokens.
+    found = [chart for chart in found if chart[2].data]
     priced = [run for run in runs if "energy_j" in run.metrics and run.mean(_COMPLETED)]
     if priced:
         found.append(
@@ -130,6 +132,8 @@ def _tick(hours: float) -> float:
 def _add(
     chart: go.Figure, x: Sequence[float], y: Sequence[float | None], name: str, colour: str
 ) -> None:
+    if all(of is None for of in y):
+        return
     marker = {"size": 6}
     chart.add_scatter(
         x=x, y=y, mode="lines+markers", name=name, line={"color": colour}, marker=marker

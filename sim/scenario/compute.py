@@ -5,10 +5,12 @@ What each task consists of is said where it is performed, in sim/protocols/src/c
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from sim import tasks
 from sim.documents import (
     Count,
     Counts,
@@ -32,6 +34,13 @@ Task = Literal[
 Tasks = Annotated[
     list[Task], BeforeValidator(one_or_list), ladder_schema({"enum": [*get_args(Task)]})
 ]
+THREADS_MAX = 1024
+"""No device has so many cores, and beyond those a thread gains nothing; each takes memory."""
+Threads = Annotated[
+    list[Annotated[int, Field(ge=1, le=THREADS_MAX)]],
+    BeforeValidator(one_or_list),
+    ladder_schema({"type": "integer", "minimum": 1, "maximum": THREADS_MAX}),
+]
 
 
 class Compute(Section):
@@ -44,8 +53,9 @@ class Compute(Section):
         "EVA packets that bring the tokens and take as many new ones away, the signatures, and "
         "everything else. A list is a ladder."
     )
-    threads: Counts = Field(
-        default=written(1), description="Threads of a phone, on its cores; a list is a ladder."
+    threads: Threads = Field(
+        default=written(1),
+        description="Threads of a phone, on its cores, at most 1024; a list is a ladder.",
     )
     count: Count = Field(default=1000, description="How often each thread performs its task.")
     tokens: Count = Field(default=1, description="Tokens that a task handles at once.")
@@ -66,3 +76,8 @@ class Compute(Section):
         if min(self.payload) < 1:
             raise ValueError("an operation is on at least one byte")
         return self
+
+    def largest_task_bytes(self, tokens: int) -> int:
+        """Return the bytes of the largest task on so many tokens, of any of the lists."""
+        lists = itertools.product(self.task, self.payload, self.recipients)
+        return max(tasks.traced_bytes(*of, tokens) for of in lists)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.documents import key_path, read_toml, validate
 from sim.errors import ScenarioError
-from sim.scenario import references
+from sim.scenario import loads, references
 from sim.scenario.model import Scenario
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") 
     try:
         scenario = validate(Scenario, data, path)
         references.check(scenario, path)
+        loads.check(scenario, path)
     except ScenarioError as error:
         if any(_overlap(error.key_path, key) for key in keys):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None

@@ -215,7 +215,10 @@ class Poisson(Section):
     """Every phone proposes to uniformly random others at the points of a Poisson process."""
 
     kind: Literal["poisson"] = Field(description="Kind of workload.")
-    rate: Rates = Field(description="Proposals of one phone per second; a list is a ladder.")
+    rate: Rates = Field(
+        description="Proposals of one phone per second, at most 50 million of all in a repetition; "
+        "a list is a ladder."
+    )
     payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
     start: Duration = Field(default=written("0s"), description="Nothing is proposed before.")
 
@@ -373,7 +376,11 @@ class Scenario(Section):
     run: Run = Field(description="Duration, repetitions and seed.")
     devices: list[Devices] = Field(min_length=1, description="Groups of phones.")
     network: Network = Field(description="What joins them.")
-    churn: Churn | None = Field(default=None, description="Phones going off and on; absent: none.")
+    churn: Churn | None = Field(
+        default=None,
+        description="Phones going off and on, but for the tokens' authority, a server; absent: "
+        "none.",
+    )
     contacts: Contacts | None = Field(
         default=None, description="Phones near each other when they pay; absent: never."
     )

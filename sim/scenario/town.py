@@ -71,7 +71,8 @@ class Town(Section):
 
     kind: Literal["town"] = Field(description="Kind of workload.")
     payments: Rates = Field(
-        description="Payments of one person, averaged over a day; a list is a ladder."
+        description="Payments of one person, averaged over a day, at most 50 million of all in a "
+        "repetition; a list is a ladder."
     )
     start: Duration = Field(default=written("0s"), description="Nothing is paid before.")
     to_shop_ratio: Ratio = Field(description="Share of payments that go to shops.")

@@ -6,10 +6,11 @@ import engine_plans as plans
 import numpy as np
 import pytest
 
-from sim import runner
+from sim import runner, tasks
 
 pytestmark = pytest.mark.engine
 
+PACKET_TASKS = ("verify_packet", "sign_packet", "handle_packet")
 SIGN_S, VERIFY_S = 0.010, 0.020
 ONLINE = {"task": "verify_token", "threads": 1, "count": 5, "bytes": 147, "tokens": 1}
 ONLINE["recipients"] = 3
@@ -45,6 +46,14 @@ def test_a_token_costs_a_verification_for_each_recipient(recipients, verificatio
 def test_more_threads_than_cores_gain_nothing(threads):
     last_s = ends_s(compute(cores=2, threads=threads, count=4, task="sign"))[-1]
     assert last_s == pytest.approx(4 * SIGN_S * max(1.0, threads / 2))
+
+
+@pytest.mark.parametrize("task", [*("sign", "verify", "sign_token", "verify_token"), *PACKET_TASKS])
+def test_a_row_has_the_bytes_that_the_scenario_is_checked_for(task):
+    of = {"recipients": 3, "tokens": 100}
+    asked = tasks.payload_bytes(task, 1200, of["recipients"])
+    rows = plans.run(compute(task=task, count=1, bytes=asked, **of)).of("compute")
+    assert rows.size_bytes.tolist() == [tasks.traced_bytes(task, 1200, **of)]
 
 
 def test_phones_do_not_share_cores():

@@ -83,6 +83,29 @@ def test_money_goes_over_every_transport(market, mode):
     assert submitted == settled, "a phone and the authority stand in each other's way"
 
 
+def test_who_comes_back_can_be_paid(market):
+    of = market(NOBODY_CHEATS, *_COME_AND_GO)
+    rows = read(of / "events.parquet").to_pylist()
+    sent = {row["message_id"]: row for row in rows if row["kind"] == "send"}
+    lost = [row for row in rows if row["kind"] == "lose" and row["reason"] == "socket_timeout"]
+    assert lost, "who is off cannot"
+    off_s = [(row["node"], row["time_s"]) for row in rows if row["kind"] == "phone_off"]
+    on_s = [(row["node"], row["time_s"]) for row in rows if row["kind"] == "phone_on"]
+    for row in lost:
+        asked = sent[row["message_id"]]
+        absent = any(
+            node == asked["peer"]
+            and time_s <= row["time_s"]
+            and not _is_back(on_s, node, time_s, asked)
+            for node, time_s in off_s
+        )
+        assert absent, asked
+
+
+def _is_back(on_s, node, off_s, asked):
+    return any(of == node and off_s < time_s <= asked["time_s"] for of, time_s in on_s)
+
+
 def test_real_and_counted_cryptography_give_one_trace(market):
     tables = [
         read(market(f"protocol.crypto={of}") / "events.parquet") for of in ("counted", "real")
@@ -91,5 +114,9 @@ def test_real_and_counted_cryptography_give_one_trace(market):
     assert tables[0].equals(tables[1])
 
 
+_COME_AND_GO = (
+    'churn.session={distribution="lognormal", median="10min", sigma=0.5}',
+    'churn.gap={distribution="lognormal", median="5min", sigma=0.5}',
+)
 # The prototype reads the plain layout only.
 _PLAIN = ("protocol.tokens.handshake=none", NOBODY_CHEATS)

@@ -14,6 +14,7 @@ from sim.errors import ScenarioError
 KEY = "4c69" * 37
 RULES = {"rules": "thesis", "handshake": "challenge"}
 TOWN = {"protocol": {"kind": "tokens", "crypto": "real", "tokens": RULES}, "churn": None}
+RUNG = {"rate_per_s": 16.0, "payload_bytes": 100, "transport": "udp"}
 KEEPS = {"trace": "full", "sample_ratio": 1.0, "tokens": True}
 
 
@@ -159,6 +160,71 @@ def test_tokens_are_batches_and_an_index(call, run, rows, tmp_path):
         ("phone-00003-signed_away.tokens", "3", "signed_away", "0" * 15 + "7", "500", "2", "425"),
         ("phone-12345-held.tokens", "12345", "held", "0" * 15 + "8", "2", "1", "287"),
     ]
+
+
+def contents(folder):
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path: path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("to", ["csv", "graphml", "tokens"])
+@pytest.mark.parametrize(
+    "target", ["metrics.json", "new.csv", "sub/new", "", "../{}/resolved.json"]
+)
+def test_nothing_is_written_into_a_run(call, run, tmp_path, to, target):
+    of, other = run(**TOWN, output=KEEPS), run(rung={**RUNG, "rate_per_s": 2.0})
+    before = contents(tmp_path)
+    for into in (of, other):
+        path = into / target.format(into.name)
+        assert refused(call(of, "--to", to, "-o", path), str(path), "never written to again")
+    assert contents(tmp_path) == before
+    assert not (of / "sub").exists()
+
+
+def test_a_link_into_a_run_is_no_way_into_it(call, run, tmp_path):
+    of = run()
+    before = contents(of)
+    (tmp_path / "a.csv").symlink_to(of / "metrics.json")
+    (tmp_path / "aside").symlink_to(of, target_is_directory=True)
+    for path in ("a.csv", "aside/new.csv"):
+        assert refused(call(of, "--out", path), path, str(of))
+        assert refused(call(of, "--csv", path), path, str(of))
+    assert contents(of) == before
+    # Beside it there is room.
+    assert call(of, "--out", of.parent / "a.csv").exit_code == 0
+
+
+@pytest.mark.parametrize("to", ["csv", "graphml"])
+@pytest.mark.parametrize("target", [".", "", "runs"])
+def test_a_folder_is_no_file(call, run, tmp_path, to, target):
+    of = run()
+    before = contents(tmp_path)
+    done = call(of, "--to", to, "--out", target)
+    assert refused(done, target or ".", "cannot be written: is a directory")
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("to", ["csv", "graphml", "tokens"])
+@pytest.mark.parametrize("target", ["/proc/x", "dangling", "file/a", "file/a/b"])
+def test_where_nothing_can_be_written_is_said(call, run, rows, tmp_path, to, target):
+    of = run(**(TOWN if to == "tokens" else {}), output=KEEPS)
+    holdings.write(rows, of / rundir.TOKENS)
+    (of / "manifest.json").write_text(f'{{"repetitions": [{{"authority_key": "{KEY}"}}]}}')
+    (tmp_path / "dangling").symlink_to(tmp_path / "none/at all")
+    (tmp_path / "file").touch()
+    before = contents(tmp_path)
+    done = call(of, "--to", to, "--out", target)
+    assert refused(done, target, "cannot be written")
+    assert contents(tmp_path) == before
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("target", [".", ""])
+def test_the_folder_one_stands_in_is_not_replaced(call, run, tmp_path, monkeypatch, target):
+    of = run(**TOWN, output=KEEPS)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    assert refused(call(of, "--to", "tokens", "-o", target), ".", "name a new folder")
 
 
 def test_a_serial_is_the_number_of_its_rows_in_the_trace(rows):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sim import energy, metrics, payments, testing, trace
-from sim.columns import Columns
+from sim.columns import Columns, last_before, next_after
 
-Row = tuple[float, str, int, int]
+Row = tuple[float, str, int, int, int, int]
 
 
 def town(
@@ -29,15 +29,15 @@ def town(
 
 def table(rows: list[Row]) -> Any:
     rows = sorted(rows, key=lambda row: row[0])
-    time_s, kind, message, size = zip(*rows, strict=True) if rows else ([], [], [], [])
+    time_s, kind, message, size, node, peer = zip(*rows, strict=True) if rows else [[]] * 6
     nothing = np.zeros(len(rows), dtype=int)
     return trace.build(
         repetition=nothing,
         time_s=np.array(time_s, dtype=float),
-        node=nothing,
+        node=np.array(node, dtype=int),
         kind=list(kind),
         message_id=np.array(message, dtype=np.int64),
-        peer=nothing,
+        peer=np.array(peer, dtype=int),
         message_size=np.array(size, dtype=int),
         reason=[None] * len(rows),
         logged=np.ones(len(rows), dtype=bool),
@@ -49,13 +49,13 @@ def measure(rows: list[Row], of: dict[str, Any] | None = None, **told: Any) -> d
     return payments.measure(Columns.of(table(rows)), of or town(), **told)
 
 
-def event(time_s: float, kind: str, message: int = 0) -> Row:
-    return time_s, kind, message, 0
+def event(time_s: float, kind: str, message: int = 0, node: int = 0, peer: int = 0) -> Row:
+    return time_s, kind, message, 0, node, peer
 
 
 def take(time_s: float, serial: int, recipients: int = 2) -> Row:
     """A token of so many recipients is taken, without challenges in it."""
-    return time_s, "take", serial, 149 + 138 * recipients
+    return time_s, "take", serial, 149 + 138 * recipients, 0, 0
 
 
 OUTAGE = ((100.0, 200.0),)
@@ -94,10 +94,15 @@ def test_what_a_payment_takes_is_over_the_completed_ones():
     assert found["cpu_ms_per_payment"] == pytest.approx(10.0)
 
 
+def test_the_engine_leaves_out_counters_of_nothing():
+    found = measure(ASKED)
+    assert found["access_bytes_per_payment"] == found["contact_bytes_per_payment"] == 0.0
+
+
 @pytest.mark.parametrize(("handshake", "answer_bytes"), [("none", 0), ("challenge", 16)])
 def test_recipients_are_read_from_bytes_in_both_layouts(handshake, answer_bytes):
     sizes = [149 + 138 * count + answer_bytes * (count - 1) for count in (1, 2, 5)]
-    rows = [(float(size), "take", 7, size) for size in sizes]
+    rows = [(float(size), "take", 7, size, 0, 0) for size in sizes]
     found = measure(rows, town(handshake=handshake))
     # The first comes from the authority: nobody paid with it.
     assert found["token_recipients_mean"] == 3.5
@@ -177,6 +182,55 @@ def test_an_answer_takes_from_the_last_submission_on():
     assert measure(rows)["authority_answer_ms_p95"] == pytest.approx(2900.0)
 
 
+AUTHORITY, HONEST, CHEATED = 9, 1, 2
+
+
+def test_both_holders_of_a_double_spent_token_have_answers_of_their_own():
+    rows = [
+        *(event(1.0, "submit", 7, HONEST, AUTHORITY), event(5.0, "submit", 7, CHEATED, AUTHORITY)),
+        *(event(6.0, "settle", 7, HONEST, AUTHORITY), event(7.0, "settle", 7, CHEATED, AUTHORITY)),
+    ]
+    # 5 s and 2 s; from the other's submission they would be 1 s and 2 s.
+    assert measure(rows)["authority_answer_ms_p95"] == pytest.approx(2000.0 + 0.95 * 3000.0)
+
+
+def test_a_copy_waits_for_a_decision_on_what_its_own_holder_submitted():
+    submitted = [
+        event(1.0, "submit", 7, HONEST, AUTHORITY),
+        event(2.0, "submit", 7, CHEATED, AUTHORITY),
+    ]
+    decided = [
+        event(3.0, "decide", 7, AUTHORITY, CHEATED),
+        event(8.0, "decide", 7, AUTHORITY, HONEST),
+    ]
+    another = [event(5.0, "submit", 8, HONEST, AUTHORITY)]
+    another += [event(9.0, "decide", 8, AUTHORITY, HONEST), event(6.0, "submit", 9)]
+    # From 6 to 8 s: the first copy, and two other tokens. The second copy's decision is not its.
+    assert measure([*submitted, *decided, *another])["authority_backlog_tokens_max"] == 3
+
+
+def test_a_token_is_verified_by_whoever_brings_it():
+    rows = [take(1.0, 7), event(5.0, "decide", 7, AUTHORITY, CHEATED), take(6.0, 8)]
+    assert measure(rows)["unverified_tokens_max"] == 1
+
+
+def test_rows_pair_by_all_that_they_are_on():
+    def columns(*rows: tuple[int, int, float]) -> list[Any]:
+        found = np.array(rows, dtype=float).reshape(-1, 3)
+        return [found[:, 0].astype(int), found[:, 1].astype(np.int32), found[:, 2]]
+
+    found = columns((5, 1, 4.0), (5, 1, 2.0), (5, 2, 3.0), (6, 1, 1.0))
+    wanted = columns((5, 1, 3.0), (5, 2, 3.0), (6, 2, 1.0), (5, 1, 1.0), (7, 9, 9.0), (0, 0, 0.0))
+    never = math.inf
+    assert next_after(found, wanted).tolist() == [4.0, 3.0, never, 2.0, never, never]
+    nan = math.nan
+    before = last_before(found, wanted)
+    assert before.tolist() == pytest.approx([2.0, 3.0, nan, nan, nan, nan], nan_ok=True)
+    for pair in (next_after, last_before):
+        assert not np.isfinite(pair(columns(), wanted)).any()
+        assert pair(found, columns()).size == 0
+
+
 def test_detection_is_from_the_first_double_spend_to_the_first_naming():
     rows = [
         *(event(60.0, "double_spend", 1), event(90.0, "double_spend", 1)),
@@ -229,14 +283,26 @@ def test_a_town_in_which_nothing_happens_defines_little():
     assert set(known) == counts | told | set(MONEY)
 
 
+def sampled(**sections: Any) -> dict[str, Any]:
+    return town(**sections, output={"trace": "sampled", "sample_ratio": 0.1})
+
+
 def test_a_sampled_trace_tells_shares_and_times_and_what_is_counted():
-    of = town(outages=OUTAGE)
-    of["output"] = {"trace": "sampled", "sample_ratio": 0.1}
     rows = [*ASKED, take(110.0, 7), event(120.0, "double_spend", 7)]
-    found = measure(rows, of, counters={"contact_bytes": 600, "minted_cents": 1000})
+    counters = {"contact_bytes": 600, "minted_cents": 1000}
+    counters |= {"accused": 3, "wrongly_accused": 1, "undetected_serials": 4}
+    found = measure(rows, sampled(outages=OUTAGE), counters=counters)
+    known = {name: value for name, value in found.items() if not math.isnan(value)}
+    counted = {"accused": 3, "wrongly_accused": 1, "undetected_tokens": 4}
+    assert {name: known[name] for name in counted} == counted
     shares = {"completed_ratio", "unpayable_ratio", "outage_completed_ratio"}
-    known = {name for name, value in found.items() if not math.isnan(value)}
-    assert known == shares | {"payment_ms_p50", "payment_ms_p95"} | set(MONEY)
+    times = {"payment_ms_p50", "payment_ms_p95"}
+    scaled = {"payments_asked", "payments_completed", "contact_bytes_per_payment"}
+    scaled |= {"access_bytes_per_payment"}
+    assert set(known) == shares | times | scaled | {"cpu_ms_per_payment", *counted, *MONEY}
+    assert known["payments_asked"] == pytest.approx(50)
+    assert known["payments_completed"] == pytest.approx(30)
+    assert known["contact_bytes_per_payment"] == pytest.approx(20)
 
 
 def test_other_families_have_none_of_it():
@@ -263,6 +329,16 @@ def test_the_hours_of_a_day_by_hand():
 def test_an_hour_without_payments_has_no_mean():
     found = payments.hourly(Columns.of(table([take(20.0, 7)])), town())
     assert found["token_recipients_mean"] == [2.0, None]
+
+
+def test_the_hours_of_a_sampled_day_are_scaled_up_and_say_nothing_of_tokens():
+    rows = [*ASKED, take(20.0, 7), event(30.0, "decide", 7), event(4000.0, "unpayable", 8)]
+    assert payments.hourly(Columns.of(table(rows)), sampled()) == {
+        "payments_asked": [50, 10],
+        "payments_completed": [30, 0],
+        "unverified_tokens": [None, None],
+        "token_recipients_mean": [None, None],
+    }
 
 
 POWERS = {"core_w": 1.6, "access": {}, "contacts": {}}

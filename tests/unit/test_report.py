@@ -263,6 +263,24 @@ def test_a_towns_day_is_drawn_offline_beside_online(town_dirs: list[Path]):
         assert [(shape.x0, shape.x1) for shape in chart.layout.shapes] == [(1.0, 2.0)]
 
 
+def test_what_a_sampled_trace_does_not_tell_is_not_drawn(town_dirs: list[Path]):
+    def sample(path: Path) -> None:
+        found = json.loads((path / "metrics.json").read_text())
+        for day in found["hourly"]:
+            day |= {"unverified_tokens": [None, None], "token_recipients_mean": [None, None]}
+        (path / "metrics.json").write_text(json.dumps(found))
+
+    charts = {title: chart for title, _, chart in towns.charts(load(town_dirs))}
+    sample(town_dirs[0])
+    one = {title: chart for title, _, chart in towns.charts(load(town_dirs))}
+    for title in ("Tokens that wait", "Hands of a token"):
+        # What is left keeps its colour.
+        assert list(one[title].data) == [charts[title].data[1]]
+    sample(town_dirs[1])
+    none = [title for title, _, _ in towns.charts(load(town_dirs))]
+    assert none == ["Payments", "Energy of a payment"]
+
+
 def test_a_towns_metrics_stand_in_a_table_with_units_and_meanings(town_dirs: list[Path]):
     html = towns.figures_table(load(town_dirs))
     row = re.search(r"<tr><td><code>payments_completed</code>.*?</tr>", html)

@@ -233,6 +233,7 @@ def test_sizes_of_tasks_are_payloads(scenario):
         ([*COMPUTE, "workload.threads=[1, 0]"], "workload.threads[1]: should be greater than"),
         ([*COMPUTE, "workload.payload=0B"], "an operation is on at least one byte"),
         ([*COMPUTE, "workload.rate=1/s"], "workload.rate: unknown key"),
+        ([*COMPUTE, "workload.threads=[1, 1025]"], "workload.threads[1]: should be less than or"),
         (["devices[0].count=1"], "devices: a trade takes at least 2 phones"),
     ],
 )
@@ -240,6 +241,62 @@ def test_computing_and_trading_do_not_mix(scenario, overrides, expected):
     with pytest.raises(ScenarioError) as caught:
         load(scenario, overrides)
     assert expected in str(caught.value)
+
+
+TASK_MAX = 2**31 - 1
+FITS = f"a trace counts up to {TASK_MAX:,}"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "place", "bytes_"),
+    [
+        (["workload.recipients=[1, 30000]", "workload.tokens=2000"], "tokens", 8_280_018_000),
+        # One packet of one byte for each byte of a million tokens, with its head.
+        (
+            ["workload.task=sign_packet", "workload.tokens=1000000", "workload.payload=1B"],
+            "tokens",
+            287_000_000 * 120,
+        ),
+        (
+            ["workload.task=handle_packet", "workload.payload=1024MiB"],
+            "payload",
+            2 * (2**30 + 119),
+        ),
+    ],
+)
+def test_a_task_that_no_row_can_count_is_refused(scenario, overrides, place, bytes_):
+    with pytest.raises(ScenarioError) as caught:
+        load(scenario, [*COMPUTE, *overrides])
+    assert caught.value.key_path == f"workload.{place}"
+    assert caught.value.reason == f"a task would be on {bytes_:,} bytes; {FITS}"
+
+
+def test_the_largest_task_that_a_row_can_count_is_not(scenario):
+    most = ["workload.recipients=20", f"workload.tokens={TASK_MAX // (147 + 19 * 138)}"]
+    load(scenario, [*COMPUTE, *most])
+    with pytest.raises(ScenarioError, match=r"workload\.tokens: a task would be on"):
+        load(scenario, [*COMPUTE, *most, "workload.recipients=21"])
+    # Neither a payload nor tokens that a task does not work on are anything to it.
+    for task in ("sign_token", "sign"):
+        unused = [
+            "workload.payload=1024MiB",
+            "workload.tokens=1000000",
+            "workload.recipients=1000000",
+        ]
+        load(scenario, [*COMPUTE, *unused, f"workload.task={task}"])
+
+
+POISSON = 'workload={kind="poisson", rate=["1/h", "1e6/s"], payload="1B", start="1s"}'
+
+
+def test_no_more_is_proposed_than_can_be_drawn(scenario):
+    """By two phones, from the first second on."""
+    load(scenario, [POISSON, "run.duration=26s"])
+    with pytest.raises(ScenarioError) as caught:
+        load(scenario, [POISSON, "run.duration=27s"])
+    assert caught.value.key_path == "workload.rate"
+    said = "asks for about 5.2e+07 proposals in each repetition; a run may ask for 50,000,000"
+    assert caught.value.reason == said
 
 
 def test_continued_rungs_name_the_one_before(scenario):

@@ -50,6 +50,25 @@ def test_roles_are_those_of_the_groups(market):
     assert role == [0] * PERSONS + [1] * SHOPS + [2]
 
 
+CHURN = [
+    'churn.session={distribution="lognormal", median="5min", sigma=0.5}',
+    'churn.gap={distribution="lognormal", median="5min", sigma=0.5}',
+]
+
+
+def test_the_authority_is_a_server_that_stays_on(market):
+    before = market("devices[0].count=1000", *CHURN)
+    churn = build_plan(before, 0)["churn"]
+    authority = 1000 + 12 + SHOPS
+    assert set(churn["phone"]) == set(range(authority)), "every other phone comes and goes"
+    # Where it stands among the phones changes nothing for them.
+    first = {**before, "devices": before["devices"][::-1]}
+    moved = build_plan(first, 0)["churn"]
+    assert 0 not in moved["phone"]
+    assert set(moved["phone"]) == set(range(1, authority + 1))
+    assert moved["time_s"] == sorted(moved["time_s"])
+
+
 def test_persons_pay_persons_and_shops_but_never_themselves(crowd):
     plan = crowd()
     work, role = columns(plan), np.array(plan["phones"]["role"])

@@ -29,6 +29,13 @@ MISTAKES = [
     ('"town"', '"twon"', "workload.kind", "must be one of paced, poisson, town, compute", "town"),
     ('"3/h"', '"3/m"', "workload.payments", "a rate takes /s /min /h /day", None),
     (
+        '"3/h"',
+        '["3/h", "1e6/s"]',
+        "workload.payments",
+        "about 2.3e+11 payments in each repetition; a run may ask for 50,000,000",
+        None,
+    ),
+    (
         'kind = "tokens"',
         'kind = "token"',
         "protocol.kind",
@@ -144,6 +151,21 @@ MISTAKES = [
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_named(tmp_path, market_text, mistake):
     mistakes.check(tmp_path, market_text, mistake)
+
+
+@pytest.mark.parametrize("hour", [0, 5])
+def test_what_is_asked_for_follows_the_hours_of_the_day(tmp_path, market_text, hour):
+    """All of a day is paid in one hour: in that of the run, or in another."""
+    hours = [24.0 if at == hour else 0.0 for at in range(24)]
+    path = tmp_path / "day.toml"
+    path.write_text(market_text)
+    day = [f"workload.hours={hours}", "workload.payments=1e6/h", "run.duration=2h"]
+    if hour:
+        load(path, day)
+        load(path, [*day, "run.duration=24h", "workload.start=6h"])
+        return
+    with pytest.raises(ScenarioError, match=r"about \d\.\d+e\+\d+ payments"):
+        load(path, day)
 
 
 CONTACTS = """

@@ -30,8 +30,8 @@ def resolved(kind, payload_bytes=1000):
     return {"protocol": {"kind": kind}, "workload": {"payload_bytes": payload_bytes}}
 
 
-def measure(part, counters=None, kind="transfer", payload_bytes=1000):
-    found = transfers.measure(part, counters or {}, resolved(kind, payload_bytes))
+def measure(part, counters=None, kind="transfer", payload_bytes=1000, **sections):
+    found = transfers.measure(part, counters or {}, resolved(kind, payload_bytes) | sections)
     assert set(found) == set(transfers.names(resolved(kind)))
     return found
 
@@ -55,6 +55,18 @@ def test_packets_of_one_block_are_counted_from_the_first_that_was_stored():
     found = measure(part)
     assert found["stored_mb_per_s"] == pytest.approx(400 / 4.0 / 1e6)
     assert np.isnan(found["goodput_mb_per_s"])
+
+
+def test_of_a_sampled_trace_what_was_stored_is_scaled_up_and_means_are_not():
+    """Twelve messages, of which one in four is traced."""
+    steps = [("begin", 0.25), ("process", 0.5), ("store", 0.5)]
+    part, sample = (
+        rows(*((k + at, 1, kind, 0, k, 100) for k in numbers for kind, at in steps))
+        for numbers in (range(12), (1, 5, 9))
+    )
+    counters = {"datagrams_sent": 8, "datagrams_dropped": 2}
+    output = {"trace": "sampled", "sample_ratio": 0.25}
+    assert measure(sample, counters, output=output) == pytest.approx(measure(part, counters))
 
 
 def test_a_transfer_that_never_ended_has_no_goodput():

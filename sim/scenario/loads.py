@@ -1,0 +1,78 @@
+"""How much a scenario may ask for: what the trace cannot count, and what no memory would hold.
+
+Mistakes are `ScenarioError`s with the place of the mistake, before anything is drawn. How long a
+run takes does not matter here: a long one can be waited for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from sim.errors import ScenarioError
+from sim.scenario.compute import Compute
+from sim.scenario.model import Poisson
+from sim.scenario.town import Town
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sim.scenario.model import Scenario
+
+
+def check(scenario: Scenario, path: Path) -> None:
+    """Raise ScenarioError for the first thing that `scenario` asks too much of."""
+    workload = scenario.workload
+    if isinstance(workload, Compute):
+        _check_task(workload, path)
+    if isinstance(workload, Poisson):
+        active_s = scenario.run.duration - workload.start
+        expected = max(workload.rate) * scenario.phone_count() * active_s
+        _check_count(path, "workload.rate", "proposals", expected)
+    if isinstance(workload, Town):
+        persons = sum(group.count for group in scenario.devices if group.role == "person")
+        expected = max(workload.payments) * persons * _paying_s(workload, scenario.run.duration)
+        _check_count(path, "workload.payments", "payments", expected)
+
+
+def _check_task(workload: Compute, path: Path) -> None:
+    bytes_ = workload.largest_task_bytes(workload.tokens)
+    if bytes_ <= TASK_BYTES_MAX:
+        return
+    alone = workload.largest_task_bytes(1)
+    place = "workload.tokens" if alone <= TASK_BYTES_MAX else "workload.payload"
+    reason = f"a task would be on {bytes_:,} bytes; a trace counts up to {TASK_BYTES_MAX:,}"
+    raise ScenarioError(path, place, reason)
+
+
+def _check_count(path: Path, place: str, what: str, expected: float) -> None:
+    if expected > DRAWN_MAX:
+        reason = (
+            f"asks for about {expected:.2g} {what} in each repetition; "
+            f"a run may ask for {DRAWN_MAX:,}"
+        )
+        raise ScenarioError(path, place, reason)
+
+
+def _paying_s(town: Town, duration_s: float) -> float:
+    """Return the seconds at the mean rate that come to as many payments as the hours of the run."""
+    return _paid_until_s(town.hours, duration_s) - _paid_until_s(town.hours, town.start)
+
+
+def _paid_until_s(hours: list[float], end_s: float) -> float:
+    days, rest_s = divmod(end_s, len(hours) * _HOUR_S)
+    of_today = (
+        weight * min(max(rest_s - hour * _HOUR_S, 0.0), _HOUR_S)
+        for hour, weight in enumerate(hours)
+    )
+    return days * math.fsum(hours) * _HOUR_S + math.fsum(of_today)
+
+
+TASK_BYTES_MAX = 2**31 - 1
+"""Sizes in a trace are signed, of 32 bits."""
+DRAWN_MAX = 50_000_000
+"""Payments or proposals of one repetition, which are all drawn before it and kept in memory.
+
+A limit chosen by us: over a thousand times what the largest shipped scenario asks for.
+"""
+_HOUR_S = 3600.0

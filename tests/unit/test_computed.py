@@ -1,0 +1,60 @@
+"""What computing phones achieved, on traces small enough to count by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sim import computed, metrics, testing, trace
+from sim.columns import Columns
+
+THREADS, PHONES = 4, 2
+
+
+def resolved(**sections):
+    workload = {"kind": "compute", "start_s": 1.0, "threads": THREADS}
+    devices = [{"profile": "invented", "count": PHONES, "access": {"wifi": 1.0}}]
+    of = {"protocol": {"kind": "compute"}, "workload": workload, "devices": devices}
+    return testing.resolved(repetitions=1, **of, **sections)
+
+
+def tasks(*numbers):
+    """Tasks of 500 B, done one every 10 ms from 1 s on; `numbers` are those traced."""
+    size = len(numbers)
+    return trace.build(
+        repetition=np.zeros(size, dtype=int),
+        time_s=1.0 + 0.01 * np.array(numbers, dtype=float),
+        node=np.zeros(size, dtype=int),
+        kind=["compute"] * size,
+        message_id=np.array(numbers, dtype=int),
+        peer=np.zeros(size, dtype=int),
+        message_size=np.full(size, 500),
+        reason=[None] * size,
+        logged=[True] * size,
+    )
+
+
+ALL = {"task_rate_per_s": 100.0, "data_rate_mb_per_s": 0.05, "task_us_mean": 80_000.0}
+
+
+def test_everything_done_until_the_last_thread_is_done():
+    found = computed.measure(Columns.of(tasks(*range(1, 201))), resolved())
+    assert found == pytest.approx(ALL)
+
+
+def test_of_a_sampled_trace_what_was_done_is_scaled_up():
+    sampled = {"output": {"trace": "sampled", "sample_ratio": 0.1}}
+    events = tasks(*range(10, 201, 10))
+    assert computed.measure(Columns.of(events), resolved(**sampled)) == pytest.approx(ALL)
+    found = metrics.compute(events, resolved(**sampled))["metrics"]
+    assert {name: found[name]["mean"] for name in ALL} == pytest.approx(ALL)
+
+
+def test_where_nothing_was_done_nothing_is_known():
+    found = computed.measure(Columns.of(tasks()), resolved())
+    assert tuple(found) == computed.NAMES
+    assert all(math.isnan(value) for value in found.values())
+
+
+def test_other_families_have_none_of_it():
+    assert computed.measure(Columns.of(tasks(1)), testing.resolved()) == {}
