@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sim.cli import console
+from sim.cli import console, targets
 from sim.cli.present import complete
 from sim.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
 
@@ -65,7 +61,7 @@ def export(
         raise ScenarioError("--csv", "", f"takes no --out and no --to {to}", "--out")
     target = csv or out
     if target is not None:
-        _check_outside_runs(target)
+        targets.check_outside_runs(target)
     if to is Format.tokens:
         _tokens(directory, resolved, repetition or 0, out)
     elif to is Format.graphml:
@@ -82,7 +78,7 @@ def _csv(directory: Path, repetition: int | None, file: Path | None) -> None:
     if file is None:
         write_csv(table, sys.stdout.buffer, transport)
         return
-    with _writing(file):
+    with targets.writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("wb") as sink:
             write_csv(table, sink, transport)
@@ -98,7 +94,7 @@ def _graphml(directory: Path, resolved: dict[str, Any], repetition: int, file: P
     if file is None:
         sys.stdout.buffer.write(written)
         return
-    with _writing(file):
+    with targets.writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(written)
     console.data(str(file))
@@ -116,7 +112,7 @@ def _tokens(
         raise ScenarioError(folder, "", "is there already; name a new folder")
     key = _read(directory / "manifest.json")["repetitions"][repetition]["authority_key"]
     rows = holdings.read(directory / rundir.TOKENS, repetition)
-    with _writing(folder):
+    with targets.writing(folder):
         holdings.write_batches(rows, key, folder)
     console.data(str(folder))
 
@@ -125,26 +121,6 @@ def _can_appear(folder: Path) -> bool:
     """Tell whether nothing is there but an empty folder, and not the one (".") we stand in."""
     is_empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
     return bool(folder.name) and is_empty
-
-
-def _check_outside_runs(target: Path) -> None:
-    """Refuse a target in a run directory, which is complete and never written to again."""
-    # Links are followed: it counts where the bytes would go.
-    real = Path(os.path.realpath(target))
-    for folder in (real, *real.parents):
-        if all((folder / name).is_file() for name in _OF_A_RUN):
-            reason = f"lies in the run directory {folder}, which is never written to again"
-            raise ScenarioError(target, "", reason)
-
-
-@contextlib.contextmanager
-def _writing(target: Path) -> Iterator[None]:
-    """Blame what cannot be written on who named it; a full disk, say, is not his mistake."""
-    try:
-        yield
-    except _WRONG_PATH as error:
-        reason = f"cannot be written: {os.strerror(error.errno or 0).lower()}"
-        raise ScenarioError(target, "", reason) from None
 
 
 def _check_tokens(directory: Path, resolved: dict[str, Any]) -> None:
@@ -180,10 +156,3 @@ def _events(directory: Path, repetition: int | None) -> pa.Table:
 
 def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-_OF_A_RUN = ("metrics.json", "resolved.json")
-_WRONG_PATH = (
-    *(FileNotFoundError, FileExistsError),
-    *(IsADirectoryError, NotADirectoryError, PermissionError),
-)

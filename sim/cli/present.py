@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sim.children import default_jobs
-from sim.cli import console
+from sim.cli import console, targets
 from sim.cli.running import AsJson, Jobs, Out
 from sim.errors import ScenarioError
 
@@ -42,6 +42,8 @@ def validate(
     its verdict stand the errors of the predicted and of the fitted rows, each alone. Runs that are
     there already are not repeated.
     """
+    if report:
+        targets.check_outside_runs(report)
     from calibration import validation
 
     result = validation.validate(
@@ -65,10 +67,12 @@ def report(
 ) -> None:
     """Write one self-contained HTML page about some runs."""
     directories = [directory for path in runs for directory in complete(path)]
+    targets.check_outside_runs(out)
     from sim.report import write_report
 
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_report(dict.fromkeys(directories), out)
+    with targets.writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_report(dict.fromkeys(directories), out)
     console.data(str(out))
 
 
@@ -78,8 +82,9 @@ def _write_report(result: ValidationResult, report: Path) -> None:
         return
     from sim.report import write_report
 
-    report.parent.mkdir(parents=True, exist_ok=True)
-    write_report(result.run_dirs, report, result)
+    with targets.writing(report):
+        report.parent.mkdir(parents=True, exist_ok=True)
+        write_report(result.run_dirs, report, result)
     console.say(f"report: {report}")
 
 
@@ -105,10 +110,11 @@ def complete(path: Path, *, several: bool = True) -> list[Path]:
 
 def _is_run(path: Path) -> bool:
     # Hidden ones are still being built.
-    return not path.name.startswith(".") and all((path / name).is_file() for name in _READ)
+    return not path.name.startswith(".") and all(
+        (path / name).is_file() for name in targets.RUN_FILES
+    )
 
 
-_READ = ("metrics.json", "resolved.json", "events.parquet")
 _CHECKOUT = Path(__file__).resolve().parents[2]  # the published rows name scenarios of the project
 _WIDE = 200
 _EXIT_CHECK_FAILED = 3

@@ -75,6 +75,24 @@ def test_export_wants_one_run(call, runs):
     assert isinstance(call("export", runs).exception, ScenarioError)
 
 
+def test_no_report_is_written_into_a_run_or_where_nothing_can_be(call, runs, judged):
+    (run, *_) = (runs / "a").iterdir()
+    before = (run / "metrics.json").read_bytes()
+    for arguments in (
+        ("report", run, "-o", run / "metrics.json"),
+        ("validate", "--report", run / "report.html"),
+    ):
+        error = call(*arguments).exception
+        assert isinstance(error, ScenarioError)
+        assert "never written to again" in error.reason
+    assert not judged, "nothing was run for it"
+    assert (run / "metrics.json").read_bytes() == before
+    assert not (run / "report.html").exists()
+    error = call("report", run, "-o", runs).exception
+    assert isinstance(error, ScenarioError)
+    assert "cannot be written: is a directory" in error.reason
+
+
 def test_a_missed_bar_is_exit_3_with_the_table_on_stdout(call, judged, tmp_path):
     done = call("validate", "--report", "out/r.html", "--subset", "latency", "--out", "x")
     assert done.exit_code == 3
