@@ -22,7 +22,7 @@ demo: setup ## Simulate the published experiments, compare, write runs/demo/repo
 ##@ Develop
 .PHONY: test
 # The cases of property tests are drawn from a fixed seed, so that the same code gives the same
-# verdict. Draw others now and then: make test PROPTEST_RNG_SEED=$$RANDOM HYPOTHESIS=fresh
+# verdict. Draw others now and then: make test PROPTEST_RNG_SEED=$RANDOM HYPOTHESIS=fresh
 PROPTEST_RNG_SEED ?= 1
 HYPOTHESIS ?= repeatable
 test: setup ## Run every test, Rust and Python

@@ -217,7 +217,10 @@ METRICS = {
         "minted_eur": ("EUR", "issued by the authority"),
         "redeemed_eur": ("EUR", "taken back for good"),
         "circulating_eur": ("EUR", "valid at the end, wherever it is"),
-        "vanished_eur": ("EUR", "of that, what nobody has any more; 0 by the thesis's rules"),
+        "vanished_eur": (
+            "EUR",
+            "of that, what nobody has any more; 0 by the thesis's rules with the handshake",
+        ),
     },
     "Energy": {
         "cpu_mj_per_payment": ("mJ", "busy cores of all phones, over completed payments"),

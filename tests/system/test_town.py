@@ -63,6 +63,13 @@ def test_without_the_handshake_replays_have_their_victims_accused(market):
     assert saved["accused"] == 0
 
 
+@pytest.mark.parametrize("seed", [1, 8])
+def test_without_the_handshake_no_money_vanishes_among_many_cheats(market, seed):
+    many = ("workload.cheat_ratio=0.6", "workload.payments=12/h", f"run.seed={seed}")
+    found = metrics(market(*many, "protocol.tokens.handshake=none"))
+    assert found["wrongly_accused"] > 0 == found["vanished_eur"]
+
+
 def test_every_cent_is_somewhere(market):
     for overrides in ((), (NOBODY_CHEATS,), ("protocol.tokens.rules=prototype", *_PLAIN)):
         of = counters(market(*overrides))

@@ -80,6 +80,30 @@ proptest! {
         prop_assert!(lose_per_mille > 0 || audit.vanished_cents == 0);
     }
 
+    /// Replays then have honest holders spend twice, and late answers settle what they are not for.
+    #[test]
+    fn without_the_handshake_no_token_is_doubled_by_the_authority(
+        lose_per_mille in 0..400usize,
+        double_per_mille in 0..300usize,
+        is_online: bool,
+        holders in 3..8u32,
+        seed: u64,
+    ) {
+        let acceptance = if is_online { Acceptance::Online } else { Acceptance::Offline };
+        let handshake = Handshake::None;
+        let setting = Setting {
+            handshake,
+            lose_per_mille,
+            double_per_mille,
+            acceptance,
+            seed: seed >> 40,
+            ..CALM
+        };
+        let audit = any_town(setting, holders, 60).audit();
+        prop_assert_eq!(audit.pending_cents, 0, "all was answered");
+        prop_assert!(audit.held_cents + audit.vanished_cents >= audit.circulating_cents);
+    }
+
     #[test]
     fn whatever_is_lost_or_doubled_money_is_conserved(
         lose_per_mille in 0..400usize,

@@ -125,7 +125,7 @@ fn arrive<C: Crypto>(shape: &Shape, order: &[usize], lives: usize, seed: u64) {
     for (count, &number) in order.iter().enumerate() {
         let submission = tree.submission::<C>(number);
         let decision = world.decide(&submission);
-        judge::<C>(&tree, &order[..=count], &decision, &answers);
+        judge::<C>(&tree, &order[..=count], &decision, &answers, lives);
         let again = world.decide(&submission);
         assert_eq!((again.record, &again.answer), (None, &decision.answer));
         answers.push(decision.answer.clone());
@@ -152,7 +152,13 @@ fn arrive<C: Crypto>(shape: &Shape, order: &[usize], lives: usize, seed: u64) {
 }
 
 /// What must hold of the answer to the last that arrived.
-fn judge<C: Crypto>(tree: &Tree, arrived: &[usize], decision: &Decision, answers: &[Answer]) {
+fn judge<C: Crypto>(
+    tree: &Tree,
+    arrived: &[usize],
+    decision: &Decision,
+    answers: &[Answer],
+    lives: usize,
+) {
     let (last, before) = arrived.split_last().expect("something arrived");
     let split = before
         .first()
@@ -169,11 +175,24 @@ fn judge<C: Crypto>(tree: &Tree, arrived: &[usize], decision: &Decision, answers
             let all = tree.culprits::<C>(arrived);
             assert!(culprits.iter().all(|culprit| all.contains(culprit)));
         }
-        (Answer::Refused { .. }, None) => panic!("an honest branch was refused"),
+        // The same way once more, after what it was reissued as was spent and came back.
+        (
+            Answer::Refused {
+                reason, culprits, ..
+            },
+            None,
+        ) => {
+            assert!(lives > 0, "an honest branch was refused");
+            assert!(matches!(answers[0], Answer::Reissued(_)));
+            assert_eq!((*reason, culprits.len()), (Refusal::AlreadyRedeemed, 0));
+            assert!(decision.record.is_none());
+        }
         (answer, None) if before.is_empty() => assert!(decision.record.is_some(), "{answer:?}"),
         // The same way, the same answer; it says of which submission it is.
         (Answer::Redeemed { .. }, None) => assert!(matches!(answers[0], Answer::Redeemed { .. })),
-        (answer, None) => assert_eq!(answer, &answers[0]),
+        (answer, None) => {
+            assert_eq!((answer, lives), (&answers[0], 0));
+        }
         (_, Some(_)) => panic!("two branches were honoured"),
     }
 }

@@ -40,7 +40,8 @@ pub struct Audit {
     pub undetected_serials: u64,
     /// What they are worth.
     pub undetected_cents: u64,
-    /// What the prototype's rules lost with an answer that did not arrive.
+    /// What the prototype's rules lost with an answer that did not arrive, or what was lost for want
+    /// of a handshake with an answer that settled something else.
     pub vanished_cents: u64,
     /// Whom the authority has named, each for each token.
     pub accused: u64,
@@ -59,8 +60,8 @@ pub struct Violation(pub String);
 /// # Errors
 /// When money was lost, or doubled by nobody's double spend; when tokens that came back prove a
 /// double spend and its cheat was not named, or somebody was whom they do not convict, or who is
-/// honest. Without a handshake a replay makes an honest holder spend twice, and by the prototype's
-/// rules nothing is proved; neither is held against the town.
+/// honest. Without a handshake a replay makes an honest holder spend twice, or lose what he holds,
+/// and by the prototype's rules nothing is proved; neither is held against the town.
 ///
 /// # Panics
 /// When nobody in it is the authority.
@@ -80,9 +81,11 @@ pub fn audit<C: Crypto, R: Random>(
     for (serial, copy) in ledger.copies().filter(|(_, copy)| is_circulating(copy)) {
         let tips = claims.tips(serial, copy);
         if tips == 0 && !claims.is_under_way(serial) {
-            // Its rules give no answer twice: what was reissued and not heard of is gone.
-            let is_theirs = teller.rules() == Rules::Prototype && copy.lives.len() > 1;
-            if !is_theirs {
+            // The prototype gives no answer twice: what was reissued and not heard of is gone.
+            // Without a handshake no answer says which submission it is for: a late one, or one to
+            // a token that was sent again, settles another, whose own answer then comes for nothing.
+            let can_vanish = teller.rules() == Rules::Prototype || handshake == Handshake::None;
+            if !can_vanish || copy.lives.len() == 1 {
                 return Err(Violation(format!("token {serial:02x?} is nowhere")));
             }
             found.vanished_cents += copy.denomination.cents();

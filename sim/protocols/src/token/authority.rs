@@ -7,8 +7,9 @@
 //! recipient, 287 bytes. Of a life, the first branch that comes back is honoured.
 //!
 //! Ours, beside that: a submission that was honoured and comes again (its answer was
-//! lost) gets the same answer again and changes nothing. One that was refused is
-//! judged again, by what is known by then. A token can be redeemed; a nonce starts with the challenge of whom the
+//! lost) gets the same answer again and changes nothing, until what it was reissued as comes back:
+//! whoever spent that had the answer, and would put a token of the past in the place of a good one.
+//! One that was refused is judged again, by what is known by then. A token can be redeemed; a nonce starts with the challenge of whom the
 //! token is for, if he gave one. To withdraw a serial ends its circulation and not
 //! the search: what comes back of a life that is over is compared all the same.
 //!
@@ -204,6 +205,9 @@ impl<C: Crypto> Authority<C> {
                 Ok(self.compare_as_prototype(&copy.lives[number], honoured, token))
             }
             Some(_) => match self.compare(copy, number, token) {
+                Ruling::Repeat(_) if copy.has_come_back(number + 1) => {
+                    Err(Refusal::AlreadyRedeemed)
+                }
                 // What it was reissued as, or will be, is worth nothing any more.
                 Ruling::Repeat(_) if is_withdrawn => Err(Refusal::Blacklisted),
                 ruling => Ok(ruling),

@@ -122,6 +122,12 @@ impl OwnCopy {
         }
     }
 
+    /// Whether there is such a life, and it is over.
+    pub(super) fn has_come_back(&self, number: usize) -> bool {
+        let life = self.lives.get(number);
+        life.is_some_and(|life| life.honoured.is_some())
+    }
+
     pub(super) fn last_life(&self) -> &Life {
         self.lives.last().expect("a copy has a life")
     }

@@ -46,7 +46,8 @@ crate::named_enum! {
         Blacklisted = "blacklisted",
         /// Signed by the authority, yet not one of the copies that it keeps.
         NeverIssued = "never_issued",
-        /// By the prototype's rules: came in before, by the same way or further on it.
+        /// Came in before, by the same way or further on it: with the prototype's rules always, with
+        /// the thesis's once what it was reissued as has come back, too.
         AlreadyRedeemed = "already_redeemed",
         /// Another continuation of it came in before.
         DoubleSpend = "double_spend",
