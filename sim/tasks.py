@@ -5,6 +5,8 @@ The tasks themselves are in sim/protocols/src/compute.rs.
 
 from __future__ import annotations
 
+from sim import token_bytes
+
 
 def has_recipients(task: str) -> bool:
     """Return whether the number of a token's recipients changes the task."""
@@ -20,8 +22,7 @@ def traced_bytes(task: str, asked_bytes: int, recipients: int, tokens: int) -> i
         return asked_bytes
     if task in {"sign_token", "verify_token"}:
         return tokens * payload_bytes(task, asked_bytes, recipients)
-    come_bytes = tokens * (_TOKEN_BYTES + (recipients - 1) * _NEXT_PROOF_BYTES)
-    go_bytes = tokens * _TOKEN_BYTES
+    come_bytes, go_bytes = tokens * token_bytes.size(recipients), tokens * token_bytes.size(1)
     carried = {"verify_packet": (come_bytes,), "sign_packet": (go_bytes,)}
     packets = sum(-(-of // asked_bytes) for of in carried.get(task, (come_bytes, go_bytes)))
     return packets * (_PACKET_HEAD_BYTES + asked_bytes)
@@ -39,7 +40,6 @@ def payload_bytes(task: str, asked_bytes: int, recipients: int) -> int:
     return asked_bytes
 
 
-_TOKEN_BYTES = 287  # of one recipient (thesis, equation 1)
 _PACKET_HEAD_BYTES = 119  # SIGNED_HEAD_BYTES of sim/protocols/src/transport/eva/message.rs
 _FIRST_PROOF_BYTES = 147
 _NEXT_PROOF_BYTES = 138

@@ -21,6 +21,11 @@ RECIPIENT_BYTES = 138
 """What each recipient adds (offline token thesis, equation 1)."""
 
 
+def size(count: int) -> int:
+    """Return the bytes of a token of `count` recipients, in the prototype's layout."""
+    return BARE_BYTES + count * RECIPIENT_BYTES
+
+
 def recipients(size_bytes: Array, *, challenged: bool = False) -> Array:
     """Return how many recipients tokens of `size_bytes` have, whole; `challenged` in our layout."""
     challenge_bytes = _CHALLENGE_BYTES if challenged else 0

@@ -61,7 +61,7 @@ def measure(
         "datagram_loss_ratio": _loss(counters),
     }
     if TOKEN_NAMES[0] in wanted:
-        tokens = resolved["workload"]["payload_bytes"] // _TOKEN_BYTES
+        tokens = resolved["workload"]["payload_bytes"] // token_bytes.size(1)
         found |= _token_rates(part, tokens)
     return found
 
@@ -127,4 +127,3 @@ def _mean(values: Array) -> float:
 
 _BYTES_PER_MB = 1e6
 _SEQUENCE_BITS = 32  # a message id is its origin and its number there
-_TOKEN_BYTES = token_bytes.BARE_BYTES + token_bytes.RECIPIENT_BYTES

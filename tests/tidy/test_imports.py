@@ -37,7 +37,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sim.metrics",
         "sim.rundir",
         "sim.testing",
-        "sim.token_bytes",
         "sim.transfers",
     ),
     ("sim.plan", "sim.trace"),
@@ -61,6 +60,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sim.engine_facts",
         "sim.provenance",
         "sim.streams",
+        "sim.token_bytes",
     ),
     ("sim.errors", "sim.units"),
 )

@@ -4,10 +4,10 @@ mod common;
 
 use _engine::driver::Driver;
 use _engine::plan::Plan;
-use common::{plan, run, times, turn, Closed};
+use common::{plan, run, times, turn, Closed, Nothing};
 use pocketsim_protocols::contract::{
     AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Operation, Output,
-    OutputsOf, Payload, Seconds,
+    OutputsOf, Seconds,
 };
 use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::TransportConfig;
@@ -15,19 +15,6 @@ use pocketsim_protocols::transport::TransportConfig;
 /// Works and writes a row every ten seconds.
 struct Clock {
     next_s: Seconds,
-}
-
-#[derive(Clone)]
-struct Nothing;
-
-impl Payload for Nothing {
-    fn wire_bytes(&self) -> u32 {
-        0
-    }
-
-    fn message_id(&self) -> MessageId {
-        MessageId(0)
-    }
 }
 
 impl Machine for Clock {

@@ -5,29 +5,16 @@ mod common;
 use _engine::driver::Driver;
 use _engine::plan::Plan;
 use _engine::trace::Trace;
-use common::{plan, run, times, turn, Closed};
+use common::{plan, run, times, turn, Closed, Nothing};
 use pocketsim_protocols::contract::{
     AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Output, OutputsOf,
-    Payload, Seconds,
+    Seconds,
 };
 use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::TransportConfig;
 
 /// Writes down what it is asked for and sends nothing.
 struct Clerk;
-
-#[derive(Clone)]
-struct Nothing;
-
-impl Payload for Nothing {
-    fn wire_bytes(&self) -> u32 {
-        0
-    }
-
-    fn message_id(&self) -> MessageId {
-        MessageId(0)
-    }
-}
 
 impl Machine for Clerk {
     type Message = Nothing;

@@ -38,28 +38,34 @@ fn any_town(setting: Setting, holders: u32, steps: usize) -> Town<Counted> {
     town
 }
 
+/// Networks that lose and double, and either way to accept a payment.
+fn settings() -> impl Strategy<Value = Setting> {
+    let drawn = (0..400usize, 0..300usize, any::<bool>(), any::<u64>());
+    drawn.prop_map(
+        |(lose_per_mille, double_per_mille, is_online, seed)| Setting {
+            lose_per_mille,
+            double_per_mille,
+            acceptance: if is_online {
+                Acceptance::Online
+            } else {
+                Acceptance::Offline
+            },
+            seed: seed >> 40,
+            ..CALM
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn without_cheats_nobody_is_accused_with_or_without_the_handshake(
-        lose_per_mille in 0..400usize,
-        double_per_mille in 0..300usize,
-        is_online: bool,
+        setting in settings(),
         is_challenging: bool,
         holders in 3..8u32,
-        seed: u64,
     ) {
-        let acceptance = if is_online { Acceptance::Online } else { Acceptance::Offline };
         let handshake = if is_challenging { Handshake::Challenge } else { Handshake::None };
-        let setting = Setting {
-            handshake,
-            acceptance,
-            lose_per_mille,
-            double_per_mille,
-            cheats: false,
-            seed: seed >> 40,
-            ..CALM
-        };
+        let setting = Setting { handshake, cheats: false, ..setting };
         let town = any_town(setting, holders, 60);
         let audit = town.audit();
         prop_assert_eq!((audit.accused, audit.lost_cents, audit.undetected_serials), (0, 0, 0));
@@ -82,23 +88,11 @@ proptest! {
 
     /// Replays then have honest holders spend twice, and late answers settle what they are not for.
     #[test]
-    fn without_the_handshake_no_token_is_doubled_by_the_authority(
-        lose_per_mille in 0..400usize,
-        double_per_mille in 0..300usize,
-        is_online: bool,
+    fn without_the_handshake_what_nobody_holds_is_counted_as_vanished(
+        setting in settings(),
         holders in 3..8u32,
-        seed: u64,
     ) {
-        let acceptance = if is_online { Acceptance::Online } else { Acceptance::Offline };
-        let handshake = Handshake::None;
-        let setting = Setting {
-            handshake,
-            lose_per_mille,
-            double_per_mille,
-            acceptance,
-            seed: seed >> 40,
-            ..CALM
-        };
+        let setting = Setting { handshake: Handshake::None, ..setting };
         let audit = any_town(setting, holders, 60).audit();
         prop_assert_eq!(audit.pending_cents, 0, "all was answered");
         prop_assert!(audit.held_cents + audit.vanished_cents >= audit.circulating_cents);
@@ -106,14 +100,9 @@ proptest! {
 
     #[test]
     fn whatever_is_lost_or_doubled_money_is_conserved(
-        lose_per_mille in 0..400usize,
-        double_per_mille in 0..300usize,
-        is_online: bool,
+        setting in settings(),
         holders in 3..8u32,
-        seed: u64,
     ) {
-        let acceptance = if is_online { Acceptance::Online } else { Acceptance::Offline };
-        let setting = Setting { lose_per_mille, double_per_mille, acceptance, seed: seed >> 40, ..CALM };
         let town = any_town(setting, holders, 60);
         let audit = town.audit();
         prop_assert_eq!(audit.wrongly_accused, 0);

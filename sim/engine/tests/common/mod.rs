@@ -14,10 +14,26 @@ use _engine::plan::{
 };
 use _engine::resources::{Carrier, CpuDemand, Listener, Spender, World};
 use _engine::trace::Trace as RunTrace;
-use pocketsim_protocols::contract::{EventKind, NodeId, Operation, Reason, Seconds};
+use pocketsim_protocols::contract::{
+    EventKind, MessageId, NodeId, Operation, Payload, Reason, Seconds,
+};
 use pocketsim_protocols::pairwise::Pairwise;
 use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::TransportConfig;
+
+/// What applications that send nothing would send.
+#[derive(Clone)]
+pub struct Nothing;
+
+impl Payload for Nothing {
+    fn wire_bytes(&self) -> u32 {
+        0
+    }
+
+    fn message_id(&self) -> MessageId {
+        MessageId(0)
+    }
+}
 
 /// What is going to happen, by time and serial number.
 #[derive(Default)]

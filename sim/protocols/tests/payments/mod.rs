@@ -23,7 +23,7 @@ impl Random for Source {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Setting {
     pub handshake: Handshake,
     pub acceptance: Acceptance,
