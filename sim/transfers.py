@@ -46,8 +46,9 @@ def measure(
 
     `goodput_mb_per_s` is the mean over transfers of many blocks that arrived;
     `stored_mb_per_s` counts messages from the second that was stored, over the time since the
-    first; `datagram_loss_ratio` is over all datagrams sent. Tokens are counted per second, by how
-    many recipients they have. A MB is 10^6 bytes.
+    first; `datagram_loss_ratio` is the share of the datagrams put on the air that nobody read:
+    dropped on the way, or in the socket buffer of a phone that went off. Tokens are counted per
+    second, by how many recipients they have. A MB is 10^6 bytes.
 
     Of a sampled trace `stored_mb_per_s` is scaled up by its share; all else is what the engine
     counted, or a mean over messages, each of which is traced whole or not at all.
@@ -94,7 +95,8 @@ def _stored(part: Columns) -> float:
 
 
 def _loss(counters: Mapping[str, int]) -> float:
-    return ratio(counters.get("datagrams_dropped", 0), counters.get("datagrams_sent", 0))
+    lost = counters.get("datagrams_dropped", 0) + counters.get("datagrams_unread", 0)
+    return ratio(lost, counters.get("datagrams_sent", 0))
 
 
 def _token_rates(part: Columns, tokens: int) -> dict[str, float]:

@@ -32,7 +32,13 @@ def test_every_transaction_has_a_fate(mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_is_left_when_all_had_time_to_end(mode):
     plan = plans.busy_town(22, 60, mode, quiet_s=200.0, duration_s=260.0)
-    check(plans.run(plan), plan["duration_s"], nothing_left=True)
+    trace = plans.run(plan)
+    check(trace, plan["duration_s"], nothing_left=True)
+    counts = trace.counters
+    assert counts["datagrams_sent"] == counts["datagrams_delivered"] + counts["datagrams_dropped"]
+    assert counts["datagrams_unread"] <= counts["datagrams_delivered"]
+    # Some were about to leave: they have a row, and were never sent.
+    assert counts["datagrams_cut_off"] > 0
 
 
 @pytest.mark.parametrize("mode", MODES)

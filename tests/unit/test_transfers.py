@@ -77,6 +77,13 @@ def test_a_transfer_that_never_ended_has_no_goodput():
     assert found["datagram_loss_ratio"] == 0.25
 
 
+def test_a_loss_ratio_is_of_what_was_on_the_air():
+    """What was about to leave a phone that went off is not among what was sent."""
+    counters = {"datagrams_sent": 8, "datagrams_dropped": 2, "datagrams_unread": 1}
+    counters |= {"datagrams_cut_off": 30, "sender_off": 32, "receiver_off": 1}
+    assert measure(rows(), counters)["datagram_loss_ratio"] == 3 / 8
+
+
 def test_nothing_sent_loses_nothing_that_could_be_counted():
     assert np.isnan(measure(rows(), {})["datagram_loss_ratio"])
     assert measure(rows(), {"datagrams_sent": 3})["datagram_loss_ratio"] == 0.0

@@ -19,6 +19,7 @@ use crate::network::Flight;
 use crate::order::Order;
 use crate::phone::Phone;
 use crate::plan::Plan;
+use crate::progress::Progress;
 use crate::proximity::Contacts;
 use crate::queue::Queue;
 use crate::resources::{Listener, World};
@@ -44,6 +45,8 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     pub(crate) paused_loops: Vec<u32>,
     /// Scratch space of [`crate::network`].
     pub(crate) released: Vec<u32>,
+    failed: Failed,
+    progress: Progress,
     /// How far the plan's arrivals and transitions have been taken.
     pub(crate) next_arrival: usize,
     pub(crate) next_transition: usize,
@@ -59,6 +62,16 @@ pub(crate) struct Work {
     pub epoch: u32,
     /// What the lane waits for after the core is done.
     pub wait_s: Seconds,
+}
+
+/// Tokens of what the world has failed and the driver has not taken to its end yet.
+///
+/// A world may name what fails together in any order: SimGrid's is that of addresses, which
+/// differ from process to process. The driver takes them in order of their tokens.
+#[derive(Default)]
+struct Failed {
+    works: Vec<u32>,
+    flights: Vec<u32>,
 }
 
 /// What comes due in the queue.
@@ -79,6 +92,8 @@ pub(crate) enum Due {
     AppAlarm(u32, u32),
     /// The transport's timeout may be due (phone, epoch).
     NetAlarm(u32, u32),
+    /// What the world has failed is taken to its end.
+    Failures,
 }
 
 impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
@@ -105,6 +120,8 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             contacts: Contacts::new(&plan.proximity),
             paused_loops: Vec::new(),
             released: Vec::new(),
+            failed: Failed::default(),
+            progress: Progress::default(),
             next_arrival: 0,
             next_transition: 0,
             app_out: Vec::new(),
@@ -116,6 +133,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         driver.arm_applications();
         driver.set_alarm();
         driver
+    }
+
+    /// Tells `progress` from now on.
+    pub fn watch(&mut self, progress: Progress) {
+        self.progress = progress;
     }
 
     /// Simulated time, seconds.
@@ -174,6 +196,30 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             Due::ContactEnd(token, epoch) => self.land_from_contact(token, epoch),
             Due::AppAlarm(phone, epoch) => self.check_app_alarm(phone, epoch),
             Due::NetAlarm(phone, epoch) => self.check_net_alarm(phone, epoch),
+            Due::Failures => self.take_failures(),
+        }
+    }
+
+    /// Something failed: it is taken to its end when all that fails with it is known.
+    fn await_failures(&mut self) {
+        if self.failed.works.len() + self.failed.flights.len() == 1 {
+            self.queue.push(self.world.clock(), Due::Failures);
+        }
+        self.set_alarm();
+    }
+
+    fn take_failures(&mut self) {
+        let Failed {
+            mut works,
+            mut flights,
+        } = std::mem::take(&mut self.failed);
+        works.sort_unstable();
+        flights.sort_unstable();
+        for token in works {
+            self.works.remove(token);
+        }
+        for token in flights {
+            self.land_from_access(token, false);
         }
     }
 
@@ -190,25 +236,34 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
 impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T, W> {
     fn work_ended(&mut self, token: u32, done: bool) {
+        if !done {
+            self.failed.works.push(token);
+            return self.await_failures();
+        }
         let work = self.works.remove(token);
-        if done && work.wait_s > 0.0 {
+        if work.wait_s > 0.0 {
             let free = self.world.clock() + work.wait_s;
             self.queue
                 .push(free, Due::LaneFree(work.phone, work.lane, work.epoch));
-        } else if done {
+        } else {
             self.free_lane(work.phone, work.lane, work.epoch);
         }
         self.settle();
     }
 
     fn flight_ended(&mut self, token: u32, done: bool) {
-        self.land_from_access(token, done);
+        if !done {
+            self.failed.flights.push(token);
+            return self.await_failures();
+        }
+        self.land_from_access(token, true);
         self.settle();
     }
 
     fn wake(&mut self) {
         self.alarm = Seconds::INFINITY;
         let now = self.world.clock();
+        self.progress.reach(now, self.plan.duration_s);
         while let Some(due) = self.queue.pop_due(now) {
             self.take_due(due);
             while let Some((phone, lane)) = self.ready.pop_front() {

@@ -12,6 +12,7 @@ mod network;
 pub mod order;
 pub mod phone;
 pub mod plan;
+pub mod progress;
 pub mod proximity;
 #[cfg(feature = "python")]
 mod python;

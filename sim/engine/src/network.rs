@@ -172,18 +172,26 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     pub(crate) fn drop_flight(&mut self, flight: &Flight<T::Message>, reason: Reason) {
         self.settle_order(flight);
-        self.drop_datagram(flight.way.from, flight.way.to, &flight.datagram, reason);
+        self.trace.count_drop(Tally::DatagramsDropped, reason);
+        self.record_drop(flight.way.from, flight.way.to, &flight.datagram, reason);
     }
 
-    /// Counts a datagram that never reaches a machine; its transaction gets a row.
-    pub(crate) fn drop_datagram(
-        &mut self,
-        from: NodeId,
-        to: NodeId,
-        datagram: &T::Message,
-        reason: Reason,
-    ) {
-        self.trace.count_drop(reason);
+    /// A phone went off with a datagram in its socket buffer.
+    pub(crate) fn leave_unread(&mut self, from: NodeId, to: NodeId, datagram: &T::Message) {
+        let reason = Reason::ReceiverOff;
+        self.trace.count_drop(Tally::DatagramsUnread, reason);
+        self.record_drop(from, to, datagram, reason);
+    }
+
+    /// A phone went off before it put a datagram on the air.
+    pub(crate) fn cut_off(&mut self, from: NodeId, to: NodeId, datagram: &T::Message) {
+        let reason = Reason::SenderOff;
+        self.trace.count_drop(Tally::DatagramsCutOff, reason);
+        self.record_drop(from, to, datagram, reason);
+    }
+
+    /// The transaction of a datagram that never reaches a machine gets a row.
+    fn record_drop(&mut self, from: NodeId, to: NodeId, datagram: &T::Message, reason: Reason) {
         let Some(message) = datagram.message else {
             return;
         };

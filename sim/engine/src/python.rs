@@ -6,6 +6,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::holdings::Holdings;
 use crate::plan::Plan;
+use crate::progress::Progress;
 use crate::run::RunResult;
 use crate::simgrid::MODEL_OPTIONS;
 use crate::trace::Columns;
@@ -13,7 +14,7 @@ use crate::trace::Columns;
 /// Drives protocol machines on SimGrid; one engine per process, for good.
 #[pymodule]
 mod _engine {
-    use super::{to_dict, Operation, Plan, MODEL_OPTIONS};
+    use super::{hook, to_dict, Operation, Plan, Progress, MODEL_OPTIONS};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -23,12 +24,17 @@ mod _engine {
     /// `reasons`, `counters`, `cpu_s`, `energy_j`, `kept_cents`, `clock_s`, `final_index`,
     /// `simgrid` and `tokens`: what phones have at the end, with the authority's key, or `None`.
     ///
+    /// `progress`, if given, is called with the share of the duration that is done, in
+    /// hundredths; what it raises is printed and goes no further.
+    ///
     /// Raises ValueError for a plan that names an unknown kind; anything worse
     /// ends the process.
     #[pyfunction]
-    fn run(py: Python<'_>, plan: Plan) -> PyResult<Bound<'_, PyDict>> {
+    #[pyo3(signature = (plan, progress=None))]
+    fn run(py: Python<'_>, plan: Plan, progress: Option<Py<PyAny>>) -> PyResult<Bound<'_, PyDict>> {
+        let progress = progress.map_or_else(Progress::default, hook);
         let result = py
-            .detach(|| crate::run::run(plan))
+            .detach(|| crate::run::run(plan, progress))
             .map_err(pyo3::exceptions::PyValueError::new_err)?;
         to_dict(py, &result)
     }
@@ -57,6 +63,16 @@ mod _engine {
         module.add("MODEL_OPTIONS", MODEL_OPTIONS.to_vec())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
+}
+
+fn hook(call: Py<PyAny>) -> Progress {
+    Progress::to(move |share| {
+        Python::attach(|py| {
+            if let Err(error) = call.call1(py, (share,)) {
+                error.write_unraisable(py, Some(call.bind(py)));
+            }
+        });
+    })
 }
 
 fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {

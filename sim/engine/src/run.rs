@@ -23,6 +23,7 @@ use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 use crate::driver::Driver;
 use crate::holdings::Holdings;
 use crate::plan::{self, Plan};
+use crate::progress::Progress;
 use crate::simgrid::{self, SimGrid};
 use crate::streams::Stream;
 use crate::town::Town;
@@ -65,22 +66,32 @@ impl Ending {
     }
 }
 
-/// Runs `plan` in this process's one SimGrid engine.
+/// Runs `plan` in this process's one SimGrid engine; `progress` hears how far it is.
 ///
 /// # Errors
 /// When the plan names a protocol, crypto provider or transport that is not known.
-pub fn run(plan: Plan) -> Result<RunResult, String> {
+pub fn run(plan: Plan, progress: Progress) -> Result<RunResult, String> {
     let (family, provider) = (plan.protocol.kind.clone(), plan.protocol.crypto.clone());
     match (family.as_str(), provider.as_str()) {
-        ("trustchain", "counted") => trustchain::<Counted>(plan),
-        ("trustchain", "real") => trustchain::<Real>(plan),
-        ("token_batch", "counted") => token_batch::<Counted>(plan),
-        ("token_batch", "real") => token_batch::<Real>(plan),
-        ("tokens", "counted") => tokens::<Counted>(plan),
-        ("tokens", "real") => tokens::<Real>(plan),
-        ("transfer", _) => over(plan, |node| Transfer::new(NodeId(node)), no_indices),
-        ("compute", _) => compute(plan),
-        ("pairwise", _) => over(plan, |node| Pairwise::new(NodeId(node)), no_indices),
+        ("trustchain", "counted") => trustchain::<Counted>(plan, progress),
+        ("trustchain", "real") => trustchain::<Real>(plan, progress),
+        ("token_batch", "counted") => token_batch::<Counted>(plan, progress),
+        ("token_batch", "real") => token_batch::<Real>(plan, progress),
+        ("tokens", "counted") => tokens::<Counted>(plan, progress),
+        ("tokens", "real") => tokens::<Real>(plan, progress),
+        ("transfer", _) => over(
+            plan,
+            progress,
+            |node| Transfer::new(NodeId(node)),
+            no_indices,
+        ),
+        ("compute", _) => compute(plan, progress),
+        ("pairwise", _) => over(
+            plan,
+            progress,
+            |node| Pairwise::new(NodeId(node)),
+            no_indices,
+        ),
         ("trustchain" | "token_batch" | "tokens", other) => {
             Err(format!("unknown crypto provider {other:?}"))
         }
@@ -88,7 +99,7 @@ pub fn run(plan: Plan) -> Result<RunResult, String> {
     }
 }
 
-fn trustchain<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
+fn trustchain<C: Crypto + 'static>(plan: Plan, progress: Progress) -> Result<RunResult, String> {
     let count = plan.phones.profile.len() as u32;
     let keys = crypto::directory::<C>(plan.seed, count);
     let (seed, duplicate_window_s) = (plan.seed, plan.protocol.duplicate_window_s);
@@ -111,26 +122,26 @@ fn trustchain<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
             config,
         )
     };
-    over(plan, make, |agents| {
+    over(plan, progress, make, |agents| {
         Ending::indices(agents, Agent::next_index)
     })
 }
 
-fn token_batch<C: Crypto + 'static>(plan: Plan) -> Result<RunResult, String> {
+fn token_batch<C: Crypto + 'static>(plan: Plan, progress: Progress) -> Result<RunResult, String> {
     let (seed, count) = (plan.seed, plan.phones.profile.len() as u32);
     let keys = token_batch::keys::<C>(seed, count);
     let make = move |node: u32| {
         let crypto = C::new(seed, NodeId(node));
         TokenBatch::new(crypto, NodeId(node), keys.clone())
     };
-    over(plan, make, no_indices)
+    over(plan, progress, make, no_indices)
 }
 
-fn tokens<C: Crypto>(plan: Plan) -> Result<RunResult, String> {
+fn tokens<C: Crypto>(plan: Plan, progress: Progress) -> Result<RunResult, String> {
     let town = Rc::new(Town::new::<C>(&plan)?);
     let (made, wants_tokens) = (town.clone(), plan.trace.tokens);
     let make = move |node| made.participant::<C>(node);
-    over(plan, make, move |participants| Ending {
+    over(plan, progress, make, move |participants| Ending {
         holdings: wants_tokens.then(|| Holdings::of(participants, town.authority())),
         ..town.ending(participants)
     })
@@ -140,7 +151,7 @@ fn no_indices<A>(applications: &[A]) -> Ending {
     Ending::indices(applications, |_| 0)
 }
 
-fn compute(plan: Plan) -> Result<RunResult, String> {
+fn compute(plan: Plan, progress: Progress) -> Result<RunResult, String> {
     let Some(options) = &plan.protocol.compute else {
         return Err("compute has no options".into());
     };
@@ -156,12 +167,18 @@ fn compute(plan: Plan) -> Result<RunResult, String> {
         tokens: options.tokens,
         recipients: options.recipients,
     };
-    over(plan, |node| Compute::new(NodeId(node), config), no_indices)
+    over(
+        plan,
+        progress,
+        |node| Compute::new(NodeId(node), config),
+        no_indices,
+    )
 }
 
 /// Chooses the transport; each pair of machines is an instance of the driver of its own.
 fn over<A: Application>(
     plan: Plan,
+    progress: Progress,
     make: impl FnMut(u32) -> A,
     ending: impl FnOnce(&[A]) -> Ending,
 ) -> Result<RunResult, String> {
@@ -170,22 +187,29 @@ fn over<A: Application>(
     let config = move |node: u32| phone_config(config, &options, seed, node);
     match plan.transport.kind.as_str() {
         // Machines that send nothing need one all the same.
-        "udp" | "none" => Ok(drive(plan, make, |node| Udp::new(&config(node)), ending)),
+        "udp" | "none" => Ok(drive(
+            plan,
+            progress,
+            make,
+            |node| Udp::new(&config(node)),
+            ending,
+        )),
         "quic" => Ok(drive(
             plan,
+            progress,
             make,
             |node| Quic::new(&config(node), NodeId(node)),
             ending,
         )),
-        "tftp" => Ok(drive(plan, make, |_| Tftp::new(), ending)),
+        "tftp" => Ok(drive(plan, progress, make, |_| Tftp::new(), ending)),
         "ipv8" => {
             let sealed = plan.transport.mode == "sealed";
-            Ok(drive(plan, make, |_| Ipv8::new(sealed), ending))
+            Ok(drive(plan, progress, make, |_| Ipv8::new(sealed), ending))
         }
         "eva" => {
             let config = eva_config(&plan.transport)?;
             let new = |node| Eva::new(&eva_phone(config, seed, node));
-            Ok(drive(plan, make, new, ending))
+            Ok(drive(plan, progress, make, new, ending))
         }
         other => Err(format!("unknown transport {other:?}")),
     }
@@ -193,6 +217,7 @@ fn over<A: Application>(
 
 fn drive<A: Application, T: Transport<A::Block>>(
     plan: Plan,
+    progress: Progress,
     mut application: impl FnMut(u32) -> A,
     mut transport: impl FnMut(u32) -> T,
     ending: impl FnOnce(&[A]) -> Ending,
@@ -200,6 +225,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
     let end = plan.duration_s;
     let world = SimGrid::new(&plan);
     let mut driver = Driver::new(plan, world, |node| (application(node), transport(node)));
+    driver.watch(progress);
     let start = Instant::now();
     simgrid::run(&mut driver, end);
     let wall_s = start.elapsed().as_secs_f64();

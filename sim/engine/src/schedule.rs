@@ -177,9 +177,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             Step::AppSend(to, block) => {
                 self.lose(phone, block.message_id(), to, Reason::SenderOff);
             }
-            Step::NetSend(to, datagram) => {
-                self.drop_datagram(NodeId(phone), to, &datagram, Reason::SenderOff);
-            }
+            Step::NetSend(to, datagram) => self.cut_off(NodeId(phone), to, &datagram),
             Step::Deliver(from, delivery) => self.abandon_delivery(phone, from, delivery),
             Step::Observe(event) => self.abandon_event(phone, event),
             Step::Sleep(number) => self.paused_loops.push(number),
@@ -210,10 +208,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     fn abandon_input(&mut self, phone: u32, input: Input<A, T>) {
         match input {
-            Input::Datagram(from, datagram) => {
-                let to = NodeId(phone);
-                self.drop_datagram(from, to, &datagram, Reason::ReceiverOff);
-            }
+            Input::Datagram(from, datagram) => self.leave_unread(from, NodeId(phone), &datagram),
             Input::App(AppRequest::Undelivered {
                 to,
                 payload,

@@ -36,8 +36,12 @@ named_enum! {
         DatagramsSent = "datagrams_sent",
         /// Datagrams that reached a socket buffer.
         DatagramsDelivered = "datagrams_delivered",
-        /// Datagrams that did not.
+        /// Datagrams that did not, of those put on the air.
         DatagramsDropped = "datagrams_dropped",
+        /// Datagrams that were in a socket buffer when its phone went off, so that nobody read them.
+        DatagramsUnread = "datagrams_unread",
+        /// Datagrams that a phone was about to send when it went off: they were never on the air.
+        DatagramsCutOff = "datagrams_cut_off",
         /// Open arrivals that did not happen, since their phone was off.
         ArrivalsWhileOff = "arrivals_while_off",
         /// Proposals that a phone had queued when it went off.
@@ -123,9 +127,9 @@ impl Trace {
         self.tallies[tally as usize] += u64::from(amount);
     }
 
-    /// Counts a datagram that never reached a machine.
-    pub fn count_drop(&mut self, reason: Reason) {
-        self.count(Tally::DatagramsDropped);
+    /// Counts a datagram that never reached a machine, as `tally` and by its reason.
+    pub fn count_drop(&mut self, tally: Tally, reason: Reason) {
+        self.count(tally);
         self.drops[reason as usize] += 1;
     }
 

@@ -40,7 +40,7 @@ impl Payload for Nothing {
 struct Agenda {
     now: Seconds,
     serial: u64,
-    events: BTreeMap<(u64, u64), (Happening, Option<NodeId>)>,
+    events: BTreeMap<(u64, u64), (Happening, Vec<NodeId>)>,
     alarm: Option<(u64, u64)>,
     off: BTreeSet<NodeId>,
 }
@@ -53,11 +53,12 @@ enum Happening {
 }
 
 impl Agenda {
-    fn add(&mut self, date: Seconds, what: Happening, phone: Option<NodeId>) -> (u64, u64) {
+    /// Adds what fails when one of `phones` goes off.
+    fn add(&mut self, date: Seconds, what: Happening, phones: &[NodeId]) -> (u64, u64) {
         self.serial += 1;
         // The bits of a positive float order like the float.
         let key = (date.to_bits(), self.serial);
-        self.events.insert(key, (what, phone));
+        self.events.insert(key, (what, phones.to_vec()));
         key
     }
 }
@@ -66,7 +67,21 @@ impl Agenda {
 #[derive(Clone, Default)]
 pub struct Closed {
     agenda: Rc<RefCell<Agenda>>,
-    failed: Rc<RefCell<Vec<u32>>>,
+    failed: Rc<RefCell<Vec<Happening>>>,
+    /// What becomes of flights of a phone that goes off.
+    pub flights: Flights,
+}
+
+/// What a world does with the flights of a phone that goes off.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub enum Flights {
+    /// They go on, as on a contact.
+    #[default]
+    GoOn,
+    /// They fail and are reported in the order they left.
+    Fail,
+    /// They fail and are reported the other way round.
+    FailBackwards,
 }
 
 /// One way between two phones, seconds.
@@ -75,10 +90,14 @@ pub const LATENCY_S: Seconds = 0.010;
 pub const BYTES_PER_S: f64 = 1e6;
 
 impl Carrier for Closed {
-    fn carry(&mut self, token: u32, _from: NodeId, _to: NodeId, wire_bytes: u32) {
+    fn carry(&mut self, token: u32, from: NodeId, to: NodeId, wire_bytes: u32) {
         let mut agenda = self.agenda.borrow_mut();
         let date = agenda.now + LATENCY_S + f64::from(wire_bytes) / BYTES_PER_S;
-        agenda.add(date, Happening::Flight(token), None);
+        let ends = match self.flights {
+            Flights::GoOn => vec![],
+            _ => vec![from, to],
+        };
+        agenda.add(date, Happening::Flight(token), &ends);
     }
 }
 
@@ -87,7 +106,7 @@ impl Spender for Closed {
         let mut agenda = self.agenda.borrow_mut();
         assert!(!agenda.off.contains(&phone), "work on a phone that is off");
         let date = agenda.now + demand.cpu_s / f64::from(demand.threads);
-        agenda.add(date, Happening::Work(token), Some(phone));
+        agenda.add(date, Happening::Work(token), &[phone]);
     }
 }
 
@@ -101,7 +120,7 @@ impl World for Closed {
         if let Some(key) = agenda.alarm.take() {
             agenda.events.remove(&key);
         }
-        agenda.alarm = Some(agenda.add(date, Happening::Wake, None));
+        agenda.alarm = Some(agenda.add(date, Happening::Wake, &[]));
     }
 
     fn set_on(&mut self, phone: NodeId, on: bool) {
@@ -112,23 +131,28 @@ impl World for Closed {
         }
         agenda.off.insert(phone);
         let mut failed = self.failed.borrow_mut();
-        agenda.events.retain(|_, (what, at)| match what {
-            Happening::Work(token) if *at == Some(phone) => {
-                failed.push(*token);
-                false
-            }
-            _ => true,
+        agenda.events.retain(|_, (what, phones)| {
+            let fails = phones.contains(&phone);
+            failed.extend(fails.then_some(*what));
+            !fails
         });
+        if self.flights == Flights::FailBackwards {
+            failed.reverse();
+        }
     }
 }
 
 /// Runs `listener` in `world` until `end`.
 pub fn run(world: &Closed, listener: &mut impl Listener, end: Seconds) {
     loop {
-        let failed: Vec<u32> = world.failed.borrow_mut().drain(..).collect();
-        failed
-            .into_iter()
-            .for_each(|token| listener.work_ended(token, false));
+        let failed = std::mem::take(&mut *world.failed.borrow_mut());
+        for what in failed {
+            match what {
+                Happening::Work(token) => listener.work_ended(token, false),
+                Happening::Flight(token) => listener.flight_ended(token, false),
+                Happening::Wake => unreachable!("the alarm is nobody's"),
+            }
+        }
         let next = world.agenda.borrow_mut().events.pop_first();
         let Some(((bits, _), (what, _))) = next else {
             return;

@@ -1,0 +1,55 @@
+//! How far a run has come, told in hundredths of its duration to whoever asked.
+//!
+//! Reads no clock but the run's own, and nothing of it reaches the simulation:
+//! who asks gets the same events as who does not.
+
+use pocketsim_protocols::contract::Seconds;
+
+/// Tells a hook the share of the run that is done, each time it has grown by a hundredth.
+#[derive(Default)]
+pub struct Progress {
+    hook: Option<Box<dyn FnMut(f64) + Send>>,
+    told: u32,
+}
+
+impl Progress {
+    /// Tells `hook`.
+    pub fn to(hook: impl FnMut(f64) + Send + 'static) -> Self {
+        Self {
+            hook: Some(Box::new(hook)),
+            told: 0,
+        }
+    }
+
+    /// The run has come to `now` of `duration_s`.
+    pub fn reach(&mut self, now: Seconds, duration_s: Seconds) {
+        let Some(hook) = &mut self.hook else {
+            return;
+        };
+        let done = (now / duration_s * STEPS) as u32;
+        if done > self.told {
+            self.told = done;
+            hook(f64::from(done) / STEPS);
+        }
+    }
+}
+
+const STEPS: f64 = 100.0; // what a bar on a terminal can show
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn each_hundredth_is_told_once_and_those_skipped_are_not() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let heard = told.clone();
+        let mut progress = Progress::to(move |share| heard.lock().unwrap().push(share));
+        for now in [0.0, 0.1, 2.0, 2.1, 2.5, 10.0, 200.0] {
+            progress.reach(now, 200.0);
+        }
+        assert_eq!(*told.lock().unwrap(), [0.01, 0.05, 1.0]);
+    }
+}
