@@ -3,7 +3,7 @@
 SimGrid allows one engine per process, for good, and may abort the process; so nothing else runs
 here. The job is {resolved, repetition, first_index, out_dir}; the results are files in out_dir,
 `repetition-<r>.parquet`, `repetition-<r>.json` and, where the plan asks for them,
-`repetition-<r>.tokens.parquet`. Nothing goes to stdout.
+`repetition-<r>.tokens.parquet`. stdout gets lines with the share of the run that is done.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def main() -> int:
 
 
 def run(job: Mapping[str, Any], engine: Any) -> None:
-    """Run one job with `engine`, a module with `run(plan)`, and write its files."""
+    """Run one job with `engine`, a module with `run(plan, progress)`, and write its files."""
     repetition = job["repetition"]
     plan = build_plan(job["resolved"], repetition, job["first_index"])
-    result = engine.run(plan)
+    result = engine.run(plan, _tell)
     directory = Path(job["out_dir"])
     directory.mkdir(parents=True, exist_ok=True)
     trace.write(trace.from_engine(result, repetition), parquet_path(directory, repetition))
@@ -70,6 +70,11 @@ def tokens_path(directory: Path, repetition: int) -> Path:
 def summary_path(directory: Path, repetition: int) -> Path:
     """Return where a child puts counters and chain indices of a repetition."""
     return directory / f"repetition-{repetition}.json"
+
+
+def _tell(share: float) -> None:
+    sys.stdout.write(f"{share:g}\n")
+    sys.stdout.flush()
 
 
 def _die_with_parent() -> None:

@@ -5,6 +5,7 @@ Knows a job only as something to hand to a child; what the files mean is the run
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -17,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 from sim.errors import EngineError, EnvironmentMissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    Heard = Callable[[float], None]
 
 # A list, so that tests can put a fake engine in its place.
 COMMAND = [sys.executable, "-m", "sim.child"]
@@ -41,17 +44,24 @@ class Children:
         self._live: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
-    def run(self, job: Mapping[str, Any], keep_failed_in: Path) -> str:
+    def run(
+        self, job: Mapping[str, Any], keep_failed_in: Path, progress: Heard | None = None
+    ) -> str:
         """Run one job to its end and return what it wrote to stderr.
 
+        `progress` gets the shares of the job that the child says are done, from another thread.
         Raises EngineError when the child crashed (its job is then kept in `keep_failed_in` for
         replay), EnvironmentMissingError when there is no engine, StoppedError after `stop`.
         """
         with self._slots:
-            process = self._start()
+            process, told = self._start()
+            # Beside `communicate`, which would keep what the child says until its end.
+            listener = threading.Thread(target=_listen, args=(told, progress), daemon=True)
+            listener.start()
             try:
                 _, stderr = process.communicate(json.dumps(job))
             finally:
+                listener.join()
                 with self._lock:
                     self._live.discard(process)
         if self._stopped:
@@ -69,22 +79,40 @@ class Children:
             for process in self._live:
                 process.kill()
 
-    def _start(self) -> subprocess.Popen[str]:
+    def _start(self) -> tuple[subprocess.Popen[str], int]:
+        """Start a child; return it and the descriptor on which it tells how far it is."""
         with self._lock:
             if self._stopped:
                 raise StoppedError
+            told, tell = os.pipe()
             # A session of its own: Ctrl-C reaches the parent alone, which then kills its children.
-            process = subprocess.Popen(
-                COMMAND,
-                env={**os.environ, **ENVIRONMENT},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                start_new_session=True,
-            )
+            try:
+                process = subprocess.Popen(
+                    COMMAND,
+                    env={**os.environ, **ENVIRONMENT},
+                    stdin=subprocess.PIPE,
+                    stdout=tell,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    start_new_session=True,
+                )
+            except BaseException:
+                os.close(told)
+                raise
+            finally:
+                os.close(tell)
             self._live.add(process)
-            return process
+            return process, told
+
+
+def _listen(descriptor: int, progress: Heard | None) -> None:
+    """Read what a child says until it ends; anything but a number is not for us."""
+    with os.fdopen(descriptor, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                share = float(line)
+                if progress is not None:
+                    progress(share)
 
 
 def default_jobs() -> int:

@@ -22,7 +22,8 @@ from sim.errors import EngineError, RunInProgressError
 from sim.resolve import Rung, resolve
 from sim.scenario import Document, load
 
-Progress = Callable[[str, int], None]
+Progress = Callable[[str, int, float], None]
+"""Takes a rung's name, a repetition's number and the share of it that is done; 1 is its end."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def run_tasks(
 ) -> list[Outcome]:
     """Run tasks side by side, at most `jobs` children at a time; return all outcomes in order.
 
-    `progress(name, repetition)` is called, from other threads, as repetitions end. With
-    `keep_going`, crashes become outcomes; without, the first is raised. On any exception,
-    KeyboardInterrupt included, children are killed and unfinished directories removed.
+    `progress` is called from other threads. With `keep_going`, crashes become outcomes; without,
+    the first is raised. On any exception, KeyboardInterrupt included, children are killed and
+    unfinished directories removed.
     """
     children = Children(jobs)
     for folder in sorted({task.folder for task in tasks}):
@@ -122,7 +123,7 @@ def repetition_count(tasks: Iterable[Task]) -> int:
     )
 
 
-def _no_progress(_name: str, _repetition: int) -> None:
+def _no_progress(_name: str, _repetition: int, _share: float) -> None:
     pass
 
 
@@ -168,9 +169,15 @@ def _run_rung(
                 "first_index": first_index,
                 "out_dir": str(aside.absolute()),
             }
-            stderr = children.run(job, rundir.failed_folder(target))
-            progress(rung.name, repetition)
-            return stderr
+
+            def heard(share: float) -> None:
+                if share < 1:  # the end is ours to tell
+                    progress(rung.name, repetition, share)
+
+            try:
+                return children.run(job, rundir.failed_folder(target), heard)
+            finally:
+                progress(rung.name, repetition, 1.0)
 
         if rung.resolved["run"]["app"] == "continued":
             logs = []

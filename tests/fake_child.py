@@ -20,7 +20,8 @@ from sim import child
 EVENT_KINDS = ["send", "store"]
 
 
-def run(plan):
+def run(plan, progress):
+    progress(0.5)
     rows = 4
     columns = {
         "time_s": np.linspace(0.1, plan["duration_s"], rows).astype("<f8"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sim.children import default_jobs
-from sim.cli import console, targets
+from sim.cli import console, progress, targets
 from sim.cli.running import AsJson, Jobs, Out
 from sim.errors import ScenarioError
 
@@ -47,7 +47,7 @@ def validate(
     from calibration import validation
 
     result = validation.validate(
-        out, jobs or default_jobs(), subset, _CHECKOUT, progress=console.progress
+        out, jobs or default_jobs(), subset, _CHECKOUT, progress=progress.progress
     )
     if as_json:
         console.data(result.as_json().rstrip())

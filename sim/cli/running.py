@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sim.children import default_jobs
-from sim.cli import console
+from sim.cli import console, figures, progress
 
 ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="FILE")]
 Overrides = Annotated[
@@ -33,7 +33,7 @@ def run(
     ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Run a scenario; prints its run directories.
+    """Run a scenario; prints its run directories, and their main metrics to stderr.
 
     With --json, prints their metrics instead. Runs that are there already are not repeated.
     """
@@ -51,6 +51,7 @@ def run(
     if not as_json:
         for outcome in outcomes:
             console.data(str(outcome.directory))
+        figures.show([outcome.directory for outcome in outcomes])
         return
     metrics = [_metrics(outcome.directory) for outcome in outcomes]
     console.data(json.dumps(metrics[0] if len(metrics) == 1 else {"rungs": metrics}, indent=1))
@@ -95,7 +96,7 @@ def _run(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
     from sim import runner
 
     started_s = time.monotonic()
-    with console.progress(runner.repetition_count(tasks)) as step:
+    with progress.progress(runner.repetition_count(tasks)) as step:
         outcomes = runner.run_tasks(
             tasks, jobs or default_jobs(), keep_going=keep_going, progress=step
         )

@@ -293,7 +293,7 @@ def test_validate_runs_what_it_needs(tmp_path: Path, root: Path):
     @contextlib.contextmanager
     def progress(total: int) -> Iterator[Any]:
         told.append(f"{total} to run")
-        yield lambda name, _repetition: told.append(name.rpartition("-")[0])
+        yield lambda name, _, share: told.extend([name.rpartition("-")[0]] * (share == 1))
 
     result = validation.validate(tmp_path / "runs", 2, ["latency"], tmp_path, progress)
     assert [row.id for row in result.comparisons] == ["L_udp_median", "L_iroh_median"]

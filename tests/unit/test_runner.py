@@ -167,8 +167,14 @@ def test_progress_is_told(scenario, tmp_path):
     told = []
     tasks = runner.tasks_of(load(scenario, ["workload.rate=4/s"]), tmp_path / "runs")
     assert runner.repetition_count(tasks) == 2
-    runner.run_tasks(tasks, 1, progress=lambda name, repetition: told.append((name, repetition)))
-    assert told == [(tasks[0].rungs[0].name, 0), (tasks[0].rungs[0].name, 1)]
+    runner.run_tasks(tasks, 1, progress=lambda *of: told.append(of))
+    name = tasks[0].rungs[0].name
+    assert {(of, repetition) for of, repetition, _ in told} == {(name, 0), (name, 1)}
+    for repetition in (0, 1):
+        shares = [share for _, number, share in told if number == repetition]
+        assert shares == sorted(set(shares))
+        assert shares[-1] == 1
+        assert len(shares) > 3  # it moves inside a repetition: here with each of eight rounds
     assert runner.repetition_count(tasks) == 0
 
 

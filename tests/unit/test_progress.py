@@ -1,0 +1,62 @@
+import threading
+
+import pytest
+
+from sim.cli import console, progress
+
+
+@pytest.fixture
+def off_a_terminal(monkeypatch):
+    """Lines that were said, and an event for each; the half minute is next to nothing."""
+    said, spoke = [], threading.Event()
+
+    def say(text, level=0):
+        if level == 0:
+            said.append(text)
+            spoke.set()
+
+    monkeypatch.setattr(console, "say", say)
+    monkeypatch.setattr(progress, "SILENCE_S", 0.001)
+    return said, spoke
+
+
+def test_what_is_left_follows_from_what_is_done():
+    meter = progress.Meter(total=4, started_s=100.0)
+    meter.advance("udp-100B-16ps-0123456789ab", 0, 1.0)
+    meter.advance("quic_keep-100B-16ps-0123456789ab", 1, 0.25)
+    meter.advance("quic_keep-100B-16ps-0123456789ab", 1, 0.5)
+    assert meter.done == 1.5
+    line = meter.line(190.0)
+    assert line == "1.5 of 4 repetitions in 1 min 30 s, 2 min 30 s left: quic_keep-100B-16ps"
+    meter.advance("quic_keep-100B-16ps-0123456789ab", 1, 1.0)
+    assert (meter.done, meter.under_way) == (2.0, {})
+
+
+def test_before_anything_is_done_nobody_knows_what_is_left():
+    assert progress.Meter(4, 0.0).line(31.0) == "0 of 4 repetitions in 31 s: starting"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"), (10_920, "3 h 2 min")],
+)
+def test_spans_as_people_say_them(seconds, text):
+    assert progress.span(seconds) == text
+
+
+def test_off_a_terminal_a_long_silence_is_broken_within_a_repetition(off_a_terminal):
+    said, spoke = off_a_terminal
+    with progress.progress(2) as step:
+        step("udp-100B-16ps-0123456789ab", 0, 0.5)
+        spoke.clear()
+        assert spoke.wait(60)
+    assert said[-1].startswith("0.5 of 2 repetitions in ")
+    assert said[-1].endswith(": udp-100B-16ps")
+
+
+def test_quiet_is_quiet(off_a_terminal, monkeypatch):
+    said, _ = off_a_terminal
+    monkeypatch.setattr(console, "_level", -1)
+    with progress.progress(2) as step:
+        step("udp-100B-16ps-0123456789ab", 0, 1.0)
+    assert said == []
