@@ -16,8 +16,9 @@ ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' 
 setup: .venv/.engine ## Install what is missing and build the engine into .venv
 
 .PHONY: demo
+# SUBSET=latency: only that group of figures, or rows such as 'B1_*'.
 demo: setup ## Simulate the published experiments, compare, write runs/demo/report.html
-	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html
+	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html $(if $(SUBSET),--subset '$(SUBSET)')
 
 ##@ Develop
 .PHONY: test
@@ -34,20 +35,24 @@ SECONDS ?= 10
 fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10 for each
 	device_probe/fuzz/run.sh $(SECONDS)
 
+# With QUICK=1 the next three say whether everything runs, in seconds, and judge no time.
 .PHONY: bench
-bench: setup build/bench/bare_loop ## Compare the engine's speed with other simulators on one workload
-	$(BIN)/python bench/run.py
+BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000)
+bench: setup build/bench/bare_loop build/bench/bare_queues ## Compare the engine's speed with other simulators on one workload
+	$(BIN)/python bench/run.py --hosts $(BENCH_HOSTS) $(if $(QUICK),--seconds 2 --repetitions 1)
 
 .PHONY: bench-probe
+ROUNDS ?= $(if $(QUICK),1,5)
 bench-probe: setup ## Compare the probe's cryptography with libsodium's; exit code 3 beyond twice its time
 	$(CARGO) build --release --locked -p pocketsim-probe
-	$(BIN)/python bench/libsodium.py
+	$(BIN)/python bench/libsodium.py --rounds $(ROUNDS) $(if $(QUICK),--no-bar)
 
 .PHONY: repeat-probe
+REPEATED := $(if $(QUICK),--quick --only ed25519_sign --only ed25519_verify,--full) --quiet
 repeat-probe: probe ## Make two full reports (ten minutes) and compare their medians; exit code 3 beyond 5 %
-	build/bin/probe run --full --quiet -o build/repeat_1.json
-	build/bin/probe run --full --quiet -o build/repeat_2.json
-	python3 bench/repeat.py build/repeat_1.json build/repeat_2.json
+	build/bin/probe run $(REPEATED) -o build/repeat_1.json
+	build/bin/probe run $(REPEATED) -o build/repeat_2.json
+	python3 bench/repeat.py $(if $(QUICK),--no-bar) build/repeat_1.json build/repeat_2.json
 
 .PHONY: lint lint-rust lint-python
 lint: lint-rust lint-python ## Check formatting, lint and types
@@ -148,3 +153,8 @@ build/bench/bare_loop: bench/bare_loop.cpp build/simgrid/.complete
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -Wall -Wextra -Ibuild/simgrid/include $< -o $@ \
 	  -Lbuild/simgrid/lib -lsimgrid -Wl,-rpath,$(CURDIR)/build/simgrid/lib
+
+# The one that is no simulator: a heap and queues.
+build/bench/bare_queues: bench/bare_queues.cpp
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -O2 -Wall -Wextra $< -o $@

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <sys/resource.h>
 #include <vector>
 
@@ -24,7 +25,8 @@ namespace {
 constexpr double RATE_PER_S       = 1.0;
 constexpr double MESSAGE_BYTES    = 668;
 constexpr double ACCESS_BYTES_PER_S = 10e6 / 8;
-constexpr double ACCESS_LATENCY_S = 0.010;
+constexpr double ACCESS_LATENCY_MEDIAN_S = 0.010;
+constexpr double ACCESS_LATENCY_SIGMA    = 0.25;
 constexpr double ANSWER_CPU_S     = 0.15e-3;
 constexpr double CONFIRM_CPU_S    = 0.10e-3;
 constexpr double FLOPS_PER_CPU_S  = 1e9;
@@ -50,6 +52,11 @@ public:
   }
   uint64_t completed() const { return completed_; }
   double mean_latency_s() const { return latency_sum_s_ / static_cast<double>(completed_); }
+  double latency_sd_s() const
+  {
+    double mean_s = mean_latency_s();
+    return std::sqrt(latency_squares_s2_ / static_cast<double>(completed_) - mean_s * mean_s);
+  }
 
 private:
   // splitmix64: eight bytes of state a host, because state that leaves the cache is what costs.
@@ -105,7 +112,9 @@ private:
         return spend(number, now.proposer, CONFIRM_CPU_S);
       case CONFIRMING:
         completed_++;
-        latency_sum_s_ += sg4::Engine::get_clock() - now.started_s;
+        double latency_s = sg4::Engine::get_clock() - now.started_s;
+        latency_sum_s_ += latency_s;
+        latency_squares_s2_ += latency_s * latency_s;
         free_.push_back(number);
     }
   }
@@ -146,19 +155,22 @@ private:
   std::vector<Transaction> transactions_;
   std::vector<uint32_t> free_;
   sg4::CommPtr graveyard_;
-  uint64_t completed_   = 0;
-  double latency_sum_s_ = 0;
+  uint64_t completed_        = 0;
+  double latency_sum_s_      = 0;
+  double latency_squares_s2_ = 0;
 };
 
 std::vector<sg4::Host*> build_star(sg4::Engine& engine, uint32_t count)
 {
   auto* zone = engine.get_netzone_root()->add_netzone_star("star");
   std::vector<sg4::Host*> hosts;
+  std::mt19937_64 chance(1);
+  std::lognormal_distribution<double> factor(0, ACCESS_LATENCY_SIGMA);
   for (uint32_t i = 0; i < count; i++) {
     auto name  = std::to_string(i);
     auto* host = zone->add_host("phone-" + name, FLOPS_PER_CPU_S);
     auto* link = zone->add_split_duplex_link("radio-" + name, ACCESS_BYTES_PER_S, ACCESS_BYTES_PER_S);
-    link->set_latency(ACCESS_LATENCY_S)->seal();
+    link->set_latency(ACCESS_LATENCY_MEDIAN_S * factor(chance))->seal();
     zone->add_route(host, nullptr, {{link, sg4::LinkInRoute::Direction::UP}}, true);
     hosts.push_back(host);
   }
@@ -197,9 +209,11 @@ int main(int argc, char** argv)
 
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("{\"transactions\": %llu, \"mean_latency_s\": %.9f, \"setup_s\": %.4f, \"run_s\": %.4f, \"memory_mb\": %.1f}\n",
-              static_cast<unsigned long long>(pairwise.completed()), pairwise.mean_latency_s(), started_s - created_s,
-              ended_s - started_s, static_cast<double>(usage.ru_maxrss) / 1024);
+  std::printf("{\"transactions\": %llu, \"mean_latency_s\": %.9f, \"latency_sd_s\": %.9f, \"setup_s\": %.6f, "
+              "\"run_s\": %.6f, \"memory_mb\": %.1f}\n",
+              static_cast<unsigned long long>(pairwise.completed()), pairwise.mean_latency_s(),
+              pairwise.latency_sd_s(), started_s - created_s, ended_s - started_s,
+              static_cast<double>(usage.ru_maxrss) / 1024);
   // Transactions that were under way would each be cancelled with a backtrace: leave without destructors.
   std::fflush(stdout);
   std::_Exit(0);

@@ -46,7 +46,7 @@ def main() -> int:
     ratios = {kernel: row(kernel, turns) for kernel in SIZES}
     missed = any(ratios[kernel] > BAR for kernel in BARRED)
     print(f"\nbar: {' and '.join(BARRED)} within {BAR:g} x: {'missed' if missed else 'met'}")
-    return EXIT_CHECK_FAILED if missed else 0
+    return EXIT_CHECK_FAILED if missed and not options.no_bar else 0
 
 
 def parse() -> argparse.Namespace:
@@ -54,6 +54,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--probe", type=Path, default=ROOT / "target" / "release" / "probe")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--no-bar", action="store_true", help="exit code 0 beyond it, too")
     return parser.parse_args()
 
 

@@ -1,116 +1,101 @@
-"""The pairwise workload on pocketsim's engine: a plan, without a scenario around it.
+"""The pairwise workload on pocketsim: a scenario made for it, and its plan with three changes.
 
-Usage: HOSTS SECONDS. The clock counts the replay; arrivals, platform and machines are set-up. The
-trace keeps every event, as a run of `pocketsim run` would by default.
+Usage: HOSTS SECONDS. Scenario and device profile are documents like a user's, and the plan is the
+one that `pocketsim run` would make of them. What no document can say is changed in the plan: the
+protocol of two messages, and an access latency for each phone. The clock counts the replay;
+arrivals, platform and machines are set-up. The trace keeps every event, as that of a run does.
 """
 
 from __future__ import annotations
 
 import resource
 import sys
+import tempfile
 import time
+import tomllib
 from json import dumps
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
 import workload
 
-from sim import _engine
+from calibration import profile as profiles
+from sim import _engine, plan, resolve, scenario, streams
+from sim.engine_facts import operations
 
-NEVER_S = float("inf")
+SEED = 1
 
 
 def build_plan(count: int, end_s: float) -> dict[str, Any]:
     """Return the plan of `count` phones that propose for `end_s` simulated seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pairwise.toml"
+        path.write_text(tomli_w.dumps(document(count, end_s)), encoding="utf-8")
+        path.with_name(PHONE).write_text(tomli_w.dumps(phone()), encoding="utf-8")
+        (rung,) = resolve.resolve(scenario.load(path))
+    made = plan.build_plan(rung.resolved, repetition=0)
+    made["protocol"]["kind"] = "pairwise"
+    # One access network for each phone: a plan gives latencies to networks only.
+    (radio,) = made["access"]
+    made["access"] = [{**radio, "latency_s": latency_s} for latency_s in access_latencies_s(count)]
+    made["phones"]["access"] = list(range(count))
+    return made
+
+
+def document(count: int, end_s: float) -> dict[str, Any]:
+    """Return the scenario; as in a bare flow model, datagrams may overtake."""
+    radio = f"{workload.ACCESS_BYTES_PER_S:.0f}B/s"
     return {
-        "seed": 1,
-        "duration_s": end_s,
-        "profiles": [profile()],
-        "access": [access()],
-        "sites": [{"bytes_per_s": 0.0}],
-        "phones": {
-            "profile": [0] * count,
-            "access": [0] * count,
-            "site": [0] * count,
-            "first_index": [1] * count,
+        "run": {"seed": SEED, "duration": f"{end_s}s"},
+        "devices": [{"profile": PHONE, "count": count, "access": "radio"}],
+        "network": {
+            "access": {
+                "radio": {
+                    "up": radio,
+                    "down": radio,
+                    "latency": f"{workload.ACCESS_LATENCY_MEDIAN_S}s",
+                    "reorders": True,
+                }
+            }
         },
-        "backbone": {"latency_s": 0.0, "relay_latency_s": 0.0},
-        "churn": {"time_s": [], "phone": [], "on": []},
-        "workload": arrivals(count, end_s),
-        "protocol": {
-            "kind": "pairwise",
-            "crypto": "counted",
-            "duplicate_window_s": 30.0,
-            "compute": None,
+        "workload": {
+            "kind": "poisson",
+            "rate": f"{workload.RATE_PER_S}/s",
+            "payload": f"{workload.MESSAGE_BYTES}B",
         },
-        "transport": udp(count),
-        "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0, "tokens": False},
+        "transport": {"mode": "udp", "poll_interval": "0s", "socket_buffer": "1MiB"},
     }
 
 
-def profile() -> dict[str, Any]:
-    """Return a phone on which only answering and confirming cost anything."""
-    cost_s = {"verify": workload.ANSWER_CPU_S, "store": workload.CONFIRM_CPU_S}
-    free = [0.0] * len(_engine.OPERATIONS)
-    return {
-        "cores": 1,
-        "cpu_s": [cost_s.get(name, 0.0) for name in _engine.OPERATIONS],
-        "cpu_s_per_byte": free,
-        "threads": [1] * len(free),
-        "wait_s": free,
-        "spread_sigma": free,
-        "socket_buffer_bytes": 1 << 20,
-    }
+def phone() -> dict[str, Any]:
+    """Return a device profile on whose one core only answering and confirming cost anything.
+
+    A shipped profile gives what profiles have beside costs.
+    """
+    found = tomllib.loads(profiles.find("moto_g04s", Path()).read_text(encoding="utf-8"))
+    found["device"]["cores"]["value"] = 1
+    costs_s = {"verify": workload.ANSWER_CPU_S, "store": workload.CONFIRM_CPU_S}
+    found["operations"] = {name: cost(costs_s.get(name, 0.0)) for name in operations()}
+    return found
 
 
-def access() -> dict[str, Any]:
-    """Return an access link without chance; as in a bare flow model, datagrams may overtake."""
-    return {
-        "up_bytes_per_s": workload.ACCESS_BYTES_PER_S,
-        "down_bytes_per_s": workload.ACCESS_BYTES_PER_S,
-        "latency_s": workload.ACCESS_LATENCY_S,
-        "jitter_median_s": 0.0,
-        "jitter_sigma": 0.0,
-        "loss_ratio": 0.0,
-        "reorders": True,
-    }
+def cost(cpu_s: float) -> dict[str, Any]:
+    """Return what an operation costs; without posterior draws its error changes nothing."""
+    exactly = {"cpu": f"{cpu_s}s", "standard_error": f"{cpu_s}s"}
+    return {**exactly, "basis": "assumed", "source": "the definition of the workload"}
 
 
-def arrivals(count: int, end_s: float) -> dict[str, Any]:
-    """Return Poisson arrivals at uniformly random pairs of different phones."""
-    chance = np.random.default_rng(1)
-    total = chance.poisson(count * workload.RATE_PER_S * end_s)
-    proposers = chance.integers(0, count, total)
-    partners = chance.integers(0, count - 1, total)
-    return {
-        "time_s": np.sort(chance.uniform(0.0, end_s, total)).tolist(),
-        "from_phone": proposers.tolist(),
-        "to_phone": (partners + (partners >= proposers)).tolist(),
-        "payload_bytes": [workload.MESSAGE_BYTES] * total,
-        "loops": [],
-    }
+def access_latencies_s(count: int) -> list[float]:
+    """Return the access latency of each phone."""
+    chance = streams.stream(SEED, "bench/access_latency")
+    factors = chance.lognormal(0.0, workload.ACCESS_LATENCY_SIGMA, count)
+    return [float(latency_s) for latency_s in workload.ACCESS_LATENCY_MEDIAN_S * factors]
 
 
-def udp(count: int) -> dict[str, Any]:
-    """Return the plain UDP transport; fields of other transports are there and unused."""
-    return {
-        "kind": "udp",
-        "mode": "",
-        "poll_interval_s": 0.0,
-        "connect_timeout_s": 3.0,
-        "idle_timeout_s": 30.0,
-        "keep_alive_s": 0.0,
-        "relay_first": False,
-        "answer_on_same_connection": False,
-        "socket_timeout_s": 5.0,
-        "socket_buffer_bytes": 0,
-        "duplicate_dial_s": [NEVER_S] * count,
-        "connection_break_s": [NEVER_S] * count,
-    }
-
-
-def mean_latency_s(result: dict[str, Any]) -> tuple[int, float]:
-    """Return how many transactions were stored, and the mean time from send to store."""
+def latencies_s(result: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the time from send to store of each transaction that was stored."""
     columns = result["columns"]
     time_s = np.frombuffer(columns["time_s"], "<f8")
     kind = np.frombuffer(columns["kind"], "u1")
@@ -119,8 +104,7 @@ def mean_latency_s(result: dict[str, Any]) -> tuple[int, float]:
     sent = kind == result["event_kinds"].index("send")
     sent_order = np.argsort(message[sent])
     position = np.searchsorted(message[sent][sent_order], message[stored])
-    started_s = time_s[sent][sent_order][position]
-    return int(stored.sum()), float(np.mean(time_s[stored] - started_s))
+    return time_s[stored] - time_s[sent][sent_order][position]
 
 
 def main(count: int, end_s: float) -> None:
@@ -128,16 +112,19 @@ def main(count: int, end_s: float) -> None:
     start = time.perf_counter()
     result = _engine.run(build_plan(count, end_s))
     whole_s = time.perf_counter() - start
-    transactions, latency_s = mean_latency_s(result)
+    taken_s = latencies_s(result)
     line = {
-        "transactions": transactions,
-        "mean_latency_s": latency_s,
+        "transactions": taken_s.size,
+        "mean_latency_s": float(taken_s.mean()),
+        "latency_sd_s": float(taken_s.std()),
         "setup_s": whole_s - result["wall_s"],
         "run_s": result["wall_s"],
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
     print(dumps(line))
 
+
+PHONE = "phone.toml"
 
 if __name__ == "__main__":
     main(int(sys.argv[1]), float(sys.argv[2]))

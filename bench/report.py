@@ -1,8 +1,9 @@
-"""How a Python rival times itself and reports: one line of JSON, like `bare_loop`'s."""
+"""How a Python rival times itself and reports: one line of JSON, like the C++ programs'."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import statistics
@@ -32,9 +33,12 @@ def stopwatch() -> Iterator[Stopwatch]:
 
 def print_result(latencies_s: Sequence[float], setup: Stopwatch, run: Stopwatch) -> None:
     """Print the result line and leave, without paying for destructors."""
+    mean_s = statistics.fmean(latencies_s)
+    squares = math.fsum((latency_s - mean_s) ** 2 for latency_s in latencies_s)
     result = {
         "transactions": len(latencies_s),
-        "mean_latency_s": statistics.fmean(latencies_s),
+        "mean_latency_s": mean_s,
+        "latency_sd_s": math.sqrt(squares / len(latencies_s)),
         "setup_s": setup.seconds,
         "run_s": run.seconds,
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

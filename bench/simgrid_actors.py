@@ -19,10 +19,10 @@ def build_star(engine: Engine, count: int) -> list[Host]:
     """Return `count` hosts around one centre."""
     zone = engine.netzone_root.add_netzone_star("star")
     hosts = []
-    for number in range(count):
+    for number, access_s in enumerate(workload.access_latencies_s(random.Random(1), count)):
         host = zone.add_host(f"phone-{number}", FLOPS_PER_CPU_S)
         link = zone.add_split_duplex_link(f"radio-{number}", workload.ACCESS_BYTES_PER_S)
-        link.set_latency(workload.ACCESS_LATENCY_S).seal()
+        link.set_latency(access_s).seal()
         route = [LinkInRoute(link, LinkInRoute.Direction.UP)]
         zone.add_route(host, None, route, True)  # noqa: FBT003 - takes no keyword
         hosts.append(host)

@@ -27,6 +27,7 @@ class Pairwise:
         self.environment = simpy.Environment()
         self.uplinks = [simpy.Resource(self.environment) for _ in range(count)]
         self.cpus = [simpy.Resource(self.environment) for _ in range(count)]
+        self.access_s = workload.access_latencies_s(random.Random(1), count)
         self.latencies_s: list[float] = []
         for host in range(count):
             self.environment.process(self.propose(host))
@@ -43,18 +44,16 @@ class Pairwise:
     def transact(self, host: int, partner: int) -> Process:
         """Carry out one transaction."""
         started_s = self.environment.now
-        yield from self.send(host)
+        yield from self.send(host, partner)
         yield from self.use(self.cpus[partner], workload.ANSWER_CPU_S)
-        yield from self.send(partner)
+        yield from self.send(partner, host)
         yield from self.use(self.cpus[host], workload.CONFIRM_CPU_S)
         self.latencies_s.append(self.environment.now - started_s)
 
-    def send(self, host: int) -> Process:
+    def send(self, host: int, to: int) -> Process:
         """Hold the uplink for the transmission, then wait for the way."""
-        yield from self.use(
-            self.uplinks[host], workload.MESSAGE_BYTES / workload.ACCESS_BYTES_PER_S
-        )
-        yield self.environment.timeout(2 * workload.ACCESS_LATENCY_S)
+        yield from self.use(self.uplinks[host], workload.TRANSMISSION_S)
+        yield self.environment.timeout(self.access_s[host] + self.access_s[to])
 
     def use(self, resource: simpy.Resource, duration_s: float) -> Process:
         """Hold a resource for a while."""

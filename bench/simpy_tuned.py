@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     Process = Generator[simpy.Event, Any, None]
 
-TRANSMISSION_S = workload.MESSAGE_BYTES / workload.ACCESS_BYTES_PER_S
-WAY_S = 2 * workload.ACCESS_LATENCY_S
-
 
 class Pairwise:
     """Hosts as two columns of times."""
@@ -32,6 +29,7 @@ class Pairwise:
         self.cpu_free_s = [0.0] * count
         self.latencies_s: list[float] = []
         chance = random.Random(1)
+        self.access_s = workload.access_latencies_s(chance, count)
         for host in range(count):
             self.environment.process(self.propose(host, chance))
 
@@ -49,9 +47,10 @@ class Pairwise:
         """Carry out one transaction."""
         environment, timeout = self.environment, self.environment.timeout
         started_s = environment.now
-        yield timeout(self.turn(self.uplink_free_s, host, TRANSMISSION_S) + WAY_S)
+        way_s = self.access_s[host] + self.access_s[partner]
+        yield timeout(self.turn(self.uplink_free_s, host, workload.TRANSMISSION_S) + way_s)
         yield timeout(self.turn(self.cpu_free_s, partner, workload.ANSWER_CPU_S))
-        yield timeout(self.turn(self.uplink_free_s, partner, TRANSMISSION_S) + WAY_S)
+        yield timeout(self.turn(self.uplink_free_s, partner, workload.TRANSMISSION_S) + way_s)
         yield timeout(self.turn(self.cpu_free_s, host, workload.CONFIRM_CPU_S))
         self.latencies_s.append(environment.now - started_s)
 

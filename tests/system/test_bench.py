@@ -1,0 +1,112 @@
+"""The benchmark: every simulator runs the workload, and what runs another one is refused.
+
+Nothing here looks at a time of the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+sys.path.append(str(ROOT / "bench"))  # scripts, not a package
+import check
+import run
+import workload
+
+HOSTS, SECONDS = 20, 2.0
+MEAN_S = check.mean_latency_s()
+SD_S = 7.4e-3
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """Build the C++ programs as `make bench` does, with the SimGrid that is there."""
+    make = shutil.which("make")
+    if make is None or shutil.which("g++") is None:
+        pytest.skip("no compiler")
+    targets = ["build/bench/bare_loop", "build/bench/bare_queues"]
+    subprocess.run([make, "-o", "build/simgrid/.complete", *targets], cwd=ROOT, check=True)
+
+
+def result_of(count, mean_s=MEAN_S, sd_s=SD_S):
+    return {"transactions": count, "mean_latency_s": mean_s, "latency_sd_s": sd_s}
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_all_simulators_run_the_same_workload(programs, tmp_path):
+    out = tmp_path / "result.json"
+    command = [sys.executable, ROOT / "bench" / "run.py", "--repetitions", "1"]
+    command += ["--hosts", HOSTS, "--seconds", SECONDS, "--out", out]
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(out.read_text())["hosts"][str(HOSTS)]
+    assert list(rows) == [rival.name for rival in run.RIVALS]
+    counts = [row["transactions"] for row in rows.values()]
+    # The difference of two Poisson counts, at four standard deviations.
+    assert max(counts) - min(counts) <= 4 * math.sqrt(2 * HOSTS * SECONDS)
+    assert all(name in done.stdout for name in rows)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("seconds", ["2", "3.5"])
+def test_pocketsims_part_runs_alone(seconds):
+    done = subprocess.run(
+        [*run.RIVALS[0].command, "25", seconds], capture_output=True, text=True, check=True
+    )
+    result = json.loads(done.stdout)
+    assert result["run_s"] > 0
+    assert not check.mistakes(result, 25, float(seconds))
+
+
+def test_a_simulator_that_fails_says_why():
+    rival = run.Rival("broken", (sys.executable, "-c", "raise SystemExit('out of luck')"), 1.0)
+    with pytest.raises(SystemExit, match="broken: exit code 1\nout of luck"):
+        run.measure(rival, HOSTS, SECONDS)
+
+
+def test_the_mean_latency_is_that_of_the_workload():
+    assert pytest.approx(0.04259, abs=1e-5) == MEAN_S
+
+
+def test_what_chance_explains_passes():
+    # Two other implementations of the workload at their own seeds, 1000 hosts for 60 s.
+    assert not check.mistakes(result_of(59_797, 0.043148, 7.77e-3), 1_000, 60)
+    assert not check.mistakes(result_of(60_110, 0.041781, 7.33e-3), 1_000, 60)
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        (result_of(599_575, mean_s=MEAN_S + 2 * workload.TRANSMISSION_S), "mean latency"),
+        (result_of(599_575, mean_s=0.0413), "mean latency"),  # every latency its median
+        (result_of(599_575, sd_s=0.1e-3), "standard deviation"),
+        (result_of(599_575, sd_s=15e-3), "standard deviation"),
+        (result_of(590_000), "transactions"),
+        (result_of(610_000), "transactions"),
+    ],
+)
+def test_another_workload_is_refused(result, reason):
+    (found,) = check.mistakes(result, 10_000, 60)
+    assert reason in found
+
+
+def test_a_model_that_says_what_it_adds_is_held_to_that():
+    further_s = 2 * workload.TRANSMISSION_S
+    result = result_of(599_575, MEAN_S + further_s)
+    assert not check.mistakes(result, 10_000, 60, further_s)
+    assert check.mistakes(result_of(599_575), 10_000, 60, further_s)
+
+
+def test_the_tolerance_shrinks_with_the_hosts():
+    # Sixteen times the hosts, a quarter of what chance does; what models differ by stays.
+    wide_s, narrow_s = (check.latency_tolerance_s(hosts, 60) for hosts in (100, 1_600))
+    assert (wide_s - 0.1e-3) == pytest.approx(4 * (narrow_s - 0.1e-3))
