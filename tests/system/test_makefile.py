@@ -1,0 +1,121 @@
+"""Every target of the Makefile is exercised, in a short form.
+
+Those that build, download or measure are lines of .ci/run, and this file sees to it that they are;
+the others run here. Nothing that make would build is built: `-n` prints, `-o` takes for granted.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+MAKEFILE = (ROOT / "Makefile").read_text()
+CI = (ROOT / ".ci" / "run").read_text()
+
+# The lines of .ci/run that exercise each target.
+IN_CI = {
+    "setup": "make setup",
+    "lint": "make lint",
+    "lint-rust": "make lint",
+    "lint-python": "make lint",
+    "fmt": "make fmt",
+    "test": "make test",
+    "fuzz": "make fuzz SECONDS=5",
+    "demo": "make demo SUBSET=latency",
+    "bench": "make bench QUICK=1",
+    "bench-probe": "make bench-probe QUICK=1",
+    "repeat-probe": "make repeat-probe QUICK=1",
+    "probe": "make probe probe-arm64 apk",
+    "probe-arm64": "make probe probe-arm64 apk",
+    "apk": "make probe probe-arm64 apk",
+    "test-android": "make test-android",
+}
+HERE = {"clean": "test_clean_removes_what_was_built", "help": "test_help_lists_every_target"}
+DESCRIBED = re.findall(r"^([a-z0-9-]+):.*## ", MAKEFILE, re.MULTILINE)
+TARGETS = {
+    name for line in re.findall(r"^\.PHONY: (.*)", MAKEFILE, re.MULTILINE) for name in line.split()
+}
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+
+
+def make(*arguments, folder=ROOT):
+    program = shutil.which("make")
+    assert program is not None
+    done = subprocess.run(
+        [program, *map(str, arguments)], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def ci_lines():
+    return {line.partition(" #")[0].strip() for line in CI.splitlines()}
+
+
+def test_every_target_is_exercised():
+    assert set(DESCRIBED) <= TARGETS
+    assert set(IN_CI) | set(HERE) == TARGETS, "say above how each target is exercised"
+    assert all(name in globals() for name in HERE.values())
+
+
+@pytest.mark.parametrize("line", sorted(set(IN_CI.values())))
+def test_ci_runs(line):
+    assert line in ci_lines()
+
+
+def test_readmes_targets_exist():
+    text = (ROOT / "README.md").read_text()
+    lines = re.findall(r"^make ([a-z0-9 -]+?) *(?:#|$)", text, re.MULTILINE)
+    lines += re.findall(r"`make ([a-z0-9 -]+)", text)
+    named = {word for line in lines for word in line.split()}
+    assert len(named) >= 8
+    assert named <= TARGETS
+
+
+# `commands` of a target with a knob, without those of what it builds on.
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["demo", "SUBSET=latency"], ["--subset 'latency'"]),
+        (["bench", "QUICK=1"], ["--hosts 20 ", "--seconds 2 ", "--repetitions 1"]),
+        (["bench"], ["--hosts 100 1000 10000"]),
+        (["bench", "BENCH_HOSTS=100 1000"], ["--hosts 100 1000"]),
+        (["bench-probe", "QUICK=1"], ["--rounds 1 ", "--no-bar"]),
+        (["bench-probe", "ROUNDS=2"], ["--rounds 2"]),
+        (["repeat-probe"], ["run --full --quiet -o build/repeat_1.json"]),
+        (["repeat-probe", "QUICK=1"], ["run --quick --only ", "--no-bar"]),
+        (["fuzz", "SECONDS=5"], ["fuzz/run.sh 5"]),
+    ],
+)
+def test_a_knob_reaches_the_command(arguments, expected):
+    granted = (
+        "setup",
+        "probe",
+        "build/.system",
+        "build/bench/bare_loop",
+        "build/bench/bare_queues",
+    )
+    output = make("-n", *(word for of in granted for word in ("-o", of)), *arguments) + " "
+    assert all(text in output.replace("\n", " ") for text in expected), output
+
+
+def test_help_lists_every_target():
+    text = make("help")
+    assert all(re.search(rf"^  make {name} +\S", text, re.MULTILINE) for name in DESCRIBED)
+
+
+def test_clean_removes_what_was_built(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    built = ["build/bin/probe", "target/release/probe", ".venv/bin/python", ".mypy_cache/x"]
+    kept = ["runs/udp/metrics.json", "sim/plan.py", "tools/x", "device_probe/android/app/x"]
+    for name in [*built, *kept, "sim/_engine.abi3.so", "sim/engine/a", "sim/protocols/a"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    make("clean", folder=tmp_path)
+    assert not any((tmp_path / name).exists() for name in [*built, "sim/_engine.abi3.so"])
+    assert all((tmp_path / name).exists() for name in kept)

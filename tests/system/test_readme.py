@@ -1,0 +1,232 @@
+"""Every command of README.md is exercised, in a short form.
+
+What README says is read from it, so that a command without a short form fails here. Commands of
+`pocketsim` and of the probe run here; targets of make are tests/system/test_makefile.py's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, SCENARIO, command_line
+from interop_programs import built, running
+
+TEXT = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+PROSE = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
+SPANS = [" ".join(of.split()) for of in re.findall(r"`([^`]+)`", PROSE)]
+
+# By the words before the first argument; the calls stand in for every command that begins so, and
+# together have every option and every file that README names. {run}, {tokens}: finished runs.
+SHORT = {
+    "pocketsim run": [
+        "run small.toml --set workload.rate=4/s --seed 3 --jobs 1 --out runs --json",
+        "run {root}/scenarios/tokens/outage.toml --dry-run",
+    ],
+    "pocketsim show": ["show small.toml"],
+    "pocketsim check": ["check small.toml sweep.toml {root}/calibration/profiles/moto_g04s.toml"],
+    "pocketsim sweep run": ["sweep run sweep.toml --shard 1/2 --out runs"],
+    "pocketsim report": ["report {run} -o page.html"],
+    "pocketsim export": [
+        "export {run} --to csv -o events.csv",
+        "export {run} --to graphml --repetition 0 -o phones.graphml",
+        "export {tokens} --to tokens -o tokens",
+    ],
+    "pocketsim calibrate": [
+        "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
+    ],
+    "pocketsim metrics": ["metrics events.jsonl --json"],
+    "pocketsim validate": ["validate --subset block_sizes --report page.html --json"],
+    "pocketsim doctor": ["doctor"],
+}
+# Run by the tests below with these names.
+PROBE = {
+    "probe run": "test_the_probe_measures_and_checks",
+    "probe check": "test_the_probe_measures_and_checks",
+    "probe trade": "test_the_probe_trades_over_its_link",
+    "probe trade listen": "test_the_probe_trades_over_its_link",
+    "probe trade dial": "test_the_probe_trades_over_its_link",
+    "probe link": "test_the_probe_trades_over_its_link",
+    "probe tokens": "test_the_probe_pays_as_its_page_says",
+}
+SWEEP = '[sweep]\nscenario = "small.toml"\nseed = [1]\n[axes]\n"workload.rate" = ["4/s", "8/s"]\n'
+TOKENS = ["run.duration=20min", "protocol.crypto=real", "output.tokens=true"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of README: its words before the first argument, and all of it."""
+
+    name: str
+    text: str
+
+
+def commands(*programs: str) -> list[Command]:
+    """Return the commands of README that call one of `programs`, in blocks and in running text."""
+    lines = [line for kind, block in BLOCKS if kind == "sh" for line in block.splitlines()]
+    texts = [line.partition(" #")[0].strip() for line in lines] + SPANS
+    found = []
+    for text in texts:
+        first, *rest = text.replace("\\|", "|").split()
+        if Path(first).name in programs and rest:
+            words = [Path(first).name]
+            for word in rest:
+                if not re.fullmatch("[a-z][a-z-]*", word):
+                    break
+                words.append(word)
+            found.append(Command(" ".join(words), " ".join(rest)))
+    return found
+
+
+def rows() -> list[tuple[str, set[str]]]:
+    """Return the name of each row of the table of commands, and every option that it mentions."""
+    found = []
+    for line in TEXT.splitlines():
+        if match := re.match(r"\| `(pocketsim [^`]*)`", line):
+            spans = " ".join(re.findall(r"`([^`]+)`", line))
+            name = re.match(r"pocketsim( [a-z]+)+", match[1])
+            assert name is not None
+            found.append((name[0], set(re.findall(r"(?<!\w)--?[a-z][a-z-]*", spans))))
+    return found
+
+
+def test_readme_is_read():
+    assert len(rows()) >= 10
+    assert {of.name for of in commands("pocketsim")} >= {"pocketsim run", "pocketsim sweep run"}
+    assert "probe trade dial" in {of.name for of in commands("probe")}
+
+
+def test_every_command_has_a_short_form():
+    known = {**SHORT, **PROBE}
+    found = {of.name for of in commands("pocketsim", "probe")}
+    assert not found - set(known), "give them short forms above"
+
+
+@pytest.mark.parametrize(("name", "options"), rows())
+def test_every_option_of_the_table_is_in_a_short_form(name, options):
+    used = {word for call in SHORT[name] for word in call.split()}
+    assert not options - used
+
+
+def test_every_choice_and_file_is_in_a_short_form():
+    used = {word for calls in SHORT.values() for call in calls for word in call.split()}
+    for command in commands("pocketsim"):
+        for choices in re.findall(r"--[a-z-]+ ((?:[a-z]+\|)+[a-z]+)", command.text):
+            assert set(choices.split("|")) <= used
+        files = re.findall(r"(?:scenarios|calibration)/\S+\.toml", command.text)
+        assert {f"{{root}}/{of}" for of in files} <= used
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with the documents that the short forms name."""
+    path = tmp_path_factory.mktemp("readme")
+    (path / "small.toml").write_text(SCENARIO)
+    (path / "sweep.toml").write_text(SWEEP)
+    row = {"repetition": 0, "message_id": 1, "message_size": 668}
+    ends = [
+        {**row, "time_s": 0.0, "node": 0, "kind": "send", "peer": 1},
+        {**row, "time_s": 0.1, "node": 0, "kind": "store", "peer": 1},
+    ]
+    (path / "events.jsonl").write_text("".join(json.dumps(of) + "\n" for of in ends))
+    return path
+
+
+@pytest.fixture(scope="module")
+def pocketsim(folder):
+    return command_line(folder, sys.executable, "-m", "sim.cli")
+
+
+@pytest.fixture(scope="module")
+def finished(pocketsim):
+    """Return what stands for {run} and {tokens}."""
+
+    def directory(*arguments):
+        done = pocketsim("run", *arguments, "--out", "finished")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[0]
+
+    settings = [word for of in TOKENS for word in ("--set", of)]
+    market = ROOT / "scenarios" / "tokens" / "market.toml"
+    return {"run": directory("small.toml"), "tokens": directory(market, *settings)}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("call", [call for calls in SHORT.values() for call in calls])
+def test_a_short_form_runs(call, pocketsim, finished):
+    done = pocketsim(*call.format(root=ROOT, **finished).split())
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.engine
+def test_the_example_in_python_runs(folder, finished):
+    (example,) = (block for kind, block in BLOCKS if kind == "python")
+    path = folder / finished["run"] / "events.parquet"
+    code, replaced = re.subn('"runs/[^"]*"', repr(str(path)), example)
+    assert replaced == 1
+    code += "\nassert (rtt_s.dropna() > 0).any()\n"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.fixture(scope="session")
+def probe():
+    return built() / "probe"
+
+
+def run_probe(probe, *arguments):
+    done = subprocess.run(
+        [probe, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_tests_of_the_probe_are_here():
+    assert all(name in globals() for name in PROBE.values())
+
+
+@pytest.mark.slow
+def test_the_probe_measures_and_checks(probe, tmp_path):
+    report = tmp_path / "report.json"
+    run_probe(probe, "run", "--quick", "--only", "ed25519_sign", "--quiet", "-o", report)
+    run_probe(probe, "check", report)
+
+
+@contextmanager
+def link(probe, to):
+    options = ["--listen", "127.0.0.1:0", "--to", to, "--delay", "2ms", "--loss", "0%"]
+    with running(probe, "link", *options) as (process, line):
+        yield line.split()[-1]
+        process.send_signal(signal.SIGTERM)
+
+
+@pytest.mark.slow
+def test_the_probe_trades_over_its_link(probe):
+    with (
+        running(probe, "trade", "listen", "--bind", "127.0.0.1:0") as (_process, line),
+        link(probe, line.split()[2]) as address,
+    ):
+        short = ["--duration", "200ms", "--rate", "50", "--repetitions", "1", "--json"]
+        text = run_probe(probe, "trade", "dial", address, "--carrier", "quic_keep", *short)
+    assert json.loads(text)["complete"]
+
+
+def test_the_probe_pays_as_its_page_says(probe, tmp_path):
+    page = (ROOT / "docs" / "tokens.md").read_text()
+    block = re.search(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    bash = shutil.which("bash")
+    assert block is not None
+    assert bash is not None
+    path = f"{probe.parent}{os.pathsep}{os.environ['PATH']}"
+    command = [bash, "-euo", "pipefail", "-c", block[1]]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, "PATH": path}, check=True)
