@@ -77,7 +77,8 @@ fmt: .venv/.packages ## Format everything
 
 .PHONY: clean
 clean: ## Remove everything that was built (not runs/)
-	rm -rf build target .venv sim/_engine*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build target device_probe/fuzz/target device_probe/android/tests/target .venv sim/_engine*.so \
+	  .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .PHONY: help
 help: ## This text
