@@ -24,6 +24,7 @@ import workload
 from calibration import profile as profiles
 from sim import _engine, plan, resolve, scenario, streams
 from sim.engine_facts import operations
+from sim.units import BANDWIDTH, DURATION, RATE, SIZE
 
 SEED = 1
 
@@ -46,24 +47,24 @@ def build_plan(count: int, end_s: float) -> dict[str, Any]:
 
 def document(count: int, end_s: float) -> dict[str, Any]:
     """Return the scenario; as in a bare flow model, datagrams may overtake."""
-    radio = f"{workload.ACCESS_BYTES_PER_S:.0f}B/s"
+    radio = BANDWIDTH.write(workload.ACCESS_BYTES_PER_S)
     return {
-        "run": {"seed": SEED, "duration": f"{end_s}s"},
+        "run": {"seed": SEED, "duration": DURATION.write(end_s)},
         "devices": [{"profile": PHONE, "count": count, "access": "radio"}],
         "network": {
             "access": {
                 "radio": {
                     "up": radio,
                     "down": radio,
-                    "latency": f"{workload.ACCESS_LATENCY_MEDIAN_S}s",
+                    "latency": DURATION.write(workload.ACCESS_LATENCY_MEDIAN_S),
                     "reorders": True,
                 }
             }
         },
         "workload": {
             "kind": "poisson",
-            "rate": f"{workload.RATE_PER_S}/s",
-            "payload": f"{workload.MESSAGE_BYTES}B",
+            "rate": RATE.write(workload.RATE_PER_S),
+            "payload": SIZE.write(workload.MESSAGE_BYTES),
         },
         "transport": {"mode": "udp", "poll_interval": "0s", "socket_buffer": "1MiB"},
     }
@@ -83,7 +84,7 @@ def phone() -> dict[str, Any]:
 
 def cost(cpu_s: float) -> dict[str, Any]:
     """Return what an operation costs; without posterior draws its error changes nothing."""
-    exactly = {"cpu": f"{cpu_s}s", "standard_error": f"{cpu_s}s"}
+    exactly = dict.fromkeys(("cpu", "standard_error"), DURATION.write(cpu_s))
     return {**exactly, "basis": "assumed", "source": "the definition of the workload"}
 
 

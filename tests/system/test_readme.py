@@ -45,7 +45,7 @@ SHORT = {
     "pocketsim calibrate": [
         "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
     ],
-    "pocketsim metrics": ["metrics events.jsonl --json"],
+    "pocketsim metrics": ["metrics log.csv --json"],
     "pocketsim validate": ["validate --subset block_sizes --report page.html --json"],
     "pocketsim doctor": ["doctor"],
 }
@@ -60,7 +60,7 @@ PROBE = {
     "probe tokens": "test_the_probe_pays_as_its_page_says",
 }
 SWEEP = '[sweep]\nscenario = "small.toml"\nseed = [1]\n[axes]\n"workload.rate" = ["4/s", "8/s"]\n'
-TOKENS = ["run.duration=20min", "protocol.crypto=real", "output.tokens=true"]
+TOKENS = ["run.duration=10min", "outages=[]", "protocol.crypto=real", "output.tokens=true"]
 
 
 @dataclass(frozen=True)
@@ -131,14 +131,9 @@ def test_every_choice_and_file_is_in_a_short_form():
 def folder(tmp_path_factory):
     """Return a folder with the documents that the short forms name."""
     path = tmp_path_factory.mktemp("readme")
-    (path / "small.toml").write_text(SCENARIO)
+    small = SCENARIO.replace("repetitions = 2", "").replace('["4/s", "8/s"]', '"4/s"')
+    (path / "small.toml").write_text(small)
     (path / "sweep.toml").write_text(SWEEP)
-    row = {"repetition": 0, "message_id": 1, "message_size": 668}
-    ends = [
-        {**row, "time_s": 0.0, "node": 0, "kind": "send", "peer": 1},
-        {**row, "time_s": 0.1, "node": 0, "kind": "store", "peer": 1},
-    ]
-    (path / "events.jsonl").write_text("".join(json.dumps(of) + "\n" for of in ends))
     return path
 
 
@@ -149,16 +144,18 @@ def pocketsim(folder):
 
 @pytest.fixture(scope="module")
 def finished(pocketsim):
-    """Return what stands for {run} and {tokens}."""
+    """Return what stands for {run} and {tokens}, and leave log.csv."""
 
     def directory(*arguments):
         done = pocketsim("run", *arguments, "--out", "finished")
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()[0]
 
+    small = directory("small.toml")
+    assert pocketsim("export", small, "-o", "log.csv").returncode == 0
     settings = [word for of in TOKENS for word in ("--set", of)]
     market = ROOT / "scenarios" / "tokens" / "market.toml"
-    return {"run": directory("small.toml"), "tokens": directory(market, *settings)}
+    return {"run": small, "tokens": directory(market, *settings)}
 
 
 @pytest.mark.engine
