@@ -53,11 +53,16 @@ def compiled(program: str) -> tuple[str, ...]:
     return (str(BUILD / program),)
 
 
-SHARED = "what is on a link or a core at the same time shares it, instead of queueing"
+LINKS = "messages share links instead of queueing"
 RIVALS = (
-    Rival(OWN, python("pocketsim_pairwise.py"), 30_000, f"28 B of headers; on links, {SHARED}"),
-    Rival("SimGrid, bare C++ loop", compiled("bare_loop"), 30_000, SHARED),
-    Rival("SimGrid, Python actors", python("simgrid_actors.py"), 500, SHARED),
+    Rival(OWN, python("pocketsim_pairwise.py"), 30_000, f"{LINKS}, and have 28 B of headers"),
+    Rival(
+        "SimGrid, bare C++ loop",
+        compiled("bare_loop"),
+        30_000,
+        f"{LINKS}, and work shares cores",
+    ),
+    Rival("SimGrid, Python actors", python("simgrid_actors.py"), 500, LINKS),
     Rival("SimPy, tuned", python("simpy_tuned.py"), 30_000),
     Rival("SimPy, as documented", python("simpy_processes.py"), 10_000),
     Rival("Python, heapq", python("heapq_pure.py"), 60_000),
@@ -160,35 +165,38 @@ def summarise(turns: list[dict[str, Result]]) -> dict[str, Result]:
 
 def print_table(hosts: int, turns: int, summary: dict[str, Result]) -> None:
     """Print one table, pocketsim first."""
-    print(f"\n{hosts} hosts, {turns} turns: transactions a second of wall time, pocketsim's times")
-    print(f"{'':<24}{'T, s':>6}{'tx/s':>11}{'ratio':>8} {'(range)':<14}{'mean latency, ms':<22}MB")
+    print(f"\n{hosts} hosts, {turns} turns; tx/s: median, of wall time; ratio: pocketsim's to this")
+    print(f"{'':<23}{'T, s':>5}{'tx/s':>10}{'ratio':>7} {'(range)':<13}{'mean latency, ms':<18} MB")
     for name, row in summary.items():
         ratio, spread = "", ""
         if name != OWN:
             low, high = row["pocketsim_times_faster_range"]
-            ratio, spread = f"{row['pocketsim_times_faster']:.2f}", f"({low:.2f}-{high:.2f})"
-        latency = " ".join(
-            f"{sign}{row[key] * 1e3:.2f}"
-            for sign, key in zip(("", "of ", "+-"), LATENCY, strict=True)
-        )
+            ratio, spread = digits(row["pocketsim_times_faster"]), f"({digits(low)}-{digits(high)})"
+        mean_ms, expected_ms, tolerance_ms = (row[key] * 1e3 for key in LATENCY)
+        latency = f"{mean_ms:.1f} of {expected_ms:.1f}+-{tolerance_ms:.1f}"
         print(
-            f"{name:<24}{row['simulated_s']:>6g}{row['median_rate_per_s']:>11,.0f}"
-            f"{ratio:>8} {spread:<14}{latency:<22}{row['memory_mb']:.0f}"
+            f"{name:<23}{row['simulated_s']:>5g}{row['median_rate_per_s']:>10,.0f}"
+            f"{ratio:>7} {spread:<13}{latency:<18} {row['memory_mb']:.0f}"
         )
 
 
 def print_summary(by_hosts: dict[int, dict[str, Result]]) -> None:
     """Print all ratios in one table, and in what the simulators differ."""
     print("\nhow many times as fast as the other pocketsim is, by hosts")
-    print(f"{'':<24}" + "".join(f"{hosts:>9}" for hosts in by_hosts))
+    print(f"{'':<23}" + "".join(f"{hosts:>9}" for hosts in by_hosts))
     for rival in RIVALS[1:]:
         ratios = [summary.get(rival.name) for summary in by_hosts.values()]
-        cells = [f"{of['pocketsim_times_faster']:.2f}" if of else "not run" for of in ratios]
-        print(f"{rival.name:<24}" + "".join(f"{cell:>9}" for cell in cells))
+        cells = [digits(of["pocketsim_times_faster"]) if of else "not run" for of in ratios]
+        print(f"{rival.name:<23}" + "".join(f"{cell:>9}" for cell in cells))
     print("\nall run the same workload within what chance explains, but:")
     for rival in RIVALS:
         if rival.differs:
             print(f"  {rival.name}: {rival.differs}")
+
+
+def digits(ratio: float) -> str:
+    """Return `ratio` with two digits, or all before the point."""
+    return f"{ratio:.0f}" if ratio >= _ROUND_FROM else f"{ratio:.2g}"
 
 
 def machine() -> dict[str, Any]:
@@ -200,6 +208,7 @@ def machine() -> dict[str, Any]:
     }
 
 
+_ROUND_FROM = 10
 LATENCY = ("mean_latency_s", "expected_latency_s", "latency_tolerance_s")
 KEPT = ("simulated_s", "transactions", "latency_sd_s", *LATENCY)
 
