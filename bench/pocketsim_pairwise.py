@@ -8,6 +8,7 @@ arrivals, platform and machines are set-up. The trace keeps every event, as that
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import tempfile
@@ -16,6 +17,10 @@ import tomllib
 from json import dumps
 from pathlib import Path
 from typing import Any
+
+from sim import children
+
+os.environ |= children.ENVIRONMENT  # before numpy is loaded, as in every child
 
 import numpy as np
 import tomli_w
