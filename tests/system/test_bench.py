@@ -110,3 +110,20 @@ def test_the_tolerance_shrinks_with_the_hosts():
     # Sixteen times the hosts, a quarter of what chance does; what models differ by stays.
     wide_s, narrow_s = (check.latency_tolerance_s(hosts, 60) for hosts in (100, 1_600))
     assert (wide_s - 0.1e-3) == pytest.approx(4 * (narrow_s - 0.1e-3))
+
+
+@pytest.mark.parametrize(
+    ("factor", "options", "code"), [(1.04, [], 0), (1.2, [], 3), (1.2, ["--no-bar"], 0)]
+)
+def test_repeated_reports_are_judged_unless_told_otherwise(tmp_path, factor, options, code):
+    report = json.loads((ROOT / "tests" / "reports" / "linux_vm.json").read_text())
+    report["spoiled"] = []
+    (tmp_path / "1.json").write_text(json.dumps(report))
+    for of in report["measurements"]:
+        if of["group"] == "crypto" and of["status"] == "measured":
+            (wall,) = (each for each in of["quantities"] if each["name"] == "wall_s")
+            wall["samples"]["median"] *= factor
+    (tmp_path / "2.json").write_text(json.dumps(report))
+    command = [sys.executable, ROOT / "bench" / "repeat.py", "1.json", "2.json", *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout
