@@ -238,31 +238,51 @@ def ladder_schema(item: dict[str, Any]) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]})
 
 
+# The dimension beside the parser tells whoever reads a model what its fields are in.
 Duration = Annotated[
-    float, BeforeValidator(units.DURATION.parse), WithJsonSchema(_schema(units.DURATION))
+    float,
+    BeforeValidator(units.DURATION.parse),
+    WithJsonSchema(_schema(units.DURATION)),
+    units.DURATION,
 ]
 PositiveDuration = Annotated[
     float,
     BeforeValidator(_more_than_zero(units.DURATION.parse)),
     WithJsonSchema(_schema(units.DURATION)),
+    units.DURATION,
 ]
-Size = Annotated[int, BeforeValidator(_whole_bytes), WithJsonSchema(_schema(units.SIZE))]
+Size = Annotated[
+    int, BeforeValidator(_whole_bytes), WithJsonSchema(_schema(units.SIZE)), units.SIZE
+]
 Bandwidth = Annotated[
     float,
     BeforeValidator(_more_than_zero(units.BANDWIDTH.parse)),
     WithJsonSchema(_schema(units.BANDWIDTH)),
+    units.BANDWIDTH,
 ]
-Rate = Annotated[float, BeforeValidator(units.RATE.parse), WithJsonSchema(_schema(units.RATE))]
+Rate = Annotated[
+    float, BeforeValidator(units.RATE.parse), WithJsonSchema(_schema(units.RATE)), units.RATE
+]
 PositiveRate = Annotated[
-    float, BeforeValidator(_more_than_zero(units.RATE.parse)), WithJsonSchema(_schema(units.RATE))
+    float,
+    BeforeValidator(_more_than_zero(units.RATE.parse)),
+    WithJsonSchema(_schema(units.RATE)),
+    units.RATE,
 ]
-Power = Annotated[float, BeforeValidator(units.POWER.parse), WithJsonSchema(_schema(units.POWER))]
+Power = Annotated[
+    float, BeforeValidator(units.POWER.parse), WithJsonSchema(_schema(units.POWER)), units.POWER
+]
 Energy = Annotated[
-    float, BeforeValidator(units.ENERGY.parse), WithJsonSchema(_schema(units.ENERGY))
+    float, BeforeValidator(units.ENERGY.parse), WithJsonSchema(_schema(units.ENERGY)), units.ENERGY
 ]
-Cents = Annotated[int, BeforeValidator(_whole_cents), WithJsonSchema(_schema(units.MONEY))]
+Cents = Annotated[
+    int, BeforeValidator(_whole_cents), WithJsonSchema(_schema(units.MONEY)), units.MONEY
+]
 PositiveCents = Annotated[
-    int, BeforeValidator(_more_than_zero(_whole_cents)), WithJsonSchema(_schema(units.MONEY))
+    int,
+    BeforeValidator(_more_than_zero(_whole_cents)),
+    WithJsonSchema(_schema(units.MONEY)),
+    units.MONEY,
 ]
 Rates = Annotated[
     list[PositiveRate], BeforeValidator(one_or_list), ladder_schema(_schema(units.RATE))

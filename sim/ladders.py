@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sim import axes, tasks
 from sim.scenario import resolved_town
 from sim.scenario.compute import Compute
+from sim.scenario.town import Town
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,19 +36,35 @@ def rung(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Any]:
     Transport, payload and rate always; of the other lists, under `axes`, those of several values.
     What another transport or task has no use for is no axis of it: its rungs fall together.
     """
-    several = {
-        key: at[key]
-        for key, values in _lists(scenario).items()
-        if key not in _ALWAYS and len(set(values)) > 1
-        if not key.startswith("transport.eva.") or at["transport.mode"] == "eva"
-        if key != "workload.recipients" or at[key]
-    }
+    several = {key: at[key] for key in named(scenario, at) if key not in _ALWAYS}
     found = {
         "rate_per_s": at["workload.rate"],
         "payload_bytes": at["workload.payload"],
         "transport": at["transport.mode"],
     }
     return {**found, "axes": several} if several else found
+
+
+def named(scenario: Scenario, at: Mapping[str, Any]) -> list[str]:
+    """Return the keys of the values that `rung` names, in order of the lists."""
+    return [
+        key
+        for key, values in _lists(scenario).items()
+        if key in _ALWAYS or (len(set(values)) > 1 and has_use(key, at))
+    ]
+
+
+def has_use(key: str, at: Mapping[str, Any]) -> bool:
+    """Tell whether the value of a key changes anything for the transport or task of a rung."""
+    if key.startswith("transport.eva."):
+        return bool(at["transport.mode"] == "eva")
+    return key != "workload.recipients" or bool(at[key])
+
+
+def document_key(scenario: Scenario, key: str) -> str:
+    """Return how the document spells the key of a value of a rung: a town's rate is payments."""
+    town = isinstance(scenario.workload, Town)
+    return "workload.payments" if town and key == "workload.rate" else key
 
 
 def slug(of: Mapping[str, Any]) -> str:

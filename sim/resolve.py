@@ -37,12 +37,14 @@ class Rung:
     """One combination of the scenario's lists; with all its repetitions it is one run.
 
     `name` is the run directory's name, unique by the digest of `resolved`. `previous` is the name
-    of the rung whose chains this one continues, if any.
+    of the rung whose chains this one continues, if any. `at` are the values of the scenario's lists
+    by their keys in the document; what of them matters is in `resolved`.
     """
 
     name: str
     resolved: dict[str, Any]
     previous: str | None
+    at: Mapping[str, Any]
 
 
 def resolve(document: Document) -> list[Rung]:
@@ -65,7 +67,7 @@ def resolve(document: Document) -> list[Rung]:
             "continues": previous,
         }
         name = f"{ladders.slug(resolved['rung'])}-{digest(resolved)[:_DIGEST_DIGITS]}"
-        rungs.append(Rung(name, resolved, previous))
+        rungs.append(Rung(name, resolved, previous, at))
     # A value that a list holds twice is one run.
     return list({rung.name: rung for rung in rungs}.values())
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim import holdings, rundir, trace
+from sim import holdings, point, rundir, trace
 from sim.build import git_commit
 from sim.child import parquet_path, summary_path, tokens_path
 from sim.children import Children, default_jobs
@@ -217,8 +217,9 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
         kept_cents=[of["kept_cents"] for of in summaries],
         energy_j=[of["energy_j"] for of in summaries],
     )
+    found["point"] = point.of(document, rung.at)
     _write(aside / "metrics.json", found)
-    _write(aside / "manifest.json", _manifest(rung, summaries))
+    _write(aside / "manifest.json", _manifest(document, rung, summaries))
     log = [
         f"[repetition {number}] {line}"
         for number, of in enumerate(logs)
@@ -227,7 +228,9 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
     (aside / "log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
 
 
-def _manifest(rung: Rung, summaries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _manifest(
+    document: Document, rung: Rung, summaries: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
     import numpy as np
     import pyarrow as pa
     import scipy
@@ -238,6 +241,8 @@ def _manifest(rung: Rung, summaries: Sequence[dict[str, Any]]) -> dict[str, Any]
         "schema": 1,
         "name": rung.name,
         "continues": rung.previous,
+        "scenario": point.values(document.scenario, rung.at),
+        "point": point.of(document, rung.at),
         "seed": resolved["run"]["seed"],
         "versions": {
             **resolved["versions"],

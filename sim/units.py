@@ -25,15 +25,21 @@ _QUANTITY = re.compile(
 )
 
 
-@dataclass(frozen=True)
+# Compared by identity, so that a type may be annotated with one.
+@dataclass(frozen=True, eq=False)
 class Dimension:
-    """What a quantity measures: valid suffixes with their SI factors, and the absurd."""
+    """What a quantity measures: valid suffixes with their SI factors, and the absurd.
+
+    `unit` is what results say it is in; `per_unit` is how many of what `parse` returns make one.
+    """
 
     name: str
     suffixes: Mapping[str, Fraction]
     maximum: float
     maximum_text: str
     example: str
+    unit: str
+    per_unit: int = 1
 
     def parse(self, value: object) -> float:
         """Return `value` in SI units.
@@ -109,6 +115,7 @@ DURATION = Dimension(
     maximum=3660.0 * 86400,
     maximum_text="3660d",  # ten years: longer than any phone is kept
     example="20ms",
+    unit="s",
 )
 SIZE = Dimension(
     "size",
@@ -116,6 +123,7 @@ SIZE = Dimension(
     maximum=2.0**30,
     maximum_text="1024MiB",  # larger than any buffer or message of a phone
     example="100B",
+    unit="B",
 )
 BANDWIDTH = Dimension(
     "bandwidth",
@@ -132,6 +140,7 @@ BANDWIDTH = Dimension(
     maximum=1.25e11,
     maximum_text="1000Gbps",
     example="10Mbps",
+    unit="B/s",
 )
 RATE = Dimension(
     "rate",
@@ -146,6 +155,7 @@ RATE = Dimension(
     maximum=1e6,
     maximum_text="1000000/s",  # one a microsecond, faster than a phone's clock
     example="16/s",
+    unit="/s",
 )
 MONEY = Dimension(
     "sum of money",
@@ -153,6 +163,8 @@ MONEY = Dimension(
     maximum=1e8,
     maximum_text="1000000EUR",  # more than a shop's till; in cents it fits 32 bits
     example="50ct",
+    unit="EUR",
+    per_unit=100,
 )
 POWER = Dimension(
     "power",
@@ -160,6 +172,7 @@ POWER = Dimension(
     maximum=1e3,
     maximum_text="1000W",  # more than a phone could shed as heat
     example="1.6W",
+    unit="W",
 )
 ENERGY = Dimension(
     "quantity of energy",
@@ -167,6 +180,7 @@ ENERGY = Dimension(
     maximum=1e5,
     maximum_text="100000J",  # more than a phone's battery holds
     example="300mJ",
+    unit="J",
 )
 DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE, MONEY, POWER, ENERGY)
 _CLUMSY_FROM = 1000

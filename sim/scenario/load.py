@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Document:
-    """A loaded scenario: where it came from, its text, and what it says after overrides."""
+    """A loaded scenario: where it came from, its text, and what it says after overrides.
+
+    `overridden` are the key paths of `overrides`, as messages spell them.
+    """
 
     path: Path
     text: str
     overrides: tuple[str, ...]
+    overridden: tuple[str, ...]
     scenario: Scenario
 
 
@@ -49,10 +53,10 @@ def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") 
         references.check(scenario, path)
         loads.check(scenario, path)
     except ScenarioError as error:
-        if any(_overlap(error.key_path, key) for key in keys):
+        if any(overlap(error.key_path, key) for key in keys):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
         raise
-    return Document(path, text, tuple(overrides), scenario)
+    return Document(path, text, tuple(overrides), tuple(keys), scenario)
 
 
 def parse_value(text: str) -> Any:
@@ -65,6 +69,15 @@ def parse_value(text: str) -> Any:
     if text.startswith("[") and text.endswith("]"):
         return [parse_value(item) for item in text[1:-1].split(",") if item.strip()]
     return text
+
+
+def overlap(one: str, other: str) -> bool:
+    """Tell whether two key paths are the same, or one lies below the other."""
+
+    def starts(longer: str, shorter: str) -> bool:
+        return longer == shorter or (longer.startswith(shorter) and longer[len(shorter)] in ".[")
+
+    return bool(one) and (starts(one, other) or starts(other, one))
 
 
 def _override(data: dict[str, Any], override: str, label: str) -> str:
@@ -100,13 +113,6 @@ def _enter(container: Any, part: str | int, label: str, path: str) -> Any:
         raise ScenarioError(label, path, "there is no such table")
     # A table that is not there yet may be a valid one; the model refuses it if it is not.
     return container.setdefault(part, {})
-
-
-def _overlap(one: str, other: str) -> bool:
-    def starts(longer: str, shorter: str) -> bool:
-        return longer == shorter or (longer.startswith(shorter) and longer[len(shorter)] in ".[")
-
-    return bool(one) and (starts(one, other) or starts(other, one))
 
 
 _OTHER_DOCUMENTS = {

@@ -40,7 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sim.transfers",
     ),
     ("sim.plan", "sim.trace"),
-    ("sim.resolve",),
+    ("sim.point", "sim.resolve"),
     ("sim.ladders",),
     ("sim.churn", "sim.devices", "sim.scenario", "sim.tasks", "sim.town", "sim.workloads"),
     (

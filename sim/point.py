@@ -1,0 +1,135 @@
+"""Where a run lies among others: every value of its scenario, flat, in SI units.
+
+Keys are those of the command line ("devices[0].count"), units come from the types of the model's
+fields. What was asked for differently, or varies from rung to rung, is the run's point. None of
+this is part of what a run depends on, so none of it enters the digest of `sim.resolve`; how a
+point's values are named as columns of a table is said here, too.
+"""
+
+from __future__ import annotations
+
+import functools
+import typing
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from pydantic import BaseModel
+
+from sim import ladders
+from sim.documents import key_path
+from sim.scenario.load import overlap
+from sim.scenario.town import Tokens
+from sim.units import Dimension
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sim.scenario import Document, Scenario
+
+
+class Value(TypedDict):
+    """A value of a scenario: a number in `unit`, or text, truth or None (absent) with unit ""."""
+
+    value: float | int | str | bool | None
+    unit: str
+
+
+def values(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Value]:
+    """Return every value in effect in the rung with the values `at`, by key path.
+
+    What takes a list has the rung's value of it; what the rung has no use for is left out.
+    """
+    at = {ladders.document_key(scenario, key): value for key, value in at.items()}
+    return {
+        path: _value(value, dimension)
+        for path, value, dimension in _leaves(_with_defaults(scenario), (), None, at)
+        if ladders.has_use(path, at)
+    }
+
+
+def of(document: Document, at: Mapping[str, Any]) -> dict[str, Value]:
+    """Return of `values` what was overridden, and what tells the rung from its neighbours."""
+    scenario = document.scenario
+    named = [ladders.document_key(scenario, key) for key in ladders.named(scenario, at)]
+    return {
+        key: value
+        for key, value in values(scenario, at).items()
+        if key in named or any(overlap(key, other) for other in document.overridden)
+    }
+
+
+def column(key: str, unit: str) -> str:
+    """Return the name of a point's value as a column: its key, and its unit last if it has one."""
+    return f"{key}_{_SUFFIXES[unit]}" if unit else key
+
+
+def _with_defaults(scenario: Scenario) -> Scenario:
+    """Return `scenario` with the options of tokens spelled out, where a town leaves them out."""
+    protocol = scenario.protocol
+    if protocol.kind != "tokens" or protocol.tokens is not None:
+        return scenario
+    spelled_out = protocol.model_copy(update={"tokens": Tokens()})
+    return scenario.model_copy(update={"protocol": spelled_out})
+
+
+def _leaves(
+    value: Any, parts: tuple[str | int, ...], dimension: Dimension | None, at: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Dimension | None]]:
+    path = key_path(parts)
+    if path in at:
+        yield path, at[path], dimension
+    elif isinstance(value, BaseModel):
+        for name, (key, of_field) in _fields(type(value)).items():
+            yield from _leaves(getattr(value, name), (*parts, key), of_field, at)
+    elif isinstance(value, dict | list) and not value:
+        yield path, None, None
+    elif isinstance(value, dict) and list(value.values()) == [1.0]:
+        # All of a table of shares: the document, too, may say it as the name alone.
+        yield path, *value, None
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(item, (*parts, key), dimension, at)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _leaves(item, (*parts, number), dimension, at)
+    else:
+        yield path, value, dimension
+
+
+@functools.cache
+def _fields(model: type[BaseModel]) -> dict[str, tuple[str, Dimension | None]]:
+    """Return for each field of `model` its key in documents and its dimension, if it has one."""
+    return {
+        name: (field.alias or name, _dimension((*field.metadata, field.annotation)))
+        for name, field in model.model_fields.items()
+    }
+
+
+def _dimension(annotations: tuple[Any, ...]) -> Dimension | None:
+    """Return the dimension among `annotations`, or within one as in `Bandwidth | None`."""
+    for one in annotations:
+        if isinstance(one, Dimension):
+            return one
+        found = _dimension(typing.get_args(one))
+        if found is not None:
+            return found
+    return None
+
+
+def _value(value: Any, dimension: Dimension | None) -> Value:
+    if dimension is None:
+        return {"value": value, "unit": ""}
+    if value is not None and dimension.per_unit != 1:
+        value /= dimension.per_unit
+    return {"value": value, "unit": dimension.unit}
+
+
+_SUFFIXES = {
+    "s": "s",
+    "B": "bytes",
+    "B/s": "bytes_per_s",
+    "/s": "per_s",
+    "EUR": "eur",
+    "W": "w",
+    "J": "j",
+}
+"""Units as names in this project end."""
