@@ -47,16 +47,17 @@ def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") 
         if table in data:
             raise ScenarioError(path, "", f"is {what}, not a scenario")
     data = copy.deepcopy(data)
-    keys = [_override(data, text_, label) for text_ in overrides]
+    made = [_override(data, text_, label) for text_ in overrides]
+    keys = tuple(key for key, _ in made)
     try:
         scenario = validate(Scenario, data, path)
         references.check(scenario, path)
         loads.check(scenario, path)
     except ScenarioError as error:
-        if any(overlap(error.key_path, key) for key in keys):
+        if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
         raise
-    return Document(path, text, tuple(overrides), tuple(keys), scenario)
+    return Document(path, text, tuple(overrides), keys, scenario)
 
 
 def parse_value(text: str) -> Any:
@@ -80,23 +81,30 @@ def overlap(one: str, other: str) -> bool:
     return bool(one) and (starts(one, other) or starts(other, one))
 
 
-def _override(data: dict[str, Any], override: str, label: str) -> str:
-    """Set one value in `data`; return its key path as messages spell it."""
+def _override(data: dict[str, Any], override: str, label: str) -> tuple[str, str]:
+    """Set one value in `data`; return its key path, as messages spell it, and that of what is new.
+
+    That is the outermost table that was not there: what it lacks is the override's fault, too.
+    """
     key, equals, value = override.partition("=")
     parts = _parse_key(key.strip())
     if not equals or not parts:
         raise ScenarioError(label, override, "write it as key.path=value")
     path = key_path(parts)
     container: Any = data
+    new = path
     for number, part in enumerate(parts[:-1]):
-        container = _enter(container, part, label, key_path(parts[: number + 1]))
+        here = key_path(parts[: number + 1])
+        if new == path and isinstance(container, dict) and part not in container:
+            new = here
+        container = _enter(container, part, label, here)
     last = parts[-1]
     if isinstance(last, int):
         _enter(container, last, label, path)
     elif not isinstance(container, dict):
         raise ScenarioError(label, path, f"{key_path(parts[:-1])} is not a table")
     container[last] = parse_value(value)
-    return path
+    return path, new
 
 
 def _parse_key(key: str) -> list[str | int]:
