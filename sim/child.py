@@ -1,4 +1,4 @@
-"""One repetition in a process of its own: `python -m sim.child < job.json`.
+"""One repetition in a process of its own: `python -P -m sim.child < job.json`.
 
 SimGrid allows one engine per process, for good, and may abort the process; so nothing else runs
 here. The job is {resolved, repetition, first_index, out_dir}; the results are files in out_dir,

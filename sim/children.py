@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     Heard = Callable[[float], None]
 
-# A list, so that tests can put a fake engine in its place.
-COMMAND = [sys.executable, "-m", "sim.child"]
+# A list, so that tests can put a fake engine in its place. -P: what lies in the user's folder, a
+# json.py, say, is no module of a child's.
+COMMAND = [sys.executable, "-P", "-m", "sim.child"]
 # A child computes on one core. With numpy's idle threads around, the C library takes locks for
 # every allocation, and SimGrid makes so many that the replay takes a sixth longer.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
@@ -123,15 +124,26 @@ def default_jobs() -> int:
 def _engine_error(
     returncode: int, stderr: str, job: Mapping[str, Any], directory: Path
 ) -> EngineError:
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"repetition-{job['repetition']}.job.json"
-    path.write_text(json.dumps({**job, "out_dir": str(directory)}), encoding="utf-8")
-    (directory / f"repetition-{job['repetition']}.stderr.txt").write_text(stderr, encoding="utf-8")
     how = signal.Signals(-returncode).name if returncode < 0 else f"exit code {returncode}"
     rung = job["resolved"]["rung"]
     what = f"repetition {job['repetition']} of {rung} ended with {how}"
     tail = "\n".join(stderr.splitlines()[-_TAIL_LINES:])
-    return EngineError(what, tail, f"python -m sim.child < {shlex.quote(str(path))}")
+    try:
+        path = _keep(job, stderr, directory)
+    except OSError as error:
+        # Of the two failures this one matters less; a full disk may well be the cause of the other.
+        return EngineError(what, tail, f"not possible, the job could not be kept ({error})")
+    return EngineError(what, tail, f"{shlex.join(COMMAND)} < {shlex.quote(str(path))}")
+
+
+def _keep(job: Mapping[str, Any], stderr: str, directory: Path) -> Path:
+    """Write a job, to be run again, and what it said into `directory`; return the job's file."""
+    directory = directory.absolute()  # the line that replays it may be pasted anywhere
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"repetition-{job['repetition']}.job.json"
+    path.write_text(json.dumps({**job, "out_dir": str(directory)}), encoding="utf-8")
+    (directory / f"repetition-{job['repetition']}.stderr.txt").write_text(stderr, encoding="utf-8")
+    return path
 
 
 _TAIL_LINES = 20

@@ -7,12 +7,13 @@ resumable. What is in the files does not matter here.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
 from typing import TYPE_CHECKING
 
-from sim.errors import RunInProgressError
+from sim.errors import RunInProgressError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,7 @@ TOKENS = "tokens.parquet"
 def lock(target: Path) -> Iterator[None]:
     """Hold the lock of run directory `target`, or raise RunInProgressError at once.
 
+    Raises ScenarioError where the file system has no locks: two processes would not see each other.
     The lock is the kernel's, on a file beside the directory, so it goes with its process.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -87,9 +89,13 @@ def _open_locked(path: Path) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except OSError as error:
             holder = os.read(descriptor, 32).decode().strip() or "unknown"
             os.close(descriptor)
+            if error.errno not in _HELD:
+                path.unlink()
+                reason = f"no locks on this file system ({os.strerror(error.errno or 0).lower()})"
+                raise ScenarioError(path.parent, "", f"{reason}; {_WITH_LOCKS}") from None
             name = path.name.removeprefix(_LOCK)
             raise RunInProgressError(f"{name} is being run by process {holder}") from None
         # Its last holder may have removed the file between our open and our lock.
@@ -115,5 +121,7 @@ def _sync_folder(folder: Path) -> None:
     os.close(descriptor)
 
 
+_HELD = (errno.EWOULDBLOCK, errno.EACCES)  # flock(2), and where a network file system uses fcntl(2)
+_WITH_LOCKS = "choose a folder on one that has them (--out)"
 _LOCK = ".lock-"
 _ASIDE = ".tmp-"

@@ -150,7 +150,7 @@ def _engine() -> tuple[str, str, str]:
 
 def _in_child(statement: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", statement], capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-c", statement], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import rundir, runner, streams, trace
+from sim import children, rundir, runner, streams, trace
 from sim.errors import EngineError
 from sim.scenario import load
 
@@ -148,7 +148,7 @@ def test_an_abort_of_the_engine_says_why_and_can_be_replayed(scenario, root, tmp
     assert "must have at least one core, not 0" in caught.value.stderr_tail
     assert complete(tmp_path / "runs" / "small") == []
     line = str(caught.value).splitlines()[-1]
-    assert line.startswith("replay: python -m sim.child < ")
+    assert line.startswith(f"replay: {shlex.join(children.COMMAND)} < ")
     again = replay(line.removeprefix("replay: "), root)
     assert again.returncode in (-signal.SIGABRT, 128 + signal.SIGABRT)
     assert "must have at least one core, not 0" in again.stderr
@@ -194,8 +194,7 @@ def first_child(process):
 
 
 def replay(line, root, folder=None):
-    """Run a line as a person would paste it, with `python` that of the tests."""
-    line = line.replace("python ", f"{shlex.quote(sys.executable)} ", 1)
+    """Run a line as a person would paste it."""
     return subprocess.run(
         ["/bin/sh", "-c", line],
         capture_output=True,

@@ -2,6 +2,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -121,7 +122,28 @@ def test_an_abort_is_exit_1_with_a_replay_line(fake_cli, scenario):
     done = fake_cli("run", scenario, FAKE_ABORT="1")
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback" not in done.stderr
-    assert "the engine says why\nreplay: python -m sim.child < " in done.stderr
+    assert f"the engine says why\nreplay: {sys.executable} " in done.stderr
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("command", ["run", "doctor"])
+def test_what_lies_in_the_users_folder_is_no_module(command, tmp_path, root, scenario):
+    for module in ("json", "sim/__init__", "numpy/__init__", "simgrid"):
+        path = tmp_path / f"{module}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("raise SystemExit('taken from the folder of the user')\n")
+    arguments = ["run", str(scenario), "--set", "run.repetitions=1"] if command == "run" else []
+    # -P as the installed command has it: its own folder is its path, not the user's.
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "sim.cli", *(arguments or [command])],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "MISSING" not in done.stdout
 
 
 def test_quiet_says_nothing(cli, scenario):

@@ -1,6 +1,9 @@
+import errno
 import fcntl
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import time
@@ -8,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sim import rundir, runner, trace
-from sim.errors import EngineError, RunInProgressError
+from sim import children, rundir, runner, trace
+from sim.errors import EngineError, RunInProgressError, ScenarioError
 from sim.scenario import load
 
 
@@ -79,8 +82,25 @@ def test_an_abort_leaves_no_directory_and_a_line_that_replays(scenario, tmp_path
     (failed,) = folder.iterdir()
     assert failed.name.startswith(".failed-")
     job = failed / "repetition-1.job.json"
-    assert text.splitlines()[-1] == f"replay: python -m sim.child < {job}"
+    assert text.splitlines()[-1] == f"replay: {shlex.join(children.COMMAND)} < {job}"
     assert json.loads(job.read_text())["out_dir"] == str(failed)
+
+
+def test_a_crash_is_told_even_where_its_job_cannot_be_kept(
+    scenario, tmp_path, fake_engine, monkeypatch
+):
+    fake_engine.setenv("FAKE_ABORT", "1")
+    occupied = tmp_path / "file"
+    occupied.write_text("")
+    monkeypatch.setattr(rundir, "failed_folder", lambda _target: occupied)
+    with pytest.raises(EngineError) as caught:
+        runner.run(scenario, ["workload.rate=4/s"], tmp_path / "runs")
+    text = str(caught.value)
+    assert "ended with SIGABRT" in text
+    assert "the engine says why" in text
+    assert "\nreplay: not possible, the job could not be kept (" in text
+    assert str(occupied) in text
+    assert names(tmp_path / "runs" / "small") == []
 
 
 def test_keep_going_reports_crashes_as_outcomes(scenario, tmp_path, fake_engine):
@@ -132,6 +152,33 @@ def test_one_writer_at_a_time(tmp_path):
     with rundir.lock(target):
         pass
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EIO])
+def test_a_file_system_without_locks_is_called_one(tmp_path, monkeypatch, number):
+    def without_locks(_descriptor, _operation):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", without_locks)
+    reason = f"{tmp_path}: no locks on this file system ({os.strerror(number).lower()}); "
+    with (
+        pytest.raises(ScenarioError, match=re.escape(reason)) as caught,
+        rundir.lock(tmp_path / "r"),
+    ):
+        pass
+    assert "--out" in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [errno.EWOULDBLOCK, errno.EACCES])
+def test_a_lock_that_another_has_is_busy(tmp_path, monkeypatch, number):
+    def held(_descriptor, _operation):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", held)
+    with pytest.raises(RunInProgressError), rundir.lock(tmp_path / "run"):
+        pass
 
 
 def test_stale_folders_are_swept_and_live_ones_not(tmp_path):
