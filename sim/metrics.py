@@ -48,7 +48,8 @@ def compute(
 
     Rates are per second and over all phones, sizes in bytes, latencies in milliseconds. A value
     that no repetition defines is None. Of a sampled trace, counts and rates are scaled up by the
-    share of transactions kept; `counts` stays what was traced. `counters` are the engine's, of
+    share of transactions kept; `counts`, and `fates`, which are the same of each repetition, stay
+    what was traced. `counters` are the engine's, of
     each repetition; without them what they tell is None. `cpu_s` are its
     core seconds by operation over all phones, of each repetition; without them they are left out.
     `kept_cents` are what tokens are worth that somebody signed over and kept, by serial.
@@ -65,6 +66,7 @@ def compute(
         row.update(computed.measure(part, resolved))
         row.update(payments.measure(part, resolved, counts, spent_s, kept))
         row.update(energy.measure(row, resolved, spent_j))
+    fates = [_fates(part) for part in parts]
     families = (transfers, computed, payments, energy)
     names = [*NAMES, *(name for of in families for name in of.names(resolved))]
     return {
@@ -77,7 +79,8 @@ def compute(
         **({} if cpu_s is None else {"cpu_s": _by_name(cpu_s)}),
         **({"energy_j": _by_name(energy_j)} if energy_j and any(energy_j) else {}),
         **_hourly(parts, resolved),
-        "counts": _total([_fates(part) for part in parts]),
+        "counts": _total(fates),
+        "fates": fates,
     }
 
 
