@@ -27,6 +27,7 @@ from sim.scenario.town import Town
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from sim.scenario import Document, Scenario
     from sim.scenario.model import Eva, Output
@@ -47,13 +48,18 @@ class Rung:
     at: Mapping[str, Any]
 
 
-def resolve(document: Document) -> list[Rung]:
+Profiles = dict["Path", dict[str, Any]]
+"""Device profiles by their files, as a resolved dictionary holds them."""
+
+
+def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
     """Return the rungs of `document` in order of its lists (`sim.ladders`), the last fastest.
 
-    Raises ScenarioError when a device profile is missing or invalid.
+    Device profiles in `read` are not read again, those that are read are added to it. Raises
+    ScenarioError when a device profile is missing or invalid.
     """
     scenario = document.scenario
-    common = _common(document)
+    common = _common(document, {} if read is None else read)
     rungs: list[Rung] = []
     for at in ladders.combinations(scenario):
         continues = scenario.run.app == "continued" and rungs
@@ -82,9 +88,9 @@ def digest(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
-def _common(document: Document) -> dict[str, Any]:
+def _common(document: Document, read: Profiles) -> dict[str, Any]:
     scenario = document.scenario
-    devices, profile_contents = _devices(document)
+    devices, profile_contents = _devices(document, read)
     return {
         "schema": 1,
         "scenario": document.path.stem,
@@ -123,7 +129,7 @@ def _output(output: Output) -> dict[str, Any]:
     return output.model_dump(exclude=None if output.tokens else {"tokens"})
 
 
-def _devices(document: Document) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _devices(document: Document, read: Profiles) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     groups: list[dict[str, Any]] = []
     found: dict[str, Any] = {}
     for number, group in enumerate(document.scenario.devices):
@@ -135,7 +141,12 @@ def _devices(document: Document) -> tuple[list[dict[str, Any]], dict[str, Any]]:
             raise ScenarioError(document.path, place, reason, suggestion) from None
         # By path, the stem names the profile: run directories must not depend on where it lies.
         name = path.stem
-        loaded = {**profiles.contents(profiles.load(path)), "digest": profiles.digest(path)}
+        if path not in read:
+            read[path] = {
+                **profiles.contents(profiles.load(path)),
+                "digest": profiles.digest(path),
+            }
+        loaded = read[path]
         if group.cost_factors:
             name = f"{name} in devices[{number}]"
             factors = {key: of.model_dump(mode="json") for key, of in group.cost_factors.items()}

@@ -39,7 +39,7 @@ def lock(target: Path) -> Iterator[None]:
     The lock is the kernel's, on a file beside the directory, so it goes with its process.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    path = target.parent / f"{_LOCK}{target.name}"
+    path = _lock_path(target)
     descriptor = _open_locked(path)
     try:
         yield
@@ -79,9 +79,29 @@ def is_complete(target: Path) -> bool:
     return target.is_dir()
 
 
+def is_held(target: Path) -> bool:
+    """Tell whether a process has the lock of run directory `target`."""
+    try:
+        descriptor = os.open(_lock_path(target), os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared, so that who asks is in nobody's way who asks, too.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in _HELD
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def failed_folder(target: Path) -> Path:
     """Return where the jobs of crashed children of this run are kept."""
     return target.parent / f".failed-{target.name}"
+
+
+def _lock_path(target: Path) -> Path:
+    return target.parent / f"{_LOCK}{target.name}"
 
 
 def _open_locked(path: Path) -> int:

@@ -19,7 +19,7 @@ from sim.build import git_commit
 from sim.child import parquet_path, summary_path, tokens_path
 from sim.children import Children, default_jobs
 from sim.errors import EngineError, RunInProgressError
-from sim.resolve import Rung, resolve
+from sim.resolve import Profiles, Rung, resolve
 from sim.scenario import Document, load
 
 Progress = Callable[[str, int, float], None]
@@ -58,10 +58,13 @@ def run(
     return [outcome.directory for outcome in run_tasks(tasks, jobs or default_jobs())]
 
 
-def tasks_of(document: Document, out: Path) -> list[Task]:
-    """Return what has to run for `document`: one task per rung, or one for a continued chain."""
+def tasks_of(document: Document, out: Path, read: Profiles | None = None) -> list[Task]:
+    """Return what has to run for `document`: one task per rung, or one for a continued chain.
+
+    `read` are device profiles that `resolve` need not read again.
+    """
     folder = out / document.path.stem
-    rungs = resolve(document)
+    rungs = resolve(document, read)
     if document.scenario.run.app == "continued":
         return [Task(document, rungs, folder)]
     return [Task(document, [rung], folder) for rung in rungs]
@@ -97,7 +100,14 @@ def run_tasks(
             children.stop()
             pool.shutdown(cancel_futures=True)
             raise
-    return [outcome for future in futures for outcome in future.result()]
+    return [_by_now(outcome) for future in futures for outcome in future.result()]
+
+
+def _by_now(outcome: Outcome) -> Outcome:
+    """Return what became of a run at last: who was at it when we came by may be done."""
+    if outcome.status == "busy" and rundir.is_complete(outcome.directory):
+        return Outcome(outcome.directory, "reused")
+    return outcome
 
 
 def _await(futures: Sequence[Future[list[Outcome]]]) -> None:

@@ -1,8 +1,9 @@
 """Sweeps: one scenario over a grid of values, as runs that a second start does not repeat.
 
-A sweep file names a scenario and lists values for key paths; the grid is their product. It has no
-state of its own: run directories are found by content, so a killed sweep goes on where it was,
-and several machines can share one by shards.
+A sweep file names a scenario and lists values for key paths; the grid is their product, in which
+lists that advance together count as one. It has no state of its own: run directories are found by
+content, so a killed sweep goes on where it was, and several machines can share one by shards. What
+the runs have in them is `sim.collect`'s.
 """
 
 from __future__ import annotations
@@ -11,14 +12,23 @@ import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from sim import point, rundir
 from sim.documents import Section, one_or_list, read_toml, validate
 from sim.errors import ScenarioError
 from sim.runner import Task, tasks_of
-from sim.scenario import load
+from sim.scenario.load import apply, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sim.resolve import Profiles, Rung
+
+Item = TypeVar("Item")
+Values = Annotated[list[Any], Field(min_length=1)]
 
 
 class SweepTable(Section):
@@ -30,54 +40,121 @@ class SweepTable(Section):
     )
 
 
+def _equally_long(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    (first, *rest) = lists
+    for other in rest:
+        if len(lists[other]) != len(lists[first]):
+            raise ValueError(
+                f'"{first}" has {len(lists[first])} values and "{other}" {len(lists[other])}; '
+                "lists that advance together are equally long"
+            )
+    return lists
+
+
 class SweepDocument(Section):
     """A sweep file."""
 
     sweep: SweepTable = Field(description="What is swept.")
-    axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
+    axes: dict[str, Values] = Field(
         default={}, description='Values by key path of the scenario, such as "workload.rate".'
     )
+    zipped: list[
+        Annotated[dict[str, Values], Field(min_length=1), AfterValidator(_equally_long)]
+    ] = Field(default=[], alias="zip", description="Tables like axes whose lists advance together.")
 
 
 @dataclass(frozen=True)
 class Point:
-    """One point of the grid: the overrides that make it, and its tasks."""
+    """One point of the grid: its values by key path, the overrides that say so, and its tasks."""
 
+    values: dict[str, Any]
     overrides: tuple[str, ...]
     tasks: list[Task]
 
 
-def load_sweep(path: str | Path, out: Path) -> list[Point]:
-    """Return the points of a sweep file in order, the last axis fastest.
+@dataclass(frozen=True)
+class Run:
+    """One run of a point; several points may share one, by its directory."""
 
-    Raises ScenarioError when the file, its scenario or any single point is not valid.
+    at: Point
+    task: Task
+    rung: Rung
+
+    @property
+    def directory(self) -> Path:
+        """The run directory, there or not."""
+        return self.task.folder / self.rung.name
+
+    @property
+    def state(self) -> str:
+        """How far the run is: there, busy (another process is at it) or missing."""
+        if rundir.is_complete(self.directory):
+            return "there"
+        return "busy" if rundir.is_held(self.directory) else "missing"
+
+    def place(self) -> dict[str, point.Value]:
+        """Return where the run lies among others (`sim.point`), as this sweep comes to it."""
+        return point.of(self.task.document, self.rung.at)
+
+
+def load_sweep(path: str | Path, out: Path, number: int = 1, count: int = 1) -> list[Point]:
+    """Return the points of shard `number` of `count` of a sweep file, the last axis fastest.
+
+    Raises ScenarioError when the file, its scenario or one of these points is not valid. Points of
+    other shards are counted, not looked at: that is left to who has them.
     """
     path = Path(path)
     _, data = read_toml(path)
     if "workload" in data:
         raise ScenarioError(path, "", "is a scenario (`pocketsim run` takes it), not a sweep")
     document = validate(SweepDocument, data, path)
-    axes = dict(document.axes)
-    if document.sweep.seed is not None:
-        axes["run.seed"] = list(document.sweep.seed)
+    grid = [
+        {key: value for part in parts for key, value in part.items()}
+        for parts in itertools.product(*_factors(document, path))
+    ]
+    label = f"{path} [axes], [[zip]]" if document.zipped else f"{path} [axes]"
+    source = read(path.parent / document.sweep.scenario)
+    profiles: Profiles = {}
     points = []
-    for values in itertools.product(*axes.values()):
-        overrides = tuple(
-            f"{key}={_toml(value, path, key)}" for key, value in zip(axes, values, strict=True)
-        )
-        scenario = load(path.parent / document.sweep.scenario, overrides, label=f"{path} [axes]")
-        points.append(Point(overrides, tasks_of(scenario, out)))
+    for values in shard(grid, number, count):
+        overrides = tuple(f"{key}={_toml(value, path, key)}" for key, value in values.items())
+        scenario = apply(source, overrides, label)
+        points.append(Point(values, overrides, tasks_of(scenario, out, profiles)))
     return points
 
 
-def shard(points: list[Point], number: int, count: int) -> list[Point]:
-    """Return the points of shard `number` of `count`, both counted from 1."""
-    return points[number - 1 :: count]
+def shard(items: Sequence[Item], number: int, count: int) -> Sequence[Item]:
+    """Return what is in shard `number` of `count`, both counted from 1."""
+    return items[number - 1 :: count]
 
 
-def unique_tasks(points: list[Point]) -> list[Task]:
+def unique_tasks(points: Sequence[Point]) -> list[Task]:
     """Return the tasks of all points, those that several points share once."""
     return list({task.rungs[-1].name: task for point in points for task in point.tasks}.values())
+
+
+def runs(points: Sequence[Point]) -> Iterator[Run]:
+    """Yield the runs of each point, in order; what several points share comes several times."""
+    for at in points:
+        for task in at.tasks:
+            yield from (Run(at, task, rung) for rung in task.rungs)
+
+
+def _factors(document: SweepDocument, path: Path) -> list[list[dict[str, Any]]]:
+    """Return what multiplies: for each axis, and for lists that advance together, its steps."""
+    tables = [("axes", {key: values}) for key, values in document.axes.items()]
+    tables += [(f"zip[{number}]", lists) for number, lists in enumerate(document.zipped)]
+    if document.sweep.seed is not None:
+        tables.append(("sweep.seed", {"run.seed": list(document.sweep.seed)}))
+    seen: dict[str, str] = {}
+    for place, lists in tables:
+        for key in lists:
+            if seen.setdefault(key, place) != place:
+                raise ScenarioError(path, place, f'"{key}" has its values from {seen[key]} already')
+    return [
+        [dict(zip(lists, step, strict=True)) for step in zip(*lists.values(), strict=True)]
+        for _, lists in tables
+    ]
 
 
 def _toml(value: Any, path: Path, key: str) -> str:

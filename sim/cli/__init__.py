@@ -1,7 +1,7 @@
 """The `pocketsim` command: wires files, runner and reports together, and holds no logic.
 
 stdout is data, stderr is progress. Exit codes: 0 done, 1 crash, 2 usage or invalid document, 3 a
-check failed, 4 some runs of a sweep failed, 5 environment missing, 130 interrupted.
+check failed, 4 some runs of a sweep failed or are missing, 5 environment missing, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 import sim
-from sim.cli import console, exporting, inspect, measured, present, running
+from sim.cli import console, exporting, inspect, measured, present, running, sweeping
 from sim.errors import EngineError, UserError
 
 app = typer.Typer(
@@ -35,7 +35,9 @@ app.command("export")(exporting.export)
 app.command("validate")(present.validate)
 app.command("calibrate")(measured.calibrate)
 app.command("metrics")(measured.metrics)
-sweep.command("run")(running.sweep_run)
+sweep.command("run")(sweeping.run)
+sweep.command("plan")(sweeping.plan)
+sweep.command("collect")(sweeping.collect)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`run` and `sweep run`: start runs and say where they are."""
+"""`run`: start runs and say where they are."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(
             for rung in task.rungs:
                 console.data(str(task.folder / rung.name))
         return
-    outcomes = _run(tasks, jobs, keep_going=False)
+    outcomes = start(tasks, jobs, keep_going=False)
     if not as_json:
         for outcome in outcomes:
             console.data(str(outcome.directory))
@@ -57,42 +57,8 @@ def run(
     console.data(json.dumps(metrics[0] if len(metrics) == 1 else {"rungs": metrics}, indent=1))
 
 
-def sweep_run(
-    file: Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="FILE")],
-    out: Out = Path("runs"),
-    jobs: Jobs = None,
-    shard: Annotated[
-        str, typer.Option("--shard", help="Do only part I of N.", metavar="I/N")
-    ] = "1/1",
-    as_json: AsJson = False,
-) -> None:
-    """Run what a sweep still lacks; exit 4 if some runs failed."""
-    from sim import sweep
-
-    number, count = _shard(shard)
-    points = sweep.shard(sweep.load_sweep(file, out), number, count)
-    outcomes = _run(sweep.unique_tasks(points), jobs, keep_going=True)
-    found = {outcome.directory: outcome for outcome in outcomes}
-    rows = []
-    for point in points:
-        directories = [task.folder / rung.name for task in point.tasks for rung in task.rungs]
-        rows += [
-            {"set": point.overrides, "directory": str(of), "status": found[of].status}
-            for of in directories
-        ]
-    for outcome in outcomes:
-        if outcome.error:
-            console.fail(f"{outcome.directory}: {outcome.error}")
-    lines = (
-        [json.dumps({"runs": rows}, indent=1)] if as_json else [row["directory"] for row in rows]
-    )
-    for line in lines:
-        console.data(str(line))
-    if any(outcome.status == "failed" for outcome in outcomes):
-        raise typer.Exit(_EXIT_SOME_FAILED)
-
-
-def _run(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
+def start(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
+    """Run tasks, say how far they are and what became of them; return their outcomes."""
     from sim import runner
 
     started_s = time.monotonic()
@@ -110,13 +76,3 @@ def _run(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
 
 def _metrics(directory: Path) -> Any:
     return json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
-
-
-def _shard(text: str) -> tuple[int, int]:
-    number, _, count = text.partition("/")
-    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise typer.BadParameter(f"{text!r} is not I/N with 1 <= I <= N", param_hint="--shard")
-    return int(number), int(count)
-
-
-_EXIT_SOME_FAILED = 4

@@ -35,18 +35,37 @@ class Document:
     scenario: Scenario
 
 
+@dataclass(frozen=True)
+class Source:
+    """A scenario's file as it stands, read once to be loaded with many overrides."""
+
+    path: Path
+    text: str
+    data: dict[str, Any]
+
+
 def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") -> Document:
     """Return the scenario at `path` with `overrides` ("workload.rate=16/s") applied in order.
 
     `label` names the source of the overrides in messages. Raises ScenarioError for a missing or
     malformed file, an unknown or malformed override, and a scenario that makes no sense.
     """
+    return apply(read(path), overrides, label)
+
+
+def read(path: str | Path) -> Source:
+    """Return the file at `path`, or raise ScenarioError where it is no scenario."""
     path = Path(path)
     text, data = read_toml(path)
     for table, what in _OTHER_DOCUMENTS.items():
         if table in data:
             raise ScenarioError(path, "", f"is {what}, not a scenario")
-    data = copy.deepcopy(data)
+    return Source(path, text, data)
+
+
+def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
+    """Return what `load` does for the file that was read as `source`."""
+    path, data = source.path, copy.deepcopy(source.data)
     made = [_override(data, text_, label) for text_ in overrides]
     keys = tuple(key for key, _ in made)
     try:
@@ -57,7 +76,7 @@ def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") 
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
         raise
-    return Document(path, text, tuple(overrides), keys, scenario)
+    return Document(path, source.text, tuple(overrides), keys, scenario)
 
 
 def parse_value(text: str) -> Any:

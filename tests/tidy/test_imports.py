@@ -12,7 +12,13 @@ from pathlib import Path
 # From the top down; a name stands for the module and everything inside it.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("sim.cli",),
-    ("sim.report", "calibration.validation", "calibration.validation_table", "sim.sweep"),
+    (
+        "calibration.validation",
+        "calibration.validation_table",
+        "sim.collect",
+        "sim.report",
+        "sim.sweep",
+    ),
     ("sim.runner", "sim.children", "sim.child"),
     (
         "calibration.answers",

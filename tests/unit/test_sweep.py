@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sim import sweep
-from sim.errors import ScenarioError
+from sim import rundir, runner, sweep
+from sim.errors import RunInProgressError, ScenarioError
 
 SWEEP = """
 [sweep]
@@ -40,6 +40,14 @@ scenario = "small.toml"
 """
 
 
+AXES = ("transport.mode", "workload.rate")
+ZIP = """
+[[zip]]
+"devices[0].count" = [2, 3, 5]
+"network.access.home_wifi.latency" = ["1ms", "2ms", "3ms"]
+"""
+
+
 @pytest.fixture
 def small_sweep(sweep_file):
     sweep_file.write_text(SMALL)
@@ -53,9 +61,106 @@ def test_the_grid_is_the_product(sweep_file, tmp_path):
     assert len(sweep.unique_tasks(points)) == 12
 
 
+def test_lists_of_a_zip_advance_together(sweep_file, tmp_path):
+    sweep_file.write_text(SMALL + ZIP)
+    points = sweep.load_sweep(sweep_file, tmp_path / "runs")
+    assert len(points) == 2 * 3 * 3
+    together = [tuple(of.values.values())[-2:] for of in points[:4]]
+    assert together == [(2, "1ms"), (3, "2ms"), (5, "3ms"), (2, "1ms")]
+    first = points[1].tasks[0].rungs[0].resolved
+    assert first["devices"][0]["count"] == 3
+    assert first["network"]["access"]["home_wifi"]["latency_s"] == 0.002
+
+
+def test_the_shipped_mix_keeps_its_shares(root, tmp_path):
+    points = sweep.load_sweep(root / "scenarios/sweeps/population.toml", tmp_path / "runs")
+    groups = [of.tasks[0].rungs[0].resolved["devices"] for of in points]
+    assert [sum(group["count"] for group in of) for of in groups] == [50, 200, 500] * 2
+    assert {of[0]["count"] / of[1]["count"] for of in groups} == {1.5}
+
+
+def test_two_zips_multiply(sweep_file, tmp_path):
+    sweep_file.write_text(
+        SMALL.partition("[axes]")[0]
+        + ZIP
+        + '[[zip]]\n"run.seed" = [1, 2]\n"workload.start" = [0, 0]\n'
+    )
+    points = sweep.load_sweep(sweep_file, tmp_path / "runs")
+    assert [(of.values["devices[0].count"], of.values["run.seed"]) for of in points] == [
+        (count, seed) for count in (2, 3, 5) for seed in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            '["1ms", "2ms", "3ms"]',
+            '["1ms", "2ms"]',
+            'zip[0]: "devices[0].count" has 3 values and "network.access.home_wifi.latency" 2; ',
+        ),
+        (
+            '"devices[0].count"',
+            '"workload.rate"',
+            'zip[0]: "workload.rate" has its values from axes already',
+        ),
+        ('"1ms"', '"1"', "[axes], [[zip]]: network.access.home_wifi.latency: '1' has no unit"),
+        ("[[zip]]", "[[zipp]]", "zipp: unknown key (did you mean zip?)"),
+    ],
+)
+def test_mistakes_in_a_zip_are_found(sweep_file, tmp_path, old, new, expected):
+    sweep_file.write_text(SMALL + ZIP.replace(old, new))
+    with pytest.raises(ScenarioError) as caught:
+        sweep.load_sweep(sweep_file, tmp_path / "runs")
+    assert expected in str(caught.value)
+
+
+def test_a_seed_is_given_once(sweep_file, tmp_path):
+    sweep_file.write_text(SWEEP + '"run.seed" = [3]\n')
+    with pytest.raises(ScenarioError, match=r'sweep.seed: "run.seed" has its values from axes'):
+        sweep.load_sweep(sweep_file, tmp_path / "runs")
+
+
+def test_a_shard_resolves_its_own_points_only(sweep_file, tmp_path, monkeypatch):
+    resolved = []
+    tasks_of = sweep.tasks_of
+
+    def counted(document, *rest):
+        resolved.append(document.overrides)
+        return tasks_of(document, *rest)
+
+    monkeypatch.setattr(sweep, "tasks_of", counted)
+    points = sweep.load_sweep(sweep_file, tmp_path / "runs", 2, 5)
+    assert resolved == [of.overrides for of in points]
+    assert len(points) == 3
+
+
+def test_a_sweep_reads_its_scenario_and_a_profile_once(sweep_file, tmp_path, monkeypatch):
+    opened = collections.Counter()
+    read_text = Path.read_text
+
+    def counted(path, *rest, **named):
+        opened[path.name] += 1
+        return read_text(path, *rest, **named)
+
+    monkeypatch.setattr(Path, "read_text", counted)
+    assert len(sweep.load_sweep(sweep_file, tmp_path / "runs")) == 12
+    assert opened == {"sweep.toml": 1, "small.toml": 1, "moto_g04s.toml": 1}
+
+
+def test_who_has_an_invalid_point_refuses_it_and_a_check_has_all(cli, sweep_file, tmp_path):
+    sweep_file.write_text(SWEEP.replace('"4/s"', '"4000/s"'))
+    with pytest.raises(ScenarioError, match="floors to a sleep of 0 ms"):
+        sweep.load_sweep(sweep_file, tmp_path / "runs", 5, 12)
+    assert len(sweep.load_sweep(sweep_file, tmp_path / "runs", 1, 12)) == 1
+    done = cli("check", sweep_file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "floors to a sleep of 0 ms" in done.stderr
+
+
 def test_shards_are_a_partition(sweep_file, tmp_path):
     points = sweep.load_sweep(sweep_file, tmp_path / "runs")
-    shards = [sweep.shard(points, number, 5) for number in range(1, 6)]
+    shards = [sweep.load_sweep(sweep_file, tmp_path / "runs", of, 5) for of in range(1, 6)]
     names = [point.overrides for shard in shards for point in shard]
     assert sorted(names) == sorted(point.overrides for point in points)
 
@@ -148,9 +253,75 @@ def test_two_sweeps_at_once_share_the_work(fake_cli, small_sweep, tmp_path):
         )
         for _ in range(2)
     ]
-    assert [process.wait(timeout=60) for process in processes] == [0, 0]
+    # 4: the other was still at some run when this one had nothing else to do.
+    assert {process.wait(timeout=60) for process in processes} <= {0, 4}
     assert len(log.read_text().splitlines()) == 6
     assert len(list((tmp_path / "runs" / "small").iterdir())) == 6
+
+
+def busy_and_there(small_sweep, out):
+    """Make the first run, and hold the lock of the second, as a process would that is at it."""
+    points = sweep.load_sweep(small_sweep, out)
+    there, busy = points[0].tasks, points[1].tasks
+    runner.run_tasks(there, 1)
+    (folder,) = {task.folder for task in busy}
+    return folder / busy[0].rungs[0].name
+
+
+def test_what_another_process_is_at_is_exit_4_and_not_printed(
+    fake_cli, fake_engine, small_sweep, tmp_path
+):
+    held = busy_and_there(small_sweep, tmp_path / "runs")
+    with rundir.lock(held):
+        done = fake_cli("sweep", "run", small_sweep)
+    assert done.returncode == 4
+    directories = [tmp_path / line for line in done.stdout.splitlines()]
+    assert len(directories) == 5
+    assert all(of.is_dir() for of in directories)
+    assert f"{held.relative_to(tmp_path)}: {held.name} is being run by process" in done.stderr
+    done = fake_cli("sweep", "run", small_sweep)
+    assert done.returncode == 0
+    assert str(held.relative_to(tmp_path)) in done.stdout.splitlines()
+
+
+def test_a_run_that_another_process_ended_meanwhile_is_there(
+    fake_engine, small_sweep, tmp_path, monkeypatch
+):
+    (task, *_) = sweep.load_sweep(small_sweep, tmp_path / "runs")[0].tasks
+    runner.run_tasks([task], 1)
+
+    def held(_target):
+        raise RunInProgressError("somebody is at it")
+
+    monkeypatch.setattr(rundir, "lock", held)
+    (outcome,) = runner.run_tasks([task], 1, keep_going=True)
+    assert (outcome.status, outcome.error) == ("reused", None)
+
+
+def test_a_plan_tells_what_is_there(cli, fake_engine, small_sweep, tmp_path):
+    held = busy_and_there(small_sweep, tmp_path / "runs")
+    with rundir.lock(held):
+        said = cli("sweep", "plan", small_sweep).stdout
+        found = json.loads(cli("sweep", "plan", small_sweep, "--json").stdout)
+    assert said.splitlines()[:3] == [
+        "points: 6",
+        "runs: 6 (1 there, 4 missing, 1 being run)",
+        "repetitions: 6 (1 there, 4 missing, 1 being run)",
+    ]
+    title, head, first, second, *_ = said.splitlines()[4:]
+    assert (title, head.split()[:3]) == ("points", ["run.repetitions", *AXES])
+    assert first.split() == ["1", "udp", "1/s", found["rows"][0]["directory"], "there"]
+    assert second.split() == ["1", "udp", "2/s", found["rows"][1]["directory"], "being", "run"]
+    assert [of["status"] for of in found["rows"]] == ["there", "busy", *["missing"] * 4]
+    assert found["runs"] == {"all": 6, "there": 1, "missing": 4, "busy": 1}
+    assert found["rows"][1]["point"]["workload.rate"] == {"value": 2.0, "unit": "/s"}
+    assert list((tmp_path / "runs" / "small").glob(".*")) == []
+
+
+def test_a_plan_of_a_shard_counts_its_own(cli, small_sweep, tmp_path):
+    found = json.loads(cli("sweep", "plan", small_sweep, "--shard", "2/4", "--json").stdout)
+    assert found["points"] == 2
+    assert not (tmp_path / "runs").exists()
 
 
 def wait_for_runs(folder, count):

@@ -1,0 +1,159 @@
+"""`sweep run`, `plan` and `collect`: run what a grid lacks, say what that is, put it together."""
+
+from __future__ import annotations
+
+import collections
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sim import axes
+from sim.cli import console, targets
+from sim.cli.running import AsJson, Jobs, Out, start
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sim.sweep import Point
+
+SweepFile = Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="FILE")]
+Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
+
+
+def run(
+    file: SweepFile,
+    out: Out = Path("runs"),
+    jobs: Jobs = None,
+    shard: Shard = "1/1",
+    as_json: AsJson = False,
+) -> None:
+    """Run what a sweep still lacks; prints the run directories that are there then.
+
+    Exit 4 if some runs failed or are still being run by another process.
+    """
+    from sim import sweep
+
+    points = _points(file, out, shard)
+    outcomes = start(sweep.unique_tasks(points), jobs, keep_going=True)
+    found = {outcome.directory: outcome for outcome in outcomes}
+    rows = [
+        {
+            "set": of.at.overrides,
+            "point": of.place(),
+            "directory": str(of.directory),
+            "status": found[of.directory].status,
+        }
+        for of in sweep.runs(points)
+    ]
+    for outcome in outcomes:
+        if outcome.error:
+            console.fail(f"{outcome.directory}: {outcome.error}")
+    lacking = [row for row in rows if row["status"] in {"failed", "busy"}]
+    if as_json:
+        console.data(json.dumps({"runs": rows}, indent=1))
+    else:
+        for row in rows:
+            if row not in lacking:
+                console.data(str(row["directory"]))
+    if lacking:
+        raise typer.Exit(_EXIT_SOME_LACK)
+
+
+def plan(
+    file: SweepFile, out: Out = Path("runs"), shard: Shard = "1/1", as_json: AsJson = False
+) -> None:
+    """Show the points of a sweep and which of their runs are there; runs nothing."""
+    from sim import sweep
+
+    points = _points(file, out, shard)
+    every = list(sweep.runs(points))
+    states = {of.directory: of.state for of in every}
+    repetitions = {of.directory: of.rung.resolved["run"]["repetitions"] for of in every}
+    counts = collections.Counter(states.values())
+    numbers = {
+        "points": len(points),
+        "runs": {"all": len(states), **{state: counts[state] for state in _STATES}},
+        "repetitions": {
+            "all": sum(repetitions.values()),
+            **{
+                state: sum(repetitions[of] for of, its in states.items() if its == state)
+                for state in _STATES
+            },
+        },
+    }
+    if as_json:
+        rows = [
+            {
+                "set": of.at.overrides,
+                "point": of.place(),
+                "directory": str(of.directory),
+                "status": states[of.directory],
+            }
+            for of in every
+        ]
+        console.data(json.dumps({**numbers, "rows": rows}, indent=1))
+        return
+    for key, of in numbers.items():
+        console.data(f"{key}: {_counted(of)}")
+    head = (*points[0].values, "run directory", "status") if points else ()
+    cells = [
+        (*map(axes.text, of.at.values.values()), of.directory, _WORDS[states[of.directory]])
+        for of in every
+    ]
+    if cells:
+        console.table("points", head, cells)
+
+
+def collect(
+    file: SweepFile,
+    table: Annotated[
+        Path,
+        typer.Option("-o", "--table", help="File to write: .parquet or .csv.", metavar="TABLE"),
+    ],
+    out: Out = Path("runs"),
+    shard: Shard = "1/1",
+) -> None:
+    """Write what a sweep found as one table, a row for each run and repetition.
+
+    Exit 4 if some runs are missing; the others are written.
+    """
+    from sim import collect as collecting
+    from sim import sweep
+
+    points = _points(file, out, shard)
+    targets.check_outside_runs(table)
+    found, missing = collecting.table(points)
+    if missing:
+        every = len({of.directory for of in sweep.runs(points)})
+        remedy = f"`pocketsim sweep run {file}` makes them"
+        console.fail(f"{len(missing)} of {every} runs are missing; {remedy}")
+    if found.num_rows:
+        with targets.writing(table):
+            table.parent.mkdir(parents=True, exist_ok=True)
+            collecting.write(found, table)
+        console.data(str(table))
+    if missing:
+        raise typer.Exit(_EXIT_SOME_LACK)
+
+
+def _points(file: Path, out: Path, shard: str) -> Sequence[Point]:
+    from sim import sweep
+
+    number, _, count = shard.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise typer.BadParameter(f"{shard!r} is not I/N with 1 <= I <= N", param_hint="--shard")
+    return sweep.load_sweep(file, out, int(number), int(count))
+
+
+def _counted(numbers: Any) -> str:
+    if isinstance(numbers, int):
+        return str(numbers)
+    states = ", ".join(f"{numbers[state]} {_WORDS[state]}" for state in _STATES if numbers[state])
+    return f"{numbers['all']} ({states})" if states else str(numbers["all"])
+
+
+_WORDS = {"there": "there", "missing": "missing", "busy": "being run"}
+_STATES = tuple(_WORDS)
+_EXIT_SOME_LACK = 4

@@ -1,0 +1,103 @@
+"""What the runs of a sweep found, as one tidy table: a row for each run and repetition.
+
+A row's point is that of the sweep, not that of the run's files: the run may have been made by
+another route. Nothing here runs anything, and nothing is judged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from sim import point, sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+
+def table(points: Sequence[sweep.Point]) -> tuple[pa.Table, list[Path]]:
+    """Return the table of all runs of `points` that are there, and the directories of the others.
+
+    Its columns are `directory` and `repetition`; `transport`, `payload_bytes` and `rate_per_s` of
+    the rung; every key of a run's point, with its unit last (`point.column`); every metric, core
+    seconds (`cpu_s.<operation>`) and joules (`energy_j.<component>`), with the value of that
+    repetition; the transactions `sent`, `stored`, `in_flight` and `lost`, in all and by reason
+    (`lost.<reason>`). What a run does not have is null. A run that two points share has rows for
+    each of them, if they differ.
+    """
+    rows: list[dict[str, Any]] = []
+    missing: dict[Path, None] = {}
+    seen = set()
+    for run in sweep.runs(points):
+        at = {point.column(key, of["unit"]): of["value"] for key, of in run.place().items()}
+        which = (run.directory, json.dumps(at, sort_keys=True))
+        if run.state != "there":
+            missing[run.directory] = None
+        elif which not in seen:
+            seen.add(which)
+            rows += _rows(run, at)
+    return _table(rows), list(missing)
+
+
+def write(found: pa.Table, target: Path) -> None:
+    """Write `found` to `target`, as CSV by that extension and as Parquet by any other.
+
+    What was there stays until all of the new file is.
+    """
+    import pyarrow.csv as pc
+    import pyarrow.parquet as pq
+
+    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        if target.suffix == ".csv":
+            pc.write_csv(found, aside)
+        else:
+            pq.write_table(found, aside)
+        aside.replace(target)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _rows(run: sweep.Run, at: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    found = json.loads((run.directory / "metrics.json").read_text(encoding="utf-8"))
+    rung = {key: value for key, value in found["rung"].items() if key != "axes"}
+    families = {"": found["metrics"]}
+    families |= {f"{name}.": found[name] for name in ("cpu_s", "energy_j") if name in found}
+    for repetition, fate in enumerate(found["fates"]):
+        yield {
+            "directory": str(run.directory),
+            "repetition": repetition,
+            **rung,
+            **at,
+            **{
+                f"{family}{name}": of["values"][repetition]
+                for family, summaries in families.items()
+                for name, of in summaries.items()
+            },
+            **{key: fate[key] for key in ("sent", "stored", "in_flight")},
+            "lost": sum(fate["lost"].values()),
+            **{f"lost.{reason}": number for reason, number in sorted(fate["lost"].items())},
+        }
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    import pyarrow as pa
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+
+
+def _column(values: Sequence[Any]) -> pa.Array:
+    """Return `values` as one type: what is numbers here and words there becomes words."""
+    import pyarrow as pa
+
+    try:
+        found = pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        words = [of if of is None or isinstance(of, str) else json.dumps(of) for of in values]
+        return pa.array(words)
+    return found.cast(pa.float64()) if pa.types.is_null(found.type) else found
