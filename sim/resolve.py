@@ -138,7 +138,7 @@ def _devices(document: Document, read: Profiles) -> tuple[list[dict[str, Any]], 
         except LookupError as error:
             reason, suggestion = error.args
             place = f"devices[{number}].profile"
-            raise ScenarioError(document.path, place, reason, suggestion) from None
+            raise ScenarioError(document.source_of(place), place, reason, suggestion) from None
         # By path, the stem names the profile: run directories must not depend on where it lies.
         name = path.stem
         if path not in read:
@@ -153,7 +153,9 @@ def _devices(document: Document, read: Profiles) -> tuple[list[dict[str, Any]], 
             loaded = draws.scaled(loaded, factors)
         if found.setdefault(name, loaded) != loaded:
             place = f"devices[{number}].profile"
-            raise ScenarioError(document.path, place, f"another profile is called {name!r} too")
+            raise ScenarioError(
+                document.source_of(place), place, f"another profile is called {name!r} too"
+            )
         groups.append(
             {
                 "profile": name,

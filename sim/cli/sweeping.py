@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,9 +13,9 @@ from sim.cli import console, targets
 from sim.cli.running import AsJson, Jobs, Out, start
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from sim.sweep import Point
+    from sim.sweep import Point, Run
 
 SweepFile = Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="FILE")]
 Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
@@ -38,15 +37,7 @@ def run(
     points = _points(file, out, shard)
     outcomes = start(sweep.unique_tasks(points), jobs, keep_going=True)
     found = {outcome.directory: outcome for outcome in outcomes}
-    rows = [
-        {
-            "set": of.at.overrides,
-            "point": of.place(),
-            "directory": str(of.directory),
-            "status": found[of.directory].status,
-        }
-        for of in sweep.runs(points)
-    ]
+    rows = [_row(of, found[of.directory].status) for of in sweep.runs(points)]
     for outcome in outcomes:
         if outcome.error:
             console.fail(f"{outcome.directory}: {outcome.error}")
@@ -71,39 +62,21 @@ def plan(
     every = list(sweep.runs(points))
     states = {of.directory: of.state for of in every}
     repetitions = {of.directory: of.rung.resolved["run"]["repetitions"] for of in every}
-    counts = collections.Counter(states.values())
-    numbers = {
-        "points": len(points),
-        "runs": {"all": len(states), **{state: counts[state] for state in _STATES}},
-        "repetitions": {
-            "all": sum(repetitions.values()),
-            **{
-                state: sum(repetitions[of] for of, its in states.items() if its == state)
-                for state in _STATES
-            },
-        },
-    }
+    runs = dict.fromkeys(states, 1)
+    numbers: dict[str, Any] = {"points": len(points), "runs": _by_state(runs, states)}
+    numbers["repetitions"] = _by_state(repetitions, states)
     if as_json:
-        rows = [
-            {
-                "set": of.at.overrides,
-                "point": of.place(),
-                "directory": str(of.directory),
-                "status": states[of.directory],
-            }
-            for of in every
-        ]
+        rows = [_row(of, states[of.directory]) for of in every]
         console.data(json.dumps({**numbers, "rows": rows}, indent=1))
         return
-    for key, of in numbers.items():
-        console.data(f"{key}: {_counted(of)}")
-    head = (*points[0].values, "run directory", "status") if points else ()
+    for key, of_state in numbers.items():
+        console.data(f"{key}: {_counted(of_state)}")
     cells = [
         (*map(axes.text, of.at.values.values()), of.directory, _WORDS[states[of.directory]])
         for of in every
     ]
-    if cells:
-        console.table("points", head, cells)
+    head = (*(points[0].values if points else ()), "run directory", "status")
+    console.table("points", head, cells)
 
 
 def collect(
@@ -145,6 +118,23 @@ def _points(file: Path, out: Path, shard: str) -> Sequence[Point]:
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
         raise typer.BadParameter(f"{shard!r} is not I/N with 1 <= I <= N", param_hint="--shard")
     return sweep.load_sweep(file, out, int(number), int(count))
+
+
+def _row(of: Run, status: str) -> dict[str, Any]:
+    return {
+        "set": of.at.overrides,
+        "point": of.place(),
+        "directory": str(of.directory),
+        "status": status,
+    }
+
+
+def _by_state(amounts: Mapping[Path, int], states: Mapping[Path, str]) -> dict[str, int]:
+    """Return the sum of the amounts of runs, in all and of those in each state."""
+    of_state = {
+        state: sum(amounts[of] for of, its in states.items() if its == state) for state in _STATES
+    }
+    return {"all": sum(amounts.values()), **of_state}
 
 
 def _counted(numbers: Any) -> str:

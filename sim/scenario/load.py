@@ -25,14 +25,20 @@ if TYPE_CHECKING:
 class Document:
     """A loaded scenario: where it came from, its text, and what it says after overrides.
 
-    `overridden` are the key paths of `overrides`, as messages spell them.
+    `overridden` are the key paths of `overrides`, as messages spell them; `label` is the name of
+    their source.
     """
 
     path: Path
     text: str
     overrides: tuple[str, ...]
     overridden: tuple[str, ...]
+    label: str
     scenario: Scenario
+
+    def source_of(self, place: str) -> str | Path:
+        """Return what a mistake at the key path `place` is blamed on: the overrides or the file."""
+        return self.label if any(overlap(place, key) for key in self.overridden) else self.path
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
         raise
-    return Document(path, source.text, tuple(overrides), keys, scenario)
+    return Document(path, source.text, tuple(overrides), keys, label, scenario)
 
 
 def parse_value(text: str) -> Any:

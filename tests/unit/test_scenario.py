@@ -118,12 +118,16 @@ def test_overrides_reach_lists_and_new_tables(scenario):
         ("churn.session.distribution=weibull", "--set: churn.session.shape: is required"),
         ("energy.core=1W", "--set: energy.access: is required"),
         ("contacts.lead=5s", "--set: contacts.duration: is required"),
+        (
+            "devices[0].profile=moto_g04",
+            "--set: devices[0].profile: no profile 'moto_g04' (did you mean moto_g04s?)",
+        ),
     ],
 )
 def test_bad_overrides_are_blamed_on_the_override(scenario, override, expected):
     scenario.write_text('title = "t"\n' + scenario.read_text())
     with pytest.raises(ScenarioError) as caught:
-        load(scenario, [override])
+        resolve(load(scenario, [override]))
     assert str(caught.value) == expected
 
 
