@@ -67,11 +67,19 @@ def vary(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
 
 
 def scaled(plain: Mapping[str, Any], factors: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return `contents` with the costs of some operations multiplied, and each factor kept."""
+    """Return `contents` with the costs of some operations multiplied, and each factor kept.
+
+    A cost's standard error grows with it, so a draw of the product is the product of the draw. The
+    factor's own error is kept beside it and not drawn.
+    """
+
+    def times(of: Mapping[str, Any], factor: Mapping[str, Any]) -> dict[str, Any]:
+        error = of["standard_error"] * factor["value"]
+        scaled = _times(of, factor["value"])
+        return {**of, **scaled, "standard_error": error, "cost_factor": factor}
+
     costs = {
-        key: {**of, **_times(of, factors[key]["value"]), "cost_factor": factors[key]}
-        if key in factors
-        else of
+        key: times(of, factors[key]) if key in factors else of
         for key, of in plain["operations"].items()
     }
     return {**plain, "operations": costs}

@@ -71,11 +71,18 @@ def build_plan(
 
 
 def _profiles(resolved: Mapping[str, Any], seed: int, name: str) -> list[Mapping[str, Any]]:
-    found = sorted(resolved["profiles"].items())
+    """Return the profiles of one repetition, in order of their names.
+
+    Streams are called by the device profile as it is shipped, whatever a group's factors make of
+    it: what is not known of a phone model, and the day on which it is measured, are common to all
+    phones of that model. So neither a factor nor another group moves a draw. What differs from
+    phone to phone has streams of its own, by group and place in it (`sim.devices`).
+    """
+    found = [of for _, of in sorted(resolved["profiles"].items())]
     if resolved["run"]["draw"] == "posterior":
-        found = [(key, draws.draw(of, seed, f"{name}/profile/{key}")) for key, of in found]
+        found = [draws.draw(of, seed, f"{name}/profile/{of['drawn_as']}") for of in found]
     session = _session(resolved, name)
-    return [draws.vary(of, seed, f"{session}/{key}") for key, of in found]
+    return [draws.vary(of, seed, f"{session}/{of['drawn_as']}") for of in found]
 
 
 def _session(resolved: Mapping[str, Any], name: str) -> str:

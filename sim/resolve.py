@@ -145,6 +145,7 @@ def _devices(document: Document, read: Profiles) -> tuple[list[dict[str, Any]], 
             read[path] = {
                 **profiles.contents(profiles.load(path)),
                 "digest": profiles.digest(path),
+                "drawn_as": name,  # factors give a group a profile of its own, but no other draws
             }
         loaded = read[path]
         if group.cost_factors:

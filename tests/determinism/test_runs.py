@@ -70,6 +70,19 @@ def test_a_run_is_the_same_again(town, tmp_path, monkeypatch):
 
 
 @pytest.mark.engine
+@pytest.mark.parametrize("draw", ["mean", "posterior"])
+def test_a_cost_factor_of_one_leaves_every_event_as_it_was(scenario, tmp_path, draw):
+    one = "{value=1.0, standard_error=0.1, basis='assumed', source='the same day'}"
+    factors = f"devices[0].cost_factors={{store={one}, udp_receive={one}}}"
+    settings = ["workload.rate=512/s", f"run.draw={draw}"]
+    (was,) = runner.run(scenario, settings, tmp_path / "was")
+    (now,) = runner.run(scenario, [*settings, factors], tmp_path / "now")
+    assert now.name != was.name
+    events = "events.parquet"
+    assert (now / events).read_bytes() == (was / events).read_bytes()
+
+
+@pytest.mark.engine
 def test_tokens_and_graphs_are_the_same_again(root, tmp_path, monkeypatch):
     settings = ["run.duration=45min", "run.repetitions=2"]
     settings += ["protocol.crypto=real", "output.tokens=true"]

@@ -155,8 +155,62 @@ def test_cost_factors_scale_one_group(scenario):
     )
     for number, name in enumerate(operations()):
         for key in ("cpu_s", "cpu_s_per_byte", "wait_s"):
-            if name != "endpoint_setup":  # drawn anew for each repetition and profile
-                assert now[key][number] == (2 if name == "store" else 1) * was[key][number]
+            assert now[key][number] == (2 if name == "store" else 1) * was[key][number]
+
+
+def factor_of(value):
+    one = f'{{value={value}, standard_error=0.1, basis="assumed", source="another day"}}'
+    return f"cost_factors={{store={one}, endpoint_setup={one}}}"
+
+
+def as_phones_see_it(plan):
+    """Return a plan with each phone's profile in the place of its number in a list."""
+    profiles = [plan["profiles"][number] for number in plan["phones"]["profile"]]
+    return {**plan, "profiles": profiles, "phones": {**plan["phones"], "profile": None}}
+
+
+@pytest.mark.parametrize("draw", ["mean", "posterior"])
+@pytest.mark.parametrize("mode", ["udp", "quic_keep"])
+def test_a_factor_of_one_changes_nothing(scenario, town, draw, mode):
+    settings = [f"run.draw={draw}", f"transport.mode={mode}"]
+    was, now = (
+        build_plan(resolve(load(scenario, [*settings, *of]))[0].resolved, 2)
+        for of in ([], [f"devices[0].{factor_of(1.0)}"])
+    )
+    assert now == was
+    # Of two groups with one profile, one gets a profile of its own.
+    was, now = (
+        build_plan(town(f"run.draw={draw}", "devices[1].profile=moto_g04s", *of), 1)
+        for of in ([], [f"devices[1].{factor_of(1.0)}"])
+    )
+    assert as_phones_see_it(now) == as_phones_see_it(was)
+
+
+def test_draws_of_a_profile_do_not_depend_on_other_groups(town):
+    names = ("moto_g04s", "pocophone_f1", "thinkpad_l13")
+    first, second, third = (
+        f"{{ profile = '{name}', count = 2, access = 'wifi' }}" for name in names
+    )
+
+    def drawn(*groups):
+        resolved = town("run.draw=posterior", f"devices=[{', '.join(groups)}]")
+        profiles = build_plan(resolved, 0)["profiles"]
+        return dict(zip(sorted(resolved["profiles"]), profiles, strict=True))
+
+    alone = drawn(first, second)
+    for among in (drawn(second, first), drawn(third, first, second, first)):
+        assert {name: among[name] for name in names[:2]} == alone
+
+
+def test_a_factor_scales_what_is_drawn(scenario):
+    """The same draw of the cost, times the factor: it neither moves nor widens it otherwise."""
+    was, now = (
+        build_plan(resolve(load(scenario, ["run.draw=posterior", *of]))[0].resolved, 0)
+        for of in ([], [f"devices[0].{factor_of(3.0)}"])
+    )
+    at = operations().index("endpoint_setup")
+    for key in ("cpu_s", "wait_s"):
+        assert now["profiles"][0][key][at] == pytest.approx(3 * was["profiles"][0][key][at])
 
 
 @pytest.mark.parametrize("same", [True, False])
