@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 def draw(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
     """Return `contents` with every number drawn from its uncertainty.
 
-    Each number is Normal(value, standard_error) given that it is not negative, from its own
+    Each number has `value` for its mean and `standard_error` for its deviation: lognormal, and
+    Beta if it is a probability (`sim.streams` says what becomes of 0). Each is from its own
     stream "name/<key>", so that a new number leaves the others' draws alone.
     """
-    from sim.streams import truncated_normal
+    from sim import streams
 
     def drawn(key: str, mean: float, standard_error: float) -> float:
-        return truncated_normal(seed, f"{name}/{key}", mean, standard_error)
+        law = streams.probability if key in _PROBABILITIES else streams.positive
+        return law(seed, f"{name}/{key}", mean, standard_error)
 
     def number(key: str, of: Mapping[str, Any]) -> dict[str, Any]:
         if "from" in of:
@@ -37,8 +39,6 @@ def draw(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
         part: {key: number(f"{part}.{key}", of) for key, of in numbers.items()}
         for part, numbers in plain["app"].items()
     }
-    chance = app["kept_connection"]["duplicate_dial_probability"]
-    chance["value"] = min(1.0, chance["value"])
     return {**plain, "operations": costs, "app": app}
 
 
@@ -99,3 +99,6 @@ def _scaled(cost: Mapping[str, Any], total: float) -> dict[str, float]:
 
 def _shifted(window: Mapping[str, Any], start: float) -> dict[str, float]:
     return {"from": start, "to": start + window["to"] - window["from"]}
+
+
+_PROBABILITIES = ("kept_connection.duplicate_dial_probability",)

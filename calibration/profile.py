@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,8 +88,17 @@ class KeptConnection(Section):
 
     @model_validator(mode="after")
     def _probability_is_one(self) -> KeptConnection:
-        if self.duplicate_dial_probability.value > 1:
+        chance = self.duplicate_dial_probability
+        if chance.value > 1:
             raise ValueError("duplicate_dial_probability.value is more than 1")
+        # Else no distribution has both (`sim.streams.probability`, which this must not load).
+        certain = chance.value in {0, 1}
+        limit = 1.0 if certain else math.sqrt(chance.value * (1 - chance.value))
+        if chance.standard_error >= limit:
+            raise ValueError(
+                f"duplicate_dial_probability.standard_error is {chance.standard_error:g}: that of "
+                f"a probability of {chance.value:g} is below {limit:.3g}"
+            )
         return self
 
 

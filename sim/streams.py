@@ -8,6 +8,7 @@ one stream per phone and draws from a hundred thousand of them at once.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -30,15 +31,49 @@ def engine_seed(seed: int, repetition: int) -> int:
     return int.from_bytes(_digest(seed, f"repetition/{repetition}")[:8], "little")
 
 
-def truncated_normal(seed: int, name: str, mean: float, standard_error: float) -> float:
-    """Return one draw of Normal(mean, standard_error) given that it is not negative."""
+def positive(seed: int, name: str, mean: float, standard_error: float) -> float:
+    """Return one draw of a number that is not negative: lognormal with this mean and deviation.
+
+    A normal cut at 0 would not keep the mean: where the error is as large as the mean, it adds
+    29 %. Only 0 itself has mean 0, so around a mean of 0 it is the half of a normal whose root
+    mean square distance from 0 is `standard_error`. One uniform number of the stream, through the
+    inverse distribution: a larger one gives a larger draw, whatever mean and error are.
+    """
     if standard_error <= 0:
         return mean
-    below = NormalDist().cdf(-mean / standard_error)
-    share = below + (1 - below) * (1 - float(stream(seed, name).random()))
-    # At share 1 the quantile is infinite; the largest double below 1 is 8.2 sigma.
-    quantile = NormalDist().inv_cdf(min(share, 1 - 2**-53))
-    return max(0.0, mean + standard_error * quantile)
+    share = _share(seed, name)
+    if mean == 0:
+        return -standard_error * NormalDist().inv_cdf((1 - share) / 2)
+    variance = math.log1p((standard_error / mean) ** 2)
+    quantile = NormalDist().inv_cdf(share)
+    return mean * math.exp(math.sqrt(variance) * quantile - variance / 2)
+
+
+def probability(seed: int, name: str, mean: float, standard_error: float) -> float:
+    """Return one draw of a probability: Beta with this mean and deviation, as `positive` does.
+
+    Only 0 has mean 0, and only 1 has mean 1: around these it is Beta(1, b), or its mirror image,
+    whose root mean square distance from the mean is `standard_error`. Raises ValueError where
+    there is no such distribution: for an error of sqrt(mean (1 - mean)) or more, of 1 around 0
+    and 1.
+    """
+    if standard_error <= 0:
+        return mean
+    certain = mean in {0, 1}
+    # Of Beta(a, b): a + b; of Beta(1, b): b, from E[x^2] = 2 / ((1 + b) (2 + b)).
+    weight = (
+        (math.sqrt(1 + 8 / standard_error**2) - 3) / 2
+        if certain
+        else mean * (1 - mean) / standard_error**2 - 1
+    )
+    if weight <= 0:
+        raise ValueError(f"no probability of {mean:g} has a standard error of {standard_error:g}")
+    share = _share(seed, name)
+    if certain:
+        return -math.expm1(math.log1p(-share) / weight) if mean == 0 else share ** (1 / weight)
+    from scipy import special
+
+    return float(special.betaincinv(mean * weight, (1 - mean) * weight, share))
 
 
 def lognormal_factor(seed: int, name: str, sigma: float) -> float:
@@ -101,6 +136,12 @@ def pick_bucket(bits: Integers, buckets: int) -> npt.NDArray[np.int64]:
         following[active] = np.floor((chosen[active] + 1) * (2.0**31 / divisor))
         active = active[following[active] < buckets]
     return chosen
+
+
+def _share(seed: int, name: str) -> float:
+    """Return a number between 0 and 1, neither of them, from the stream called `name`."""
+    # The generator's may be 0; the largest double below 1 is 8.2 sigma of a normal.
+    return min(1 - float(stream(seed, name).random()), 1 - 2**-53)
 
 
 def _digest(seed: int, name: str) -> bytes:

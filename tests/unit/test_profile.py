@@ -43,6 +43,16 @@ def test_shipped_profiles_load_and_claim_little(name):
             '"0s", standard_error = "0s"',
             "without uncertainty",
         ),
+        (
+            "value = 0.47, standard_error = 0.13",
+            "value = 0.47, standard_error = 0.5",
+            "standard_error is 0.5: that of a probability of 0.47 is below 0.499",
+        ),
+        (
+            "value = 0.47, standard_error = 0.13",
+            "value = 0, standard_error = 1",
+            "standard_error is 1: that of a probability of 0 is below 1",
+        ),
         ("threads = 8", "threads = 0", "operations.endpoint_setup.threads: "),
         ("repetition_sigma = 0.15", "repetition_sigma = -1", "endpoint_setup.repetition_sigma: "),
         ("\nslope = ", "\nslop = ", "app.sleep_overshoot.slop: unknown key (did you mean slope?)"),
@@ -82,6 +92,26 @@ def test_draws_keep_proportions_and_leave_the_mean_alone():
     before = plain["app"]["kept_connection"]["duplicate_dial_window"]
     assert window["to"] - window["from"] == pytest.approx(before["to"] - before["from"])
     assert drawn["app"]["kept_connection"]["duplicate_dial_probability"]["value"] <= 1
+
+
+@pytest.mark.parametrize("name", profile.shipped())
+def test_draws_of_every_number_of_a_shipped_profile_keep_its_mean(name):
+    plain = profile.contents(profile.load(profile.PROFILES / f"{name}.toml"))
+    drawn = [draws.draw(plain, 1, str(number)) for number in range(1000)]
+
+    def numbers(of):
+        yield from (cost["cpu"] + cost["wait"] for cost in of["operations"].values())
+        for part in of["app"].values():
+            yield from (number.get("value", number.get("from")) for number in part.values())
+
+    errors = [cost["standard_error"] for cost in plain["operations"].values()]
+    errors += [of["standard_error"] for part in plain["app"].values() for of in part.values()]
+    found = np.array([list(numbers(of)) for of in drawn])
+    for values, mean, error in zip(found.T, numbers(plain), errors, strict=True):
+        if mean > 0:
+            assert values.mean() == pytest.approx(mean, abs=4 * error / np.sqrt(1000))
+        else:
+            assert np.sqrt(np.mean(values**2)) == pytest.approx(error, rel=0.1)
 
 
 def test_drawn_costs_spread_as_their_standard_error():

@@ -1,9 +1,12 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.streams import Lanes, engine_seed, pick_bucket, stream, truncated_normal
+from sim import streams
+from sim.streams import Lanes, engine_seed, pick_bucket, positive, probability, stream
 
 PINNED_STREAM = [3367130057, 457144593, 687023527]
 PINNED_BITS = [7335557513852430659, 16317666374808303204]
@@ -55,15 +58,67 @@ def test_buckets_are_even():
     assert ((counts - 10_000) ** 2 / 10_000).sum() < 22.5  # 99.9 % of chi-square, 6 degrees
 
 
-def test_truncated_normal_has_the_right_mean_and_no_negative():
-    draws = [truncated_normal(1, str(number), 1.0, 0.2) for number in range(2000)]
-    assert min(draws) >= 0
-    assert np.mean(draws) == pytest.approx(1, abs=0.02)
-    assert np.std(draws) == pytest.approx(0.2, abs=0.02)
-    half = [truncated_normal(1, str(number), 0.0, 1.0) for number in range(2000)]
-    assert min(half) >= 0
-    assert np.mean(half) == pytest.approx(np.sqrt(2 / np.pi), abs=0.06)
+LAWS = {
+    positive: [(1.0, 0.2), (2e-4, 2e-4), (0.02, 0.1), (5.0, 1e-6)],
+    probability: [(0.47, 0.13), (0.5, 0.4), (0.01, 0.05), (1.0, 0.0)],
+}
 
 
-def test_no_uncertainty_no_draw():
-    assert truncated_normal(1, "a", 3.5, 0) == 3.5
+@pytest.mark.parametrize(
+    ("law", "mean", "error"), [(law, *of) for law, cases in LAWS.items() for of in cases]
+)
+def test_what_is_drawn_keeps_its_mean_and_its_error(monkeypatch, law, mean, error):
+    """Integrated over the one uniform number that a draw takes: no luck of a seed in it."""
+    shares = iter(midpoints := (np.arange(40_000) + 0.5) / 40_000)
+    monkeypatch.setattr(streams, "_share", lambda *_: next(shares))
+    drawn = np.array([law(1, "x", mean, error) for _ in midpoints])
+    assert drawn.min() >= 0
+    assert drawn.mean() == pytest.approx(mean, rel=0.01)
+    # Midpoints leave the far tail of the widest out.
+    assert drawn.std() == pytest.approx(error, rel=0.25 if error > mean else 0.01, abs=1e-12)
+    assert (np.diff(drawn) >= 0).all(), "more for a larger number, whatever else changes"
+
+
+@pytest.mark.parametrize(("law", "mean"), [(positive, 0.0), (probability, 0.0), (probability, 1.0)])
+def test_what_is_certain_but_for_its_error_is_off_by_that(monkeypatch, law, mean):
+    shares = iter(midpoints := (np.arange(20_000) + 0.5) / 20_000)
+    monkeypatch.setattr(streams, "_share", lambda *_: next(shares))
+    drawn = np.array([law(1, "x", mean, 0.1) for _ in midpoints])
+    assert drawn.min() >= 0
+    assert drawn.max() <= 1
+    assert np.sqrt(np.mean((drawn - mean) ** 2)) == pytest.approx(0.1, rel=0.01)
+    assert (np.diff(drawn) >= 0).all()
+
+
+def test_a_cost_as_uncertain_as_it_is_large_is_not_inflated():
+    draws = np.array([positive(3, str(number), 1.0, 1.0) for number in range(20_000)])
+    assert draws.mean() == pytest.approx(1.0, abs=4 / np.sqrt(draws.size))
+    # The median of a lognormal with as much deviation as mean; a cut normal's mean is 1.29.
+    assert np.median(draws) == pytest.approx(np.sqrt(0.5), rel=0.03)
+
+
+def test_draws_of_two_means_are_coupled():
+    draws = np.array(
+        [[positive(1, str(number), mean, 0.3) for mean in (1.0, 2.0)] for number in range(300)]
+    )
+    order = np.argsort(draws[:, 0])
+    assert (np.diff(draws[order, 1]) > 0).all()
+
+
+@pytest.mark.parametrize(("mean", "error"), [(0.5, 0.5), (0.01, 0.1), (0.0, 1.0), (1.0, 1.5)])
+def test_a_probability_with_too_large_an_error_does_not_exist(mean, error):
+    with pytest.raises(ValueError, match="no probability of"):
+        probability(1, "x", mean, error)
+
+
+@pytest.mark.parametrize("random", [0.0, 1 - 2**-53])
+def test_the_ends_of_the_uniform_are_finite(monkeypatch, random):
+    monkeypatch.setattr(streams, "stream", lambda *_: SimpleNamespace(random=lambda: random))
+    for mean in (0.0, 0.4, 1.0):
+        assert 0 <= probability(1, "x", mean, 0.2) <= 1
+        assert 0 <= positive(1, "x", mean, 0.2) < 100
+
+
+@pytest.mark.parametrize("law", [positive, probability])
+def test_no_uncertainty_no_draw(law):
+    assert law(1, "a", 0.35, 0) == 0.35
