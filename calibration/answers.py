@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim.metrics import ci95
+from sim.intervals import Z_95, Mean, agree, normal_ci95
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,9 +32,11 @@ Rungs = dict[RungKey, "Mapping[str, Any]"]
 class Comparison:
     """One published figure beside its simulation, both in `unit`.
 
-    `error_ratio` is simulated / published - 1 where rows are judged by it. `inside_ci` allows for
-    the rounding of the printed value. `holds` is the verdict on a claim or an exact figure. All
-    three are None where they do not apply, `simulated` where nothing answers the row.
+    `ci95` and `simulated_ci95` are like for like, 1.96 s / sqrt(n) over so many runs; neither is an
+    interval that covers 95 %. `error_ratio` is simulated / published - 1 where rows are judged by
+    it. `agrees` says whether the two differ by no more than the scatter of both explains. `holds`
+    is the verdict on a claim or an exact figure. All three are None where they do not apply,
+    `simulated` where nothing answers the row. `in_flight_ratio` stands beside a share of success.
     """
 
     id: str
@@ -46,9 +48,12 @@ class Comparison:
     ci95: float | None
     simulated: float | None = None
     simulated_ci95: float | None = None
+    runs: int = 1
+    simulated_runs: int = 1
     error_ratio: float | None = None
-    inside_ci: bool | None = None
+    agrees: bool | None = None
     holds: bool | None = None
+    in_flight_ratio: float | None = None
     note: str = ""
 
 
@@ -62,6 +67,7 @@ def blank(row: published.Row) -> Comparison:
         unit=row.unit,
         published=row.value,
         ci95=row.ci95,
+        runs=row.runs,
         note=row.note,
     )
 
@@ -75,10 +81,39 @@ def answer(row: published.Row, rungs: Rungs) -> Comparison:
         note = f"{row.note}; no simulated value" if row.note else "no simulated value"
         return replace(blank(row), note=note)
     simulated = _STATISTICS[target.statistic]([of["mean"] for of in known])
-    half = known[0]["ci95"] if len(known) == 1 else None
+    found = replace(blank(row), simulated=simulated, in_flight_ratio=_in_flight(target, rungs))
     if target.statistic == "share_percent":
-        simulated, half = 100 * simulated / _over_all_axes(target, rungs), None
-    return replace(blank(row), simulated=simulated, simulated_ci95=half)
+        return replace(found, simulated=100 * simulated / _over_all_axes(target, rungs))
+    if len(known) > 1:
+        return found
+    runs = sum(value is not None for value in known[0]["values"])
+    return replace(found, simulated_ci95=known[0]["normal_ci95"], simulated_runs=runs)
+
+
+def judged(found: Comparison, resolution: float) -> Comparison:
+    """Return a comparison of two means with its error, and whether they agree.
+
+    They do when they differ by no more than Welch's test at 95 % allows, with the scatter of both,
+    and half of `resolution` for the rounding of the printed value. Where there is one simulated
+    run, or the figure is of several rungs, its own scatter is unknown and counts as none.
+    """
+    said, had = found.published, found.simulated
+    if had is None or not said:
+        return found
+    found = replace(found, error_ratio=had / said - 1)
+    if found.ci95 is None:
+        return found
+    ours = Mean(had, (found.simulated_ci95 or 0.0) / Z_95, found.simulated_runs)
+    theirs = Mean(said, found.ci95 / Z_95, found.runs)
+    return replace(found, agrees=agree(theirs, ours, resolution / 2))
+
+
+def _in_flight(target: published.Target, rungs: Rungs) -> float | None:
+    """Return what was in flight at the end of what was sent, at most, beside a share of success."""
+    if target.metric != "success_ratio":
+        return None
+    shares = [of["metrics"]["in_flight_ratio"]["mean"] for of in matching(target, rungs)]
+    return max((share for share in shares if share is not None), default=None)
 
 
 def matching(target: published.Target, rungs: Rungs) -> list[Mapping[str, Any]]:
@@ -109,7 +144,8 @@ def mean_of_runs(rows: Sequence[published.Row]) -> published.Row:
         quantity=f"{rows[0].quantity}, mean",
         value=statistics.fmean(values),
         resolution=0.0,
-        ci95=ci95(values),
+        ci95=normal_ci95(values),
+        runs=len(values),
         run=None,
         basis=_worst_basis(rows),
         note=f"mean of {len(values)} runs",

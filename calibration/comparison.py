@@ -10,7 +10,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from calibration import block_sizes, outcomes, published
-from calibration.answers import Comparison, Rungs, answer, blank, matching, mean_of_runs
+from calibration.answers import (
+    Comparison,
+    Rungs,
+    answer,
+    blank,
+    judged,
+    matching,
+    mean_of_runs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -45,12 +53,7 @@ def needs_simulation(row: published.Row) -> bool:
 
 
 def _relative(row: published.Row, rungs: Rungs) -> Comparison:
-    found = answer(row, rungs)
-    if found.simulated is None or not row.value:
-        return found
-    off = abs(found.simulated - row.value)
-    inside = None if row.ci95 is None else off <= row.ci95 + row.resolution / 2
-    return replace(found, error_ratio=found.simulated / row.value - 1, inside_ci=inside)
+    return judged(answer(row, rungs), row.resolution)
 
 
 def _claim(holds: Callable[[float, float], bool]) -> Callable[[published.Row, Rungs], Comparison]:

@@ -1,7 +1,7 @@
 """Runs over a kept connection: how many stall, break part-way and complete.
 
 Their rates are a mixture of two modes, so a mean over five runs says little. Compared are the
-shares of each outcome, within the Wilson interval of the published share, and the upper mode.
+shares of each outcome, by the interval of their difference, and the upper mode.
 """
 
 from __future__ import annotations
@@ -13,8 +13,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibration import published
-from calibration.answers import Comparison, Rungs, answer, blank, matching, mean_of_runs
-from sim.metrics import ci95, classify
+from calibration.answers import (
+    Comparison,
+    Rungs,
+    answer,
+    blank,
+    judged,
+    matching,
+    mean_of_runs,
+)
+from sim.intervals import Z_95, normal_ci95
+from sim.metrics import classify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -93,13 +102,14 @@ def _share(
         unit="1",
         published=count / n,
         ci95=None,
+        runs=n,
         note=note,
     )
     if not had:
         return empty
-    share = _classes(had)[kind] / len(had)
-    low, high = wilson(count, n)
-    return replace(empty, simulated=share, inside_ci=low <= share <= high)
+    ours = _classes(had)[kind]
+    found = replace(empty, simulated=ours / len(had), simulated_runs=len(had))
+    return replace(found, agrees=shares_agree((count, n), (ours, len(had))))
 
 
 def _complete(
@@ -115,20 +125,32 @@ def _complete(
         id=row.id.replace("stores", "complete_stores"),
         quantity="stored blocks of complete runs",
         value=statistics.fmean(theirs) if theirs else None,
-        ci95=_finite(ci95(theirs)),
+        ci95=_finite(normal_ci95(theirs)),
+        runs=len(theirs),
         note=f"{len(theirs)} of {len(said)} published runs, {len(ours)} of {len(had)} simulated",
     )
     if not ours or upper.value is None:
         return blank(upper)
-    simulated, half = statistics.fmean(ours), _finite(ci95(ours))
-    inside = None if upper.ci95 is None else abs(simulated - upper.value) <= upper.ci95
-    found = replace(blank(upper), simulated=simulated, simulated_ci95=half, inside_ci=inside)
-    return replace(found, error_ratio=simulated / upper.value - 1)
+    half = _finite(normal_ci95(ours))
+    found = replace(blank(upper), simulated=statistics.fmean(ours), simulated_ci95=half)
+    return judged(replace(found, simulated_runs=len(ours)), resolution=0.0)
+
+
+def shares_agree(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Return whether two shares, each a count of a number, may be one.
+
+    Whether 0 is in the 95 % interval of their difference (Newcombe, Statistics in Medicine 17,
+    1998, method 10), which is made of the Wilson intervals of both.
+    """
+    fewer, more = sorted((one, other), key=lambda of: of[0] / of[1])
+    less, share = (count / n for count, n in (fewer, more))
+    most, least = wilson(*fewer)[1], wilson(*more)[0]
+    return share - less <= math.hypot(share - least, most - less)
 
 
 def wilson(count: int, n: int) -> tuple[float, float]:
     """Return the 95 % Wilson score interval of a share of `count` in `n` (Wilson 1927)."""
-    z = 1.96
+    z = Z_95
     middle = (count + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * math.sqrt(count * (n - count) / n + z * z / 4)
     return middle - half, middle + half

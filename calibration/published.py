@@ -52,7 +52,8 @@ class Target:
 class Row:
     """One printed number: `value` in `unit`, rounded to `resolution`; None where none is printed.
 
-    `run` numbers the run in tables that list runs. `basis` is "fitted", "predicted",
+    `ci95` is half the printed interval, over `runs` runs, as its document defines it. `run` numbers
+    the run in tables that list runs. `basis` is "fitted", "predicted",
     "reproduced from format", or "not compared" when nothing is simulated for it.
     """
 
@@ -63,6 +64,7 @@ class Row:
     value: float | None
     resolution: float
     ci95: float | None
+    runs: int
     unit: str
     run: int | None
     group: str
@@ -163,6 +165,8 @@ def _row(
         raise ValueError(f"{place}: unknown group {line['group']!r}")
     if line["section"] not in about["sections"]:
         raise ValueError(f"{place}: unknown section {line['section']!r}")
+    if line["ci95"] and "runs" not in about:
+        raise ValueError(f"{place}: an interval over an unknown number of runs")
     return Row(
         id=line["id"],
         document=document,
@@ -171,6 +175,7 @@ def _row(
         value=_number(line["value"]),
         resolution=_resolution(line["value"]),
         ci95=_number(line["ci95"]),
+        runs=about.get("runs", 1),
         unit=line["unit"],
         run=int(line["run"]) if line["run"] else None,
         group=line["group"],

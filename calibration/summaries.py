@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 class Errors:
     """Errors of some rows as ratios of the published values, without sign.
 
-    `inside_ci` counts rows within their interval out of `with_ci`; `held` claims and exact
-    figures out of `claims`.
+    `agreeing` counts rows that differ by no more than chance, out of the `with_ci` that print how
+    much that is; `held` claims and exact figures out of `claims`.
     """
 
     rows: int
     median_error_ratio: float | None
     worst_error_ratio: float | None
     worst_id: str
-    inside_ci: int
+    agreeing: int
     with_ci: int
     held: int
     claims: int
@@ -68,6 +68,22 @@ def summarise(comparisons: Sequence[Comparison]) -> list[Summary]:
     return found
 
 
+def misses_bar(row: Comparison, *, known: bool = False) -> bool:
+    """Return whether a row alone makes its group miss its bar; of `known` misses or of others.
+
+    A bar on a median rests on no single row.
+    """
+    group = published.groups()[row.group]
+    if group.known_missed is not known or not _bar(group)[1]:
+        return False
+    if row.simulated is None or group.comparison in _CLAIMS:
+        return not row.holds
+    if group.row_error_ratio_max is not None:
+        return not _near(row, group.row_error_ratio_max, group)
+    most = group.worst_error_ratio_max
+    return most is not None and row.error_ratio is not None and abs(row.error_ratio) > most
+
+
 def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
     bar, checks = _bar(group)
     bases = sorted({row.basis for row in rows})
@@ -86,7 +102,7 @@ def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
 
 def _errors_of(rows: Sequence[Comparison]) -> Errors:
     errors = {row.id: abs(row.error_ratio) for row in rows if row.error_ratio is not None}
-    inside = [row.inside_ci for row in rows if row.inside_ci is not None]
+    agree = [row.agrees for row in rows if row.agrees is not None]
     holds = [row.holds for row in rows if row.holds is not None]
     worst_id = max(errors, key=lambda row: errors[row], default="")
     return Errors(
@@ -94,8 +110,8 @@ def _errors_of(rows: Sequence[Comparison]) -> Errors:
         median_error_ratio=statistics.median(errors.values()) if errors else None,
         worst_error_ratio=errors.get(worst_id),
         worst_id=worst_id,
-        inside_ci=sum(inside),
-        with_ci=len(inside),
+        agreeing=sum(agree),
+        with_ci=len(agree),
         held=sum(holds),
         claims=len(holds),
     )
@@ -118,7 +134,7 @@ def _bar(group: published.Group) -> tuple[str, list[Callable[[Sequence[Compariso
         words.append(f"worst <= {worst:.0%}")
         checks.append(lambda rows: max(_errors(rows)) <= worst)
     if (each := group.row_error_ratio_max) is not None:
-        words.append(f"each <= {each:.0%}" + (" or within CI" if group.ci95_suffices else ""))
+        words.append(f"each <= {each:.0%}" + (" or agrees" if group.ci95_suffices else ""))
         checks.append(lambda rows: all(_near(row, each, group) for row in rows))
     if group.comparison in _CLAIMS and not group.reported_only:
         words.append(_CLAIMS[group.comparison])
@@ -131,7 +147,7 @@ def _errors(rows: Iterable[Comparison]) -> list[float]:
 
 
 def _near(row: Comparison, most: float, group: published.Group) -> bool:
-    if group.ci95_suffices and row.inside_ci:
+    if group.ci95_suffices and row.agrees:
         return True
     return row.error_ratio is not None and abs(row.error_ratio) <= most
 

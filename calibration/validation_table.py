@@ -1,16 +1,20 @@
-"""A validation as text: coloured tables for a terminal, or Markdown for a document.
+"""A validation as text: for a terminal, no wider than 80 columns, or Markdown for a document.
 
-Groups first, with their bars; then the rows, of which the many exact ones are only counted.
+Groups with their bars; and the rows, of which the many exact ones are only counted. On a terminal
+rows come on request. Names that `--subset` takes are never cut: lines are filled here, not there.
 """
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from calibration.summaries import misses_bar
 
-    from rich.console import Group
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.text import Text
 
     from calibration.answers import Comparison
     from calibration.summaries import Errors, Summary
@@ -23,37 +27,70 @@ SUMMARY_HEAD = (
     "worst",
     "predicted alone",
     "fitted alone",
-    "in CI",
+    "agree",
     "claims held",
     "bar",
     "met",
 )
 SUMMARY_NOTE = (
     "The bar is applied to all rows of a group. Predicted and fitted alone: rows, then their "
-    "median and worst error or how many hold."
+    "median and worst error or how many hold. A figure agrees when it is off by no more than the "
+    "scatter of both over their runs, and the printed rounding, explain (Welch's test, 95 %)."
 )
 FORMAT_NOTE = (
     "Block sizes involve no simulation: details of the format (key names, hex hashes, a counter "
     "of four digits) were inferred from these very sizes, and start indices after held-out "
     "workloads and the number of outstanding proposals are searched."
 )
-ROW_HEAD = ("id", "what", "published", "simulated", "error", "in CI", "basis")
+ROW_HEAD = ("id", "what", "published", "simulated", "error", "agree", "basis")
 
 
-def render(result: ValidationResult, *, every_row: bool = False) -> Group:
-    """Return the tables for a rich console; `every_row` also lists exact block sizes."""
-    from rich import box
-    from rich.console import Group
-    from rich.table import Table
+def render(result: ValidationResult, *, rows: bool = False, every_row: bool = False) -> Text:
+    """Return the groups for a terminal, before them the `rows` if wanted.
 
-    of_groups = Table(*SUMMARY_HEAD, title="Validation by group", box=box.SIMPLE_HEAD)
-    for summary in result.summaries:
-        of_groups.add_row(*summary_cells(summary), style=_STYLES[summary.met])
-    of_rows = Table(*ROW_HEAD, title="Published and simulated", box=box.SIMPLE_HEAD)
-    for row in shown(result, every_row=every_row):
-        of_rows.add_row(*row_cells(row), style=_STYLES[verdict(row)])
-    tables = [of_rows, of_groups] if of_rows.row_count else [of_groups]
-    return Group(*tables, *notes(result), verdict_line(result))
+    `every_row` also lists exact block sizes. Red is what misses a bar that is not known to be
+    missed, yellow what is off without that, green what agrees or holds.
+    """
+    from rich.text import Text
+
+    parts = [_row_lines(shown(result, every_row=every_row))] if rows else []
+    parts.append(_group_lines(result.summaries))
+    said = Text()
+    for part in parts:
+        for line, style in part:
+            said.append(f"{line}\n", style)
+        said.append("\n")
+    for line in (*notes(result), verdict_line(result)):
+        said.append(f"{textwrap.fill(line, WIDTH)}\n")
+    said.rstrip()
+    return said
+
+
+def _group_lines(summaries: Sequence[Summary]) -> Iterator[tuple[str, str]]:
+    yield _GROUP.format(*("group", "rows", "median", "worst", "agree", "hold", "bar")), "bold"
+    for of in summaries:
+        verdict = (
+            "known miss" if of.known_missed else {True: "met", False: "MISSED", None: "-"}[of.met]
+        )
+        style = "yellow" if of.known_missed else _STYLES[of.met]
+        _, rows, median, worst, _, _, agree, hold, *_ = summary_cells(of)
+        yield _GROUP.format(of.group, rows, median, worst, agree, hold, verdict).rstrip(), style
+        bar = f"; bar: {of.bar}" if of.bar else ""
+        alone = f"; predicted {_predicted(of)}; fitted {_alone(of.by_basis.get('fitted'))}"
+        yield _aside(f"{of.title}{bar}{alone if of.met is not None else ''}"), "dim"
+
+
+def _row_lines(rows: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
+    yield _ROW.format("id", *ROW_HEAD[2:6]), "bold"
+    for row in rows:
+        name, what, said, had, error, agree, basis = row_cells(row)
+        style = _STYLES[verdict(row)] or ("yellow" if _is_off(row) else "")
+        yield _ROW.format(name, said, had, error, agree).rstrip(), style
+        yield _aside(f"{basis}: {what}"), "dim"
+
+
+def _aside(text: str) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def markdown(result: ValidationResult, *, every_row: bool = False) -> str:
@@ -109,8 +146,15 @@ def shown(result: ValidationResult, *, every_row: bool = False) -> list[Comparis
 
 
 def verdict(row: Comparison) -> bool | None:
-    """Return whether a row is good (within its interval, or the claim holds), or None."""
-    return row.holds if row.holds is not None else row.inside_ci
+    """Return False for a row that misses its group's bar, True for one that agrees or holds."""
+    if misses_bar(row):
+        return False
+    return True if row.holds or row.agrees else None
+
+
+def _is_off(row: Comparison) -> bool:
+    """Return whether a row is off without missing a bar, or misses one that is known to be."""
+    return row.holds is False or row.agrees is False or misses_bar(row, known=True)
 
 
 def summary_cells(summary: Summary) -> tuple[str, ...]:
@@ -123,7 +167,7 @@ def summary_cells(summary: Summary) -> tuple[str, ...]:
         _percent(summary.worst_error_ratio),
         _predicted(summary),
         _alone(summary.by_basis.get("fitted")),
-        f"{summary.inside_ci} of {summary.with_ci}" if summary.with_ci else "",
+        f"{summary.agreeing} of {summary.with_ci}" if summary.with_ci else "",
         f"{summary.held} of {summary.claims}" if summary.claims else "",
         summary.bar or "none",
         {True: "yes", False: "NO", None: ""}[summary.met],
@@ -132,12 +176,15 @@ def summary_cells(summary: Summary) -> tuple[str, ...]:
 
 def row_cells(row: Comparison) -> tuple[str, ...]:
     """Return one line of the table of rows."""
-    inside = {True: "yes", False: "no", None: ""}[row.inside_ci]
+    agrees = {True: "yes", False: "no", None: ""}[row.agrees]
     if row.holds is not None:
-        inside = "holds" if row.holds else "fails"
+        agrees = "holds" if row.holds else "fails"
     error = "" if row.error_ratio is None else f"{row.error_ratio:+.1%}"
+    what = row.what
+    if row.in_flight_ratio is not None:
+        what += f" ({row.in_flight_ratio:.1%} in flight at the end)"
     said, had = quantity(row.published, row.ci95), quantity(row.simulated, row.simulated_ci95)
-    return (row.id, row.what, said, had, error, inside, row.basis)
+    return (row.id, what, said, had, error, agrees, row.basis)
 
 
 def quantity(value: float | None, half: float | None) -> str:
@@ -178,5 +225,8 @@ def _markdown_table(lines: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in ruled)
 
 
+WIDTH = 80  # columns of the narrowest terminal that is in use, and of what is piped
+_GROUP = "{:<20}{:>8}{:>8}{:>8}{:>11}{:>11}  {}"
+_ROW = "{:<26}{:>18}{:>18}{:>9}  {}"
 _STYLES = {True: "green", False: "red", None: ""}
 _LONG, _WHOLE = 1e4, 100.0  # from here on in whole numbers, not in powers of ten

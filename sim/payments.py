@@ -2,8 +2,8 @@
 
 Everything is read from a trace, from the engine's counters and from what double-spent tokens are
 worth. A *payment* is asked for when its payer starts it or finds that he cannot; it is complete
-when he has his receipt. Rows on tokens have the serial for their message. What other protocol
-families achieve is in `sim.metrics`.
+when he has his receipt, and in flight if the run ends before he has it or loses it. Rows on tokens
+have the serial for their message. What other protocol families achieve is in `sim.metrics`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import token_bytes
+from sim import fates, token_bytes
 from sim.columns import (
     last_before,
     next_after,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     *("payments_asked", "payments_completed", "completed_ratio", "unpayable_ratio"),
+    *("payments_in_flight_ratio",),
     *("outage_completed_ratio", "payment_ms_p50", "payment_ms_p95"),
     *("token_recipients_mean", "token_recipients_p95", "token_recipients_max"),
     *("contact_bytes_per_payment", "access_bytes_per_payment", "cpu_ms_per_payment"),
@@ -40,6 +41,14 @@ NAMES = (
     *("double_spends", "accused", "wrongly_accused", "undetected_tokens"),
     *("detection_min_p50", "detection_min_max", "value_at_risk_eur_max", "refused_to_honest_eur"),
     *("minted_eur", "redeemed_eur", "circulating_eur", "vanished_eur"),
+)
+
+RATIOS = (
+    *("completed_ratio", "unpayable_ratio", "payments_in_flight_ratio", "outage_completed_ratio"),
+)
+QUANTILES = (
+    *("payment_ms_p50", "payment_ms_p95", "token_recipients_p95", "authority_answer_ms_p95"),
+    *("drain_min_p50", "drain_min_p95", "detection_min_p50"),
 )
 
 
@@ -148,10 +157,12 @@ def _payments(part: Columns, outages: Sequence[tuple[float, float]]) -> dict[str
     took_ms = 1e3 * (stored.time_s - times_by_message(sent, stored))
     asked_s = np.concatenate([sent.time_s, unpayable.time_s])
     completed_s = sent.time_s[np.isin(sent.message, stored.message)]
+    in_flight = fates.of(part, sent.message)["in_flight"]
     in_outage = [np.count_nonzero(_within(of, outages)) for of in (completed_s, asked_s)]
     return {
         "completed_ratio": ratio(completed_s.size, asked_s.size),
         "unpayable_ratio": ratio(unpayable.time_s.size, asked_s.size),
+        "payments_in_flight_ratio": ratio(in_flight, asked_s.size),
         "outage_completed_ratio": ratio(float(in_outage[0]), float(in_outage[1])),
         "payment_ms_p50": percentile(took_ms, 50),
         "payment_ms_p95": percentile(took_ms, 95),

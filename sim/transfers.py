@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 TRANSFER_NAMES = ("goodput_mb_per_s", "stored_mb_per_s", "datagram_loss_ratio")
+RATIOS = ("datagram_loss_ratio",)
 TOKEN_NAMES = tuple(
     f"token_{step}_{recipients}_rate_per_s"
     for recipients in (1, 2, 3)

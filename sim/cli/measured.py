@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -85,10 +85,10 @@ def metrics(
         console.data(json.dumps(found, indent=1))
         return
     rows = [
-        (name, _short(of["mean"]), _short(of["ci95"]), " ".join(map(_short, of["values"])))
+        (name, _short(of["mean"]), _interval(of), " ".join(map(_short, of["values"])))
         for name, of in found["metrics"].items()
     ]
-    console.table(events.name, ("metric", "mean", "ci95", "by repetition"), rows)
+    console.table(events.name, ("metric", "mean", "95 % interval", "by repetition"), rows)
     counts = found["counts"]
     fates = [(key, counts[key]) for key in ("sent", "stored", "in_flight")]
     lost = [(f"lost: {reason}", count) for reason, count in counts["lost"].items()]
@@ -97,6 +97,14 @@ def metrics(
 
 def _short(value: float | None) -> str:
     return "-" if value is None else f"{value:.5g}"
+
+
+def _interval(of: dict[str, Any]) -> str:
+    """Return the bounds of a mean, and how they were found where that is not Student's t."""
+    if of["ci95_low"] is None:
+        return "-"
+    how = "" if of["ci95_method"] == "t" else f" ({of['ci95_method']})"
+    return f"{_short(of['ci95_low'])} to {_short(of['ci95_high'])}{how}"
 
 
 def _profile(base: str) -> Path:

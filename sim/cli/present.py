@@ -33,14 +33,18 @@ def validate(
             metavar="NAME",
         ),
     ] = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Every figure too; with --subset, those of it.")
+    ] = False,
     as_json: AsJson = False,
     jobs: Jobs = None,
 ) -> None:
     """Repeat the published experiments; exit 3 if a bar is missed that is not known to be.
 
-    Every published figure beside the simulated one. A bar is applied to all rows of a group; beside
-    its verdict stand the errors of the predicted and of the fitted rows, each alone. Runs that are
-    there already are not repeated.
+    A line for each group of published figures; every figure beside the simulated one with --rows
+    or for a --subset. A bar is applied to all rows of a group; beside its verdict stand the errors
+    of the predicted and of the fitted rows, each alone. Runs that are there already are not
+    repeated.
     """
     if report:
         targets.check_outside_runs(report)
@@ -52,7 +56,7 @@ def validate(
     if as_json:
         console.data(result.as_json().rstrip())
     else:
-        _print_tables(result)
+        _print_tables(result, rows=rows or bool(subset), every_row=rows)
     if report:
         _write_report(result, report)
     if not result.passed:
@@ -88,14 +92,16 @@ def _write_report(result: ValidationResult, report: Path) -> None:
     console.say(f"report: {report}")
 
 
-def _print_tables(result: ValidationResult) -> None:
+def _print_tables(result: ValidationResult, *, rows: bool, every_row: bool) -> None:
     from rich.console import Console
 
     from calibration.validation_table import render
 
-    # Into a file or pipe, lines are as long as they need to be.
-    width = None if sys.stdout.isatty() else _WIDE
-    Console(file=sys.stdout, width=width).print(render(result))
+    # Lines are filled already, and a name is never cut.
+    text = render(result, rows=rows, every_row=every_row)
+    Console(file=sys.stdout, highlight=False).print(text, soft_wrap=True)
+    if not rows:
+        console.say("its figures: --rows, or --subset and a group's name")
 
 
 def complete(path: Path, *, several: bool = True) -> list[Path]:
@@ -116,5 +122,4 @@ def _is_run(path: Path) -> bool:
 
 
 _CHECKOUT = Path(__file__).resolve().parents[2]  # the published rows name scenarios of the project
-_WIDE = 200
 _EXIT_CHECK_FAILED = 3

@@ -63,7 +63,7 @@ def _opening(page: Page, runs: Sequence[Run]) -> None:
     repetitions = sum(run.resolved["run"]["repetitions"] for run in runs)
     page.add(
         f'<p class="lead">{scenarios} scenario{"s" * (scenarios != 1)}, {len(runs)} runs, '
-        f"{repetitions} repetitions. Error bars are 1.96 s/&radic;n over repetitions.</p>"
+        f"{repetitions} repetitions. Error bars are 95 % intervals over repetitions.</p>"
     )
     if provenance.unprobed(provenance.profiles(runs)):
         page.add(f'<div class="notice"><b>{_UNPROBED}</b> {_UNPROBED_MEANS}</div>')
@@ -234,7 +234,8 @@ _UNPROBED_MEANS = (
 )
 _VALIDATION = (
     "Errors are simulated over published, less one. A fitted row was seen when the profile was "
-    "made; a predicted row was not. Within the interval allows for the printed rounding."
+    "made; a predicted row was not. Figures agree when they differ by no more than the scatter of "
+    "both over their runs, and the rounding of the printed one, explain."
 )
 _ERRORS = "One dot for each row; hover for its name."
 _RATES = (

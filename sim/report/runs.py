@@ -37,7 +37,9 @@ class Run:
 
     def ci95(self, metric: str) -> float:
         """Return half the interval of that mean; 0 where it is undefined."""
-        return self.metrics["metrics"][metric]["ci95"] or 0.0
+        of = self.metrics["metrics"][metric]
+        low, high = of["ci95_low"], of["ci95_high"]
+        return 0.0 if low is None or high is None else (high - low) / 2.0
 
     def values(self, metric: str) -> list[float]:
         """Return one value for each repetition; 0 where it is undefined."""

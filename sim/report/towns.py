@@ -180,6 +180,7 @@ METRICS = {
         "payments_completed": ("", "of these, those whose payer has a receipt"),
         "completed_ratio": ("", "completed over asked for"),
         "unpayable_ratio": ("", "over asked for: the payer's wallet did not hold the amount"),
+        "payments_in_flight_ratio": ("", "over asked for: without a receipt at the end, not lost"),
         "outage_completed_ratio": ("", "completed over asked for, of those asked in an outage"),
         "payment_ms_p50": ("ms", "from asking to the receipt, median"),
         "payment_ms_p95": ("ms", "the same, 95th percentile"),

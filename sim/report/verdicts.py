@@ -82,7 +82,7 @@ def _dots(
         y=y,
         text=names,
         mode="markers",
-        name=f"{basis} (green: within the published interval)",
+        name=f"{basis} (green: agrees, or holds)",
         marker={"symbol": symbol, "size": 9, "color": colours, "opacity": 0.75},
     )
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import metrics, testing, trace
+from sim import computed, metrics, payments, testing, trace, transfers
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "metrics.json"
 
@@ -77,6 +79,7 @@ def test_two_transactions_by_hand():
             "send_count": 3,
             "store_count": 2,
             "success_ratio": 2 / 3,
+            "in_flight_ratio": 1 / 3,
             "rtt_ms_p50": 21.0,
             "rtt_ms_p95": 12 + 0.95 * 18,
             "rtt_ms_mean": 21.0,
@@ -104,6 +107,8 @@ def test_events_beyond_the_log_or_the_end_are_not_measured_but_have_a_fate():
     )
     assert means(found)["send_count"] == 2
     assert means(found)["store_count"] == 1
+    assert means(found)["success_ratio"] == 1 / 2
+    assert means(found)["in_flight_ratio"] == 1 / 2, "it was stored when nobody measured any more"
     assert found["counts"] == {"sent": 3, "stored": 2, "in_flight": 1, "lost": {}}
 
 
@@ -124,6 +129,8 @@ def test_fates():
             event(1.1, "drop", 99, reason="link_loss"),  # no transaction of ours
         ]
     )
+    assert means(found)["success_ratio"] == 1 / 7
+    assert means(found)["in_flight_ratio"] == 2 / 7
     lost = {"buffer_full": 1, "fork": 1, "idle_timeout": 1, "link_loss": 1}
     assert found["counts"] == {"sent": 7, "stored": 1, "in_flight": 2, "lost": lost}
 
@@ -132,7 +139,15 @@ def test_a_run_without_events_has_no_rates():
     found = compute([])
     assert means(found)["send_rate_per_s"] is None
     assert means(found)["store_count"] == 0
-    assert found["metrics"]["rtt_ms_p50"] == {"mean": None, "ci95": None, "values": [None]}
+    assert found["metrics"]["in_flight_ratio"]["values"] == [None]
+    assert found["metrics"]["rtt_ms_p50"] == {
+        "mean": None,
+        "ci95_low": None,
+        "ci95_high": None,
+        "ci95_method": "t",
+        "normal_ci95": None,
+        "values": [None],
+    }
 
 
 def test_repetitions_are_apart_even_with_equal_ids():
@@ -142,7 +157,7 @@ def test_repetitions_are_apart_even_with_equal_ids():
     ]
     found = compute(rows, repetitions=2)["metrics"]["rtt_ms_p50"]
     assert found["values"] == pytest.approx([10.0, 30.0])
-    assert found["ci95"] == pytest.approx(1.96 * np.std([10, 30], ddof=1) / np.sqrt(2))
+    assert found["normal_ci95"] == pytest.approx(1.96 * np.std([10, 30], ddof=1) / np.sqrt(2))
 
 
 def test_the_definition_reproduces_a_published_mixture():
@@ -157,7 +172,7 @@ def test_the_definition_reproduces_a_published_mixture():
         rows += [event(at, "store", n, repetition=repetition) for n, at in enumerate(times_s)]
     found = compute(sorted(rows, key=lambda row: row[:2]), repetitions=5)["metrics"]
     assert round(found["store_rate_per_s"]["mean"], 2) == 21.22
-    assert found["store_rate_per_s"]["ci95"] == pytest.approx(20.793, abs=0.01)
+    assert found["store_rate_per_s"]["normal_ci95"] == pytest.approx(20.793, abs=0.01)
     assert found["stalled_run_ratio"]["mean"] == pytest.approx(0.4)
     assert found["partial_run_ratio"]["mean"] == pytest.approx(0.4)
 
@@ -190,11 +205,55 @@ def test_every_transaction_has_one_fate(rows: list[tuple[str, int, str | None, b
     assert counts["sent"] == counts["stored"] + counts["in_flight"] + sum(counts["lost"].values())
 
 
-@given(st.lists(st.floats(0.1, 1e3), min_size=2, max_size=9))
-def test_ci95_is_that_of_the_theses(values: list[float]):
-    mean = sum(values) / len(values)
-    deviation = (sum((x - mean) ** 2 for x in values) / (len(values) - 1)) ** 0.5
-    assert metrics.ci95(values) == pytest.approx(1.96 * deviation / len(values) ** 0.5, abs=1e-9)
+SUCCESSES = st.lists(st.one_of(st.just(0.0), st.just(1.0), st.floats(0, 1)), max_size=9)
+
+
+@given(SUCCESSES)
+def test_a_ratio_and_its_bounds_are_shares(values: list[float]):
+    found = metrics.summary(values, is_ratio=True)
+    bounds = found["ci95_low"], found["ci95_high"]
+    if len(values) < 2:
+        assert bounds == (None, None)
+        return
+    assert 0 <= bounds[0] <= found["mean"] + 1e-12
+    assert found["mean"] - 1e-12 <= bounds[1] <= 1
+
+
+def test_every_ratio_and_quantile_is_declared():
+    """By their names, which end alike; what is declared need not be spelt so."""
+    families = (metrics.NAMES, transfers.TRANSFER_NAMES, transfers.TOKEN_NAMES, payments.NAMES)
+    names = {name for family in families for name in family} | set(computed.NAMES)
+    assert set(metrics.RATIOS) == {name for name in names if name.endswith("_ratio")}
+    assert set(metrics.QUANTILES) == {name for name in names if re.search(r"_p\d\d$", name)}
+
+
+def test_each_kind_of_metric_has_its_interval():
+    of = testing.resolved(repetitions=5)
+    found = metrics.compute(testing.events(of, testing.Shape(lost_ratio=0.02)), of)["metrics"]
+    quantiles = {name for name, kind in found.items() if kind["ci95_method"] == "bootstrap"}
+    assert quantiles == {"rtt_ms_p50", "rtt_ms_p95", "processing_ms_p50"}
+    assert found["success_ratio"]["ci95_high"] <= 1
+    rate = found["store_rate_per_s"]
+    half = scipy.stats.t.ppf(0.975, 4) * np.std(rate["values"], ddof=1) / np.sqrt(5)
+    assert rate["ci95_high"] - rate["mean"] == pytest.approx(half)
+    assert rate["mean"] - rate["ci95_low"] == pytest.approx(half)
+    # Fewer than five are too few to draw from.
+    few = testing.resolved(repetitions=4)
+    found = metrics.compute(testing.events(few, testing.Shape()), few)["metrics"]
+    assert {kind["ci95_method"] for kind in found.values()} == {"t"}
+
+
+def test_bootstraps_are_drawn_from_the_scenarios_seed():
+    of = testing.resolved(repetitions=8)
+    events = testing.events(of, testing.Shape())
+    other = {**of, "run": {**of["run"], "seed": 2}}
+    one, again, another = (metrics.compute(events, at)["metrics"] for at in (of, of, other))
+    assert one == again
+    assert one["rtt_ms_p95"]["ci95_high"] != another["rtt_ms_p95"]["ci95_high"]
+    assert one["store_count"] == another["store_count"]
+    log, again = (metrics.of_log(events, "x")["metrics"]["rtt_ms_p95"] for _ in range(2))
+    assert log == again, "a log has no seed"
+    assert log["ci95_method"] == "bootstrap"
 
 
 @pytest.mark.parametrize(

@@ -296,6 +296,7 @@ def test_a_sampled_trace_tells_shares_and_times_and_what_is_counted():
     counted = {"accused": 3, "wrongly_accused": 1, "undetected_tokens": 4}
     assert {name: known[name] for name in counted} == counted
     shares = {"completed_ratio", "unpayable_ratio", "outage_completed_ratio"}
+    shares |= {"payments_in_flight_ratio"}
     times = {"payment_ms_p50", "payment_ms_p95"}
     scaled = {"payments_asked", "payments_completed", "contact_bytes_per_payment"}
     scaled |= {"access_bytes_per_payment"}
@@ -303,6 +304,16 @@ def test_a_sampled_trace_tells_shares_and_times_and_what_is_counted():
     assert known["payments_asked"] == pytest.approx(50)
     assert known["payments_completed"] == pytest.approx(30)
     assert known["contact_bytes_per_payment"] == pytest.approx(20)
+
+
+def test_what_is_neither_completed_nor_lost_is_in_flight():
+    rows = [
+        *(event(1.0, "send", 1), event(2.0, "store", 1), event(3.0, "unpayable", 2)),
+        *(event(4.0, "send", 3), event(5.0, "lose", 3), event(6.0, "send", 4)),
+    ]
+    found = measure(rows)
+    shares = ("completed_ratio", "unpayable_ratio", "payments_in_flight_ratio")
+    assert [found[name] for name in shares] == [0.25, 0.25, 0.25]
 
 
 def test_other_families_have_none_of_it():

@@ -103,6 +103,19 @@ def test_a_missed_bar_is_exit_3_with_the_table_on_stdout(call, judged, tmp_path)
     assert judged[0][2] == ["latency"]
 
 
+def test_figures_are_printed_on_request(call, judged):
+    asked = {
+        (): False,
+        ("--rows",): True,
+        ("--subset", "latency"): True,
+    }
+    for arguments, shown in asked.items():
+        done = call("validate", *arguments)
+        assert ("L_udp_median" in done.stdout) is shown
+        assert ("--rows" in done.stderr) is not shown
+        assert max(map(len, done.stdout.splitlines())) <= 80
+
+
 def test_validate_as_json(call, judged):
     done = call("validate", "--json")
     assert done.exit_code == 3

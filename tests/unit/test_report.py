@@ -285,8 +285,8 @@ def test_a_towns_metrics_stand_in_a_table_with_units_and_meanings(town_dirs: lis
     html = towns.figures_table(load(town_dirs))
     row = re.search(r"<tr><td><code>payments_completed</code>.*?</tr>", html)
     assert row
-    # 1.96 times a deviation of sqrt(2), over sqrt(2).
-    assert row[0].count("11 &plusmn; 1.96") == 2
+    # Student's t with one degree of freedom, 12.7, times a deviation of sqrt(2), over sqrt(2).
+    assert row[0].count("11 &plusmn; 12.7") == 2
     assert "whose payer has a receipt" in row[0]
     assert "<td>min</td>" in html
     assert "energy_mj_per_payment" not in html  # a run without it has no such row

@@ -60,9 +60,13 @@ def test_csv_and_json_lines_of_one_trade_agree(tmp_path, simulated):
     (tmp_path / "a.jsonl").write_text(json_lines(simulated))
     export.write_csv(simulated, tmp_path / "a.csv", "udp")
     one, other = (metrics.of_log(export.read(tmp_path / of), "x") for of in ("a.jsonl", "a.csv"))
+    # The CSV does not say that a transaction was lost, so there it is in flight.
+    assert (
+        other["metrics"].pop("in_flight_ratio")["mean"]
+        > one["metrics"].pop("in_flight_ratio")["mean"]
+    )
     for name, of in one["metrics"].items():
         assert other["metrics"][name]["mean"] == pytest.approx(of["mean"], rel=1e-3), name
-    # The CSV does not say why a transaction was lost.
     assert other["counts"]["stored"] == one["counts"]["stored"]
 
 
@@ -99,7 +103,13 @@ def test_the_command(cli, tmp_path, simulated):
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line]
     by_name = {row[0]: row[1:] for row in rows}
-    assert by_name["send_count"] == ["400", "0", "400", "400"]
+    assert by_name["send_count"] == ["400", "400", "to", "400", "400", "400"]
     assert by_name["stalled_run_ratio"][0] == "0"
+    success = said["metrics"]["success_ratio"]
+    bounds = [f"{success[key]:.5g}" for key in ("ci95_low", "ci95_high")]
+    assert by_name["success_ratio"][1:4] == [bounds[0], "to", bounds[1]]
+    assert float(bounds[1]) <= 1
+    names = list(by_name)
+    assert names.index("in_flight_ratio") == names.index("success_ratio") + 1
     assert by_name["sent"] == ["800"]
     assert float(by_name["rtt_ms_p50"][0]) == pytest.approx(12, rel=0.05)

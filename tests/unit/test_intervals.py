@@ -1,0 +1,125 @@
+"""Intervals cover what they say they do: tried on values whose true mean is known."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.intervals import Interval, Mean, agree, bootstrap_t, normal_ci95, student_t
+from sim.streams import stream
+
+VALUES = st.lists(st.floats(0.1, 1e3), min_size=2, max_size=9)
+
+
+def samples(n: int, count: int, law: str = "standard_normal", **of: Any) -> Any:
+    """Return `count` samples of n values, as rows, from a stream of their own."""
+    return getattr(stream(1, f"{law}/{n}"), law)(size=(count, n), **of)
+
+
+@given(VALUES)
+def test_the_t_interval_is_scipys(values: list[float]):
+    found = student_t(values)
+    n, scale = len(values), scipy.stats.sem(values)
+    if scale > 1e-9:
+        low, high = scipy.stats.t.interval(0.95, n - 1, np.mean(values), scale)
+        assert (found.low, found.high) == pytest.approx((low, high))
+    assert found.method == "t"
+
+
+@given(VALUES)
+def test_the_normal_interval_is_that_of_the_theses(values: list[float]):
+    mean = sum(values) / len(values)
+    deviation = (sum((x - mean) ** 2 for x in values) / (len(values) - 1)) ** 0.5
+    assert normal_ci95(values) == pytest.approx(1.96 * deviation / len(values) ** 0.5, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n", "normal"), [(3, 0.81), (5, 0.88), (10, 0.92)])
+def test_student_t_covers_95_percent_and_the_theses_interval_less(n: int, normal: float):
+    rows = samples(n, 5000)
+    found = [student_t(row) for row in rows]
+    covered = np.mean([of.low <= 0 <= of.high for of in found])
+    error = math.sqrt(0.95 * 0.05 / len(rows))
+    assert covered == pytest.approx(0.95, abs=4 * error)
+    narrow = np.mean([abs(row.mean()) <= normal_ci95(row) for row in rows])
+    assert narrow == pytest.approx(normal, abs=0.02)
+    assert narrow < covered
+
+
+@pytest.mark.parametrize(
+    ("law", "of", "mean", "covers", "t_covers"),
+    [
+        ("standard_normal", {}, 0.0, 0.95, 0.95),
+        ("lognormal", {"sigma": 0.5}, math.exp(0.125), 0.94, 0.92),
+        ("exponential", {}, 1.0, 0.94, 0.89),
+    ],
+)
+def test_the_bootstrap_covers_as_it_says_at_five_repetitions(
+    monkeypatch: Any, law: str, of: dict[str, Any], mean: float, covers: float, t_covers: float
+):
+    monkeypatch.setattr("sim.intervals._RESAMPLES", 1000)
+    rows = samples(5, 1000, law, **of)
+    draws = stream(1, "draws")
+    found = [bootstrap_t(row, draws) for row in rows]
+    assert {one.method for one in found} == {"bootstrap"}
+    covered = np.mean([one.low <= mean <= one.high for one in found])
+    assert covered == pytest.approx(covers, abs=0.02)
+    plain = np.mean([one.low <= mean <= one.high for one in map(student_t, rows)])
+    assert plain == pytest.approx(t_covers, abs=0.025)
+
+
+@pytest.mark.parametrize(
+    "values", [[], [1.0], [1.0, 2.0, 5.0, 9.0], [3.0] * 7, [1.0, 1.0, 1.0, 1.0, 2.0]]
+)
+def test_where_no_bootstrap_is_possible_students_t_stands_in(values: list[float]):
+    found, plain = bootstrap_t(values, stream(1, "x")), student_t(values)
+    assert found.method == "t"
+    assert (found.low, found.high) == pytest.approx((plain.low, plain.high), nan_ok=True)
+
+
+def test_one_value_has_no_bounds():
+    for values in ([], [4.0]):
+        found = student_t(values).within(0.0, 1.0)
+        assert math.isnan(found.low)
+        assert math.isnan(found.high)
+        assert math.isnan(normal_ci95(values))
+
+
+def test_what_is_cut_off_never_held_the_mean():
+    rows = np.clip(samples(5, 2000) * 0.3 + 0.9, 0, 1)
+    true = np.mean(np.clip(samples(1, 200_000) * 0.3 + 0.9, 0, 1))
+    whole = [student_t(row) for row in rows]
+    cut = [of.within(0.0, 1.0) for of in whole]
+    assert any(of.high > 1 for of in whole)
+    assert all(0 <= of.low <= of.high <= 1 for of in cut)
+    hits, kept = ([of.low <= true <= of.high for of in found] for found in (whole, cut))
+    assert kept == hits
+    assert Interval(-0.1, 0.5, "t").within(0, 1) == Interval(0.0, 0.5, "t")
+
+
+@pytest.mark.parametrize(("n", "m"), [(5, 5), (5, 3), (5, 20)])
+def test_a_perfect_model_agrees_95_times_of_100(n: int, m: int):
+    """Judged without its own noise it lies in the printed interval far less often."""
+    pairs = list(zip(samples(n, 4000), stream(2, f"model/{m}").normal(size=(4000, m)), strict=True))
+    agreeing = np.mean([agree(Mean.of(one), Mean.of(other)) for one, other in pairs])
+    assert agreeing == pytest.approx(0.955, abs=0.015)
+    printed = np.mean([abs(one.mean() - other.mean()) <= normal_ci95(one) for one, other in pairs])
+    assert printed < agreeing - 0.06
+    if n == m:
+        assert printed == pytest.approx(0.76, abs=0.02)
+    far = np.mean([agree(Mean.of(one), Mean.of(other + 5)) for one, other in pairs])
+    assert far < 0.05
+
+
+def test_means_without_scatter_agree_within_the_rounding():
+    exact = Mean(4.0, 0.0, 5)
+    assert agree(exact, Mean(4.005, 0.0, 1), tolerance=0.005)
+    assert not agree(exact, Mean(4.006, 0.0, 1), tolerance=0.005)
+    # One scatter is known: Student's t with four degrees of freedom, 2.776.
+    assert agree(Mean(4.0, 0.1, 5), Mean(4.277, 0.0, 1))
+    assert not agree(Mean(4.0, 0.1, 5), Mean(4.279, 0.0, 1))
