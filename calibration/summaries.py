@@ -6,6 +6,7 @@ a fit has seen and of those that are predicted, each alone.
 
 from __future__ import annotations
 
+import functools
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -73,7 +74,7 @@ def misses_bar(row: Comparison, *, known: bool = False) -> bool:
 
     A bar on a median rests on no single row.
     """
-    group = published.groups()[row.group]
+    group = _groups()[row.group]
     if group.known_missed is not known or not _bar(group)[1]:
         return False
     if row.simulated is None or group.comparison in _CLAIMS:
@@ -152,6 +153,7 @@ def _near(row: Comparison, most: float, group: published.Group) -> bool:
     return row.error_ratio is not None and abs(row.error_ratio) <= most
 
 
+_groups = functools.cache(published.groups)  # asked for once for each row
 _CLAIMS = {
     "replay": "exact",
     "at_least": "holds",
