@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import re
 import tomllib
@@ -14,15 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from calibration import block_sizes, published, summaries, validation, validation_table
-from calibration.answers import Comparison, RungKey, blank, matching
-from calibration.outcomes import shares_agree, wilson
+from calibration import block_sizes, published, validation, validation_table
+from calibration.answers import RungKey, matching
 from sim import metrics, testing
 from sim.errors import UserError
-from sim.streams import stream
 
 ROWS = published.rows()
 
@@ -173,30 +168,6 @@ def test_the_scatter_of_both_is_allowed_for():
         assert found.agrees is agrees, mean
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "agree"),
-    [
-        ((2, 5), (2, 5), True),
-        ((0, 5), (0, 40), True),
-        ((2, 5), (0, 5), True),
-        ((5, 5), (0, 5), False),
-        ((2, 5), (40, 40), False),
-        ((2, 5), (4, 5), True),  # beyond the Wilson interval of 2 of 5, which ends at 0.77
-    ],
-)
-def test_shares_agree_by_the_interval_of_their_difference(
-    one: tuple[int, int], other: tuple[int, int], *, agree: bool
-):
-    assert shares_agree(one, other) is shares_agree(other, one) is agree
-
-
-def test_equal_shares_agree_95_times_of_100():
-    draws = stream(1, "shares").random((4000, 10)) < 0.4
-    both = [(int(row[:5].sum()), int(row[5:].sum())) for row in draws]
-    agreeing = sum(shares_agree((a, 5), (b, 5)) for a, b in both) / len(both)
-    assert 0.94 < agreeing <= 1
-
-
 def test_what_was_in_flight_stands_beside_a_share_of_success():
     rows = validation.select(ROWS, ["L_iroh_reliable", "L_iroh_median"])
     made = ("quic_keep", 50.0, 512, testing.Shape())
@@ -274,125 +245,6 @@ def test_tables_show_misses_and_hide_exact_sizes():
     assert "Missed: Plain UDP" in validation_table.verdict_line(result)
 
 
-def invented(row: published.Row, number: int) -> Comparison:
-    """A comparison whose cells are about as wide as they get."""
-    value = row.value or 12345.6
-    simulated = value * (1 + (-1) ** number * 0.1234 * (number % 9))
-    found = replace(blank(row), published=value, simulated=simulated, simulated_ci95=value / 3)
-    return replace(
-        found,
-        ci95=found.ci95 or value / 7,
-        error_ratio=simulated / value - 1,
-        agrees=bool(number % 2),
-        holds=None if number % 3 else bool(number % 2),
-        in_flight_ratio=0.123 if row.target.metric == "success_ratio" else None,
-    )
-
-
-def printed(result: validation.ValidationResult, width: int, **options: bool) -> str:
-    from rich.console import Console
-
-    console = Console(width=width, file=io.StringIO(), highlight=False)
-    console.print(validation_table.render(result, **options), soft_wrap=True)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
-@pytest.mark.parametrize("width", [80, 200])
-@pytest.mark.parametrize("answered", [True, False])
-def test_nothing_is_wider_than_80_columns_and_no_name_is_cut(width: int, *, answered: bool):
-    rows = [invented(row, number) for number, row in enumerate(ROWS)]
-    result = validation.ValidationResult(tuple(rows), tuple(summaries.summarise(rows)))
-    if not answered:
-        result = validation.judge(ROWS, {}, replay)
-    for options in ({}, {"rows": True}, {"rows": True, "every_row": True}):
-        text = printed(result, width, **options)
-        assert max(map(len, text.splitlines())) <= 80
-        first = {line.split()[0] for line in text.splitlines() if line[:1] not in {"", " "}}
-        assert {summary.group for summary in result.summaries} <= first
-        shown = validation_table.shown(result, every_row="every_row" in options)
-        ids = {row.id for row in shown}
-        assert ids <= first if options else not ids & first
-    assert validation_table.verdict_line(result)[:30] in printed(result, width)
-
-
-def test_only_what_misses_a_bar_is_red():
-    def row(name: str, group: str, ratio: float, **of: Any) -> Comparison:
-        shown = Comparison(name, name, group, "predicted", "1/s", 1.0, 0.001, 1.0 + ratio)
-        return replace(shown, error_ratio=ratio, **of)
-
-    rows = [
-        row("tiny", "udp", 0.005, agrees=False),
-        row("far", "udp", 0.2, agrees=False),
-        row("good", "udp", 0.0, agrees=True),
-        row("known", "token_receive", 0.2),
-        row("near", "reconnect_store", 0.5, agrees=True),
-        row("off", "reconnect_store", 0.5, agrees=False),
-        row("said", "latency_claim", 0.5, holds=False),
-        row("claimed", "iroh_reliable", 0.5, holds=False),
-    ]
-    result = validation.ValidationResult(tuple(rows), tuple(summaries.summarise(rows)))
-    text = validation_table.render(result, rows=True)
-    styles = {text.plain[of.start : of.end].split()[0]: of.style for of in text.spans}
-    assert {name: styles[name] for name in ("tiny", "far", "good", "known")} == {
-        "tiny": "yellow",
-        "far": "red",
-        "good": "green",
-        "known": "yellow",
-    }
-    assert {name: styles[name] for name in ("near", "off", "said", "claimed")} == {
-        "near": "green",
-        "off": "red",
-        "said": "yellow",
-        "claimed": "red",
-    }
-    groups = ("udp", "token_receive", "reconnect_store", "latency_claim")
-    assert [styles.get(name, "") for name in groups] == ["red", "yellow", "red", ""]
-    assert [validation_table.verdict(of) for of in rows[:4]] == [None, False, True, None]
-
-
-def test_predicted_and_fitted_rows_are_also_summed_apart():
-    def row(name: str, basis: str, ratio: float) -> Comparison:
-        shown = Comparison(name, name, "udp", basis, "1/s", 1.0, None, 1.0 + ratio)
-        return replace(shown, error_ratio=ratio)
-
-    mixed = [row("a", "fitted", 0.0), row("b", "fitted", -0.01), row("c", "predicted", 0.08)]
-    (summary,) = summaries.summarise(mixed)
-    assert summary.met is True
-    assert summary.worst_error_ratio == 0.08
-    assert summary.by_basis["predicted"].median_error_ratio == 0.08
-    assert summary.by_basis["fitted"].worst_error_ratio == 0.01
-    assert validation_table.summary_cells(summary)[4:6] == ("1: 8.0%, 8.0%", "2: 0.5%, 1.0%")
-    alone = summaries.summarise(mixed[:2])
-    assert validation_table.summary_cells(alone[0])[4] == "all fitted"
-    latency = replace(summary, group="latency")
-    both = validation.ValidationResult((), (latency, *alone))
-    line = "All 2 bars are met; 1 of them rests on fitted rows alone."
-    assert validation_table.verdict_line(both) == line
-    data = json.loads(both.as_json())["summaries"][0]
-    assert data["by_basis"]["predicted"]["rows"] == 1
-
-
-def test_a_bar_known_to_be_missed_is_said_and_does_not_fail_the_rest():
-    def row(name: str, group: str, ratio: float) -> Comparison:
-        shown = Comparison(name, name, group, "predicted", "1/s", 1.0, None, 1.0 + ratio)
-        return replace(shown, error_ratio=ratio)
-
-    def verdict(*rows: Comparison) -> tuple[bool, str]:
-        result = validation.ValidationResult(rows, tuple(summaries.summarise(rows)))
-        return result.passed, validation_table.verdict_line(result)
-
-    known, title = row("a", "token_receive", 0.06), "Offline tokens end to end: receiving over EVA"
-    said = f"Known to be missed: {title}."
-    assert verdict(known) == (True, f"The bar is missed. {said}")
-    assert verdict(known, row("b", "udp", 0.0)) == (True, f"1 of 2 bars are met. {said}")
-    assert verdict(known, row("b", "udp", 0.2)) == (
-        False,
-        f"Missed: Plain UDP: rates and counts. {said}",
-    )
-    assert verdict(row("a", "token_receive", 0.04)) == (True, "The bar is met.")
-
-
 def test_only_needed_scenarios_run():
     assert validation.scenarios(validation.select(ROWS, ["block_sizes", "L_unmatched"])) == []
     needed = validation.scenarios(validation.select(ROWS, ["keep"]))
@@ -400,14 +252,6 @@ def test_only_needed_scenarios_run():
         "scenarios/throughput/iroh_keep_100b.toml",
         "scenarios/throughput/iroh_keep_128b.toml",
     ]
-
-
-@given(st.integers(1, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_wilson_holds_the_share_and_stays_a_share(drawn: tuple[int, int]):
-    count, n = drawn
-    low, high = wilson(count, n)
-    assert -1e-12 <= low <= count / n + 1e-12
-    assert count / n - 1e-12 <= high <= 1 + 1e-12
 
 
 @pytest.mark.engine
