@@ -1,7 +1,7 @@
 """What the front half has to know about the compiled engine without loading it.
 
-Loading the extension loads SimGrid, which belongs in child processes only. A test compares these
-lists with the engine's own, and the operations with the machine contract.
+Loading the extension loads SimGrid, which belongs in child processes only. Tests compare these
+lists with the engine's own, the operations with the machine contract, and sizes with the protocols.
 """
 
 from __future__ import annotations
@@ -46,6 +46,21 @@ MODEL_OPTIONS = {
     "network/crosstraffic": "0",
     "cpu/model": "Cas01",
 }
+
+MESSAGE_BYTES_MAX = {
+    "udp": 65_507,  # one datagram, UDP_PAYLOAD_BYTES_MAX
+    "tftp": 65_535 * 512 - 1,  # BLOCKS_MAX of BLOCK_BYTES, the last not full
+    "ipv8": 1_472 - 31,  # UDP_PAYLOAD_LIMIT_BYTES less UNSIGNED_PACKET_BYTES
+    "ipv8_sealed": 1_472 - 31 - 48,  # and less SEALED_BOX_BYTES
+}
+"""The largest message that a transport takes; it drops larger ones as `oversized`."""
+
+BLOCK_BYTES = 231 + 1 + 2 * 88 + 2 * 64
+"""What a block has around its payload when both have signed it and both chains go before it:
+FIXED_BYTES, an index of one digit, SIGNATURE_CHARS and HASH_CHARS. Later indexes add digits."""
+
+PAYLOAD_BYTES_MIN = 4
+"""COUNTER_DIGITS: a block's payload is never shorter."""
 
 
 def operations() -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def build_plan(
         },
         "transport": {
             **resolved["transport"],
-            **_kept_connections(people, drawn, Lanes(seed, f"{_session(resolved, name)}/kept")),
+            **_kept_connections(resolved, people, drawn, name),
         },
         "trace": {
             "mode": resolved["output"]["trace"],
@@ -201,9 +201,16 @@ def _compute(workload: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _kept_connections(
-    people: Population, drawn: Sequence[Mapping[str, Any]], lanes: Lanes
+    resolved: Mapping[str, Any],
+    people: Population,
+    drawn: Sequence[Mapping[str, Any]],
+    name: str,
 ) -> dict[str, list[float]]:
     """Draw for each phone whether and when its kept connection is replaced or breaks."""
+    if not resolved.get("app_faults", True):
+        never_s = [math.inf] * int(people.lane.size)
+        return {"duplicate_dial_s": never_s, "connection_break_s": never_s}
+    lanes = Lanes(resolved["run"]["seed"], f"{_session(resolved, name)}/kept")
     laws = [of["app"]["kept_connection"] for of in drawn]
 
     def of_phone(key: str, part: str) -> Floats:

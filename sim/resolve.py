@@ -19,7 +19,7 @@ from sim import ladders
 from sim.build import build_digest
 from sim.engine_facts import model_options
 from sim.errors import ScenarioError
-from sim.scenario import energy
+from sim.scenario import app_faults, energy
 from sim.scenario import resolved_town as town
 from sim.scenario.compute import Compute
 from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
@@ -70,6 +70,7 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
             "protocol": {**common["protocol"], **town.protocol(scenario.protocol, at)},
             "workload": _workload(scenario, at),
             "transport": _transport(scenario, at),
+            **_app_faults(scenario, at),
             "continues": previous,
         }
         name = f"{ladders.slug(resolved['rung'])}-{digest(resolved)[:_DIGEST_DIGITS]}"
@@ -253,6 +254,12 @@ def _transport(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Any]:
         "socket_buffer_bytes": default_buffer_bytes if asked is None else asked,
         "eva": _eva(transport.eva, at) if kind == "eva" else None,
     }
+
+
+def _app_faults(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, bool]:
+    """Return whether the kept connection has the app's faults; who keeps none has no word of it."""
+    keeps = at["transport.mode"] == app_faults.KEPT
+    return {"app_faults": app_faults.act(scenario)} if keeps else {}
 
 
 def _eva(eva: Eva, at: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,9 +16,12 @@ import typer
 from sim import axes
 from sim.cli import console
 from sim.cli.running import AsJson, Overrides, ScenarioFile
+from sim.cli.warning import warn
 from sim.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sim.resolve import Rung
 
 
@@ -46,7 +49,9 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     from sim.resolve import resolve
     from sim.scenario import load
 
-    rungs = resolve(load(file, overrides or []))
+    document = load(file, overrides or [])
+    rungs = resolve(document)
+    warn([document])
     if as_json:
         console.data(json.dumps([rung.resolved for rung in rungs], indent=1))
         return
@@ -57,6 +62,8 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
         f"{run['repetitions']} x {run['duration_s']:g} s, seed {run['seed']}, draw {run['draw']}, "
         f"app {run['app']}, crypto {first['protocol']['crypto']}"
     )
+    for line in _app_faults(rungs):
+        console.data(line)
     groups = [key for key in ("profile", "count", "access", "role") if key in first["devices"][0]]
     console.table("devices", groups, map(_group_row, first["devices"]))
     profiles = first["profiles"].items()
@@ -89,11 +96,21 @@ def _check(file: Path) -> None:
     if "sweep" in data:
         from sim.sweep import load_sweep  # the only one that needs numpy
 
-        load_sweep(file, Path())
+        points = load_sweep(file, Path())
+        warn(task.document for point in points for task in point.tasks)
     elif "device" in data:
         profile.load(file)
     else:
-        resolve(load(file))
+        document = load(file)
+        resolve(document)
+        warn([document])
+
+
+def _app_faults(rungs: Sequence[Rung]) -> list[str]:
+    """Return a line that says whether kept connections have the app's faults, if any is kept."""
+    known = {of for rung in rungs if (of := rung.resolved.get("app_faults")) is not None}
+    said = {True: "stall and break as often as the profiles say", False: "do not stall or break"}
+    return [f"kept connections {said[of]} (transport.app_faults)" for of in sorted(known)]
 
 
 def _group_row(group: dict[str, Any]) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ import typer
 
 from sim.children import default_jobs
 from sim.cli import console, figures, progress
+from sim.cli.warning import warn
 
 ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="FILE")]
 Overrides = Annotated[
@@ -41,7 +42,9 @@ def run(
     from sim.scenario import load
 
     changes = [*(overrides or []), *([f"run.seed={seed}"] if seed is not None else [])]
-    tasks = runner.tasks_of(load(file, changes), out)
+    document = load(file, changes)
+    tasks = runner.tasks_of(document, out)
+    warn([document])
     if dry_run:
         for task in tasks:
             for rung in task.rungs:

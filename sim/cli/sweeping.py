@@ -11,6 +11,7 @@ import typer
 from sim import axes
 from sim.cli import console, targets
 from sim.cli.running import AsJson, Jobs, Out, start
+from sim.cli.warning import warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +36,7 @@ def run(
     from sim import sweep
 
     points = _points(file, out, shard)
+    warn(task.document for point in points for task in point.tasks)
     outcomes = start(sweep.unique_tasks(points), jobs, keep_going=True)
     found = {outcome.directory: outcome for outcome in outcomes}
     rows = [_row(of, found[of.directory].status) for of in sweep.runs(points)]

@@ -342,6 +342,12 @@ class Transport(Section):
     relay_first: bool = Field(
         default=True, description="QUIC starts over the relay and moves to the direct path."
     )
+    app_faults: bool | None = Field(
+        default=None,
+        description="Whether kept connections (quic_keep) stall and break as the theses' app did, "
+        "as often as the profiles' app.kept_connection says; absent: in its experiment, two paced "
+        "phones that trade for 25 s at most, and nowhere else.",
+    )
     socket_timeout: PositiveDuration = Field(
         default=written("5s"),
         description="Receive timeout of a plain UDP socket; the app only reads "

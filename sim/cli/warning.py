@@ -1,0 +1,25 @@
+"""What people should know about valid scenarios before they trust a number, on stderr."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim.cli import console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sim.scenario import Document
+
+
+def warn(documents: Iterable[Document]) -> None:
+    """Say the warnings of `documents`, each once."""
+    from sim.scenario.warnings import warnings
+
+    lines = [
+        f"warning: {document.path}: {key_path}: {text}"
+        for document in documents
+        for key_path, text in warnings(document.scenario)
+    ]
+    for line in dict.fromkeys(lines):
+        console.say(line)

@@ -1,0 +1,43 @@
+"""Whether the app of the theses loses the connection that it keeps, as device profiles say.
+
+These faults are frequencies among runs of one experiment, two phones for 25 s, and no mechanism is
+known. They act there, and elsewhere only when the scenario asks for them. How often they come is in
+the profiles; when they come to which phone is drawn in `sim.plan`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim.scenario.model import Paced
+
+if TYPE_CHECKING:
+    from sim.scenario.model import Scenario
+
+
+def act(scenario: Scenario) -> bool:
+    """Return whether kept connections of `scenario` are lost as the theses' app loses them."""
+    asked = scenario.transport.app_faults
+    return is_benchmark(scenario) if asked is None else asked
+
+
+def are_stretched(scenario: Scenario) -> bool:
+    """Return whether faults act on a kept connection where nobody has seen them."""
+    keeps = KEPT in scenario.transport.mode
+    return keeps and act(scenario) and not is_benchmark(scenario)
+
+
+def is_benchmark(scenario: Scenario) -> bool:
+    """Return whether `scenario` is the experiment that the faults were fitted to."""
+    return (
+        isinstance(scenario.workload, Paced)
+        and scenario.protocol.kind == "trustchain"
+        and scenario.phone_count() == _BENCHMARK_PHONES
+        and scenario.run.duration <= LONGEST_BENCHMARK_S
+    )
+
+
+KEPT = "quic_keep"
+LONGEST_BENCHMARK_S = 25.0
+"""A run of the throughput thesis (Chirila 2025, section 4.2); `break_rate` is fitted to these."""
+_BENCHMARK_PHONES = 2

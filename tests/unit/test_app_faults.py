@@ -1,0 +1,104 @@
+"""Faults of the theses' kept connection act in their experiment, elsewhere only when asked for."""
+
+import math
+
+import pytest
+
+from sim.plan import build_plan
+from sim.resolve import resolve
+from sim.scenario import app_faults, load
+from sim.scenario.warnings import warnings
+
+SHIPPED = ("throughput/iroh_keep_100b", "throughput/iroh_keep_128b", "latency/rate")
+KEEP = "transport.mode=quic_keep"
+POISSON = 'workload={kind="poisson", rate="4/s", payload="100B"}'
+NOT_THE_EXPERIMENT = (
+    [KEEP, POISSON],
+    [KEEP, "devices[0].count=3"],
+    [KEEP, "run.duration=26s"],
+    [KEEP, "protocol.kind=transfer"],
+)
+
+
+def resolved(path, *overrides):
+    return resolve(load(path, overrides))[0].resolved
+
+
+def faults(of):
+    """Return whether any of twenty repetitions has a fault of a kept connection."""
+    plans = [build_plan(of, repetition)["transport"] for repetition in range(20)]
+    times_s = [plan[key] for plan in plans for key in ("duplicate_dial_s", "connection_break_s")]
+    return any(math.isfinite(time_s) for some_s in times_s for time_s in some_s)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_they_act_in_the_published_experiments(root, name):
+    path = root / f"scenarios/{name}.toml"
+    document = load(path)
+    assert document.scenario.transport.app_faults is None
+    assert app_faults.act(document.scenario)
+    assert not warnings(document.scenario)
+    asked = build_plan(resolved(path, KEEP, "transport.app_faults=true"), 0)
+    assert build_plan(resolved(path, KEEP), 0) == asked
+
+
+@pytest.mark.parametrize("overrides", NOT_THE_EXPERIMENT)
+def test_they_act_nowhere_else_unasked(scenario, overrides):
+    assert faults(resolved(scenario, KEEP))
+    assert not faults(resolved(scenario, *overrides))
+    assert not warnings(load(scenario, overrides).scenario)
+
+
+@pytest.mark.parametrize("overrides", NOT_THE_EXPERIMENT)
+def test_they_act_where_asked_under_a_warning(scenario, overrides):
+    overrides = [*overrides, "transport.app_faults=true"]
+    assert faults(resolved(scenario, *overrides))
+    ((key_path, text),) = warnings(load(scenario, overrides).scenario)
+    assert key_path == "transport.app_faults"
+    assert "two paced phones that trade for 25 s" in text
+
+
+def test_they_can_be_switched_off(scenario):
+    off = [KEEP, "transport.app_faults=false"]
+    assert not faults(resolved(scenario, *off))
+    assert not warnings(load(scenario, off).scenario)
+    # What else is drawn stays as it was.
+    with_, without = (build_plan(resolved(scenario, *of), 0) for of in ([KEEP], off))
+    assert {**with_, "transport": 0} == {**without, "transport": 0}
+
+
+def test_who_keeps_no_connection_is_the_same_run(scenario):
+    asked = ["transport.app_faults=true", POISSON]
+    for mode in ("udp", "quic_reconnect", "tftp"):
+        of = [POISSON, f"transport.mode={mode}"]
+        assert resolved(scenario, *of) == resolved(scenario, *of, *asked)
+        assert not warnings(load(scenario, [*of, *asked]).scenario)
+
+
+def test_the_command_line_warns_once_and_show_says_whether_they_act(cli, scenario):
+    text = scenario.read_text().replace('mode = "udp"', 'mode = ["udp", "quic_keep"]')
+    scenario.write_text(text.replace("count = 2", "count = 3") + "app_faults = true\n")
+    warning = f"warning: {scenario}: transport.app_faults: kept connections stall and break as"
+    for command in (("check", scenario), ("show", scenario), ("run", scenario, "--dry-run")):
+        done = cli(*command)
+        assert done.returncode == 0
+        assert done.stderr.count("warning") == 1
+        assert done.stderr.startswith(warning)
+        assert cli("-q", *command).stderr == ""
+    acts = "kept connections stall and break as often as the profiles say (transport.app_faults)"
+    assert acts in cli("show", scenario).stdout.splitlines()
+    done = cli("show", scenario, "--set", "transport.app_faults=false")
+    assert done.stderr == ""
+    assert "kept connections do not stall or break (transport.app_faults)" in done.stdout
+    assert "kept connections" not in cli("show", scenario, "--set", "transport.mode=udp").stdout
+
+
+def test_a_sweep_warns_once_for_all_of_its_points(cli, scenario, tmp_path):
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        f'[sweep]\nscenario = "{scenario.name}"\n[axes]\n"devices[0].count" = [2, 3, 4]\n'
+        '"transport.mode" = ["quic_keep"]\n"transport.app_faults" = [true]\n'
+    )
+    done = cli("check", sweep)
+    assert done.returncode == 0
+    assert [line.split(": ")[0] for line in done.stderr.splitlines()] == ["warning", f"{sweep}"]
