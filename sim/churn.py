@@ -64,7 +64,10 @@ class Weibull:
         return float(self.scale_s * math.gamma(order) * within)
 
     def _longest_power(self) -> float:
-        return float((self.longest_s / self.scale_s) ** self.shape)
+        try:
+            return float((self.longest_s / self.scale_s) ** self.shape)
+        except OverflowError:
+            return math.inf  # as good as none: nothing is cut
 
 
 @dataclass(frozen=True)

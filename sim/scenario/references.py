@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim.errors import ScenarioError, nearest
+from sim.scenario import lengths
 from sim.scenario.town import Town
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def check(scenario: Scenario, path: Path) -> None:
     if isinstance(scenario.workload, Town):
         _check_town(scenario, scenario.workload, path)
     _check_energy(scenario, path)
+    lengths.check(scenario, path)
 
 
 def _check_devices(scenario: Scenario, path: Path) -> None:

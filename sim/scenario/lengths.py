@@ -1,0 +1,55 @@
+"""Laws of lengths of time that mean nothing, or that no double computes with.
+
+Mistakes are `ScenarioError`s with the place of the mistake. The laws are drawn from in `sim.churn`
+and `sim.town`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from sim.errors import ScenarioError
+from sim.scenario.model import Weibull
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sim.scenario.model import Lognormal, Scenario
+
+
+def check(scenario: Scenario, path: Path) -> None:
+    """Raise ScenarioError for the first law of `scenario` that cannot be drawn from."""
+    if scenario.contacts:
+        duration = scenario.contacts.duration
+        _check_not_instant(path, "contacts.duration", {"shortest": duration.shortest})
+    if scenario.churn:
+        for part, law in (("session", scenario.churn.session), ("gap", scenario.churn.gap)):
+            place = f"churn.{part}"
+            middle = {"scale": law.scale} if isinstance(law, Weibull) else {"median": law.median}
+            _check_not_instant(path, place, {**middle, "longest": law.longest})
+            if law.longest is not None and _log_probability(law, law.longest) < _NEVER:
+                reason = f"no {part} is that short: one in 10^{-_NEVER / math.log(10):.0f} or fewer"
+                raise ScenarioError(path, f"{place}.longest", reason)
+
+
+def _check_not_instant(path: Path, place: str, lengths_s: dict[str, float | None]) -> None:
+    for key, length_s in lengths_s.items():
+        if length_s is not None and length_s < _SHORTEST_S:
+            raise ScenarioError(path, f"{place}.{key}", "is less than a nanosecond")
+
+
+def _log_probability(law: Weibull | Lognormal, longest_s: float) -> float:
+    """Return about ln P(an interval met at a random moment is at most `longest_s`), or 0.
+
+    These are longer than others, so this is the smallest probability that `sim.churn` divides by.
+    """
+    if isinstance(law, Weibull):
+        return min(0.0, (1 + law.shape) * math.log(longest_s / law.scale))
+    score = math.log(longest_s / law.median) / law.sigma - law.sigma
+    below = min(0.0, score)
+    return -below * below / 2  # not below**2, which overflows with an error
+
+
+_NEVER = -500.0  # 1e-217: times the least share that is drawn, 1e-16, it is still a normal number
+_SHORTEST_S = 1e-9
