@@ -30,16 +30,18 @@ if TYPE_CHECKING:
     Known = dict[str, Any]
 
 
-def sleep_overshoot(
-    reports: Sequence[Report], base: SleepOvershoot | None
-) -> SleepOvershoot | None:
+def sleepers(reports: Sequence[Report]) -> list[Report]:
+    """Return the reports that have slept; it takes two to tell how much repetitions differ."""
+    return [report for report in reports if _sleeps(report)]
+
+
+def sleep_overshoot(reports: Sequence[Report], base: SleepOvershoot) -> SleepOvershoot | None:
     """Return the law base + slope * ln(interval / 1 ms), or None when no report has slept.
 
-    One report cannot tell how much repetitions differ: that number is then `base`'s, and without
-    a base there is no law.
+    One report cannot tell how much repetitions differ: that number is then `base`'s.
     """
-    found = {report: of for report in reports if (of := _sleeps(report))}
-    if not found or (len(found) == 1 and base is None):
+    found = {report: _sleeps(report) for report in sleepers(reports)}
+    if not found:
         return None
     lines = [
         line_through(np.log(np.array(list(of)) / _MILLISECOND_S), list(of.values()))
@@ -48,8 +50,7 @@ def sleep_overshoot(
     sigmas = np.array([one.sample_sigma for of in found.values() for one in of.values()])
     count = sum(one.samples for of in found.values() for one in of.values())
     known = _measured(count, f"{named(list(found))}; kernel sleep_overshoot: {_LAW}")
-    between = _between(lines, known) if len(lines) > 1 else base and base.repetition_sigma
-    assert between, "without a base there are several reports"
+    between = _between(lines, known) if len(lines) > 1 else base.repetition_sigma
     return SleepOvershoot(
         base=_duration([of.intercept for of in lines], [_error(of, 0) for of in lines], known),
         slope=_duration([of.slope for of in lines], [_error(of, 1) for of in lines], known),

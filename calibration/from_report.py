@@ -7,33 +7,50 @@ relative standard error is that of the cost at a common block's size, as a draw 
 cost by one factor; lack of fit is part of it, undiminished by more sizes or reports. What differs
 between reports beyond that is the `repetition_sigma`.
 
-Nothing is invented: what no report has measured comes from a base profile with its provenance, or
-is refused. What does not live here: reading reports, and putting the profile's file in place.
+Nothing is invented: what no report has measured comes from a base profile with its provenance, and
+is listed with the reason. What does not live here: reading reports, and putting the profile's file
+in place.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from calibration import behaviour
 from calibration.kernels import SOURCES, STORES, UNPRICED
-from calibration.pricing import price
+from calibration.pricing import cases, price
 from calibration.profile import App, Device, Operation, Profile
+from sim.documents import Section
 from sim.engine_facts import operations
 from sim.errors import ScenarioError, UserError
+from sim.provenance import Provenance
 from sim.units import SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from calibration.kernels import Source
     from calibration.probe_report import Report
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A part of a profile that was not measured: where it stands, what it rests on, and why."""
+
+    key: str
+    basis: str  # of its numbers; empty for one without provenance
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.key} ({self.basis})" if self.basis else self.key
 
 
 class Calibration:
     """Makes a device profile of reports.
 
     Args:
-        base: Profile that fills what was not measured, with its name; None to refuse that.
+        base: Name of a profile and the profile, which fills what was not measured.
         name: Of the device; None for its maker and model.
         measured_by: Who ran the probe.
         store: Kernel that prices `store`, one of `calibration.kernels.STORES`.
@@ -41,11 +58,11 @@ class Calibration:
     """
 
     profile_: Profile
-    kept_: tuple[str, ...]  # what came from the base
+    kept_: tuple[Kept, ...]  # what came from the base
 
     def __init__(
         self,
-        base: tuple[str, Profile] | None = None,
+        base: tuple[str, Profile],
         *,
         name: str | None = None,
         measured_by: str = "not stated",
@@ -61,19 +78,21 @@ class Calibration:
     def fit(self, reports: Sequence[Report]) -> Calibration:
         """Learn `profile_` and `kept_` from reports of one device, in any order.
 
-        Raises ScenarioError for reports of several devices, twice the same one or spoiled ones,
-        and UserError with everything that is missing when there is no base.
+        Raises ScenarioError for reports of several devices, twice the same one or spoiled ones.
         """
+        _, base = self.base
         reports = sorted(reports, key=lambda report: (report.started_at, report.digest))
         _refuse_strangers(reports)
         if not self.allow_spoiled:
             _refuse_spoiled(reports)
         priced = {name: self._priced(name, reports) for name in operations()}
-        sleeps = behaviour.sleep_overshoot(reports, self.base and self.base[1].app.sleep_overshoot)
+        sleeps = behaviour.sleep_overshoot(reports, base.app.sleep_overshoot)
         buffer_bytes = behaviour.socket_buffer_bytes(reports)
         parts = {**priced, "app.sleep_overshoot": sleeps, "device.socket_buffer": buffer_bytes}
-        self.kept_ = (*(key for key, of in parts.items() if of is None), "app.kept_connection")
-        base = self._base(reports)
+        missing = [key for key, of in parts.items() if of is None]
+        if sleeps and len(behaviour.sleepers(reports)) == 1:
+            missing.append(_SLEEPS_DIFFER)
+        self.kept_ = tuple(self._kept(key, reports) for key in (*missing, "app.kept_connection"))
         self.profile_ = Profile(
             device=self._device(reports, buffer_bytes or base.device.socket_buffer),
             operations={name: of or base.operations[name] for name, of in priced.items()},
@@ -85,19 +104,17 @@ class Calibration:
         return self
 
     def _priced(self, name: str, reports: Sequence[Report]) -> Operation | None:
-        source = STORES[self.store] if name == "store" else SOURCES.get(name)
-        return price(source, reports, behaviour.core_count(reports)) if source else None
+        if name in UNPRICED:
+            return None
+        return price(self._source(name), reports, behaviour.core_count(reports))
 
-    def _base(self, reports: Sequence[Report]) -> Profile:
-        if self.base:
-            return self.base[1]
-        missing = "; ".join(f"{key} ({self._why_missing(key, reports)})" for key in self.kept_)
-        raise UserError(f"not measured: {missing}. Name a profile to take these from with --base")
+    def _kept(self, key: str, reports: Sequence[Report]) -> Kept:
+        return Kept(key, _basis(self.base[1], key), self._why_missing(key, reports))
 
     def _why_missing(self, key: str, reports: Sequence[Report]) -> str:
         if key in _UNMEASURABLE:
             return _UNMEASURABLE[key]
-        kernel = _KERNELS.get(key) or (self.store if key == "store" else SOURCES[key].kernel)
+        kernel = _KERNELS.get(key) or self._lacking(self._source(key), reports)
         said = [
             case.reason
             for report in reports
@@ -105,6 +122,15 @@ class Calibration:
             if case.kernel == kernel and case.reason
         ]
         return f"kernel {kernel}: {said[0] if said else 'no report has enough samples of it'}"
+
+    def _source(self, operation: str) -> Source:
+        return STORES[self.store] if operation == "store" else SOURCES[operation]
+
+    def _lacking(self, source: Source, reports: Sequence[Report]) -> str:
+        """Return the kernel for want of which nothing priced an operation: its own, or the wait."""
+        alone = source.waits in {"", "wall"}
+        timed = any(cases(report, source.kernel, "cpu_s", source.variant) for report in reports)
+        return source.waits if timed and not alone else source.kernel
 
     def _device(self, reports: Sequence[Report], buffer_bytes: int) -> Device:
         last = reports[-1].document
@@ -139,15 +165,32 @@ class Calibration:
         classes = {core.core_class for report in reports for core in report.document.device.cores}
         if len(classes) > 1:
             claims.append("cores by class: operations were timed where the system put one thread")
-        if self.base:
-            claims.append(f"{', '.join(self.kept_)}: of profile {self.base[0]}, not of this device")
+        kept = ", ".join(map(str, self.kept_))
+        claims.append(f"{kept}: of profile {self.base[0]}, not of this device")
         if len(reports) == 1:
-            claims.append("how much runs differ: there is one report, so repetition_sigma is 0")
+            claims.append(
+                "how much runs differ: there is one report, so repetition_sigma of the operations "
+                "that it measured is 0"
+            )
         return claims + [
             f"{of.condition} in report {report.digest[:12]}: {of.detail}"
             for report in reports
             for of in report.document.spoiled
         ]
+
+
+def _basis(base: Profile, key: str) -> str:
+    """Return what the numbers of `base` at `key` rest on, or nothing when that is not stated."""
+    if key in base.operations:
+        return base.operations[key].basis
+    found: Any = base
+    for part in key.split("."):
+        found = getattr(found, part)
+    if isinstance(found, Provenance):
+        return found.basis
+    if isinstance(found, Section):
+        return " and ".join(sorted({number.basis for _, number in found}))
+    return ""
 
 
 def _refuse_strangers(reports: Sequence[Report]) -> None:
@@ -173,8 +216,10 @@ def _refuse_spoiled(reports: Sequence[Report]) -> None:
             raise ScenarioError(report.path, "spoiled", reason)
 
 
+_SLEEPS_DIFFER = "app.sleep_overshoot.repetition_sigma"
 _KERNELS = {"app.sleep_overshoot": "sleep_overshoot", "device.socket_buffer": "udp_buffer_capacity"}
 _UNMEASURABLE = {
     **UNPRICED,
     "app.kept_connection": "how often the app loses its connection shows only in long trades",
+    _SLEEPS_DIFFER: "one report does not tell how much repetitions differ",
 }

@@ -21,9 +21,13 @@ def calibrate(
         Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
     ],
     base: Annotated[
-        str | None,
-        typer.Option("--base", help="Profile for what was not measured.", metavar="PROFILE"),
-    ] = None,
+        str,
+        typer.Option(
+            "--base",
+            help="Profile for what was not measured: some numbers no kernel measures.",
+            metavar="PROFILE",
+        ),
+    ],
     name: Annotated[
         str | None, typer.Option("--name", help="Of the device, instead of the report's.")
     ] = None,
@@ -39,7 +43,7 @@ def calibrate(
 ) -> None:
     """Make a device profile of reports of one device.
 
-    What no report has measured is taken from --base with its provenance, or refused.
+    What no report has measured is taken from --base with its provenance, and listed.
     """
     from calibration import probe_report, profile, profile_file
     from calibration.from_report import Calibration
@@ -51,14 +55,15 @@ def calibrate(
         raise UserError(f"--store: {store!r} is not one of {', '.join(STORES)}{hint}")
     if out.suffix != ".toml":
         raise UserError(f"--out: {out}: a profile's file ends in .toml")
-    start = (base, profile.load(_profile(base))) if base else None
+    start = base, profile.load(_profile(base))
     calibration = Calibration(
         start, name=name, measured_by=measured_by, store=store, allow_spoiled=allow_spoiled
     )
     calibration.fit([probe_report.load(path) for path in reports])
     out.parent.mkdir(parents=True, exist_ok=True)
     profile_file.put(calibration.profile_, out)
-    console.say(f"taken from {base}: {', '.join(calibration.kept_)}")
+    for kept in calibration.kept_:
+        console.say(f"taken from {base}: {kept}: {kept.why}")
     console.data(str(out))
 
 
