@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+import sim
 from calibration import draws, profile
 from sim import engine_facts
 from sim.errors import ScenarioError
@@ -23,6 +24,13 @@ def test_shipped_profiles_load_and_claim_little(name):
     for operation in loaded.operations.values():
         assert operation.basis != "measured"
         assert operation.standard_error > 0
+
+
+def test_the_package_claims_no_more_than_its_profiles():
+    """As long as every shipped profile says that no probe measured it."""
+    said = " ".join(sim.__doc__.split())
+    assert "No real phone has run this project's probe yet." in said
+    assert "real phones measured" not in said
 
 
 @pytest.mark.parametrize(
