@@ -231,10 +231,11 @@ def _resolution(text: str) -> float:
 NO_TRANSPORT = "none"
 TRANSPORTS = {
     "udp": "UDP",
-    "quic_keep": "iroh kept",
-    "quic_reconnect": "iroh reconnecting",
+    "quic_keep": "quic_keep",
+    "quic_reconnect": "quic_reconnect",
     "tftp": "TFTP",
     "ipv8": "IPv8",
     "ipv8_sealed": "IPv8 sealed",
     "eva": "EVA",
 }
+"""What tables and figures call the transports: as scenarios do, or by their proper names."""

@@ -318,7 +318,9 @@ class Transport(Section):
     """The switch between transports, and their constants."""
 
     mode: Modes = Field(
-        description="Transport; a list is a ladder. none: of phones that only compute."
+        description="Transport; a list is a ladder. quic_keep: one connection kept with each peer "
+        "(the theses' iroh); quic_reconnect: a new one for every message; none: of phones that "
+        "only compute."
     )
     poll_interval: Duration = Field(
         default=written("10ms"),

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -18,6 +18,7 @@ from calibration import block_sizes, published, validation, validation_table
 from calibration.answers import RungKey, matching
 from sim import metrics, testing
 from sim.errors import UserError
+from sim.scenario.model import TransportMode
 
 ROWS = published.rows()
 
@@ -84,7 +85,17 @@ def test_rows_keep_the_printed_digits():
     row = next(row for row in ROWS if row.id == "A2_w4_send")
     assert (row.value, row.ci95, row.resolution) == (4.0, 0.006, 0.01)
     assert row.target.scenario == "scenarios/throughput/iroh_reconnect_100b.toml"
-    assert row.what == "A.2 send rate, iroh reconnecting 100 B at 4/s"
+    assert row.what == "A.2 send rate, quic_reconnect 100 B at 4/s"
+
+
+def test_a_transport_has_one_name():
+    """What tables show is the scenario's word, but for capitals."""
+    modes = {mode for mode in get_args(TransportMode) if mode != published.NO_TRANSPORT}
+    assert set(published.TRANSPORTS) == modes
+    for mode, name in published.TRANSPORTS.items():
+        assert name.lower().replace(" ", "_") == mode
+    for group in published.groups().values():
+        assert "iroh" not in group.title
 
 
 def test_rates_of_tables_agree_with_counts_of_runs():
