@@ -14,6 +14,7 @@ import numpy as np
 
 from sim import metrics, streams, trace
 from sim.axes import slug
+from sim.resolve import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,20 +99,56 @@ def events(of: dict[str, Any], shape: Shape) -> pa.Table:
     return trace.concatenate([_repetition(of, shape, repetition) for repetition in repetitions])
 
 
-def run_dir(folder: Path, of: dict[str, Any], shape: Shape) -> Path:
-    """Write an invented run directory into `folder` and return its path."""
-    rung = of["rung"]
+def run_dir(
+    folder: Path, of: dict[str, Any], shape: Shape, settings: Mapping[str, Any] | None = None
+) -> Path:
+    """Write an invented run directory into `folder` and return its path.
+
+    `settings` are values of its scenario by key, as a manifest has them, that were asked for.
+    """
+    rung, told = of["rung"], manifest(of, settings or {})
     parts = [f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:g}ps"]
-    name = "-".join([*parts, *([slug(rung["axes"])] if "axes" in rung else []), "000000000000"])
-    path: Path = folder / of["scenario"] / name
+    parts += [slug(rung["axes"])] if "axes" in rung else []
+    path: Path = folder / of["scenario"] / "-".join([*parts, digest([of, told])[:12]])
     path.mkdir(parents=True)
     table = events(of, shape)
     trace.write(table, path / "events.parquet")
     (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
-    (path / "manifest.json").write_text("{}", encoding="utf-8")
+    (path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
     found = metrics.compute(table, of)
     (path / "metrics.json").write_text(json.dumps(found), encoding="utf-8")
     return path
+
+
+def manifest(of: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return of a manifest what tells an invented run from others: its values and its point."""
+    run, rung = of["run"], of["rung"]
+    asked = {
+        "transport.mode": _plain(rung["transport"]),
+        "workload.payload": _plain(rung["payload_bytes"], "B"),
+        "workload.rate": _plain(rung["rate_per_s"], "/s"),
+        **{key: _plain(value) for key, value in rung.get("axes", {}).items()},
+        **settings,
+    }
+    groups = {
+        f"devices[{number}].{key}": _plain(group[key])
+        for number, group in enumerate(of["devices"])
+        for key in ("profile", "count")
+    }
+    return {
+        "scenario": {
+            **{f"run.{key}": _plain(run[key]) for key in ("seed", "repetitions", "draw")},
+            "run.duration": _plain(run["duration_s"], "s"),
+            **groups,
+            **asked,
+        },
+        "point": asked,
+        "profiles": {name: digest(content) for name, content in of["profiles"].items()},
+    }
+
+
+def _plain(value: Any, unit: str = "") -> dict[str, Any]:
+    return {"value": value, "unit": unit}
 
 
 def _repetition(of: dict[str, Any], shape: Shape, repetition: int) -> pa.Table:

@@ -1,7 +1,8 @@
 """The report: one HTML file with everything about a set of runs, to read or to print.
 
-`write_report` only arranges; charts are in `rates`, `latency`, `ladders` and `towns`, tables in
-`provenance`, `towns` and `verdicts`. It reads run directories and runs nothing.
+`write_report` only arranges; charts are in `rates`, `latency`, `ladders`, `fates` and `towns`,
+tables in `provenance`, `fates`, `towns` and `verdicts`; what tells runs apart is in `points`. It
+reads run directories and runs nothing.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from sim.report import ladders, latency, provenance, rates, towns, verdicts
+from sim.report import fates, ladders, latency, provenance, rates, towns, verdicts
 from sim.report.page import Page, folded
-from sim.report.runs import Run, Series, is_of_trades, load, series
+from sim.report.runs import Run, Series, by_scenario, is_of_trades, load, series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,9 +34,10 @@ def write_report(
     """Write the report on `run_dirs`, complete run directories, to the file `out_html`.
 
     The file needs nothing else to be shown, and equal runs give equal bytes. Raises ValueError
-    without runs, and OSError for what is no run directory.
+    without runs, OSError for what is no run directory, and ScenarioError for a run of an older
+    version.
     """
-    runs = load(run_dirs)
+    runs = load(run_dirs, validation.run_dirs if validation else ())
     if not runs:
         raise ValueError("a report needs at least one run directory")
     others = [run for run in runs if not towns.is_town(run)]
@@ -49,6 +51,7 @@ def write_report(
         _trades(page, found)
     _towns(page, [run for run in runs if towns.is_town(run)])
     _ladders(page, [run for run in others if run not in plain])
+    _fates(page, [run for run in others if is_of_trades(run)])
     if validation:
         page.section("rows", "Every published row")
         page.add(verdicts.rows(validation))
@@ -63,7 +66,7 @@ def _opening(page: Page, runs: Sequence[Run]) -> None:
     repetitions = sum(run.resolved["run"]["repetitions"] for run in runs)
     page.add(
         f'<p class="lead">{scenarios} scenario{"s" * (scenarios != 1)}, {len(runs)} runs, '
-        f"{repetitions} repetitions. Error bars are 95 % intervals over repetitions.</p>"
+        f"{repetitions} repetitions. {_BARS}</p>"
     )
     if provenance.unprobed(provenance.profiles(runs)):
         page.add(f'<div class="notice"><b>{_UNPROBED}</b> {_UNPROBED_MEANS}</div>')
@@ -93,18 +96,33 @@ def _towns(page: Page, runs: Sequence[Run]) -> None:
         return
     page.section("towns", "Payments with tokens")
     page.paragraph(_TOWNS)
-    for of in _runs_by_scenario(runs).values():
+    for of in by_scenario(runs).values():
         page.add(f"<h3>{escape(of[0].title)}</h3>")
         page.figures(towns.charts(of))
+        if ladders.horizontal(of):
+            page.figures(ladders.charts(of))
         page.add(towns.figures_table(of))
 
 
 def _ladders(page: Page, runs: Sequence[Run]) -> None:
-    charts = [chart for of in _runs_by_scenario(runs).values() for chart in ladders.charts(of)]
+    charts = [chart for of in by_scenario(runs).values() for chart in ladders.charts(of)]
     if charts:
-        page.section("ladders", "Other ladders")
+        page.section("ladders", "Sweeps and other ladders")
         page.paragraph(_LADDERS)
         page.figures(charts)
+
+
+def _fates(page: Page, runs: Sequence[Run]) -> None:
+    if not runs:
+        return
+    page.section("fates", "What became of what was sent")
+    page.paragraph(_FATES)
+    for of in by_scenario(runs).values():
+        page.add(f"<h3>{escape(of[0].title)}</h3>")
+        if len(of) <= _BARS_MAX:
+            page.figures([("Fates", "all phones and repetitions", fates.chart(of))], wide=True)
+        page.add(folded("every count", fates.counts_table(of), unfold=len(of) <= _FEW_RUNS))
+        page.add(folded("main metrics of each run", fates.metrics_table(of)))
 
 
 def _rates(page: Page, found: Sequence[Series]) -> None:
@@ -116,7 +134,7 @@ def _rates(page: Page, found: Sequence[Series]) -> None:
 
 def _success(page: Page, found: Sequence[Series]) -> None:
     page.section("success", "Success rate")
-    page.paragraph("Share of the proposals sent that the proposer also stored.")
+    page.paragraph(_SUCCESS)
     chosen = [_middle_payload(of) for of in _by_scenario(found).values()]
     ladders = [of for of in chosen if len(of[0].runs) > 1]
     page.figures([(of[0].title, _names(of), rates.success(of)) for of in ladders or chosen])
@@ -145,6 +163,8 @@ def _round_trips(page: Page, found: Sequence[Series]) -> None:
 
 def _outcomes(page: Page, found: Sequence[Series]) -> None:
     kept = [of for of in found if of.transport == "quic_keep" and not _is_grid(of, found)]
+    # What is said of it is about two phones with one connection.
+    kept = [of for of in kept if of.runs[0].senders == 1]
     if not kept:
         return
     page.section("outcomes", "Runs over a kept connection")
@@ -181,7 +201,8 @@ def _limitations(page: Page, runs: Sequence[Run]) -> None:
         for profile in found.values()
         for text in profile["device"]["does_not_claim"]
     ]
-    lines = [*([_UNPROBED] if provenance.unprobed(found) else []), *_LIMITATIONS, *named]
+    theses = _LIMITATIONS if any(is_of_trades(run) for run in runs) else ()
+    lines = [*([_UNPROBED] if provenance.unprobed(found) else []), *theses, *named]
     page.add(f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>")
 
 
@@ -189,13 +210,6 @@ def _by_scenario(found: Sequence[Series]) -> dict[str, list[Series]]:
     grouped: dict[str, list[Series]] = {}
     for of in found:
         grouped.setdefault(of.scenario, []).append(of)
-    return grouped
-
-
-def _runs_by_scenario(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    grouped: dict[str, list[Run]] = {}
-    for run in runs:
-        grouped.setdefault(run.scenario, []).append(run)
     return grouped
 
 
@@ -226,6 +240,12 @@ def _common_rate(of: Sequence[Series]) -> tuple[float, list[Run]]:
 
 _TITLE = "Phones that trade over TrustChain: simulation report"
 _TITLE_OF_TOWNS = "Phones that pay with offline tokens: simulation report"
+_BARS_MAX = 40  # runs of a scenario whose fates are drawn
+_FEW_RUNS = 12  # runs of a scenario whose counts are read at a glance
+_BARS = (
+    "Error bars are 95 % intervals over repetitions: Student's t, cut at 0 and 100 % for ratios; "
+    "of quantiles a bootstrap over repetitions."
+)
 _FEW = 2  # payloads of one scenario that are still shown side by side
 _UNPROBED = "No phone has run the device probe yet."
 _UNPROBED_MEANS = (
@@ -240,7 +260,13 @@ _VALIDATION = (
 _ERRORS = "One dot for each row; hover for its name."
 _RATES = (
     "A rate is a count over the window from the first to the last send or store, as in the "
-    "published figures. Open diamonds are published, set slightly to the right of the simulation."
+    "published figures. Open diamonds are published, set slightly to the right of the simulation; "
+    "their bars are the theses' own, 1.96 s/√n. They stand only beside runs of a scenario as it "
+    "comes with the project."
+)
+_SUCCESS = (
+    "Share of the proposals sent that the proposer also stored. What was in flight at the end was "
+    "neither stored nor lost; why the rest was lost stands under What became of what was sent."
 )
 _ROUND_TRIPS = (
     "From the proposal leaving the app to the completed block being stored, on one clock (T3 - T1)."
@@ -258,7 +284,14 @@ _TOWNS = (
     "Shaded: no network. A payment is complete when its payer has a receipt; a token that was paid "
     "waits until the authority has verified it. Nothing here is compared with a measurement."
 )
-_LADDERS = "Open diamonds are published figures; lines between runs only guide the eye."
+_LADDERS = (
+    "The quantity with the most steps is the horizontal axis, what else differs makes lines. Open "
+    "diamonds are published figures; lines between runs only guide the eye."
+)
+_FATES = (
+    "What was sent was stored, was in flight at the end, or was lost, by the last thing that "
+    "happened to it; over all phones and repetitions, and of what was traced."
+)
 _PROFILES = (
     "Costs are CPU time on one core plus a cost per byte, and waiting off the CPU. The standard "
     "error is of the number itself, not of single operations."

@@ -1,123 +1,148 @@
-"""Charts of ladders that are not of rates: windows, buffers, threads, sizes; and shares of parts.
+"""Charts of ladders and sweeps: windows, threads, populations, latencies; and shares of parts.
 
-What belongs on the horizontal axis is found from the runs: the quantity with the most steps.
+What belongs on the horizontal axis is found from the runs: the quantity with the most steps. What
+else differs makes lines; where no quantity has steps, runs stand beside each other by name.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibration import published
-from sim import axes
-from sim.report import theme
-from sim.report.runs import answers, is_of_trades, transport_name
+from sim.report import points, theme
+from sim.report.rates import FATES
+from sim.report.runs import PAYLOAD, RATE, TRANSPORT, answers, is_of_trades, labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
+    from sim.report.points import Axis
     from sim.report.runs import Run
 
     Chart = tuple[str, str, go.Figure]
 
 
 def charts(runs: Sequence[Run]) -> list[Chart]:
-    """Return the charts of one scenario's ladder, each with title and caption."""
-    key = _horizontal(runs)
+    """Return the charts of one scenario's ladder or sweep, each with title and caption."""
+    axis = horizontal(runs)
     title = runs[0].title
-    if key is None:
-        return (
-            [(title, "share of the sum over all parts", _shares(runs))] if _has_shares(runs) else []
-        )
+    if axis is None and len(runs) > 1 and all(run.has(_PART) for run in runs):
+        return [(title, "share of the sum over all parts", _shares(runs))]
     names = TRADE if is_of_trades(runs[0]) else tuple(name for name in METRICS if name not in TRADE)
-    known = [name for name in names if any(_mean(run, name) is not None for run in runs)]
-    return [(title, METRICS[name][0], _ladder(runs, key, name)) for name in known]
+    known = [name for name in names if any(run.has(name) for run in runs)]
+    along = _along(runs, axis)
+    return [
+        (title, f"{METRICS[name][0]}{along}", _ladder(runs, axis, name))
+        for name in known
+        if axis or len(runs) > 1
+    ]
 
 
-def _horizontal(runs: Sequence[Run]) -> str | None:
-    """Return the key with the most values among runs that agree in everything else."""
-    keys = dict.fromkeys(key for run in runs for key in run.axes)
-    steps = {key: _steps(runs, key) for key in (*keys, PAYLOAD)}
-    best = max(steps, key=lambda key: steps[key])
-    return best if steps[best] > 1 else None
+def horizontal(runs: Sequence[Run]) -> Axis | None:
+    """Return the quantity with the most steps; of payload and rate only where no other has them."""
+    return points.horizontal([run.place for run in runs], last=(PAYLOAD, RATE))
 
 
-def _steps(runs: Sequence[Run], key: str) -> int:
-    values: dict[Any, set[float]] = {}
-    for run in runs:
-        value = _value(run, key)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            place = (run.transport, run.rate_per_s, *_others(run, key).items())
-            values.setdefault(place, set()).add(value)
-    return max(map(len, values.values()), default=0)
+def _along(runs: Sequence[Run], axis: Axis | None) -> str:
+    """Return in words what moves along with the horizontal axis."""
+    places = [run.place for run in runs]
+    parts = [
+        f"{places[0][key].name or _NAMES.get(key, '')} {points.listed(of[key] for of in places)}"
+        for key in (axis.along if axis else ())
+    ]
+    return f"; along with it {'; '.join(parts)}" if parts else ""
 
 
-def _value(run: Run, key: str) -> Any:
-    return run.payload_bytes if key == PAYLOAD else run.axes.get(key)
-
-
-def _others(run: Run, key: str) -> Mapping[str, Any]:
-    return {name: value for name, value in run.axes.items() if name != key}
-
-
-def _ladder(runs: Sequence[Run], key: str, metric: str) -> go.Figure:
-    what, unit = METRICS[metric]
-    chart = theme.figure(axes.leaf(key).replace("_", " ") + _UNITS.get(axes.leaf(key), ""), what)
+def _ladder(runs: Sequence[Run], axis: Axis | None, metric: str) -> go.Figure:
+    chart = theme.figure(_title(runs, axis), METRICS[metric][0])
+    known = [run for run in runs if run.has(metric)]
+    if axis is None:
+        _beside(chart, runs, metric)
+        return chart
     lines: dict[str, list[Run]] = {}
-    for run in runs:
-        lines.setdefault(_line(run, key, runs), []).append(run)
-    for (name, own), colour in zip(lines.items(), _colours(len(lines)), strict=True):
-        ordered = sorted(own, key=lambda run: _value(run, key))
-        chart.add_scatter(
-            x=[_value(run, key) for run in ordered],
-            y=[_mean(run, metric) for run in ordered],
-            mode="lines+markers",
-            name=name,
-            line={"color": colour},
-        )
-    _printed(chart, runs, key, metric, unit)
+    for run, name in zip(runs, labels(runs, {axis.key, *axis.along}), strict=True):
+        if run in known:
+            lines.setdefault(name or "simulated", []).append(run)
+    for (name, own), colour in zip(lines.items(), theme.colours(len(lines)), strict=True):
+        ordered = sorted(own, key=lambda run: axis.at(run.place))
+        _add(chart, [axis.at(run.place) for run in ordered], ordered, (name, metric), colour)
+    _printed(chart, known, axis, metric)
+    if axis.is_log:
+        chart.update_xaxes(**theme.log_ticks([axis.at(run.place) for run in known]))
+    if metric == _SUCCESS:
+        chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
     return chart
 
 
-def _line(run: Run, key: str, runs: Sequence[Run]) -> str:
-    """Return what tells the line of a run from the others of a chart."""
-    several_transports = len({of.transport for of in runs}) > 1
-    several_rates = len({of.rate_per_s for of in runs}) > 1
-    parts = [
-        transport_name(run.transport) if several_transports else "",
-        f"{run.rate_per_s:g}/s" if several_rates else "",
-        axes.words(_others(run, key)),
-    ]
-    return ", ".join(part for part in parts if part) or "simulated"
+def _title(runs: Sequence[Run], axis: Axis | None) -> str:
+    if axis is None:
+        return ""
+    if axis.key in _NAMES:
+        each = " for each phone" if axis.key == RATE and runs[0].senders > 1 else ""
+        return f"{_NAMES[axis.key]}{axis.title}{each}"
+    return axis.title
 
 
-def _printed(chart: go.Figure, runs: Sequence[Run], key: str, metric: str, unit: str) -> None:
+def _beside(chart: go.Figure, runs: Sequence[Run], metric: str) -> None:
+    """Draw runs beside each other that no quantity puts in order."""
+    named = [pair for pair in zip(labels(runs), runs, strict=True) if pair[1].has(metric)]
+    names, known = [name for name, _ in named], [run for _, run in named]
+    _add(chart, names, known, ("simulated", metric), theme.colours(1)[0], mode="markers")
+    chart.update_xaxes(type="category")
+    if metric == _SUCCESS:
+        chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
+
+
+def _add(
+    chart: go.Figure,
+    x: Sequence[float] | Sequence[str],
+    runs: Sequence[Run],
+    what: tuple[str, str],
+    colour: str,
+    mode: str = "lines+markers",
+) -> None:
+    """Draw runs at `x`: `what` is the line's name and its metric."""
+    name, metric = what
+    shown = FATES if metric == _SUCCESS else ((metric, "", FATES[0][2]),)
+    for own, words, look in shown:
+        mean = [run.mean(own) or 0.0 for run in runs]
+        chart.add_scatter(
+            x=x,
+            y=mean,
+            error_y=theme.bars(mean, [run.bounds(own) for run in runs]),
+            mode=mode,
+            name=f"{name}, {words}" if words else name,
+            line={"color": colour, **look["line"]},
+            marker=look["marker"],
+        )
+
+
+def _printed(chart: go.Figure, runs: Sequence[Run], axis: Axis, metric: str) -> None:
+    unit = METRICS[metric][1]
     rows = [row for row in published.rows() if row.target.metric == metric and row.unit == unit]
-    points = [
-        (_value(run, key), row.value, row.id)
+    dots = [
+        (axis.at(run.place), row.value, row.id)
         for row in rows
         if row.target.statistic == "mean"
         for run in runs
+        if row.target.rate_min_per_s <= run.rate_per_s <= row.target.rate_max_per_s
         if answers(run, row.target)
     ]
-    if points:
-        x, y, text = zip(*points, strict=True)
+    if dots:
+        x, y, text = zip(*dots, strict=True)
         marker = {"symbol": "diamond-open", "color": theme.PUBLISHED, "size": 10}
         chart.add_scatter(x=x, y=y, text=text, mode="markers", name="published", marker=marker)
-
-
-def _has_shares(runs: Sequence[Run]) -> bool:
-    return len(runs) > 1 and all(_mean(run, _PART) for run in runs)
 
 
 def _shares(runs: Sequence[Run]) -> go.Figure:
     """Return what each part takes of the sum over all of them, beside what is printed."""
     chart = theme.figure("", "share, %")
-    means = [_mean(run, _PART) or 0.0 for run in runs]
-    names = [axes.words(run.axes) for run in runs]
+    means = [run.mean(_PART) or 0.0 for run in runs]
+    names = labels(runs, {TRANSPORT, PAYLOAD, RATE})
     shares = [100 * mean / sum(means) for mean in means]
-    chart.add_bar(x=names, y=shares, name="simulated", marker_color=_COLOURS[0])
+    chart.add_bar(x=names, y=shares, name="simulated", marker_color=theme.colours(1)[0])
     rows = [row for row in published.rows() if row.target.statistic == "share_percent"]
     printed = [next((row.value for row in rows if answers(run, row.target)), None) for run in runs]
     if any(printed):
@@ -126,31 +151,22 @@ def _shares(runs: Sequence[Run]) -> go.Figure:
     return chart
 
 
-def _mean(run: Run, metric: str) -> float | None:
-    return run.mean(metric) if metric in run.metrics["metrics"] else None
-
-
-def _colours(count: int) -> list[str]:
-    return [_COLOURS[number % len(_COLOURS)] for number in range(count)]
-
-
-PAYLOAD = "payload"
 # What is worth a chart, in words and in the unit that published rows print it in.
 METRICS = {
     "task_rate_per_s": ("tasks per second", "1/s"),
     "data_rate_mb_per_s": ("data, MB/s", "MB/s"),
     "goodput_mb_per_s": ("goodput, MB/s", "MB/s"),
     "datagram_loss_ratio": ("datagrams lost / sent", "1"),
-    "store_rate_per_s": ("stored per second", "1/s"),
+    "store_rate_per_s": ("stored per second, all phones", "1/s"),
+    "success_ratio": ("share of what was sent", "1"),
     "rtt_ms_p50": ("median round trip, ms", "ms"),
+    "rtt_ms_p95": ("95th percentile of round trips, ms", "ms"),
+    "completed_ratio": ("payments completed / asked for", "1"),
+    "payment_ms_p95": ("95th percentile of payments, ms", "ms"),
+    "token_recipients_mean": ("recipients of a paid token, mean", "1"),
+    "energy_mj_per_payment": ("mJ for each completed payment", "mJ"),
 }
-TRADE = ("store_rate_per_s", "rtt_ms_p50")
+TRADE = ("store_rate_per_s", "success_ratio", "rtt_ms_p50", "rtt_ms_p95")
 _PART = "task_us_mean"
-_UNITS = {
-    "payload": ", bytes",
-    "block": ", bytes",
-    "socket_buffer": ", bytes",
-    "window": ", blocks",
-}
-# Okabe and Ito's, as in the theme.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#e69f00", "#56b4e9", "#117733", "#999933")
+_SUCCESS = "success_ratio"
+_NAMES = {PAYLOAD: "payload", RATE: "workload asked for", TRANSPORT: "transport"}

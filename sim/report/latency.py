@@ -8,6 +8,7 @@ import numpy as np
 
 from sim import metrics, trace
 from sim.report import theme
+from sim.report.rates import asked_title
 from sim.report.runs import Run, Series, transport_name
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 def against_rate(of: Sequence[Series]) -> go.Figure:
     """Return median and 95th percentile against workload, one pair of lines per series."""
-    chart = theme.figure("workload asked for, messages per second", "round trip, ms")
+    every = [run for one in of for run in one.runs]
+    chart = theme.figure(asked_title(every), "round trip, ms")
     for one in of:
-        _percentiles(chart, one.transport, list(one.runs), lambda run: run.rate_per_s)
+        _percentiles(chart, one.transport, list(one.runs), lambda run: run.asked_per_s)
         _published_spans(chart, one)
-    rates = [run.rate_per_s for one in of for run in one.runs]
-    chart.update_xaxes(**theme.log_ticks(rates))
+    chart.update_xaxes(**theme.log_ticks([run.asked_per_s for run in every]))
     names = ("rtt_ms_p50", "rtt_ms_p95")
     shown = [run.mean(name) for one in of for run in one.runs for name in names]
     chart.update_yaxes(**theme.log_decades(shown))
@@ -46,10 +47,11 @@ def distributions(of: Sequence[Series]) -> go.Figure:
     """Return box plots by rate: quartiles, and whiskers from the 5th to the 95th percentile."""
     import plotly.graph_objects as go
 
-    chart = theme.figure("workload asked for, messages per second", "round trip, ms", 400)
+    every = [run for one in of for run in one.runs]
+    chart = theme.figure(asked_title(every), "round trip, ms", 400)
     shown: list[float] = []
     for one in of:
-        boxes = [(run.rate_per_s, quantiles(run)) for run in one.runs]
+        boxes = [(run.asked_per_s, quantiles(run)) for run in one.runs]
         known = [(rate, box) for rate, box in boxes if box is not None]
         if not known:
             continue
@@ -68,8 +70,7 @@ def distributions(of: Sequence[Series]) -> go.Figure:
                 line_width=1.4,
             )
         )
-    rates = sorted({run.rate_per_s for one in of for run in one.runs})
-    names = [f"{rate:g}" for rate in rates]
+    names = [f"{rate:g}" for rate in sorted({run.asked_per_s for run in every})]
     chart.update_xaxes(type="category", categoryorder="array", categoryarray=names)
     chart.update_yaxes(**theme.log_decades(shown))
     chart.update_layout(boxmode="group", boxgap=0.35, boxgroupgap=0.15)
@@ -90,12 +91,12 @@ def _percentiles(
     chart: go.Figure, transport: str, runs: Sequence[Run], place: Callable[[Run], float]
 ) -> None:
     for metric, name, dash in (("rtt_ms_p50", "median", "solid"), ("rtt_ms_p95", "95 %", "dot")):
-        known = [run for run in runs if run.mean(metric) is not None]
-        half = [run.ci95(metric) for run in known]
+        known = [run for run in runs if run.has(metric)]
+        mean = [run.mean(metric) or 0.0 for run in known]
         chart.add_scatter(
             x=[place(run) for run in known],
-            y=[run.mean(metric) for run in known],
-            error_y={"type": "data", "array": half, "thickness": 1.1, "width": 2},
+            y=mean,
+            error_y=theme.bars(mean, [run.bounds(metric) for run in known]),
             mode="lines+markers",
             name=f"{transport_name(transport)}, {name}",
             line={"color": theme.colour(transport), "dash": dash, "width": 2},

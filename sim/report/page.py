@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sim.report import theme
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import plotly.graph_objects as go
 
@@ -92,6 +92,19 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]], numeric: Sequence
     return f'<div class="scroll"><table>{top}<tbody>{rows}</tbody></table></div>'
 
 
+def number(value: float) -> str:
+    """Return a number for a table, with as many digits as a reader needs."""
+    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM or value == int(value) else f"{value:.3g}"
+
+
+def interval(bounds: tuple[float, float] | None, write: Callable[[float], str] = number) -> str:
+    """Return the bounds of an interval below the number that they belong to; nothing for none."""
+    if bounds is None:
+        return ""
+    low, high = (write(bound) for bound in bounds)
+    return f'<br><span class="interval">{low} to {high}</span>'
+
+
 def folded(summary: str, html: str, *, unfold: bool = False) -> str:
     """Return `html` behind a line that opens it."""
     return (
@@ -102,3 +115,6 @@ def folded(summary: str, html: str, *, unfold: bool = False) -> str:
 def tag(text: str, colour: str) -> str:
     """Return a word on a coloured ground."""
     return f'<span class="tag" style="background:{colour}">{escape(text)}</span>'
+
+
+_WHOLE_FROM = 1000

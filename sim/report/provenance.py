@@ -6,9 +6,10 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sim import axes
 from sim.report import theme
 from sim.report.page import table, tag
+from sim.report.points import Setting, listed
+from sim.report.runs import PAYLOAD, RATE, TRANSPORT, by_scenario, transport_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
 
 
 def scenarios(runs: Sequence[Run]) -> str:
-    """Return one line for each scenario: what was run, how often, from which seed and version."""
+    """Return one line for each scenario: what was run, how often, from which seed and version.
+
+    Every column holds all values of its runs; below the name are those of whatever else differs,
+    and what was asked for differently than the document says.
+    """
     head = (
         *("scenario", "rungs", "repetitions", "duration", "phones"),
-        *("transports", "payloads", "rates, 1/s", "seed", "version"),
+        *("transports", "payloads", "rates", "seed", "version"),
     )
-    grouped: dict[str, list[Run]] = {}
-    for run in runs:
-        grouped.setdefault(run.scenario, []).append(run)
-    return table(head, [_scenario(of) for of in grouped.values()], numeric=(1, 2, 3, 4, 8))
+    lines = [_scenario(of) for of in by_scenario(runs).values()]
+    return table(head, lines, numeric=(1, 2, 3, 4, 8))
 
 
 def profiles(runs: Sequence[Run]) -> dict[str, Mapping[str, Any]]:
@@ -82,34 +85,37 @@ def _numbers(path: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[
 
 
 def _scenario(of: Sequence[Run]) -> tuple[str, ...]:
-    first = of[0].resolved
-    run = first["run"]
-    payloads = sorted({one.payload_bytes for one in of})
-    rates = sorted({one.rate_per_s for one in of})
+    sections = [run.resolved["run"] for run in of]
+    rates = [Setting(run.rate_per_s, "/s") for run in of if run.rate_per_s]  # none: no network
+    each = "<br>each phone" if any(run.senders > 1 for run in of) else ""
     return (
         f"<b>{escape(of[0].title)}</b><br><code>{escape(of[0].scenario)}</code>{_axes(of)}",
         str(len(of)),
-        str(run["repetitions"]),
-        f"{run['duration_s']:g} s",
-        str(sum(group["count"] for group in first["devices"])),
-        escape(", ".join(sorted({one.transport for one in of}))),
-        ", ".join(f"{size} B" for size in payloads),
-        ", ".join(f"{rate:g}" for rate in rates if rate),  # none without a network
-        str(run["seed"]),
-        _version(first["versions"]),
+        listed(Setting(run["repetitions"]) for run in sections),
+        listed(Setting(run["duration_s"], "s") for run in sections),
+        listed(Setting(run.phones) for run in of),
+        escape(", ".join(sorted({transport_name(run.transport) for run in of}))),
+        listed(Setting(run.payload_bytes, "B") for run in of),
+        f"{listed(rates)}{each if rates else ''}",
+        listed(Setting(run["seed"]) for run in sections),
+        "<br>".join(dict.fromkeys(_version(run.resolved["versions"]) for run in of)),
     )
 
 
 def _axes(of: Sequence[Run]) -> str:
-    """Return a line for each axis of some runs with its values, such as "window 64 128"."""
-    values: dict[str, list[Any]] = {}
+    """Return a line for each key whose values differ among some runs, or that was asked for.
+
+    "latency 1 ms, 20 ms, 100 ms"; what stands in columns of its own is left out.
+    """
+    found: dict[str, list[Setting]] = {}
     for run in of:
-        for key, value in run.axes.items():
-            values.setdefault(key, []).append(value)
-    lines = (
-        " ".join([axes.leaf(key), *(axes.text(value) for value in sorted(set(found)))])
-        for key, found in values.items()
-    )
+        asked = {key: run.settings[key] for key in run.point if key in run.settings}
+        for key, setting in {**run.axes, **asked}.items():
+            found.setdefault(key, []).append(setting)
+    shown = {key: values for key, values in found.items() if key not in _COLUMNS}
+    lines = [f"{values[0].name} {listed(values)}" for values in shown.values()]
+    if len(lines) > _LINES:
+        lines[_LINES - 1 :] = [f"and {len(lines) - _LINES + 1} keys more"]
     return "".join(f"<br>{escape(line)}" for line in lines)
 
 
@@ -158,3 +164,5 @@ def _source(of: Mapping[str, Any]) -> str:
 
 _DURATIONS = {"base", "coefficient"}  # numbers of a profile that are times but not costs
 _DIGITS = 12
+_COLUMNS = {TRANSPORT, PAYLOAD, RATE, "run.repetitions", "run.duration", "run.seed", "build"}
+_LINES = 12

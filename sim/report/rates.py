@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 def rates(of: Series) -> go.Figure:
-    """Return send and store rate against workload, both per second on logarithmic axes."""
-    chart = theme.figure("workload asked for, messages per second", "per second")
-    asked = [run.rate_per_s for run in of.runs]
-    chart.add_scatter(
-        x=asked, y=asked, mode="lines", name="asked for", line={"color": "#c3cbd3", "dash": "dot"}
-    )
+    """Return send and store rate against workload, all over all phones, on logarithmic axes."""
+    chart = theme.figure(asked_title(of.runs), f"per second{_phones(of.runs)}")
+    asked = [run.asked_per_s for run in of.runs]
+    # Phones that are off ask for nothing.
+    name = "asked for, were all phones on" if of.runs[0].resolved.get("churn") else "asked for"
+    line = {"color": "#c3cbd3", "dash": "dot"}
+    chart.add_scatter(x=asked, y=asked, mode="lines+markers", marker_size=3, name=name, line=line)
     colours = (("send_rate_per_s", "sent", theme.SEND), ("store_rate_per_s", "stored", None))
     for metric, name, shade in colours:
         colour = shade or theme.colour(of.transport)
@@ -38,25 +39,35 @@ def rates(of: Series) -> go.Figure:
 
 def success(of: Sequence[Series]) -> go.Figure:
     """Return the share of transactions stored against workload, one line for each series."""
-    chart = theme.figure("workload asked for, messages per second", "stored / sent")
+    every = [run for one in of for run in one.runs]
+    chart = theme.figure(asked_title(every), "share of what was sent")
     for one in of:
-        chart.add_scatter(
-            x=[run.rate_per_s for run in one.runs],
-            y=[run.mean("success_ratio") for run in one.runs],
-            error_y=_bars([run.ci95("success_ratio") for run in one.runs]),
-            mode="lines+markers",
-            name=_short(one, of),
-            line={"color": theme.colour(one.transport), "dash": _dash(one, of)},
-        )
-    rates = [run.rate_per_s for one in of for run in one.runs]
-    chart.update_xaxes(**theme.log_ticks(rates))
+        line = {"color": theme.colour(one.transport), "dash": _dash(one, of)}
+        for metric, words, look in FATES:
+            runs = [run for run in one.runs if run.has(metric)]
+            share = [run.mean(metric) or 0.0 for run in runs]
+            chart.add_scatter(
+                x=[run.asked_per_s for run in runs],
+                y=share,
+                error_y=theme.bars(share, [run.bounds(metric) for run in runs]),
+                mode="lines+markers",
+                name=f"{_short(one, of)}, {words}",
+                line={**line, **look["line"]},
+                marker=look["marker"],
+            )
+    chart.update_xaxes(**theme.log_ticks([run.asked_per_s for run in every]))
     chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
     return chart
 
 
+def asked_title(runs: Sequence[Run]) -> str:
+    """Return the title of an axis of workloads, over all phones if several send."""
+    return f"workload asked for, messages per second{_phones(runs)}"
+
+
 def outcomes(of: Series) -> go.Figure:
     """Return the share stored by every single run, simulated beside published."""
-    chart = theme.figure("workload asked for, messages per second", "stored / sent, each run", 400)
+    chart = theme.figure(asked_title(of.runs), "stored / sent, each run", 400)
     places = {run.rate_per_s: place for place, run in enumerate(of.runs)}
     chart.add_hrect(y0=-0.06, y1=STALLED_BELOW, fillcolor="#f7dfd3", line_width=0, layer="below")
     chart.add_hrect(y0=COMPLETE_FROM, y1=1.08, fillcolor="#dcefe9", line_width=0, layer="below")
@@ -67,7 +78,7 @@ def outcomes(of: Series) -> go.Figure:
         marker = {"color": colour, "symbol": symbol, "size": 9, "line": {"width": 1.6}}
         x, y, text = ([dot[part] for dot in dots] for part in range(3))
         chart.add_scatter(x=x, y=y, text=text, mode="markers", name=name, marker=marker)
-    ticks = [f"{rate:g}" for rate in places]
+    ticks = [f"{run.asked_per_s:g}" for run in of.runs]
     chart.update_xaxes(
         tickvals=list(places.values()), ticktext=ticks, showgrid=False, zeroline=False
     )
@@ -77,19 +88,17 @@ def outcomes(of: Series) -> go.Figure:
 
 def block_sizes(of: Series) -> go.Figure:
     """Return smallest, mean and largest stored block against workload, in bytes."""
-    chart = theme.figure("workload asked for, messages per second", "stored block, bytes")
+    chart = theme.figure(asked_title(of.runs), "stored block, bytes")
     runs = [run for run in of.runs if run.mean("stored_block_bytes_mean") is not None]
     colour = theme.colour(of.transport)
     mean, least, most = (
         [run.mean(f"stored_block_bytes_{name}") or 0.0 for run in runs]
         for name in ("mean", "min", "max")
     )
-    above = [high - middle for high, middle in zip(most, mean, strict=True)]
-    below = [middle - low for low, middle in zip(least, mean, strict=True)]
     chart.add_scatter(
-        x=[run.rate_per_s for run in runs],
+        x=[run.asked_per_s for run in runs],
         y=mean,
-        error_y={**_bars(above), "arrayminus": below, "symmetric": False},
+        error_y=theme.bars(mean, list(zip(least, most, strict=True))),
         mode="markers",
         name="simulated: mean, smallest to largest",
         marker={"color": colour, "size": 8},
@@ -102,8 +111,12 @@ def block_sizes(of: Series) -> go.Figure:
         name="published means, each run",
         marker=_open(theme.PUBLISHED),
     )
-    chart.update_xaxes(**theme.log_ticks([run.rate_per_s for run in of.runs]))
+    chart.update_xaxes(**theme.log_ticks([run.asked_per_s for run in of.runs]))
     return chart
+
+
+def _phones(runs: Sequence[Run]) -> str:
+    return ", all phones" if any(run.senders > 1 for run in runs) else ""
 
 
 def _simulated(chart: go.Figure, of: Series, metric: str, name: str, colour: str) -> None:
@@ -111,9 +124,9 @@ def _simulated(chart: go.Figure, of: Series, metric: str, name: str, colour: str
     runs = [run for run in of.runs if run.mean(metric)]
     mean = [run.mean(metric) or 0.0 for run in runs]
     chart.add_scatter(
-        x=[run.rate_per_s for run in runs],
+        x=[run.asked_per_s for run in runs],
         y=mean,
-        error_y=_log_bars(mean, [run.ci95(metric) for run in runs]),
+        error_y=theme.bars(mean, [run.bounds(metric) for run in runs], log=True),
         mode="lines+markers",
         name=f"{name}, simulated",
         # What was stored often lies on what was sent: the wide line stays visible under it.
@@ -130,7 +143,7 @@ def _published(chart: go.Figure, rows: Sequence[published.Row], name: str, colou
     chart.add_scatter(
         x=[row.target.rate_min_per_s * _NUDGE for row in rows],
         y=values,
-        error_y=_log_bars(values, [row.ci95 or 0.0 for row in rows]),
+        error_y=theme.bars(values, [_printed(row) for row in rows], log=True),
         mode="markers",
         name=f"{name}, published",
         marker=_open(colour if name == "sent" else theme.PUBLISHED),
@@ -183,14 +196,10 @@ def _dash(one: Series, of: Sequence[Series]) -> str:
     return _DASHES[payloads.index(one.payload_bytes) % len(_DASHES)]
 
 
-def _bars(half: Sequence[float]) -> dict[str, Any]:
-    return {"type": "data", "array": list(half), "thickness": 1.2, "width": 3}
-
-
-def _log_bars(mean: Sequence[float], half: Sequence[float]) -> dict[str, Any]:
-    """An interval that reaches 0 would leave a logarithmic axis: it ends at 5 % of the mean."""
-    below = [min(part, 0.95 * whole) for part, whole in zip(half, mean, strict=True)]
-    return {**_bars(half), "symmetric": False, "arrayminus": below}
+def _printed(row: published.Row) -> tuple[float, float] | None:
+    """Return a row's interval as its authors print it, around its value."""
+    value = row.value or 0.0
+    return (value - row.ci95, value + row.ci95) if row.ci95 else None
 
 
 def _open(colour: str) -> dict[str, Any]:
@@ -200,10 +209,20 @@ def _open(colour: str) -> dict[str, Any]:
 def _shown(of: Series) -> list[float]:
     """Return every mean of a chart of rates; its axis holds them, intervals may be cut."""
     means = [run.mean(f"{name}_rate_per_s") for run in of.runs for name in ("send", "store")]
+    means += [run.asked_per_s for run in of.runs if run.senders > 1]
     rows = [*of.published("send_rate_per_s"), *of.published("store_rate_per_s")]
     return [value for value in [*means, *(row.value for row in rows)] if value]
 
 
+# What a chart of success shows: a share that is not stored may still be on its way.
+FATES: tuple[tuple[str, str, dict[str, dict[str, Any]]], ...] = (
+    ("success_ratio", "stored", {"line": {}, "marker": {"size": 6}}),
+    (
+        "in_flight_ratio",
+        "in flight at the end",
+        {"line": {"width": 1}, "marker": {"size": 7, "symbol": "triangle-up"}},
+    ),
+)
 _NUDGE = 1.035  # published dots stand a little to the right of simulated ones
 _SIDE, _WIDTH, _RUNS = 0.18, 0.24, 5
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")

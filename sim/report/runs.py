@@ -1,24 +1,40 @@
-"""The runs of a report as they lie on disk, grouped the way that charts show them."""
+"""The runs of a report as they lie on disk, told apart and grouped the way that charts show them.
+
+What a report can say of a run at all is here; how its values are put in words is in `points`, and
+which published figures belong to it in `originals`.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibration import published
-from sim import axes
+from sim.errors import ScenarioError
+from sim.report import points
+from sim.report.originals import Originals
+from sim.report.points import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    Place = tuple[str, str, int, tuple[tuple[str, Any], ...]]
+    Bounds = tuple[float, float]
+    Key = tuple[str, str, int, str]
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run directory: a rung of a scenario, with all its repetitions."""
+    """One run directory: a rung of a scenario, with all its repetitions.
+
+    `axes` are what tells it from the other runs of its scenario beside transport, payload and rate,
+    by key of the scenario; `rung_axes` those of its ladder, as published rows name them. `point` is
+    what was asked for differently than the document says, or varies in it. Published figures belong
+    to the run only if it `is_original`: made of the scenario as it comes with the project.
+    """
 
     path: Path
     scenario: str
@@ -26,20 +42,53 @@ class Run:
     transport: str
     rate_per_s: float
     payload_bytes: int
-    axes: dict[str, Any]
+    axes: dict[str, Setting]
+    rung_axes: dict[str, Any]
+    settings: dict[str, Setting]
+    point: tuple[str, ...]
+    is_original: bool
     metrics: dict[str, Any]
     resolved: dict[str, Any]
+
+    @property
+    def place(self) -> dict[str, Setting]:
+        """All that may tell the run from others of its scenario."""
+        return {
+            TRANSPORT: Setting(transport_name(self.transport)),
+            PAYLOAD: Setting(self.payload_bytes, "B"),
+            RATE: Setting(self.rate_per_s, "/s"),
+            **self.axes,
+        }
+
+    @property
+    def phones(self) -> int:
+        """Phones over all groups."""
+        return int(sum(group["count"] for group in self.resolved["devices"]))
+
+    @property
+    def senders(self) -> int:
+        """Phones of which each is asked for the rate: all of them, or the first of the theses."""
+        return self.phones if self.resolved.get("workload", {}).get("kind") == "poisson" else 1
+
+    @property
+    def asked_per_s(self) -> float:
+        """What is asked for over all phones, as sends and stores are counted; 1/s."""
+        return self.rate_per_s * self.senders
 
     def mean(self, metric: str) -> float | None:
         """Return the mean of a metric over the repetitions; None where it is undefined."""
         mean: float | None = self.metrics["metrics"][metric]["mean"]
         return mean
 
-    def ci95(self, metric: str) -> float:
-        """Return half the interval of that mean; 0 where it is undefined."""
+    def has(self, metric: str) -> bool:
+        """Return whether a metric is there and defined."""
+        return metric in self.metrics["metrics"] and self.mean(metric) is not None
+
+    def bounds(self, metric: str) -> Bounds | None:
+        """Return the 95 % interval of that mean; None where it is undefined."""
         of = self.metrics["metrics"][metric]
-        low, high = of["ci95_low"], of["ci95_high"]
-        return 0.0 if low is None or high is None else (high - low) / 2.0
+        known = of["ci95_low"] is not None and of["ci95_high"] is not None
+        return (of["ci95_low"], of["ci95_high"]) if known else None
 
     def values(self, metric: str) -> list[float]:
         """Return one value for each repetition; 0 where it is undefined."""
@@ -54,15 +103,15 @@ class Series:
     title: str
     transport: str
     payload_bytes: int
-    axes: dict[str, Any]
+    axes: dict[str, Setting]
     runs: tuple[Run, ...]
     rows: tuple[published.Row, ...]
 
     @property
     def name(self) -> str:
         """Transport, payload and axes in words."""
-        parts = [transport_name(self.transport), f"{self.payload_bytes} B", axes.words(self.axes)]
-        return ", ".join(part for part in parts if part)
+        parts = [transport_name(self.transport), f"{self.payload_bytes} B"]
+        return ", ".join([*parts, *(of.words for of in self.axes.values())])
 
     def published(self, metric: str, statistic: str = "") -> list[published.Row]:
         """Return the rows that a metric of this series answers, in order of rate."""
@@ -71,29 +120,56 @@ class Series:
         return sorted(found, key=lambda row: (row.target.rate_min_per_s, row.run or 0))
 
 
-def load(run_dirs: Iterable[Path]) -> list[Run]:
-    """Return the runs by scenario, transport, payload, axes and rate, whatever the order given."""
-    return sorted(
-        (_run(Path(path)) for path in run_dirs), key=lambda of: (*_place(of), of.rate_per_s)
-    )
+def load(run_dirs: Iterable[Path], originals: Collection[Path] = ()) -> list[Run]:
+    """Return the runs by scenario, transport, payload, axes and rate, whatever the order given.
+
+    `originals` are run directories known to be of scenarios as they come with the project, such as
+    those of a validation; of others it is found out. Raises ScenarioError for a run of an older
+    version, whose files do not say what they would have to.
+    """
+    shipped = Originals()
+    read = [_run(Path(path), shipped, originals) for path in run_dirs]
+    found = [run for of in by_scenario(read).values() for run in _told_apart(of)]
+    return sorted(found, key=_order)
+
+
+def by_scenario(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """Return the runs of each scenario."""
+    grouped: dict[str, list[Run]] = {}
+    for run in runs:
+        grouped.setdefault(run.scenario, []).append(run)
+    return grouped
+
+
+def labels(runs: Sequence[Run], without: Collection[str] = ()) -> list[str]:
+    """Return for each of some runs of one scenario what tells it from the others, in words.
+
+    Keys in `without` are left out. The label is empty where there is nothing to tell.
+    """
+    places = [run.place for run in runs]
+    several = set(points.differing(places))
+    keys = dict.fromkeys(key for place in places for key in place)
+    told = [key for key in keys if key in several or key not in _ALWAYS]
+    return points.labels(places, [key for key in told if key not in without])
 
 
 def series(runs: Sequence[Run]) -> list[Series]:
     """Return `runs`, which are in order, as series."""
     rows = published.rows()
-    found: dict[Place, list[Run]] = {}
+    found: dict[Key, list[Run]] = {}
     for run in runs:
-        found.setdefault(_place(run), []).append(run)
+        found.setdefault(_key(run), []).append(run)
     return [_series(of, rows) for of in found.values()]
 
 
 def answers(run: Run, target: published.Target) -> bool:
-    """Return whether a run is among those that answer a published row."""
+    """Return whether a run is among those that answer a published row, at whatever rate."""
     return (
-        Path(target.scenario).stem == run.scenario
+        run.is_original
+        and Path(target.scenario).stem == run.scenario
         and target.transport == run.transport
         and target.payload_bytes in {None, run.payload_bytes}
-        and target.covers(run.axes)
+        and target.covers(run.rung_axes)
     )
 
 
@@ -107,13 +183,43 @@ def transport_name(transport: str) -> str:
     return published.TRANSPORTS.get(transport, transport)
 
 
-def _place(run: Run) -> Place:
-    return run.scenario, run.transport, run.payload_bytes, tuple(sorted(run.axes.items()))
+def _told_apart(runs: Sequence[Run]) -> list[Run]:
+    """Return runs of one scenario with what differs among them, and the axes of their ladder."""
+    every = [run.settings for run in runs]
+    differing = {key for key in points.differing(every) if _tells(key, every)} - _SAID
+    axes = [differing | {key for key in run.rung_axes if key not in _SAID} for run in runs]
+    return [
+        dataclasses.replace(
+            run, axes={key: run.settings[key] for key in sorted(own) if key in run.settings}
+        )
+        for run, own in zip(runs, axes, strict=True)
+    ]
+
+
+def _tells(key: str, every: Sequence[Mapping[str, Setting]]) -> bool:
+    """Return whether a key that differs tells runs apart; a profile not used does not."""
+    if not key.startswith(_DIGEST):
+        return True
+    return len({of[key].value for of in every if key in of}) > 1
+
+
+def _key(run: Run) -> Key:
+    axes = json.dumps({key: of.value for key, of in run.axes.items()}, sort_keys=True)
+    return run.scenario, run.transport, run.payload_bytes, axes
+
+
+def _order(run: Run) -> tuple[Any, ...]:
+    """Return what sorts runs: numbers by size, text by letters."""
+    axes = [
+        (key, of.value if of.is_number else math.inf, "" if of.is_number else of.text)
+        for key, of in run.axes.items()
+    ]
+    return run.scenario, run.transport, run.payload_bytes, axes, run.rate_per_s, run.path.name
 
 
 def _series(of: Sequence[Run], rows: Iterable[published.Row]) -> Series:
     first = of[0]
-    own = tuple(row for row in rows if answers(first, row.target))
+    own = tuple(row for row in rows if any(answers(run, row.target) for run in of))
     return Series(
         scenario=first.scenario,
         title=first.title,
@@ -125,9 +231,12 @@ def _series(of: Sequence[Run], rows: Iterable[published.Row]) -> Series:
     )
 
 
-def _run(path: Path) -> Run:
-    metrics = json.loads((path / "metrics.json").read_text(encoding="utf-8"))
-    resolved = json.loads((path / "resolved.json").read_text(encoding="utf-8"))
+def _run(path: Path, shipped: Originals, originals: Collection[Path]) -> Run:
+    metrics, resolved, manifest = (
+        json.loads((path / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("metrics", "resolved", "manifest")
+    )
+    _check_version(path, metrics, manifest)
     rung = metrics["rung"]
     return Run(
         path=path,
@@ -136,7 +245,34 @@ def _run(path: Path) -> Run:
         transport=rung["transport"],
         rate_per_s=float(rung["rate_per_s"]),
         payload_bytes=int(rung["payload_bytes"]),
-        axes=rung.get("axes", {}),
+        axes={},
+        rung_axes=rung.get("axes", {}),
+        settings=_settings(manifest, resolved),
+        point=tuple(manifest["point"]),
+        is_original=path in originals or shipped.hold(resolved),
         metrics=metrics,
         resolved=resolved,
     )
+
+
+def _check_version(path: Path, metrics: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
+    intervals = all("ci95_low" in of for of in metrics["metrics"].values())
+    if "scenario" not in manifest or "point" not in manifest or not intervals:
+        raise ScenarioError(path, "", "was made by an older version; run it again")
+
+
+def _settings(manifest: Mapping[str, Any], resolved: Mapping[str, Any]) -> dict[str, Setting]:
+    """Return what was in effect, with names: the scenario, the content of profiles, the build."""
+    digests = {
+        f"{_DIGEST}{name}": Setting(digest[:_DIGITS], "", f"content of {name}")
+        for name, digest in manifest.get("profiles", {}).items()
+    }
+    build = Setting(resolved["versions"].get("build", "")[:_DIGITS], "", "build")
+    return {**points.named(manifest["scenario"]), **digests, "build": build}
+
+
+TRANSPORT, PAYLOAD, RATE = "transport.mode", "workload.payload", "workload.rate"
+_ALWAYS = (TRANSPORT, PAYLOAD, RATE)
+_SAID = {*_ALWAYS, "workload.payments"}  # a run has these in fields of its own
+_DIGEST = "profiles/"  # no key of a scenario has a slash
+_DIGITS = 12

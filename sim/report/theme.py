@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import plotly.graph_objects as go
 
@@ -77,6 +77,27 @@ def figure(x_title: str, y_title: str, height_px: int = 360) -> go.Figure:
     return chart
 
 
+def colours(count: int) -> list[str]:
+    """Return `count` colours for lines that have none of their own."""
+    return [_COLOURS[number % len(_COLOURS)] for number in range(count)]
+
+
+def bars(
+    middle: Sequence[float], bounds: Sequence[tuple[float, float] | None], *, log: bool = False
+) -> dict[str, Any]:
+    """Return error bars from lower to upper bound, as far from `middle` as each is.
+
+    A bound that reaches 0 would leave a logarithmic axis: there a bar ends at 5 % of the middle.
+    """
+    known = [of or (at, at) for at, of in zip(middle, bounds, strict=True)]
+    above = [max(0.0, high - at) for at, (_, high) in zip(middle, known, strict=True)]
+    below = [max(0.0, at - low) for at, (low, _) in zip(middle, known, strict=True)]
+    if log:
+        below = [min(part, _LOG_BAR * at) for part, at in zip(below, middle, strict=True)]
+    sides = {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
+    return {**sides, "thickness": 1.2, "width": 3}
+
+
 def log_ticks(values: list[float]) -> dict[str, Any]:
     """Return an axis that is logarithmic and labelled at `values`, thinned so as not to touch."""
     shown = sorted({value for value in values if value > 0})
@@ -99,4 +120,7 @@ def log_decades(values: Iterable[float | None]) -> dict[str, Any]:
 
 FONT = '"Inter", "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif'
 _FINE_SPAN = 30.0  # within one and a half decades six labels per decade have room
+_LOG_BAR = 0.95
+# Okabe and Ito's.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#e69f00", "#56b4e9", "#117733", "#999933")
 _LABELS = 14  # numbers of four digits that fit beside each other under half a page

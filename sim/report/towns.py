@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import axes
 from sim.report import theme
-from sim.report.page import table
+from sim.report.page import interval, number, table
+from sim.report.runs import labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,20 +39,18 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
     ]
     # A sampled trace says nothing of tokens.
     found = [chart for chart in found if chart[2].data]
-    priced = [run for run in runs if "energy_j" in run.metrics and run.mean(_COMPLETED)]
-    if priced:
-        found.append(
-            ("Energy of a payment", "all phones, over completed payments", _energy(priced))
-        )
+    if any(_is_priced(run) for run in runs):
+        found.append(("Energy of a payment", "all phones, over completed payments", _energy(runs)))
     return found
 
 
 def figures_table(runs: Sequence[Run]) -> str:
     """Return the metrics of one scenario's runs, a column each, as HTML."""
-    head = ["", *(_name(run) for run in runs), "unit", "meaning"]
+    head = ["", *(escape(name) for name in _names(runs)), "unit", "meaning"]
+    told = {name for run in runs for name in run.metrics["metrics"]}
     lines: list[list[str]] = []
     for group, rows in METRICS.items():
-        known = {name: of for name, of in rows.items() if name in runs[0].metrics["metrics"]}
+        known = {name: of for name, of in rows.items() if name in told}
         if known:
             lines.append([f"<b>{escape(group)}</b>", *[""] * (len(runs) + 2)])
         lines += [
@@ -64,39 +62,46 @@ def figures_table(runs: Sequence[Run]) -> str:
 
 def _payments(runs: Sequence[Run]) -> go.Figure:
     chart = _day(runs, "payments in the hour")
-    asked = _hourly(runs[0], "payments_asked")
-    line = {"color": theme.FAINT, "dash": "dot"}
-    chart.add_scatter(x=_middles(asked), y=asked, mode="lines", name="asked for", line=line)
-    for run, colour in zip(runs, _colours(runs), strict=True):
+    named = list(zip(runs, _names(runs), theme.colours(len(runs)), strict=True))
+    days = [(_hourly(run, "payments_asked"), name, colour) for run, name, colour in named]
+    if all(asked == days[0][0] for asked, _, _ in days):
+        days = [(days[0][0], "", theme.FAINT)]
+    for asked, name, colour in days:
+        line = {"color": colour, "dash": "dot"}
+        words = f"asked for, {name}" if name else "asked for"
+        chart.add_scatter(x=_middles(asked), y=asked, mode="lines", name=words, line=line)
+    for run, name, colour in named:
         completed = _hourly(run, "payments_completed")
-        _add(chart, _middles(completed), completed, f"completed, {_name(run)}", colour)
+        _add(chart, _middles(completed), completed, f"completed, {name}", colour)
     return chart
 
 
 def _waiting(runs: Sequence[Run]) -> go.Figure:
     chart = _day(runs, "tokens paid and not verified")
-    for run, colour in zip(runs, _colours(runs), strict=True):
+    for run, name, colour in zip(runs, _names(runs), theme.colours(len(runs)), strict=True):
         waiting = _hourly(run, "unverified_tokens")
-        _add(chart, [hour + 1.0 for hour in range(len(waiting))], waiting, _name(run), colour)
+        _add(chart, [hour + 1.0 for hour in range(len(waiting))], waiting, name, colour)
     return chart
 
 
 def _hands(runs: Sequence[Run]) -> go.Figure:
     chart = _day(runs, "recipients of a paid token")
-    for run, colour in zip(runs, _colours(runs), strict=True):
+    for run, name, colour in zip(runs, _names(runs), theme.colours(len(runs)), strict=True):
         recipients = _hourly(run, "token_recipients_mean")
-        _add(chart, _middles(recipients), recipients, _name(run), colour)
+        _add(chart, _middles(recipients), recipients, name, colour)
     return chart
 
 
 def _energy(runs: Sequence[Run]) -> go.Figure:
     chart = theme.figure("", "mJ for each payment")
-    for run, colour in zip(runs, _colours(runs), strict=True):
+    for run, label, colour in zip(runs, _names(runs), theme.colours(len(runs)), strict=True):
+        if not _is_priced(run):
+            continue
         spent_j, completed = run.metrics["energy_j"], run.mean(_COMPLETED) or 1.0
         each_mj = [1e3 * (spent_j[part]["mean"] or 0.0) / completed for part in _PARTS]
         marker = {"color": colour, "size": 11}
         names = list(_PARTS.values())
-        chart.add_scatter(x=names, y=each_mj, mode="markers", name=_name(run), marker=marker)
+        chart.add_scatter(x=names, y=each_mj, mode="markers", name=label, marker=marker)
     chart.update_yaxes(type="log", dtick=1, exponentformat="none")
     return chart
 
@@ -104,9 +109,10 @@ def _energy(runs: Sequence[Run]) -> go.Figure:
 def _day(runs: Sequence[Run], y_title: str) -> go.Figure:
     """Return an empty chart of the hours of a run, its outages shaded."""
     chart = theme.figure("hours since midnight", y_title)
-    resolved = runs[0].resolved
-    hours = resolved["run"]["duration_s"] / _HOUR_S
-    for outage in resolved.get("outages", []):
+    hours = max(run.resolved["run"]["duration_s"] for run in runs) / _HOUR_S
+    # What only some of the runs have is in their names.
+    every = [run.resolved.get("outages", []) for run in runs]
+    for outage in (one for one in every[0] if all(one in of for of in every)):
         chart.add_vrect(
             x0=outage["start_s"] / _HOUR_S,
             x1=min(outage["end_s"] / _HOUR_S, hours),
@@ -153,24 +159,18 @@ def _middles(hours: Sequence[float | None]) -> list[float]:
     return [hour + 0.5 for hour in range(len(hours))]
 
 
-def _name(run: Run) -> str:
-    return axes.words(run.axes) or "simulated"
+def _names(runs: Sequence[Run]) -> list[str]:
+    return [label or "simulated" for label in labels(runs)]
 
 
-def _colours(runs: Sequence[Run]) -> list[str]:
-    return [_COLOURS[number % len(_COLOURS)] for number in range(len(runs))]
+def _is_priced(run: Run) -> bool:
+    return "energy_j" in run.metrics and bool(run.mean(_COMPLETED))
 
 
 def _value(run: Run, name: str) -> str:
-    mean = run.mean(name)
-    if mean is None:
+    if not run.has(name):
         return "&ndash;"
-    half = run.ci95(name)
-    return f"{_number(mean)} &plusmn; {_number(half)}" if half else _number(mean)
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM or value == int(value) else f"{value:.3g}"
+    return f"{number(run.mean(name) or 0.0)}{interval(run.bounds(name))}"
 
 
 # By group: the unit, and what it is, in a line.
@@ -242,6 +242,3 @@ _HOUR_S = 3600.0
 _OUT_COLOUR = "#f3ece4"
 _TICKS = (0.25, 0.5, 1, 2, 3, 6, 12, 24)
 _LABELS = 12  # ticks that fit under half a page
-_WHOLE_FROM = 1000
-# Okabe and Ito's, as in the theme.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#e69f00", "#56b4e9", "#117733", "#999933")

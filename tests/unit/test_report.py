@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import contracts
 import numpy as np
 import pytest
 from plotly.offline import get_plotlyjs
@@ -27,7 +29,7 @@ def run_dirs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         *(("rate", "quic_keep", size, (5.0, 50.0), ()) for size in (16, 512, 2048)),
     ]
     return [
-        testing.run_dir(
+        contracts.run_dir(
             folder,
             testing.resolved(scenario, rate, payload, transport),
             testing.Shape(breaks_s=breaks_s),
@@ -40,8 +42,12 @@ def run_dirs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def html(run_dirs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(run_dirs, path, validation.judge(published.rows(), {}))
+    write_report(run_dirs, path, of_validation(run_dirs))
     return path.read_text(encoding="utf-8")
+
+
+def of_validation(run_dirs: list[Path]) -> validation.ValidationResult:
+    return replace(validation.judge(published.rows(), {}), run_dirs=tuple(run_dirs))
 
 
 def body(html: str) -> str:
@@ -58,7 +64,7 @@ def test_nothing_is_loaded_from_elsewhere(html: str):
 
 
 def test_equal_runs_give_equal_bytes(run_dirs: list[Path], html: str, tmp_path: Path):
-    write_report(reversed(run_dirs), tmp_path / "b.html", validation.judge(published.rows(), {}))
+    write_report(reversed(run_dirs), tmp_path / "b.html", of_validation(run_dirs))
     assert (tmp_path / "b.html").read_text(encoding="utf-8") == html
 
 
@@ -100,7 +106,7 @@ def test_times_are_readable(value: float, text: str):
 
 
 def test_series_find_their_published_rows(run_dirs: list[Path]):
-    found = {(one.scenario, one.payload_bytes): one for one in series(load(run_dirs))}
+    found = {(one.scenario, one.payload_bytes): one for one in series(load(run_dirs, run_dirs))}
     udp = found["udp_128b", 128]
     assert [run.rate_per_s for run in udp.runs] == [8.0, 64.0]
     assert len(udp.published("store_rate_per_s")) == 10  # nine workloads and a claim
@@ -115,7 +121,7 @@ def test_a_report_needs_a_run(tmp_path: Path):
 def test_runs_without_stores_do_not_break_it(tmp_path: Path):
     dead = testing.Shape(breaks_s=(0.0,) * 5)
     of = testing.resolved("iroh_keep_128b", 64.0, 128, "quic_keep")
-    run = testing.run_dir(tmp_path, of, dead)
+    run = contracts.run_dir(tmp_path, of, dead)
     write_report([run], tmp_path / "a.html")
     assert "Runs over a kept connection" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
@@ -123,22 +129,22 @@ def test_runs_without_stores_do_not_break_it(tmp_path: Path):
 def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
     key = "transport.eva.window"
     made = [
-        testing.run_dir(
+        contracts.run_dir(
             tmp_path, testing.resolved("grid", 8.0, 10, "eva", axes={key: window}), testing.Shape()
         )
         for window in (256, 64)
     ]
     found = series(load(made))
     assert [of.name for of in found] == ["EVA, 10 B, window 64", "EVA, 10 B, window 256"]
-    (rates, _) = ladders.charts(load(made))
+    rates, *_ = ladders.charts(load(made))
     assert [(line.name, line.x) for line in rates[2].data] == [("simulated", (64, 256))]
     write_report(made, tmp_path / "report.html")
-    assert "<br>window 64 256</td>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<br>window 64, 256</td>" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_rates_and_transports_make_lines_of_their_own(tmp_path: Path):
     made = [
-        testing.run_dir(
+        contracts.run_dir(
             tmp_path,
             testing.resolved("grid", rate, 10, transport, 1, {"transport.socket_buffer": size}),
             testing.Shape(),
@@ -147,7 +153,7 @@ def test_rates_and_transports_make_lines_of_their_own(tmp_path: Path):
         for rate in (4.0, 8.0)
         for size in (1000, 2000)
     ]
-    (rates, _) = ladders.charts(load(made))
+    rates, *_ = ladders.charts(load(made))
     assert {line.name: line.x for line in rates[2].data} == {
         f"{transport}, {rate}/s": (1000, 2000) for transport in ("EVA", "UDP") for rate in (4, 8)
     }
@@ -177,8 +183,9 @@ def run_of_tasks(folder: Path, of: dict[str, Any], count: int) -> Path:
         logged=np.ones(count, dtype=bool),
     )
     (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
+    (path / "manifest.json").write_text(json.dumps(testing.manifest(of, {})), encoding="utf-8")
     (path / "metrics.json").write_text(json.dumps(metrics.compute(table, of)), encoding="utf-8")
-    return path
+    return contracts.intervals(path)
 
 
 def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
@@ -191,7 +198,7 @@ def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
         run_of_tasks(tmp_path, computing(task), count)
         for task, count in (("verify_token", 10), ("sign_token", 30))
     ]
-    (rates, data), (shares,) = (ladders.charts(load(of)) for of in (made, parts))
+    (rates, data), (shares,) = (ladders.charts(load(of, of)) for of in (made, parts))
     lines = {line.name: (line.x, line.y) for line in rates[2].data}
     assert lines["task sign_token"] == ((1, 2), (10.0, 20.0))
     assert lines["published"] == ((1,), (38239.0,))
@@ -226,7 +233,7 @@ def town_dirs(tmp_path: Path) -> list[Path]:
             protocol={"kind": "tokens", "tokens": {"rules": "thesis", "handshake": "none"}},
             outages=[{"access": None, "start_s": 3600.0, "end_s": 7200.0}],
         )
-        path = testing.run_dir(tmp_path, of, testing.Shape())
+        path = contracts.run_dir(tmp_path, of, testing.Shape())
         of["run"]["duration_s"] = 7200.0
         (path / "resolved.json").write_text(json.dumps(of))
         found_metrics = json.loads((path / "metrics.json").read_text())
@@ -243,7 +250,7 @@ def town_dirs(tmp_path: Path) -> list[Path]:
         parts = ("cpu", "contact", "access_active", "access_promotion", "access_tail")
         found_metrics["energy_j"] = {part: metrics.summary([0.1, 0.12]) for part in parts}
         (path / "metrics.json").write_text(json.dumps(found_metrics))
-        found.append(path)
+        found.append(contracts.intervals(path))
     return found
 
 
@@ -285,8 +292,8 @@ def test_a_towns_metrics_stand_in_a_table_with_units_and_meanings(town_dirs: lis
     html = towns.figures_table(load(town_dirs))
     row = re.search(r"<tr><td><code>payments_completed</code>.*?</tr>", html)
     assert row
-    # Student's t with one degree of freedom, 12.7, times a deviation of sqrt(2), over sqrt(2).
-    assert row[0].count("11 &plusmn; 12.7") == 2
+    # 12.71 times a deviation of sqrt(2), over sqrt(2).
+    assert row[0].count('>11<br><span class="interval">-1.71 to 23.7</span>') == 2
     assert "whose payer has a receipt" in row[0]
     assert "<td>min</td>" in html
     assert "energy_mj_per_payment" not in html  # a run without it has no such row

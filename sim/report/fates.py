@@ -1,0 +1,127 @@
+"""What became of what was sent: every fate by its reason, and the main metrics of trades.
+
+Counts are those of metrics.json, over all repetitions and phones; what a fate means is defined in
+`sim.metrics`. Of a sampled trace they are of what was traced.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from sim.report import theme
+from sim.report.page import interval, number, table
+from sim.report.runs import labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import plotly.graph_objects as go
+
+    from sim.report.runs import Run
+
+
+def chart(runs: Sequence[Run]) -> go.Figure:
+    """Return one bar for each run of a scenario: stored, in flight, and lost by reason, in %."""
+    height_px = _FRAME_PX + _BAR_PX * len(runs)
+    chart = theme.figure("share of what was sent, %", "", height_px)
+    names = _names(runs)
+    for fate, colour in _colours(_fates(runs)).items():
+        counts = [_counts(run).get(fate, 0) for run in runs]
+        sent = [run.metrics["counts"]["sent"] for run in runs]
+        if any(counts):
+            chart.add_bar(
+                x=[100 * one / of if of else 0.0 for one, of in zip(counts, sent, strict=True)],
+                y=names,
+                text=[f"{one:,} of {of:,} sent" for one, of in zip(counts, sent, strict=True)],
+                textposition="none",
+                orientation="h",
+                name=_WORDS.get(fate, f"lost: {fate}").replace("_", " "),
+                marker_color=colour,
+            )
+    chart.update_layout(barmode="stack", bargap=0.3)
+    # Legends hang below the axis by a share of the height: bars are many, the frame is not.
+    chart.update_layout(legend={"y": -_LEGEND_PX / (height_px - _MARGINS_PX)})
+    chart.update_xaxes(range=[0, 100])
+    chart.update_yaxes(type="category", autorange="reversed", showgrid=False)
+    return chart
+
+
+def counts_table(runs: Sequence[Run]) -> str:
+    """Return sent = stored + in flight + lost, by reason, a line for each run of a scenario."""
+    fates = _fates(runs)
+    head = ["run", "sent", *(escape(_WORDS.get(of, f"lost: {of}")) for of in fates)]
+    lines = []
+    for run, name in zip(runs, _names(runs), strict=True):
+        counts, sent = _counts(run), run.metrics["counts"]["sent"]
+        cells = [_counted(counts.get(fate, 0), sent) for fate in fates]
+        lines.append([escape(name), f"{sent:,}", *cells])
+    return table(head, lines, numeric=range(1, len(head)))
+
+
+def metrics_table(runs: Sequence[Run]) -> str:
+    """Return the main metrics of one scenario's runs with their intervals, a line for each."""
+    known = [name for name in METRICS if any(run.has(name) for run in runs)]
+    lines = [
+        [escape(name), *(_cell(run, metric) for metric in known)]
+        for run, name in zip(runs, _names(runs), strict=True)
+    ]
+    heads = [escape(METRICS[name]) for name in known]
+    return table(["run", *heads], lines, numeric=range(1, len(heads) + 1))
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    return [label or "simulated" for label in labels(runs)]
+
+
+def _counts(run: Run) -> dict[str, int]:
+    counts = run.metrics["counts"]
+    return {_STORED: counts["stored"], _IN_FLIGHT: counts["in_flight"], **counts["lost"]}
+
+
+def _fates(runs: Sequence[Run]) -> list[str]:
+    """Return stored, in flight, and every reason of losses, the most frequent first."""
+    lost: dict[str, int] = {}
+    for run in runs:
+        for reason, count in run.metrics["counts"]["lost"].items():
+            lost[reason] = lost.get(reason, 0) + count
+    return [_STORED, _IN_FLIGHT, *sorted(lost, key=lambda reason: (-lost[reason], reason))]
+
+
+def _colours(fates: Sequence[str]) -> dict[str, str]:
+    shades = [_LOST[number % len(_LOST)] for number in range(len(fates))]
+    return dict(zip(fates, [theme.GOOD, theme.SEND, *shades], strict=False))
+
+
+def _counted(count: int, sent: int) -> str:
+    share = f'<br><span class="interval">{_percent(count / sent)}</span>' if count else ""
+    return f"{count:,}{share}"
+
+
+def _cell(run: Run, metric: str) -> str:
+    if not run.has(metric):
+        return "&ndash;"
+    write = _percent if metric.endswith("_ratio") else number
+    return f"{write(run.mean(metric) or 0.0)}{interval(run.bounds(metric), write)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+METRICS = {
+    "send_rate_per_s": "sent, 1/s",
+    "store_rate_per_s": "stored, 1/s",
+    "success_ratio": "stored / sent",
+    "in_flight_ratio": "in flight at the end / sent",
+    "rtt_ms_p50": "round trip, median, ms",
+    "rtt_ms_p95": "round trip, 95th percentile, ms",
+    "rtt_ms_mean": "round trip, mean, ms",
+    "processing_ms_p50": "processing, median, ms",
+    "stored_block_bytes_mean": "stored block, mean, B",
+}
+_STORED, _IN_FLIGHT = "stored", "in flight"
+_WORDS = {_STORED: "stored", _IN_FLIGHT: "in flight at the end"}
+# Losses in warm colours, apart from what arrived.
+_LOST = ("#d55e00", "#e69f00", "#aa4499", "#b3261e", "#999933", "#8c510a", "#cc79a7")
+_BAR_PX, _FRAME_PX, _MARGINS_PX, _LEGEND_PX = 24, 150, 96, 52
