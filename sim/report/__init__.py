@@ -121,7 +121,7 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
         page.add(f"<h3>{escape(of[0].title)}</h3>")
         if len(of) <= _BARS_MAX:
             page.figures([("Fates", "all phones and repetitions", fates.chart(of))], wide=True)
-        page.add(folded("every count", fates.counts_table(of), unfold=len(of) <= _FEW_RUNS))
+        page.add(folded("every count", fates.counts_table(of), unfold=len(of) > _BARS_MAX))
         page.add(folded("main metrics of each run", fates.metrics_table(of)))
 
 
@@ -169,7 +169,14 @@ def _outcomes(page: Page, found: Sequence[Series]) -> None:
         return
     page.section("outcomes", "Runs over a kept connection")
     page.paragraph(_OUTCOMES)
-    page.figures([(of.title, of.name, rates.outcomes(of)) for of in kept], wide=True)
+    page.figures(
+        [(of.title, f"{of.name}; {_in_flight(of)}", rates.outcomes(of)) for of in kept], wide=True
+    )
+
+
+def _in_flight(of: Series) -> str:
+    most = max((run.mean("in_flight_ratio") or 0.0 for run in of.runs), default=0.0)
+    return f"in flight at the end: at most {100 * most:.3g} % of what was sent"
 
 
 def _block_sizes(page: Page, found: Sequence[Series]) -> None:
@@ -241,10 +248,9 @@ def _common_rate(of: Sequence[Series]) -> tuple[float, list[Run]]:
 _TITLE = "Phones that trade over TrustChain: simulation report"
 _TITLE_OF_TOWNS = "Phones that pay with offline tokens: simulation report"
 _BARS_MAX = 40  # runs of a scenario whose fates are drawn
-_FEW_RUNS = 12  # runs of a scenario whose counts are read at a glance
 _BARS = (
-    "Error bars are 95 % intervals over repetitions: Student's t, cut at 0 and 100 % for ratios; "
-    "of quantiles a bootstrap over repetitions."
+    "Error bars are 95 % intervals over repetitions: Student's t, of quantiles a bootstrap over "
+    "repetitions; they end at 0, and those of ratios at 100 %."
 )
 _FEW = 2  # payloads of one scenario that are still shown side by side
 _UNPROBED = "No phone has run the device probe yet."
@@ -265,8 +271,9 @@ _RATES = (
     "comes with the project."
 )
 _SUCCESS = (
-    "Share of the proposals sent that the proposer also stored. What was in flight at the end was "
-    "neither stored nor lost; why the rest was lost stands under What became of what was sent."
+    "Share of the proposals sent that the proposer also stored. Thin lines with triangles: what "
+    "was in flight at the end, neither stored nor lost. Why the rest was lost stands below, under "
+    "What became of what was sent."
 )
 _ROUND_TRIPS = (
     "From the proposal leaving the app to the completed block being stored, on one clock (T3 - T1)."

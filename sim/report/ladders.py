@@ -34,7 +34,7 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
     known = [name for name in names if any(run.has(name) for run in runs)]
     along = _along(runs, axis)
     return [
-        (title, f"{METRICS[name][0]}{along}", _ladder(runs, axis, name))
+        (title, f"{_CAPTIONS.get(name, METRICS[name][0])}{along}", _ladder(runs, axis, name))
         for name in known
         if axis or len(runs) > 1
     ]
@@ -57,23 +57,32 @@ def _along(runs: Sequence[Run], axis: Axis | None) -> str:
 
 def _ladder(runs: Sequence[Run], axis: Axis | None, metric: str) -> go.Figure:
     chart = theme.figure(_title(runs, axis), METRICS[metric][0])
-    known = [run for run in runs if run.has(metric)]
-    if axis is None:
+    if metric == _SUCCESS:
+        chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
+    else:
+        chart.update_yaxes(rangemode="tozero")
+    if axis:
+        _lines(chart, runs, axis, metric)
+    else:
         _beside(chart, runs, metric)
-        return chart
+    theme.make_room(chart)
+    return chart
+
+
+def _lines(chart: go.Figure, runs: Sequence[Run], axis: Axis, metric: str) -> None:
+    known = [run for run in runs if run.has(metric)]
     lines: dict[str, list[Run]] = {}
     for run, name in zip(runs, labels(runs, {axis.key, *axis.along}), strict=True):
         if run in known:
             lines.setdefault(name or "simulated", []).append(run)
-    for (name, own), colour in zip(lines.items(), theme.colours(len(lines)), strict=True):
+    looks = zip(theme.colours(len(lines)), theme.dashes(len(lines)), strict=True)
+    for (name, own), (colour, dash) in zip(lines.items(), looks, strict=True):
         ordered = sorted(own, key=lambda run: axis.at(run.place))
-        _add(chart, [axis.at(run.place) for run in ordered], ordered, (name, metric), colour)
+        line = {"color": colour, "dash": dash}
+        _add(chart, [axis.at(run.place) for run in ordered], ordered, (name, metric), line)
     _printed(chart, known, axis, metric)
     if axis.is_log:
         chart.update_xaxes(**theme.log_ticks([axis.at(run.place) for run in known]))
-    if metric == _SUCCESS:
-        chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
-    return chart
 
 
 def _title(runs: Sequence[Run], axis: Axis | None) -> str:
@@ -89,10 +98,9 @@ def _beside(chart: go.Figure, runs: Sequence[Run], metric: str) -> None:
     """Draw runs beside each other that no quantity puts in order."""
     named = [pair for pair in zip(labels(runs), runs, strict=True) if pair[1].has(metric)]
     names, known = [name for name, _ in named], [run for _, run in named]
-    _add(chart, names, known, ("simulated", metric), theme.colours(1)[0], mode="markers")
+    line = {"color": theme.colours(1)[0]}
+    _add(chart, names, known, ("simulated", metric), line, mode="markers")
     chart.update_xaxes(type="category")
-    if metric == _SUCCESS:
-        chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
 
 
 def _add(
@@ -100,7 +108,7 @@ def _add(
     x: Sequence[float] | Sequence[str],
     runs: Sequence[Run],
     what: tuple[str, str],
-    colour: str,
+    line: dict[str, str],
     mode: str = "lines+markers",
 ) -> None:
     """Draw runs at `x`: `what` is the line's name and its metric."""
@@ -113,9 +121,10 @@ def _add(
             y=mean,
             error_y=theme.bars(mean, [run.bounds(own) for run in runs]),
             mode=mode,
-            name=f"{name}, {words}" if words else name,
-            line={"color": colour, **look["line"]},
-            marker=look["marker"],
+            name=f"{name}{words}",
+            showlegend=not words,
+            line={**line, **look["line"]},
+            marker={"color": line["color"], **look["marker"]},
         )
 
 
@@ -131,7 +140,7 @@ def _printed(chart: go.Figure, runs: Sequence[Run], axis: Axis, metric: str) -> 
         if answers(run, row.target)
     ]
     if dots:
-        x, y, text = zip(*dots, strict=True)
+        x, y, text = zip(*dict.fromkeys(dots), strict=True)  # several lines answer one row
         marker = {"symbol": "diamond-open", "color": theme.PUBLISHED, "size": 10}
         chart.add_scatter(x=x, y=y, text=text, mode="markers", name="published", marker=marker)
 
@@ -169,4 +178,5 @@ METRICS = {
 TRADE = ("store_rate_per_s", "success_ratio", "rtt_ms_p50", "rtt_ms_p95")
 _PART = "task_us_mean"
 _SUCCESS = "success_ratio"
+_CAPTIONS = {_SUCCESS: "stored over sent; thin, with triangles: in flight at the end"}
 _NAMES = {PAYLOAD: "payload", RATE: "workload asked for", TRANSPORT: "transport"}

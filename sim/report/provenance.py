@@ -112,7 +112,11 @@ def _axes(of: Sequence[Run]) -> str:
         asked = {key: run.settings[key] for key in run.point if key in run.settings}
         for key, setting in {**run.axes, **asked}.items():
             found.setdefault(key, []).append(setting)
-    shown = {key: values for key, values in found.items() if key not in _COLUMNS}
+    shown = {
+        key: values
+        for key, values in found.items()
+        if key not in _COLUMNS and values[0].name != "phones"  # of the one group that there is
+    }
     lines = [f"{values[0].name} {listed(values)}" for values in shown.values()]
     if len(lines) > _LINES:
         lines[_LINES - 1 :] = [f"and {len(lines) - _LINES + 1} keys more"]

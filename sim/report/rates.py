@@ -51,12 +51,14 @@ def success(of: Sequence[Series]) -> go.Figure:
                 y=share,
                 error_y=theme.bars(share, [run.bounds(metric) for run in runs]),
                 mode="lines+markers",
-                name=f"{_short(one, of)}, {words}",
+                name=f"{_short(one, of)}{words}",
+                showlegend=not words,
                 line={**line, **look["line"]},
                 marker=look["marker"],
             )
     chart.update_xaxes(**theme.log_ticks([run.asked_per_s for run in every]))
     chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
+    theme.make_room(chart)
     return chart
 
 
@@ -193,7 +195,7 @@ def _short(one: Series, of: Sequence[Series]) -> str:
 
 def _dash(one: Series, of: Sequence[Series]) -> str:
     payloads = sorted({other.payload_bytes for other in of})
-    return _DASHES[payloads.index(one.payload_bytes) % len(_DASHES)]
+    return theme.dashes(len(payloads))[payloads.index(one.payload_bytes)]
 
 
 def _printed(row: published.Row) -> tuple[float, float] | None:
@@ -214,15 +216,15 @@ def _shown(of: Series) -> list[float]:
     return [value for value in [*means, *(row.value for row in rows)] if value]
 
 
-# What a chart of success shows: a share that is not stored may still be on its way.
+# What a chart of success shows: a share that is not stored may still be on its way. Legends name
+# the first, captions say which the second is.
 FATES: tuple[tuple[str, str, dict[str, dict[str, Any]]], ...] = (
-    ("success_ratio", "stored", {"line": {}, "marker": {"size": 6}}),
+    ("success_ratio", "", {"line": {}, "marker": {"size": 6}}),
     (
         "in_flight_ratio",
-        "in flight at the end",
+        ", in flight at the end",
         {"line": {"width": 1}, "marker": {"size": 7, "symbol": "triangle-up"}},
     ),
 )
 _NUDGE = 1.035  # published dots stand a little to the right of simulated ones
 _SIDE, _WIDTH, _RUNS = 0.18, 0.24, 5
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")

@@ -87,15 +87,30 @@ def bars(
 ) -> dict[str, Any]:
     """Return error bars from lower to upper bound, as far from `middle` as each is.
 
-    A bound that reaches 0 would leave a logarithmic axis: there a bar ends at 5 % of the middle.
+    Nothing that is drawn can be negative, so bars end at 0; on a logarithmic axis, which has no 0,
+    at 5 % of the middle.
     """
     known = [of or (at, at) for at, of in zip(middle, bounds, strict=True)]
     above = [max(0.0, high - at) for at, (_, high) in zip(middle, known, strict=True)]
     below = [max(0.0, at - low) for at, (low, _) in zip(middle, known, strict=True)]
-    if log:
-        below = [min(part, _LOG_BAR * at) for part, at in zip(below, middle, strict=True)]
+    most = _LOG_BAR if log else 1.0
+    below = [min(part, most * at) for part, at in zip(below, middle, strict=True)]
     sides = {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
     return {**sides, "thickness": 1.2, "width": 3}
+
+
+def dashes(count: int) -> list[str]:
+    """Return as many dashes, so that a line shows under another that lies on it."""
+    return [_DASHES[number % len(_DASHES)] for number in range(count)]
+
+
+def make_room(chart: go.Figure) -> None:
+    """Make a chart higher by the rows that its legend has beyond two, half a page wide."""
+    names = [len(trace.name or "") for trace in chart.data if trace.showlegend is not False]
+    across = max(1, _LEGEND_PX // (_SYMBOL_PX + _LETTER_PX * max(names, default=1)))
+    more_px = _ROW_PX * max(0, -(-len(names) // across) - _ROWS)
+    margin = {**chart.layout.margin.to_plotly_json(), "b": chart.layout.margin.b + more_px}
+    chart.update_layout(height=chart.layout.height + more_px, margin=margin)
 
 
 def log_ticks(values: list[float]) -> dict[str, Any]:
@@ -123,4 +138,7 @@ _FINE_SPAN = 30.0  # within one and a half decades six labels per decade have ro
 _LOG_BAR = 0.95
 # Okabe and Ito's.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#e69f00", "#56b4e9", "#117733", "#999933")
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+_LEGEND_PX, _SYMBOL_PX, _LETTER_PX, _ROW_PX = 400, 50, 6, 19
+_ROWS = 2  # rows of a legend that fit below a chart as it is
 _LABELS = 14  # numbers of four digits that fit beside each other under half a page
