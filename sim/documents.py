@@ -1,15 +1,13 @@
-"""Reading documents: one way for scenarios, profiles and sweeps (TOML) and reports (JSON).
+"""Documents: one way to check scenarios, profiles and sweeps (TOML) and reports (JSON).
 
-A document is a pydantic model that forbids unknown keys. Whatever is wrong with it (no file, bad
-syntax, unknown key, wrong value) becomes one `ScenarioError` with file, key path and reason. This
-module knows no particular document.
+A document is a pydantic model that forbids unknown keys. Whatever is wrong with it (unknown key,
+wrong value) becomes one `ScenarioError` with file, key path and reason in the user's words. This
+module knows no particular document; how bytes become data is the business of `sim.files`.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -24,14 +22,17 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from sim import units
-from sim.errors import ScenarioError, nearest
+from sim import files, units
+from sim.errors import ScenarioError, nearest, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Model = TypeVar("Model", bound=BaseModel)
 Number = TypeVar("Number", int, float)
+
+# Whoever checks a document has read it.
+read_json, read_toml = files.read_json, files.read_toml
 
 
 class Section(BaseModel):
@@ -53,39 +54,6 @@ class Section(BaseModel):
         return data
 
 
-def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of the file at `path` and the table it holds.
-
-    Raises ScenarioError when it cannot be read, is not UTF-8 or is not TOML (with the line).
-    """
-    text = _read_text(path)
-    try:
-        return text, tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        reason, _, place = str(error).partition(" (at ")
-        raise ScenarioError(
-            path, place.rstrip(")"), f"not TOML: {reason[:1].lower()}{reason[1:]}"
-        ) from None
-
-
-def read_json(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of the file at `path` and the object it holds.
-
-    Raises ScenarioError when it cannot be read, is not UTF-8 or is not a JSON object.
-    """
-    text = _read_text(path)
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        reason = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        raise ScenarioError(path, f"line {error.lineno}, column {error.colno}", reason) from None
-    except RecursionError:
-        raise ScenarioError(path, "", "not a document: nested too deeply") from None
-    if not isinstance(data, dict):
-        raise ScenarioError(path, "", "not a JSON object")
-    return text, data
-
-
 def validate(model: type[Model], data: Mapping[str, Any], file: str | Path) -> Model:
     """Return `data` as `model`, or raise ScenarioError for the first thing wrong with it."""
     try:
@@ -101,24 +69,6 @@ def key_path(parts: Sequence[str | int]) -> str:
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
     return text
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        if not isinstance(error, FileNotFoundError):
-            raise ScenarioError(path, "", str(error.strerror).lower()) from None
-        raise ScenarioError(path, "", "no such file", _nearest_file(path)) from None
-    except UnicodeDecodeError as error:
-        raise ScenarioError(path, "", f"not UTF-8 text (byte {error.start})") from None
-
-
-def _nearest_file(path: Path) -> str | None:
-    if not path.parent.is_dir():
-        return None
-    found = nearest(path.name, sorted(item.name for item in path.parent.iterdir()))
-    return str(path.parent / found) if found else None
 
 
 def _translate(details: ErrorDetails, data: Mapping[str, Any], file: str | Path) -> ScenarioError:
@@ -159,15 +109,31 @@ def _reason(details: ErrorDetails) -> tuple[str, list[str]]:
     kind, context, value = details["type"], details.get("ctx", {}), details["input"]
     if kind in ("literal_error", "union_tag_invalid"):
         valid = re.findall(r"'([^']*)'", context.get("expected") or context["expected_tags"])
-        return f"must be one of {', '.join(valid)}, not {context.get('tag', value)!r}", valid
+        return f"must be one of {', '.join(valid)}, not {_quoted(context.get('tag', value))}", valid
     if kind in ("missing", "union_tag_not_found"):
         return "is required", []
     if kind == "value_error":
-        return str(context["error"]), []
+        return shown(str(context["error"]), _LONGEST_REASON), []
+    if kind in _LENGTHS:
+        return _wrong_length(kind, context, value), []
     if kind in _TYPE_NAMES:
-        return f"must be {_TYPE_NAMES[kind]}, not {value!r}", []
+        return f"must be {_TYPE_NAMES[kind]}, not {_quoted(value)}", []
+    # Of numbers out of bounds; of anything else the beginning says what should.
     said = details["msg"].removeprefix("Input should ")
-    return f"should {said}, not {value!r}" if said != details["msg"] else said, []
+    return f"should {said}, not {_quoted(value)}", []
+
+
+def _wrong_length(kind: str, context: Mapping[str, Any], value: Any) -> str:
+    key, of = _LENGTHS[kind]
+    bound = context[key]
+    if bound == 1 and key == "min_length":
+        return "must not be empty"
+    most = "at least" if key == "min_length" else "at most"
+    return f"must have {most} {bound} {of}, not {len(value)}"
+
+
+def _quoted(value: object) -> str:
+    return shown(repr(value))
 
 
 _TYPE_NAMES = {
@@ -182,8 +148,18 @@ _TYPE_NAMES = {
     "model_attributes_type": "a table",
     "date_from_datetime_inexact": "a date such as 2025-06-22",
     "date_type": "a date such as 2025-06-22",
+    "date_parsing": "a date such as 2025-06-22",
+    "date_from_datetime_parsing": "a date such as 2025-06-22",
 }
 
+_LENGTHS = {
+    "too_short": ("min_length", "items"),
+    "too_long": ("max_length", "items"),
+    "string_too_short": ("min_length", "characters"),
+    "string_too_long": ("max_length", "characters"),
+}
+
+_LONGEST_REASON = 400  # our own words with what they quote
 _NOTHING = object()
 
 

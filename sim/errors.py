@@ -1,7 +1,8 @@
 """Errors sorted by whose they are: the user's document, the environment, or the engine.
 
 Nothing here prints or exits; the command line maps each class to an exit code. Mistakes of ours
-are plain asserts and keep their traceback.
+are plain asserts and keep their traceback. What an error quotes (a document, a path, a child) is
+somebody else's text: an error's own text is made of it by `shown`, and the attributes keep it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ class UserError(Exception):
 
     exit_code = 2
 
+    def __str__(self) -> str:
+        return shown(super().__str__(), _LONGEST_TEXT)
+
 
 class ScenarioError(UserError):
     """A document (scenario, profile or sweep) that cannot be used.
@@ -34,16 +38,26 @@ class ScenarioError(UserError):
         self.key_path = key_path
         self.reason = reason
         self.suggestion = suggestion
-        super().__init__(str(self))
+        super().__init__(file, key_path, reason, suggestion)
 
     def __str__(self) -> str:
-        place = f"{self.file}: {self.key_path}" if self.key_path else self.file
-        hint = f" (did you mean {self.suggestion}?)" if self.suggestion else ""
-        return f"{place}: {self.reason}{hint}"
+        file = shown(self.file, _LONGEST_PATH)
+        place = f"{file}: {shown(self.key_path)}" if self.key_path else file
+        hint = f" (did you mean {shown(self.suggestion)}?)" if self.suggestion else ""
+        return f"{place}: {shown(self.reason, _LONGEST_TEXT)}{hint}"
 
 
 class EnvironmentMissingError(UserError):
-    """A library or the compiled engine is not there; the text says how to get it."""
+    """A library or the compiled engine is not there; the text, maybe of lines, says what to do."""
+
+    exit_code = 5
+
+    def __str__(self) -> str:
+        return _lines(*self.args)
+
+
+class NoRoomError(UserError):
+    """The file system has no room for what is to be written; what was there before still is."""
 
     exit_code = 5
 
@@ -63,14 +77,48 @@ class EngineError(Exception):
         self.what = what
         self.stderr_tail = stderr_tail
         self.replay = replay
-        super().__init__(str(self))
+        super().__init__(what, stderr_tail, replay)
 
     def __str__(self) -> str:
-        tail = f"\n{self.stderr_tail}" if self.stderr_tail else ""
-        return f"{self.what}{tail}\nreplay: {self.replay}"
+        tail = f"\n{_lines(self.stderr_tail)}" if self.stderr_tail else ""
+        # Uncut: it is there to be pasted.
+        replay = shown(self.replay, len(self.replay))
+        return f"{shown(self.what, _LONGEST_TEXT)}{tail}\nreplay: {replay}"
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate most like `word`, or None when none is alike."""
-    matches = difflib.get_close_matches(word, list(candidates), n=1, cutoff=0.6)
+    """Return the candidate most like `word`, or None when none other is alike."""
+    others = [of for of in candidates if of != word]
+    # To compare takes time that grows with both lengths, and nothing alike is as long as this.
+    matches = difflib.get_close_matches(word[:_LONGEST_PATH], others, n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+def shown(text: str, at_most: int = 120) -> str:
+    """Return `text` as it may stand in a line: no control characters, about `at_most` characters.
+
+    What a terminal would not print, line breaks and what turns the direction of writing included,
+    is escaped as in a Python literal. Of what is longer the middle is left out, and its length
+    told.
+    """
+    if len(text) > at_most:
+        half = at_most // 2
+        return f"{_escaped(text[:half])}...({len(text)} characters)...{_escaped(text[-half:])}"
+    return _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(
+        of if of.isprintable() else of.encode("unicode_escape").decode("ascii") for of in text
+    )
+
+
+def _lines(text: str) -> str:
+    """Return `text` with its line breaks, each line as it may stand in one."""
+    return "\n".join(shown(line, _LONGEST_TEXT) for line in text.splitlines())
+
+
+_LONGEST_PATH = 400
+_LONGEST_TEXT = 1200  # lists of all that is missing are long

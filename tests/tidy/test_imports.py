@@ -66,6 +66,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "sim.build",
         "sim.documents",
         "sim.engine_facts",
+        "sim.files",
         "sim.provenance",
         "sim.streams",
         "sim.token_bytes",

@@ -1,0 +1,142 @@
+"""Files that somebody else wrote, as text and as plain data: bounded in size, depth and numbers.
+
+Whatever is wrong with a file (not there, no file, too large, bad syntax, nested without end) is one
+`ScenarioError` with the file, the place and the reason. What does not live here: what the data
+means (`sim.documents`) and logs, which may be large (`sim.phone_logs`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import os
+import stat
+import tomllib
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from sim.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+
+def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of the file at `path` and the table it holds.
+
+    Raises ScenarioError when it cannot be read, is not UTF-8 or is not TOML (with the line).
+    """
+    text = _read_text(path)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).partition(" (at ")
+        raise ScenarioError(
+            path, place.rstrip(")"), f"not TOML: {reason[:1].lower()}{reason[1:]}"
+        ) from None
+    except RecursionError:
+        raise ScenarioError(path, "", _TOO_DEEP) from None
+    except ValueError:
+        raise ScenarioError(path, "", _TOO_LONG) from None
+    _check_plain(data, path)
+    return text, data
+
+
+def read_json(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of the file at `path` and the object it holds.
+
+    Raises ScenarioError when it cannot be read, is not UTF-8 or is not a JSON object.
+    """
+    text = _read_text(path)
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        reason = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        raise ScenarioError(path, f"line {error.lineno}, column {error.colno}", reason) from None
+    except RecursionError:
+        raise ScenarioError(path, "", _TOO_DEEP) from None
+    except ValueError:
+        raise ScenarioError(path, "", _TOO_LONG) from None
+    if not isinstance(data, dict):
+        raise ScenarioError(path, "", "not a JSON object")
+    _check_plain(data, path)
+    return text, data
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open the file or pipe at `path` for reading, or raise ScenarioError that says why not."""
+    if "\0" in str(path):
+        raise ScenarioError(path, "", "no such file")
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            # A device may go on for ever.
+            if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+                raise ScenarioError(path, "", "is neither a file nor a pipe")
+            yield file
+    except FileNotFoundError:
+        raise ScenarioError(path, "", "no such file", _nearest_file(path)) from None
+    except OSError as error:
+        raise ScenarioError(path, "", os.strerror(error.errno or 0).lower()) from None
+
+
+def _read_text(path: Path) -> str:
+    with opened(path) as file:
+        read = file.read(_LARGEST_BYTES + 1)
+    if len(read) > _LARGEST_BYTES:
+        reason = f"is larger than {_LARGEST_BYTES >> 20} MiB, which no document is"
+        raise ScenarioError(path, "", reason)
+    try:
+        # As Python opens a text file: every line break is the same.
+        return read.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(path, "", f"not UTF-8 text (byte {error.start})") from None
+
+
+def _check_plain(data: dict[str, Any], path: Path) -> None:
+    """Refuse what recursive readers and 64-bit numbers cannot hold; it need not recurse itself."""
+    left: list[tuple[str, Any, int]] = [("", data, 0)]
+    while left:
+        place, value, depth = left.pop()
+        if depth > _DEEPEST:
+            raise ScenarioError(path, place, _TOO_DEEP)
+        inside: Iterable[tuple[str, Any]] = ()
+        if isinstance(value, dict):
+            inside = ((f"{place}.{key}" if place else key, of) for key, of in value.items())
+        elif isinstance(value, list):
+            inside = ((f"{place}[{number}]", of) for number, of in enumerate(value))
+        elif type(value) is int and value.bit_length() > _INTEGER_BITS:
+            raise ScenarioError(path, place, f"takes more than {_INTEGER_BITS} bits")
+        left += [(where, of, depth + 1) for where, of in inside]
+
+
+def _nearest_file(path: Path) -> str | None:
+    """Return the file in the same folder that has a name much like this one's, if there is one."""
+    with contextlib.suppress(OSError):
+        found = [of.name for of in sorted(path.parent.iterdir()) if _is_alike(of, path)]
+        best = difflib.get_close_matches(path.name, found, n=1, cutoff=0.0)
+        return str(path.parent / best[0]) if best else None
+    return None
+
+
+def _is_alike(one: Path, other: Path) -> bool:
+    """Tell whether two names are nearly the same; an extension that they share says nothing."""
+    stems = (one.stem, other.stem)
+    if one.name == other.name or max(map(len, stems)) > _LONGEST_NAME or not one.is_file():
+        return False
+    if one.suffix != other.suffix:
+        return one.stem == other.stem
+    differences = sum(a != b for a, b in zip(*stems, strict=False))
+    is_one_letter = len(one.stem) == len(other.stem) > 1 and differences == 1
+    return is_one_letter or difflib.SequenceMatcher(None, *stems).ratio() >= _ALIKE
+
+
+_LARGEST_BYTES = 16 << 20  # a hundred times the largest report of the probe
+_DEEPEST = 32  # no document of ours is deeper than eight
+_INTEGER_BITS = 64
+_TOO_DEEP = "is nested too deeply"
+_TOO_LONG = "has a number of thousands of digits"  # Python refuses to read those
+_ALIKE = 0.75  # "small" and "smal" 0.89, "nothere" and "share" 0.5
+_LONGEST_NAME = 255

@@ -1,0 +1,169 @@
+"""Documents as they come: what is no document is refused by name, and in the user's words."""
+
+import json
+import math
+import os
+import threading
+
+import pytest
+from pydantic import ValidationError
+
+import calibration.probe_report
+import calibration.profile
+import sim.scenario
+import sim.sweep
+from sim import documents, files
+from sim.errors import ScenarioError
+
+NINES = "9" * 5000
+DEEP = 1000
+
+# By file name: what is in it, and what is said about it.
+NO_DOCUMENTS = {
+    "deep.toml": (f"a = {'[' * DEEP}{']' * DEEP}", "is nested too deeply"),
+    "deeper.toml": (f"a = {'[' * 100_000}{']' * 100_000}", "is nested too deeply"),
+    "dotted.toml": (f"{'a.' * DEEP}a = 1", "is nested too deeply"),
+    "deep.json": (f'{{"a": {"[" * DEEP}{"]" * DEEP}}}', "is nested too deeply"),
+    "deeper.json": (f'{{"a": {"[" * 100_000}{"]" * 100_000}}}', "is nested too deeply"),
+    "long.toml": (f"a = {NINES}", "has a number of thousands of digits"),
+    "long.json": (f'{{"a": {NINES}}}', "has a number of thousands of digits"),
+    "hexadecimal.toml": (f"a = [0, 0x{NINES}]", "a[1]: takes more than 64 bits"),
+    "large.toml": ("#" * (16 << 20) + "\n", "is larger than 16 MiB, which no document is"),
+}
+
+
+def read(path):
+    with pytest.raises(ScenarioError) as caught:
+        (documents.read_json if path.suffix == ".json" else documents.read_toml)(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", NO_DOCUMENTS)
+def test_what_no_reader_could_hold_is_refused(tmp_path, name):
+    text, reason = NO_DOCUMENTS[name]
+    path = tmp_path / name
+    path.write_text(text)
+    said = read(path)
+    assert said.startswith(f"{path}: ")
+    assert said.endswith(reason)
+    assert len(said) < 400 + len(str(path))
+
+
+def test_only_files_and_pipes_are_documents(tmp_path):
+    (tmp_path / "loop.toml").symlink_to(tmp_path / "loop.toml")
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    (tmp_path / "folder.toml").mkdir()
+    assert read(tmp_path / "zero.toml").endswith("zero.toml: is neither a file nor a pipe")
+    assert read(tmp_path / "loop.toml").endswith("loop.toml: too many levels of symbolic links")
+    assert read(tmp_path / "folder.toml").endswith("folder.toml: is a directory")
+    assert read(tmp_path / "a\0b.toml").endswith("a\\x00b.toml: no such file")
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path):
+    path = tmp_path / "pipe.toml"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=("a = 1\r\nb = 2\n",))
+    writer.start()
+    text, data = documents.read_toml(path)
+    writer.join()
+    assert (text, data) == ("a = 1\nb = 2\n", {"a": 1, "b": 2})
+
+
+@pytest.mark.parametrize(
+    ("given", "there", "hint"),
+    [
+        ("nothere.toml", ["share.toml", "other.json"], None),
+        ("smal.toml", ["small.toml", "smell.toml"], "small.toml"),
+        ("small.tml", ["small.toml"], "small.toml"),
+        ("r3.json", ["r2.json", "x.json"], "r2.json"),
+        ("a.toml", ["b.toml"], None),
+        ("gone.toml", ["gone.toml"], None),
+        ("runs.toml", ["runs/"], None),
+    ],
+)
+def test_a_hint_is_another_file_of_much_the_same_name(tmp_path, given, there, hint):
+    for name in there:
+        if name == given:  # it dangles, so it is no file to name
+            (tmp_path / name).symlink_to(tmp_path / "nowhere")
+        elif name.endswith("/"):
+            (tmp_path / name).mkdir()
+        else:
+            (tmp_path / name).touch()
+    said = read(tmp_path / given)
+    expected = f" (did you mean {tmp_path / hint}?)" if hint else ""
+    assert said == f"{tmp_path / given}: no such file{expected}"
+
+
+def sections(of=documents.Section):
+    """Every model of every document that is shipped."""
+    for model in of.__subclasses__():
+        yield model
+        yield from sections(model)
+
+
+SECTIONS = sorted(set(sections()), key=str)
+WRONG = (
+    *(None, True, -1, 0, 3, 10**18, 0.5, -0.5, 1e300, math.nan, math.inf, "", "x", "x" * 5000),
+    *([], [None], [[]], [-1], [0.5], [""], ["x"] * 300, [0.5] * 2000, {}, {"": 0}, {"x": None}),
+    *({"x": []}, {"x": -1}, {"x": {"y": "z"}}, {"kind": "x"}, [{"kind": 5}], "2025-13-01"),
+)
+
+
+def complaints(model):
+    """What pydantic says about wrong values in each field."""
+    for name, field in model.model_fields.items():
+        for value in WRONG:
+            data = {field.alias or name: value}
+            try:
+                model.model_validate(data)
+            except ValidationError as error:
+                for details in error.errors():
+                    yield data, details
+
+
+def test_the_models_are_all_looked_at():
+    names = {f"{of.__module__.partition('.')[0]}.{of.__name__}" for of in SECTIONS}
+    assert {"sim.Scenario", "sim.SweepDocument", "calibration.Profile"} <= names
+    assert {"calibration.Document", "sim.Town"} & names
+    assert len(SECTIONS) > 50
+    assert sim.scenario.model.Scenario in SECTIONS
+
+
+@pytest.mark.parametrize("model", SECTIONS, ids=lambda of: of.__name__)
+def test_what_is_wrong_is_said_in_the_users_words(model):
+    for data, details in complaints(model):
+        error = documents._translate(details, data, "a.toml")
+        ours = details["type"] in {
+            "unknown_key",
+            "missing",
+            "value_error",
+            "union_tag_not_found",
+        } or error.reason.startswith(("must be ", "must have ", "must not be ", "should be "))
+        assert ours, details
+        for raw in ("nput should", "ist should", "tring should", "ictionary should", "validation"):
+            assert raw not in error.reason, details
+        assert len(str(error)) < 700, details
+
+
+def test_lengths_are_said_as_a_person_would(tmp_path):
+    path = tmp_path / "sweep.toml"
+    path.write_text('[sweep]\nscenario = ""\n')
+    with pytest.raises(ScenarioError, match=r"sweep\.scenario: must not be empty$"):
+        sim.sweep.load_sweep(path, tmp_path)
+    path.write_text('[sweep]\nscenario = "a.toml"\n[axes]\n"workload.rate" = []\n')
+    with pytest.raises(ScenarioError, match=r"axes\.workload\.rate: must not be empty$"):
+        sim.sweep.load_sweep(path, tmp_path)
+
+
+def test_a_large_value_is_cut_in_the_middle(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"schema_version": 1, "made": "x" * 1_000_000}))
+    with pytest.raises(ScenarioError) as caught:
+        calibration.probe_report.load(path)
+    assert "must be a table, not 'xxx" in str(caught.value)
+    assert "...(1000002 characters)...xxx" in str(caught.value)
+    assert len(str(caught.value)) < 300 + len(str(path))
+
+
+def test_profiles_are_bounded_as_scenarios_are():
+    assert calibration.profile.read_toml is documents.read_toml is files.read_toml
