@@ -1,8 +1,7 @@
-"""A device profile as a TOML file: the same profile gives the same bytes, put in place at once."""
+"""A device profile as a TOML file: the same profile gives the same bytes."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from calibration.profile import Operation, Profile, load
@@ -30,15 +29,10 @@ def as_toml(profile: Profile) -> str:
     return f"{_HEAD.format(name=profile.device.name)}\n{tomli_w.dumps(document)}"
 
 
-def put(profile: Profile, path: Path) -> None:
-    """Write `profile` to the file at `path`; it is read again first, and there whole or not."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        aside.write_text(as_toml(profile), encoding="utf-8")
-        assert load(aside) == profile, "a profile reads as it was written"
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+def write(profile: Profile, path: Path) -> None:
+    """Write `profile` to the file at `path`, and see that it reads as it was written."""
+    path.write_text(as_toml(profile), encoding="utf-8")
+    assert load(path) == profile, "a profile reads as it was written"
 
 
 def _operation(of: Operation) -> dict[str, Any]:

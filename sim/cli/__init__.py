@@ -1,12 +1,14 @@
 """The `pocketsim` command: wires files, runner and reports together, and holds no logic.
 
 stdout is data, stderr is progress. Exit codes: 0 done, 1 crash, 2 usage or invalid document, 3 a
-check failed, 4 some runs of a sweep failed or are missing, 5 environment missing, 130 interrupted.
+check failed, 4 some runs of a sweep failed or are missing, 5 environment missing or without room, 130
+interrupted.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 from typing import Annotated
@@ -14,7 +16,17 @@ from typing import Annotated
 import typer
 
 import sim
-from sim.cli import console, exporting, inspect, measured, present, running, sweeping
+from sim.cli import (
+    common,
+    console,
+    exporting,
+    inspect,
+    measured,
+    present,
+    running,
+    sweeping,
+    targets,
+)
 from sim.errors import EngineError, UserError
 
 app = typer.Typer(
@@ -26,33 +38,59 @@ app = typer.Typer(
 )
 sweep = typer.Typer(help="Many runs over a grid of values.", no_args_is_help=True)
 app.add_typer(sweep, name="sweep")
-app.command("run")(running.run)
-app.command("check")(inspect.check)
-app.command("show")(inspect.show)
-app.command("doctor")(inspect.doctor)
-app.command("report")(present.report)
-app.command("export")(exporting.export)
-app.command("validate")(present.validate)
-app.command("calibrate")(measured.calibrate)
-app.command("metrics")(measured.metrics)
-sweep.command("run")(sweeping.run)
-sweep.command("plan")(sweeping.plan)
-sweep.command("collect")(sweeping.collect)
+app.command("run")(common.command(running.run))
+app.command("check")(common.command(inspect.check))
+app.command("show")(common.command(inspect.show))
+app.command("doctor")(common.command(inspect.doctor))
+app.command("report")(common.command(present.report))
+app.command("export")(common.command(exporting.export))
+app.command("validate")(common.command(present.validate))
+app.command("calibrate")(common.command(measured.calibrate))
+app.command("metrics")(common.command(measured.metrics))
+sweep.command("run")(common.command(sweeping.run))
+sweep.command("plan")(common.command(sweeping.plan))
+sweep.command("collect")(common.command(sweeping.collect))
 
 
 def main() -> None:
     """Run the command line and exit; only our own mistakes show a traceback."""
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        app()
+        _call()
     except (UserError, EngineError) as error:
         console.fail(str(error))
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        console.fail(_INTERRUPTED)
+        sys.exit(_EXIT_INTERRUPTED)
     except OSError as error:
-        if error.errno not in _WRONG_PATH:
+        explained = targets.explained(error)
+        if explained is None:
             raise
-        console.fail(f"{error.filename}: {error.strerror}")
-        sys.exit(UserError.exit_code)
+        console.fail(str(explained))
+        sys.exit(explained.exit_code)
+
+
+def _call() -> None:
+    """Run the command line, and see that what it printed is out."""
+    try:
+        app()
+    except SystemExit as ended:
+        # This is what becomes of an interrupt in a command.
+        if ended.code == _EXIT_INTERRUPTED:
+            raise KeyboardInterrupt from None
+        _flush_output()
+        raise
+
+
+def _flush_output() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # The interpreter flushes again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno != errno.EPIPE:
+            raise
 
 
 def _version(wanted: bool) -> None:
@@ -67,23 +105,17 @@ def _options(
         bool,
         typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
     ] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")] = False,
+    quiet: common.Quiet = False,
+    verbose: common.Verbose = False,
 ) -> None:
     del version  # its callback has ended the program
-    console.set_level(-1 if quiet else int(verbose))
+    console.set_level(0)
+    common.say_as_asked(quiet, verbose)
 
 
 def _interrupt(_signal: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-# A path of the user's that cannot be read or written; a full disk, say, is not of these.
-_WRONG_PATH = {
-    errno.EACCES,
-    errno.EISDIR,
-    errno.ENAMETOOLONG,
-    errno.ENOTDIR,
-    errno.EPERM,
-    errno.EROFS,
-}
+_EXIT_INTERRUPTED = 130
+_INTERRUPTED = "interrupted; what was complete is kept, the same command goes on from there"

@@ -67,22 +67,23 @@ def export(
     elif to is Format.graphml:
         _graphml(directory, resolved, repetition or 0, out)
     else:
-        _csv(directory, repetition, target)
+        _csv(directory, resolved, repetition, target)
 
 
-def _csv(directory: Path, repetition: int | None, file: Path | None) -> None:
+def _csv(
+    directory: Path, resolved: dict[str, Any], repetition: int | None, file: Path | None
+) -> None:
     from sim.export import write_csv
 
     transport = _read(directory / "metrics.json")["rung"]["transport"]
     table = _events(directory, repetition)
+    duration_s = resolved["run"]["duration_s"]
     if file is None:
-        write_csv(table, sys.stdout.buffer, transport)
+        write_csv(table, sys.stdout.buffer, transport, duration_s=duration_s)
         return
-    with targets.writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("wb") as sink:
-            write_csv(table, sink, transport)
-    console.data(str(file))
+    with targets.replacing(file) as aside, aside.open("wb") as sink:
+        write_csv(table, sink, transport, duration_s=duration_s)
+    targets.tell(file)
 
 
 def _graphml(directory: Path, resolved: dict[str, Any], repetition: int, file: Path | None) -> None:
@@ -94,10 +95,9 @@ def _graphml(directory: Path, resolved: dict[str, Any], repetition: int, file: P
     if file is None:
         sys.stdout.buffer.write(written)
         return
-    with targets.writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(written)
-    console.data(str(file))
+    with targets.replacing(file) as aside:
+        aside.write_bytes(written)
+    targets.tell(file)
 
 
 def _tokens(

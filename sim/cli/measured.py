@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sim.cli import console
+from sim.cli import console, targets
 from sim.cli.running import AsJson
-from sim.errors import ScenarioError, UserError, nearest
+from sim.errors import UserError, nearest, shown
 
 
 def calibrate(
@@ -60,11 +60,11 @@ def calibrate(
         start, name=name, measured_by=measured_by, store=store, allow_spoiled=allow_spoiled
     )
     calibration.fit([probe_report.load(path) for path in reports])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    profile_file.put(calibration.profile_, out)
+    with targets.replacing(out) as aside:
+        profile_file.write(calibration.profile_, aside)
     for kept in calibration.kept_:
         console.say(f"taken from {base}: {kept}: {kept.why}")
-    console.data(str(out))
+    targets.tell(out)
 
 
 def metrics(
@@ -77,15 +77,10 @@ def metrics(
 
     The log is the benchmark app's or the probe's; of two phones, that of the one that proposes.
     """
-    from sim import export
+    from sim import phone_logs
     from sim.metrics import of_log
 
-    if not events.is_file():
-        raise ScenarioError(events, "", "no such file")
-    try:
-        found = of_log(export.read(events), events.name)
-    except ValueError as error:
-        raise ScenarioError(events, "", str(error).removeprefix(f"{events}: ")) from None
+    found = of_log(phone_logs.read(events), events.name)
     if as_json:
         console.data(json.dumps(found, indent=1))
         return
@@ -93,7 +88,7 @@ def metrics(
         (name, _short(of["mean"]), _interval(of), " ".join(map(_short, of["values"])))
         for name, of in found["metrics"].items()
     ]
-    console.table(events.name, ("metric", "mean", "95 % interval", "by repetition"), rows)
+    console.table(shown(events.name), ("metric", "mean", "95 % interval", "by repetition"), rows)
     counts = found["counts"]
     fates = [(key, counts[key]) for key in ("sent", "stored", "in_flight")]
     lost = [(f"lost: {reason}", count) for reason, count in counts["lost"].items()]

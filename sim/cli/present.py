@@ -74,10 +74,9 @@ def report(
     targets.check_outside_runs(out)
     from sim.report import write_report
 
-    with targets.writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_report(dict.fromkeys(directories), out)
-    console.data(str(out))
+    with targets.replacing(out) as aside:
+        write_report(dict.fromkeys(directories), aside)
+    targets.tell(out)
 
 
 def _write_report(result: ValidationResult, report: Path) -> None:
@@ -86,9 +85,8 @@ def _write_report(result: ValidationResult, report: Path) -> None:
         return
     from sim.report import write_report
 
-    with targets.writing(report):
-        report.parent.mkdir(parents=True, exist_ok=True)
-        write_report(result.run_dirs, report, result)
+    with targets.replacing(report) as aside:
+        write_report(result.run_dirs, aside, result)
     console.say(f"report: {report}")
 
 

@@ -1,13 +1,20 @@
-"""Where a command may write what a user asks for: nowhere in a run directory, and where he can."""
+"""Where a command may write what a user asks for: nowhere in a run directory, and where he can.
+
+What is written appears whole or not at all, so that a failure leaves what was there before.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shutil
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.errors import ScenarioError
+from sim.cli import console
+from sim.errors import NoRoomError, ScenarioError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,16 +34,123 @@ def check_outside_runs(target: Path) -> None:
 
 
 @contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Yield a path to write a file to, which takes the place of `target` when the block ends well.
+
+    It is flushed and renamed last, and gone if the block fails. A link is followed: where it leads
+    to is replaced. A device, a pipe and our own output are themselves what is written to.
+    """
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if _is_written_straight(target):
+            yield target
+            return
+        real = Path(os.path.realpath(target))
+        # A name that fits wherever that of the target does.
+        aside = real.parent / f"{_ASIDE}{os.getpid()}"
+        try:
+            yield aside
+            if real.exists():
+                shutil.copymode(real, aside)
+            _flush(aside)
+            aside.replace(real)
+            _flush(real.parent)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """Blame what cannot be written on who named it; a full disk, say, is not his mistake."""
+    """Blame on who named `target` that nothing can be written there, and a full disk on nobody.
+
+    Raises ScenarioError or NoRoomError. What fails elsewhere is ours and stays what it is.
+    """
     try:
         yield
-    except _WRONG_PATH as error:
-        reason = f"cannot be written: {os.strerror(error.errno or 0).lower()}"
-        raise ScenarioError(target, "", reason) from None
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            raise NoRoomError(f"{error.filename or target}: {_reason(error)}") from None
+        failed = _failed(error, target)
+        if failed is None:
+            raise
+        where = f" ({failed})" if failed != str(target) else ""
+        raise ScenarioError(target, "", f"cannot be written: {_reason(error)}{where}") from None
 
 
-_WRONG_PATH = (
-    *(FileNotFoundError, FileExistsError),
-    *(IsADirectoryError, NotADirectoryError, PermissionError),
-)
+def tell(target: Path) -> None:
+    """Print where something was written, unless that would be written there, too."""
+    if not _is_our_output(target):
+        console.data(str(target))
+
+
+def explained(error: OSError) -> UserError | None:
+    """Return what an error says that nobody else has explained, or None if it is ours."""
+    if error.errno in _NO_ROOM:
+        return NoRoomError(f"{error.filename or 'output'}: {_reason(error)}")
+    if error.errno in _WRONG_PATH and error.filename:
+        return UserError(f"{error.filename}: {_reason(error)}")
+    return None
+
+
+def _failed(error: OSError, target: Path) -> str | None:
+    """Return what could not be written of `target`; None if the error is about something else."""
+    if error.errno not in {*_WRONG_PATH, errno.ENOENT} or not isinstance(error.filename, str):
+        return None
+    failed = Path(error.filename).absolute()
+    for path in (target.absolute(), Path(os.path.realpath(target))):
+        if error.errno == errno.ENOENT and path.is_dir():
+            continue  # what is missing in a folder that is there, we have not made
+        if failed.parent == path.parent and failed.name.startswith(_ASIDE):
+            return str(target)
+        if path in (failed, *failed.parents) or failed in path.parents:
+            return error.filename
+    return None
+
+
+def _is_written_straight(target: Path) -> bool:
+    """Tell whether bytes go to `target` itself; raises OSError if it is nothing to write to."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    # Who protects a file means its content, not its name.
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    return not stat.S_ISREG(mode) or _is_our_output(target)
+
+
+def _is_our_output(target: Path) -> bool:
+    try:
+        return os.path.samestat(target.stat(), os.fstat(_STDOUT))
+    except OSError:
+        return False
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno or 0).lower()
+
+
+_ASIDE = ".tmp-"
+_STDOUT = 1
+_NO_ROOM = {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
+# A path of the user's that cannot be read or written.
+_WRONG_PATH = {
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+}

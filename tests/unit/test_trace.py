@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import export, testing, trace
+from sim import export, phone_logs, testing, trace
+from sim.errors import ScenarioError
 
 
 def engine_result() -> dict[str, Any]:
@@ -75,12 +76,12 @@ def test_no_repetitions_are_an_empty_table():
 def test_csv_round_trip_keeps_the_benchmark_events(tmp_path: Path):
     table = testing.events(testing.resolved(repetitions=2), testing.Shape(lost_ratio=0.2))
     export.write_csv(table, tmp_path / "a.csv", "udp", label="x")
-    again = export.read_csv(tmp_path / "a.csv", epoch=export.EPOCH).to_pylist()
-    logged = [row for row in table.to_pylist() if row["kind"] != "drop"]
+    again = phone_logs.read_csv(tmp_path / "a.csv", epoch=export.EPOCH).to_pylist()
+    logged = table.to_pylist()
     assert len(again) == len(logged)
     for row, said in zip(again, logged, strict=True):
         assert row["time_s"] == pytest.approx(said["time_s"], abs=1e-6)
-        for name in ("repetition", "node", "message_id", "message_size"):
+        for name in ("repetition", "node", "message_id", "message_size", "peer", "reason"):
             assert row[name] == said[name]
     kinds = [[row["kind"] for row in rows] for rows in (again, logged)]
     assert sorted(kinds[0]) == sorted(kinds[1])
@@ -90,10 +91,11 @@ def test_csv_speaks_as_the_app_does(tmp_path: Path):
     table = testing.events(testing.resolved(repetitions=1), testing.Shape())
     export.write_csv(table, tmp_path / "a.csv", "quic_keep", label="x")
     lines = (tmp_path / "a.csv").read_text().replace('"', "").splitlines()
-    assert lines[0] == ",".join(export.COLUMNS)
+    assert lines[0] == ",".join((*export.COLUMNS, *export.EXTRA_COLUMNS))
     first = lines[1].split(",")
     assert first == [
-        *("send_benchmark_sc", "2025-06-22T00:00:00.000000Z", "Iroh", "0", "1", "638", "x#0", "1")
+        *("send_benchmark_sc", "2025-06-22T00:00:00.000000Z", "Iroh", "0", "1", "638", "x#0", "1"),
+        *("1", ""),
     ]
     operations = {line.split(",")[0] for line in lines[1:]}
     assert operations == {
@@ -113,23 +115,23 @@ def test_a_log_of_a_real_phone(tmp_path: Path):
         "block_stored,2025-06-20T10:00:01.012300+02:00,UDP,k51q,block123,668,run_a,3\n"
         "block_send_start,2025-06-20T11:00:00+02:00,UDP,k51q,block9,512,run_b,1\n"
     )
-    rows = export.read_csv(path).to_pylist()
+    rows = phone_logs.read_csv(path).to_pylist()
     assert [row["kind"] for row in rows] == ["send", "store", "send"]
     assert [row["repetition"] for row in rows] == [0, 0, 1]
     assert [row["message_id"] for row in rows] == [0, 0, 1]
     assert [row["time_s"] for row in rows] == pytest.approx([0.0, 0.0118, 0.0])
-    shifted = export.read_csv(path, epoch=datetime(2025, 6, 20, 8, 0, tzinfo=UTC)).to_pylist()
+    shifted = phone_logs.read_csv(path, epoch=datetime(2025, 6, 20, 8, 0, tzinfo=UTC)).to_pylist()
     assert shifted[0]["time_s"] == pytest.approx(1.0005)
 
 
 def test_a_csv_without_a_column_is_refused(tmp_path: Path):
     (tmp_path / "a.csv").write_text("operation,timestamp\nsend,2025\n")
-    with pytest.raises(ValueError, match="no column 'mode'"):
-        export.read_csv(tmp_path / "a.csv")
+    with pytest.raises(ScenarioError, match="line 1: no column 'mode'"):
+        phone_logs.read_csv(tmp_path / "a.csv")
 
 
 @given(st.lists(st.floats(0, 1e5), min_size=1, max_size=30))
 def test_timestamps_keep_microseconds(times: list[float]):
     written = export._timestamps(np.array(times))
-    read = export._microseconds(list(written))
+    read = [phone_logs._microseconds(stamp) for stamp in written]
     assert read == pytest.approx(np.array(times) * 1e6, abs=0.51)

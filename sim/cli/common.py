@@ -1,0 +1,48 @@
+"""What all commands have in common: how much they say, and whose mistake a bad --out is."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from sim.cli import console, targets
+
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
+
+
+def say_as_asked(quiet: bool, verbose: bool) -> None:
+    """Set how much is said, if the options say so."""
+    if quiet or verbose:
+        console.set_level(-1 if quiet else 1)
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return `function` as a command that takes -q and -v, too."""
+
+    @functools.wraps(function)
+    def called(*, quiet: bool, verbose: bool, **named: Any) -> None:
+        say_as_asked(quiet, verbose)
+        out = named.get("out")
+        with targets.writing(out) if isinstance(out, Path) else contextlib.nullcontext():
+            function(**named)
+
+    # typer reads the options off the signature.
+    hints = get_type_hints(function, include_extras=True)
+    signature = inspect.signature(function)
+    known = [of.replace(annotation=hints[name]) for name, of in signature.parameters.items()]
+    more = [_flag("quiet", Quiet), _flag("verbose", Verbose)]
+    setattr(called, "__signature__", signature.replace(parameters=[*known, *more]))  # noqa: B010
+    called.__annotations__ = {**hints, "quiet": Quiet, "verbose": Verbose}
+    return called
+
+
+def _flag(name: str, annotation: Any) -> inspect.Parameter:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=False, annotation=annotation)
