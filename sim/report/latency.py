@@ -28,6 +28,7 @@ def against_rate(of: Sequence[Series]) -> go.Figure:
     names = ("rtt_ms_p50", "rtt_ms_p95")
     shown = [run.mean(name) for one in of for run in one.runs for name in names]
     chart.update_yaxes(**theme.log_decades(shown))
+    theme.make_room(chart)
     return chart
 
 

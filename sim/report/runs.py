@@ -189,11 +189,14 @@ def _told_apart(runs: Sequence[Run]) -> list[Run]:
     differing = {key for key in points.differing(every) if _tells(key, every)} - _SAID
     axes = [differing | {key for key in run.rung_axes if key not in _SAID} for run in runs]
     return [
-        dataclasses.replace(
-            run, axes={key: run.settings[key] for key in sorted(own) if key in run.settings}
-        )
+        dataclasses.replace(run, axes={key: run.settings[key] for key in _ordered(own, run)})
         for run, own in zip(runs, axes, strict=True)
     ]
+
+
+def _ordered(keys: Collection[str], run: Run) -> list[str]:
+    """Return those of `keys` that a run has, all phones before those of its groups."""
+    return sorted((key for key in keys if key in run.settings), key=lambda key: (key != ALL, key))
 
 
 def _tells(key: str, every: Sequence[Mapping[str, Setting]]) -> bool:
@@ -262,17 +265,23 @@ def _check_version(path: Path, metrics: Mapping[str, Any], manifest: Mapping[str
 
 
 def _settings(manifest: Mapping[str, Any], resolved: Mapping[str, Any]) -> dict[str, Setting]:
-    """Return what was in effect, with names: the scenario, the content of profiles, the build."""
+    """Return what was in effect, with names: the scenario, the content of profiles, the build.
+
+    Where phones are in several groups, they are summed up: that is what a mix of them is called.
+    """
     digests = {
         f"{_DIGEST}{name}": Setting(digest[:_DIGITS], "", f"content of {name}")
         for name, digest in manifest.get("profiles", {}).items()
     }
     build = Setting(resolved["versions"].get("build", "")[:_DIGITS], "", "build")
-    return {**points.named(manifest["scenario"]), **digests, "build": build}
+    found = {**points.named(manifest["scenario"]), **digests, "build": build}
+    counts = [group["count"] for group in resolved["devices"]]
+    return {**found, ALL: Setting(sum(counts), "", "phones")} if len(counts) > 1 else found
 
 
 TRANSPORT, PAYLOAD, RATE = "transport.mode", "workload.payload", "workload.rate"
 _ALWAYS = (TRANSPORT, PAYLOAD, RATE)
 _SAID = {*_ALWAYS, "workload.payments"}  # a run has these in fields of its own
-_DIGEST = "profiles/"  # no key of a scenario has a slash
+ALL = "devices/count"  # no key of a scenario has a slash
+_DIGEST = "profiles/"
 _DIGITS = 12

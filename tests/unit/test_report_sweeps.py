@@ -124,6 +124,22 @@ def test_quantities_that_move_together_share_an_axis(tmp_path: Path):
     assert chart[1].endswith("; along with it latency 1 ms, 2 ms")
 
 
+def test_a_mix_of_groups_is_drawn_by_all_its_phones(tmp_path: Path):
+    group = testing.resolved()["devices"][0]
+    runs = [
+        made(tmp_path, devices=[{**group, "count": 3 * size}, {**group, "count": size}], seed=seed)
+        for size in (1, 10, 30)
+        for seed in (1, 2)
+    ]
+    (chart, *_) = ladders.charts(load(runs))
+    assert lines(chart) == {f"seed {seed}": (4, 40, 120) for seed in (1, 2)}
+    assert chart[2].layout.xaxis.title.text == "phones"
+    assert "along with it devices[0] phones 3, 30, 90; devices[1] phones 1, 10, 30" in chart[1]
+    table = provenance.scenarios(load(runs))
+    assert "<br>devices[0] phones 3, 30, 90<br>devices[1] phones 1, 10, 30</td>" in table
+    assert '<td class="n">4, 40, 120</td>' in table
+
+
 def test_axes_that_cross_make_lines(tmp_path: Path):
     runs = [
         made(tmp_path, settings={LATENCY: (latency_s, "s"), LOSS: ratio})
