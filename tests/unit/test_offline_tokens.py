@@ -1,6 +1,6 @@
 """Offline tokens of the Rust code, read, verified and made again with PyNaCl alone.
 
-`offline_tokens_rust.json` was written by `sim/protocols/tests/token_vectors.rs`, which also reads
+`offline_tokens_rust.json` was written by `sim/protocols/tests/token/vectors.rs`, which also reads
 what Python made. Nothing here calls the Rust code: both sides follow the format on their own.
 """
 

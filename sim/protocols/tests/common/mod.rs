@@ -6,7 +6,7 @@
 //! whether it passes, is lost, comes later or twice. Receive buffers are endless
 //! unless a test gives them a size.
 
-// Each test binary uses its own part of this module.
+// Each test program uses its own part of this module.
 #![allow(dead_code)]
 
 use std::cmp::Reverse;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 fn vector(name: &str) -> Vec<u8> {
     let document: serde_json::Value =
-        serde_json::from_str(include_str!("vectors/kotlin_halfblock.json")).expect("JSON");
+        serde_json::from_str(include_str!("../vectors/kotlin_halfblock.json")).expect("JSON");
     hex::decode(document[name].as_str().expect(name)).expect("hexadecimal")
 }
 

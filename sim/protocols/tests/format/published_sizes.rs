@@ -16,7 +16,7 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    let lines = include_str!("vectors/stored_block_sizes.csv").lines();
+    let lines = include_str!("../vectors/stored_block_sizes.csv").lines();
     lines
         .filter(|line| !line.starts_with(['#', 't']))
         .map(row)

@@ -1,11 +1,8 @@
 //! Payments between machines, one mechanism at a time.
 
-mod payments;
-mod tokens;
-
 use std::collections::BTreeSet;
 
-use payments::*;
+use crate::town::*;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{Counted, Real};
 use pocketsim_protocols::payment::*;

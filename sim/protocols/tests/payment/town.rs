@@ -1,11 +1,6 @@
 //! A town of holders and an authority for tests of payments: messages that take time, and may be lost
 //! or come twice.
 
-#![allow(
-    dead_code,
-    reason = "each test file is a program of its own and uses part of this"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use pocketsim_protocols::contract::*;

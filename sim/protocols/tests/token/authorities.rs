@@ -1,10 +1,8 @@
 //! A client of two authorities that use the same serials, and one of which may lie.
 
-mod tokens;
-
+use crate::tokens::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::token::*;
-use tokens::*;
 
 const OTHER: u32 = 1_000_001;
 

@@ -1,10 +1,8 @@
 //! The authority's six steps, by both rules, and what it answers when something comes again.
 
-mod tokens;
-
+use crate::tokens::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::token::*;
-use tokens::*;
 
 type Counting = World<Counted>;
 

@@ -6,7 +6,7 @@ use pocketsim_protocols::token::*;
 use proptest::prelude::*;
 
 fn vectors() -> serde_json::Value {
-    serde_json::from_str(include_str!("vectors/offline_tokens.json")).expect("JSON")
+    serde_json::from_str(include_str!("../vectors/offline_tokens.json")).expect("JSON")
 }
 
 fn bytes_of(value: &serde_json::Value) -> Vec<u8> {

@@ -1,12 +1,10 @@
 //! A client: what it takes, what it refuses and why, and what that costs.
 
-mod tokens;
-
+use crate::tokens::*;
 use pocketsim_protocols::contract::Operation;
 use pocketsim_protocols::crypto::{Counted, Real};
 use pocketsim_protocols::token::*;
 use proptest::prelude::*;
-use tokens::*;
 
 type Counting = World<Counted>;
 

@@ -4,13 +4,11 @@
 //! with a second one at each step of the recovery. Clients repeat what got no answer. In the end
 //! everybody has to hold what he held without a crash, and the authority has to pay all of it.
 
-mod tokens;
-
+use crate::tokens::fake_disk::{FakeDisk, Fate};
+use crate::tokens::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::token::disk::{append, recover, replace, DiskStep, JOURNAL};
 use pocketsim_protocols::token::*;
-use tokens::fake_disk::{FakeDisk, Fate};
-use tokens::*;
 
 struct Crashed;
 

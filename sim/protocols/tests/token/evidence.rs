@@ -1,10 +1,8 @@
 //! Double spends: who is named by both rules, and what is kept as evidence.
 
-mod tokens;
-
+use crate::tokens::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::token::*;
-use tokens::*;
 
 type Counting = World<Counted>;
 

@@ -1,15 +1,13 @@
 //! Random histories of a town with cheats: money is conserved, every cheat whose branches came
 //! back is named, and nobody else is.
 
-mod tokens;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::tokens::*;
 use pocketsim_protocols::crypto::{Counted, Crypto, Real};
 use pocketsim_protocols::half_block::PublicKey;
 use pocketsim_protocols::token::*;
 use proptest::prelude::*;
-use tokens::*;
 
 /// Of a thousand actions; and of a thousand payments or answers, how many are lost at first.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,9 @@
 //! The authority's journal: what is read back, what a crash leaves, what is damage.
 
-mod tokens;
-
+use crate::tokens::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::token::*;
 use proptest::prelude::*;
-use tokens::*;
 
 /// A journal with every kind of record, where each record ends, and the ledger it came from.
 struct Story {

@@ -1,14 +1,12 @@
 //! Branches of one token in every order of arrival: who is honoured, and who is named.
 
-mod tokens;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::tokens::*;
 use pocketsim_protocols::crypto::{Counted, Crypto, Real};
 use pocketsim_protocols::half_block::PublicKey;
 use pocketsim_protocols::token::*;
 use proptest::prelude::*;
-use tokens::*;
 
 const PEOPLE: usize = 4;
 

@@ -1,10 +1,8 @@
 //! The replay attack of the thesis (IV-G): its victim wrongly accused, and saved.
 
-mod tokens;
-
+use crate::tokens::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::token::*;
-use tokens::*;
 
 type Counting = World<Counted>;
 

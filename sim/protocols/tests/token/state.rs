@@ -1,11 +1,9 @@
 //! A client that is put back behaves as the one that was taken out, and damage is refused.
 
-mod tokens;
-
+use crate::tokens::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::reader::Malformed;
 use pocketsim_protocols::token::*;
-use tokens::*;
 
 type Counting = World<Counted>;
 

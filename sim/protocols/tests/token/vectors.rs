@@ -79,7 +79,7 @@ fn batch() -> Vec<Token> {
 
 fn document() -> serde_json::Value {
     serde_json::json!({
-        "note": "Written by sim/protocols (token_vectors.rs). Keys as in offline_tokens.json; \
+        "note": "Written by sim/protocols (tests/token/vectors.rs). Keys as in offline_tokens.json; \
                  challenge SHA-256('challenge ' + name), its first 16 bytes.",
         "batch_hex": hex::encode(encode_batch(&batch())),
     })
@@ -98,7 +98,7 @@ fn what_is_written_here_is_what_python_reads() {
 #[test]
 fn the_same_tokens_are_made_as_by_python() {
     let vectors: serde_json::Value =
-        serde_json::from_str(include_str!("vectors/offline_tokens.json")).expect("JSON");
+        serde_json::from_str(include_str!("../vectors/offline_tokens.json")).expect("JSON");
     let bytes = hex::decode(vectors["batch_hex"].as_str().expect("a text")).expect("hexadecimal");
     let batch = decode_batch(&bytes).expect("tokens");
     // The first has denomination 1, the second one that is no money: minted by hand.
@@ -118,7 +118,7 @@ fn the_same_tokens_are_made_as_by_python() {
 #[test]
 fn a_client_takes_what_python_made() {
     let vectors: serde_json::Value =
-        serde_json::from_str(include_str!("vectors/offline_tokens.json")).expect("JSON");
+        serde_json::from_str(include_str!("../vectors/offline_tokens.json")).expect("JSON");
     let bytes = hex::decode(vectors["batch_hex"].as_str().expect("a text")).expect("hexadecimal");
     let known = vec![*signer("authority").public_key()];
     let mut alice = Client::new(signer("alice"), known, Handshake::None);

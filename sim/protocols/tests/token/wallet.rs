@@ -1,10 +1,8 @@
 //! A wallet: what it pays with, what waits for the authority, and two tokens of one serial.
 
-mod tokens;
-
+use crate::tokens::*;
 use pocketsim_protocols::crypto::Counted;
 use pocketsim_protocols::token::*;
-use tokens::*;
 
 type Counting = World<Counted>;
 

@@ -1,9 +1,6 @@
 //! An authority and its clients for tests of tokens, and chance by number.
 
-#![allow(
-    dead_code,
-    reason = "each test file is a program of its own and uses part of this"
-)]
+#![allow(dead_code, reason = "each test program uses part of this")]
 
 pub mod fake_disk;
 

@@ -1,8 +1,6 @@
 //! Bare packets of IPv8: exact sizes, work at both ends, no repair.
 
-mod common;
-
-use common::{parcel, Parcel, Verdict, World};
+use crate::common::{parcel, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{
     Delivery, Lane, Machine, NodeId, Operation, Output, Reason, Transport,
 };

@@ -1,10 +1,8 @@
 //! TFTP end to end: lockstep, patience, and its packets as bytes.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{failed, parcel, Parcel, Verdict, World};
+use crate::common::{failed, parcel, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{Machine, NodeId, Operation, Reason};
 use pocketsim_protocols::transport::tftp::{Tftp, TftpPacket, TransferMode};
 use proptest::prelude::*;

@@ -1,13 +1,11 @@
 //! UDP end to end: one datagram, no memory, no repair.
 
-mod common;
-
-use common::{parcel, Verdict, World};
+use crate::common::{parcel, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{Machine, Operation, Path, Reason, Transport};
 use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::TransportConfig;
 
-fn world(count: u32) -> World<Udp<common::Parcel>> {
+fn world(count: u32) -> World<Udp<Parcel>> {
     World::new(count, 0.005, |_| Udp::new(&TransportConfig::default()))
 }
 
@@ -79,17 +77,17 @@ fn the_socket_timeout_only_costs_a_wake_up() {
         socket_wakeups: true,
         ..TransportConfig::default()
     };
-    let mut world: World<Udp<common::Parcel>> = World::new(2, 0.0, |_| Udp::new(&config));
+    let mut world: World<Udp<Parcel>> = World::new(2, 0.0, |_| Udp::new(&config));
     world.transmit_at(1.0, 0, 1, parcel(0, 1, 100));
     world.run_until(12.0);
     // Woken at 6 s and 11 s, five seconds after the datagram of 1 s; and by that datagram.
     assert_eq!(world.count(1, Operation::UdpReceive), 3);
-    let quiet: Udp<common::Parcel> = Udp::new(&TransportConfig::default());
+    let quiet: Udp<Parcel> = Udp::new(&TransportConfig::default());
     assert_eq!(quiet.next_timeout(), None);
 }
 
 #[test]
 fn shutting_down_has_nothing_to_return() {
-    let mut udp: Udp<common::Parcel> = Udp::new(&TransportConfig::default());
+    let mut udp: Udp<Parcel> = Udp::new(&TransportConfig::default());
     assert_eq!(udp.shut_down(1.0), []);
 }

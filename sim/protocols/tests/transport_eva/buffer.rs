@@ -4,13 +4,10 @@
 //! costs are those of libsodium on the thesis's laptop, the buffer counts as the
 //! kernel counts, and what overflows, stalls or does not is the machine's doing.
 
-mod common;
-mod eva;
-
 use std::cell::Cell;
 
-use common::{parcel, socket::truesize_bytes, World};
-use eva::{received_s, EvaWorld};
+use crate::common::{parcel, socket::truesize_bytes, World};
+use crate::phones::{received_s, EvaWorld};
 use pocketsim_protocols::contract::{Operation, Seconds};
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig};
 

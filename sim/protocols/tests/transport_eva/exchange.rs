@@ -1,10 +1,7 @@
 //! EVA without losses: windows, sizes, work, turns and refusals.
 
-mod common;
-mod eva;
-
-use common::{failed, parcel, Verdict};
-use eva::{received_s, sizes, small, times, world, ACK, BLOCK, OFFER};
+use crate::common::{failed, parcel, Parcel, Verdict, World};
+use crate::phones::{received_s, sizes, small, times, world, ACK, BLOCK, OFFER};
 use pocketsim_protocols::contract::{Machine, NodeId, Operation, Reason};
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig, Variant};
 
@@ -32,7 +29,7 @@ fn a_message_goes_in_windows_and_each_is_acknowledged() {
     assert_eq!(world.machine(1).next_timeout(), None);
 }
 
-fn delivered(bytes: u32) -> pocketsim_protocols::contract::Delivery<common::Parcel> {
+fn delivered(bytes: u32) -> pocketsim_protocols::contract::Delivery<Parcel> {
     pocketsim_protocols::contract::Delivery::Received(parcel(0, 1, bytes))
 }
 
@@ -292,7 +289,7 @@ fn a_refused_offer_ends_what_the_peer_was_sending() {
 #[test]
 fn sizes_that_neither_end_takes() {
     let limits = [1000, 500];
-    let mut world = common::World::new(2, 0.010, |node| {
+    let mut world = World::new(2, 0.010, |node| {
         Eva::new(&EvaConfig {
             binary_size_limit_bytes: limits[node.0 as usize],
             ..small()

@@ -1,10 +1,9 @@
 //! EVA with losses: what is repaired at once, what stalls, what fails though it arrived.
 
-mod common;
-mod eva;
-
-use common::{parcel, Parcel, Rule, Verdict, World};
-use eva::{drop_all, received_s, sizes, small, times, world, EvaWorld, ACK, BLOCK, OFFER};
+use crate::common::{parcel, Parcel, Rule, Verdict, World};
+use crate::phones::{
+    drop_all, received_s, sizes, small, times, world, EvaWorld, ACK, BLOCK, OFFER,
+};
 use pocketsim_protocols::contract::{Delivery, EventKind, Machine, NodeId, Reason};
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig, Variant};
 use proptest::prelude::*;

@@ -1,8 +1,5 @@
 //! What the tests of EVA share: small transfers, and packets told apart by their size.
 
-// Each test binary uses its own part of this module.
-#![allow(dead_code)]
-
 use pocketsim_protocols::contract::{NodeId, Seconds};
 use pocketsim_protocols::transport::eva::{Eva, EvaConfig};
 

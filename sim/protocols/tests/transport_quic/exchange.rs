@@ -1,8 +1,6 @@
 //! QUIC end to end without faults: round trips, sizes, work, polling.
 
-mod common;
-
-use common::{parcel, quic, quic_world, Parcel, World};
+use crate::common::{parcel, quic, quic_world, Parcel, Sent, Verdict, World};
 use pocketsim_protocols::contract::{EventKind, NodeId, Operation, Path};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
@@ -175,7 +173,7 @@ fn data_moves_to_the_direct_path_when_it_answers() {
     world.transmit_at(1.0, 0, 1, parcel(0, 2, 668));
     world.run_until(12.0);
     let path = |bytes: u32, at: f64| {
-        let at = |s: &&common::Sent| s.bytes == bytes && (s.time_s - at).abs() < 1e-9;
+        let at = |s: &&Sent| s.bytes == bytes && (s.time_s - at).abs() < 1e-9;
         world.sent.iter().find(at).map(|sent| sent.path)
     };
     assert_eq!(path(124, 0.0), Some(Path::Direct));
@@ -196,8 +194,8 @@ fn without_a_direct_path_everything_stays_on_the_relay() {
     };
     let mut world = quic_world(2, LATENCY_S, &config);
     world.rule = Box::new(|_, sent| match sent.path {
-        Path::Direct => common::Verdict::Drop,
-        Path::Relay => common::Verdict::Pass,
+        Path::Direct => Verdict::Drop,
+        Path::Relay => Verdict::Pass,
     });
     world.transmit_at(0.0, 0, 1, parcel(0, 1, 668));
     world.transmit_at(7.0, 0, 1, parcel(0, 2, 668));

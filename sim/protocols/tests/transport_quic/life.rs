@@ -1,8 +1,6 @@
 //! The life of QUIC connections: timers, limits, races, phones that go off.
 
-mod common;
-
-use common::{failed, parcel, quic, quic_world, Parcel, Verdict, World};
+use crate::common::{failed, parcel, quic, quic_world, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{Delivery, Machine, NodeId, Operation, Reason, Transport};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};

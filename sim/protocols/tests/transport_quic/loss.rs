@@ -1,10 +1,8 @@
 //! QUIC under loss and reordering: everything arrives once, or fails once.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{parcel, quic, quic_world, Parcel, Verdict, World};
+use crate::common::{parcel, quic, quic_world, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{Delivery, MessageId, Transport};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};

@@ -1,7 +1,5 @@
 //! A world of agents whose letters lie on a table until a test picks them up.
 
-#![allow(dead_code)] // Each test binary uses its part.
-
 use pocketsim_protocols::block::Block;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{directory, Counted, Crypto, Real};

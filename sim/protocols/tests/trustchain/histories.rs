@@ -1,11 +1,9 @@
 //! Random histories: an honest world against a ten-line model, and two
 //! providers of crypto against each other in a world that is not honest.
 
-mod agents;
-
 use std::collections::BTreeSet;
 
-use agents::*;
+use crate::agents::*;
 use pocketsim_protocols::block::{Block, Text};
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{Counted, Crypto, Digest, Real};

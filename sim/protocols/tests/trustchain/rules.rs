@@ -1,8 +1,6 @@
 //! One rule of the TrustChain agent per test, under both crypto providers.
 
-mod agents;
-
-use agents::*;
+use crate::agents::*;
 use pocketsim_protocols::block::{Block, Text};
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{Crypto, Digest};

@@ -1,0 +1,8 @@
+//! Payments with offline tokens between machines: one mechanism at a time, and random histories.
+
+#[path = "../tokens/mod.rs"]
+mod tokens;
+
+mod histories;
+mod mechanisms;
+mod town;

@@ -1,0 +1,5 @@
+//! The TrustChain agent: its rules one by one, and random histories of many agents.
+
+mod agents;
+mod histories;
+mod rules;
