@@ -141,7 +141,7 @@ def rung_key(scenario: str, rung: Mapping[str, Any]) -> RungKey:
 
 @contextlib.contextmanager
 def _silent(_total: int) -> Iterator[Progress]:
-    yield lambda _name, _repetition: None
+    yield lambda _name, _repetition, _share: None
 
 
 def _replay() -> Replay:

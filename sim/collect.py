@@ -7,7 +7,6 @@ another route. Nothing here runs anything, and nothing is judged.
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 from sim import point, sweep
@@ -43,23 +42,16 @@ def table(points: Sequence[sweep.Point]) -> tuple[pa.Table, list[Path]]:
     return _table(rows), list(missing)
 
 
-def write(found: pa.Table, target: Path) -> None:
-    """Write `found` to `target`, as CSV by that extension and as Parquet by any other.
+def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
+    """Write `found` to `file`, as CSV or as Parquet."""
+    if as_csv:
+        import pyarrow.csv as pc
 
-    What was there stays until all of the new file is.
-    """
-    import pyarrow.csv as pc
-    import pyarrow.parquet as pq
+        pc.write_csv(found, file)
+    else:
+        import pyarrow.parquet as pq
 
-    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        if target.suffix == ".csv":
-            pc.write_csv(found, aside)
-        else:
-            pq.write_table(found, aside)
-        aside.replace(target)
-    finally:
-        aside.unlink(missing_ok=True)
+        pq.write_table(found, file)
 
 
 def _rows(run: sweep.Run, at: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -105,10 +105,9 @@ def collect(
         remedy = f"`pocketsim sweep run {file}` makes them"
         console.fail(f"{len(missing)} of {every} runs are missing; {remedy}")
     if found.num_rows:
-        with targets.writing(table):
-            table.parent.mkdir(parents=True, exist_ok=True)
-            collecting.write(found, table)
-        console.data(str(table))
+        with targets.replacing(table) as aside:
+            collecting.write(found, aside, as_csv=table.suffix == ".csv")
+        targets.tell(table)
     if missing:
         raise typer.Exit(_EXIT_SOME_LACK)
 

@@ -5,6 +5,8 @@ import pyarrow as pa
 import pytest
 
 from sim import collect, runner, sweep
+from sim.cli import sweeping
+from sim.errors import NoRoomError
 
 SWEEP = """
 [sweep]
@@ -108,15 +110,17 @@ def test_points_that_are_the_same_have_their_rows_once(scenario, points, tmp_pat
 def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 
-    def full(_table, target):
-        target.write_bytes(b"half")
+    def full(_table, file):
+        file.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
     target = tmp_path / "all.parquet"
     target.write_bytes(b"before")
+    monkeypatch.setattr(sweeping, "_points", lambda *_: [])
+    monkeypatch.setattr(collect, "table", lambda _: (pa.table({"one": [1]}), []))
     monkeypatch.setattr(pq, "write_table", full)
-    with pytest.raises(OSError, match="No space"):
-        collect.write(pa.table({"one": [1]}), target)
+    with pytest.raises(NoRoomError):
+        sweeping.collect(tmp_path / "sweep.toml", target)
     assert target.read_bytes() == b"before"
     assert [path.name for path in tmp_path.iterdir()] == ["all.parquet"]
 
