@@ -313,4 +313,5 @@ def test_a_report_on_towns_has_no_charts_of_trades(town_dirs: list[Path], tmp_pa
         *("scenarios", "towns", "profiles", "limitations"),
     ]
     assert "<title>Phones that pay with offline tokens" in html
+    assert "The theses did not measure" not in html
     assert html.count("plotly-graph-div") - get_plotlyjs().count("plotly-graph-div") == 4
