@@ -1,13 +1,15 @@
 """A child with a fake engine, for tests of what is around the engine.
 
 Environment variables make it misbehave: FAKE_LOG appends a line per finished repetition,
-FAKE_SLEEP_S waits first, FAKE_ABORT kills the child in the repetition of that number.
+FAKE_SLEEP_S waits first, FAKE_ABORT kills the child in the repetition of that number, FAKE_HOLD
+names a pipe into which it writes its process number before it waits for good.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 import types
@@ -54,6 +56,9 @@ def main():
         sys.stderr.write("the engine says why\n")
         sys.stderr.flush()
         os.abort()
+    if "FAKE_HOLD" in os.environ:
+        Path(os.environ["FAKE_HOLD"]).write_text(f"{os.getpid()}\n")
+        signal.pause()
     time.sleep(float(os.environ.get("FAKE_SLEEP_S", "0")))
     child.run(job, types.SimpleNamespace(run=run))
     if "FAKE_LOG" in os.environ:

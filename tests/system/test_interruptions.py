@@ -112,6 +112,7 @@ def test_an_interrupted_run_cleans_up(pocketsim, scenario, tmp_path):
         done = pocketsim("run", scenario, *ONE_RUN, at=at, with_signal=signal.SIGINT)
         assert done.returncode == 130, done.stderr
         assert "Traceback" not in done.stderr
+        assert "interrupted; what was complete is kept" in done.stderr
         complete(folder)
         assert leftovers(folder) == []
 
