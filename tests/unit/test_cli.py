@@ -170,7 +170,11 @@ def test_verbose_tells_repetitions(fake_cli, scenario):
 
 def test_every_command_says_as_much_as_it_is_asked_to():
     commands = ("run", "check", "show", "doctor", "report", "export", "validate", "calibrate")
-    for command in (*([of] for of in commands), ["metrics"], *(["sweep", of] for of in ("run", "plan", "collect"))):
+    for command in (
+        *([of] for of in commands),
+        ["metrics"],
+        *(["sweep", of] for of in ("run", "plan", "collect")),
+    ):
         said = CliRunner().invoke(app, [*command, "--help"]).stdout
         assert "-q, --quiet" in said, command
         assert "-v, --verbose" in said, command

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import contracts
 import numpy as np
 import pytest
 from plotly.offline import get_plotlyjs
@@ -29,7 +28,7 @@ def run_dirs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         *(("rate", "quic_keep", size, (5.0, 50.0), ()) for size in (16, 512, 2048)),
     ]
     return [
-        contracts.run_dir(
+        testing.run_dir(
             folder,
             testing.resolved(scenario, rate, payload, transport),
             testing.Shape(breaks_s=breaks_s),
@@ -121,7 +120,7 @@ def test_a_report_needs_a_run(tmp_path: Path):
 def test_runs_without_stores_do_not_break_it(tmp_path: Path):
     dead = testing.Shape(breaks_s=(0.0,) * 5)
     of = testing.resolved("iroh_keep_128b", 64.0, 128, "quic_keep")
-    run = contracts.run_dir(tmp_path, of, dead)
+    run = testing.run_dir(tmp_path, of, dead)
     write_report([run], tmp_path / "a.html")
     assert "Runs over a kept connection" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
@@ -129,7 +128,7 @@ def test_runs_without_stores_do_not_break_it(tmp_path: Path):
 def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
     key = "transport.eva.window"
     made = [
-        contracts.run_dir(
+        testing.run_dir(
             tmp_path, testing.resolved("grid", 8.0, 10, "eva", axes={key: window}), testing.Shape()
         )
         for window in (256, 64)
@@ -144,7 +143,7 @@ def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
 
 def test_rates_and_transports_make_lines_of_their_own(tmp_path: Path):
     made = [
-        contracts.run_dir(
+        testing.run_dir(
             tmp_path,
             testing.resolved("grid", rate, 10, transport, 1, {"transport.socket_buffer": size}),
             testing.Shape(),
@@ -185,7 +184,7 @@ def run_of_tasks(folder: Path, of: dict[str, Any], count: int) -> Path:
     (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
     (path / "manifest.json").write_text(json.dumps(testing.manifest(of, {})), encoding="utf-8")
     (path / "metrics.json").write_text(json.dumps(metrics.compute(table, of)), encoding="utf-8")
-    return contracts.intervals(path)
+    return path
 
 
 def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
@@ -233,7 +232,7 @@ def town_dirs(tmp_path: Path) -> list[Path]:
             protocol={"kind": "tokens", "tokens": {"rules": "thesis", "handshake": "none"}},
             outages=[{"access": None, "start_s": 3600.0, "end_s": 7200.0}],
         )
-        path = contracts.run_dir(tmp_path, of, testing.Shape())
+        path = testing.run_dir(tmp_path, of, testing.Shape())
         of["run"]["duration_s"] = 7200.0
         (path / "resolved.json").write_text(json.dumps(of))
         found_metrics = json.loads((path / "metrics.json").read_text())
@@ -250,7 +249,7 @@ def town_dirs(tmp_path: Path) -> list[Path]:
         parts = ("cpu", "contact", "access_active", "access_promotion", "access_tail")
         found_metrics["energy_j"] = {part: metrics.summary([0.1, 0.12]) for part in parts}
         (path / "metrics.json").write_text(json.dumps(found_metrics))
-        found.append(contracts.intervals(path))
+        found.append(path)
     return found
 
 

@@ -8,7 +8,6 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import contracts
 import pytest
 
 from sim import testing
@@ -28,7 +27,7 @@ def lossy(tmp_path: Path) -> list[Path]:
     )
     made = []
     for rate, of in zip((4.0, 8.0), counts, strict=True):
-        run = contracts.run_dir(
+        run = testing.run_dir(
             tmp_path, testing.resolved("lossy", rate, 100, "udp", 2), testing.Shape()
         )
         found = json.loads((run / "metrics.json").read_text())
@@ -129,7 +128,7 @@ def test_the_page_says_what_its_bars_are(lossy: list[Path], tmp_path: Path):
 
 def kept(folder: Path, **sections: Any) -> list[Run]:
     of = testing.resolved("kept", 16.0, 100, "quic_keep", 2, **sections)
-    return load([contracts.run_dir(folder, of, testing.Shape())])
+    return load([testing.run_dir(folder, of, testing.Shape())])
 
 
 @pytest.mark.parametrize(("kind", "there"), [("paced", True), ("poisson", False)])

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import contracts
 import pytest
 
 from calibration import published, validation
@@ -33,7 +32,7 @@ def one(root: Path, tmp_path: Path):
 
     def make(*overrides: str, path: Path = root / UDP) -> Path:
         (found,) = (of for of in rungs(path, *overrides) if of.resolved["rung"]["rate_per_s"] == 16)
-        return contracts.run_dir(tmp_path / "runs", found.resolved, testing.Shape())
+        return testing.run_dir(tmp_path / "runs", found.resolved, testing.Shape())
 
     return make
 
@@ -122,7 +121,7 @@ def test_every_rung_of_every_published_scenario_is_known(root: Path):
 
 def test_marks_of_a_ladder_are_at_the_rate_that_they_are_for(one: Any, root: Path, tmp_path: Path):
     runs = [
-        contracts.run_dir(tmp_path, of.resolved, testing.Shape())
+        testing.run_dir(tmp_path, of.resolved, testing.Shape())
         for draw in ("mean", "posterior")
         for of in rungs(root / UDP, f"run.draw={draw}", "workload.rate=[32/s, 64/s]")
     ]

@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import contracts
 import pytest
 
 from sim import testing, units
@@ -29,7 +28,7 @@ def made(folder: Path, rate: float = 16.0, transport: str = "udp", **changes: An
     of = testing.resolved("sweep", rate, 100, transport, 2)
     of["run"] |= {key: changes.pop(key) for key in ("seed", "draw") if key in changes}
     of["devices"][0]["count"] = changes.pop("phones", 2)
-    return contracts.run_dir(folder, {**of, **changes}, testing.Shape(lost_ratio=0.1), settings)
+    return testing.run_dir(folder, {**of, **changes}, testing.Shape(lost_ratio=0.1), settings)
 
 
 def as_setting(value: Any) -> dict[str, Any]:
