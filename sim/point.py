@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import BaseModel
 
-from sim import ladders
+from sim import axes, ladders
 from sim.documents import key_path
 from sim.scenario.load import overlap
 from sim.scenario.town import Tokens
@@ -23,6 +23,7 @@ from sim.units import Dimension
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from sim.resolve import Rung
     from sim.scenario import Document, Scenario
 
 
@@ -55,6 +56,18 @@ def of(document: Document, at: Mapping[str, Any]) -> dict[str, Value]:
         for key, value in values(scenario, at).items()
         if key in named or any(overlap(key, other) for other in document.overridden)
     }
+
+
+def label(document: Document, rung: Rung) -> str:
+    """Return a run for people: the rung as its directory is called, and what was overridden."""
+    name, _, _digest = rung.name.rpartition("-")
+    said = {ladders.document_key(document.scenario, key) for key in rung.at}
+    others = [
+        f"{key} {axes.text(found['value'])} {found['unit']}".rstrip()
+        for key, found in of(document, rung.at).items()
+        if key not in said
+    ]
+    return ", ".join([name, *others])
 
 
 def column(key: str, unit: str) -> str:

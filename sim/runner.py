@@ -123,6 +123,11 @@ def _await(futures: Sequence[Future[list[Outcome]]]) -> None:
             future.result()
 
 
+def labels(tasks: Iterable[Task]) -> dict[str, str]:
+    """Return for each run's name what tells it from others, in words: its rung and overrides."""
+    return {rung.name: point.label(task.document, rung) for task in tasks for rung in task.rungs}
+
+
 def repetition_count(tasks: Iterable[Task]) -> int:
     """Return the number of repetitions over all runs that are not there yet."""
     return sum(

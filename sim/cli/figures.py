@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def show(directories: Sequence[Path]) -> None:
-    """Say the main metrics of the runs in `directories`, a row each."""
+def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:
+    """Say the main metrics of the runs in `directories`, made with `overrides`, a row each."""
     found = [json.loads((of / "metrics.json").read_text(encoding="utf-8")) for of in directories]
     columns = {
         metric: head
@@ -29,7 +29,7 @@ def show(directories: Sequence[Path]) -> None:
     ]
     repetitions = found[0]["repetitions"]
     title = f"means over {repetitions} repetitions" if repetitions > 1 else "one repetition"
-    console.table(title, ("run", *columns.values()), rows, console.say)
+    console.table("; ".join([title, *overrides]), ("run", *columns.values()), rows, console.say)
 
 
 def _mean(found: dict[str, Any], metric: str) -> str:

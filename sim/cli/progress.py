@@ -16,24 +16,28 @@ from typing import TYPE_CHECKING
 from sim.cli import console
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rich.progress import Progress
 
 
 @dataclass
 class Meter:
-    """Repetitions that have ended and those under way, of `total`, since `started_s`."""
+    """Repetitions that have ended and those under way, of `total`, since `started_s`.
+
+    `labels` say in words which run a name is; others are called by their rung.
+    """
 
     total: int
     started_s: float
+    labels: Mapping[str, str] = field(default_factory=dict)
     ended: int = 0
     under_way: dict[tuple[str, int], float] = field(default_factory=dict)
     latest: str = "starting"
 
     def advance(self, name: str, repetition: int, share: float) -> None:
         """Take note that `share` of a repetition of run `name` is done; 1 is its end."""
-        self.latest, _, _digest = name.rpartition("-")
+        self.latest = self.labels.get(name) or name.rpartition("-")[0]
         if share < 1:
             self.under_way[name, repetition] = share
         else:
@@ -55,18 +59,21 @@ class Meter:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[str, int, float], None]]:
+def progress(
+    total: int, labels: Mapping[str, str] | None = None
+) -> Iterator[Callable[[str, int, float], None]]:
     """Yield a function to call, from any thread, as `total` repetitions come on.
 
     It takes a run's name, the number of a repetition and the share of it that is done.
     """
+    meter = Meter(total, time.monotonic(), labels or {})
     if console.level() < 0 or not total:
         yield _nothing
     elif sys.stderr.isatty():
         with _bar() as bar:
-            yield _on_terminal(bar, Meter(total, time.monotonic()))
+            yield _on_terminal(bar, meter)
     else:
-        with _lines(Meter(total, time.monotonic())) as step:
+        with _lines(meter) as step:
             yield step
 
 

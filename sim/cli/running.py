@@ -54,7 +54,7 @@ def run(
     if not as_json:
         for outcome in outcomes:
             console.data(str(outcome.directory))
-        figures.show([outcome.directory for outcome in outcomes])
+        figures.show([outcome.directory for outcome in outcomes], document.overrides)
         return
     metrics = [_metrics(outcome.directory) for outcome in outcomes]
     console.data(json.dumps(metrics[0] if len(metrics) == 1 else {"rungs": metrics}, indent=1))
@@ -65,7 +65,7 @@ def start(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
     from sim import runner
 
     started_s = time.monotonic()
-    with progress.progress(runner.repetition_count(tasks)) as step:
+    with progress.progress(runner.repetition_count(tasks), runner.labels(tasks)) as step:
         outcomes = runner.run_tasks(
             tasks, jobs or default_jobs(), keep_going=keep_going, progress=step
         )

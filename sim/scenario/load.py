@@ -87,14 +87,21 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
 
 def parse_value(text: str) -> Any:
     """Return an override's value: TOML where it parses, else the bare text ("16/s", "udp")."""
+    text = text.strip()
+    found = _toml(text)
+    if found is None and text.startswith("[") and text.endswith("]"):
+        items = [item.strip() for item in text[1:-1].split(",")]
+        return [item if _toml(item) is None else _toml(item) for item in items if item]
+    return text if found is None else found
+
+
+def _toml(text: str) -> Any:
+    """Return `text` as a TOML value; None if it is none, or none that a document may hold."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
-        pass
-    text = text.strip()
-    if text.startswith("[") and text.endswith("]"):
-        return [parse_value(item) for item in text[1:-1].split(",") if item.strip()]
-    return text
+    # Python's own limits, too: of nesting, and of the digits of a number.
+    except (ValueError, KeyError, RecursionError):
+        return None
 
 
 def overlap(one: str, other: str) -> bool:

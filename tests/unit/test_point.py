@@ -163,3 +163,20 @@ def models_in(annotation):
         return [of for argument in typing.get_args(annotation) for of in models_in(argument)]
     fields = annotation.model_fields.values()
     return [annotation, *(of for field in fields for of in models_in(field.annotation))]
+
+
+def test_a_label_says_what_was_overridden_beside_the_rung(scenario):
+    document = load(
+        scenario,
+        [
+            "devices[0].count=50",
+            "network.access.home_wifi.latency=20ms",
+            "run.draw=posterior",
+            "workload.rate=8/s",
+        ],
+    )
+    (rung,) = resolve(document)
+    assert point.label(document, rung) == (
+        "udp-100B-8ps, run.draw posterior, devices[0].count 50, "
+        "network.access.home_wifi.latency 0.02 s"
+    )

@@ -32,6 +32,12 @@ def test_what_is_left_follows_from_what_is_done():
     assert (meter.done, meter.under_way) == (2.0, {})
 
 
+def test_a_run_is_called_as_its_label_says():
+    meter = progress.Meter(4, 0.0, {"udp-100B-16ps-0123456789ab": "udp, 50 phones"})
+    meter.advance("udp-100B-16ps-0123456789ab", 0, 0.5)
+    assert meter.latest == "udp, 50 phones"
+
+
 def test_before_anything_is_done_nobody_knows_what_is_left():
     assert progress.Meter(4, 0.0).line(31.0) == "0 of 4 repetitions in 31 s: starting"
 
