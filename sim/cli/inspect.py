@@ -17,7 +17,7 @@ from sim import axes
 from sim.cli import console
 from sim.cli.running import AsJson, Overrides, ScenarioFile
 from sim.cli.warning import warn
-from sim.errors import UserError
+from sim.errors import UserError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def check(
             console.fail(str(error))
             failed = True
         else:
-            console.say(f"{file}: ok")
+            console.say(f"{shown(str(file))}: ok")
     if failed:
         raise typer.Exit(_EXIT_INVALID)
 
