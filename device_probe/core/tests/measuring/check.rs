@@ -1,5 +1,4 @@
 //! Documents that are no reports are refused, with the place, the reason and the nearest choice.
-#![cfg(feature = "check")]
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -16,8 +15,7 @@ use pocketsim_probe_core::stop::Stop;
 use proptest::prelude::*;
 use serde_json::{json, Value};
 
-mod fakes;
-use fakes::{experiment, plant, repeated, steady, work, Counter, FINE};
+use crate::fakes::{experiment, plant, repeated, steady, work, Counter, FINE};
 
 /// A report of a phone that does not exist: two sizes of a hash, one experiment.
 fn report() -> Report {

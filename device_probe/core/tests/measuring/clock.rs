@@ -3,8 +3,7 @@
 use pocketsim_probe_core::clock::{Clock, SystemTimeSource, TimeSource};
 use proptest::prelude::*;
 
-mod fakes;
-use fakes::FakeTime;
+use crate::fakes::{wait, FakeTime, FINE};
 
 #[test]
 fn the_clock_of_this_machine_is_usable() {
@@ -37,8 +36,8 @@ struct Broken(f64);
 
 impl TimeSource for Broken {
     fn wall_s(&self) -> f64 {
-        fakes::wait(self.0);
-        fakes::FINE.wall_s()
+        wait(self.0);
+        FINE.wall_s()
     }
     fn thread_cpu_s(&self) -> f64 {
         0.0

@@ -1,7 +1,5 @@
 //! A clock that moves only when it is told to, and devices that do not exist.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-
 use std::cell::Cell;
 use std::fs;
 use std::path::Path;

@@ -7,8 +7,7 @@ use pocketsim_probe_core::report::{CoreClass, Device, LibC};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-mod fakes;
-use fakes::plant;
+use crate::fakes::plant;
 
 const PROPERTIES: &str = "[ro.product.manufacturer]: [Fairphone]
 [ro.product.model]: [FP4]

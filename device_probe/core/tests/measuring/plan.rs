@@ -6,8 +6,7 @@ use pocketsim_probe_core::run::plan::{ladder, matches, schedule, steps};
 use pocketsim_probe_core::run::Options;
 use proptest::prelude::*;
 
-mod fakes;
-use fakes::{repeated, work};
+use crate::fakes::{repeated, work};
 
 fn options(depth: Depth) -> Options {
     Options::new(depth, "unused")

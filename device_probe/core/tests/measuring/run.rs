@@ -11,11 +11,9 @@ use pocketsim_probe_core::run::{run_in, Extras, Options, World};
 use pocketsim_probe_core::stop::Stop;
 use tempfile::TempDir;
 
-#[path = "../fakes/mod.rs"]
-mod fakes;
 mod spoiled;
 
-use fakes::{experiment, plant, repeated, steady, wait, work, Counter, FINE};
+use crate::fakes::{experiment, plant, repeated, steady, wait, work, Counter, FINE};
 
 struct Device {
     folder: TempDir,

@@ -10,8 +10,7 @@ use pocketsim_probe_core::sampler::{Plan, Sample, Sampler, Settling, Taken};
 use pocketsim_probe_core::stop::Stop;
 use proptest::prelude::*;
 
-mod fakes;
-use fakes::{fine_clock, steady, wait, work, FINE};
+use crate::fakes::{fine_clock, steady, wait, work, FINE};
 
 const PLAN: Plan = Plan {
     sample_s: 1e-3,

@@ -13,8 +13,7 @@ use pocketsim_probe_core::run::Extras;
 use pocketsim_probe_core::sampler::{Plan, Sampler};
 use pocketsim_probe_core::stop::Stop;
 
-mod fakes;
-use fakes::{fine_clock, wait, work, FINE};
+use crate::fakes::{fine_clock, steady, wait, work, FINE};
 
 /// A fixed kernel whose duration follows the script, one entry a look.
 fn throttling(script: Vec<f64>, pause_max_s: f64) -> (Vec<f64>, f64) {
@@ -99,7 +98,7 @@ fn steady_detector(place: Place, stop: &Stop, test: impl FnOnce(Detector, Sample
         plan,
         stop,
     };
-    let kernel = Box::new(fakes::steady(1e-3));
+    let kernel = Box::new(steady(1e-3));
     test(Detector::with(kernel, &sampler, place).unwrap(), sampler);
 }
 

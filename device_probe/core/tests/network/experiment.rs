@@ -1,7 +1,4 @@
 //! Running cases without a whole run around them.
-#![allow(dead_code, reason = "each test file uses its part")]
-
-pub mod serving;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

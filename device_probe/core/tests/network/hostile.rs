@@ -1,13 +1,11 @@
 //! A serving probe among strangers: it stays up, counts, never says more than it was told, and
 //! still serves whoever asks properly.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use common::serving::Serving;
+use crate::serving::Serving;
 use pocketsim_probe_core::peer::codec::{decode, Counts, Kind, Message, HEADER_BYTES};
 use pocketsim_probe_core::quic::{client_config, client_endpoint, SERVER_NAME};
 use quinn::{Connection, Endpoint, RecvStream, SendStream};

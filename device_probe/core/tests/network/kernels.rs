@@ -1,10 +1,8 @@
 //! The kernels of scheduling, UDP and QUIC do what they say; how fast is nobody's business here.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{label, measure, measure_until};
+use crate::experiment::{label, measure, measure_until};
 use pocketsim_probe_core::kernel::{Case, Depth};
 use pocketsim_probe_core::kernels::{quic, scheduling, udp};
 use pocketsim_probe_core::stop::Stop;

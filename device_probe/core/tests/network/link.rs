@@ -1,14 +1,12 @@
 //! Two probes in one process: the link between them is measured over loopback.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::serving::Serving;
-use common::{label, measure_within, Samples};
+use crate::experiment::{label, measure_within, Samples};
+use crate::serving::Serving;
 use pocketsim_probe_core::kernel::{Case, Depth, Unmeasured};
 use pocketsim_probe_core::kernels::Surroundings;
 use pocketsim_probe_core::peer::codec::{decode, Kind};

@@ -8,6 +8,7 @@ use pocketsim_probe_core::relay::rule::Faults;
 
 mod faults;
 mod order;
+mod properties;
 mod rate;
 
 const SEED: u64 = 7;

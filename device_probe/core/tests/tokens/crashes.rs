@@ -4,20 +4,18 @@
 //! being there or not. Whoever was at it opens his folder again and goes on as the documentation
 //! says. In the end everybody holds what he holds without a crash.
 
-mod town;
-
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::town::*;
 use pocketsim_probe_core::tokens::files::{Disk, Files};
 use pocketsim_probe_core::tokens::outcome::Outcome;
 use pocketsim_probe_core::tokens::{
     AuthorityFolder, Challenge, ClientFolder, Intent, PublicKey, TokensError,
 };
-use town::*;
 
 /// Files that fail for good after some operations, and watch that what is given a name is durable.
 struct Cutting {

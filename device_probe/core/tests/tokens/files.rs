@@ -1,10 +1,9 @@
 //! The files of tokens: formats, signatures, damage, and amounts as people write them.
 
-mod town;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use crate::town::*;
 use pocketsim_probe_core::tokens::document::{fingerprint, AnswerFile, SubmissionFile};
 use pocketsim_probe_core::tokens::files::Disk;
 use pocketsim_probe_core::tokens::wallet_file::WalletFile;
@@ -14,7 +13,6 @@ use pocketsim_probe_core::tokens::{
 use pocketsim_protocols::token::{Answer, Change, Denomination, Recipient, Refusal, Token};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
-use town::*;
 
 /// A submission of bob's, its file, and the authority's answer.
 fn submitted() -> (Town, SubmissionFile, Vec<u8>, Vec<u8>) {

@@ -1,11 +1,10 @@
 //! Tokens as files between an authority and clients: payments, cheats, replays and hostile files.
 
-mod town;
-
 use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::town::*;
 use pocketsim_probe_core::tokens::files::{Disk, Files};
 use pocketsim_probe_core::tokens::keys::parse_challenge;
 use pocketsim_probe_core::tokens::outcome::RequestFigures;
@@ -13,7 +12,6 @@ use pocketsim_probe_core::tokens::{
     new_client, ClientFolder, Handshake, Intent, PublicKey, Requests, Rules, TokensError,
 };
 use pocketsim_protocols::token::{decode_batch, encode_batch, Token};
-use town::*;
 
 #[test]
 fn money_goes_round_offline_and_comes_back() {

@@ -1,10 +1,5 @@
 //! An authority and three clients in folders, for tests of tokens as files.
 
-#![allow(
-    dead_code,
-    reason = "each test file is a program of its own and uses part of this"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,21 +1,9 @@
 //! One direction of a relayed link in simulated time: what holds for any faults and any arrivals.
 
-use std::time::Duration;
-
-use pocketsim_probe_core::relay::queue::{wire_bytes, Line};
-use pocketsim_probe_core::relay::rule::Faults;
+use pocketsim_probe_core::relay::queue::wire_bytes;
 use proptest::prelude::*;
 
-/// One delivery: when, and which datagram (numbered from 0 as they came).
-type Delivery = (Duration, u64);
-
-fn line(faults: &Faults) -> Line<u64> {
-    Line::new(faults, 7, "up")
-}
-
-fn due(line: &mut Line<u64>, now: Duration) -> Vec<Delivery> {
-    std::iter::from_fn(|| line.pop_due(now).map(|(due, number, _)| (due, number))).collect()
-}
+use super::*;
 
 fn any_faults() -> impl Strategy<Value = Faults> {
     let ratio = || prop_oneof![Just(0.0), 0.0..1.0f64];

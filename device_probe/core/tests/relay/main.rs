@@ -1,0 +1,5 @@
+//! The relay: its line in simulated time, its table of flows, and its sockets.
+
+mod flows;
+mod line;
+mod sockets;

@@ -1,0 +1,6 @@
+//! Tokens as files in folders: payments and cheats, the files themselves, and crashes.
+
+mod crashes;
+mod files;
+mod payments;
+mod town;
