@@ -91,6 +91,31 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
+fn an_authority_whose_journal_was_cut_within_its_only_order_does_not_open() {
+    let town = Town::new(&["alice"]);
+    let path = town.folder.path().join("bank/tokens.journal");
+    let empty = fs::metadata(&path).expect("a journal").len();
+    town.hand("mint", "bank", "--for", "alice", "20");
+    let whole = fs::read(&path).expect("a journal");
+    for at in [
+        empty + 1,
+        (empty + whole.len() as u64) / 2,
+        whole.len() as u64 - 1,
+    ] {
+        fs::write(&path, &whole[..at as usize]).expect("written");
+        town.fails(
+            &["show", "bank"],
+            2,
+            "bank/tokens.journal: an old copy, or cut off: ",
+        );
+        assert_eq!(fs::metadata(&path).expect("a journal").len(), at);
+    }
+    fs::write(&path, &whole).expect("put back");
+    assert_eq!(town.json(&["show", "bank"])["minted_cents"], 2000);
+    town.data(&["receive", "alice", "batch"]);
+}
+
+#[test]
 fn from_mint_to_redemption() {
     let town = Town::new(&["alice", "bob", "carol"]);
     town.mint("alice", "20");

@@ -9,13 +9,13 @@ use pocketsim_protocols::crypto::Real;
 use pocketsim_protocols::half_block::PublicKey;
 use pocketsim_protocols::token::disk::{append, recover, JOURNAL};
 use pocketsim_protocols::token::{
-    encode_batch, Answer, Authority, Challenge, Denomination, Journal, Ledger, Order, Record,
-    Refusal, Rules, Serial, Submission, Token,
+    decode_batch, encode_batch, first_proof_holds, Answer, Authority, Challenge, Denomination,
+    Journal, Ledger, Order, Record, Refusal, Rules, Serial, Submission, Token, Work,
 };
 
 use super::document::{fingerprint, AnswerFile, SubmissionFile, BAD_SIGNATURE};
 use super::files::Files;
-use super::folder::{read_received, Folder, REFUSED};
+use super::folder::{read_received, sent_name, Folder, REFUSED};
 use super::keys::{random, Identity};
 use super::outcome::{AuthorityBooks, Meter, OffenceFigures, Outcome, Tally};
 use super::settings::{Settings, SETTINGS};
@@ -52,7 +52,8 @@ impl<'a> AuthorityFolder<'a> {
     /// Open its folder, and bring in order what a crash has left.
     ///
     /// # Errors
-    /// Damage, the folder of a client or of nobody, or another process in it.
+    /// Damage, also a journal that says less than was handed out; the folder of a client or of
+    /// nobody; another process in it.
     pub fn open(path: &Path, files: &'a dyn Files) -> Result<Self, TokensError> {
         let meter = Meter::start();
         let folder = Folder::open(path, files)?;
@@ -66,7 +67,6 @@ impl<'a> AuthorityFolder<'a> {
             let reason = format!("byte {}: {}", corrupt.offset_bytes, corrupt.reason);
             folder.damaged(JOURNAL, &reason)
         })?;
-        folder.perform(&recover(recovered.valid_bytes))?;
         let opened = Self {
             folder,
             identity,
@@ -76,9 +76,12 @@ impl<'a> AuthorityFolder<'a> {
             meter,
         };
         let last = opened.last_order();
+        let minted = opened.minted(last);
+        // Before anything is written: what mends a torn tail would hide that it was cut.
         opened.folder.check_age(JOURNAL, last)?;
-        let batch = encode_batch(&opened.minted(last));
-        opened.folder.restore_sent(last, &batch)?;
+        opened.check_handed_out(last, &minted)?;
+        opened.folder.perform(&recover(recovered.valid_bytes))?;
+        opened.folder.restore_sent(last, &encode_batch(&minted))?;
         Ok(opened)
     }
 
@@ -195,6 +198,49 @@ impl<'a> AuthorityFolder<'a> {
             verdicts,
         };
         Ok(answer.seal(&self.identity))
+    }
+
+    /// That `minted`, the last order of the journal, is all that was handed out for it.
+    ///
+    /// A batch is kept in `sent` when the records of all its tokens are durable, so no end of a
+    /// process leaves more there than in the journal: one that says less was cut since.
+    fn check_handed_out(&self, order: u32, minted: &[Token]) -> Result<(), TokensError> {
+        let Some(kept) = self.folder.sent(order)? else {
+            return Ok(());
+        };
+        if kept == encode_batch(minted) {
+            return Ok(());
+        }
+        let released = decode_batch(&kept).unwrap_or_default();
+        let missing = released.iter().filter(|token| {
+            !minted.contains(token)
+                && token.authority == *self.identity.public_key()
+                && first_proof_holds::<Real>(token, &mut Work::new())
+        });
+        let missing: Vec<&Token> = missing.collect();
+        Err(match missing.is_empty() {
+            false => self.cut_short(order, &missing, &released),
+            true => self.folder.damaged(
+                &sent_name(order),
+                &format!("not the batch that {JOURNAL} has; without this file, it is made again"),
+            ),
+        })
+    }
+
+    fn cut_short(&self, order: u32, missing: &[&Token], released: &[Token]) -> TokensError {
+        let cents = |token: &Token| Denomination::from_byte(token.value).map_or(0, |it| it.cents());
+        let missing_cents = missing.iter().map(|token| cents(token)).sum();
+        let released_cents = released.iter().map(cents).sum();
+        let reason = format!(
+            "an old copy, or cut off: {} of {} tokens ({} of {}) in {} are missing, and whatever \
+             was decided after them; put back a copy that has them",
+            missing.len(),
+            released.len(),
+            amount::show(missing_cents),
+            amount::show(released_cents),
+            sent_name(order),
+        );
+        self.folder.damaged(JOURNAL, &reason)
     }
 
     fn record(&mut self, records: &[Record]) -> Result<(), TokensError> {

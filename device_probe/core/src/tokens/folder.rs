@@ -124,7 +124,7 @@ impl<'a> Folder<'a> {
     }
 
     fn keep_sent(&self, number: u32, batch: &[u8]) -> Result<PathBuf, TokensError> {
-        let name = format!("{SENT}/{number}.tokens");
+        let name = sent_name(number);
         self.replace(&name, batch)?;
         Ok(self.path.join(name))
     }
@@ -141,14 +141,31 @@ impl<'a> Folder<'a> {
             None => Ok(()),
             Some(last) => Err(self.damaged(
                 name,
-                &format!("an old copy, from before {SENT}/{last}.tokens: to go on from it is to spend or mint twice"),
+                &format!(
+                    "an old copy, or cut off: it ends before {}, and to go on from it is to spend or \
+                     mint twice; put back a copy from after that",
+                    sent_name(last)
+                ),
             )),
+        }
+    }
+
+    /// The batch `number` as it was released, if it is still there; they are numbered from 1.
+    pub(super) fn sent(&self, number: u32) -> Result<Option<Vec<u8>>, TokensError> {
+        if number == 0 {
+            return Ok(None);
+        }
+        let path = self.path.join(sent_name(number));
+        match fs::read(&path) {
+            Ok(batch) => Ok(Some(batch)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(TokensError::of(&path, &error)),
         }
     }
 
     /// Put the last batch back if the process ended before it was kept.
     pub(super) fn restore_sent(&self, number: u32, batch: &[u8]) -> Result<(), TokensError> {
-        let path = self.path.join(format!("{SENT}/{number}.tokens"));
+        let path = self.path.join(sent_name(number));
         if number > 0 && !path.exists() {
             self.keep_sent(number, batch)?;
         }
@@ -260,6 +277,11 @@ fn fill(folder: &Path, files: &[(&str, Vec<u8>)]) -> io::Result<()> {
         file.sync_all()?;
     }
     File::open(folder)?.sync_all()
+}
+
+/// Of a batch, within the folder.
+pub(super) fn sent_name(number: u32) -> String {
+    format!("{SENT}/{number}.tokens")
 }
 
 /// Of a batch in `sent`, by the name that it has there.

@@ -2,5 +2,6 @@
 
 mod crashes;
 mod files;
+mod journal;
 mod payments;
 mod town;
