@@ -229,6 +229,22 @@ def test_a_dialler_in_python_trades_with_the_probe(listener):
     assert summary[20:52] == trader.digest()
 
 
+def test_a_stranger_proves_its_address_once_and_whoever_said_hello_has_done_so(listener):
+    (host, port), process = listener
+
+    async def knock():
+        async with connect(host, port + 1, configuration=client_configuration()) as connection:
+            assert await ask(connection, b"no block") == b""
+
+    run(knock())
+    with Asker((host, port), 9, Trader()) as asker:
+        asker.meet()
+    run(knock())
+    process.terminate()
+    counted = json.loads(process.stdout.read())["counted"]
+    assert counted == {"malformed": 2, "quic_addresses_to_prove": 1}
+
+
 def test_a_forged_block_is_refused_and_counted(listener):
     (host, port), _ = listener
     trader, session = Trader(), 8

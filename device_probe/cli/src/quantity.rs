@@ -90,6 +90,11 @@ pub fn sizes(text: &str) -> Result<UpDown, String> {
     up_down(&SIZE, text)
 }
 
+/// How much of a disk, in bytes.
+pub fn disk(text: &str) -> Result<f64, String> {
+    DISK.parse(text)
+}
+
 /// A duration in seconds.
 pub fn duration(text: &str) -> Result<f64, String> {
     DURATION.parse(text)
@@ -149,6 +154,20 @@ const SIZE: Dimension = Dimension {
     maximum: "1024MiB", // as in scenarios: larger than any buffer of a phone
     example: "64kB",
 };
+const DISK: Dimension = Dimension {
+    name: "size on a disk",
+    units: &[
+        ("B", 1.0),
+        ("kB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+    ],
+    maximum: "1000GB", // more than a phone has
+    example: "1GB",
+};
 
 #[cfg(test)]
 mod tests {
@@ -162,6 +181,7 @@ mod tests {
         assert_eq!(DURATION.parse("24h"), Ok(86_400.0));
         assert_eq!(BANDWIDTH.parse("10Mbps"), Ok(1.25e6));
         assert_eq!(SIZE.parse("64KiB"), Ok(65_536.0));
+        assert_eq!(disk("2GB"), Ok(2e9));
         assert_eq!(RATIO.parse("0.1%"), Ok(0.001));
     }
 

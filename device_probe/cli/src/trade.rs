@@ -1,7 +1,7 @@
 //! `probe trade`: arguments to options, and the outcome for people or as JSON.
 
 use std::io::{self, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -40,7 +40,8 @@ enum End {
 
 #[derive(Debug, clap::Args)]
 struct ListenArguments {
-    /// Address of control and UDP blocks; QUIC takes the next port, TFTP the one after.
+    /// Address of control and UDP blocks; QUIC takes the next port, TFTP the one after. The default is
+    /// open to the network, as another phone has to reach it; 127.0.0.1:4747 is not.
     #[arg(long, default_value_t = SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)))]
     bind: SocketAddr,
     /// Show the link also as a QR code.
@@ -87,6 +88,10 @@ struct Common {
     /// What storing a block does.
     #[arg(long, default_value = "memory", value_parser = names(Storage::ALL.iter().map(|s| s.name())))]
     store: String,
+    /// How long the file of `--store` append or fsync may get (1GB, 200MB); what finds no room there
+    /// is refused.
+    #[arg(long, default_value = "1GB", value_name = "SIZE", value_parser = disk_bytes)]
+    store_limit: u64,
     /// Begins the tags of a CSV.
     #[arg(long, default_value = "probe")]
     label: String,
@@ -108,10 +113,14 @@ fn main_listen(arguments: &ListenArguments) -> Result<ExitCode, Failure> {
     let options = ListenOptions {
         output: common.output.clone(),
         storage: by_name(Storage::ALL, Storage::name, &common.store),
+        store_limit_bytes: common.store_limit,
         label: common.label.clone(),
         ..ListenOptions::new(arguments.bind)
     };
-    let observer = Console::new(arguments.qr);
+    let observer = Console {
+        open: is_open(arguments.bind).then_some(arguments.bind.ip()),
+        ..Console::new(arguments.qr)
+    };
     let outcome = listen(&options, &observer, &stop_on_interrupt()).map_err(failure)?;
     print(&outcome, common.json)?;
     whole(&outcome)?;
@@ -132,6 +141,7 @@ fn main_dial(arguments: &DialArguments) -> Result<ExitCode, Failure> {
         pacing: by_name(Pacing::ALL, Pacing::name, &arguments.pacing),
         output: common.output.clone(),
         storage: by_name(Storage::ALL, Storage::name, &common.store),
+        store_limit_bytes: common.store_limit,
         label: common.label.clone(),
     };
     let outcome = dial(&options, &Console::new(false), &stop_on_interrupt()).map_err(failure)?;
@@ -173,16 +183,26 @@ fn failure(error: TradeError) -> Failure {
     }
 }
 
+/// Whether others than this machine can reach it.
+fn is_open(bind: SocketAddr) -> bool {
+    !bind.ip().to_canonical().is_loopback()
+}
+
 /// Says how far it is on stderr, and where a listener is on stdout.
 struct Console {
     qr: bool,
+    /// What a listener is bound to, if others can reach it.
+    open: Option<IpAddr>,
     last: Mutex<String>,
 }
 
 impl Console {
     fn new(qr: bool) -> Self {
-        let last = Mutex::default();
-        Self { qr, last }
+        Self {
+            qr,
+            open: None,
+            last: Mutex::default(),
+        }
     }
 }
 
@@ -206,6 +226,14 @@ impl TradeObserver for Console {
 
     fn listening(&self, address: SocketAddr) {
         let (host, port) = (address.ip().to_string(), address.port());
+        if let Some(ip) = self.open {
+            let ports = format!("{port} to {}", port + 2);
+            let _ = writeln!(
+                io::stderr(),
+                "open to the network, for another phone to reach it: UDP ports {ports} at {ip} answer \
+                 whoever asks; --bind 127.0.0.1:{port} keeps to this machine"
+            );
+        }
         let link = Link { host, port };
         let mut text = format!("listening on {address} {link}\n");
         if self.qr {
@@ -289,4 +317,8 @@ fn by_name<T: Copy>(all: &[T], name: fn(T) -> &'static str, wanted: &str) -> T {
 
 fn duration(text: &str) -> Result<Duration, String> {
     quantity::duration(text).map(Duration::from_secs_f64)
+}
+
+fn disk_bytes(text: &str) -> Result<u64, String> {
+    quantity::disk(text).map(|bytes| bytes as u64)
 }

@@ -83,6 +83,70 @@ fn a_listener_says_where_it_is_and_a_dialler_what_came_of_it() {
         .is_some_and(|p99_s| p99_s > 0.0));
 }
 
+/// What a listener says on stderr before the line with its address.
+fn says_first(bind: &str) -> String {
+    let mut command = probe(&["listen", "--bind", bind]);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = command.spawn().expect("the binary runs");
+    let stdout = BufReader::new(process.stdout.take().expect("piped"));
+    let stderr = BufReader::new(process.stderr.take().expect("piped"));
+    stdout.lines().next().expect("a line").expect("text");
+    let first = stderr.lines().next().expect("a line").expect("text");
+    process.kill().expect("it runs");
+    process.wait().expect("it ends");
+    first
+}
+
+#[test]
+fn a_listener_that_is_open_to_the_network_says_so_and_why() {
+    let open = says_first("0.0.0.0:0");
+    for part in [
+        "open to the network",
+        "another phone",
+        "0.0.0.0",
+        "--bind 127.0.0.1:",
+    ] {
+        assert!(open.contains(part), "{open}");
+    }
+    let closed = says_first(ANY);
+    assert!(closed.starts_with("waiting for a dialler"), "{closed}");
+}
+
+#[test]
+fn a_store_has_a_limit_at_both_ends_and_says_what_it_refused() {
+    let limited = ["--store", "append", "--store-limit", "20kB", "--json"];
+    let short = ["--duration", "500ms", "--rate", "100", "--repetitions", "1"];
+    let counts = |listening: &[&str], dialling: &[&str]| {
+        let listener = Listener::start(ANY, listening);
+        let address = listener.address.to_string();
+        let output = run(&[&["dial", &address], dialling, &short].concat());
+        assert_eq!(
+            output.status.code(),
+            Some(3 * i32::from(!listening.is_empty()))
+        );
+        json(&output)["repetitions"][0].clone()
+    };
+    let full_there = counts(&limited, &["--json"]);
+    let (stored, refused) = (&full_there["stored"], &full_there["listener"]["refused"]);
+    let (stored, refused) = (stored.as_u64(), refused["buffer_full"].as_u64());
+    let (stored, refused) = (stored.expect("a number"), refused.expect("a number"));
+    assert_eq!(full_there["listener"]["agrees"], true, "{full_there}");
+    assert!(
+        stored > 0 && refused > 0 && stored + refused == 50,
+        "{full_there}"
+    );
+
+    let full_here = counts(&[], &limited);
+    let (stored, left) = (
+        &full_here["stored"],
+        &full_here["not_proposed"]["store_full"],
+    );
+    let (stored, left) = (stored.as_u64(), left.as_u64());
+    let (stored, left) = (stored.expect("a number"), left.expect("a number"));
+    assert_eq!(full_here["complete"], true, "{full_here}");
+    assert!(stored > 0 && left > 0 && stored + left == 50, "{full_here}");
+}
+
 #[test]
 fn impossible_options_end_with_2_and_the_reason() {
     for (arguments, reason) in [
@@ -91,6 +155,7 @@ fn impossible_options_end_with_2_and_the_reason() {
         (&["dial", "127.0.0.1:1", "--duration", "5"], "has no unit"),
         (&["dial", "127.0.0.1:1", "--carrier", "quick"], "quic_keep"),
         (&["dial", "127.0.0.1:1", "-o", "events.xls"], ".jsonl"),
+        (&["listen", "--store-limit", "5"], "has no unit"),
         (
             &["listen", "--bind", ANY, "-o", "no/folder/a.csv"],
             "no/folder",

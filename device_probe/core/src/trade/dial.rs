@@ -31,7 +31,9 @@ pub fn dial(
 ) -> Result<Outcome, TradeError> {
     super::options::check(options)?;
     let export = Export::to(options.output.as_deref(), &options.label)?;
-    let node = super::export::node(options.storage, options.output.as_deref(), export.epoch())?;
+    let (storage, limit_bytes) = (options.storage, options.store_limit_bytes);
+    let output = options.output.as_deref();
+    let node = super::export::node(storage, limit_bytes, output, export.epoch())?;
     let dialler = Dialler::new(options, Arc::clone(&node))?;
     let (traded, broken) = dialler.with_threads(|carrier| {
         let ladder = Ladder {
@@ -205,9 +207,11 @@ impl Ladder<'_> {
             if self.is_over() {
                 break;
             }
-            match self.carrier.has_room() {
+            let node = &self.dialler.node;
+            match node.has_store_room(self.options.payload_bytes) {
+                false => done.without_store += 1,
+                true if !self.carrier.has_room() => done.without_room += 1,
                 true => self.propose_one(),
-                false => done.without_room += 1,
             }
             done.turns += 1;
             done.took = began.elapsed();
@@ -285,6 +289,8 @@ struct Proposed {
     turns: u64,
     /// Of those, the ones that found too many under way.
     without_room: u64,
+    /// And those that the own store has no room for.
+    without_store: u64,
     took: Duration,
 }
 
@@ -296,7 +302,11 @@ impl Proposed {
             (_, false) => "no_listener",
             _ => "late",
         };
-        let all = [("no_room", self.without_room), (rest, offered - self.turns)];
+        let all = [
+            ("no_room", self.without_room),
+            ("store_full", self.without_store),
+            (rest, offered - self.turns),
+        ];
         all.into_iter().filter(|(_, count)| *count > 0).collect()
     }
 }

@@ -232,6 +232,7 @@ struct Row {
 /// When there is no such folder, or no random numbers.
 pub(super) fn node(
     storage: Storage,
+    limit_bytes: u64,
     output: Option<&Path>,
     epoch: &Epoch,
 ) -> io::Result<Arc<Node>> {
@@ -241,7 +242,7 @@ pub(super) fn node(
         Some(_) => PathBuf::from("."),
         None => std::env::temp_dir(),
     });
-    let store = Store::open(storage, &folder)?;
+    let store = Store::open(storage, &folder)?.limited_to(limit_bytes);
     Node::ephemeral(store, epoch.clock()).map(Arc::new)
 }
 

@@ -5,7 +5,7 @@
 //! sockets and no clock here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 use pocketsim_protocols::crypto::Key;
@@ -16,6 +16,7 @@ use super::envelope::Envelope;
 use super::limit::PerSecond;
 use super::log::Run;
 use super::node::Node;
+use super::prefix::Prefix;
 use super::Carrier;
 
 /// One dialler.
@@ -48,7 +49,7 @@ pub struct Host {
     sessions: BTreeMap<u64, Session>,
     keys: BTreeSet<Key>,
     cookies: Cookies,
-    sources: BTreeMap<IpAddr, Source>,
+    sources: BTreeMap<Prefix, Source>,
     verifications: PerSecond,
     counts: HostCounts,
 }
@@ -106,6 +107,12 @@ impl Host {
         self.sessions.values().map(|session| session.run)
     }
 
+    /// Whether somebody has introduced himself from there: with a cookie, and signed.
+    pub fn knows(&self, from: Prefix) -> bool {
+        let source = self.sources.get(&from);
+        source.is_some_and(|source| source.sessions > 0)
+    }
+
     /// What was not answered so far.
     pub fn counts(&self) -> HostCounts {
         self.counts
@@ -149,7 +156,7 @@ impl Host {
             self.counts.taken += 1;
             return None;
         }
-        let source = self.sources.entry(host_of(from)).or_default();
+        let source = self.sources.entry(Prefix::of(from)).or_default();
         if source.sessions == SESSIONS_OF_SOURCE_MAX {
             self.counts.crowded += 1;
             return Some(None);
@@ -200,7 +207,7 @@ impl Host {
     }
 
     fn source(&mut self, from: SocketAddr, now_s: Seconds) -> &mut Source {
-        let host = host_of(from);
+        let host = Prefix::of(from);
         if self.sources.len() == SOURCES_MAX && !self.sources.contains_key(&host) {
             let idle = self.sources.iter().filter(|(_, one)| one.sessions == 0);
             let oldest =
@@ -278,14 +285,6 @@ fn begin(hello: Hello, node: &Node) -> Option<Session> {
         repetition,
         run,
     })
-}
-
-/// Whoever has one IPv6 address has 2^64 of them.
-fn host_of(address: SocketAddr) -> IpAddr {
-    match address.ip().to_canonical() {
-        IpAddr::V6(ip) => IpAddr::V6((u128::from(ip) >> 64 << 64).into()),
-        ip => ip,
-    }
 }
 
 /// A quarter of the places, so that one host cannot shut out all others; behind a relay or a NAT

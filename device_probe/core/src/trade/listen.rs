@@ -41,7 +41,9 @@ pub fn listen(
     let export = Export::to(options.output.as_deref(), &options.label)?;
     let ports = Ports::bind(options.bind)?;
     let address = ports.base.local_addr()?;
-    let node = export::node(options.storage, options.output.as_deref(), export.epoch())?;
+    let (storage, limit_bytes) = (options.storage, options.store_limit_bytes);
+    let output = options.output.as_deref();
+    let node = export::node(storage, limit_bytes, output, export.epoch())?;
     let station = Station::new(node, export)?;
     observer.listening(reachable(address));
     let served = station.serve(ports, options.patience, observer, stop);
@@ -86,12 +88,15 @@ impl Station {
     ) -> io::Result<()> {
         let over = Stop::new();
         let Ports { base, quic, tftp } = ports;
+        let knows = |from| self.host().knows(from);
         thread::scope(|scope| {
             // Also when the observer panics: the threads would be waited for ever.
             let ended_whatever_happens = over.when_dropped();
             let threads = [
                 scope.spawn(|| self.serve_base(&base, &over)),
-                scope.spawn(|| serve_quic::serve(quic, &self.node, &self.quic, patience, &over)),
+                scope.spawn(|| {
+                    serve_quic::serve(quic, &self.node, &self.quic, patience, &knows, &over)
+                }),
                 scope.spawn(|| self.serve_tftp(tftp, &over)),
             ];
             let is_over = || stop.is_raised() || threads.iter().any(ScopedJoinHandle::is_finished);
@@ -224,6 +229,7 @@ impl Station {
         outcome.count("control_hurried", control.hurried);
         outcome.count("control_key_taken", control.taken);
         outcome.count("control_crowded", control.crowded);
+        outcome.count("quic_addresses_to_prove", load(&self.quic.proofs));
         outcome.count("quic_connections_refused", load(&self.quic.refused));
         outcome.count("quic_connections_evicted", load(&self.quic.evicted));
         outcome.count("quic_handshakes_failed", load(&self.quic.failed));

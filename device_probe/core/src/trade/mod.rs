@@ -8,6 +8,7 @@
 //! | [`listen()`], [`dial()`] | the two ends, with their threads |
 //! | [`node`] | the agent, its peers and what it observed, without sockets |
 //! | [`control`], [`negotiation`], [`host`] | what the ends say besides blocks: bytes, dialler, listener |
+//! | [`places`], [`prefix`] | who is let in by QUIC, and whom an address stands for |
 //! | `carrier`, [`tftp`], [`ports`] | sockets |
 //! | [`pace`] | when to propose |
 //! | [`log`], [`export`], [`outcome`] | what comes out |
@@ -47,7 +48,9 @@ pub mod node;
 mod options;
 pub mod outcome;
 pub mod pace;
+pub mod places;
 pub mod ports;
+pub mod prefix;
 pub mod store;
 pub mod tftp;
 
@@ -92,6 +95,8 @@ pub struct ListenOptions {
     pub output: Option<PathBuf>,
     /// What storing a block does.
     pub storage: Storage,
+    /// How long the file of the stored blocks may get.
+    pub store_limit_bytes: u64,
     /// Begins the tags of a CSV.
     pub label: String,
     /// With those who dial by QUIC.
@@ -121,6 +126,8 @@ pub struct DialOptions {
     pub output: Option<PathBuf>,
     /// What storing a block does.
     pub storage: Storage,
+    /// How long the file of the stored blocks may get.
+    pub store_limit_bytes: u64,
     /// Begins the tags of a CSV.
     pub label: String,
 }
@@ -132,6 +139,7 @@ impl ListenOptions {
             bind,
             output: None,
             storage: Storage::Memory,
+            store_limit_bytes: store::LIMIT_BYTES,
             label: LABEL.to_owned(),
             patience: Patience::default(),
         }
@@ -152,6 +160,7 @@ impl DialOptions {
             pacing: Pacing::Absolute,
             output: None,
             storage: Storage::Memory,
+            store_limit_bytes: store::LIMIT_BYTES,
             label: LABEL.to_owned(),
         }
     }

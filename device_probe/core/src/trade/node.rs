@@ -77,6 +77,8 @@ struct State {
     /// When the first proposal was made after the last block was stored.
     waits_since_s: Option<Seconds>,
     noise: Noise,
+    /// Proposals that the store had no room for.
+    store_full: u64,
     log: Log,
     store: Store,
 }
@@ -103,6 +105,7 @@ impl Node {
             moved_s: 0.0,
             waits_since_s: None,
             noise: Noise::default(),
+            store_full: 0,
             log: Log::default(),
             store,
         };
@@ -138,6 +141,11 @@ impl Node {
     /// Seconds since the process began to trade.
     pub fn now_s(&self) -> Seconds {
         (self.clock)()
+    }
+
+    /// The clock that says so.
+    pub fn clock(&self) -> TradeClock {
+        Arc::clone(&self.clock)
     }
 
     /// Its own number in the experiment, for events.
@@ -212,6 +220,9 @@ impl Node {
         let arrived_s = self.now_s();
         let mut state = self.state();
         let from = state.author_of(bytes, &self.key)?;
+        if state.has_no_room_for(bytes, from, arrived_s) {
+            return Ok(Vec::new());
+        }
         let mut out = Vec::new();
         state.agent.receive_bytes(from, bytes, arrived_s, &mut out);
         Ok(state.perform(out, arrived_s, bytes, &self.clock))
@@ -303,6 +314,24 @@ impl Node {
         self.state().store.failures()
     }
 
+    /// Proposals of others that were refused, as the store has reached its limit.
+    pub fn store_full(&self) -> u64 {
+        self.state().store_full
+    }
+
+    /// Whether the store can take what is open and one more block with such a payload.
+    pub fn has_store_room(&self, payload_bytes: u32) -> bool {
+        // What is not stored needs no room, and no turn at the lock either.
+        if !self.waits_for_disk {
+            return true;
+        }
+        let state = self.state();
+        let block_bytes = u64::from(payload_bytes) + BESIDES_PAYLOAD_BYTES;
+        state
+            .store
+            .has_room((state.open.len() as u64 + 1) * block_bytes)
+    }
+
     /// Whether storing a block may wait for a disk, and with it whoever calls [`Node::receive`].
     pub fn waits_for_disk(&self) -> bool {
         self.waits_for_disk
@@ -336,6 +365,24 @@ impl State {
             noise.strangers += 1;
             Unattributed::Stranger
         })
+    }
+
+    /// Refuse a proposal that could not be stored: what is countersigned is vouched for.
+    fn has_no_room_for(&mut self, bytes: &[u8], from: NodeId, arrived_s: Seconds) -> bool {
+        let length = bytes.len() as u64;
+        if self.store.has_room(length + COUNTERSIGNING_BYTES) {
+            return false;
+        }
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let proposal = Block::from_json(text, from).ok();
+        let Some(block) = proposal.filter(|block| block.receiver_sig.is_none()) else {
+            return false;
+        };
+        self.store_full += 1;
+        let refused = Event::new(EventKind::Refuse, block.message_id(), from, length as u32);
+        let refused = refused.because(Reason::BufferFull);
+        self.observe(&refused, arrived_s, arrived_s, None);
+        true
     }
 
     fn give_up(&mut self, to: NodeId, payload: Block, reason: Reason, clock: &TradeClock) {
@@ -455,3 +502,7 @@ pub const MESSAGE_BYTES_MAX: usize = 65_536;
 const OPEN_MAX: usize = 65_536;
 /// Enough for a median to look at, little enough to sort while blocks wait.
 const RECENT: usize = 1_000;
+/// The countersigner's signature in base64 and the hash of his last block.
+const COUNTERSIGNING_BYTES: u64 = 88 + 64;
+/// Of a block with both signatures and the longest index.
+pub(super) const BESIDES_PAYLOAD_BYTES: u64 = 564;

@@ -72,7 +72,7 @@ fn refuse(
 
 /// Beyond what a sender thread that sleeps in between can keep.
 const RATE_MAX_PER_S: f64 = 100_000.0;
-/// A block has at most 564 bytes besides, a UDP payload 65 507 over IPv4.
+/// A block has [`super::node::BESIDES_PAYLOAD_BYTES`] besides, a UDP payload 65 507 over IPv4.
 const PAYLOAD_BYTES_MAX: u32 = 64_000;
 /// Shorter ones measure the start alone.
 const DURATION_MIN_S: f64 = 0.01;

@@ -162,6 +162,7 @@ impl Outcome {
         outcome.count("oversized", noise.oversized);
         outcome.count("events_not_logged", node.with_log(|log| log.not_logged));
         outcome.count("store_failures", node.store_failures());
+        outcome.count("store_full", node.store_full());
         outcome
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Keys live as long as the process, so a chain that outlives it would be nobody's; what counts is
 //! that appending costs what it costs. The name is taken away as soon as the file is open, so that
-//! nothing is left behind however the process ends.
+//! nothing is left behind however the process ends. It grows to a limit, since whoever dials decides
+//! how much there is to store.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -23,11 +24,26 @@ named_enum! {
 }
 
 /// An open store.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Store {
     file: Option<File>,
     fsync: bool,
+    written_bytes: u64,
+    limit_bytes: u64,
     failures: u64,
+}
+
+impl Default for Store {
+    /// Nowhere.
+    fn default() -> Self {
+        Self {
+            file: None,
+            fsync: false,
+            written_bytes: 0,
+            limit_bytes: LIMIT_BYTES,
+            failures: 0,
+        }
+    }
 }
 
 impl Store {
@@ -54,16 +70,36 @@ impl Store {
         Self {
             file: Some(file),
             fsync: storage == Storage::Fsync,
-            failures: 0,
+            ..Self::default()
         }
     }
 
-    /// Store one block, and whether that went well; what the disk refuses is counted, as the trade
-    /// goes on without it.
+    /// The file gets no longer than this.
+    pub fn limited_to(self, limit_bytes: u64) -> Self {
+        Self {
+            limit_bytes,
+            ..self
+        }
+    }
+
+    /// Whether so many bytes more are within the limit.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.file.is_none() || self.written_bytes.saturating_add(bytes) <= self.limit_bytes
+    }
+
+    /// Store one block, and whether that went well; what the disk refuses, or has no room within the
+    /// limit, is counted, as the trade goes on without it.
     pub fn append(&mut self, block: &[u8]) -> bool {
+        let bytes = block.len() as u64;
+        if !self.has_room(bytes) {
+            self.failures += 1;
+            return false;
+        }
         let Some(file) = &mut self.file else {
             return true;
         };
+        // Also if it fails: it may be there in part.
+        self.written_bytes += bytes;
         let written = file.write_all(block).and_then(|()| match self.fsync {
             true => file.sync_data(),
             false => Ok(()),
@@ -89,3 +125,6 @@ impl Store {
             .map_or(0, |data| data.len())
     }
 }
+
+/// The throughput thesis's ladder with its payload of 100 B makes 170 MB, and a phone has this much.
+pub const LIMIT_BYTES: u64 = 1_000_000_000;

@@ -1,6 +1,7 @@
 //! The trade, from its bytes to two ends on loopback; one binary, as linking costs most.
 
 mod control;
+mod crowd;
 mod ends;
 mod export;
 mod faults;
@@ -11,5 +12,6 @@ mod negotiation;
 mod node;
 mod pace;
 mod parity;
+mod places;
 mod tftp;
 mod tftp_faults;

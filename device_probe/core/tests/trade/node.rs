@@ -325,6 +325,69 @@ fn a_full_disk_is_counted_and_its_blocks_are_not_vouched_for() {
 }
 
 #[test]
+fn a_store_at_its_limit_refuses_what_it_could_not_keep_and_the_file_grows_no_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limit_bytes = 5_000;
+    let store = Store::open(Storage::Append, folder.path()).expect("a file");
+    let listener = Node::new([2; 32], store.limited_to(limit_bytes), ticking());
+    let (dialler, _, peer, _) = pair();
+    let known = listener.introduce(dialler.key(), 1).expect("room");
+    listener.begin(known, run(0, 0)).expect("room");
+    let mut answered = 0;
+    for _ in 0..50 {
+        let proposal = only(dialler.propose(peer, 100)).bytes;
+        let answers = listener.receive(&proposal).expect("of the dialler");
+        answered += answers.len();
+        for answer in answers {
+            dialler.receive(&answer.bytes).expect("of the listener");
+        }
+    }
+    let summary = listener.summary(0);
+    assert!((1..50).contains(&answered), "{answered}");
+    assert_eq!(
+        summary.stored, answered as u64,
+        "all that it vouched for is there"
+    );
+    assert_eq!(summary.digest, dialler.tally(0).digest.to_bytes());
+    assert_eq!(
+        summary.refused,
+        [(Reason::BufferFull, 50 - answered as u32)]
+    );
+    assert_eq!(
+        (listener.store_full(), listener.store_failures()),
+        (50 - answered as u64, 0)
+    );
+    let kept = nameless(folder.path());
+    assert!(kept[0].len() as u64 <= limit_bytes, "{}", kept[0].len());
+    assert!(
+        kept[0].len() as u64 + 1_000 > limit_bytes,
+        "{}",
+        kept[0].len()
+    );
+}
+
+#[test]
+fn a_dialler_proposes_no_more_than_its_own_store_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(Storage::Append, folder.path()).expect("a file");
+    let dialler = Node::new([1; 32], store.limited_to(5_000), ticking());
+    let (_, listener, _, _) = pair();
+    let peer = dialler.introduce(listener.key(), 0).expect("room");
+    let mut proposals = Vec::new();
+    while dialler.has_store_room(100) {
+        assert!(proposals.len() < 50, "no end");
+        proposals.extend(dialler.propose(peer, 100));
+    }
+    for proposal in &proposals {
+        for answer in listener.receive(&proposal.bytes).expect("of the dialler") {
+            dialler.receive(&answer.bytes).expect("of the listener");
+        }
+    }
+    assert!(!proposals.is_empty());
+    assert_eq!((dialler.open(), dialler.store_failures()), (0, 0));
+}
+
+#[test]
 fn a_repetition_begins_with_the_first_block_and_not_with_the_talk_before() {
     let (dialler, listener, peer, _) = pair();
     let started = |node: &Node| node.with_log(|log| log.runs[0].started_s);

@@ -8,13 +8,14 @@
 //! | [`tftp`] | a write request each way |
 //!
 //! All of them give answers to the [`Node`](super::node::Node) themselves and tell it what they
-//! lost. [`quic`] is what both kinds of QUIC share, [`serve_quic`] the listener's end of them.
+//! lost. [`quic`] is what both kinds of QUIC share, [`serve_quic`] the listener's end of
+//! them, with its [`door`].
 
 use std::time::Duration;
 
 use super::node::Letter;
 
-mod places;
+mod door;
 pub(super) mod quic;
 pub(super) mod quic_keep;
 pub(super) mod quic_reconnect;

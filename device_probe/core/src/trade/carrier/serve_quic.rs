@@ -1,8 +1,8 @@
 //! The listener's end of QUIC: every stream is a message, its answer goes back on it.
 //!
 //! Bounded: connections, streams and bytes by quinn's windows, and the time of a stream, so that
-//! a peer that reads nothing or sends a byte a second holds nothing for long. Who is let in where
-//! room is scarce says [`super::places`].
+//! a peer that reads nothing or sends a byte a second holds nothing for long. Who is let in, and
+//! who must leave for whom, says [`crate::trade::places`].
 
 use std::io;
 use std::net::UdpSocket;
@@ -12,19 +12,24 @@ use std::time::Duration;
 
 use pocketsim_protocols::contract::Reason;
 use quinn::{Connection, Endpoint, Incoming, ReadToEndError, RecvStream, SendStream, VarInt};
+use tokio::sync::oneshot;
 
-use super::places::{Place, Places};
+use super::door::{Answer, Door, Place};
 use crate::stop::Stop;
 use crate::trade::node::{Node, MESSAGE_BYTES_MAX};
+use crate::trade::places::Guest;
 use crate::trade::ports::LOOK_AROUND;
+use crate::trade::prefix::Prefix;
 use crate::trade::Patience;
 
 /// What went wrong with connections and streams.
 #[derive(Debug, Default)]
 pub(in crate::trade) struct QuicCounts {
+    /// Diallers who were asked to prove their address first.
+    pub(in crate::trade) proofs: AtomicU64,
     /// Connections beyond the limit.
     pub(in crate::trade) refused: AtomicU64,
-    /// Connections closed for others, since no block had come by them.
+    /// Connections closed for others, whose turn it was.
     pub(in crate::trade) evicted: AtomicU64,
     /// Handshakes that did not end well.
     pub(in crate::trade) failed: AtomicU64,
@@ -36,6 +41,9 @@ pub(in crate::trade) struct QuicCounts {
     pub(in crate::trade) broken: AtomicU64,
 }
 
+/// Whether somebody has introduced himself to control from there.
+pub(in crate::trade) type Knows<'a> = &'a (dyn Fn(Prefix) -> bool + Sync);
+
 /// Serve until `stop` is raised.
 ///
 /// # Errors
@@ -45,6 +53,7 @@ pub(in crate::trade) fn serve(
     node: &Arc<Node>,
     counts: &Arc<QuicCounts>,
     patience: Patience,
+    knows: Knows<'_>,
     stop: &Stop,
 ) -> io::Result<()> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -61,7 +70,7 @@ pub(in crate::trade) fn serve(
             counts: Arc::clone(counts),
             patience,
         };
-        let served = accept(&endpoint, &shared, stop).await;
+        let served = accept(&endpoint, &shared, knows, stop).await;
         endpoint.close(0u32.into(), b"the listener stops");
         let _ = tokio::time::timeout(SHUT_DOWN, endpoint.wait_idle()).await;
         served
@@ -89,40 +98,76 @@ struct Shared {
 
 /// # Errors
 /// When the endpoint takes no connections any more.
-async fn accept(endpoint: &Endpoint, shared: &Shared, stop: &Stop) -> io::Result<()> {
-    let places = Places::new(shared.patience.first_block);
+async fn accept(
+    endpoint: &Endpoint,
+    shared: &Shared,
+    knows: Knows<'_>,
+    stop: &Stop,
+) -> io::Result<()> {
+    let door = Door::new(shared.patience.first_block, shared.node.clock());
     while !stop.is_raised() {
         let next = tokio::time::timeout(LOOK_AROUND, endpoint.accept()).await;
-        let incoming = match next {
-            Ok(Some(incoming)) => incoming,
+        match next {
+            Ok(Some(incoming)) => admit(incoming, &door, shared, knows),
             Ok(None) => return Err(io::Error::other("the socket of QUIC is of no use any more")),
-            Err(_) => continue,
-        };
-        // Where room is scarce, only for those who are where they say they are.
-        if places.are_scarce() && !incoming.remote_address_validated() && incoming.may_retry() {
-            // Fails only for those who may not retry.
-            let _ = incoming.retry();
-            continue;
+            Err(_) => {}
         }
-        let taken = places.take(incoming.remote_address().ip());
-        shared
-            .counts
-            .evicted
-            .fetch_add(taken.evicted, Ordering::Relaxed);
-        let Some(place) = taken.place else {
-            add(&shared.counts.refused);
-            incoming.refuse();
-            continue;
-        };
-        let shared = shared.clone();
-        tokio::spawn(async move {
-            match greet(incoming).await {
-                Some(connection) => serve_connection(connection, place, &shared).await,
-                None => add(&shared.counts.failed),
-            }
-        });
     }
     Ok(())
+}
+
+/// Nothing is kept of those who are not let in, and no signature made.
+fn admit(incoming: Incoming, door: &Door, shared: &Shared, knows: Knows<'_>) {
+    let prefix = Prefix::of(incoming.remote_address());
+    let guest = Guest {
+        prefix,
+        is_proved: incoming.remote_address_validated(),
+        is_introduced: knows(prefix),
+    };
+    let counts = &shared.counts;
+    match door.knock(guest) {
+        Answer::In {
+            place,
+            leave,
+            evicts,
+        } => {
+            counts
+                .evicted
+                .fetch_add(u64::from(evicts), Ordering::Relaxed);
+            tokio::spawn(serve_guest(incoming, place, leave, shared.clone()));
+        }
+        Answer::Prove => {
+            add(&counts.proofs);
+            // Fails only for those whose address is proved.
+            let _ = incoming.retry();
+        }
+        Answer::Refused => {
+            add(&counts.refused);
+            incoming.refuse();
+        }
+    }
+}
+
+/// From the handshake to the end, or until the place is another's.
+async fn serve_guest(
+    incoming: Incoming,
+    place: Place,
+    mut leave: oneshot::Receiver<()>,
+    shared: Shared,
+) {
+    let greeted = tokio::select! {
+        greeted = greet(incoming) => greeted,
+        // What is dropped now ends the handshake.
+        _ = &mut leave => return,
+    };
+    let Some(connection) = greeted else {
+        return add(&shared.counts.failed);
+    };
+    place.is_connected();
+    tokio::select! {
+        () = serve_connection(&connection, place, &shared) => {}
+        _ = leave => connection.close(0u32.into(), b"others have fewer places"),
+    }
 }
 
 async fn greet(incoming: Incoming) -> Option<Connection> {
@@ -131,8 +176,7 @@ async fn greet(incoming: Incoming) -> Option<Connection> {
     connected.ok()?.ok()
 }
 
-async fn serve_connection(connection: Connection, place: Place, shared: &Shared) {
-    place.holds(connection.clone());
+async fn serve_connection(connection: &Connection, place: Place, shared: &Shared) {
     let place = Arc::new(place);
     while let Ok((send, receive)) = connection.accept_bi().await {
         let (shared, place) = (shared.clone(), Arc::clone(&place));
@@ -167,7 +211,7 @@ async fn serve_stream(
         false => node.receive(&message),
     };
     for letter in answers.unwrap_or_default() {
-        place.is_earned();
+        place.is_served();
         if send.write_all(&letter.bytes).await.is_err() {
             add(&counts.broken);
             // The answer will be missed at the other end, which still has the proposal.
