@@ -17,7 +17,7 @@
 //!    had no block stored leaves first, the longest waiting of them; then who began last.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 use pocketsim_protocols::contract::Seconds;
 
@@ -53,17 +53,28 @@ pub enum Verdict {
 /// The places of one listener.
 #[derive(Clone, Debug)]
 pub struct Places {
-    seats: BTreeMap<u64, Seat>,
-    /// Since when, by the number of the place that was first served there. Only where somebody
-    /// introduced himself, so never more than there are sessions.
+    crowds: BTreeMap<Prefix, Crowd>,
+    /// From where whoever has a place is, by its number.
+    homes: BTreeMap<u64, Prefix>,
+    /// Since when, by the number that came with the first block. Only where somebody introduced
+    /// himself, so never more than there are sessions.
     known: BTreeMap<Prefix, u64>,
     next: u64,
     first_block_s: Seconds,
 }
 
+/// Those from one prefix who have a place.
+#[derive(Clone, Debug)]
+struct Crowd {
+    seats: BTreeMap<u64, Seat>,
+    /// As in `known`; strangers are [`NEVER`].
+    since: u64,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Seat {
-    guest: Guest,
+    is_proved: bool,
+    is_introduced: bool,
     stage: Stage,
 }
 
@@ -72,7 +83,7 @@ struct Seat {
 enum Stage {
     Handshake,
     Connected(Seconds),
-    /// With the number of the place that it was given when it was first served: its age of service.
+    /// With the number that it was given with its first block: its age of service.
     Served(u64),
 }
 
@@ -80,7 +91,8 @@ impl Places {
     /// All free; `first_block_s`: how long a connection may take for one, if others wait.
     pub fn new(first_block_s: Seconds) -> Self {
         Self {
-            seats: BTreeMap::new(),
+            crowds: BTreeMap::new(),
+            homes: BTreeMap::new(),
             known: BTreeMap::new(),
             next: 0,
             first_block_s,
@@ -90,13 +102,14 @@ impl Places {
     /// A place for a guest, if need be that of another.
     pub fn ask(&mut self, guest: Guest, now_s: Seconds) -> Verdict {
         if !guest.is_proved {
-            let may_enter = guest.is_introduced && self.unproved() < UNPROVED_MAX;
-            return match may_enter && self.has_room(guest.prefix) {
+            let may_enter = guest.is_introduced && self.has_room(guest.prefix);
+            return match may_enter && self.unproved() < UNPROVED_MAX {
                 true => self.seat(guest, None),
                 false => Verdict::Prove,
             };
         }
-        if self.handshakes(guest.prefix) >= HANDSHAKES_OF_PREFIX_MAX {
+        let own = self.crowds.get(&guest.prefix);
+        if own.is_some_and(|own| own.handshakes() >= HANDSHAKES_OF_PREFIX_MAX) {
             return Verdict::Refused;
         }
         if self.has_room(guest.prefix) {
@@ -104,7 +117,7 @@ impl Places {
         }
         match self.who_leaves(guest.prefix, now_s) {
             Some(leaves) => {
-                self.seats.remove(&leaves);
+                self.leave(leaves);
                 self.seat(guest, Some(leaves))
             }
             None => Verdict::Refused,
@@ -113,116 +126,149 @@ impl Places {
 
     /// The handshake went well.
     pub fn connected(&mut self, place: u64, now_s: Seconds) {
-        if let Some(seat) = self.seats.get_mut(&place) {
-            seat.guest.is_proved = true;
+        if let Some((_, seat)) = self.find(place) {
+            seat.is_proved = true;
             seat.stage = Stage::Connected(now_s);
         }
     }
 
     /// A block was stored by the connection, and answered.
     pub fn served(&mut self, place: u64) {
-        let Some(seat) = self.seats.get_mut(&place) else {
+        let number = self.next + 1;
+        let Some((prefix, seat)) = self.find(place) else {
             return;
         };
         if matches!(seat.stage, Stage::Served(_)) {
             return;
         }
-        self.next += 1;
-        seat.stage = Stage::Served(self.next);
-        if seat.guest.is_introduced {
-            self.known.entry(seat.guest.prefix).or_insert(self.next);
+        seat.stage = Stage::Served(number);
+        let is_introduced = seat.is_introduced;
+        self.next = number;
+        if is_introduced {
+            let since = *self.known.entry(prefix).or_insert(number);
+            self.crowds
+                .entry(prefix)
+                .and_modify(|crowd| crowd.since = since);
         }
     }
 
     /// It is over; nothing happens to a place that was taken away before.
     pub fn leave(&mut self, place: u64) {
-        self.seats.remove(&place);
+        let Some(prefix) = self.homes.remove(&place) else {
+            return;
+        };
+        if let Entry::Occupied(mut crowd) = self.crowds.entry(prefix) {
+            crowd.get_mut().seats.remove(&place);
+            if crowd.get().seats.is_empty() {
+                crowd.remove();
+            }
+        }
     }
 
     /// Places taken, from one prefix.
     pub fn taken(&self, prefix: Prefix) -> usize {
-        let from_there = |seat: &&Seat| seat.guest.prefix == prefix;
-        self.seats.values().filter(from_there).count()
+        let crowd = self.crowds.get(&prefix);
+        crowd.map_or(0, |crowd| crowd.seats.len())
     }
 
     /// Places taken by those who are not known.
     pub fn strangers(&self) -> usize {
-        let unknown = |seat: &&Seat| !self.known.contains_key(&seat.guest.prefix);
-        self.seats.values().filter(unknown).count()
+        let unknown = self.crowds.values().filter(|crowd| crowd.since == NEVER);
+        unknown.map(|crowd| crowd.seats.len()).sum()
     }
 
     /// Places taken.
     pub fn total(&self) -> usize {
-        self.seats.len()
+        self.homes.len()
+    }
+
+    fn find(&mut self, place: u64) -> Option<(Prefix, &mut Seat)> {
+        let prefix = *self.homes.get(&place)?;
+        let seat = self.crowds.get_mut(&prefix)?.seats.get_mut(&place)?;
+        Some((prefix, seat))
     }
 
     fn has_room(&self, prefix: Prefix) -> bool {
         self.total() < PLACES_MAX
             && self.taken(prefix) < PLACES_OF_PREFIX_MAX
-            && self.may_come_in(prefix)
+            && self.is_share_left(prefix)
     }
 
-    /// Whether the share of the known is left to them.
-    fn may_come_in(&self, prefix: Prefix) -> bool {
-        self.known.contains_key(&prefix) || self.strangers() < STRANGERS_MAX
+    /// Whether one more from there leaves the share of the known to them.
+    fn is_share_left(&self, prefix: Prefix) -> bool {
+        self.since(prefix) != NEVER || self.strangers() < STRANGERS_MAX
     }
 
     fn unproved(&self) -> usize {
-        let unproved = |seat: &&Seat| !seat.guest.is_proved;
-        self.seats.values().filter(unproved).count()
-    }
-
-    fn handshakes(&self, prefix: Prefix) -> usize {
-        let open = |seat: &&Seat| seat.guest.prefix == prefix && seat.stage == Stage::Handshake;
-        self.seats.values().filter(open).count()
+        let seats = self.crowds.values().flat_map(|crowd| crowd.seats.values());
+        seats.filter(|seat| !seat.is_proved).count()
     }
 
     fn seat(&mut self, guest: Guest, instead_of: Option<u64>) -> Verdict {
         self.next += 1;
-        let stage = Stage::Handshake;
-        self.seats.insert(self.next, Seat { guest, stage });
-        Verdict::Seated {
-            place: self.next,
-            instead_of,
-        }
+        let (place, since) = (self.next, self.since(guest.prefix));
+        let seat = Seat {
+            is_proved: guest.is_proved,
+            is_introduced: guest.is_introduced,
+            stage: Stage::Handshake,
+        };
+        let crowd = self.crowds.entry(guest.prefix).or_insert_with(|| Crowd {
+            seats: BTreeMap::new(),
+            since,
+        });
+        crowd.seats.insert(place, seat);
+        self.homes.insert(place, guest.prefix);
+        Verdict::Seated { place, instead_of }
     }
 
     /// By rule 3 those who may be told to leave, by rule 4 the first of them.
     fn who_leaves(&self, newcomer: Prefix, now_s: Seconds) -> Option<u64> {
-        let mut crowds: BTreeMap<Prefix, usize> = BTreeMap::new();
-        for seat in self.seats.values() {
-            *crowds.entry(seat.guest.prefix).or_default() += 1;
-        }
-        let own = crowds.get(&newcomer).copied().unwrap_or(0);
-        let helps = |prefix| match () {
-            () if own >= PLACES_OF_PREFIX_MAX => prefix == newcomer,
-            () if !self.may_come_in(newcomer) => !self.known.contains_key(&prefix),
-            () => true,
+        let (own, since) = (self.taken(newcomer), self.since(newcomer));
+        let (is_at_bound, is_share_left) =
+            (own >= PLACES_OF_PREFIX_MAX, self.is_share_left(newcomer));
+        let helps = |prefix: Prefix, crowd: &Crowd| match is_at_bound {
+            true => prefix == newcomer,
+            false => is_share_left || crowd.since == NEVER,
         };
-        let gives_way = |seat: &Seat| {
-            let (prefix, crowd) = (seat.guest.prefix, crowds[&seat.guest.prefix]);
-            crowd > own + 1
-                || crowd == own + 1 && self.since(newcomer) < self.since(prefix)
-                || crowd >= own && self.is_overdue(seat, now_s)
-        };
-        let seats = self.seats.iter();
-        let may = seats.filter(|(_, seat)| helps(seat.guest.prefix) && gives_way(seat));
-        let first = may.max_by_key(|(&place, seat)| {
-            let prefix = seat.guest.prefix;
-            let order = (crowds[&prefix], self.since(prefix), prefix);
-            (order, service(place, seat.stage))
-        });
+        let crowds = self
+            .crowds
+            .iter()
+            .filter(|(&prefix, crowd)| helps(prefix, crowd));
+        let mut crowds: Vec<_> = crowds
+            .map(|(prefix, crowd)| (crowd.seats.len(), crowd.since, prefix, crowd))
+            .filter(|&(size, ..)| size >= own)
+            .collect();
+        crowds.sort_unstable_by_key(|&(size, known, prefix, _)| Reverse((size, known, prefix)));
+        crowds.into_iter().find_map(|(size, known, _, crowd)| {
+            let gives_way = size > own + 1 || size == own + 1 && since < known;
+            let first_block_s = self.first_block_s;
+            crowd.least_served(|seat| gives_way || seat.is_overdue(first_block_s, now_s))
+        })
+    }
+
+    fn since(&self, prefix: Prefix) -> u64 {
+        self.known.get(&prefix).copied().unwrap_or(NEVER)
+    }
+}
+
+impl Crowd {
+    fn handshakes(&self) -> usize {
+        let seats = self.seats.values();
+        seats.filter(|seat| seat.stage == Stage::Handshake).count()
+    }
+
+    /// The place of whoever leaves first, of those who may be told to.
+    fn least_served(&self, may_be_told: impl Fn(&Seat) -> bool) -> Option<u64> {
+        let seats = self.seats.iter().filter(|(_, seat)| may_be_told(seat));
+        let first = seats.max_by_key(|(&place, seat)| service(place, seat.stage));
         first.map(|(&place, _)| place)
     }
+}
 
-    /// Counts up with the time; strangers come after all.
-    fn since(&self, prefix: Prefix) -> u64 {
-        self.known.get(&prefix).copied().unwrap_or(u64::MAX)
-    }
-
+impl Seat {
     /// A handshake is not: it has its own patience.
-    fn is_overdue(&self, seat: &Seat, now_s: Seconds) -> bool {
-        matches!(seat.stage, Stage::Connected(since_s) if now_s - since_s >= self.first_block_s)
+    fn is_overdue(&self, first_block_s: Seconds, now_s: Seconds) -> bool {
+        matches!(self.stage, Stage::Connected(since_s) if now_s - since_s >= first_block_s)
     }
 }
 
@@ -235,6 +281,8 @@ fn service(place: u64, stage: Stage) -> (bool, Reverse<u64>, u64) {
     }
 }
 
+/// After all numbers.
+const NEVER: u64 = u64::MAX;
 /// Four times what a reconnecting dialler has under way.
 pub const PLACES_MAX: usize = 256;
 /// Twice that: behind a relay or a NAT, two diallers are one host.

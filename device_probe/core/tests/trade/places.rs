@@ -259,8 +259,7 @@ impl Attack {
 const ELSEWHERE: u16 = 0;
 
 proptest! {
-    // Hundreds of moves each, which take their time without optimisation.
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_bound_is_ever_passed(moves in moves(5)) {
