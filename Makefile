@@ -28,7 +28,7 @@ PROPTEST_RNG_SEED ?= 1
 HYPOTHESIS ?= repeatable
 test: setup ## Run every test, Rust and Python
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked
-	$(BIN)/pytest --hypothesis-profile=$(HYPOTHESIS)
+	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
 
 .PHONY: fuzz
 SECONDS ?= 10
@@ -57,11 +57,12 @@ repeat-probe: probe ## Make two full reports (ten minutes) and compare their med
 .PHONY: lint lint-rust lint-python
 lint: lint-rust lint-python ## Check formatting, lint and types
 
+# In the profile and folder of the tests, so that what dependencies compile (SQLite) is compiled once.
 lint-rust: setup
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --check --manifest-path device_probe/fuzz/Cargo.toml
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) clippy --manifest-path device_probe/fuzz/Cargo.toml --locked -- -D warnings
+	$(CARGO) clippy --profile test --workspace --all-targets --locked -- -D warnings
+	CARGO_TARGET_DIR=target $(CARGO) clippy --profile test --manifest-path device_probe/fuzz/Cargo.toml --locked -- -D warnings
 
 lint-python: setup
 	$(BIN)/ruff format --check .
