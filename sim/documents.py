@@ -164,11 +164,10 @@ _NOTHING = object()
 
 
 def _schema(dimension: units.Dimension) -> dict[str, Any]:
-    suffixes = "|".join(dimension.suffixes)
     return {
         "type": "string",
         "title": dimension.name,
-        "pattern": rf"^\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({suffixes})\s*$",
+        "pattern": dimension.pattern,
         "examples": [dimension.example],
     }
 

@@ -20,9 +20,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_QUANTITY = re.compile(
-    r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?|nan|[+-]?inf)\s*(\S*)\s*"
-)
+_EXPONENT = r"(?:[eE][+-]?[0-9]{1,3})?"
+_NUMBER = rf"(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}"
+_ZERO = rf"(?:0+\.?0*|\.0+){_EXPONENT}"
+_QUANTITY = re.compile(rf"\s*([+-]?{_NUMBER}|nan|[+-]?inf)\s*(\S*)\s*")
+# Both characters that look like it: of Latin-1, and of Greek.
+_MICRO = str.maketrans({"\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u"})
 
 
 # Compared by identity, so that a type may be annotated with one.
@@ -55,6 +58,15 @@ class Dimension:
             raise ValueError(f"{value!r} is not a {self.name}; write it as {self.example!r}")
         return self._to_si(str(value), match[1], match[2])
 
+    @property
+    def pattern(self) -> str:
+        """What `parse` takes but for the maximum, as a regular expression of JSON Schema."""
+        suffixes = "|".join(
+            re.sub("^u", "[u\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}]", suffix)
+            for suffix in self.suffixes
+        )
+        return rf"^\s*(\+?{_NUMBER}\s*({suffixes})|[+-]?{_ZERO}\s*({suffixes})?)\s*$"
+
     def write(self, number: float) -> str:
         """Return a short text that `parse` reads as exactly `number`, in SI units.
 
@@ -85,6 +97,7 @@ class Dimension:
             raise ValueError(f"{text!r} is negative")
         if number == 0 and not suffix:
             return 0.0
+        suffix = suffix.translate(_MICRO)
         if suffix not in self.suffixes:
             raise ValueError(self._suffix_reason(text, suffix))
         if number == 0:

@@ -1,10 +1,17 @@
+import json
 import math
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.units import BANDWIDTH, DIMENSIONS, DURATION, ENERGY, MONEY, POWER, RATE, SIZE
+
+# The same table is read by the probe's tests.
+VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "quantities.json"
+SPELLINGS = json.loads(VECTORS.read_text(encoding="utf-8"))["rows"]
 
 
 @pytest.mark.parametrize(
@@ -35,6 +42,27 @@ from sim.units import BANDWIDTH, DIMENSIONS, DURATION, ENERGY, MONEY, POWER, RAT
 )
 def test_values_in_si(dimension, text, expected):
     assert dimension.parse(text) == expected
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), SPELLINGS)
+def test_spellings_mean_what_they_mean_to_the_probe(name, text, expected):
+    dimension = next(of for of in DIMENSIONS if of.name == name)
+    if expected is None:
+        with pytest.raises(ValueError, match=re.escape(repr(text))):
+            dimension.parse(text)
+    else:
+        assert dimension.parse(text) == expected
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), SPELLINGS)
+def test_the_schema_takes_the_spellings_that_are_taken(name, text, expected):
+    dimension = next(of for of in DIMENSIONS if of.name == name)
+    taken = re.search(dimension.pattern, text) is not None
+    assert taken or expected is None
+    if taken and expected is None:
+        # A pattern does not know how much is too much.
+        with pytest.raises(ValueError, match=r"more than the largest|not finite"):
+            dimension.parse(text)
 
 
 @pytest.mark.parametrize(
