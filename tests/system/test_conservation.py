@@ -34,11 +34,14 @@ def test_nothing_is_left_when_all_had_time_to_end(mode):
     plan = plans.busy_town(22, 60, mode, quiet_s=200.0, duration_s=260.0)
     trace = plans.run(plan)
     check(trace, plan["duration_s"], nothing_left=True)
-    counts = trace.counters
-    assert counts["datagrams_sent"] == counts["datagrams_delivered"] + counts["datagrams_dropped"]
+    counts = Counter(trace.counters)
+    ended = counts["datagrams_delivered"] + counts["datagrams_dropped"]
+    # Kept connections are kept alive to the end, so a few of theirs may be under way then.
+    assert 0 <= counts["datagrams_sent"] - ended <= (60 if mode == "quic_keep" else 0)
     assert counts["datagrams_unread"] <= counts["datagrams_delivered"]
-    # Some were about to leave: they have a row, and were never sent.
-    assert counts["datagrams_cut_off"] > 0
+    # Each that has a row was dropped, left unread, or cut off before it was sent.
+    explained = sum(counts[f"datagrams_{of}"] for of in ("dropped", "unread", "cut_off"))
+    assert trace.of("drop").time_s.size <= explained
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -51,7 +51,10 @@ SHORT = {
         "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
     ],
     "pocketsim metrics": ["metrics log.csv --json"],
-    "pocketsim validate": ["validate --subset block_sizes --report page.html --json"],
+    "pocketsim validate": [
+        "validate --subset block_sizes --report page.html --json",
+        "validate --subset block_sizes --rows",
+    ],
     "pocketsim doctor": ["doctor"],
 }
 # Run by the tests below with these names.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim import rundir, runner, sweep
+from sim import files, rundir, runner, sweep
 from sim.errors import RunInProgressError, ScenarioError
 
 SWEEP = """
@@ -137,13 +137,13 @@ def test_a_shard_resolves_its_own_points_only(sweep_file, tmp_path, monkeypatch)
 
 def test_a_sweep_reads_its_scenario_and_a_profile_once(sweep_file, tmp_path, monkeypatch):
     opened = collections.Counter()
-    read_text = Path.read_text
+    read_text = files._read_text
 
-    def counted(path, *rest, **named):
+    def counted(path):
         opened[path.name] += 1
-        return read_text(path, *rest, **named)
+        return read_text(path)
 
-    monkeypatch.setattr(Path, "read_text", counted)
+    monkeypatch.setattr(files, "_read_text", counted)
     assert len(sweep.load_sweep(sweep_file, tmp_path / "runs")) == 12
     assert opened == {"sweep.toml": 1, "small.toml": 1, "moto_g04s.toml": 1}
 
