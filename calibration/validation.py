@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from calibration.block_sizes import Replay
     from sim.runner import Progress
 
-    ProgressOf = Callable[[int], AbstractContextManager[Progress]]
+    ProgressOf = Callable[[int, Mapping[str, str]], AbstractContextManager[Progress]]
 
 
 # Drawn without numbers: figures 4 and 6 of the latency thesis, round trips by payload.
@@ -71,8 +71,8 @@ def validate(
 
     `subset` names groups or patterns of row ids ("udp", "B1_w*"); None is everything. Scenario
     paths are relative to `root`. Runs that exist already are not repeated. `progress` gets the
-    number of repetitions to run and gives what `sim.runner.run_tasks` calls as they end. Raises
-    what the runner raises, and UserError when `subset` selects nothing.
+    number of repetitions to run and the runs' labels, and gives what `sim.runner.run_tasks` calls.
+    Raises what the runner raises, and UserError when `subset` selects nothing.
     """
     from sim import runner
     from sim.scenario import load
@@ -85,7 +85,7 @@ def validate(
     needed = scenarios(rows) + (list(FIGURES_ONLY) if subset is None else [])
     tasks = {scenario: runner.tasks_of(load(root / scenario), out_dir) for scenario in needed}
     every = [task for of in tasks.values() for task in of]
-    with (progress or _silent)(runner.repetition_count(every)) as step:
+    with (progress or _silent)(runner.repetition_count(every), runner.labels(every)) as step:
         runner.run_tasks(every, jobs, progress=step)
     run_dirs = {
         scenario: [task.folder / rung.name for task in of for rung in task.rungs]
@@ -140,7 +140,7 @@ def rung_key(scenario: str, rung: Mapping[str, Any]) -> RungKey:
 
 
 @contextlib.contextmanager
-def _silent(_total: int) -> Iterator[Progress]:
+def _silent(_total: int, _labels: Mapping[str, str]) -> Iterator[Progress]:
     yield lambda _name, _repetition, _share: None
 
 

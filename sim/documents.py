@@ -32,7 +32,7 @@ Model = TypeVar("Model", bound=BaseModel)
 Number = TypeVar("Number", int, float)
 
 # Whoever checks a document has read it.
-read_json, read_toml = files.read_json, files.read_toml
+key_path, read_json, read_toml = files.key_path, files.read_json, files.read_toml
 
 
 class Section(BaseModel):
@@ -61,14 +61,6 @@ def validate(model: type[Model], data: Mapping[str, Any], file: str | Path) -> M
     except ValidationError as error:
         details = min(error.errors(), key=lambda item: item["type"] != "unknown_key")
         raise _translate(details, data, file) from None
-
-
-def key_path(parts: Sequence[str | int]) -> str:
-    """Return parts as they are written in messages and on the command line: devices[0].profile."""
-    text = ""
-    for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text
 
 
 def _translate(details: ErrorDetails, data: Mapping[str, Any], file: str | Path) -> ScenarioError:

@@ -103,11 +103,12 @@ def shown(text: str, at_most: int = 120) -> str:
     """
     if len(text) > at_most:
         half = at_most // 2
-        return f"{_escaped(text[:half])}...({len(text)} characters)...{_escaped(text[-half:])}"
-    return _escaped(text)
+        return f"{printable(text[:half])}...({len(text)} characters)...{printable(text[-half:])}"
+    return printable(text)
 
 
-def _escaped(text: str) -> str:
+def printable(text: str) -> str:
+    """Return `text` with what a terminal would not print escaped as in a Python literal."""
     if text.isprintable():
         return text
     return "".join(

@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from sim.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    # Where a value stands: where its table or list does, and its key or number there.
+    _Place = tuple["_Place", str | int] | None
 
 
 def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
@@ -64,6 +67,14 @@ def read_json(path: Path) -> tuple[str, dict[str, Any]]:
     return text, data
 
 
+def key_path(parts: Sequence[str | int]) -> str:
+    """Return parts as they are written in messages and on the command line: devices[0].profile."""
+    text = ""
+    for part in parts:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open the file or pipe at `path` for reading, or raise ScenarioError that says why not."""
@@ -96,20 +107,33 @@ def _read_text(path: Path) -> str:
 
 
 def _check_plain(data: dict[str, Any], path: Path) -> None:
-    """Refuse what recursive readers and 64-bit numbers cannot hold; it need not recurse itself."""
-    left: list[tuple[str, Any, int]] = [("", data, 0)]
+    """Refuse what recursive readers and 64-bit numbers cannot hold; it need not recurse itself.
+
+    Where a value stands is spelled out for the one that is refused alone: of all of a hostile
+    document's values the texts would take its length squared.
+    """
+    left: list[tuple[_Place, Any, int]] = [(None, data, 0)]
     while left:
         place, value, depth = left.pop()
         if depth > _DEEPEST:
-            raise ScenarioError(path, place, _TOO_DEEP)
-        inside: Iterable[tuple[str, Any]] = ()
+            raise ScenarioError(path, _spelled(place), _TOO_DEEP)
+        inside: Iterable[tuple[str | int, Any]] = ()
         if isinstance(value, dict):
-            inside = ((f"{place}.{key}" if place else key, of) for key, of in value.items())
+            inside = value.items()
         elif isinstance(value, list):
-            inside = ((f"{place}[{number}]", of) for number, of in enumerate(value))
+            inside = enumerate(value)
         elif type(value) is int and value.bit_length() > _INTEGER_BITS:
-            raise ScenarioError(path, place, f"takes more than {_INTEGER_BITS} bits")
-        left += [(where, of, depth + 1) for where, of in inside]
+            reason = f"takes more than {_INTEGER_BITS} bits"
+            raise ScenarioError(path, _spelled(place), reason)
+        left += [((place, part), of, depth + 1) for part, of in inside]
+
+
+def _spelled(place: _Place) -> str:
+    parts: list[str | int] = []
+    while place is not None:
+        place, part = place
+        parts.append(part)
+    return key_path(parts[::-1])
 
 
 def _nearest_file(path: Path) -> str | None:

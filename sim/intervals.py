@@ -2,11 +2,12 @@
 
 Intervals of what is measured once per repetition are Student's t. What is a quantile within a
 repetition is skewed over them, so its mean has a bootstrap interval: repetitions are drawn anew,
-and each draw is studentised by its own deviation (bootstrap-t: Efron and Tibshirani, An
-Introduction to the Bootstrap, 1993, section 12.5). Of means of n = 5 from normal, lognormal (sigma
-0.5) and exponential laws it covers 95, 94 and 94 %, Student's t 95, 92 and 89 %, and the percentile
-or BCa bootstrap 80 to 85 %, as neither leaves the range of the values. Below five repetitions
-too many draws have no deviation, so Student's t stands in and is named.
+and the quantiles of the drawn means are those that make it as wide as Student's t where the law is
+normal (the expanded percentile interval: Hesterberg, The American Statistician 69(4), 2015). It
+never leaves the range of the values. Of means of n = 5 from normal, lognormal (sigma 0.5) and
+exponential laws it covers 93, 91 and 85 %, of n = 10 94, 92 and 91 %: about what Student's t does.
+A studentised bootstrap covers 94 % at n = 5, by bounds up to a thousand times as wide. Below five
+repetitions the range of the values is too narrow, so Student's t stands in and is named.
 
 The interval of the theses, 1.96 s / sqrt(n), covers 81 % at n = 3, 88 % at n = 5 and 92 % at
 n = 10. It is here under its own name, for comparison with what they print. Nothing here reads a
@@ -71,24 +72,31 @@ def student_t(values: Array | Sequence[float]) -> Interval:
     return Interval(mean - half, mean + half, "t")
 
 
-def bootstrap_t(values: Array | Sequence[float], draws: np.random.Generator) -> Interval:
-    """Return the studentised bootstrap interval of the mean, of `_RESAMPLES` draws.
+def bootstrap(values: Array | Sequence[float], draws: np.random.Generator) -> Interval:
+    """Return the expanded percentile interval of the mean, of `_RESAMPLES` draws.
 
-    Where values are too few, or so many of them equal that draws without a deviation reach the
-    bounds, return what `student_t` does.
+    Of fewer than five values, return what `student_t` does.
     """
     known = np.asarray(values, dtype=float)
     n = known.size
     if n < _FEWEST:
         return student_t(known)
-    drawn = known[draws.integers(0, n, (_RESAMPLES, n))]
-    off, error = drawn.mean(axis=1) - known.mean(), drawn.std(axis=1, ddof=1) / math.sqrt(n)
-    alike = np.ptp(drawn, axis=1) == 0
-    t = np.divide(off, error, out=np.copysign(math.inf, off), where=~alike)
-    least, most = np.quantile(t, (0.025, 0.975), method="inverted_cdf")
-    mean, scale = float(known.mean()), _standard_error(known)
-    found = Interval(mean - float(most) * scale, mean - float(least) * scale, "bootstrap")
-    return found if math.isfinite(found.high - found.low) else student_t(known)
+    share = _normal_below(-math.sqrt(n / (n - 1)) * _t(n - 1))
+    means = _drawn_means(known, draws)
+    low, high = np.quantile(means, (share, 1 - share), method="inverted_cdf")
+    return Interval(float(low), float(high), "bootstrap")
+
+
+def _drawn_means(known: Array, draws: np.random.Generator) -> Array:
+    """Return the means of `_RESAMPLES` draws, a part at a time: memory must not grow with them."""
+    rows = max(1, _DRAWN_AT_ONCE // known.size)
+    parts = [
+        known[draws.integers(0, known.size, (min(rows, _RESAMPLES - start), known.size))].mean(
+            axis=1
+        )
+        for start in range(0, _RESAMPLES, rows)
+    ]
+    return np.concatenate(parts)
 
 
 def normal_ci95(values: Array | Sequence[float]) -> float:
@@ -126,8 +134,13 @@ def _t(degrees: float) -> float:
     return float(special.stdtrit(degrees, 0.975))
 
 
+def _normal_below(deviations: float) -> float:
+    from scipy import special
+
+    return float(special.ndtr(deviations))
+
+
 _TWO = 2  # a sample deviation needs two
-_FEWEST = (
-    5  # one draw of 625 has no deviation; of four repetitions one of 64, and of three one of 9
-)
+_FEWEST = 5  # of four, the mean of a normal law is out of their range in one of eight cases
 _RESAMPLES = 9999
+_DRAWN_AT_ONCE = 1_000_000

@@ -23,7 +23,7 @@ import numpy as np
 
 from sim import computed, energy, fates, payments, transfers
 from sim.columns import Columns, percentile, ratio, split, times_by_message, traced_share
-from sim.intervals import bootstrap_t, normal_ci95, student_t
+from sim.intervals import bootstrap, normal_ci95, student_t
 from sim.streams import stream
 
 if TYPE_CHECKING:
@@ -134,12 +134,12 @@ def summary(
 ) -> dict[str, Any]:
     """Return mean, intervals and values as JSON-able numbers; an undefined one is None.
 
-    The interval is Student's t; with `draws`, it is a bootstrap. That of a ratio is within 0 and 1.
+    The interval is Student's t; with `draws`, it is a bootstrap. Nothing that is measured is below
+    0, and no ratio above 1, so bounds are not, either.
     """
     known = np.array([value for value in values if math.isfinite(value)])
-    interval = bootstrap_t(known, draws) if draws else student_t(known)
-    if is_ratio:
-        interval = interval.within(0.0, 1.0)
+    interval = bootstrap(known, draws) if draws else student_t(known)
+    interval = interval.within(0.0, 1.0 if is_ratio else math.inf)
     return {
         "mean": _plain(float(known.mean()) if known.size else math.nan),
         "ci95_low": _plain(interval.low),

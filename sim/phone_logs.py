@@ -160,6 +160,8 @@ def _read_at_once(lines: list[str]) -> list[dict[str, Any]] | None:
         return None
     is_right = (
         len(rows) == len(lines)
+        # One object a line: two in one and none in the next are as many.
+        and all(line.startswith("{") and line.endswith("}") for line in map(str.strip, lines))
         and all(type(row) is dict and row.keys() == _KEYS for row in rows)
         and all(text.count(f'"{key}"') == len(lines) for key in trace.COLUMNS)  # each is there once
     )

@@ -115,7 +115,7 @@ def run_dir(
     trace.write(table, path / "events.parquet")
     (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
     (path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
-    found = metrics.compute(table, of)
+    found = {**metrics.compute(table, of), "point": told["point"]}
     (path / "metrics.json").write_text(json.dumps(found), encoding="utf-8")
     return path
 

@@ -5,6 +5,14 @@
 # whole network. The Python side (aioquic) comes with the other Python packages.
 set -euo pipefail
 
+# A network of its own for a test of the probe's listener (device_probe/core/tests/trade/crowd.rs).
+if ! command -v ip >/dev/null && command -v apt-get >/dev/null; then
+  as_root=()
+  if [ "$(id -u)" -ne 0 ]; then as_root=(sudo); fi
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends iproute2
+fi
+
 packages=(tftp-hpa tftpd-hpa libwrap0 libnsl2 libtirpc3
   libgssapi-krb5-2 libkrb5-3 libk5crypto3 libkrb5support0 libcom-err2 libkeyutils1 libssl3)
 folder=build/interop

@@ -1,9 +1,14 @@
-"""Where the command line writes: data to stdout, everything for people to stderr."""
+"""Where the command line writes: data to stdout, everything for people to stderr.
+
+What people read may quote documents and paths, so it holds nothing that a terminal would obey.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+
+from sim.errors import printable
 
 _level = 0
 
@@ -31,9 +36,9 @@ def table(
     write: Callable[[str], None] = data,
 ) -> None:
     """Write a table, as data unless told otherwise, with columns as wide as they need to be."""
-    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    cells = [[printable(str(cell)) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    write(f"\n{title}")
+    write(f"\n{printable(title)}")
     for row in cells:
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         write(f"  {line.rstrip()}")
@@ -42,9 +47,13 @@ def table(
 def say(text: str, level: int = 0) -> None:
     """Write a line for people, if they want that much."""
     if level <= _level:
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{_lines(text)}\n")
 
 
 def fail(text: str) -> None:
     """Write what went wrong."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{_lines(text)}\n")
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from sim import axes
 from sim.cli import console
 
 if TYPE_CHECKING:
@@ -24,12 +25,29 @@ def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:
         if any(of["metrics"].get(metric, _NONE)["mean"] is not None for of in found)
     }
     rows = [
-        (directory.name.rpartition("-")[0], *(_mean(of, metric) for metric in columns))
-        for directory, of in zip(directories, found, strict=True)
+        (name, *(_mean(of, metric) for metric in columns))
+        for name, of in zip(_names(found), found, strict=True)
     ]
     repetitions = found[0]["repetitions"]
     title = f"means over {repetitions} repetitions" if repetitions > 1 else "one repetition"
     console.table("; ".join([title, *overrides]), ("run", *columns.values()), rows, console.say)
+
+
+def _names(found: Sequence[dict[str, Any]]) -> list[str]:
+    """Return for each run its transport, and those values of its point that tell it from others."""
+    points = [of["point"] for of in found]
+    keys = dict.fromkeys(key for point in points for key in point if key != _TRANSPORT)
+    several = [key for key in keys if any(of.get(key) != points[0].get(key) for of in points)]
+    return [
+        " ".join([of["rung"]["transport"], *(_value(key, of["point"].get(key)) for key in several)])
+        for of in found
+    ]
+
+
+def _value(key: str, value: dict[str, Any] | None) -> str:
+    if value is None:
+        return ""
+    return f"{axes.leaf(key)} {axes.text(value['value'])}{value['unit']}"
 
 
 def _mean(found: dict[str, Any], metric: str) -> str:
@@ -63,3 +81,4 @@ MAIN = {
 }
 _NONE: dict[str, Any] = {"mean": None}
 _WHOLE_FROM = 1000
+_TRANSPORT = "transport.mode"  # named in every row

@@ -17,7 +17,7 @@ from sim import axes
 from sim.cli import console
 from sim.cli.running import AsJson, Overrides, ScenarioFile
 from sim.cli.warning import warn
-from sim.errors import UserError, shown
+from sim.errors import UserError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def check(
             console.fail(str(error))
             failed = True
         else:
-            console.say(f"{shown(str(file))}: ok")
+            console.say(f"{file}: ok")
     if failed:
         raise typer.Exit(_EXIT_INVALID)
 
@@ -57,7 +57,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
         return
     first = rungs[0].resolved
     run = first["run"]
-    console.data(f"{first['title']}")
+    console.data(printable(first["title"]))
     console.data(
         f"{run['repetitions']} x {run['duration_s']:g} s, seed {run['seed']}, draw {run['draw']}, "
         f"app {run['app']}, crypto {first['protocol']['crypto']}"

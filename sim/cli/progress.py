@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sim.cli import console
+from sim.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +38,7 @@ class Meter:
 
     def advance(self, name: str, repetition: int, share: float) -> None:
         """Take note that `share` of a repetition of run `name` is done; 1 is its end."""
-        self.latest = self.labels.get(name) or name.rpartition("-")[0]
+        self.latest = printable(self.labels.get(name) or name.rpartition("-")[0])
         if share < 1:
             self.under_way[name, repetition] = share
         else:
@@ -142,7 +143,7 @@ def _bar() -> Progress:
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed:g}/{task.total:g}"),
         TimeElapsedColumn(),

@@ -12,7 +12,6 @@ from sim import axes
 from sim.cli import console, targets
 from sim.cli.running import AsJson, Jobs, Out, start
 from sim.cli.warning import warn
-from sim.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +42,7 @@ def run(
     rows = [_row(of, found[of.directory].status) for of in sweep.runs(points)]
     for outcome in outcomes:
         if outcome.error:
-            console.fail(f"{shown(str(outcome.directory))}: {outcome.error}")
+            console.fail(f"{outcome.directory}: {outcome.error}")
     lacking = [row for row in rows if row["status"] in {"failed", "busy"}]
     if as_json:
         console.data(json.dumps({"runs": rows}, indent=1))

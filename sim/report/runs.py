@@ -128,7 +128,9 @@ def load(run_dirs: Iterable[Path], originals: Collection[Path] = ()) -> list[Run
     version, whose files do not say what they would have to.
     """
     shipped = Originals()
-    read = [_run(Path(path), shipped, originals) for path in run_dirs]
+    # A copy of a run in another folder is the same run: its directory's name says what it is.
+    paths = {(path.parent.name, path.name): path for path in map(Path, run_dirs)}
+    read = [_run(path, shipped, originals) for path in paths.values()]
     found = [run for of in by_scenario(read).values() for run in _told_apart(of)]
     return sorted(found, key=_order)
 

@@ -20,7 +20,7 @@ def test_main_metrics_of_trades_fit_a_terminal(tmp_path, said, capsys):
     title, head, *rows = said
     assert title == "\nmeans over 5 repetitions; devices[0].count=50"
     assert head.split()[:4] == ["run", "sent/s", "stored/s", "success"]
-    assert [row.split()[0] for row in rows] == [of.name.rpartition("-")[0] for of in runs]
+    assert [row.split("  ")[1] for row in rows] == ["udp rate 4/s", "udp rate 16/s"]
     assert all(" %" in row for row in rows)
     assert max(map(len, said)) <= 80
     assert capsys.readouterr().out == ""  # data is the directories' alone

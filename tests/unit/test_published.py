@@ -277,7 +277,7 @@ def test_validate_runs_what_it_needs(tmp_path: Path, root: Path):
     told: list[str] = []
 
     @contextlib.contextmanager
-    def progress(total: int) -> Iterator[Any]:
+    def progress(total: int, _labels: Any) -> Iterator[Any]:
         told.append(f"{total} to run")
         yield lambda name, _, share: told.extend([name.rpartition("-")[0]] * (share == 1))
 
