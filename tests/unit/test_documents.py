@@ -4,6 +4,7 @@ import json
 import math
 import os
 import threading
+import tracemalloc
 
 import pytest
 from pydantic import ValidationError
@@ -167,3 +168,21 @@ def test_a_large_value_is_cut_in_the_middle(tmp_path):
 
 def test_profiles_are_bounded_as_scenarios_are():
     assert calibration.profile.read_toml is documents.read_toml is files.read_toml
+
+
+def test_the_memory_of_a_check_does_not_grow_with_keys_times_values(tmp_path):
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps({"k" * 2**20: [0] * 3000}))
+    tracemalloc.start()
+    documents.read_json(path)
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most_bytes < 50e6  # with the place of each value spelled out it is 3 GB
+
+
+def test_where_a_refused_value_stands_is_spelled_out(tmp_path):
+    path = tmp_path / "large.json"
+    path.write_text('{"a": {"b": [0, {"c": 99999999999999999999}]}}')
+    with pytest.raises(ScenarioError) as caught:
+        documents.read_json(path)
+    assert caught.value.key_path == "a.b[1].c"

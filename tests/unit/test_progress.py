@@ -1,6 +1,8 @@
+import io
 import threading
 
 import pytest
+from rich.console import Console
 
 from sim.cli import console, progress
 
@@ -66,3 +68,21 @@ def test_quiet_is_quiet(off_a_terminal, monkeypatch):
     with progress.progress(2) as step:
         step("udp-100B-16ps-0123456789ab", 0, 1.0)
     assert said == []
+
+
+def test_a_label_is_no_markup_and_nothing_that_a_terminal_obeys():
+    meter = progress.Meter(2, 0.0, {"a-b": "[/x] [bold]\x1b[31m"})
+    meter.advance("a-b", 0, 0.5)
+    with progress._bar() as bar:
+        bar.add_task(meter.latest, total=2)
+        shown = io.StringIO()
+        Console(file=shown, width=200).print(bar.get_renderable())
+    assert "[/x] [bold]\\x1b[31m" in shown.getvalue()
+
+
+def test_what_people_read_is_escaped(capsys):
+    console.table("a\x1b]0;title\x07", ("head",), [("\x1b[2J",)])
+    console.fail("one\nline\x1b[2J")
+    said = capsys.readouterr()
+    assert said.out == "\na\\x1b]0;title\\x07\n  head\n  \\x1b[2J\n"
+    assert said.err == "one\nline\\x1b[2J\n"

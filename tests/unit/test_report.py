@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -314,3 +315,10 @@ def test_a_report_on_towns_has_no_charts_of_trades(town_dirs: list[Path], tmp_pa
     assert "<title>Phones that pay with offline tokens" in html
     assert "The theses did not measure" not in html
     assert html.count("plotly-graph-div") - get_plotlyjs().count("plotly-graph-div") == 4
+
+
+def test_a_copy_of_a_run_is_the_same_run(tmp_path: Path):
+    run = testing.run_dir(tmp_path, testing.resolved(), testing.Shape())
+    copy = tmp_path / "elsewhere" / run.parent.name / run.name
+    shutil.copytree(run, copy)
+    assert len(load([run, copy])) == 1
