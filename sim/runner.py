@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,9 +82,11 @@ def run_tasks(
 
     `progress` is called from other threads. With `keep_going`, crashes become outcomes; without,
     the first is raised. On any exception, KeyboardInterrupt included, children are killed and
-    unfinished directories removed.
+    unfinished directories removed. What several tasks have in them, the first to come runs.
     """
     children = Children(jobs)
+    # Another process that is at a run is reported, another thread of ours waited for.
+    turns = {task.folder / rung.name: threading.Lock() for task in tasks for rung in task.rungs}
     for folder in sorted({task.folder for task in tasks}):
         rundir.sweep_stale(folder)
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(tasks)))) as pool:
@@ -91,7 +94,12 @@ def run_tasks(
         try:
             futures = [
                 pool.submit(
-                    _run_task, task, children, progress or _no_progress, keep_going=keep_going
+                    _run_task,
+                    task,
+                    children,
+                    turns,
+                    progress or _no_progress,
+                    keep_going=keep_going,
                 )
                 for task in tasks
             ]
@@ -130,11 +138,11 @@ def labels(tasks: Iterable[Task]) -> dict[str, str]:
 
 def repetition_count(tasks: Iterable[Task]) -> int:
     """Return the number of repetitions over all runs that are not there yet."""
+    runs = {task.folder / rung.name: rung for task in tasks for rung in task.rungs}
     return sum(
         rung.resolved["run"]["repetitions"]
-        for task in tasks
-        for rung in task.rungs
-        if not rundir.is_complete(task.folder / rung.name)
+        for directory, rung in runs.items()
+        if not rundir.is_complete(directory)
     )
 
 
@@ -143,14 +151,19 @@ def _no_progress(_name: str, _repetition: int, _share: float) -> None:
 
 
 def _run_task(
-    task: Task, children: Children, progress: Progress, *, keep_going: bool
+    task: Task,
+    children: Children,
+    turns: Mapping[Path, threading.Lock],
+    progress: Progress,
+    *,
+    keep_going: bool,
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for rung in task.rungs:
         target = task.folder / rung.name
         previous = task.folder / rung.previous if rung.previous else None
         try:
-            with rundir.lock(target):
+            with turns[target], rundir.lock(target):
                 status = _run_rung(task.document, rung, target, previous, children, progress)
             outcomes.append(Outcome(target, status))
         except (EngineError, RunInProgressError) as error:

@@ -129,8 +129,13 @@ def shard(items: Sequence[Item], number: int, count: int) -> Sequence[Item]:
 
 
 def unique_tasks(points: Sequence[Point]) -> list[Task]:
-    """Return the tasks of all points, those that several points share once."""
-    return list({task.rungs[-1].name: task for point in points for task in point.tasks}.values())
+    """Return the tasks of all points, once each, without those that others begin with.
+
+    The last are continued chains over the first rungs of a longer ladder.
+    """
+    tasks = {task.rungs[-1].name: task for point in points for task in point.tasks}
+    begun = {rung.name for task in tasks.values() for rung in task.rungs[:-1]}
+    return [task for last, task in tasks.items() if last not in begun]
 
 
 def runs(points: Sequence[Point]) -> Iterator[Run]:

@@ -38,9 +38,10 @@ def run(
     points = _points(file, out, shard)
     warn(task.document for point in points for task in point.tasks)
     outcomes = start(sweep.unique_tasks(points), jobs, keep_going=True)
-    found = {outcome.directory: outcome for outcome in outcomes}
+    # Of a run that several tasks have in them, that it ran counts.
+    found = {of.directory: of for of in sorted(outcomes, key=lambda of: of.status == "ran")}
     rows = [_row(of, found[of.directory].status) for of in sweep.runs(points)]
-    for outcome in outcomes:
+    for outcome in found.values():
         if outcome.error:
             console.fail(f"{outcome.directory}: {outcome.error}")
     lacking = [row for row in rows if row["status"] in {"failed", "busy"}]

@@ -324,6 +324,36 @@ def test_a_plan_of_a_shard_counts_its_own(cli, small_sweep, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+CHAINS = """
+[sweep]
+scenario = "small.toml"
+
+[axes]
+"run.app" = ["continued"]
+"run.repetitions" = [1]
+"""
+
+
+def test_a_chain_and_a_longer_one_run_each_rung_once(fake_cli, scenario, tmp_path):
+    log, file = tmp_path / "log", tmp_path / "chains.toml"
+    file.write_text(CHAINS + '"workload.rate" = [["4/s"], ["4/s", "8/s"]]\n')
+    done = fake_cli("sweep", "run", file, "--json", "--jobs", "2", FAKE_LOG=str(log))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["runs"]
+    assert [of["status"] for of in rows] == ["ran"] * 3
+    assert rows[0]["directory"] == rows[1]["directory"]
+    assert log.read_text().splitlines() == ["4 0", "8 0"]
+
+
+def test_chains_that_part_wait_for_what_they_share(fake_cli, scenario, tmp_path):
+    log, file = tmp_path / "log", tmp_path / "chains.toml"
+    file.write_text(CHAINS + '"workload.rate" = [["4/s", "8/s"], ["4/s", "16/s"]]\n')
+    done = fake_cli("sweep", "run", file, "--json", "--jobs", "2", FAKE_LOG=str(log))
+    assert done.returncode == 0, done.stderr
+    assert [of["status"] for of in json.loads(done.stdout)["runs"]] == ["ran"] * 4
+    assert sorted(log.read_text().splitlines()) == ["16 0", "4 0", "8 0"]
+
+
 def wait_for_runs(folder, count):
     for _ in range(2000):
         if len(list(Path(folder).glob("[!.]*"))) >= count:
