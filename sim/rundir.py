@@ -11,6 +11,7 @@ import errno
 import fcntl
 import os
 import shutil
+import time
 from typing import TYPE_CHECKING
 
 from sim.errors import RunInProgressError, ScenarioError
@@ -83,10 +84,10 @@ def is_held(target: Path) -> bool:
     """Tell whether a process has the lock of run directory `target`."""
     try:
         descriptor = os.open(_lock_path(target), os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     try:
-        # Shared, so that who asks is in nobody's way who asks, too.
+        # Shared: nobody who asks is in the way of another, and who takes it tells him from a run.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
         return error.errno in _HELD
@@ -108,7 +109,7 @@ def _open_locked(path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(descriptor)
         except OSError as error:
             holder = os.read(descriptor, 32).decode().strip() or "unknown"
             os.close(descriptor)
@@ -127,6 +128,19 @@ def _open_locked(path: Path) -> int:
         os.close(descriptor)
 
 
+def _take(descriptor: int) -> None:
+    """Take the lock; raises OSError where a run has it, and waits for who only asks (`is_held`)."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(BlockingIOError, PermissionError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        # Runs do not share: this fails if it is one. Given back, as two who wait would else share.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        time.sleep(_PAUSE_S)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _sync(folder: Path) -> None:
     for path in folder.iterdir():
         descriptor = os.open(path, os.O_RDONLY)
@@ -142,6 +156,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)  # flock(2), and where a network file system uses fcntl(2)
+_TRIES, _PAUSE_S = 1000, 0.001  # to ask takes microseconds, unless who asks is stopped meanwhile
 _WITH_LOCKS = "choose a folder on one that has them (--out)"
 _LOCK = ".lock-"
 _ASIDE = ".tmp-"

@@ -181,6 +181,34 @@ def test_a_lock_that_another_has_is_busy(tmp_path, monkeypatch, number):
         pass
 
 
+def test_who_only_asks_is_in_the_way_of_no_run(tmp_path, monkeypatch):
+    lock = tmp_path / ".lock-run"
+    lock.write_text("99999")
+    with lock.open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)  # as `is_held` does for a moment, which ends in a pause
+        monkeypatch.setattr(rundir.time, "sleep", lambda _s: asking.close())
+        with rundir.lock(tmp_path / "run"):
+            assert asking.closed
+            assert lock.read_text() == str(os.getpid())
+            assert rundir.is_held(tmp_path / "run")
+    assert not rundir.is_held(tmp_path / "run")
+
+
+def test_who_asks_for_good_is_not_waited_for(tmp_path, monkeypatch):
+    pauses = []
+    monkeypatch.setattr(rundir.time, "sleep", pauses.append)
+    with (tmp_path / ".lock-run").open("w") as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        with pytest.raises(RunInProgressError), rundir.lock(tmp_path / "run"):
+            pass
+    assert 0 < len(pauses) <= 1000
+
+
+def test_in_a_file_nothing_is_held(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert not rundir.is_held(tmp_path / "file" / "run")
+
+
 def test_stale_folders_are_swept_and_live_ones_not(tmp_path):
     stale, live = tmp_path / ".tmp-1-run", tmp_path / ".tmp-2-other"
     stale.mkdir()

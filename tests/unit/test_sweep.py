@@ -324,6 +324,13 @@ def test_a_plan_of_a_shard_counts_its_own(cli, small_sweep, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_plan_writes_nothing_and_so_blames_no_target(cli, small_sweep, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = cli("sweep", "plan", small_sweep, "--out", "file")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1] == "runs: 6 (6 missing)"
+
+
 CHAINS = """
 [sweep]
 scenario = "small.toml"
