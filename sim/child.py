@@ -3,7 +3,8 @@
 SimGrid allows one engine per process, for good, and may abort the process; so nothing else runs
 here. The job is {resolved, repetition, first_index, out_dir}; the results are files in out_dir,
 `repetition-<r>.parquet`, `repetition-<r>.json` and, where the plan asks for them,
-`repetition-<r>.tokens.parquet`. stdout gets lines with the share of the run that is done.
+`repetition-<r>.tokens.parquet`. stdout gets lines with the share of the run that is done. What the
+exit codes mean, `sim.children` knows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim import holdings, trace
-from sim.errors import EnvironmentMissingError
+from sim.children import EXIT_NO_ROOM
+from sim.errors import EnvironmentMissingError, NoRoomError, room_for
 from sim.plan import build_plan
 
 if TYPE_CHECKING:
@@ -33,18 +35,33 @@ def main() -> int:
     except ImportError as error:
         sys.stderr.write(f"the compiled engine does not load: {error}\n")
         return EnvironmentMissingError.exit_code
-    run(job, _engine)
+    return attempt(job, _engine)
+
+
+def attempt(job: Mapping[str, Any], engine: Any) -> int:
+    """Run one job and return the exit code; where there is no room is the last line of stderr."""
+    try:
+        run(job, engine)
+    except NoRoomError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_NO_ROOM
     return 0
 
 
 def run(job: Mapping[str, Any], engine: Any) -> None:
-    """Run one job with `engine`, a module with `run(plan, progress)`, and write its files."""
+    """Run one job with `engine`, a module with `run(plan, progress)`, and write its files.
+
+    Raises NoRoomError, which names the file that there is no room for.
+    """
     repetition = job["repetition"]
     plan = build_plan(job["resolved"], repetition, job["first_index"])
     result = engine.run(plan, _tell)
     directory = Path(job["out_dir"])
-    directory.mkdir(parents=True, exist_ok=True)
-    trace.write(trace.from_engine(result, repetition), parquet_path(directory, repetition))
+    with room_for(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    events = parquet_path(directory, repetition)
+    with room_for(events):
+        trace.write(trace.from_engine(result, repetition), events)
     summary = {
         "repetition": repetition,
         "engine_seed": plan["seed"],
@@ -53,8 +70,12 @@ def run(job: Mapping[str, Any], engine: Any) -> None:
     if plan["trace"]["tokens"]:
         kept = result["tokens"]
         summary["authority_key"] = kept["authority"].hex()
-        holdings.write(holdings.from_engine(kept, repetition), tokens_path(directory, repetition))
-    summary_path(directory, repetition).write_text(json.dumps(summary), encoding="utf-8")
+        tokens = tokens_path(directory, repetition)
+        with room_for(tokens):
+            holdings.write(holdings.from_engine(kept, repetition), tokens)
+    path = summary_path(directory, repetition)
+    with room_for(path):
+        path.write_text(json.dumps(summary), encoding="utf-8")
 
 
 def parquet_path(directory: Path, repetition: int) -> Path:

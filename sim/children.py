@@ -15,7 +15,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from sim.errors import EngineError, EnvironmentMissingError
+from sim.errors import EngineError, EnvironmentMissingError, NoRoomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +29,8 @@ COMMAND = [sys.executable, "-P", "-m", "sim.child"]
 # A child computes on one core. With numpy's idle threads around, the C library takes locks for
 # every allocation, and SimGrid makes so many that the replay takes a sixth longer.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
+EXIT_NO_ROOM = os.EX_CANTCREAT
+"""What a child ends with that has no room for its files. Without an engine it ends with 5."""
 
 
 class StoppedError(Exception):
@@ -52,7 +54,8 @@ class Children:
 
         `progress` gets the shares of the job that the child says are done, from another thread.
         Raises EngineError when the child crashed (its job is then kept in `keep_failed_in` for
-        replay), EnvironmentMissingError when there is no engine, StoppedError after `stop`.
+        replay), EnvironmentMissingError when there is no engine, NoRoomError when there is no room
+        for what the child writes, StoppedError after `stop`.
         """
         with self._slots:
             process, told = self._start()
@@ -69,6 +72,8 @@ class Children:
             raise StoppedError
         if process.returncode == EnvironmentMissingError.exit_code:
             raise EnvironmentMissingError(f"{stderr.strip()}\n{_FIX}")
+        if process.returncode == EXIT_NO_ROOM:
+            raise NoRoomError(stderr.strip().rpartition("\n")[2])
         if process.returncode != 0:
             raise _engine_error(process.returncode, stderr, job, keep_failed_in)
         return stderr

@@ -7,11 +7,14 @@ somebody else's text: an error's own text is made of it by `shown`, and the attr
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import errno
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -86,6 +89,25 @@ class EngineError(Exception):
         return f"{shown(self.what, _LONGEST_TEXT)}{tail}\nreplay: {replay}"
 
 
+def no_room(error: OSError, path: str | Path) -> NoRoomError | None:
+    """Return what to say of `error` while `path` was written, if it is for want of room."""
+    if error.errno not in _NO_ROOM:
+        return None
+    return NoRoomError(f"{error.filename or path}: {os.strerror(error.errno or 0).lower()}")
+
+
+@contextlib.contextmanager
+def room_for(path: Path) -> Iterator[None]:
+    """Raise NoRoomError where the block, which writes `path`, finds no room for it."""
+    try:
+        yield
+    except OSError as error:
+        full = no_room(error, path)
+        if full is None:
+            raise
+        raise full from None
+
+
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate most like `word`, or None when none other is alike."""
     others = [of for of in candidates if of != word]
@@ -121,5 +143,6 @@ def _lines(text: str) -> str:
     return "\n".join(shown(line, _LONGEST_TEXT) for line in text.splitlines())
 
 
+_NO_ROOM = {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
 _LONGEST_PATH = 400
 _LONGEST_TEXT = 1200  # lists of all that is missing are long

@@ -19,7 +19,7 @@ from sim import holdings, point, rundir, trace
 from sim.build import git_commit
 from sim.child import parquet_path, summary_path, tokens_path
 from sim.children import Children, default_jobs
-from sim.errors import EngineError, RunInProgressError
+from sim.errors import EngineError, RunInProgressError, room_for
 from sim.resolve import Profiles, Rung, resolve
 from sim.scenario import Document, load
 
@@ -53,7 +53,8 @@ def run(
 ) -> list[Path]:
     """Run a scenario and return its run directories, one per rung, in order.
 
-    Raises ScenarioError before anything is written, EngineError when a child crashed.
+    Raises ScenarioError before anything is written, EngineError when a child crashed, NoRoomError
+    when the disk is full.
     """
     tasks = tasks_of(load(scenario, overrides), Path(out))
     return [outcome.directory for outcome in run_tasks(tasks, jobs or default_jobs())]
@@ -81,8 +82,9 @@ def run_tasks(
     """Run tasks side by side, at most `jobs` children at a time; return all outcomes in order.
 
     `progress` is called from other threads. With `keep_going`, crashes become outcomes; without,
-    the first is raised. On any exception, KeyboardInterrupt included, children are killed and
-    unfinished directories removed. What several tasks have in them, the first to come runs.
+    the first is raised. A full disk ends both: no run has room then. On any exception,
+    KeyboardInterrupt included, children are killed and unfinished directories removed. What several
+    tasks have in them, the first to come runs.
     """
     children = Children(jobs)
     # Another process that is at a run is reported, another thread of ours waited for.
@@ -163,7 +165,7 @@ def _run_task(
         target = task.folder / rung.name
         previous = task.folder / rung.previous if rung.previous else None
         try:
-            with turns[target], rundir.lock(target):
+            with turns[target], room_for(target), rundir.lock(target):
                 status = _run_rung(task.document, rung, target, previous, children, progress)
             outcomes.append(Outcome(target, status))
         except (EngineError, RunInProgressError) as error:

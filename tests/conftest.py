@@ -6,7 +6,9 @@ says what it ran. Everything else runs the real one.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -99,6 +101,22 @@ def command_line(folder, *program):
     call.command = list(program)
     call.environment = environment
     return call
+
+
+@contextlib.contextmanager
+def files_up_to(most_bytes):
+    """Let no file of this process and its children grow larger, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.fixture
+def limited():
+    return files_up_to
 
 
 @pytest.fixture

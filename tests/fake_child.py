@@ -2,7 +2,8 @@
 
 Environment variables make it misbehave: FAKE_LOG appends a line per finished repetition,
 FAKE_SLEEP_S waits first, FAKE_ABORT kills the child in the repetition of that number, FAKE_HOLD
-names a pipe into which it writes its process number before it waits for good.
+names a pipe into which it writes its process number before it waits for good. It ends with the code
+that the real child ends with.
 """
 
 from __future__ import annotations
@@ -60,11 +61,12 @@ def main():
         Path(os.environ["FAKE_HOLD"]).write_text(f"{os.getpid()}\n")
         signal.pause()
     time.sleep(float(os.environ.get("FAKE_SLEEP_S", "0")))
-    child.run(job, types.SimpleNamespace(run=run))
-    if "FAKE_LOG" in os.environ:
+    code = child.attempt(job, types.SimpleNamespace(run=run))
+    if code == 0 and "FAKE_LOG" in os.environ:
         with Path(os.environ["FAKE_LOG"]).open("a") as log:
             log.write(f"{job['resolved']['rung']['rate_per_s']:g} {job['repetition']}\n")
+    return code
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.cli import console
-from sim.errors import NoRoomError, ScenarioError, UserError
+from sim.errors import ScenarioError, UserError, no_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,8 +68,9 @@ def writing(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_ROOM:
-            raise NoRoomError(f"{error.filename or target}: {_reason(error)}") from None
+        full = no_room(error, target)
+        if full is not None:
+            raise full from None
         failed = _failed(error, target)
         if failed is None:
             raise
@@ -85,8 +86,9 @@ def tell(target: Path) -> None:
 
 def explained(error: OSError) -> UserError | None:
     """Return what an error says that nobody else has explained, or None if it is ours."""
-    if error.errno in _NO_ROOM:
-        return NoRoomError(f"{error.filename or 'output'}: {_reason(error)}")
+    full = no_room(error, "output")
+    if full is not None:
+        return full
     if error.errno in _WRONG_PATH and error.filename:
         return UserError(f"{error.filename}: {_reason(error)}")
     return None
@@ -142,7 +144,6 @@ def _reason(error: OSError) -> str:
 
 _ASIDE = ".tmp-"
 _STDOUT = 1
-_NO_ROOM = {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
 # A path of the user's that cannot be read or written.
 _WRONG_PATH = {
     errno.EACCES,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sim import children, rundir, runner, trace
-from sim.errors import EngineError, RunInProgressError, ScenarioError
+from sim.errors import EngineError, NoRoomError, RunInProgressError, ScenarioError
 from sim.scenario import load
 
 
@@ -109,6 +109,32 @@ def test_keep_going_reports_crashes_as_outcomes(scenario, tmp_path, fake_engine)
     outcomes = runner.run_tasks(tasks, 2, keep_going=True)
     assert [outcome.status for outcome in outcomes] == ["failed", "failed"]
     assert all(isinstance(outcome.error, EngineError) for outcome in outcomes)
+
+
+def test_a_child_without_room_says_which_file(scenario, tmp_path, fake_engine, limited):
+    tasks = runner.tasks_of(load(scenario, ["workload.rate=4/s"]), tmp_path / "runs")
+    with (
+        limited(500),
+        pytest.raises(NoRoomError, match=r"repetition-[01]\.parquet: file too large$") as caught,
+    ):
+        runner.run_tasks(tasks, 2, keep_going=True)
+    assert caught.value.exit_code == 5
+    assert names(tmp_path / "runs" / "small") == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_without_room_for_a_run_directory_nothing_is_left(
+    scenario, tmp_path, fake_engine, monkeypatch, number
+):
+    def full(_parts, _path):
+        raise OSError(number, os.strerror(number))  # without a file's name, as of pyarrow
+
+    monkeypatch.setattr(trace, "join", full)
+    tasks = runner.tasks_of(load(scenario, ["workload.rate=4/s"]), tmp_path / "runs")
+    (run,) = (task.folder / task.rungs[0].name for task in tasks)
+    with pytest.raises(NoRoomError, match=f"^{run}: {os.strerror(number).lower()}$"):
+        runner.run_tasks(tasks, 2, keep_going=True)
+    assert names(tmp_path / "runs" / "small") == []
 
 
 def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, monkeypatch):

@@ -204,6 +204,16 @@ def test_failed_runs_are_exit_4_and_can_be_retried(fake_cli, small_sweep):
     assert fake_cli("sweep", "run", small_sweep, *shard).returncode == 0
 
 
+def test_a_full_disk_ends_a_sweep_with_one_line(cli, small_sweep, tmp_path, limited):
+    with limited(500):
+        done = cli("sweep", "run", small_sweep)
+    assert (done.returncode, done.stdout) == (5, ""), done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"{tmp_path}/runs/small/.tmp-")
+    assert line.endswith("/repetition-0.parquet: file too large")
+    assert list((tmp_path / "runs" / "small").iterdir()) == []
+
+
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "x", "1"])
 def test_a_bad_shard_is_usage(cli, sweep_file, shard):
     done = cli("sweep", "run", sweep_file, "--shard", shard)

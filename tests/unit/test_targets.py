@@ -1,9 +1,7 @@
 """What a command writes is there whole, or what was there before still is."""
 
-import contextlib
 import errno
 import os
-import resource
 import stat
 import subprocess
 import sys
@@ -118,7 +116,7 @@ def test_what_fails_elsewhere_is_not_the_targets(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["report", "csv", "graphml", "validate", "calibrate"])
-def test_a_full_disk_keeps_the_old_file(call, run, tmp_path, root, monkeypatch, command):
+def test_a_full_disk_keeps_the_old_file(call, run, tmp_path, root, monkeypatch, limited, command):
     old = tmp_path / ("old.toml" if command == "calibrate" else "old")
     old.write_text("what was there")
     arguments = {
@@ -143,17 +141,6 @@ def test_a_full_disk_keeps_the_old_file(call, run, tmp_path, root, monkeypatch, 
     assert "file too large" in str(done.exception)
     assert old.read_text() == "what was there"
     assert names(tmp_path) == [old.name, "runs"]
-
-
-@contextlib.contextmanager
-def limited(most_bytes):
-    """Let no file of this process grow beyond `most_bytes`, as on a disk that is full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_full_device_is_one_line_and_exit_5(cli, run):
