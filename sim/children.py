@@ -5,7 +5,6 @@ Knows a job only as something to hand to a child; what the files mean is the run
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
@@ -52,7 +51,8 @@ class Children:
     ) -> str:
         """Run one job to its end and return what it wrote to stderr.
 
-        `progress` gets the shares of the job that the child says are done, from another thread.
+        `progress` gets the shares of the job that the child says are done, from another thread;
+        what it raises is raised here, when the child has ended, and it is not called again.
         Raises EngineError when the child crashed (its job is then kept in `keep_failed_in` for
         replay), EnvironmentMissingError when there is no engine, NoRoomError when there is no room
         for what the child writes, StoppedError after `stop`.
@@ -60,7 +60,9 @@ class Children:
         with self._slots:
             process, told = self._start()
             # Beside `communicate`, which would keep what the child says until its end.
-            listener = threading.Thread(target=_listen, args=(told, progress), daemon=True)
+            failures: list[Exception] = []
+            heard = progress or _nothing
+            listener = threading.Thread(target=_listen, args=(told, heard, failures), daemon=True)
             listener.start()
             try:
                 _, stderr = process.communicate(json.dumps(job))
@@ -70,6 +72,8 @@ class Children:
                     self._live.discard(process)
         if self._stopped:
             raise StoppedError
+        if failures:
+            raise failures[0]
         if process.returncode == EnvironmentMissingError.exit_code:
             raise EnvironmentMissingError(f"{stderr.strip()}\n{_FIX}")
         if process.returncode == EXIT_NO_ROOM:
@@ -111,14 +115,26 @@ class Children:
             return process, told
 
 
-def _listen(descriptor: int, progress: Heard | None) -> None:
-    """Read what a child says until it ends; anything but a number is not for us."""
+def _listen(descriptor: int, progress: Heard, failures: list[Exception]) -> None:
+    """Read what a child says until it ends; anything but a number is not for us.
+
+    What `progress` raises goes into `failures`. Reading goes on: a child writes to no closed pipe.
+    """
     with os.fdopen(descriptor, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            with contextlib.suppress(ValueError):
+            try:
                 share = float(line)
-                if progress is not None:
+            except ValueError:
+                continue
+            if not failures:
+                try:
                     progress(share)
+                except Exception as error:  # noqa: BLE001 - raised again by who waits for the child
+                    failures.append(error)
+
+
+def _nothing(_share: float) -> None:
+    pass
 
 
 def default_jobs() -> int:

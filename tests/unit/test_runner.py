@@ -6,7 +6,8 @@ import re
 import shlex
 import subprocess
 import sys
-import time
+import threading
+import types
 from pathlib import Path
 
 import pytest
@@ -279,9 +280,45 @@ def test_progress_is_told(scenario, tmp_path):
     assert runner.repetition_count(tasks) == 0
 
 
-def test_at_most_so_many_children(scenario, tmp_path, fake_engine):
-    fake_engine.setenv("FAKE_SLEEP_S", "0.2")
-    settings = ["run.repetitions=4", "workload.rate=4/s"]
-    began = time.monotonic()
-    runner.run(scenario, settings, tmp_path / "runs", jobs=1)
-    assert time.monotonic() - began > 0.8
+def test_what_progress_raises_comes_back_when_the_child_has_ended(tmp_path, monkeypatch):
+    told, ended = [], tmp_path / "ended"
+    # More than a pipe holds, so that it ends only if somebody reads on.
+    says = (
+        "import pathlib, sys; sys.stdin.read(); print('no number');"
+        f"[print(0.5) for _ in range(50_000)]; pathlib.Path({str(ended)!r}).touch()"
+    )
+    monkeypatch.setattr(children, "COMMAND", [sys.executable, "-c", says])
+
+    def broken(share):
+        told.append(share)
+        raise ValueError("not the child's")
+
+    with pytest.raises(ValueError, match="not the child's"):
+        children.Children(1).run({}, tmp_path, broken)
+    assert told == [0.5]
+    assert ended.exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_at_most_so_many_children(scenario, tmp_path, fake_engine, jobs):
+    """Two rungs of four repetitions would be four children at a time, for all that pools bound."""
+    live, most = set(), []
+    pairs = threading.Barrier(jobs, timeout=60)
+
+    class Counted(subprocess.Popen):
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, **named)
+            live.add(self.pid)
+            most.append(len(live))
+
+        def communicate(self, *arguments):
+            pairs.wait()  # so many there are at a time: none goes on alone
+            said = super().communicate(*arguments)
+            live.remove(self.pid)
+            return said
+
+    stand_in = types.SimpleNamespace(Popen=Counted, PIPE=subprocess.PIPE)
+    fake_engine.setattr(children, "subprocess", stand_in)
+    runner.run(scenario, ["run.repetitions=4"], tmp_path / "runs", jobs=jobs)
+    assert len(most) == 8
+    assert max(most) == jobs
