@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 SweepFile = Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="FILE")]
 Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
+_OUT, _WHOLE = Path("runs"), "1/1"
 
 
 def run(
     file: SweepFile,
-    out: Out = Path("runs"),
+    out: Out = _OUT,
     jobs: Jobs = None,
-    shard: Shard = "1/1",
+    shard: Shard = _WHOLE,
     as_json: AsJson = False,
 ) -> None:
     """Run what a sweep still lacks; prints the run directories that are there then.
@@ -48,16 +50,14 @@ def run(
     if as_json:
         console.data(json.dumps({"runs": rows}, indent=1))
     else:
-        for row in rows:
-            if row not in lacking:
-                console.data(str(row["directory"]))
+        # Several points may share one.
+        for directory in dict.fromkeys(row["directory"] for row in rows if row not in lacking):
+            console.data(directory)
     if lacking:
         raise typer.Exit(_EXIT_SOME_LACK)
 
 
-def plan(
-    file: SweepFile, out: Out = Path("runs"), shard: Shard = "1/1", as_json: AsJson = False
-) -> None:
+def plan(file: SweepFile, out: Out = _OUT, shard: Shard = _WHOLE, as_json: AsJson = False) -> None:
     """Show the points of a sweep and which of their runs are there; runs nothing."""
     from sim import sweep
 
@@ -88,8 +88,8 @@ def collect(
         Path,
         typer.Option("-o", "--table", help="File to write: .parquet or .csv.", metavar="TABLE"),
     ],
-    out: Out = Path("runs"),
-    shard: Shard = "1/1",
+    out: Out = _OUT,
+    shard: Shard = _WHOLE,
 ) -> None:
     """Write what a sweep found as one table, a row for each run and repetition.
 
@@ -103,7 +103,7 @@ def collect(
     found, missing = collecting.table(points)
     if missing:
         every = len({of.directory for of in sweep.runs(points)})
-        remedy = f"`pocketsim sweep run {file}` makes them"
+        remedy = f"`{_command(file, out, shard)}` makes them"
         console.fail(f"{len(missing)} of {every} runs are missing; {remedy}")
     if found.num_rows:
         with targets.replacing(table) as aside:
@@ -120,6 +120,16 @@ def _points(file: Path, out: Path, shard: str) -> Sequence[Point]:
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
         raise typer.BadParameter(f"{shard!r} is not I/N with 1 <= I <= N", param_hint="--shard")
     return sweep.load_sweep(file, out, int(number), int(count))
+
+
+def _command(file: Path, out: Path, shard: str) -> str:
+    """Return the line that runs what these options name."""
+    words = ["pocketsim", "sweep", "run", str(file)]
+    if out != _OUT:
+        words += ["--out", str(out)]
+    if shard != _WHOLE:
+        words += ["--shard", shard]
+    return shlex.join(words)
 
 
 def _row(of: Run, status: str) -> dict[str, Any]:

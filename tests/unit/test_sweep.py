@@ -341,6 +341,22 @@ def test_a_plan_writes_nothing_and_so_blames_no_target(cli, small_sweep, tmp_pat
     assert done.stdout.splitlines()[1] == "runs: 6 (6 missing)"
 
 
+def test_a_directory_of_several_points_is_printed_once(fake_cli, small_sweep):
+    text = SMALL.replace('["udp", "quic_keep"]', '["udp"]')
+    small_sweep.write_text(text.replace('["1/s", "2/s", "4/s"]', '["4/s", "4.0/s"]'))
+    assert json.loads(fake_cli("sweep", "plan", small_sweep, "--json").stdout)["points"] == 2
+    done = fake_cli("sweep", "run", small_sweep)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_the_remedy_names_what_was_asked_for(cli, small_sweep):
+    done = cli("sweep", "collect", small_sweep, "-o", "a.csv", "--out", "my runs", "--shard", "1/6")
+    assert done.returncode == 4
+    line = f"pocketsim sweep run {small_sweep} --out 'my runs' --shard 1/6"
+    assert done.stderr == f"1 of 1 runs are missing; `{line}` makes them\n"
+
+
 CHAINS = """
 [sweep]
 scenario = "small.toml"
