@@ -24,10 +24,7 @@ fn cut_off() -> Plan {
 }
 
 fn trade(plan: Plan, flights: Flights) -> Trace {
-    let world = Closed {
-        flights,
-        ..Closed::default()
-    };
+    let world = Closed::where_flights(flights);
     let (end, config) = (plan.duration_s, TransportConfig::default());
     let mut driver = Driver::new(plan, world.clone(), |node| {
         (Pairwise::new(NodeId(node)), Udp::new(&config))

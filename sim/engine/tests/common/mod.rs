@@ -69,7 +69,7 @@ pub struct Closed {
     agenda: Rc<RefCell<Agenda>>,
     failed: Rc<RefCell<Vec<Happening>>>,
     /// What becomes of flights of a phone that goes off.
-    pub flights: Flights,
+    flights: Flights,
 }
 
 /// What a world does with the flights of a phone that goes off.
@@ -82,6 +82,16 @@ pub enum Flights {
     Fail,
     /// They fail and are reported the other way round.
     FailBackwards,
+}
+
+impl Closed {
+    /// A world that does this with the flights of a phone that goes off.
+    pub fn where_flights(flights: Flights) -> Self {
+        Self {
+            flights,
+            ..Self::default()
+        }
+    }
 }
 
 /// One way between two phones, seconds.
