@@ -58,13 +58,13 @@ repeat-probe: probe ## Make two full reports (ten minutes) and compare their med
 lint: lint-rust lint-python ## Check formatting, lint and types
 
 # In the profile and folder of the tests, so that what dependencies compile (SQLite) is compiled once.
-lint-rust: setup
+lint-rust: build/simgrid/.complete
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --check --manifest-path device_probe/fuzz/Cargo.toml
 	$(CARGO) clippy --profile test --workspace --all-targets --locked -- -D warnings
 	CARGO_TARGET_DIR=target $(CARGO) clippy --profile test --manifest-path device_probe/fuzz/Cargo.toml --locked -- -D warnings
 
-lint-python: setup
+lint-python: .venv/.packages
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -18,10 +18,10 @@ CI = (ROOT / ".ci" / "run").read_text()
 
 # The lines of .ci/run that exercise each target.
 IN_CI = {
-    "setup": "make setup",
-    "lint": "make lint",
-    "lint-rust": "make lint",
-    "lint-python": "make lint",
+    "setup": "make -j2 setup lint",
+    "lint": "make -j2 setup lint",
+    "lint-rust": "make -j2 setup lint",
+    "lint-python": "make -j2 setup lint",
     "fmt": "make fmt",
     "test": "make test",
     "fuzz": "make fuzz SECONDS=5",
