@@ -292,8 +292,8 @@ def test_a_towns_metrics_stand_in_a_table_with_units_and_meanings(town_dirs: lis
     html = towns.figures_table(load(town_dirs))
     row = re.search(r"<tr><td><code>payments_completed</code>.*?</tr>", html)
     assert row
-    # 12.71 times a deviation of sqrt(2), over sqrt(2).
-    assert row[0].count('>11<br><span class="interval">-1.71 to 23.7</span>') == 2
+    # 12.71 times a deviation of sqrt(2), over sqrt(2); below, no less than nothing.
+    assert row[0].count('>11<br><span class="interval">0 to 23.7</span>') == 2
     assert "whose payer has a receipt" in row[0]
     assert "<td>min</td>" in html
     assert "energy_mj_per_payment" not in html  # a run without it has no such row
