@@ -5,7 +5,7 @@ repetition is skewed over them, so its mean has a bootstrap interval: repetition
 and the quantiles of the drawn means are those that make it as wide as Student's t where the law is
 normal (the expanded percentile interval: Hesterberg, The American Statistician 69(4), 2015). It
 never leaves the range of the values. Of means of n = 5 from normal, lognormal (sigma 0.5) and
-exponential laws it covers 93, 91 and 85 %, of n = 10 94, 92 and 91 %: about what Student's t does.
+exponential laws it covers 93, 91 and 85 %, of n = 10 94, 91 and 91 %: about what Student's t does.
 A studentised bootstrap covers 94 % at n = 5, by bounds up to a thousand times as wide. Below five
 repetitions the range of the values is too narrow, so Student's t stands in and is named.
 
