@@ -18,7 +18,7 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from sim import children
+from sim.run import children
 
 os.environ |= children.ENVIRONMENT  # before numpy is loaded, as in every child
 
@@ -26,10 +26,13 @@ import numpy as np
 import tomli_w
 import workload
 
-from calibration import profile as profiles
-from sim import _engine, plan, resolve, scenario, streams
-from sim.engine_facts import operations
-from sim.units import BANDWIDTH, DURATION, RATE, SIZE
+from sim import _engine, scenario
+from sim.base import streams
+from sim.base.engine_facts import operations
+from sim.base.units import BANDWIDTH, DURATION, RATE, SIZE
+from sim.devices import profile as profiles
+from sim.plan import build_plan as plan
+from sim.scenario import resolve
 
 SEED = 1
 

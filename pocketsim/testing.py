@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import metrics, streams, trace
-from sim.axes import slug
-from sim.resolve import digest
+from sim import metrics, trace
+from sim.base import streams
+from sim.base.axes import slug
+from sim.scenario.resolve import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +116,7 @@ def run_dir(
     trace.write(table, path / "events.parquet")
     (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
     (path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
-    found = {**metrics.compute(table, of), "point": told["point"]}
+    found = {**metrics.measure(table, of), "point": told["point"]}
     (path / "metrics.json").write_text(json.dumps(found), encoding="utf-8")
     return path
 

@@ -78,7 +78,7 @@ def root():
 @pytest.fixture
 def fake_engine(monkeypatch):
     """Children of this process run tests/fake_child.py."""
-    monkeypatch.setattr("sim.children.COMMAND", [sys.executable, str(FAKE_CHILD)])
+    monkeypatch.setattr("sim.run.children.COMMAND", [sys.executable, str(FAKE_CHILD)])
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return monkeypatch
 
@@ -121,7 +121,7 @@ def limited():
 
 @pytest.fixture
 def cli(tmp_path):
-    return command_line(tmp_path, sys.executable, "-m", "sim.cli")
+    return command_line(tmp_path, sys.executable, "-m", "pocketsim.cli")
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def hook(event, arguments):
 
 
 sys.argv[1:] = sys.argv[5:]
-from sim.cli import main  # noqa: E402 - its own imports are not what is interrupted
+from pocketsim.cli import main  # noqa: E402 - its own imports are not what is interrupted
 
 sys.addaudithook(hook)
 try:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from sim import streams
-from sim.engine_facts import operations
+from sim.base import streams
+from sim.base.engine_facts import operations
 
 ROOT = Path(__file__).resolve().parents[1]
 LATENCY_S = 0.010  # one hop; two between phones

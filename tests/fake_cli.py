@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-import sim.children
-from sim.cli import main
+import sim.run.children
+from pocketsim.cli import main
 
-sim.children.COMMAND = [sys.executable, str(Path(__file__).with_name("fake_child.py"))]
+sim.run.children.COMMAND = [sys.executable, str(Path(__file__).with_name("fake_child.py"))]
 
 main()

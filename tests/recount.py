@@ -48,12 +48,12 @@ def recount(trace):
 
 
 def fates(trace, duration_s):
-    """What sim.metrics says became of the transactions."""
+    """What sim.metrics.repetitions says became of the transactions."""
     result = {"columns": trace.columns, "event_kinds": trace.kinds, "reasons": trace.reasons}
     table = from_engine(result, 0)
     run = {"repetitions": 1, "duration_s": duration_s}
     resolved = {"title": "", "rung": {}, "run": run}
-    return metrics.compute(table, resolved)["counts"]
+    return metrics.measure(table, resolved)["counts"]
 
 
 def check(trace, duration_s, *, nothing_left, counts=None):

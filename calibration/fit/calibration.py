@@ -2,8 +2,8 @@
 
 `Calibration` is an estimator: the constructor stores options, `fit` learns from reports of one
 device, learned names end in an underscore. For each operation it fits `cpu + per_byte * bytes`
-through the cases of its kernel (`calibration.kernels`), and takes the mean over the reports. The
-relative standard error is that of the cost at a common block's size, as a draw scales the whole
+through the cases of its kernel (`calibration.fit.kernels`), and takes the mean over the reports.
+The relative standard error is that of the cost at a common block's size, as a draw scales the whole
 cost by one factor; lack of fit is part of it, undiminished by more sizes or reports. What differs
 between reports beyond that is the `repetition_sigma`.
 
@@ -17,21 +17,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calibration import behaviour
-from calibration.kernels import SOURCES, STORES, UNPRICED
-from calibration.pricing import cases, price
-from calibration.profile import App, Device, Operation, Profile
-from sim.documents import Section
-from sim.engine_facts import operations
-from sim.errors import ScenarioError, UserError
-from sim.provenance import Provenance
-from sim.units import SIZE
+from calibration.fit.costs import cases, price
+from calibration.fit.device import core_count, cores, sleep_overshoot, sleepers, socket_buffer_bytes
+from calibration.fit.kernels import SOURCES, STORES, UNPRICED
+from sim.base.documents import Section
+from sim.base.engine_facts import operations
+from sim.base.errors import ScenarioError, UserError
+from sim.base.units import SIZE
+from sim.devices.profile import App, Device, Operation, Profile
+from sim.devices.provenance import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calibration.kernels import Source
-    from calibration.probe_report import Report
+    from calibration.fit.kernels import Source
+    from calibration.fit.probe_report import Report
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Calibration:
         base: Name of a profile and the profile, which fills what was not measured.
         name: Of the device; None for its maker and model.
         measured_by: Who ran the probe.
-        store: Kernel that prices `store`, one of `calibration.kernels.STORES`.
+        store: Kernel that prices `store`, one of `calibration.fit.kernels.STORES`.
         allow_spoiled: Whether spoiled reports count; their conditions are then not claimed.
     """
 
@@ -86,11 +86,11 @@ class Calibration:
         if not self.allow_spoiled:
             _refuse_spoiled(reports)
         priced = {name: self._priced(name, reports) for name in operations()}
-        sleeps = behaviour.sleep_overshoot(reports, base.app.sleep_overshoot)
-        buffer_bytes = behaviour.socket_buffer_bytes(reports)
+        sleeps = sleep_overshoot(reports, base.app.sleep_overshoot)
+        buffer_bytes = socket_buffer_bytes(reports)
         parts = {**priced, "app.sleep_overshoot": sleeps, "device.socket_buffer": buffer_bytes}
         missing = [key for key, of in parts.items() if of is None]
-        if sleeps and len(behaviour.sleepers(reports)) == 1:
+        if sleeps and len(sleepers(reports)) == 1:
             missing.append(_SLEEPS_DIFFER)
         self.kept_ = tuple(self._kept(key, reports) for key in (*missing, "app.kept_connection"))
         self.profile_ = Profile(
@@ -106,7 +106,7 @@ class Calibration:
     def _priced(self, name: str, reports: Sequence[Report]) -> Operation | None:
         if name in UNPRICED:
             return None
-        return price(self._source(name), reports, behaviour.core_count(reports))
+        return price(self._source(name), reports, core_count(reports))
 
     def _kept(self, key: str, reports: Sequence[Report]) -> Kept:
         return Kept(key, _basis(self.base[1], key), self._why_missing(key, reports))
@@ -148,7 +148,7 @@ class Calibration:
                 "measured_by": self.measured_by,
                 "probe": f"{last.made.probe_version}, {last.made.build}, {last.made.target}",
                 "does_not_claim": self._does_not_claim(reports),
-                "cores": behaviour.cores(reports),
+                "cores": cores(reports),
                 "socket_buffer": SIZE.write(buffer_bytes),
             }
         )

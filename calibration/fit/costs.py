@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibration.estimates import FEWEST_SAMPLES, Estimate, estimate, execution_sigma
-from calibration.fitting import Line, combine, fit_line
-from calibration.profile import Operation
-from sim.units import DURATION
+from calibration.fit.lines import Line, combine, fit_line
+from calibration.fit.samples import FEWEST_SAMPLES, Estimate, estimate, execution_sigma
+from sim.base.units import DURATION
+from sim.devices.profile import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calibration.kernels import Source
-    from calibration.probe_report import Measurement, Report
+    from calibration.fit.kernels import Source
+    from calibration.fit.probe_report import Measurement, Report
 
     Array = np.ndarray[Any, Any]
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibration.fitting import Line, combine
-from calibration.pricing import (
+from calibration.fit.costs import (
     ERROR_DIGITS,
     cases,
     estimate_of,
@@ -17,14 +16,15 @@ from calibration.pricing import (
     rounded,
     seconds,
 )
-from calibration.profile import SleepOvershoot
-from sim.provenance import DurationNumber, PlainNumber
+from calibration.fit.lines import Line, combine
+from sim.devices.profile import SleepOvershoot
+from sim.devices.provenance import DurationNumber, PlainNumber
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calibration.estimates import Estimate
-    from calibration.probe_report import Measurement, Report
+    from calibration.fit.probe_report import Measurement, Report
+    from calibration.fit.samples import Estimate
 
     Array = np.ndarray[Any, Any]
     Known = dict[str, Any]

@@ -2,7 +2,7 @@
 
 The origin of the format is the probe (`device_probe/core`, module `report`), whose JSON Schema is
 `device_probe/report.schema.json`; a test holds both against each other. Everything is in SI units.
-What does not live here: what a report means for a profile (`calibration.from_report`).
+What does not live here: what a report means for a profile (`calibration.fit.calibration`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sim.documents import Section, read_json, validate
-from sim.errors import ScenarioError
-from sim.units import DURATION
+from sim.base.documents import Section, read_json, validate
+from sim.base.errors import ScenarioError
+from sim.base.units import DURATION
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ Pure functions of numbers; robust, so that a few samples that the system interru
   scatter of their medians is the error;
 * the clock's resolution is a further, uniform error of each timing.
 
-What does not live here: cases with different sizes (`calibration.fitting`).
+What does not live here: cases with different sizes (`calibration.fit.lines`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calibration.probe_report import Samples
+    from calibration.fit.probe_report import Samples
 
     Array = np.ndarray[Any, Any]
 

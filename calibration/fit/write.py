@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calibration.profile import Operation, Profile, load
-from sim.provenance import DurationNumber, Provenance, RateNumber, Window
-from sim.units import DURATION, RATE, SIZE
+from sim.base.units import DURATION, RATE, SIZE
+from sim.devices.profile import Operation, Profile, load
+from sim.devices.provenance import DurationNumber, Provenance, RateNumber, Window
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def as_toml(profile: Profile) -> str:
-    """Return the document that `calibration.profile.load` reads as exactly `profile`."""
+    """Return the document that `sim.devices.profile.load` reads as exactly `profile`."""
     import tomli_w
 
     device = profile.device.model_dump(exclude={"cores", "socket_buffer"})
@@ -29,7 +29,7 @@ def as_toml(profile: Profile) -> str:
     return f"{_HEAD.format(name=profile.device.name)}\n{tomli_w.dumps(document)}"
 
 
-def write(profile: Profile, path: Path) -> None:
+def write_profile(profile: Profile, path: Path) -> None:
     """Write `profile` to the file at `path`, and see that it reads as it was written."""
     path.write_text(as_toml(profile), encoding="utf-8")
     assert load(path) == profile, "a profile reads as it was written"

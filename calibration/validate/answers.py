@@ -6,12 +6,12 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim.intervals import Z_95, Mean, agree, normal_ci95
+from sim.metrics.intervals import Z_95, Mean, agree, normal_ci95
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from calibration import published
+    from calibration.validate import published
 
 
 class RungKey(NamedTuple):

@@ -1,7 +1,7 @@
 """Published rows beside simulated rungs: one comparison for each row or table of runs.
 
-Pure: takes rows and the contents of metrics.json files, runs nothing. `calibration.validation`
-runs the scenarios and applies the bars.
+Pure: takes rows and the contents of metrics.json files, runs nothing.
+`calibration.validate.validation` runs the scenarios and applies the bars.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from calibration import block_sizes, outcomes, published
-from calibration.answers import (
+from calibration.validate import block_sizes, outcomes, published
+from calibration.validate.answers import (
     Comparison,
     Rungs,
     answer,

@@ -12,8 +12,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calibration import published
-from calibration.answers import (
+from calibration.validate import published
+from calibration.validate.answers import (
     Comparison,
     Rungs,
     answer,
@@ -22,8 +22,8 @@ from calibration.answers import (
     matching,
     mean_of_runs,
 )
-from sim.intervals import Z_95, normal_ci95
 from sim.metrics import classify
+from sim.metrics.intervals import Z_95, normal_ci95
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

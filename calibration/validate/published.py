@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim import axes
+from sim.base import axes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FOLDER = Path(__file__).parent / "published"
+FOLDER = Path(__file__).resolve().parents[1] / "published"
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calibration import published
+from calibration.validate import published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from calibration.answers import Comparison
+    from calibration.validate.answers import Comparison
 
 
 @dataclass(frozen=True)

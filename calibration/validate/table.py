@@ -9,16 +9,16 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from calibration.summaries import misses_bar
+from calibration.validate.summaries import misses_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.text import Text
 
-    from calibration.answers import Comparison
-    from calibration.summaries import Errors, Summary
-    from calibration.validation import ValidationResult
+    from calibration.validate.answers import Comparison
+    from calibration.validate.summaries import Errors, Summary
+    from calibration.validate.validation import ValidationResult
 
 SUMMARY_HEAD = (
     "group",

@@ -1,8 +1,8 @@
 """How far simulations are from the published measurements, and whether that is close enough.
 
 `validate` runs every scenario that published rows point to and compares;
-`calibration.summaries` applies the bars. Rows are never left out: one that no rung answers is
-listed without a value, and fails its group.
+`calibration.validate.summaries` applies the bars. Rows are never left out: one that no rung answers
+is listed without a value, and fails its group.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibration import published
-from calibration.answers import RungKey
-from calibration.comparison import compare, needs_simulation
-from calibration.summaries import Summary, summarise
-from sim.errors import EnvironmentMissingError, UserError
+from calibration.validate import published
+from calibration.validate.answers import RungKey
+from calibration.validate.comparison import compare, needs_simulation
+from calibration.validate.summaries import Summary, summarise
+from sim.base.errors import EnvironmentMissingError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from calibration.answers import Comparison, Rungs
-    from calibration.block_sizes import Replay
-    from sim.runner import Progress
+    from calibration.validate.answers import Comparison, Rungs
+    from calibration.validate.block_sizes import Replay
+    from sim.run.runner import Progress
 
     ProgressOf = Callable[[int, Mapping[str, str]], AbstractContextManager[Progress]]
 
@@ -71,10 +71,11 @@ def validate(
 
     `subset` names groups or patterns of row ids ("udp", "B1_w*"); None is everything. Scenario
     paths are relative to `root`. Runs that exist already are not repeated. `progress` gets the
-    number of repetitions to run and the runs' labels, and gives what `sim.runner.run_tasks` calls.
+    number of repetitions to run and the runs' labels, and gives what `sim.run.runner.run_tasks`
+    calls.
     Raises what the runner raises, and UserError when `subset` selects nothing.
     """
-    from sim import runner
+    from sim.run import runner
     from sim.scenario import load
 
     rows = select(published.rows(), subset)
@@ -101,7 +102,7 @@ def validate(
 def judge(
     rows: Sequence[published.Row], rungs: Rungs, replay: Replay | None = None
 ) -> ValidationResult:
-    """Compare `rows` with what was simulated; pure. See `calibration.comparison.compare`."""
+    """Compare `rows` with what was simulated; pure. See `comparison.compare`."""
     comparisons = compare(rows, rungs, replay)
     return ValidationResult(tuple(comparisons), tuple(summarise(comparisons)))
 

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 import sim
-from sim.cli import (
+from pocketsim.cli import (
     common,
     console,
     exporting,
@@ -27,7 +27,7 @@ from sim.cli import (
     sweeping,
     targets,
 )
-from sim.errors import EngineError, UserError
+from sim.base.errors import EngineError, UserError
 
 app = typer.Typer(
     name="pocketsim",

@@ -1,5 +1,5 @@
-"""`python -m sim.cli` is the command `pocketsim`."""
+"""`python -m pocketsim.cli` is the command `pocketsim`."""
 
-from sim.cli import main
+from pocketsim.cli import main
 
 main()

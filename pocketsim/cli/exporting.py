@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sim.cli import console, targets
-from sim.cli.present import complete
-from sim.errors import ScenarioError
+from pocketsim.cli import console, targets
+from pocketsim.cli.present import complete
+from sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +73,7 @@ def export(
 def _csv(
     directory: Path, resolved: dict[str, Any], repetition: int | None, file: Path | None
 ) -> None:
-    from sim.export import write_csv
+    from sim.export.app_csv import write_csv
 
     transport = _read(directory / "metrics.json")["rung"]["transport"]
     table = _events(directory, repetition)
@@ -87,7 +87,7 @@ def _csv(
 
 
 def _graphml(directory: Path, resolved: dict[str, Any], repetition: int, file: Path | None) -> None:
-    from sim import amounts, graph
+    from sim.export import amounts, graph
 
     events = _events(directory, repetition)
     cents = amounts.cents(events, resolved, repetition)
@@ -103,7 +103,8 @@ def _graphml(directory: Path, resolved: dict[str, Any], repetition: int, file: P
 def _tokens(
     directory: Path, resolved: dict[str, Any], repetition: int, folder: Path | None
 ) -> None:
-    from sim import holdings, rundir
+    from sim.run import rundir
+    from sim.trace import holdings
 
     _check_tokens(directory, resolved)
     if folder is None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sim import axes
-from sim.cli import console
+from pocketsim.cli import console
+from sim.base import axes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

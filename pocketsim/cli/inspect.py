@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sim import axes
-from sim.cli import console
-from sim.cli.running import AsJson, Overrides, ScenarioFile
-from sim.cli.warning import warn
-from sim.errors import UserError, printable
+from pocketsim.cli import console
+from pocketsim.cli.running import AsJson, Overrides, ScenarioFile
+from pocketsim.cli.warning import warn
+from sim.base import axes
+from sim.base.errors import UserError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sim.resolve import Rung
+    from sim.scenario.resolve import Rung
 
 
 def check(
@@ -46,8 +46,8 @@ def check(
 
 def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Show a scenario's rungs and what its numbers rest on."""
-    from sim.resolve import resolve
     from sim.scenario import load
+    from sim.scenario.resolve import resolve
 
     document = load(file, overrides or [])
     rungs = resolve(document)
@@ -87,14 +87,14 @@ def doctor() -> None:
 
 
 def _check(file: Path) -> None:
-    from calibration import profile
-    from sim.documents import read_toml
-    from sim.resolve import resolve
+    from sim.base.documents import read_toml
+    from sim.devices import profile
     from sim.scenario import load
+    from sim.scenario.resolve import resolve
 
     _, data = read_toml(file)
     if "sweep" in data:
-        from sim.sweep import load_sweep  # the only one that needs numpy
+        from sim.run.sweep import load_sweep  # the only one that needs numpy
 
         points = load_sweep(file, Path())
         warn(task.document for point in points for task in point.tasks)
@@ -159,7 +159,7 @@ def _library(name: str) -> tuple[str, str, str]:
 def _engine() -> tuple[str, str, str]:
     try:
         _in_child("import sim._engine")
-        from sim.build import build_digest
+        from sim.base.build import build_digest
     except RuntimeError as error:
         return "sim._engine", str(error), "build the engine: make setup"
     return "sim._engine", f"build {build_digest()}", ""

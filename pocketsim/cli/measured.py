@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sim.cli import console, targets
-from sim.cli.running import AsJson
-from sim.errors import UserError, nearest, shown
+from pocketsim.cli import console, targets
+from pocketsim.cli.running import AsJson
+from sim.base.errors import UserError, nearest, shown
 
 
 def calibrate(
@@ -45,9 +45,11 @@ def calibrate(
 
     What no report has measured is taken from --base with its provenance, and listed.
     """
-    from calibration import probe_report, profile, profile_file
-    from calibration.from_report import Calibration
-    from calibration.kernels import STORES
+    from calibration.fit import probe_report
+    from calibration.fit.calibration import Calibration
+    from calibration.fit.kernels import STORES
+    from calibration.fit.write import write_profile
+    from sim.devices import profile
 
     if store not in STORES:
         suggestion = nearest(store, STORES)
@@ -61,7 +63,7 @@ def calibrate(
     )
     calibration.fit([probe_report.load(path) for path in reports])
     with targets.replacing(out) as aside:
-        profile_file.write(calibration.profile_, aside)
+        write_profile(calibration.profile_, aside)
     for kept in calibration.kept_:
         console.say(f"taken from {base}: {kept}: {kept.why}")
     targets.tell(out)
@@ -77,7 +79,7 @@ def metrics(
 
     The log is the benchmark app's or the probe's; of two phones, that of the one that proposes.
     """
-    from sim import phone_logs
+    from sim.export import phone_logs
     from sim.metrics import of_log
 
     found = of_log(phone_logs.read(events), events.name)
@@ -108,7 +110,7 @@ def _interval(of: dict[str, Any]) -> str:
 
 
 def _profile(base: str) -> Path:
-    from calibration import profile
+    from sim.devices import profile
 
     try:
         return profile.find(base, Path())

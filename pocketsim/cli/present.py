@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sim.children import default_jobs
-from sim.cli import console, progress, targets
-from sim.cli.running import AsJson, Jobs, Out
-from sim.errors import ScenarioError
+from pocketsim.cli import console, progress, targets
+from pocketsim.cli.running import AsJson, Jobs, Out
+from sim.base.errors import ScenarioError
+from sim.run.children import default_jobs
 
 if TYPE_CHECKING:
-    from calibration.validation import ValidationResult
+    from calibration.validate.validation import ValidationResult
 
 RunDirectories = Annotated[
     list[Path],
@@ -48,7 +48,7 @@ def validate(
     """
     if report:
         targets.check_outside_runs(report)
-    from calibration import validation
+    from calibration.validate import validation
 
     result = validation.validate(
         out, jobs or default_jobs(), subset, _CHECKOUT, progress=progress.progress
@@ -72,7 +72,7 @@ def report(
     """Write one self-contained HTML page about some runs."""
     directories = [directory for path in runs for directory in complete(path)]
     targets.check_outside_runs(out)
-    from sim.report import write_report
+    from pocketsim.report import write_report
 
     with targets.replacing(out) as aside:
         write_report(dict.fromkeys(directories), aside)
@@ -83,7 +83,7 @@ def _write_report(result: ValidationResult, report: Path) -> None:
     if not result.run_dirs:  # block sizes alone follow from the format
         console.say("no report: nothing was run")
         return
-    from sim.report import write_report
+    from pocketsim.report import write_report
 
     with targets.replacing(report) as aside:
         write_report(result.run_dirs, aside, result)
@@ -93,7 +93,7 @@ def _write_report(result: ValidationResult, report: Path) -> None:
 def _print_tables(result: ValidationResult, *, rows: bool, every_row: bool) -> None:
     from rich.console import Console
 
-    from calibration.validation_table import render
+    from calibration.validate.table import render
 
     # Lines are filled already, and a name is never cut.
     text = render(result, rows=rows, every_row=every_row)

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sim.cli import console
-from sim.errors import printable
+from pocketsim.cli import console
+from sim.base.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from sim.children import default_jobs
-from sim.cli import console, figures, progress
-from sim.cli.warning import warn
+from pocketsim.cli import console, figures, progress
+from pocketsim.cli.warning import warn
+from sim.run.children import default_jobs
 
 ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="FILE")]
 Overrides = Annotated[
@@ -38,7 +38,7 @@ def run(
 
     With --json, prints their metrics instead. Runs that are there already are not repeated.
     """
-    from sim import runner
+    from sim.run import runner
     from sim.scenario import load
 
     changes = [*(overrides or []), *([f"run.seed={seed}"] if seed is not None else [])]
@@ -62,7 +62,7 @@ def run(
 
 def start(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
     """Run tasks, say how far they are and what became of them; return their outcomes."""
-    from sim import runner
+    from sim.run import runner
 
     started_s = time.monotonic()
     with progress.progress(runner.repetition_count(tasks), runner.labels(tasks)) as step:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sim import axes
-from sim.cli import console, targets
-from sim.cli.running import AsJson, Jobs, Out, start
-from sim.cli.warning import warn
+from pocketsim.cli import console, targets
+from pocketsim.cli.running import AsJson, Jobs, Out, start
+from pocketsim.cli.warning import warn
+from sim.base import axes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sim.sweep import Point, Run
+    from sim.run.sweep import Point, Run
 
 SweepFile = Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="FILE")]
 Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
@@ -35,7 +35,7 @@ def run(
 
     Exit 4 if some runs failed or are still being run by another process.
     """
-    from sim import sweep
+    from sim.run import sweep
 
     points = _points(file, out, shard)
     warn(task.document for point in points for task in point.tasks)
@@ -59,7 +59,7 @@ def run(
 
 def plan(file: SweepFile, out: Out = _OUT, shard: Shard = _WHOLE, as_json: AsJson = False) -> None:
     """Show the points of a sweep and which of their runs are there; runs nothing."""
-    from sim import sweep
+    from sim.run import sweep
 
     points = _points(file, out, shard)
     every = list(sweep.runs(points))
@@ -95,8 +95,8 @@ def collect(
 
     Exit 4 if some runs are missing; the others are written.
     """
-    from sim import collect as collecting
-    from sim import sweep
+    from sim.run import collect as collecting
+    from sim.run import sweep
 
     points = _points(file, out, shard)
     targets.check_outside_runs(table)
@@ -114,7 +114,7 @@ def collect(
 
 
 def _points(file: Path, out: Path, shard: str) -> Sequence[Point]:
-    from sim import sweep
+    from sim.run import sweep
 
     number, _, count = shard.partition("/")
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):

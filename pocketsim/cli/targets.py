@@ -13,8 +13,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.cli import console
-from sim.errors import ScenarioError, UserError, no_room
+from pocketsim.cli import console
+from sim.base.errors import ScenarioError, UserError, no_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

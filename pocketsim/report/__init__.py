@@ -10,9 +10,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from sim.report import fates, ladders, latency, provenance, rates, towns, verdicts
-from sim.report.page import Page, folded
-from sim.report.runs import Run, Series, by_scenario, is_of_trades, load, series
+from pocketsim.report import fates, ladders, latency, provenance, rates, towns, verdicts
+from pocketsim.report.page import Page, folded
+from pocketsim.report.runs import Run, Series, by_scenario, is_of_trades, load, series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from calibration.validation import ValidationResult
+    from calibration.validate.validation import ValidationResult
 
     Chart = tuple[str, str, go.Figure]
 

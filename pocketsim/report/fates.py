@@ -9,16 +9,16 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from sim.report import theme
-from sim.report.page import interval, number, table
-from sim.report.runs import labels
+from pocketsim.report import theme
+from pocketsim.report.page import interval, number, table
+from pocketsim.report.runs import labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from sim.report.runs import Run
+    from pocketsim.report.runs import Run
 
 
 def chart(runs: Sequence[Run]) -> go.Figure:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calibration import published
-from sim.report import points, theme
-from sim.report.rates import FATES
-from sim.report.runs import PAYLOAD, RATE, TRANSPORT, answers, is_of_trades, labels
+from calibration.validate import published
+from pocketsim.report import points, theme
+from pocketsim.report.rates import FATES
+from pocketsim.report.runs import PAYLOAD, RATE, TRANSPORT, answers, is_of_trades, labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from sim.report.points import Axis
-    from sim.report.runs import Run
+    from pocketsim.report.points import Axis
+    from pocketsim.report.runs import Run
 
     Chart = tuple[str, str, go.Figure]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pocketsim.report import theme
+from pocketsim.report.rates import asked_title
+from pocketsim.report.runs import Run, Series, transport_name
 from sim import metrics, trace
-from sim.report import theme
-from sim.report.rates import asked_title
-from sim.report.runs import Run, Series, transport_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

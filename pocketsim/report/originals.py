@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibration import published
-from sim.errors import UserError
-from sim.resolve import digest, resolve
+from calibration.validate import published
+from sim.base.errors import UserError
 from sim.scenario import load
+from sim.scenario.resolve import digest, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim.report import theme
+from pocketsim.report import theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

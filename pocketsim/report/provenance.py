@@ -6,15 +6,15 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sim.report import theme
-from sim.report.page import table, tag
-from sim.report.points import Setting, listed
-from sim.report.runs import PAYLOAD, RATE, TRANSPORT, by_scenario, transport_name
+from pocketsim.report import theme
+from pocketsim.report.page import table, tag
+from pocketsim.report.points import Setting, listed
+from pocketsim.report.runs import PAYLOAD, RATE, TRANSPORT, by_scenario, transport_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sim.report.runs import Run
+    from pocketsim.report.runs import Run
 
 
 def scenarios(runs: Sequence[Run]) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from pocketsim.report import theme
+from pocketsim.report.runs import Run, Series, transport_name
 from sim.metrics import COMPLETE_FROM, STALLED_BELOW
-from sim.report import theme
-from sim.report.runs import Run, Series, transport_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from calibration import published
+    from calibration.validate import published
 
 
 def rates(of: Series) -> go.Figure:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibration import published
-from sim.errors import ScenarioError
-from sim.report import points
-from sim.report.originals import Originals
-from sim.report.points import Setting
+from calibration.validate import published
+from pocketsim.report import points
+from pocketsim.report.originals import Originals
+from pocketsim.report.points import Setting
+from sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """A town that pays with tokens: charts of its day, and a table of what its payments came to.
 
 Runs of one scenario stand beside each other, offline beside online. What the metrics mean is
-defined in `sim.payments` and `sim.energy`; here each has a line for readers.
+defined in `sim.metrics.town` and `sim.metrics.energy`; here each has a line for readers.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.report import theme
-from sim.report.page import interval, number, table
-from sim.report.runs import labels
+from pocketsim.report import theme
+from pocketsim.report.page import interval, number, table
+from pocketsim.report.runs import labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from sim.report.runs import Run
+    from pocketsim.report.runs import Run
 
     Chart = tuple[str, str, go.Figure]
 

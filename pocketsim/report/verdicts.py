@@ -5,17 +5,17 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from calibration import validation_table as text
-from sim.report import theme
-from sim.report.page import folded, table, tag
+from calibration.validate import table as text
+from pocketsim.report import theme
+from pocketsim.report.page import folded, table, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from calibration.answers import Comparison
-    from calibration.validation import ValidationResult
+    from calibration.validate.answers import Comparison
+    from calibration.validate.validation import ValidationResult
 
 
 def summary(result: ValidationResult) -> str:

@@ -1,7 +1,7 @@
 """The axes of a rung as text: for the name of its run directory, for tables and for charts.
 
 An axis is a scenario's list beside transport, payload and rate, such as `transport.eva.window`.
-`sim.resolve` says which there are; what their values mean for a run is said there, too.
+`sim.scenario.resolve` says which there are; what their values mean for a run is said there, too.
 """
 
 from __future__ import annotations

@@ -11,23 +11,36 @@ import importlib.util
 import subprocess
 from pathlib import Path
 
-import calibration
 import sim
 
 _PACKAGE = Path(sim.__file__).parent
+NOT_OF_A_RUN = (
+    *("export", "run/collect.py", "run/sweep.py"),
+    *("scenario/schema.py", "scenario/warnings.py"),
+)
+"""What of the package no run can tell; all else is what the runner and its children import."""
 
 
 @functools.cache
 def build_digest() -> str:
-    """Return twelve hex digits over the package's sources and the compiled engine."""
+    """Return twelve hex digits over what can change a run: its sources and the compiled engine."""
     digest = hashlib.sha256()
-    profiles = [Path(calibration.__file__).with_name(name) for name in ("draws.py", "profile.py")]
-    sources = [*_PACKAGE.rglob("*.py"), *profiles]
-    for path in sorted(source for source in sources if not _is_front(source)):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in sources():
+        name = path.relative_to(_PACKAGE).as_posix()
+        digest.update(name.encode() + b"\0" + path.read_bytes())
     engine = engine_file()
     digest.update(engine.read_bytes() if engine else b"no engine")
     return digest.hexdigest()[:12]
+
+
+def sources() -> list[Path]:
+    """Return the Python files that a run depends on, sorted."""
+    left_out = [_PACKAGE / name for name in NOT_OF_A_RUN]
+    return sorted(
+        path
+        for path in _PACKAGE.rglob("*.py")
+        if not any(path.is_relative_to(out) for out in left_out)
+    )
 
 
 def engine_file() -> Path | None:
@@ -44,8 +57,3 @@ def git_commit() -> str | None:
     except OSError:
         return None
     return done.stdout.strip() or None
-
-
-def _is_front(path: Path) -> bool:
-    """Tell whether a source only talks to the user or presents results."""
-    return any(path.is_relative_to(_PACKAGE / name) for name in ("cli", "report"))

@@ -2,7 +2,7 @@
 
 A document is a pydantic model that forbids unknown keys. Whatever is wrong with it (unknown key,
 wrong value) becomes one `ScenarioError` with file, key path and reason in the user's words. This
-module knows no particular document; how bytes become data is the business of `sim.files`.
+module knows no particular document; how bytes become data is the business of `sim.base.files`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from sim import files, units
-from sim.errors import ScenarioError, nearest, shown
+from sim.base import files, units
+from sim.base.errors import ScenarioError, nearest, shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,7 +2,7 @@
 
 Whatever is wrong with a file (not there, no file, too large, bad syntax, nested without end) is one
 `ScenarioError` with the file, the place and the reason. What does not live here: what the data
-means (`sim.documents`) and logs, which may be large (`sim.phone_logs`).
+means (`sim.base.documents`) and logs, which may be large (`sim.export.phone_logs`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import stat
 import tomllib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from sim.errors import ScenarioError
+from sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """From a profile's contents to the numbers of one repetition: uncertainty, sessions, factors.
 
-Works on the plain values that `calibration.profile.contents` returns and resolved.json holds, so
+Works on the plain values that `sim.devices.profile.contents` returns and resolved.json holds, so
 that a child process needs neither the document's model nor its library. What draws imports the
 streams itself, so that checking a scenario with factors does not load numpy.
 """
@@ -17,10 +17,10 @@ def draw(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
     """Return `contents` with every number drawn from its uncertainty.
 
     Each number has `value` for its mean and `standard_error` for its deviation: lognormal, and
-    Beta if it is a probability (`sim.streams` says what becomes of 0). Each is from its own
+    Beta if it is a probability (`sim.base.streams` says what becomes of 0). Each is from its own
     stream "name/<key>", so that a new number leaves the others' draws alone.
     """
-    from sim import streams
+    from sim.base import streams
 
     def drawn(key: str, mean: float, standard_error: float) -> float:
         law = streams.probability if key in _PROBABILITIES else streams.positive
@@ -47,7 +47,7 @@ def vary(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
 
     A factor is lognormal with mean 1 and the number's own `repetition_sigma`.
     """
-    from sim.streams import lognormal_factor
+    from sim.base.streams import lognormal_factor
 
     def factor(key: str, sigma: float) -> float:
         return lognormal_factor(seed, f"{name}/{key}", sigma)

@@ -3,7 +3,7 @@
 A profile is a TOML file, one per device and date; a cost without uncertainty and source does not
 load. Threads, sigmas, cost per byte and the socket buffer carry no uncertainty of their own. Here
 are the model and the loader. What does not live here: the draws of one repetition
-(`calibration.draws`), fitting, and the probe's report.
+(`sim.devices.draws`), fitting, and the probe's report.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from sim.documents import Duration, Section, Size, read_toml, validate, written
-from sim.engine_facts import operations
-from sim.errors import ScenarioError, nearest
-from sim.provenance import DurationNumber, PlainNumber, Provenance, RateNumber, Window
+from sim.base.documents import Duration, Section, Size, read_toml, validate, written
+from sim.base.engine_facts import operations
+from sim.base.errors import ScenarioError, nearest
+from sim.devices.provenance import DurationNumber, PlainNumber, Provenance, RateNumber, Window
 
-PROFILES = Path(__file__).parent / "profiles"
+# Data beside the packages, not an import: this room knows no calibration.
+PROFILES = Path(__file__).resolve().parents[2] / "calibration" / "profiles"
 
 
 class Operation(Provenance):
@@ -91,7 +92,7 @@ class KeptConnection(Section):
         chance = self.duplicate_dial_probability
         if chance.value > 1:
             raise ValueError("duplicate_dial_probability.value is more than 1")
-        # Else no distribution has both (`sim.streams.probability`, which this must not load).
+        # Else no distribution has both (`sim.base.streams.probability`, which this must not load).
         certain = chance.value in {0, 1}
         limit = 1.0 if certain else math.sqrt(chance.value * (1 - chance.value))
         if chance.standard_error >= limit:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.build import build_digest
-from sim.plan import build_plan
+from sim.base.build import build_digest
+from sim.plan.build_plan import build_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ Columns are those of the app's `BenchmarkResult` (Iftode 2025, section 4.1), ope
 the throughput app (Chirila 2025, section 4.1), within the capacity of its log. What the app does
 not log goes by the names of the trace: what became of a transaction that was not stored, with the
 reason, and what its log had no room or time for. Connections and phones going off are in the
-Parquet trace alone. `sim.phone_logs` reads such files.
+Parquet trace alone. `sim.export.phone_logs` reads such files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One repetition as a graph for yEd, Gephi and networkx: phones, and who paid or traded with whom.
 
-What deliberately does not live here: amounts of money, which no trace has (`sim.amounts`), and
-layouts, colours or measures of graphs, which those programs are for.
+What deliberately does not live here: amounts of money, which no trace has (`sim.export.amounts`),
+and layouts, colours or measures of graphs, which those programs are for.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from sim.columns import traced_share
+from sim.trace.columns import traced_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

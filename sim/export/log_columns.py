@@ -1,7 +1,7 @@
 """Columns of a log that somebody else wrote: filled some rows at a time, each value checked.
 
 A column takes Python values with the lines that they are from and gives one array at the end. What
-lives here is what a value may be; files and formats are the business of `sim.phone_logs`.
+lives here is what a value may be; files and formats are the business of `sim.export.phone_logs`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.errors import shown
+from sim.base.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

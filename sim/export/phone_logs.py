@@ -3,7 +3,7 @@
 The benchmark app's CSV, and JSON Lines with the columns of a trace, as the probe writes them. A log
 comes from another device, so every line is checked before anything is made of it; a wrong one is a
 `ScenarioError` with its number. Time and memory grow with the file, whatever numbers it holds.
-What does not live here: writing logs (`sim.export`), and what they mean (`sim.metrics`).
+What does not live here: writing logs (`sim.export.app_csv`), and what they mean (`sim.metrics`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sim import trace
-from sim.errors import ScenarioError, nearest, shown
-from sim.export import COLUMNS, EPOCH, EXTRA_COLUMNS, MEANINGS
-from sim.files import opened
-from sim.log_columns import Flags, Ids, Names, Numbers, Words, WrongLineError, whole_number
+from sim.base.errors import ScenarioError, nearest, shown
+from sim.base.files import opened
+from sim.export.app_csv import COLUMNS, EPOCH, EXTRA_COLUMNS, MEANINGS
+from sim.export.log_columns import Flags, Ids, Names, Numbers, Words, WrongLineError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sim.log_columns import Column
+    from sim.export.log_columns import Column
 
     Array = np.ndarray[Any, Any]
     Blocks = Iterator[tuple[range, list[str]]]
@@ -68,7 +68,7 @@ def read_json_lines(path: Path) -> pa.Table:
 
 
 def read_csv(path: Path, epoch: datetime | None = None) -> pa.Table:
-    """Return the trace in a CSV of the app or of `sim.export.write_csv`.
+    """Return the trace in a CSV of the app or of `sim.export.app_csv.write_csv`.
 
     Each tag becomes a repetition, in order of appearance. Time runs from `epoch`, or from the
     earliest row of each tag. Node and message ids that are not whole numbers are numbered in order

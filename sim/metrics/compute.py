@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from sim.columns import traced_share
+from sim.trace.columns import traced_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.columns import Columns
+    from sim.trace.columns import Columns
 
 NAMES = ("task_rate_per_s", "data_rate_mb_per_s", "task_us_mean")
 

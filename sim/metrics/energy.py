@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from sim.columns import ratio
+from sim.trace.columns import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ that reproduce the published figures of the benchmark app (Chirila 2025, appendi
 * a rate is a count over the window from the first to the last send or store of the repetition.
   A window per operation would not give the published means of runs that stalled;
 * a mean over repetitions has a 95 % interval: Student's t, or a bootstrap for what is a quantile
-  within each (`sim.intervals`). Beside it stands the theses' half width, 1.96 s / sqrt(n) with the
-  sample deviation s over n repetitions, only to be compared with theirs: it is too narrow;
+  within each (`sim.metrics.intervals`). Beside it stands the theses' half width, 1.96 s / sqrt(n)
+  with the sample deviation s over n repetitions, only to be compared with theirs: it is too narrow;
 * what is in flight was sent and, at the end of the measurement, neither stored nor lost;
 * the round trip of a transaction is T3 - T1 and its processing T3 - T2 (Iftode 2025, section
   4.1): T1 its send, T2 the return of the countersigned block, T3 its store.
@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import computed, energy, fates, payments, transfers
-from sim.columns import Columns, percentile, ratio, split, times_by_message, traced_share
-from sim.intervals import bootstrap, normal_ci95, student_t
-from sim.streams import stream
+from sim.base.streams import stream
+from sim.metrics import compute, energy, fates, town, transfers
+from sim.metrics.intervals import bootstrap, normal_ci95, student_t
+from sim.trace.columns import Columns, percentile, ratio, split, times_by_message, traced_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,15 +42,15 @@ NAMES = (
 )
 RATIOS = (  # between 0 and 1, and so are their intervals
     *("success_ratio", "in_flight_ratio", "stalled_run_ratio", "partial_run_ratio"),
-    *(*transfers.RATIOS, *payments.RATIOS),
+    *(*transfers.RATIOS, *town.RATIOS),
 )
 QUANTILES = (  # of what happened within a repetition
     *("rtt_ms_p50", "rtt_ms_p95", "processing_ms_p50"),
-    *payments.QUANTILES,
+    *town.QUANTILES,
 )
 
 
-def compute(
+def measure(
     events: pa.Table,
     resolved: Mapping[str, Any],
     counters: Sequence[Mapping[str, int]] | None = None,
@@ -78,11 +78,11 @@ def compute(
     told = zip(*(of or nothing for of in (counters, cpu_s, kept_cents, energy_j)), strict=True)
     for row, part, (counts, spent_s, kept, spent_j) in zip(measured, parts, told, strict=True):
         row.update(transfers.measure(part, counts, resolved))
-        row.update(computed.measure(part, resolved))
-        row.update(payments.measure(part, resolved, counts, spent_s, kept))
+        row.update(compute.measure(part, resolved))
+        row.update(town.measure(part, resolved, counts, spent_s, kept))
         row.update(energy.measure(row, resolved, spent_j))
     ended = [fates.of(part, part.of_kind("send").message) for part in parts]
-    families = (transfers, computed, payments, energy)
+    families = (transfers, compute, town, energy)
     names = [*NAMES, *(name for of in families for name in of.names(resolved))]
     return {
         "schema": 1,
@@ -101,9 +101,9 @@ def compute(
 
 def _hourly(parts: Sequence[Columns], resolved: Mapping[str, Any]) -> dict[str, Any]:
     """Return a town's day, for each repetition; nothing for other runs."""
-    if not payments.names(resolved):
+    if not town.names(resolved):
         return {}
-    return {"hourly": [payments.hourly(part, resolved) for part in parts]}
+    return {"hourly": [town.hourly(part, resolved) for part in parts]}
 
 
 def _by_name(spent: Sequence[Mapping[str, float]]) -> dict[str, Any]:
@@ -112,13 +112,13 @@ def _by_name(spent: Sequence[Mapping[str, float]]) -> dict[str, Any]:
 
 
 def of_log(events: pa.Table, name: str) -> dict[str, Any]:
-    """Return what `compute` does for the log of a real trade, which ends when its file does.
+    """Return what `measure` does for the log of a real trade, which ends when its file does.
 
     There is no rung: nobody told what the phones were asked to do.
     """
     repetitions = int(np.max(events["repetition"].to_numpy(), initial=-1)) + 1
     run = {"repetitions": repetitions, "duration_s": math.inf}
-    found = compute(events, {"title": name, "rung": {}, "run": run})
+    found = measure(events, {"title": name, "rung": {}, "run": run})
     del found["rung"], found["traced_share"]
     return found
 

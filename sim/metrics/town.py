@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import fates, token_bytes
-from sim.columns import (
+from sim.base import token_bytes
+from sim.metrics import fates
+from sim.trace.columns import (
     last_before,
     next_after,
     percentile,
@@ -26,7 +27,7 @@ from sim.columns import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sim.columns import Columns
+    from sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import token_bytes
-from sim.columns import ratio, times_by_message, traced_share
+from sim.base import token_bytes
+from sim.trace.columns import ratio, times_by_message, traced_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.columns import Columns
+    from sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
 

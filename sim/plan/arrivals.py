@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sim.churn import Transitions, is_on
-from sim.streams import Floats, Lanes, pick_bucket
+from sim.base.streams import Floats, Lanes, pick_bucket
+from sim.plan.churn import Transitions, is_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibration import draws
-from sim import town
-from sim.churn import Transitions, transitions
-from sim.devices import ROLES, Population, populate, profile_columns
-from sim.streams import Floats, Lanes, Streams, engine_seed
-from sim.workloads import poisson_arrivals, sender_loop
+from sim.base.streams import Floats, Lanes, Streams, engine_seed
+from sim.devices import draws
+from sim.plan import town
+from sim.plan.arrivals import poisson_arrivals, sender_loop
+from sim.plan.churn import Transitions, transitions
+from sim.plan.population import ROLES, Population, populate, profile_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ def _profiles(resolved: Mapping[str, Any], seed: int, name: str) -> list[Mapping
     Streams are called by the device profile as it is shipped, whatever a group's factors make of
     it: what is not known of a phone model, and the day on which it is measured, are common to all
     phones of that model. So neither a factor nor another group moves a draw. What differs from
-    phone to phone has streams of its own, by group and place in it (`sim.devices`).
+    phone to phone has streams of its own, by group and place in it (`sim.plan.population`).
     """
     found = [of for _, of in sorted(resolved["profiles"].items())]
     if resolved["run"]["draw"] == "posterior":

@@ -17,7 +17,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.streams import Floats, Lanes
+    from sim.base.streams import Floats, Lanes
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sim.engine_facts import operations
-from sim.streams import Lanes
+from sim.base.engine_facts import operations
+from sim.base.streams import Lanes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

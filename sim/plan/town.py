@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sim.churn import Lognormal, Transitions, is_on
-from sim.devices import ROLES, Indices, Population
-from sim.streams import Floats, Streams, pick_bucket
-from sim.workloads import poisson_times
+from sim.base.streams import Floats, Streams, pick_bucket
+from sim.plan.arrivals import poisson_times
+from sim.plan.churn import Lognormal, Transitions, is_on
+from sim.plan.population import ROLES, Indices, Population
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,10 +1,10 @@
-"""One repetition in a process of its own: `python -P -m sim.child < job.json`.
+"""One repetition in a process of its own: `python -P -m sim.run.child < job.json`.
 
 SimGrid allows one engine per process, for good, and may abort the process; so nothing else runs
 here. The job is {resolved, repetition, first_index, out_dir}; the results are files in out_dir,
 `repetition-<r>.parquet`, `repetition-<r>.json` and, where the plan asks for them,
 `repetition-<r>.tokens.parquet`. stdout gets lines with the share of the run that is done. What the
-exit codes mean, `sim.children` knows.
+exit codes mean, `sim.run.children` knows.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim import holdings, trace
-from sim.children import EXIT_NO_ROOM
-from sim.errors import EnvironmentMissingError, NoRoomError, room_for
-from sim.plan import build_plan
+from sim import trace
+from sim.base.errors import EnvironmentMissingError, NoRoomError, room_for
+from sim.plan.build_plan import build_plan
+from sim.run.children import EXIT_NO_ROOM
+from sim.trace import holdings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

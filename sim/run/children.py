@@ -14,7 +14,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from sim.errors import EngineError, EnvironmentMissingError, NoRoomError
+from sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # A list, so that tests can put a fake engine in its place. -P: what lies in the user's folder, a
 # json.py, say, is no module of a child's.
-COMMAND = [sys.executable, "-P", "-m", "sim.child"]
+COMMAND = [sys.executable, "-P", "-m", "sim.run.child"]
 # A child computes on one core. With numpy's idle threads around, the C library takes locks for
 # every allocation, and SimGrid makes so many that the replay takes a sixth longer.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}

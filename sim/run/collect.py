@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sim import point, sweep
+from sim.run import sweep
+from sim.scenario import point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim import holdings, point, rundir, trace
-from sim.build import git_commit
-from sim.child import parquet_path, summary_path, tokens_path
-from sim.children import Children, default_jobs
-from sim.errors import EngineError, RunInProgressError, room_for
-from sim.resolve import Profiles, Rung, resolve
-from sim.scenario import Document, load
+from sim import trace
+from sim.base.build import git_commit
+from sim.base.errors import EngineError, RunInProgressError, room_for
+from sim.run import rundir
+from sim.run.child import parquet_path, summary_path, tokens_path
+from sim.run.children import Children, default_jobs
+from sim.scenario import Document, load, point
+from sim.scenario.resolve import Profiles, Rung, resolve
+from sim.trace import holdings
 
 Progress = Callable[[str, int, float], None]
 """Takes a rung's name, a repetition's number and the share of it that is done; 1 is its end."""
@@ -239,7 +241,7 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
     applied = "".join(f"# --set {override}\n" for override in document.overrides)
     (aside / "scenario.toml").write_text(applied + document.text, encoding="utf-8")
     _write(aside / "resolved.json", rung.resolved)
-    found = metrics.compute(
+    found = metrics.measure(
         trace.read(events),
         rung.resolved,
         counters=[of["counters"] for of in summaries],

@@ -3,7 +3,7 @@
 A sweep file names a scenario and lists values for key paths; the grid is their product, in which
 lists that advance together count as one. It has no state of its own: run directories are found by
 content, so a killed sweep goes on where it was, and several machines can share one by shards. What
-the runs have in them is `sim.collect`'s.
+the runs have in them is `sim.run.collect`'s.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from sim import point, rundir
-from sim.documents import Section, one_or_list, read_toml, validate
-from sim.errors import ScenarioError
-from sim.runner import Task, tasks_of
+from sim.base.documents import Section, one_or_list, read_toml, validate
+from sim.base.errors import ScenarioError
+from sim.run import rundir
+from sim.run.runner import Task, tasks_of
+from sim.scenario import point
 from sim.scenario.load import apply, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sim.resolve import Profiles, Rung
+    from sim.scenario.resolve import Profiles, Rung
 
 Item = TypeVar("Item")
 Values = Annotated[list[Any], Field(min_length=1)]
@@ -93,7 +94,7 @@ class Run:
         return "busy" if rundir.is_held(self.directory) else "missing"
 
     def place(self) -> dict[str, point.Value]:
-        """Return where the run lies among others (`sim.point`), as this sweep comes to it."""
+        """Return where the run lies as this sweep comes to it (`sim.scenario.point`)."""
         return point.of(self.task.document, self.rung.at)
 
 

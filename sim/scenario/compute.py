@@ -10,8 +10,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sim import tasks
-from sim.documents import (
+from sim.base.documents import (
     Count,
     Counts,
     Duration,
@@ -21,6 +20,7 @@ from sim.documents import (
     one_or_list,
     written,
 )
+from sim.scenario import tasks
 
 Task = Literal[
     "sign",

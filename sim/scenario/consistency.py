@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.errors import ScenarioError, nearest
+from sim.base.errors import ScenarioError, nearest
 from sim.scenario import lengths
 from sim.scenario.town import Town
 

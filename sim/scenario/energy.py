@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import Field
 
-from sim.documents import Duration, Power, Section, written
-from sim.documents import Energy as Joules
+from sim.base.documents import Duration, Power, Section, written
+from sim.base.documents import Energy as Joules
 
 
 class Radio(Section):

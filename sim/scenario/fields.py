@@ -1,4 +1,4 @@
-"""Types of fields that several sections of the scenario share; quantities are `sim.documents`'."""
+"""Types of fields that several sections share; quantities are in `sim.base.documents`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The lists of a scenario: their product, and what tells a rung of it from its neighbours.
 
-What a value means for a run is `sim.resolve`'s.
+What a value means for a run is `sim.scenario.resolve`'s.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from sim import axes, tasks
-from sim.scenario import resolved_town
+from sim.base import axes
+from sim.scenario import resolved_town, tasks
 from sim.scenario.compute import Compute
 from sim.scenario.town import Town
 

@@ -1,7 +1,7 @@
 """Laws of lengths of time that mean nothing, or that no double computes with.
 
-Mistakes are `ScenarioError`s with the place of the mistake. The laws are drawn from in `sim.churn`
-and `sim.town`.
+Mistakes are `ScenarioError`s with the place of the mistake. The laws are drawn from in
+`sim.plan.churn` and `sim.plan.town`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sim.errors import ScenarioError
+from sim.base.errors import ScenarioError
 from sim.scenario.model import Weibull
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def _check_not_instant(path: Path, place: str, lengths_s: dict[str, float | None
 def _log_probability(law: Weibull | Lognormal, longest_s: float) -> float:
     """Return about ln P(an interval met at a random moment is at most `longest_s`), or 0.
 
-    These are longer than others, so this is the smallest probability that `sim.churn` divides by.
+    These are longer than others, so this is the smallest probability that `sim.plan.churn` divides
+    by.
     """
     if isinstance(law, Weibull):
         return min(0.0, (1 + law.shape) * math.log(longest_s / law.scale))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sim.errors import ScenarioError
+from sim.base.errors import ScenarioError
 from sim.scenario.compute import Compute
 from sim.scenario.model import Poisson
 from sim.scenario.town import Town

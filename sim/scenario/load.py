@@ -1,6 +1,6 @@
 """From a file and `--set` overrides to a checked `Scenario`.
 
-Reads nothing but the document itself: profiles are looked up by `sim.resolve`.
+Reads nothing but the document itself: profiles are looked up by `sim.scenario.resolve`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.documents import key_path, read_toml, validate
-from sim.errors import ScenarioError
-from sim.scenario import loads, references
+from sim.base.documents import key_path, read_toml, validate
+from sim.base.errors import ScenarioError
+from sim.scenario import consistency, limits
 from sim.scenario.model import Scenario
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
     keys = tuple(key for key, _ in made)
     try:
         scenario = validate(Scenario, data, path)
-        references.check(scenario, path)
-        loads.check(scenario, path)
+        consistency.check(scenario, path)
+        limits.check(scenario, path)
     except ScenarioError as error:
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None

@@ -2,7 +2,7 @@
 
 Values leave this module in SI units. The sections of a town are in `sim.scenario.town`. What
 deliberately does not live here: defaults that depend on a device profile, the product of the lists
-(`sim.resolve`), and anything random.
+(`sim.scenario.resolve`), and anything random.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from sim.documents import (
+from sim.base.documents import (
     Bandwidth,
     Count,
     Counts,
@@ -26,9 +26,9 @@ from sim.documents import (
     one_or_list,
     written,
 )
-from sim.engine_facts import operations
-from sim.errors import nearest
-from sim.provenance import PlainNumber
+from sim.base.engine_facts import operations
+from sim.base.errors import nearest
+from sim.devices.provenance import PlainNumber
 from sim.scenario.compute import Compute
 from sim.scenario.energy import Energy
 from sim.scenario.fields import Ratio, Share, Sigma, add_up

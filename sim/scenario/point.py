@@ -2,8 +2,8 @@
 
 Keys are those of the command line ("devices[0].count"), units come from the types of the model's
 fields. What was asked for differently, or varies from rung to rung, is the run's point. None of
-this is part of what a run depends on, so none of it enters the digest of `sim.resolve`; how a
-point's values are named as columns of a table is said here, too.
+this is part of what a run depends on, so none of it enters the digest of `sim.scenario.resolve`;
+how a point's values are named as columns of a table is said here, too.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import BaseModel
 
-from sim import axes, ladders
-from sim.documents import key_path
+from sim.base import axes
+from sim.base.documents import key_path
+from sim.base.units import Dimension
+from sim.scenario import ladders
 from sim.scenario.load import overlap
 from sim.scenario.town import Tokens
-from sim.units import Dimension
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sim.resolve import Rung
     from sim.scenario import Document, Scenario
+    from sim.scenario.resolve import Rung
 
 
 class Value(TypedDict):

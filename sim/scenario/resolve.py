@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sim
-from calibration import draws
-from calibration import profile as profiles
-from sim import ladders
-from sim.build import build_digest
-from sim.engine_facts import model_options
-from sim.errors import ScenarioError
-from sim.scenario import app_faults, energy
+from sim.base.build import build_digest
+from sim.base.engine_facts import model_options
+from sim.base.errors import ScenarioError
+from sim.devices import draws
+from sim.devices import profile as profiles
+from sim.scenario import app_faults, energy, ladders
 from sim.scenario import resolved_town as town
 from sim.scenario.compute import Compute
 from sim.scenario.model import Access, Churn, Lognormal, Paced, Weibull
@@ -53,7 +52,7 @@ Profiles = dict["Path", dict[str, Any]]
 
 
 def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
-    """Return the rungs of `document` in order of its lists (`sim.ladders`), the last fastest.
+    """Return the rungs of `document` in order of its lists, the last fastest.
 
     Device profiles in `read` are not read again, those that are read are added to it. Raises
     ScenarioError when a device profile is missing or invalid.

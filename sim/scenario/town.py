@@ -1,8 +1,8 @@
 """The sections of a town that pays with offline tokens: payments, contacts, outages, options.
 
 Defaults are those of published figures where there are any, and say "assumed" where there are
-none. What the sections have to say to each other is checked in `sim.scenario.references`; what
-is drawn from them is `sim.town`'s.
+none. What the sections have to say to each other is checked in `sim.scenario.consistency`; what
+is drawn from them is `sim.plan.town`'s.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sim.documents import (
+from sim.base.documents import (
     Bandwidth,
     Cents,
     Count,

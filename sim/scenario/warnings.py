@@ -1,15 +1,15 @@
 """What a valid scenario asks for and its author may not mean: warnings, with key and reason.
 
-A mistake that cannot be run is an error of `sim.scenario.references` or `loads`. Nothing is printed
-here.
+A mistake that cannot be run is an error of `sim.scenario.consistency` or `limits`. Nothing is
+printed here.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim import token_bytes
-from sim.engine_facts import BLOCK_BYTES, MESSAGE_BYTES_MAX, PAYLOAD_BYTES_MIN
+from sim.base import token_bytes
+from sim.base.engine_facts import BLOCK_BYTES, MESSAGE_BYTES_MAX, PAYLOAD_BYTES_MIN
 from sim.scenario import app_faults
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """The trace of a run: from the engine's columns to a table, and the table as Parquet.
 
 A table holds every repetition, sorted by repetition, then time. What lives here is its shape and
-its storage; `sim.metrics` reads it, `sim.export` writes and `sim.phone_logs` reads the benchmark
-app's CSV.
+its storage; `sim.metrics` reads it, `sim.export.app_csv` writes and `sim.export.phone_logs` reads
+the benchmark app's CSV.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import engine_plans as plans
 import numpy as np
 import pytest
 
-from sim import streams
+from sim.base import streams
 
 pytestmark = pytest.mark.engine
 

@@ -10,9 +10,9 @@ import hashlib
 import engine_plans as plans
 import pytest
 
-from sim.plan import build_plan
-from sim.resolve import resolve
+from sim.plan.build_plan import build_plan
 from sim.scenario import load
+from sim.scenario.resolve import resolve
 
 pytestmark = pytest.mark.engine
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sim import rundir, runner
-from sim.cli import exporting
+from pocketsim.cli import exporting
+from sim.run import rundir, runner
 
 TOWN = """
 [run]

@@ -6,7 +6,8 @@ import engine_plans as plans
 import numpy as np
 import pytest
 
-from sim import runner, tasks
+from sim.run import runner
+from sim.scenario import tasks
 
 pytestmark = pytest.mark.engine
 

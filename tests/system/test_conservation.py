@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from recount import check, recount
 
-from sim import runner
+from sim.run import runner
 from sim.trace import read
 
 pytestmark = pytest.mark.engine

@@ -4,9 +4,9 @@ import engine_plans as plans
 import pytest
 from recount import check
 
-from sim.errors import ScenarioError
-from sim.resolve import resolve
+from sim.base.errors import ScenarioError
 from sim.scenario import load
+from sim.scenario.resolve import resolve
 
 pytestmark = pytest.mark.engine
 

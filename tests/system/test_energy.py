@@ -5,7 +5,7 @@ import json
 import engine_plans as plans
 import pytest
 
-from sim import runner
+from sim.run import runner
 
 pytestmark = pytest.mark.engine
 

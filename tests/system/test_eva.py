@@ -6,9 +6,9 @@ import engine_plans as plans
 import pytest
 from recount import check
 
-from sim import runner
-from sim.resolve import resolve
+from sim.run import runner
 from sim.scenario import load
+from sim.scenario.resolve import resolve
 from sim.trace import read
 
 pytestmark = pytest.mark.engine

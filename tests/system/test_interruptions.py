@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from sim import children, rundir, runner, streams, trace
-from sim.errors import EngineError
+from sim import trace
+from sim.base import streams
+from sim.base.errors import EngineError
+from sim.run import children, rundir, runner
 from sim.scenario import load
 
 pytestmark = pytest.mark.engine
@@ -160,7 +162,7 @@ def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tm
     settings = ["run.duration=300s", "run.repetitions=1", "workload.rate=100/s"]
     options = [part for setting in settings for part in ("--set", setting)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "sim.cli", "run", str(scenario), *options],
+        [sys.executable, "-m", "pocketsim.cli", "run", str(scenario), *options],
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
@@ -189,7 +191,7 @@ def first_child(process):
             except (FileNotFoundError, ProcessLookupError):
                 continue
             for child in children:
-                if "sim.child" in Path(f"/proc/{child}/cmdline").read_text():
+                if "sim.run.child" in Path(f"/proc/{child}/cmdline").read_text():
                     return int(child)
     raise AssertionError(process.stderr.read())
 

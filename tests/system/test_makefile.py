@@ -113,7 +113,12 @@ def test_clean_removes_what_was_built(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     built = ["build/bin/probe", "target/release/probe", ".venv/bin/python", ".mypy_cache/x"]
     built += ["device_probe/fuzz/target/debug/x", "device_probe/android/tests/target/x"]
-    kept = ["runs/udp/metrics.json", "sim/plan.py", "tools/x", "device_probe/android/app/x"]
+    kept = [
+        "runs/udp/metrics.json",
+        "sim/plan/build_plan.py",
+        "tools/x",
+        "device_probe/android/app/x",
+    ]
     for name in [*built, *kept, "sim/_engine.abi3.so", "sim/engine/a", "sim/protocols/a"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()

@@ -150,7 +150,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pocketsim(folder):
-    return command_line(folder, sys.executable, "-m", "sim.cli")
+    return command_line(folder, sys.executable, "-m", "pocketsim.cli")
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,9 @@ from nacl.exceptions import BadSignatureError
 from offline_token import decode_batch, verify
 from typer.testing import CliRunner
 
-from sim import runner
-from sim.cli import app
-from sim.holdings import STATES
+from pocketsim.cli import app
+from sim.run import runner
+from sim.trace.holdings import STATES
 
 pytestmark = pytest.mark.engine
 

@@ -6,7 +6,7 @@ import engine_plans as plans
 import pytest
 from recount import check
 
-from sim import runner
+from sim.run import runner
 from sim.trace import read
 
 pytestmark = pytest.mark.engine

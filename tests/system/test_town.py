@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sim import runner
+from sim.run import runner
 from sim.trace import read
 
 pytestmark = pytest.mark.engine

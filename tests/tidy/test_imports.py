@@ -1,89 +1,52 @@
-"""Imports point one way: from what presents, over what runs, to what describes.
+"""Imports point one way: from what users touch, over what judges, to what describes.
 
-A module may import modules of its own layer or of a lower one. A new module needs a layer here.
+A *room* is a folder of Python modules. Which room may import which is said here; a new room or a
+new arrow needs a line, an arrow that is gone must go here, too.
 """
 
 from __future__ import annotations
 
 import ast
+import graphlib
 import tomllib
 from pathlib import Path
 
-# From the top down; a name stands for the module and everything inside it.
-LAYERS: tuple[tuple[str, ...], ...] = (
-    ("sim.cli",),
-    (
-        "calibration.validation",
-        "calibration.validation_table",
-        "sim.collect",
-        "sim.report",
-        "sim.sweep",
-    ),
-    ("sim.runner", "sim.children", "sim.child"),
-    (
-        "calibration.answers",
-        "calibration.comparison",
-        "calibration.from_report",
-        "calibration.outcomes",
-        "calibration.summaries",
-    ),
-    (
-        "calibration.behaviour",
-        "calibration.block_sizes",
-        "calibration.pricing",
-        "calibration.published",
-        "sim.amounts",
-        "sim.computed",
-        "sim.energy",
-        "sim.payments",
-        "sim.export",
-        "sim.columns",
-        "sim.fates",
-        "sim.graph",
-        "sim.holdings",
-        "sim.intervals",
-        "sim.log_columns",
-        "sim.metrics",
-        "sim.phone_logs",
-        "sim.rundir",
-        "sim.testing",
-        "sim.transfers",
-    ),
-    ("sim.plan", "sim.trace"),
-    ("sim.point", "sim.resolve"),
-    ("sim.ladders",),
-    ("sim.churn", "sim.devices", "sim.scenario", "sim.tasks", "sim.town", "sim.workloads"),
-    (
-        "calibration.draws",
-        "calibration.estimates",
-        "calibration.fitting",
-        "calibration.kernels",
-        "calibration.probe_report",
-        "calibration.profile",
-        "calibration.profile_file",
-    ),
-    (
-        "sim._engine",
-        "sim.axes",
-        "sim.build",
-        "sim.documents",
-        "sim.engine_facts",
-        "sim.files",
-        "sim.provenance",
-        "sim.streams",
-        "sim.token_bytes",
-    ),
-    ("sim.errors", "sim.units"),
-)
-PACKAGES = ("sim", "calibration")
+from sim.base import build
 
-
-def layer_of(module: str) -> int | None:
-    """Return the number of the module's layer, counted from the top; None for a package's root."""
-    for number, names in enumerate(LAYERS):
-        if any(module == name or module.startswith(f"{name}.") for name in names):
-            return number
-    return None
+# By room, what it may import; the lowest first. Types count: who needs a room's types knows it.
+ARROWS: dict[str, set[str]] = {
+    "sim": set(),
+    "sim.base": {"sim"},
+    "sim.devices": {"sim.base"},
+    "sim.scenario": {"sim", "sim.base", "sim.devices"},
+    "sim.plan": {"sim.base", "sim.devices"},
+    "sim.trace": set(),
+    "sim.metrics": {"sim.base", "sim.trace"},
+    "sim.run": {
+        *("sim._engine", "sim.base", "sim.metrics"),
+        *("sim.plan", "sim.scenario", "sim.trace"),
+    },
+    "sim.export": {"sim.base", "sim.plan", "sim.trace"},
+    "calibration": set(),
+    "calibration.fit": {"sim.base", "sim.devices"},
+    "calibration.validate": {
+        *("sim._engine", "sim.base", "sim.metrics"),
+        *("sim.run", "sim.scenario"),
+    },
+    "pocketsim": {"sim.base", "sim.metrics", "sim.scenario", "sim.trace"},
+    "pocketsim.report": {
+        *("sim.base", "sim.metrics", "sim.scenario", "sim.trace"),
+        "calibration.validate",
+    },
+    "pocketsim.cli": {
+        *("sim", "sim.base", "sim.devices", "sim.scenario"),
+        *("sim.trace", "sim.metrics", "sim.run", "sim.export"),
+        *("calibration.fit", "calibration.validate", "pocketsim.report"),
+    },
+}
+ROOMS_MAX = 15
+PACKAGES = ("sim", "calibration", "pocketsim")
+"""From the bottom to the top; none imports a later one. Their roots are rooms, too."""
 
 
 def module_name(path: Path, root: Path) -> str:
@@ -91,52 +54,105 @@ def module_name(path: Path, root: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported_modules(path: Path) -> set[str]:
-    """Return the modules of ours that a file imports at run time, wherever in it."""
+def room_of(module: str, root: Path) -> str:
+    """Return the room of a module; the compiled engine is one of its own."""
+    if module == "sim._engine":
+        return module
+    parts = module.split(".")
+    is_room = len(parts) > 1 and (root / parts[0] / parts[1]).is_dir()
+    return ".".join(parts[:2]) if is_room else parts[0]
+
+
+def python_modules(repository: list[Path], root: Path) -> dict[str, Path]:
+    return {
+        module_name(path, root): path
+        for path in repository
+        if path.suffix == ".py" and path.relative_to(root).parts[0] in PACKAGES
+    }
+
+
+def imported_modules(path: Path, modules: dict[str, Path], *, types: bool = True) -> set[str]:
+    """Return the modules of ours that a file imports, wherever in it; without `types`, to run."""
     tree = ast.parse(path.read_text())
-    only_types = {
+    left_out = set() if types else only_for_types(tree)
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if node in left_out:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            # `from sim import trace` names a module, `from sim.base.units import SIZE` does not.
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            is_module = inside & (modules.keys() | {"sim._engine"})
+            found |= is_module
+            found |= {node.module} if inside - is_module else set()
+    return {name for name in found if name.split(".")[0] in PACKAGES}
+
+
+def only_for_types(tree: ast.AST) -> set[ast.AST]:
+    return {
         inner
         for node in ast.walk(tree)
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
         for inner in ast.walk(node)
     }
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if node in only_types:
-            continue
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            # `from sim import trace` names a module, `from sim.errors import UserError` does not.
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= names if node.module in PACKAGES else {node.module}
-    return {name for name in found if name.split(".")[0] in PACKAGES}
 
 
-def python_modules(repository: list[Path], root: Path) -> list[Path]:
-    return [
-        path
-        for path in repository
-        if path.suffix == ".py" and path.relative_to(root).parts[0] in PACKAGES
+def arrows(repository: list[Path], root: Path) -> dict[str, set[str]]:
+    """Return which room imports which."""
+    modules = python_modules(repository, root)
+    found: dict[str, set[str]] = {room_of(name, root): set() for name in modules}
+    for name, path in modules.items():
+        own = room_of(name, root)
+        others = {room_of(other, root) for other in imported_modules(path, modules)}
+        found[own] |= others - {own}
+    return found
+
+
+def test_rooms_import_what_is_said_and_nothing_else(repository: list[Path], root: Path) -> None:
+    assert arrows(repository, root) == ARROWS
+
+
+def test_rooms_are_few(root: Path) -> None:
+    assert len(ARROWS) <= ROOMS_MAX
+
+
+def test_no_room_imports_itself_by_way_of_others() -> None:
+    graphlib.TopologicalSorter(ARROWS).prepare()
+
+
+def test_packages_never_import_a_later_one() -> None:
+    upward = [
+        f"{room} -> {other}"
+        for room, others in ARROWS.items()
+        for other in others
+        if PACKAGES.index(other.split(".")[0]) > PACKAGES.index(room.split(".")[0])
     ]
+    assert not upward
 
 
-def test_every_module_has_a_layer(repository: list[Path], root: Path) -> None:
-    names = {module_name(path, root) for path in python_modules(repository, root)}
-    homeless = sorted(name for name in names - set(PACKAGES) if layer_of(name) is None)
-    assert not homeless, f"say in LAYERS where these belong: {homeless}"
+def test_no_module_imports_itself_by_way_of_others(repository: list[Path], root: Path) -> None:
+    modules = python_modules(repository, root)
+    found = {
+        name: imported_modules(path, modules, types=False) - {name}
+        for name, path in modules.items()
+        if path.name != "__init__.py"  # what a room shows is made of its modules
+    }
+    graphlib.TopologicalSorter(found).prepare()
 
 
-def test_imports_never_point_up(repository: list[Path], root: Path) -> None:
-    upward = []
-    for path in python_modules(repository, root):
-        importer = module_name(path, root)
-        own = layer_of(importer)
-        for imported in imported_modules(path):
-            other = layer_of(imported)
-            if own is not None and other is not None and other < own:
-                upward.append(f"{importer} imports {imported}")
-    assert not sorted(upward)
+def test_the_build_digest_covers_what_a_run_depends_on(repository: list[Path], root: Path) -> None:
+    modules = python_modules(repository, root)
+    found: set[str] = set()
+    waiting = {"sim.run.runner", "sim.run.child"}
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        around = {name.rpartition(".")[0]}  # a module's folder is loaded before it
+        needed = imported_modules(modules[name], modules, types=False) | around
+        waiting |= (needed & modules.keys()) - found
+    assert {modules[name] for name in found} == set(build.sources())
 
 
 def test_rust_protocols_depend_on_no_simulator(root: Path) -> None:

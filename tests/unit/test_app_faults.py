@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from sim.plan import build_plan
-from sim.resolve import resolve
+from sim.plan.build_plan import build_plan
 from sim.scenario import app_faults, load
+from sim.scenario.resolve import resolve
 from sim.scenario.warnings import warnings
 
 SHIPPED = ("throughput/iroh_keep_100b", "throughput/iroh_keep_128b", "latency/rate")

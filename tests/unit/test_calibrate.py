@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 import synthetic_reports as synthetic
 
-from calibration import behaviour, kernels, profile, profile_file
-from calibration.from_report import Calibration
-from calibration.pricing import REFERENCE_BYTES, price
-from sim.engine_facts import operations
-from sim.errors import ScenarioError, UserError
+from calibration.fit import device as behaviour
+from calibration.fit import kernels, write
+from calibration.fit.calibration import Calibration
+from calibration.fit.costs import REFERENCE_BYTES, price
+from sim.base.engine_facts import operations
+from sim.base.errors import ScenarioError, UserError
+from sim.devices import profile
 
 BASE = "moto_g04s"
 
@@ -347,7 +349,7 @@ def test_a_device_without_a_name_needs_one(base):
 def test_the_order_of_reports_does_not_matter(base, tmp_path):
     found = reports(3)
     texts = {
-        profile_file.as_toml(Calibration(base).fit(order).profile_)
+        write.as_toml(Calibration(base).fit(order).profile_)
         for order in (found, found[::-1], [found[1], found[2], found[0]])
     }
     assert len(texts) == 1
@@ -357,22 +359,22 @@ def test_the_order_of_reports_does_not_matter(base, tmp_path):
 def test_a_profile_is_read_as_it_was_written(tmp_path, name):
     shipped = profile.load(profile.PROFILES / f"{name}.toml")
     path = tmp_path / "again.toml"
-    profile_file.write(shipped, path)
+    write.write_profile(shipped, path)
     assert profile.load(path) == shipped
     assert [of.name for of in tmp_path.iterdir()] == ["again.toml"]
 
 
 def test_a_profile_that_reads_otherwise_is_ours_to_mend(tmp_path, fitted, monkeypatch):
-    monkeypatch.setattr(profile_file, "load", lambda _: None)
+    monkeypatch.setattr(write, "load", lambda _: None)
     with pytest.raises(AssertionError, match="reads as it was written"):
-        profile_file.write(fitted, tmp_path / "phone.toml")
+        write.write_profile(fitted, tmp_path / "phone.toml")
 
 
 def test_text_is_escaped(tmp_path, fitted):
     nasty = 'a "quoted" \\ name\nwith é and \x07'
     device = fitted.device.model_copy(update={"measured_by": nasty})
     path = tmp_path / "nasty.toml"
-    profile_file.write(fitted.model_copy(update={"device": device}), path)
+    write.write_profile(fitted.model_copy(update={"device": device}), path)
     assert profile.load(path).device.measured_by == nasty
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sim
-from sim.cli import app
+from pocketsim.cli import app
 
 # One of each kind of mistake: the scenario's text, the rest of the line on stderr.
 MISTAKES = {
@@ -136,7 +136,7 @@ def test_what_lies_in_the_users_folder_is_no_module(command, tmp_path, root, sce
     arguments = ["run", str(scenario), "--set", "run.repetitions=1"] if command == "run" else []
     # -P as the installed command has it: its own folder is its path, not the user's.
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "sim.cli", *(arguments or [command])],
+        [sys.executable, "-P", "-m", "pocketsim.cli", *(arguments or [command])],
         capture_output=True,
         text=True,
         cwd=tmp_path,

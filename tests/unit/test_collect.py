@@ -4,9 +4,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sim import collect, runner, sweep
-from sim.cli import sweeping
-from sim.errors import NoRoomError
+from pocketsim.cli import sweeping
+from sim.base.errors import NoRoomError
+from sim.run import collect, runner, sweep
 
 SWEEP = """
 [sweep]

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from sim import computed, metrics, testing, trace
-from sim.columns import Columns
+from pocketsim import testing
+from sim import metrics, trace
+from sim.metrics import compute
+from sim.trace.columns import Columns
 
 THREADS, PHONES = 4, 2
 
@@ -38,23 +40,23 @@ ALL = {"task_rate_per_s": 100.0, "data_rate_mb_per_s": 0.05, "task_us_mean": 80_
 
 
 def test_everything_done_until_the_last_thread_is_done():
-    found = computed.measure(Columns.of(tasks(*range(1, 201))), resolved())
+    found = compute.measure(Columns.of(tasks(*range(1, 201))), resolved())
     assert found == pytest.approx(ALL)
 
 
 def test_of_a_sampled_trace_what_was_done_is_scaled_up():
     sampled = {"output": {"trace": "sampled", "sample_ratio": 0.1}}
     events = tasks(*range(10, 201, 10))
-    assert computed.measure(Columns.of(events), resolved(**sampled)) == pytest.approx(ALL)
-    found = metrics.compute(events, resolved(**sampled))["metrics"]
+    assert compute.measure(Columns.of(events), resolved(**sampled)) == pytest.approx(ALL)
+    found = metrics.measure(events, resolved(**sampled))["metrics"]
     assert {name: found[name]["mean"] for name in ALL} == pytest.approx(ALL)
 
 
 def test_where_nothing_was_done_nothing_is_known():
-    found = computed.measure(Columns.of(tasks()), resolved())
-    assert tuple(found) == computed.NAMES
+    found = compute.measure(Columns.of(tasks()), resolved())
+    assert tuple(found) == compute.NAMES
     assert all(math.isnan(value) for value in found.values())
 
 
 def test_other_families_have_none_of_it():
-    assert computed.measure(Columns.of(tasks(1)), testing.resolved()) == {}
+    assert compute.measure(Columns.of(tasks(1)), testing.resolved()) == {}

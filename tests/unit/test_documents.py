@@ -9,12 +9,12 @@ import tracemalloc
 import pytest
 from pydantic import ValidationError
 
-import calibration.probe_report
-import calibration.profile
+import calibration.fit.probe_report
+import sim.devices.profile
+import sim.run.sweep
 import sim.scenario
-import sim.sweep
-from sim import documents, files
-from sim.errors import ScenarioError
+from sim.base import documents, files
+from sim.base.errors import ScenarioError
 
 NINES = "9" * 5000
 DEEP = 1000
@@ -150,24 +150,24 @@ def test_lengths_are_said_as_a_person_would(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text('[sweep]\nscenario = ""\n')
     with pytest.raises(ScenarioError, match=r"sweep\.scenario: must not be empty$"):
-        sim.sweep.load_sweep(path, tmp_path)
+        sim.run.sweep.load_sweep(path, tmp_path)
     path.write_text('[sweep]\nscenario = "a.toml"\n[axes]\n"workload.rate" = []\n')
     with pytest.raises(ScenarioError, match=r"axes\.workload\.rate: must not be empty$"):
-        sim.sweep.load_sweep(path, tmp_path)
+        sim.run.sweep.load_sweep(path, tmp_path)
 
 
 def test_a_large_value_is_cut_in_the_middle(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"schema_version": 1, "made": "x" * 1_000_000}))
     with pytest.raises(ScenarioError) as caught:
-        calibration.probe_report.load(path)
+        calibration.fit.probe_report.load(path)
     assert "must be a table, not 'xxx" in str(caught.value)
     assert "...(1000002 characters)...xxx" in str(caught.value)
     assert len(str(caught.value)) < 300 + len(str(path))
 
 
 def test_profiles_are_bounded_as_scenarios_are():
-    assert calibration.profile.read_toml is documents.read_toml is files.read_toml
+    assert sim.devices.profile.read_toml is documents.read_toml is files.read_toml
 
 
 def test_the_memory_of_a_check_does_not_grow_with_keys_times_values(tmp_path):

@@ -10,9 +10,9 @@ import synthetic_reports as synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibration.estimates import Estimate, estimate, execution_sigma
-from calibration.fitting import combine, fit_line
-from calibration.probe_report import Samples
+from calibration.fit.lines import combine, fit_line
+from calibration.fit.probe_report import Samples
+from calibration.fit.samples import Estimate, estimate, execution_sigma
 
 SEEDS = range(400)
 

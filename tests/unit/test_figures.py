@@ -1,7 +1,7 @@
 import pytest
 
-from sim import testing
-from sim.cli import console, figures
+from pocketsim import testing
+from pocketsim.cli import console, figures
 
 
 @pytest.fixture

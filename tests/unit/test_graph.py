@@ -7,10 +7,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sim import amounts, graph, testing, trace
-from sim.plan import build_plan
-from sim.resolve import resolve
+from pocketsim import testing
+from sim import trace
+from sim.export import amounts, graph
+from sim.plan.build_plan import build_plan
 from sim.scenario import load
+from sim.scenario.resolve import resolve
 
 DEVICES = [
     {"role": "person", "profile": "a", "count": 2, "access": {"wifi": 1.0}},

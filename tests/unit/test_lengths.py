@@ -5,12 +5,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sim.churn import lengths, on_share
-from sim.errors import ScenarioError
-from sim.plan import build_plan
-from sim.resolve import resolve
+from sim.base.errors import ScenarioError
+from sim.plan.build_plan import build_plan
+from sim.plan.churn import lengths, on_share
+from sim.plan.town import power_law_quantile
 from sim.scenario import load
-from sim.town import power_law_quantile
+from sim.scenario.resolve import resolve
 
 POISSON = 'workload={kind="poisson", rate="1000000/s", payload="1B"}'
 GAP = '{distribution="weibull", shape=1.0, scale="1s"}'

@@ -15,7 +15,10 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import computed, metrics, payments, testing, trace, transfers
+from pocketsim import testing
+from sim import metrics, trace
+from sim.metrics import compute as computed
+from sim.metrics import town, transfers
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "metrics.json"
 
@@ -53,7 +56,7 @@ def event(
 def compute(rows: list[Any], repetitions: int = 1, duration_s: float = 25.0) -> dict[str, Any]:
     of = testing.resolved(repetitions=repetitions)
     of["run"]["duration_s"] = duration_s
-    return metrics.compute(table(rows), of)
+    return metrics.measure(table(rows), of)
 
 
 def means(found: dict[str, Any]) -> dict[str, Any]:
@@ -179,8 +182,8 @@ def test_the_definition_reproduces_a_published_mixture():
 
 def test_sampled_traces_are_scaled_up():
     of = testing.resolved(output={"trace": "sampled", "sample_ratio": 0.5})
-    full = metrics.compute(testing.events(of, testing.Shape()), testing.resolved())
-    sampled = metrics.compute(testing.events(of, testing.Shape()), of)
+    full = metrics.measure(testing.events(of, testing.Shape()), testing.resolved())
+    sampled = metrics.measure(testing.events(of, testing.Shape()), of)
     assert sampled["traced_share"] == 0.5
     assert means(sampled)["send_count"] == 2 * means(full)["send_count"]
     assert means(sampled)["rtt_ms_p50"] == means(full)["rtt_ms_p50"]
@@ -221,7 +224,7 @@ def test_a_ratio_and_its_bounds_are_shares(values: list[float]):
 
 def test_every_ratio_and_quantile_is_declared():
     """By their names, which end alike; what is declared need not be spelt so."""
-    families = (metrics.NAMES, transfers.TRANSFER_NAMES, transfers.TOKEN_NAMES, payments.NAMES)
+    families = (metrics.NAMES, transfers.TRANSFER_NAMES, transfers.TOKEN_NAMES, town.NAMES)
     names = {name for family in families for name in family} | set(computed.NAMES)
     assert set(metrics.RATIOS) == {name for name in names if name.endswith("_ratio")}
     assert set(metrics.QUANTILES) == {name for name in names if re.search(r"_p\d\d$", name)}
@@ -229,7 +232,7 @@ def test_every_ratio_and_quantile_is_declared():
 
 def test_each_kind_of_metric_has_its_interval():
     of = testing.resolved(repetitions=5)
-    found = metrics.compute(testing.events(of, testing.Shape(lost_ratio=0.02)), of)["metrics"]
+    found = metrics.measure(testing.events(of, testing.Shape(lost_ratio=0.02)), of)["metrics"]
     quantiles = {name for name, kind in found.items() if kind["ci95_method"] == "bootstrap"}
     assert quantiles == {"rtt_ms_p50", "rtt_ms_p95", "processing_ms_p50"}
     assert found["success_ratio"]["ci95_high"] <= 1
@@ -239,7 +242,7 @@ def test_each_kind_of_metric_has_its_interval():
     assert rate["mean"] - rate["ci95_low"] == pytest.approx(half)
     # Fewer than five are too few to draw from.
     few = testing.resolved(repetitions=4)
-    found = metrics.compute(testing.events(few, testing.Shape()), few)["metrics"]
+    found = metrics.measure(testing.events(few, testing.Shape()), few)["metrics"]
     assert {kind["ci95_method"] for kind in found.values()} == {"t"}
 
 
@@ -247,7 +250,7 @@ def test_bootstraps_are_drawn_from_the_scenarios_seed():
     of = testing.resolved(repetitions=8)
     events = testing.events(of, testing.Shape())
     other = {**of, "run": {**of["run"], "seed": 2}}
-    one, again, another = (metrics.compute(events, at)["metrics"] for at in (of, of, other))
+    one, again, another = (metrics.measure(events, at)["metrics"] for at in (of, of, other))
     assert one == again
     assert one["rtt_ms_p95"]["ci95_high"] != another["rtt_ms_p95"]["ci95_high"]
     assert one["store_count"] == another["store_count"]
@@ -283,7 +286,7 @@ def test_round_trips_leave_out_what_was_not_stored():
 def test_golden():
     of = testing.resolved(repetitions=3)
     shape = testing.Shape(lost_ratio=0.1, breaks_s=(25.0, 11.0, 0.2))
-    text = json.dumps(metrics.compute(testing.events(of, shape), of), indent=1) + "\n"
+    text = json.dumps(metrics.measure(testing.events(of, shape), of), indent=1) + "\n"
     if os.environ.get("REWRITE_GOLDEN"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
@@ -292,10 +295,10 @@ def test_golden():
 def test_core_seconds_are_summarised_over_repetitions():
     of = testing.resolved(repetitions=2)
     events = testing.events(of, testing.Shape())
-    found = metrics.compute(events, of, cpu_s=[{"sign": 1.0}, {"sign": 3.0, "verify": 2.0}])
+    found = metrics.measure(events, of, cpu_s=[{"sign": 1.0}, {"sign": 3.0, "verify": 2.0}])
     assert found["cpu_s"]["sign"]["mean"] == 2.0
     assert found["cpu_s"]["verify"]["values"] == [0.0, 2.0]
-    assert "cpu_s" not in metrics.compute(events, of)
+    assert "cpu_s" not in metrics.measure(events, of)
 
 
 def test_tasks_are_counted_until_the_last_thread_is_done():
@@ -310,7 +313,7 @@ def test_tasks_are_counted_until_the_last_thread_is_done():
         reason=np.full(4, None, object),
         logged=np.ones(4, dtype=bool),
     )
-    found = metrics.compute(table, of)["metrics"]
+    found = metrics.measure(table, of)["metrics"]
     # Two phones of two threads; the second repetition did nothing.
     assert found["task_rate_per_s"]["values"] == [2.0, None]
     assert found["task_us_mean"]["values"] == [2e6, None]

@@ -4,14 +4,15 @@ import re
 
 import pytest
 
-from sim import computed, energy, metrics, payments, transfers
+from sim import metrics
+from sim.metrics import compute, energy, town, transfers
 
 SECTIONS = {
     "Trades": metrics.NAMES,
     "Transfers": transfers.TRANSFER_NAMES,
     "Batches of tokens": transfers.TOKEN_NAMES,
-    "Computing phones": computed.NAMES,
-    "Towns that pay with tokens": payments.NAMES,
+    "Computing phones": compute.NAMES,
+    "Towns that pay with tokens": town.NAMES,
     "Energy": [
         name
         for kind in ("tokens", "trustchain")

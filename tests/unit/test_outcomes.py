@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibration.outcomes import shares_agree, wilson
-from sim.streams import stream
+from calibration.validate.outcomes import shares_agree, wilson
+from sim.base.streams import stream
 
 
 @given(st.integers(1, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

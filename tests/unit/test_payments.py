@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import energy, metrics, payments, testing, trace
-from sim.columns import Columns, last_before, next_after
+from pocketsim import testing
+from sim import metrics, trace
+from sim.metrics import energy
+from sim.metrics import town as payments
+from sim.trace.columns import Columns, last_before, next_after
 
 Row = tuple[float, str, int, int, int, int]
 
@@ -363,7 +366,7 @@ SPENT_J = {
 
 
 def test_energy_is_over_completed_payments_and_adds_up():
-    found = metrics.compute(table(ASKED), town(energy=POWERS), energy_j=[SPENT_J])
+    found = metrics.measure(table(ASKED), town(energy=POWERS), energy_j=[SPENT_J])
     mean = {name: of["mean"] for name, of in found["metrics"].items()}
     parts = [mean[f"{part}_mj_per_payment"] for part in ("cpu", "contact", "access")]
     assert parts == pytest.approx([1.0, 2.0, 20.0])
@@ -372,7 +375,7 @@ def test_energy_is_over_completed_payments_and_adds_up():
 
 
 def test_without_powers_there_is_no_energy():
-    found = metrics.compute(table(ASKED), town(), energy_j=[{}])
+    found = metrics.measure(table(ASKED), town(), energy_j=[{}])
     assert "energy_j" not in found
     assert not [name for name in found["metrics"] if "_mj_" in name]
 

@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from sim.churn import Lognormal, Transitions, Weibull, is_on, on_share
-from sim.engine_facts import operations
-from sim.plan import build_plan
-from sim.resolve import canonical_json, resolve
+from sim.base.engine_facts import operations
+from sim.plan.build_plan import build_plan
+from sim.plan.churn import Lognormal, Transitions, Weibull, is_on, on_share
 from sim.scenario import load
+from sim.scenario.resolve import canonical_json, resolve
 
 
 @pytest.fixture
@@ -249,8 +249,8 @@ def test_mean_and_posterior_share_arrivals(town):
 @pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
 def test_another_process_builds_the_same_plan(root, hash_seed):
     code = (
-        "import hashlib;from sim.plan import build_plan;from sim.scenario import load;"
-        "from sim.resolve import *;"
+        "import hashlib;from sim.plan.build_plan import build_plan;from sim.scenario import load;"
+        "from sim.scenario.resolve import *;"
         "r=resolve(load('scenarios/scale/1k_churn.toml'))[0].resolved;"
         "print(hashlib.sha256(canonical_json(build_plan(r,3)).encode()).hexdigest())"
     )

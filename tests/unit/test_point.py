@@ -4,10 +4,11 @@ import typing
 import pytest
 from pydantic import BaseModel
 
-from sim import point, runner, units
-from sim.resolve import resolve
-from sim.scenario import load
+from sim.base import units
+from sim.run import runner
+from sim.scenario import load, point
 from sim.scenario.model import Scenario
+from sim.scenario.resolve import resolve
 
 
 def points(path, *overrides):

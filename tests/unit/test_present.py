@@ -6,10 +6,11 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from calibration import published, validation
-from sim import export, testing
-from sim.cli import app, inspect
-from sim.errors import EnvironmentMissingError, ScenarioError
+from calibration.validate import published, validation
+from pocketsim import testing
+from pocketsim.cli import app, inspect
+from sim.base.errors import EnvironmentMissingError, ScenarioError
+from sim.export import app_csv
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_export_writes_to_stdout_or_a_file(call, runs, tmp_path):
     (run, *_) = (runs / "a").iterdir()
     printed = call("export", run)
     assert printed.exit_code == 0
-    assert printed.stdout.splitlines()[0].replace('"', "").startswith(",".join(export.COLUMNS))
+    assert printed.stdout.splitlines()[0].replace('"', "").startswith(",".join(app_csv.COLUMNS))
     done = call("export", run, "--csv", "out/a.csv")
     assert (done.exit_code, done.stdout) == (0, "out/a.csv\n")
     assert (tmp_path / "out/a.csv").read_text() == printed.stdout

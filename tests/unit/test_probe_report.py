@@ -8,9 +8,9 @@ import json
 import pytest
 import synthetic_reports as synthetic
 
-from calibration import behaviour, kernels, probe_report
-from calibration.pricing import price
-from sim.errors import ScenarioError
+from calibration.fit import device, kernels, probe_report
+from calibration.fit.costs import price
+from sim.base.errors import ScenarioError
 
 
 @pytest.fixture
@@ -207,4 +207,4 @@ def test_a_report_of_a_machine_prices_what_it_measured(root):
     assert price(kernels.SOURCES["verify"], [report], 2) is None
     assert price(kernels.STORES["sqlite_journal"], [report], 2).wait > 1e-4
     assert price(kernels.SOURCES["endpoint_setup"], [report], 2).cpu > 10e-6
-    assert behaviour.socket_buffer_bytes([report]) == 212992
+    assert device.socket_buffer_bytes([report]) == 212992

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sim
-from calibration import draws, profile
-from sim import engine_facts
-from sim.errors import ScenarioError
+from sim.base import engine_facts
+from sim.base.errors import ScenarioError
+from sim.devices import draws, profile
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import threading
 import pytest
 from rich.console import Console
 
-from sim.cli import console, progress
+from pocketsim.cli import console, progress
 
 
 @pytest.fixture

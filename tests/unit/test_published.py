@@ -14,10 +14,11 @@ from typing import Any, get_args
 
 import pytest
 
-from calibration import block_sizes, published, validation, validation_table
-from calibration.answers import RungKey, matching
-from sim import metrics, testing
-from sim.errors import UserError
+from calibration.validate import block_sizes, published, table, validation
+from calibration.validate.answers import RungKey, matching
+from pocketsim import testing
+from sim import metrics
+from sim.base.errors import UserError
 from sim.scenario.model import TransportMode
 
 ROWS = published.rows()
@@ -39,7 +40,7 @@ def rungs_of(scenario: str, *made: tuple[str, float, int, testing.Shape]) -> dic
     for transport, rate, payload, shape in made:
         of = testing.resolved(scenario, rate, payload, transport)
         key = RungKey(f"scenarios/{scenario}.toml", transport, rate, payload)
-        found[key] = metrics.compute(testing.events(of, shape), of)
+        found[key] = metrics.measure(testing.events(of, shape), of)
     return found
 
 
@@ -189,7 +190,7 @@ def test_what_was_in_flight_stands_beside_a_share_of_success():
     found = by_id(result)
     assert found["L_iroh_reliable"].in_flight_ratio == 0.0125
     assert found["L_iroh_median"].in_flight_ratio is None
-    assert "(1.2% in flight at the end)" in validation_table.markdown(result)
+    assert "(1.2% in flight at the end)" in table.markdown(result)
 
 
 def test_kept_connections_are_compared_by_outcome():
@@ -249,11 +250,11 @@ def test_everything_has_a_line_and_json_is_valid():
 
 def test_tables_show_misses_and_hide_exact_sizes():
     result = validation.judge(ROWS, {}, replay)
-    text = validation_table.markdown(result)
+    text = table.markdown(result)
     assert "| Plain UDP: rates and counts | 0 of 39 |" in text
     assert "_sizes" not in text
-    assert "B4_w8_run0_sizes" in validation_table.markdown(result, every_row=True)
-    assert "Missed: Plain UDP" in validation_table.verdict_line(result)
+    assert "B4_w8_run0_sizes" in table.markdown(result, every_row=True)
+    assert "Missed: Plain UDP" in table.verdict_line(result)
 
 
 def test_only_needed_scenarios_run():

@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 from plotly.offline import get_plotlyjs
 
-from calibration import published, validation
-from sim import energy, metrics, payments, testing, trace
-from sim.report import ladders, provenance, towns, write_report
-from sim.report.runs import load, series
+from calibration.validate import published, validation
+from pocketsim import testing
+from pocketsim.report import ladders, provenance, towns, write_report
+from pocketsim.report.runs import load, series
+from sim import metrics, trace
+from sim.metrics import energy
+from sim.metrics import town as payments
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +187,7 @@ def run_of_tasks(folder: Path, of: dict[str, Any], count: int) -> Path:
     )
     (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
     (path / "manifest.json").write_text(json.dumps(testing.manifest(of, {})), encoding="utf-8")
-    (path / "metrics.json").write_text(json.dumps(metrics.compute(table, of)), encoding="utf-8")
+    (path / "metrics.json").write_text(json.dumps(metrics.measure(table, of)), encoding="utf-8")
     return path
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sim import testing
-from sim.report import fates, ladders, latency, rates, theme, write_report
-from sim.report.runs import Run, load, series
+from pocketsim import testing
+from pocketsim.report import fates, ladders, latency, rates, theme, write_report
+from pocketsim.report.runs import Run, load, series
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from calibration import published, validation
-from sim import testing
-from sim.report import ladders, originals, rates, write_report
-from sim.report.originals import Originals
-from sim.report.runs import Run, load, series
-from sim.resolve import Rung, resolve
+from calibration.validate import published, validation
+from pocketsim import testing
+from pocketsim.report import ladders, originals, rates, write_report
+from pocketsim.report.originals import Originals
+from pocketsim.report.runs import Run, load, series
 from sim.scenario import load as load_scenario
+from sim.scenario.resolve import Rung, resolve
 
 UDP = "scenarios/throughput/udp_128b.toml"
 BUFFERS = "scenarios/eva/buffers.toml"

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from sim import testing, units
-from sim.errors import ScenarioError
-from sim.report import ladders, points, provenance, rates, towns, write_report
-from sim.report.runs import labels, load, series
+from pocketsim import testing
+from pocketsim.report import ladders, points, provenance, rates, towns, write_report
+from pocketsim.report.runs import labels, load, series
+from sim.base import units
+from sim.base.errors import ScenarioError
 
 LATENCY = "network.access.home_wifi.latency"
 LOSS = "network.access.home_wifi.loss_ratio"

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from sim import children, rundir, runner, trace
-from sim.errors import EngineError, NoRoomError, RunInProgressError, ScenarioError
+from sim import trace
+from sim.base.errors import EngineError, NoRoomError, RunInProgressError, ScenarioError
+from sim.run import children, rundir, runner
 from sim.scenario import load
 
 
@@ -139,21 +140,21 @@ def test_without_room_for_a_run_directory_nothing_is_left(
 
 
 def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, monkeypatch):
-    import sim.metrics
+    import sim.metrics.repetitions
 
     def broken(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(sim.metrics, "compute", broken)
+    monkeypatch.setattr(sim.metrics.repetitions, "compute", broken)
     with pytest.raises(ZeroDivisionError):
         runner.run(scenario, out=tmp_path / "runs")
     assert names(tmp_path / "runs" / "small") == []
 
 
 def test_a_not_finite_metric_is_refused(scenario, tmp_path, monkeypatch):
-    import sim.metrics
+    import sim.metrics.repetitions
 
-    monkeypatch.setattr(sim.metrics, "compute", lambda *_, **__: {"rate": float("nan")})
+    monkeypatch.setattr(sim.metrics.repetitions, "compute", lambda *_, **__: {"rate": float("nan")})
     with pytest.raises(ValueError, match="JSON compliant"):
         runner.run(scenario, out=tmp_path / "runs")
 
@@ -250,7 +251,7 @@ def test_stale_folders_are_swept_and_live_ones_not(tmp_path):
 
 def test_children_leave_pandas_alone(scenario, tmp_path):
     code = (
-        "import sys;from sim import child;import types;"
+        "import sys;from sim.run import child;import types;"
         f"sys.path.insert(0, {str(Path(__file__).parents[1])!r});import fake_child;"
         "import json;child.run(json.load(sys.stdin), fake_child);"
         "assert 'pandas' not in sys.modules and 'scipy' not in sys.modules"

@@ -5,9 +5,9 @@ from pathlib import Path
 import mistakes
 import pytest
 
-from sim.errors import ScenarioError
-from sim.resolve import digest, resolve
+from sim.base.errors import ScenarioError
 from sim.scenario import load, schema
+from sim.scenario.resolve import digest, resolve
 
 SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sim import files, rundir, runner, sweep
-from sim.errors import RunInProgressError, ScenarioError
+from sim.base import files
+from sim.base.errors import RunInProgressError, ScenarioError
+from sim.run import rundir, runner, sweep
 
 SWEEP = """
 [sweep]

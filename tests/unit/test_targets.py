@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sim import testing
-from sim.cli import app, targets
-from sim.errors import NoRoomError, ScenarioError
+from pocketsim import testing
+from pocketsim.cli import app, targets
+from sim.base.errors import NoRoomError, ScenarioError
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -130,7 +130,7 @@ def test_a_full_disk_keeps_the_old_file(call, run, tmp_path, root, monkeypatch, 
         ],
     }[command]
     if command == "validate":
-        from calibration import validation
+        from calibration.validate import validation
 
         result = validation.ValidationResult([], [], (run,))
         monkeypatch.setattr(validation, "validate", lambda *_, **__: result)
@@ -149,7 +149,7 @@ def test_a_full_device_is_one_line_and_exit_5(cli, run):
     assert done.stderr == "/dev/full: no space left on device\n"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "sim.cli", "export", str(run), "--to", "graphml"],
+            [sys.executable, "-m", "pocketsim.cli", "export", str(run), "--to", "graphml"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

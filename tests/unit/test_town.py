@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from sim.plan import build_plan
-from sim.resolve import resolve
+from sim.plan.build_plan import build_plan
+from sim.plan.town import power_law_quantile
 from sim.scenario import load
-from sim.town import power_law_quantile
+from sim.scenario.resolve import resolve
 
 PERSONS, SHOPS = 32, 7  # of the market: persons come first, then shops, then the authority
 HOUR_S = 3600

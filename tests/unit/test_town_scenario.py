@@ -3,10 +3,10 @@
 import mistakes
 import pytest
 
-from sim.errors import ScenarioError
-from sim.plan import build_plan
-from sim.resolve import resolve
+from sim.base.errors import ScenarioError
+from sim.plan.build_plan import build_plan
 from sim.scenario import load
+from sim.scenario.resolve import resolve
 
 
 @pytest.fixture

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import export, phone_logs, testing, trace
-from sim.errors import ScenarioError
+from pocketsim import testing
+from sim import trace
+from sim.base.errors import ScenarioError
+from sim.export import app_csv, phone_logs
 
 
 def engine_result() -> dict[str, Any]:
@@ -75,8 +77,8 @@ def test_no_repetitions_are_an_empty_table():
 
 def test_csv_round_trip_keeps_the_benchmark_events(tmp_path: Path):
     table = testing.events(testing.resolved(repetitions=2), testing.Shape(lost_ratio=0.2))
-    export.write_csv(table, tmp_path / "a.csv", "udp", label="x")
-    again = phone_logs.read_csv(tmp_path / "a.csv", epoch=export.EPOCH).to_pylist()
+    app_csv.write_csv(table, tmp_path / "a.csv", "udp", label="x")
+    again = phone_logs.read_csv(tmp_path / "a.csv", epoch=app_csv.EPOCH).to_pylist()
     logged = table.to_pylist()
     assert len(again) == len(logged)
     for row, said in zip(again, logged, strict=True):
@@ -89,9 +91,9 @@ def test_csv_round_trip_keeps_the_benchmark_events(tmp_path: Path):
 
 def test_csv_speaks_as_the_app_does(tmp_path: Path):
     table = testing.events(testing.resolved(repetitions=1), testing.Shape())
-    export.write_csv(table, tmp_path / "a.csv", "quic_keep", label="x")
+    app_csv.write_csv(table, tmp_path / "a.csv", "quic_keep", label="x")
     lines = (tmp_path / "a.csv").read_text().replace('"', "").splitlines()
-    assert lines[0] == ",".join((*export.COLUMNS, *export.EXTRA_COLUMNS))
+    assert lines[0] == ",".join((*app_csv.COLUMNS, *app_csv.EXTRA_COLUMNS))
     first = lines[1].split(",")
     assert first == [
         *("send_benchmark_sc", "2025-06-22T00:00:00.000000Z", "Iroh", "0", "1", "638", "x#0", "1"),
@@ -109,7 +111,7 @@ def test_csv_speaks_as_the_app_does(tmp_path: Path):
 def test_a_log_of_a_real_phone(tmp_path: Path):
     path = tmp_path / "phone.csv"
     path.write_text(
-        ",".join(export.COLUMNS) + "\n"
+        ",".join(app_csv.COLUMNS) + "\n"
         "block_send_start,2025-06-20T10:00:01.000500+02:00,UDP,k51q,block123,512,run_a,1\n"
         "connection_established,2025-06-20T10:00:01.001+02:00,UDP,k51q,block123,0,run_a,2\n"
         "block_stored,2025-06-20T10:00:01.012300+02:00,UDP,k51q,block123,668,run_a,3\n"
@@ -132,6 +134,6 @@ def test_a_csv_without_a_column_is_refused(tmp_path: Path):
 
 @given(st.lists(st.floats(0, 1e5), min_size=1, max_size=30))
 def test_timestamps_keep_microseconds(times: list[float]):
-    written = export._timestamps(np.array(times))
+    written = app_csv._timestamps(np.array(times))
     read = [phone_logs._microseconds(stamp) for stamp in written]
     assert read == pytest.approx(np.array(times) * 1e6, abs=0.51)

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim import export, metrics, phone_logs, testing, trace
-from sim.errors import ScenarioError
+from pocketsim import testing
+from sim import metrics, trace
+from sim.base.errors import ScenarioError
+from sim.export import app_csv, phone_logs
 
-CSV_HEAD = ",".join(export.COLUMNS) + "\n"
+CSV_HEAD = ",".join(app_csv.COLUMNS) + "\n"
 CSV_ROW = "send_benchmark_sc,2025-06-22T10:00:00Z,UDP,1,7,600,x#0,7\n"
 ROW = {
     "repetition": 0,
@@ -55,7 +57,7 @@ def test_json_lines_are_the_trace(tmp_path, simulated):
 def test_what_is_not_finished_is_read_like_the_whole(tmp_path, simulated, name):
     whole, partial = tmp_path / name, tmp_path / f"{name}.partial"
     if whole.suffix == ".csv":
-        export.write_csv(simulated, whole, "udp")
+        app_csv.write_csv(simulated, whole, "udp")
     else:
         whole.write_text(json_lines(simulated))
     partial.write_bytes(whole.read_bytes())
@@ -65,7 +67,7 @@ def test_what_is_not_finished_is_read_like_the_whole(tmp_path, simulated, name):
 def test_a_log_gives_the_metrics_of_its_run(tmp_path, simulated):
     path = tmp_path / "events.jsonl"
     path.write_text(json_lines(simulated))
-    expected = metrics.compute(simulated, testing.resolved(repetitions=2))
+    expected = metrics.measure(simulated, testing.resolved(repetitions=2))
     found = metrics.of_log(phone_logs.read(path), "mine")
     assert found["metrics"] == expected["metrics"]
     assert found["counts"] == expected["counts"]
@@ -75,7 +77,7 @@ def test_a_log_gives_the_metrics_of_its_run(tmp_path, simulated):
 
 def test_csv_and_json_lines_of_one_trade_agree(tmp_path, simulated):
     (tmp_path / "a.jsonl").write_text(json_lines(simulated))
-    export.write_csv(simulated, tmp_path / "a.csv", "udp")
+    app_csv.write_csv(simulated, tmp_path / "a.csv", "udp")
     files = ("a.jsonl", "a.csv")
     one, other = (metrics.of_log(phone_logs.read(tmp_path / of), "x") for of in files)
     for name, of in one["metrics"].items():
@@ -102,9 +104,9 @@ def test_a_csv_tells_of_what_the_app_does_not_log(tmp_path):
         )
     ]
     table = trace.build(**{name: [of[name] for of in rows] for name in trace.COLUMNS})
-    export.write_csv(table, tmp_path / "a.csv", "udp", duration_s=25.0)
+    app_csv.write_csv(table, tmp_path / "a.csv", "udp", duration_s=25.0)
     head, *lines = (tmp_path / "a.csv").read_text().replace('"', "").splitlines()
-    assert head == ",".join((*export.COLUMNS, "peer", "reason"))
+    assert head == ",".join((*app_csv.COLUMNS, "peer", "reason"))
     parts = [line.split(",") for line in lines]
     assert [(of[0], of[4], of[8], of[9]) for of in parts] == [
         ("send_benchmark_sc", "0", "0", ""),
@@ -118,7 +120,7 @@ def test_a_csv_tells_of_what_the_app_does_not_log(tmp_path):
         ("send_benchmark_sc", "4", "0", ""),
         ("store", "4", "0", ""),  # the measurement was over
     ]
-    of_run = metrics.compute(table, testing.resolved(repetitions=1))
+    of_run = metrics.measure(table, testing.resolved(repetitions=1))
     of_file = metrics.of_log(phone_logs.read(tmp_path / "a.csv"), "x")
     # A file does not say when its measurement was over: what was stored later was in flight then.
     shares = [of["metrics"].pop("in_flight_ratio")["mean"] for of in (of_run, of_file)]

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from sim import trace, transfers
-from sim.columns import Columns
+from sim import trace
+from sim.metrics import transfers
+from sim.trace.columns import Columns
 
 
 def rows(*events):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from calibration import published, summaries, validation, validation_table
-from calibration.answers import Comparison, blank
+from calibration.validate import published, summaries, table, validation
+from calibration.validate.answers import Comparison, blank
 
 ROWS = published.rows()
 
@@ -34,7 +34,7 @@ def printed(result: validation.ValidationResult, width: int, **options: bool) ->
     from rich.console import Console
 
     console = Console(width=width, file=io.StringIO(), highlight=False)
-    console.print(validation_table.render(result, **options), soft_wrap=True)
+    console.print(table.render(result, **options), soft_wrap=True)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -51,10 +51,10 @@ def test_nothing_is_wider_than_80_columns_and_no_name_is_cut(width: int, *, answ
         assert max(map(len, text.splitlines())) <= 80
         first = {line.split()[0] for line in text.splitlines() if line[:1] not in {"", " "}}
         assert {summary.group for summary in result.summaries} <= first
-        shown = validation_table.shown(result, every_row="every_row" in options)
+        shown = table.shown(result, every_row="every_row" in options)
         ids = {row.id for row in shown}
         assert ids <= first if options else not ids & first
-    assert validation_table.verdict_line(result)[:30] in printed(result, width)
+    assert table.verdict_line(result)[:30] in printed(result, width)
 
 
 def test_only_what_misses_a_bar_is_red():
@@ -73,7 +73,7 @@ def test_only_what_misses_a_bar_is_red():
         row("claimed", "iroh_reliable", 0.5, holds=False),
     ]
     result = validation.ValidationResult(tuple(rows), tuple(summaries.summarise(rows)))
-    text = validation_table.render(result, rows=True)
+    text = table.render(result, rows=True)
     styles = {text.plain[of.start : of.end].split()[0]: of.style for of in text.spans}
     assert {name: styles[name] for name in ("tiny", "far", "good", "known")} == {
         "tiny": "yellow",
@@ -89,7 +89,7 @@ def test_only_what_misses_a_bar_is_red():
     }
     groups = ("udp", "token_receive", "reconnect_store", "latency_claim")
     assert [styles.get(name, "") for name in groups] == ["red", "yellow", "red", ""]
-    assert [validation_table.verdict(of) for of in rows[:4]] == [None, False, True, None]
+    assert [table.verdict(of) for of in rows[:4]] == [None, False, True, None]
 
 
 def test_predicted_and_fitted_rows_are_also_summed_apart():
@@ -103,13 +103,13 @@ def test_predicted_and_fitted_rows_are_also_summed_apart():
     assert summary.worst_error_ratio == 0.08
     assert summary.by_basis["predicted"].median_error_ratio == 0.08
     assert summary.by_basis["fitted"].worst_error_ratio == 0.01
-    assert validation_table.summary_cells(summary)[4:6] == ("1: 8.0%, 8.0%", "2: 0.5%, 1.0%")
+    assert table.summary_cells(summary)[4:6] == ("1: 8.0%, 8.0%", "2: 0.5%, 1.0%")
     alone = summaries.summarise(mixed[:2])
-    assert validation_table.summary_cells(alone[0])[4] == "all fitted"
+    assert table.summary_cells(alone[0])[4] == "all fitted"
     latency = replace(summary, group="latency")
     both = validation.ValidationResult((), (latency, *alone))
     line = "All 2 bars are met; 1 of them rests on fitted rows alone."
-    assert validation_table.verdict_line(both) == line
+    assert table.verdict_line(both) == line
     data = json.loads(both.as_json())["summaries"][0]
     assert data["by_basis"]["predicted"]["rows"] == 1
 
@@ -121,7 +121,7 @@ def test_a_bar_known_to_be_missed_is_said_and_does_not_fail_the_rest():
 
     def verdict(*rows: Comparison) -> tuple[bool, str]:
         result = validation.ValidationResult(rows, tuple(summaries.summarise(rows)))
-        return result.passed, validation_table.verdict_line(result)
+        return result.passed, table.verdict_line(result)
 
     known, title = row("a", "token_receive", 0.06), "Offline tokens end to end: receiving over EVA"
     said = f"Known to be missed: {title}."

@@ -5,7 +5,7 @@ import re
 import engine_plans as plans
 import pytest
 
-from sim import engine_facts
+from sim.base import engine_facts
 from sim.scenario import load
 from sim.scenario.warnings import warnings
 

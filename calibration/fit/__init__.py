@@ -1,0 +1,1 @@
+"""From reports of the probe to a device profile. Nothing here simulates."""

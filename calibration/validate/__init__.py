@@ -1,0 +1,1 @@
+"""Published figures against simulations. Nothing here changes a profile."""

@@ -1,0 +1,1 @@
+"""Runs and logs of phones in the formats of other programs. Nothing here runs anything."""
