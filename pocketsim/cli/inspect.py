@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,9 +20,11 @@ from sim.base import axes
 from sim.base.errors import UserError, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from sim.devices.contents import Contents, Provenance
     from sim.scenario.resolve import Rung
+    from sim.scenario.resolved import Group
 
 
 def check(
@@ -64,8 +66,9 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     )
     for line in _app_faults(rungs):
         console.data(line)
-    groups = [key for key in ("profile", "count", "access", "role") if key in first["devices"][0]]
-    console.table("devices", groups, map(_group_row, first["devices"]))
+    has_roles = any(group["role"] != "person" for group in first["devices"])
+    head = ("profile", "count", "access", *(("role",) if has_roles else ()))
+    console.table("devices", head, [_group_row(of)[: len(head)] for of in first["devices"]])
     profiles = first["profiles"].items()
     head = ("profile", "basis of the operations", "of the app")
     console.table("what the profiles rest on", head, [(name, *_bases(of)) for name, of in profiles])
@@ -108,33 +111,47 @@ def _check(file: Path) -> None:
 
 def _app_faults(rungs: Sequence[Rung]) -> list[str]:
     """Return a line that says whether kept connections have the app's faults, if any is kept."""
-    known = {of for rung in rungs if (of := rung.resolved.get("app_faults")) is not None}
+    from sim.scenario import app_faults
+
+    kept = [
+        rung.resolved["transport"]
+        for rung in rungs
+        if rung.resolved["transport"]["mode"] == app_faults.KEPT
+    ]
+    known = {transport["app_faults"] for transport in kept}
     said = {True: "stall and break as often as the profiles say", False: "do not stall or break"}
     return [f"kept connections {said[of]} (transport.app_faults)" for of in sorted(known)]
 
 
-def _group_row(group: dict[str, Any]) -> tuple[object, ...]:
+def _group_row(group: Group) -> tuple[object, ...]:
     shares = group["access"]
     access = " ".join(f"{name}={share:g}" for name, share in shares.items())
     access = access if len(shares) > 1 else next(iter(shares))
-    role = (group["role"],) if "role" in group else ()
-    return group["profile"], group["count"], access, *role
+    return group["profile"], group["count"], access, group["role"]
 
 
 def _rung_columns(rung: Rung) -> dict[str, str]:
-    values = dict(rung.resolved["rung"])
-    several = {axes.leaf(key): value for key, value in values.pop("axes", {}).items()}
+    said = rung.resolved["rung"]
+    values = {key: value for key, value in said.items() if key != "axes"}
+    several = {axes.leaf(key): value for key, value in said.get("axes", {}).items()}
     columns = {**values, **several, "run directory": rung.name}
     return {key: axes.text(value) for key, value in columns.items()}
 
 
-def _bases(profile: dict[str, Any]) -> tuple[str, str]:
-    numbers = [of for part in profile["app"].values() for of in part.values()]
-    return _counted(profile["operations"].values()), _counted(numbers)
+def _bases(profile: Contents) -> tuple[str, str]:
+    operations, app = profile["operations"], profile["app"]
+    sleeps, kept = app["sleep_overshoot"], app["kept_connection"]
+    numbers: list[Provenance] = [
+        *(sleeps["base_s"], sleeps["slope_s"]),
+        *(sleeps["spread_sigma"], sleeps["repetition_sigma"]),
+        *(kept["duplicate_dial_probability"], kept["break_rate_per_s"]),
+    ]
+    every = [of["basis"] for of in numbers] + [kept["duplicate_dial_window_s"]["basis"]]
+    return _counted(of["basis"] for of in operations.values()), _counted(every)
 
 
-def _counted(numbers: Any) -> str:
-    counts = collections.Counter(of["basis"] for of in numbers)
+def _counted(bases: Iterable[str]) -> str:
+    counts = collections.Counter(bases)
     return ", ".join(f"{count} {basis}" for basis, count in sorted(counts.items()))
 
 

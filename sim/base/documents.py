@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -39,6 +39,9 @@ class Section(BaseModel):
     """A table of a document: immutable, strict about types, closed to unknown keys."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+
+    is_one_number: ClassVar[bool] = False
+    """Whether the section is a number with its uncertainty: one unit holds for all of it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -261,4 +264,6 @@ Counts = Annotated[
     BeforeValidator(one_or_list),
     ladder_schema({"type": "integer", "minimum": 1, "maximum": 1_000_000}),
 ]
+Blocks = Annotated[Count, units.BLOCKS]
+BlockCounts = Annotated[Counts, units.BLOCKS]
 Flags = Annotated[list[bool], BeforeValidator(one_or_list), ladder_schema({"type": "boolean"})]

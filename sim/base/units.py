@@ -33,7 +33,8 @@ _MICRO = str.maketrans({"\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u"}
 class Dimension:
     """What a quantity measures: valid suffixes with their SI factors, and the absurd.
 
-    `unit` is what results say it is in; `per_unit` is how many of what `parse` returns make one.
+    `unit` is what results say it is in; `per_unit` is how many of what `parse` returns make one,
+    and `si` how a name ends that holds what `parse` returns.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Dimension:
     maximum_text: str
     example: str
     unit: str
+    si: str
     per_unit: int = 1
 
     def parse(self, value: object) -> float:
@@ -122,6 +124,16 @@ def _scale(**factors: str) -> Mapping[str, Fraction]:
     return MappingProxyType({suffix: Fraction(factor) for suffix, factor in factors.items()})
 
 
+# Compared by identity, too.
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What a plain number of a document counts; `si` is how a name ends that holds it."""
+
+    si: str
+
+
+BLOCKS = Counted("blocks")
+
 DURATION = Dimension(
     "duration",
     _scale(ns="1e-9", us="1e-6", ms="1e-3", s="1", min="60", h="3600", d="86400"),
@@ -129,6 +141,7 @@ DURATION = Dimension(
     maximum_text="3660d",  # ten years: longer than any phone is kept
     example="20ms",
     unit="s",
+    si="s",
 )
 SIZE = Dimension(
     "size",
@@ -137,6 +150,7 @@ SIZE = Dimension(
     maximum_text="1024MiB",  # larger than any buffer or message of a phone
     example="100B",
     unit="B",
+    si="bytes",
 )
 BANDWIDTH = Dimension(
     "bandwidth",
@@ -154,6 +168,7 @@ BANDWIDTH = Dimension(
     maximum_text="1000Gbps",
     example="10Mbps",
     unit="B/s",
+    si="bytes_per_s",
 )
 RATE = Dimension(
     "rate",
@@ -169,6 +184,7 @@ RATE = Dimension(
     maximum_text="1000000/s",  # one a microsecond, faster than a phone's clock
     example="16/s",
     unit="/s",
+    si="per_s",
 )
 MONEY = Dimension(
     "sum of money",
@@ -177,6 +193,7 @@ MONEY = Dimension(
     maximum_text="1000000EUR",  # more than a shop's till; in cents it fits 32 bits
     example="50ct",
     unit="EUR",
+    si="cents",
     per_unit=100,
 )
 POWER = Dimension(
@@ -186,6 +203,7 @@ POWER = Dimension(
     maximum_text="1000W",  # more than a phone could shed as heat
     example="1.6W",
     unit="W",
+    si="w",
 )
 ENERGY = Dimension(
     "quantity of energy",
@@ -194,6 +212,7 @@ ENERGY = Dimension(
     maximum_text="100000J",  # more than a phone's battery holds
     example="300mJ",
     unit="J",
+    si="j",
 )
 DIMENSIONS = (DURATION, SIZE, BANDWIDTH, RATE, MONEY, POWER, ENERGY)
 _CLUMSY_FROM = 1000

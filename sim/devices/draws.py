@@ -7,13 +7,18 @@ streams itself, so that checking a scenario with factors does not load numpy.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from sim.devices.contents import App, Number, Operation, Shipped, SleepOvershoot
+
+    Drawn = Callable[[str, float, float], float]
+    """Takes the end of a stream's name, a mean and a standard error."""
 
 
-def draw(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
+def draw(contents: Shipped, seed: int, name: str) -> Shipped:
     """Return `contents` with every number drawn from its uncertainty.
 
     Each number has `value` for its mean and `standard_error` for its deviation: lognormal, and
@@ -22,27 +27,21 @@ def draw(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
     """
     from sim.base import streams
 
-    def drawn(key: str, mean: float, standard_error: float) -> float:
-        law = streams.probability if key in _PROBABILITIES else streams.positive
-        return law(seed, f"{name}/{key}", mean, standard_error)
+    def positive(key: str, mean: float, standard_error: float) -> float:
+        return streams.positive(seed, f"{name}/{key}", mean, standard_error)
 
-    def number(key: str, of: Mapping[str, Any]) -> dict[str, Any]:
-        if "from" in of:
-            return {**of, **_shifted(of, drawn(key, of["from"], of["standard_error"]))}
-        return {**of, "value": drawn(key, of["value"], of["standard_error"])}
+    def probability(key: str, mean: float, standard_error: float) -> float:
+        return streams.probability(seed, f"{name}/{key}", mean, standard_error)
 
-    costs = {
-        key: {**of, **_scaled(of, drawn(key, of["cpu"] + of["wait"], of["standard_error"]))}
-        for key, of in plain["operations"].items()
+    operations = {
+        key: _scaled(of, positive(key, of["cpu_s"] + of["wait_s"], of["standard_error_s"]))
+        for key, of in contents["operations"].items()
     }
-    app = {
-        part: {key: number(f"{part}.{key}", of) for key, of in numbers.items()}
-        for part, numbers in plain["app"].items()
-    }
-    return {**plain, "operations": costs, "app": app}
+    app = _app(contents["app"], positive, probability)
+    return {**contents, "operations": operations, "app": app}
 
 
-def vary(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
+def vary(contents: Shipped, seed: int, name: str) -> Shipped:
     """Return `contents` with the factors that one repetition shares, from streams "name/<key>".
 
     A factor is lognormal with mean 1 and the number's own `repetition_sigma`.
@@ -52,53 +51,86 @@ def vary(plain: Mapping[str, Any], seed: int, name: str) -> dict[str, Any]:
     def factor(key: str, sigma: float) -> float:
         return lognormal_factor(seed, f"{name}/{key}", sigma)
 
-    costs = {
-        key: {**of, **_times(of, factor(key, of["repetition_sigma"]))}
-        for key, of in plain["operations"].items()
+    operations = {
+        key: _times(of, factor(key, of["repetition_sigma"]))
+        for key, of in contents["operations"].items()
     }
-    law = plain["app"]["sleep_overshoot"]
+    law = contents["app"]["sleep_overshoot"]
     common = factor("sleep_overshoot", law["repetition_sigma"]["value"])
-    paced = {key: {**law[key], "value": law[key]["value"] * common} for key in ("base", "slope")}
-    return {
-        **plain,
-        "operations": costs,
-        "app": {**plain["app"], "sleep_overshoot": {**law, **paced}},
+    paced: SleepOvershoot = {
+        **law,
+        "base_s": {**law["base_s"], "value": law["base_s"]["value"] * common},
+        "slope_s": {**law["slope_s"], "value": law["slope_s"]["value"] * common},
     }
+    app: App = {**contents["app"], "sleep_overshoot": paced}
+    return {**contents, "operations": operations, "app": app}
 
 
-def scaled(plain: Mapping[str, Any], factors: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:
     """Return `contents` with the costs of some operations multiplied, and each factor kept.
 
     A cost's standard error grows with it, so a draw of the product is the product of the draw. The
     factor's own error is kept beside it and not drawn.
     """
 
-    def times(of: Mapping[str, Any], factor: Mapping[str, Any]) -> dict[str, Any]:
-        error = of["standard_error"] * factor["value"]
-        scaled = _times(of, factor["value"])
-        return {**of, **scaled, "standard_error": error, "cost_factor": factor}
+    def times(of: Operation, factor: Number) -> Operation:
+        error_s = of["standard_error_s"] * factor["value"]
+        return {**_times(of, factor["value"]), "standard_error_s": error_s, "cost_factor": factor}
 
-    costs = {
+    operations = {
         key: times(of, factors[key]) if key in factors else of
-        for key, of in plain["operations"].items()
+        for key, of in contents["operations"].items()
     }
-    return {**plain, "operations": costs}
+    return {**contents, "operations": operations}
 
 
-def _times(cost: Mapping[str, Any], factor: float) -> dict[str, float]:
-    return {key: cost[key] * factor for key in ("cpu", "per_byte", "wait")}
+def _app(app: App, positive: Drawn, probability: Drawn) -> App:
+    """Return the numbers of the app, drawn; streams are called as the document calls them."""
+    sleeps, kept = app["sleep_overshoot"], app["kept_connection"]
+    chance, window = kept["duplicate_dial_probability"], kept["duplicate_dial_window_s"]
+    place = "kept_connection.duplicate_dial_window"
+    start_s = positive(place, window["from"], window["standard_error"])
+
+    def drawn(law: Drawn, place: str, of: Number) -> Number:
+        return {**of, "value": law(place, of["value"], of["standard_error"])}
+
+    return {
+        "sleep_overshoot": {
+            "base_s": drawn(positive, "sleep_overshoot.base", sleeps["base_s"]),
+            "slope_s": drawn(positive, "sleep_overshoot.slope", sleeps["slope_s"]),
+            "spread_sigma": drawn(positive, "sleep_overshoot.spread_sigma", sleeps["spread_sigma"]),
+            "repetition_sigma": drawn(
+                positive, "sleep_overshoot.repetition_sigma", sleeps["repetition_sigma"]
+            ),
+        },
+        "kept_connection": {
+            "duplicate_dial_probability": drawn(
+                probability, "kept_connection.duplicate_dial_probability", chance
+            ),
+            "duplicate_dial_window_s": {
+                **window,
+                "from": start_s,
+                "to": start_s + window["to"] - window["from"],
+            },
+            "break_rate_per_s": drawn(
+                positive, "kept_connection.break_rate", kept["break_rate_per_s"]
+            ),
+        },
+    }
 
 
-def _scaled(cost: Mapping[str, Any], total: float) -> dict[str, float]:
+def _times(cost: Operation, factor: float) -> Operation:
+    return {
+        **cost,
+        "cpu_s": cost["cpu_s"] * factor,
+        "per_byte_s": cost["per_byte_s"] * factor,
+        "wait_s": cost["wait_s"] * factor,
+    }
+
+
+def _scaled(cost: Operation, total_s: float) -> Operation:
     """Share a drawn total among cpu and wait as they stood; per-byte cost goes along."""
-    mean = cost["cpu"] + cost["wait"]
-    if mean == 0:
-        return {"cpu": total}
-    return _times(cost, total / mean)
-
-
-def _shifted(window: Mapping[str, Any], start: float) -> dict[str, float]:
-    return {"from": start, "to": start + window["to"] - window["from"]}
-
-
-_PROBABILITIES = ("kept_connection.duplicate_dial_probability",)
+    mean_s = cost["cpu_s"] + cost["wait_s"]
+    if mean_s == 0:
+        return {**cost, "cpu_s": total_s}
+    return _times(cost, total_s / mean_s)

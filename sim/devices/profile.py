@@ -12,14 +12,18 @@ import datetime as dt
 import hashlib
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
 from pydantic import Field, model_validator
 
+from sim.base import si
 from sim.base.documents import Duration, Section, Size, read_toml, validate, written
 from sim.base.engine_facts import operations
 from sim.base.errors import ScenarioError, nearest
 from sim.devices.provenance import DurationNumber, PlainNumber, Provenance, RateNumber, Window
+
+if TYPE_CHECKING:
+    from sim.devices.contents import Contents
 
 # Data beside the packages, not an import: this room knows no calibration.
 PROFILES = Path(__file__).resolve().parents[2] / "calibration" / "profiles"
@@ -157,9 +161,9 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in PROFILES.glob("*.toml"))
 
 
-def contents(profile: Profile) -> dict[str, Any]:
+def contents(profile: Profile) -> Contents:
     """Return the profile as plain JSON values in SI units, as resolved.json holds it."""
-    return profile.model_dump(mode="json", by_alias=True)
+    return cast("Contents", si.section(profile))
 
 
 def digest(path: Path) -> str:

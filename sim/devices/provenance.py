@@ -37,6 +37,8 @@ class Provenance(Section):
 class _Number(Provenance):
     """A number whose standard error may be 0 only if it is exact by nature."""
 
+    is_one_number = True
+
     @model_validator(mode="after")
     def _is_uncertain(self) -> _Number:
         if self.basis in {"assumed", "fitted"} and getattr(self, "standard_error", None) == 0:

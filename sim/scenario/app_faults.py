@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.scenario.model import Paced
+from sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
-    from sim.scenario.model import Scenario
+    from sim.scenario.document import Scenario
 
 
 def act(scenario: Scenario) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from sim.scenario.model import Scenario
+    from sim.scenario.document import Scenario
 
 
 def check(scenario: Scenario, path: Path) -> None:

@@ -1,12 +1,10 @@
-"""What phones draw, by component: its section of the scenario document, and that in a resolved one.
+"""What phones draw, by component: its section of the scenario document.
 
 The same powers hold for every phone, whatever its profile, but for the tokens' authority, which
 is no phone and has no account. How they are added up is sim/engine/src/energy.rs's.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from pydantic import Field
 
@@ -47,31 +45,3 @@ class Energy(Section):
     contacts: dict[str, ContactRadio] = Field(
         default={}, description="By kind of link between phones: every one."
     )
-
-
-def section(energy: Energy | None) -> dict[str, Any]:
-    """Return `energy` as plain numbers in SI units; nothing where the scenario has none.
-
-    A scenario without it has no such key, so that its runs keep their names.
-    """
-    if energy is None:
-        return {}
-    contacts = {name: {"active_w": of.active} for name, of in energy.contacts.items()}
-    return {
-        "energy": {
-            "core_w": energy.core,
-            "access": {name: _radio(of) for name, of in energy.access.items()},
-            "contacts": contacts,
-        }
-    }
-
-
-def _radio(radio: Radio) -> dict[str, float]:
-    return {
-        "active_w": radio.active,
-        "up_j_per_byte": radio.up_per_byte,
-        "down_j_per_byte": radio.down_per_byte,
-        "tail_s": radio.tail,
-        "tail_w": radio.tail_power,
-        "promotion_j": radio.promotion,
-    }

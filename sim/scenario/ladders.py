@@ -9,14 +9,15 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from sim.base import axes
-from sim.scenario import resolved_town, tasks
+from sim.scenario import tasks
 from sim.scenario.compute import Compute
-from sim.scenario.town import Town
+from sim.scenario.town import Tokens, Town
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sim.scenario import Scenario
+    from sim.scenario.resolved import Rung
 
 
 def combinations(scenario: Scenario) -> Iterator[dict[str, Any]]:
@@ -30,14 +31,14 @@ def combinations(scenario: Scenario) -> Iterator[dict[str, Any]]:
         yield _of_task(at) if isinstance(scenario.workload, Compute) else at
 
 
-def rung(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Any]:
+def rung(scenario: Scenario, at: Mapping[str, Any]) -> Rung:
     """Return what tells the rung that has the values `at` from its neighbours.
 
     Transport, payload and rate always; of the other lists, under `axes`, those of several values.
     What another transport or task has no use for is no axis of it: its rungs fall together.
     """
     several = {key: at[key] for key in named(scenario, at) if key not in _ALWAYS}
-    found = {
+    found: Rung = {
         "rate_per_s": at["workload.rate"],
         "payload_bytes": at["workload.payload"],
         "transport": at["transport.mode"],
@@ -67,7 +68,7 @@ def document_key(scenario: Scenario, key: str) -> str:
     return "workload.payments" if town and key == "workload.rate" else key
 
 
-def slug(of: Mapping[str, Any]) -> str:
+def slug(of: Rung) -> str:
     """Return a rung as it stands in the name of its run directory."""
     name = f"{of['transport']}-{of['payload_bytes']}B-{of['rate_per_s']:.6g}ps"
     if of["transport"] == "none":
@@ -92,7 +93,9 @@ def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
         lists |= {"workload.task": workload.task, "workload.recipients": workload.recipients}
         lists |= {"workload.payload": workload.payload, "workload.threads": workload.threads}
         return {**lists, "workload.rate": [0.0]}
-    lists |= resolved_town.lists(scenario.protocol)
+    if scenario.protocol.kind == "tokens":
+        tokens = scenario.protocol.tokens or Tokens()
+        lists |= {f"protocol.tokens.{name}": getattr(tokens, name) for name in _OF_TOKENS}
     return {**lists, "workload.payload": workload.payload, "workload.rate": workload.rate}
 
 
@@ -103,4 +106,5 @@ def _of_task(at: dict[str, Any]) -> dict[str, Any]:
     return at if tasks.has_recipients(task) else {**at, "workload.recipients": 0}
 
 
+_OF_TOKENS = ("rules", "handshake", "acceptance")
 _ALWAYS = ("transport.mode", "workload.payload", "workload.rate")  # named in every rung

@@ -10,12 +10,13 @@ import math
 from typing import TYPE_CHECKING
 
 from sim.base.errors import ScenarioError
-from sim.scenario.model import Weibull
+from sim.scenario.churn import Weibull
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.scenario.model import Lognormal, Scenario
+    from sim.scenario.churn import Lognormal
+    from sim.scenario.document import Scenario
 
 
 def check(scenario: Scenario, path: Path) -> None:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from sim.base.errors import ScenarioError
 from sim.scenario.compute import Compute
-from sim.scenario.model import Poisson
 from sim.scenario.town import Town
+from sim.scenario.workloads import Poisson
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.scenario.model import Scenario
+    from sim.scenario.document import Scenario
 
 
 def check(scenario: Scenario, path: Path) -> None:

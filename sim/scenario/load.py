@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sim.base.documents import key_path, read_toml, validate
 from sim.base.errors import ScenarioError
 from sim.scenario import consistency, limits
-from sim.scenario.model import Scenario
+from sim.scenario.document import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

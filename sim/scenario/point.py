@@ -9,12 +9,11 @@ how a point's values are named as columns of a table is said here, too.
 from __future__ import annotations
 
 import functools
-import typing
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import BaseModel
 
-from sim.base import axes
+from sim.base import axes, si
 from sim.base.documents import key_path
 from sim.base.units import Dimension
 from sim.scenario import ladders
@@ -86,8 +85,8 @@ def _with_defaults(scenario: Scenario) -> Scenario:
 
 
 def _leaves(
-    value: Any, parts: tuple[str | int, ...], dimension: Dimension | None, at: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, Dimension | None]]:
+    value: Any, parts: tuple[str | int, ...], dimension: si.Unit | None, at: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, si.Unit | None]]:
     path = key_path(parts)
     if path in at:
         yield path, at[path], dimension
@@ -110,27 +109,16 @@ def _leaves(
 
 
 @functools.cache
-def _fields(model: type[BaseModel]) -> dict[str, tuple[str, Dimension | None]]:
+def _fields(model: type[BaseModel]) -> dict[str, tuple[str, si.Unit | None]]:
     """Return for each field of `model` its key in documents and its dimension, if it has one."""
     return {
-        name: (field.alias or name, _dimension((*field.metadata, field.annotation)))
+        name: (field.alias or name, si.unit_of((*field.metadata, field.annotation)))
         for name, field in model.model_fields.items()
     }
 
 
-def _dimension(annotations: tuple[Any, ...]) -> Dimension | None:
-    """Return the dimension among `annotations`, or within one as in `Bandwidth | None`."""
-    for one in annotations:
-        if isinstance(one, Dimension):
-            return one
-        found = _dimension(typing.get_args(one))
-        if found is not None:
-            return found
-    return None
-
-
-def _value(value: Any, dimension: Dimension | None) -> Value:
-    if dimension is None:
+def _value(value: Any, dimension: si.Unit | None) -> Value:
+    if not isinstance(dimension, Dimension):
         return {"value": value, "unit": ""}
     if value is not None and dimension.per_unit != 1:
         value /= dimension.per_unit

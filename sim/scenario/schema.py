@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sim.scenario.model import Scenario
+from sim.scenario.document import Scenario
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

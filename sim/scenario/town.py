@@ -1,4 +1,4 @@
-"""The sections of a town that pays with offline tokens: payments, contacts, outages, options.
+"""The sections of a town that pays with offline tokens: payments, contacts, options.
 
 Defaults are those of published figures where there are any, and say "assumed" where there are
 none. What the sections have to say to each other is checked in `sim.scenario.consistency`; what
@@ -166,22 +166,6 @@ class Contacts(Section):
     def _they_wait_for_the_payment(self) -> Contacts:
         if self.lead >= self.duration.shortest:
             raise ValueError("lead is not less than the shortest duration")
-        return self
-
-
-class Outage(Section):
-    """A time in which an access network carries nothing."""
-
-    access: str | None = Field(
-        default=None, description="Name of an access network; absent for all of them."
-    )
-    start: Duration = Field(description="When it goes.")
-    end: Duration = Field(description="When it is back.")
-
-    @model_validator(mode="after")
-    def _it_takes_time(self) -> Outage:
-        if self.end <= self.start:
-            raise ValueError("end is not after start")
         return self
 
 

@@ -15,7 +15,7 @@ from sim.scenario import app_faults
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sim.scenario.model import Scenario
+    from sim.scenario.document import Scenario
 
 
 def warnings(scenario: Scenario) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from sim.base import units
 from sim.run import runner
 from sim.scenario import load, point
-from sim.scenario.model import Scenario
+from sim.scenario.document import Scenario
 from sim.scenario.resolve import resolve
 
 

@@ -19,7 +19,7 @@ from calibration.validate.answers import RungKey, matching
 from pocketsim import testing
 from sim import metrics
 from sim.base.errors import UserError
-from sim.scenario.model import TransportMode
+from sim.scenario.transports import TransportMode
 
 ROWS = published.rows()
 

@@ -1,0 +1,312 @@
+"""A resolved scenario: the plain values in SI units that determine a run, and nothing else does.
+
+Names are those of the document with their units last, by the rule of `sim.base.si`; a test compares
+the two. Values are JSON: they are written as resolved.json, and their digest names the run. How a
+document becomes this is `sim.scenario.resolve`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from sim.devices.contents import Shipped
+
+
+class Run(TypedDict):
+    """How long, how often, and from which seed."""
+
+    seed: int
+    duration_s: float
+    repetitions: int
+    draw: Literal["mean", "posterior"]
+    app: Literal["restarted", "continued"]
+
+
+class Rung(TypedDict):
+    """What tells a rung from its neighbours; `axes` only where lists beside these have several."""
+
+    transport: str
+    payload_bytes: int
+    rate_per_s: float
+    axes: NotRequired[dict[str, Any]]
+
+
+class Group(TypedDict):
+    """Equal phones; `access` are shares of them by access network."""
+
+    role: Literal["person", "shop", "authority"]
+    profile: str
+    count: int
+    access: dict[str, float]
+
+
+class Access(TypedDict):
+    """One kind of access network."""
+
+    up_bytes_per_s: float
+    down_bytes_per_s: float
+    latency_s: float
+    jitter_median_s: float
+    jitter_sigma: float
+    loss_ratio: float
+    reorders: bool
+    site_capacity_bytes_per_s: float | None
+    phones_per_site: int | None
+
+
+class Network(TypedDict):
+    """Access networks by name, and what lies between their sites."""
+
+    backbone_latency_s: float
+    relay_latency_s: float
+    access: dict[str, Access]
+
+
+class Weibull(TypedDict):
+    """A Weibull law of a length of time."""
+
+    distribution: Literal["weibull"]
+    shape: float
+    scale_s: float
+    longest_s: float | None
+
+
+class Lognormal(TypedDict):
+    """A lognormal law of a length of time."""
+
+    distribution: Literal["lognormal"]
+    median_s: float
+    sigma: float
+    longest_s: float | None
+
+
+Lengths = Weibull | Lognormal
+
+
+class Churn(TypedDict):
+    """Phones that come and go."""
+
+    session: Lengths
+    gap: Lengths
+
+
+class PowerLaw(TypedDict):
+    """A power law of a length of time."""
+
+    alpha: float
+    shortest_s: float
+    longest_s: float
+
+
+class ContactLink(TypedDict):
+    """One kind of link between phones near each other."""
+
+    share: float
+    rate_bytes_per_s: float
+    latency_s: float
+    setup_s: float
+    loss_ratio: float
+
+
+class Contacts(TypedDict):
+    """Payer and payee near each other."""
+
+    duration: PowerLaw
+    lead_s: float
+    links: dict[str, ContactLink]
+
+
+class Outage(TypedDict):
+    """A time in which an access network carries nothing; None: all of them."""
+
+    access: str | None
+    start_s: float
+    end_s: float
+
+
+class Amount(TypedDict):
+    """How much is paid."""
+
+    mean_cents: int
+    sigma: float
+    largest_cents: int
+    rounding_cents: int
+
+
+class Paced(TypedDict):
+    """The benchmark's sender loop; `interval_s` is the sleep that its pacing makes of the rate."""
+
+    kind: Literal["paced"]
+    rate_per_s: float
+    payload_bytes: int
+    pacing: str
+    start_s: float
+    interval_s: float
+
+
+class Poisson(TypedDict):
+    """Every phone proposes to random others."""
+
+    kind: Literal["poisson"]
+    rate_per_s: float
+    payload_bytes: int
+    start_s: float
+
+
+class Town(TypedDict):
+    """Persons who pay shops and each other."""
+
+    kind: Literal["town"]
+    payments_per_s: float
+    start_s: float
+    to_shop_ratio: float
+    shops_visited: int
+    acquaintances: int
+    amount: Amount
+    hours: list[float]
+    cheat_ratio: float
+    double_spend_ratio: float
+    replay_ratio: float
+
+
+class Compute(TypedDict):
+    """Threads that each perform one task again and again."""
+
+    kind: Literal["compute"]
+    task: str
+    threads: int
+    count: int
+    tokens: int
+    recipients: int
+    payload_bytes: int
+    start_s: float
+
+
+Workload = Paced | Poisson | Town | Compute
+
+
+class Tokens(TypedDict):
+    """Options of offline tokens."""
+
+    rules: str
+    handshake: str
+    acceptance: str
+    recipients_max: int
+    settle_interval_s: float
+    payment_timeout_s: float
+    person_wallet_cents: int
+    person_low_cents: int
+    shop_till_cents: int
+    batch_tokens: int
+
+
+class Protocol(TypedDict):
+    """Protocol family and options; `tokens` where it pays with them."""
+
+    kind: str
+    crypto: str
+    duplicate_window_s: float
+    benchmark_log_entries: int
+    tokens: Tokens | None
+
+
+class Eva(TypedDict):
+    """Options of EVA; `simultaneous_transfers` None: without a limit."""
+
+    variant: str
+    encryption: bool
+    block_bytes: int
+    window_blocks: int
+    retransmit_interval_s: float
+    retransmit_attempts: int
+    write_request_retries: int
+    timeout_s: float
+    reduce_window_after_timeout_blocks: int
+    min_window_blocks: int
+    scheduled_send_interval_s: float
+    scheduled_tasks_check_delay_s: float
+    binary_size_limit_bytes: int
+    simultaneous_transfers: int | None
+    send_threads: int
+    race_window_s: float
+
+
+class Transport(TypedDict):
+    """Transport and options.
+
+    `app_faults` says whether they act, `socket_buffer_bytes` is 0 for the phone's default, `eva` is
+    None for other transports.
+    """
+
+    mode: str
+    poll_interval_s: float
+    connect_timeout_s: float
+    idle_timeout_s: float
+    keep_alive_s: float
+    answer_on_same_connection: bool
+    relay_first: bool
+    app_faults: bool
+    socket_timeout_s: float
+    socket_buffer_bytes: int
+    eva: Eva | None
+
+
+class Radio(TypedDict):
+    """Powers of the radio of an access network."""
+
+    active_w: float
+    up_per_byte_j: float
+    down_per_byte_j: float
+    tail_s: float
+    tail_power_w: float
+    promotion_j: float
+
+
+class ContactRadio(TypedDict):
+    """Power of one end of a kind of link between phones."""
+
+    active_w: float
+
+
+class Energy(TypedDict):
+    """Powers of every phone but the tokens' authority."""
+
+    core_w: float
+    access: dict[str, Radio]
+    contacts: dict[str, ContactRadio]
+
+
+class Output(TypedDict):
+    """What the trace keeps."""
+
+    trace: Literal["full", "sampled"]
+    sample_ratio: float
+    tokens: bool
+
+
+class Resolved(TypedDict):
+    """All that a run depends on; `continues` names the run whose chains go on here."""
+
+    schema: int
+    scenario: str
+    title: str
+    versions: dict[str, str]
+    run: Run
+    rung: Rung
+    devices: list[Group]
+    profiles: dict[str, Shipped]
+    network: Network
+    churn: Churn | None
+    contacts: Contacts | None
+    outages: list[Outage]
+    workload: Workload
+    protocol: Protocol
+    transport: Transport
+    energy: Energy | None
+    output: Output
+    engine_options: dict[str, str]
+    continues: str | None
+
+
+SCHEMA = 2
