@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sim.base.streams import Floats, Lanes, pick_bucket
+from sim.plan import plan
 from sim.plan.churn import Transitions, is_on
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from sim.devices.contents import SleepOvershoot
+    from sim.scenario import resolved as given
 
 
 @dataclass(frozen=True)
@@ -30,15 +34,15 @@ class Arrivals:
 
 
 def sender_loop(
-    workload: Mapping[str, Any], overshoot: Mapping[str, Any], duration_s: float
-) -> dict[str, Any]:
+    workload: given.Paced, overshoot: SleepOvershoot, duration_s: float
+) -> plan.SenderLoop:
     """Return the benchmark loop in which phone 0 proposes to phone 1.
 
     `overshoot` is the app's law of phone 0: base + slope * ln(interval / 1 ms), seconds.
     """
-    law = {key: number["value"] for key, number in overshoot.items()}
+    base_s, slope_s = overshoot["base_s"]["value"], overshoot["slope_s"]["value"]
     interval_s = workload["interval_s"]
-    overshoot_s = law["base"] + law["slope"] * math.log(interval_s / _SHORTEST_SLEEP_S)
+    overshoot_s = base_s + slope_s * math.log(interval_s / _SHORTEST_SLEEP_S)
     return {
         "from_phone": 0,
         "to_phone": 1,
@@ -46,13 +50,37 @@ def sender_loop(
         "duration_s": duration_s - workload["start_s"],
         "interval_s": interval_s,
         "overshoot_s": max(0.0, overshoot_s),
-        "overshoot_sigma": law["spread_sigma"],
+        "overshoot_sigma": overshoot["spread_sigma"]["value"],
         "payload_bytes": workload["payload_bytes"],
     }
 
 
+def none(loops: Sequence[plan.SenderLoop] = ()) -> plan.Workload:
+    """Return a workload without open arrivals."""
+    return {
+        "time_s": plan.floats([]),
+        "from_phone": plan.numbers([]),
+        "to_phone": plan.numbers([]),
+        "payload_bytes": plan.numbers([]),
+        "amount_cents": plan.numbers([]),
+        "conduct": plan.numbers([]),
+        "loops": list(loops),
+    }
+
+
+def proposals(found: Arrivals, payload_bytes: int) -> plan.Workload:
+    """Return arrivals as proposals of one size."""
+    return {
+        **none(),
+        "time_s": plan.floats(found.time_s),
+        "from_phone": plan.numbers(found.from_phone),
+        "to_phone": plan.numbers(found.to_phone),
+        "payload_bytes": plan.numbers(np.full(found.time_s.size, payload_bytes)),
+    }
+
+
 def poisson_arrivals(
-    workload: Mapping[str, Any],
+    workload: given.Poisson,
     streams: tuple[Lanes, Lanes],
     lane: npt.NDArray[np.uint64],
     changes: Transitions,

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sim.base.streams import Floats, Lanes
+    from sim.scenario import resolved as given
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Lognormal:
         return float(special.ndtr(math.log(self.longest_s / self.median_s) / self.sigma - shift))
 
 
-def lengths(table: Mapping[str, Any]) -> Weibull | Lognormal:
+def lengths(table: given.Lengths) -> Weibull | Lognormal:
     """Return the distribution that a resolved table describes."""
     longest_s = math.inf if table["longest_s"] is None else table["longest_s"]
     if table["distribution"] == "weibull":
@@ -115,14 +114,14 @@ def lengths(table: Mapping[str, Any]) -> Weibull | Lognormal:
     return Lognormal(table["median_s"], table["sigma"], longest_s)
 
 
-def on_share(churn: Mapping[str, Any]) -> float:
+def on_share(churn: given.Churn) -> float:
     """Return the long-run share of time that a phone is on."""
-    session_s, gap_s = (lengths(churn[part]).mean_s() for part in ("session", "gap"))
+    session_s, gap_s = lengths(churn["session"]).mean_s(), lengths(churn["gap"]).mean_s()
     return session_s / (session_s + gap_s)
 
 
 def transitions(
-    churn: Mapping[str, Any] | None, lanes: Lanes, lane: npt.NDArray[np.uint64], duration_s: float
+    churn: given.Churn | None, lanes: Lanes, lane: npt.NDArray[np.uint64], duration_s: float
 ) -> Transitions:
     """Return the transitions of every phone before `duration_s`, none without churn.
 

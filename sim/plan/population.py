@@ -7,16 +7,18 @@ to a group leaves every other phone where it was.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sim.base.engine_facts import operations
 from sim.base.streams import Lanes
+from sim.plan import plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from sim.devices.contents import Contents
+    from sim.scenario.resolved import Resolved
 
 Indices = npt.NDArray[np.int64]
 ROLES = ("person", "shop", "authority")
@@ -39,7 +41,7 @@ class Population:
     role: Indices
 
 
-def populate(resolved: Mapping[str, Any], name: str) -> Population:
+def populate(resolved: Resolved, name: str) -> Population:
     """Place the phones of `resolved` on access networks and sites, from streams under `name`."""
     groups = resolved["devices"]
     counts = [group["count"] for group in groups]
@@ -52,27 +54,25 @@ def populate(resolved: Mapping[str, Any], name: str) -> Population:
         resolved, group, Lanes(resolved["run"]["seed"], f"{name}/access").uniform(lane, 0)
     )
     site, site_access = _sites(resolved, access)
-    role = np.array([ROLES.index(of.get("role", "person")) for of in groups])[group]
+    role = np.array([ROLES.index(of["role"]) for of in groups])[group]
     return Population(lane, profile, access, site, site_access, role)
 
 
-def profile_columns(plain: Mapping[str, Any]) -> dict[str, Any]:
+def profile_columns(contents: Contents) -> plan.Profile:
     """Return one profile as the engine takes it: an array of each cost over the operations."""
-    costs = [plain["operations"][name] for name in operations()]
+    costs = [contents["operations"][name] for name in operations()]
     return {
-        "cores": round(plain["device"]["cores"]["value"]),
-        "cpu_s": [cost["cpu"] for cost in costs],
-        "cpu_s_per_byte": [cost["per_byte"] for cost in costs],
-        "threads": [cost["threads"] for cost in costs],
-        "wait_s": [cost["wait"] for cost in costs],
-        "spread_sigma": [cost["spread_sigma"] for cost in costs],
-        "socket_buffer_bytes": plain["device"]["socket_buffer"],
+        "cores": round(contents["device"]["cores"]["value"]),
+        "cpu_s": plan.floats([cost["cpu_s"] for cost in costs]),
+        "per_byte_s": plan.floats([cost["per_byte_s"] for cost in costs]),
+        "threads": plan.numbers([cost["threads"] for cost in costs]),
+        "wait_s": plan.floats([cost["wait_s"] for cost in costs]),
+        "spread_sigma": plan.floats([cost["spread_sigma"] for cost in costs]),
+        "socket_buffer_bytes": contents["device"]["socket_buffer_bytes"],
     }
 
 
-def _access(
-    resolved: Mapping[str, Any], group: Indices, uniform: npt.NDArray[np.float64]
-) -> Indices:
+def _access(resolved: Resolved, group: Indices, uniform: npt.NDArray[np.float64]) -> Indices:
     names = sorted(resolved["network"]["access"])
     chosen = np.zeros(group.size, dtype=np.int64)
     for number, of in enumerate(resolved["devices"]):
@@ -84,7 +84,7 @@ def _access(
     return chosen
 
 
-def _sites(resolved: Mapping[str, Any], access: Indices) -> tuple[Indices, Indices]:
+def _sites(resolved: Resolved, access: Indices) -> tuple[Indices, Indices]:
     """Fill the sites of each access network in the order of the phones."""
     site = np.zeros(access.size, dtype=np.int64)
     site_access: list[int] = []

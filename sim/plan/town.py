@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sim.base.streams import Floats, Streams, pick_bucket
+from sim.plan import plan
 from sim.plan.arrivals import poisson_times
 from sim.plan.churn import Lognormal, Transitions, is_on
 from sim.plan.population import ROLES, Indices, Population
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from sim.scenario import resolved as given
+    from sim.scenario.resolved import Resolved
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,34 @@ class Payments:
     conduct: Indices
 
 
+def happenings(
+    workload: given.Town,
+    resolved: Resolved,
+    name: str,
+    people: Population,
+    changes: Transitions,
+) -> tuple[plan.Workload, plan.Proximity]:
+    """Return what persons pay and the contacts for it, from streams under `name`."""
+    run, streams = resolved["run"], Streams(resolved["run"]["seed"], name)
+    paid = payments(workload, streams, people, changes, run["duration_s"])
+    law = resolved["contacts"]
+    return columns(paid), contacts(law, streams, people, paid) if law else nobody_meets()
+
+
+def nobody_meets() -> plan.Proximity:
+    """Return no contacts."""
+    return {
+        "links": [],
+        "time_s": plan.floats([]),
+        "duration_s": plan.floats([]),
+        "phone_a": plan.numbers([]),
+        "phone_b": plan.numbers([]),
+        "link": plan.numbers([]),
+    }
+
+
 def payments(
-    workload: Mapping[str, Any],
+    workload: given.Town,
     streams: Streams,
     people: Population,
     changes: Transitions,
@@ -65,21 +93,22 @@ def payments(
     )
 
 
-def payment_columns(paid: Payments) -> dict[str, list[Any]]:
-    """Return the arrivals of the plan's workload."""
+def columns(paid: Payments) -> plan.Workload:
+    """Return payments as the plan's workload."""
     return {
-        "time_s": paid.time_s.tolist(),
-        "from_phone": paid.from_phone.tolist(),
-        "to_phone": paid.to_phone.tolist(),
-        "payload_bytes": [0] * paid.time_s.size,
-        "amount_cents": paid.amount_cents.tolist(),
-        "conduct": paid.conduct.tolist(),
+        "time_s": plan.floats(paid.time_s),
+        "from_phone": plan.numbers(paid.from_phone),
+        "to_phone": plan.numbers(paid.to_phone),
+        "payload_bytes": plan.numbers(np.zeros_like(paid.from_phone)),
+        "amount_cents": plan.numbers(paid.amount_cents),
+        "conduct": plan.numbers(paid.conduct),
+        "loops": [],
     }
 
 
 def contacts(
-    law: Mapping[str, Any], streams: Streams, people: Population, paid: Payments
-) -> dict[str, list[Any]]:
+    law: given.Contacts, streams: Streams, people: Population, paid: Payments
+) -> plan.Proximity:
     """Return the contact of each payment: it opens `lead_s` before the payment is asked for."""
     lane = people.lane[paid.from_phone]
     names = sorted(law["links"])
@@ -89,19 +118,18 @@ def contacts(
     share = streams.of("contact durations").uniform(lane, paid.number)
     time_s = np.maximum(paid.time_s - law["lead_s"], 0.0)
     duration_s = power_law_quantile(law["duration"], share)
-    columns = ("bytes_per_s", "latency_s", "setup_s", "loss_ratio")
     # Payments are in order of time, and so are moments that lie a constant before them.
     return {
-        "links": [{key: law["links"][name][key] for key in columns} for name in names],
-        "time_s": time_s.tolist(),
-        "duration_s": duration_s.tolist(),
-        "phone_a": paid.from_phone.tolist(),
-        "phone_b": paid.to_phone.tolist(),
-        "link": link.tolist(),
+        "links": [_link(law["links"][name]) for name in names],
+        "time_s": plan.floats(time_s),
+        "duration_s": plan.floats(duration_s),
+        "phone_a": plan.numbers(paid.from_phone),
+        "phone_b": plan.numbers(paid.to_phone),
+        "link": plan.numbers(link),
     }
 
 
-def power_law_quantile(law: Mapping[str, float], share: Floats) -> Floats:
+def power_law_quantile(law: given.PowerLaw, share: Floats) -> Floats:
     """Return the inverse of the distribution function of a density x^-alpha, in seconds.
 
     It is that from `shortest_s` to `longest_s` and nothing elsewhere.
@@ -112,8 +140,17 @@ def power_law_quantile(law: Mapping[str, float], share: Floats) -> Floats:
     return quantile
 
 
+def _link(link: given.ContactLink) -> plan.ProximityLink:
+    return {
+        "rate_bytes_per_s": link["rate_bytes_per_s"],
+        "latency_s": link["latency_s"],
+        "setup_s": link["setup_s"],
+        "loss_ratio": link["loss_ratio"],
+    }
+
+
 def _times(
-    workload: Mapping[str, Any], streams: Streams, lane: npt.NDArray[np.uint64], duration_s: float
+    workload: given.Town, streams: Streams, lane: npt.NDArray[np.uint64], duration_s: float
 ) -> tuple[Floats, Indices, Indices]:
     """Return a Poisson process per person whose rate follows the hours of the day.
 
@@ -123,7 +160,7 @@ def _times(
     clock_s, second_s = _paying_clock(workload["hours"], workload["start_s"], duration_s)
     between = (0.0, float(clock_s[-1]))
     paying_s, person, number = poisson_times(
-        workload["rate_per_s"], between, streams.of("payments"), lane
+        workload["payments_per_s"], between, streams.of("payments"), lane
     )
     return np.interp(paying_s, clock_s, second_s), person, number
 
@@ -138,7 +175,7 @@ def _paying_clock(hours: list[float], start_s: float, duration_s: float) -> tupl
 
 
 def _payees(
-    workload: Mapping[str, Any],
+    workload: given.Town,
     streams: Streams,
     people: Population,
     person: Indices,
@@ -173,7 +210,7 @@ def _member(
 
 
 def _amounts(
-    workload: Mapping[str, Any],
+    workload: given.Town,
     streams: Streams,
     lane: npt.NDArray[np.uint64],
     number: Indices,
@@ -190,7 +227,7 @@ def _amounts(
 
 
 def _conducts(
-    workload: Mapping[str, Any],
+    workload: given.Town,
     streams: Streams,
     lane: npt.NDArray[np.uint64],
     number: Indices,

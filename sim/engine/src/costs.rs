@@ -36,7 +36,7 @@ pub struct CostTable(Vec<Entry>);
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     cpu_s: f64,
-    cpu_s_per_byte: f64,
+    per_byte_s: f64,
     threads: u32,
     wait_s: f64,
     spread_sigma: f64,
@@ -50,7 +50,7 @@ impl CostTable {
     pub fn new(profile: &Profile) -> Self {
         let columns = [
             &profile.cpu_s,
-            &profile.cpu_s_per_byte,
+            &profile.per_byte_s,
             &profile.wait_s,
             &profile.spread_sigma,
         ];
@@ -64,7 +64,7 @@ impl CostTable {
         );
         let entry = |i: usize| Entry {
             cpu_s: profile.cpu_s[i],
-            cpu_s_per_byte: profile.cpu_s_per_byte[i],
+            per_byte_s: profile.per_byte_s[i],
             threads: profile.threads[i],
             wait_s: profile.wait_s[i],
             spread_sigma: profile.spread_sigma[i],
@@ -82,7 +82,7 @@ impl CostTable {
         let entry = self.0[operation as usize];
         let factor = stream.factor(entry.spread_sigma);
         Cost {
-            cpu_s: factor * (entry.cpu_s + entry.cpu_s_per_byte * f64::from(bytes)),
+            cpu_s: factor * (entry.cpu_s + entry.per_byte_s * f64::from(bytes)),
             wait_s: factor * entry.wait_s,
         }
     }

@@ -75,7 +75,7 @@ impl Accountant {
         let (network, radio) = self.radio(phone);
         let bytes = f64::from(wire_bytes);
         let active_s = bytes / network.up_bytes_per_s;
-        let active_j = active_s * radio.active_w + bytes * radio.up_j_per_byte;
+        let active_j = active_s * radio.active_w + bytes * radio.up_per_byte_j;
         self.occupy(phone, now, active_s, active_j);
     }
 
@@ -84,7 +84,7 @@ impl Accountant {
         let (network, radio) = self.radio(phone);
         let bytes = f64::from(wire_bytes);
         let active_s = bytes / network.down_bytes_per_s;
-        let active_j = active_s * radio.active_w + bytes * radio.down_j_per_byte;
+        let active_j = active_s * radio.active_w + bytes * radio.down_per_byte_j;
         self.occupy(phone, now - active_s, active_s, active_j);
     }
 
@@ -125,7 +125,7 @@ impl Accountant {
     fn tail_j(&self, phone: u32, now: Seconds) -> f64 {
         let radio = self.radio(phone).1;
         let silent_s = self.active_until_s[phone as usize].map_or(0.0, |until_s| now - until_s);
-        silent_s.clamp(0.0, radio.tail_s) * radio.tail_w
+        silent_s.clamp(0.0, radio.tail_s) * radio.tail_power_w
     }
 
     fn radio(&self, phone: u32) -> (&plan::Access, &plan::Radio) {

@@ -3,6 +3,9 @@
 //! The engine is given a [`plan::Plan`] of numbers and returns columns; it never
 //! parses a document and knows no protocol by name outside [`run`].
 
+#[cfg(feature = "python")]
+mod columns;
+mod configs;
 pub mod costs;
 pub mod driver;
 pub mod energy;

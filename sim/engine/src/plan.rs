@@ -1,10 +1,12 @@
-//! The plan: everything a run needs, as numbers and arrays in SI units.
+//! The plan: everything a run needs, as numbers and columns in SI units.
 //!
-//! Python resolves a scenario into this; the engine never parses a document.
-//! Field names are those of the dictionary that `sim.plan` builds.
+//! Python resolves a scenario into this; the engine never parses a document. Names and types are
+//! those of `sim.plan.plan`, which builds it; columns come as arrays (`crate::columns`).
 
 use pocketsim_protocols::contract::Seconds;
 
+#[cfg(feature = "python")]
+use crate::columns::{counts, flags, floats, numbers};
 #[cfg(feature = "python")]
 use pyo3::FromPyObject;
 
@@ -21,7 +23,7 @@ pub struct Plan {
     /// Access networks, by number.
     pub access: Vec<Access>,
     /// Access points and cells, by number.
-    pub sites: Vec<Site>,
+    pub sites: Sites,
     /// The phones, as columns of one length.
     pub phones: Phones,
     /// What lies between sites.
@@ -51,14 +53,19 @@ pub struct Profile {
     /// Cores that share the work.
     pub cores: u32,
     /// CPU seconds on one core, per operation.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub cpu_s: Vec<f64>,
     /// CPU seconds per byte.
-    pub cpu_s_per_byte: Vec<f64>,
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub per_byte_s: Vec<f64>,
     /// Cores that the operation can use at once.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub threads: Vec<u32>,
     /// Seconds that the lane waits without using a core.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub wait_s: Vec<f64>,
     /// Sigma of a lognormal factor of mean 1 on the whole cost.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub spread_sigma: Vec<f64>,
     /// Receive buffer of a plain UDP socket, in bytes as the kernel counts.
     pub socket_buffer_bytes: u64,
@@ -84,12 +91,13 @@ pub struct Access {
     pub reorders: bool,
 }
 
-/// One access point or cell: its air is shared by every phone on it.
+/// Access points and cells: the air of one is shared by every phone on it.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
-pub struct Site {
+pub struct Sites {
     /// Shared capacity in bytes per second; 0 for no shared link.
-    pub bytes_per_s: f64,
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub capacity_bytes_per_s: Vec<f64>,
 }
 
 /// One phone per element; all of one length.
@@ -97,14 +105,19 @@ pub struct Site {
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Phones {
     /// Number of the profile.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub profile: Vec<u32>,
     /// Number of the access network.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub access: Vec<u32>,
     /// Number of the site.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub site: Vec<u32>,
     /// First block index of its chain (1 for a fresh app).
+    #[cfg_attr(feature = "python", pyo3(from_py_with = counts))]
     pub first_index: Vec<u64>,
     /// 0 for a person, [`Phones::SHOP`] or [`Phones::AUTHORITY`].
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub role: Vec<u32>,
 }
 
@@ -132,14 +145,19 @@ pub struct Proximity {
     /// Kinds of link, by number.
     pub links: Vec<ProximityLink>,
     /// When two phones come into each other's reach, seconds.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub time_s: Vec<f64>,
     /// How long they stay there, seconds.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub duration_s: Vec<f64>,
     /// One of the two.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub phone_a: Vec<u32>,
     /// The other.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub phone_b: Vec<u32>,
     /// Number of the kind of link.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub link: Vec<u32>,
 }
 
@@ -148,7 +166,7 @@ pub struct Proximity {
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct ProximityLink {
     /// Each way, bytes per second.
-    pub bytes_per_s: f64,
+    pub rate_bytes_per_s: f64,
     /// One way, seconds.
     pub latency_s: Seconds,
     /// A contact carries nothing for this long after it began, seconds.
@@ -174,10 +192,13 @@ pub struct Outage {
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Churn {
     /// When, seconds.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub time_s: Vec<f64>,
     /// Which phone.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub phone: Vec<u32>,
     /// Whether it comes on (else it goes off); every phone starts on.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = flags))]
     pub on: Vec<bool>,
 }
 
@@ -186,16 +207,22 @@ pub struct Churn {
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Workload {
     /// Arrival times, seconds.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub time_s: Vec<f64>,
     /// Proposers.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub from_phone: Vec<u32>,
     /// Counterparties.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub to_phone: Vec<u32>,
     /// Payload sizes.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub payload_bytes: Vec<u32>,
     /// Amounts, in cents; empty when arrivals are proposals and not payments.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub amount_cents: Vec<u32>,
     /// How the payer behaves, by its number in `Conduct::ALL`; as long as the amounts.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub conduct: Vec<u32>,
     /// Sender loops: propose, sleep, again.
     pub loops: Vec<SenderLoop>,
@@ -250,7 +277,7 @@ pub struct Compute {
     /// How often each performs the task.
     pub count: u32,
     /// Data of one operation or packet.
-    pub bytes: u32,
+    pub payload_bytes: u32,
     /// Tokens that the task handles at once.
     pub tokens: u32,
     /// Recipients of each token.
@@ -274,11 +301,11 @@ pub struct Tokens {
     /// A payment that is not complete after this is given up, seconds.
     pub payment_timeout_s: Seconds,
     /// A person's wallet is filled up to this, in cents.
-    pub person_cents: u32,
+    pub person_wallet_cents: u32,
     /// Below this a person withdraws as soon as he can, in cents.
     pub person_low_cents: u32,
     /// A shop's till is filled up to this, in cents.
-    pub shop_cents: u32,
+    pub shop_till_cents: u32,
     /// Tokens of one submission.
     pub batch_tokens: u32,
 }
@@ -287,9 +314,8 @@ pub struct Tokens {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Transport {
-    /// `udp`, `quic`, `tftp`, `ipv8`, `eva`, or `none` where nothing is sent.
-    pub kind: String,
-    /// `reconnect` or `keep` (quic), `sealed` or nothing (ipv8).
+    /// `udp`, `quic_keep`, `quic_reconnect`, `tftp`, `ipv8`, `ipv8_sealed`, `eva`, or `none` where
+    /// nothing is sent.
     pub mode: String,
     /// Interval at which the app looks for finished streams and tasks, seconds; 0 for none.
     pub poll_interval_s: Seconds,
@@ -309,8 +335,10 @@ pub struct Transport {
     pub socket_buffer_bytes: u64,
     /// Per phone: when, after its first dial, a second dial that raced with it
     /// replaces the kept connection; infinite for never (quic keep).
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub duplicate_dial_s: Vec<f64>,
     /// Per phone: when its kept connection breaks for good; infinite for never.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub connection_break_s: Vec<f64>,
     /// Options of EVA (eva); none for other transports.
     pub eva: Option<Eva>,
@@ -346,8 +374,8 @@ pub struct Eva {
     pub scheduled_tasks_check_delay_s: Seconds,
     /// Larger messages are refused.
     pub binary_size_limit_bytes: u32,
-    /// Above this many transfers new ones wait.
-    pub simultaneous_transfers_max: u32,
+    /// Above this many transfers new ones wait; none for no limit.
+    pub simultaneous_transfers: Option<u32>,
     /// Threads that call `sendto`.
     pub send_threads: u32,
     /// How long two starts of waiting transfers overlap, seconds (original).
@@ -377,6 +405,7 @@ pub struct Energy {
     /// By number of the access network.
     pub access: Vec<Radio>,
     /// At each end of a busy contact, watts, by number of the kind of link.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub contact_w: Vec<f64>,
 }
 
@@ -387,11 +416,11 @@ pub struct Radio {
     /// While it sends or receives, watts.
     pub active_w: f64,
     /// For each byte that it sends, beside that, joules.
-    pub up_j_per_byte: f64,
+    pub up_per_byte_j: f64,
     /// For each byte that it receives, joules.
-    pub down_j_per_byte: f64,
+    pub down_per_byte_j: f64,
     /// In its tail, watts.
-    pub tail_w: f64,
+    pub tail_power_w: f64,
     /// It falls asleep when it was silent for this long, seconds.
     pub tail_s: Seconds,
     /// For waking up, joules.

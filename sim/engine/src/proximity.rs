@@ -133,7 +133,7 @@ impl Contact {
     fn pass(&mut self, link: &ProximityLink, up: bool, now: Seconds, wire_bytes: u32) -> Passage {
         let free_s = &mut self.free_s[usize::from(up)];
         let start_s = now.max(self.ready_s).max(*free_s);
-        *free_s = start_s + f64::from(wire_bytes) / link.bytes_per_s;
+        *free_s = start_s + f64::from(wire_bytes) / link.rate_bytes_per_s;
         let arrival_s = *free_s + link.latency_s;
         Passage {
             end_s: arrival_s.min(self.closes_s),

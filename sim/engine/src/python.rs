@@ -4,12 +4,12 @@ use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::columns;
 use crate::holdings::Holdings;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::run::RunResult;
 use crate::simgrid::MODEL_OPTIONS;
-use crate::trace::Columns;
 
 /// Drives protocol machines on SimGrid; one engine per process, for good.
 #[pymodule]
@@ -18,7 +18,7 @@ mod _engine {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
-    /// Runs one plan, a dictionary of numbers and arrays (see `sim.plan`).
+    /// Runs one plan, a dictionary of numbers and arrays (see `sim.plan.plan`).
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
     /// `reasons`, `counters`, `cpu_s`, `energy_j`, `kept_cents`, `clock_s`, `final_index`,
@@ -88,7 +88,7 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     }
     let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
     let reasons: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
-    dict.set_item("columns", columns_to_dict(py, &result.trace.columns)?)?;
+    dict.set_item("columns", columns::to_dict(py, &result.trace.columns)?)?;
     dict.set_item("event_kinds", kinds)?;
     dict.set_item("reasons", reasons)?;
     dict.set_item("counters", counters)?;
@@ -113,55 +113,6 @@ fn tokens_to_dict<'py>(py: Python<'py>, holdings: &Holdings) -> PyResult<Bound<'
     dict.set_item("node", holdings.node.clone())?;
     dict.set_item("state", states)?;
     dict.set_item("token", PyList::new(py, tokens)?)?;
-    Ok(dict)
-}
-
-fn columns_to_dict<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    let set = |name: &str, bytes: Vec<u8>| dict.set_item(name, PyBytes::new(py, &bytes));
-    set(
-        "time_s",
-        columns
-            .time_s
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect(),
-    )?;
-    set(
-        "node",
-        columns
-            .node
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect(),
-    )?;
-    set("kind", columns.kind.clone())?;
-    set(
-        "message",
-        columns
-            .message
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect(),
-    )?;
-    set(
-        "peer",
-        columns
-            .peer
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect(),
-    )?;
-    set(
-        "size_bytes",
-        columns
-            .size_bytes
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect(),
-    )?;
-    set("reason", columns.reason.clone())?;
-    set("logged", columns.logged.clone())?;
     Ok(dict)
 }
 

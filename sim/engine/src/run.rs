@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
-use pocketsim_protocols::compute::{Compute, ComputeConfig, Task};
+use pocketsim_protocols::compute::{Compute, ComputeConfig};
 use pocketsim_protocols::contract::{Application, NodeId, Seconds, Transport};
 use pocketsim_protocols::crypto::{self, Counted, Crypto, Real};
 use pocketsim_protocols::pairwise::Pairwise;
 use pocketsim_protocols::token_batch::{self, TokenBatch};
 use pocketsim_protocols::transfer::Transfer;
-use pocketsim_protocols::transport::eva::{Eva, EvaConfig, Variant};
+use pocketsim_protocols::transport::eva::{Eva, EvaConfig};
 use pocketsim_protocols::transport::ipv8::Ipv8;
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::tftp::Tftp;
 use pocketsim_protocols::transport::udp::Udp;
-use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
+use pocketsim_protocols::transport::TransportConfig;
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
 use crate::driver::Driver;
@@ -152,21 +152,8 @@ fn no_indices<A>(applications: &[A]) -> Ending {
 }
 
 fn compute(plan: Plan, progress: Progress) -> Result<RunResult, String> {
-    let Some(options) = &plan.protocol.compute else {
-        return Err("compute has no options".into());
-    };
-    let named = |task: &&Task| task.name() == options.task;
-    let Some(&task) = Task::ALL.iter().find(named) else {
-        return Err(format!("unknown task {:?}", options.task));
-    };
-    let config = ComputeConfig {
-        task,
-        threads: options.threads,
-        count: options.count,
-        bytes: options.bytes,
-        tokens: options.tokens,
-        recipients: options.recipients,
-    };
+    let options = plan.protocol.compute.as_ref();
+    let config = ComputeConfig::try_from(options.ok_or("compute has no options")?)?;
     over(
         plan,
         progress,
@@ -182,10 +169,10 @@ fn over<A: Application>(
     make: impl FnMut(u32) -> A,
     ending: impl FnOnce(&[A]) -> Ending,
 ) -> Result<RunResult, String> {
-    let config = transport_config(&plan.transport)?;
+    let config = TransportConfig::from(&plan.transport);
     let (seed, options) = (plan.seed, plan.transport.clone());
     let config = move |node: u32| phone_config(config, &options, seed, node);
-    match plan.transport.kind.as_str() {
+    match plan.transport.mode.as_str() {
         // Machines that send nothing need one all the same.
         "udp" | "none" => Ok(drive(
             plan,
@@ -194,7 +181,7 @@ fn over<A: Application>(
             |node| Udp::new(&config(node)),
             ending,
         )),
-        "quic" => Ok(drive(
+        "quic_keep" | "quic_reconnect" => Ok(drive(
             plan,
             progress,
             make,
@@ -202,12 +189,13 @@ fn over<A: Application>(
             ending,
         )),
         "tftp" => Ok(drive(plan, progress, make, |_| Tftp::new(), ending)),
-        "ipv8" => {
-            let sealed = plan.transport.mode == "sealed";
+        "ipv8" | "ipv8_sealed" => {
+            let sealed = plan.transport.mode == "ipv8_sealed";
             Ok(drive(plan, progress, make, |_| Ipv8::new(sealed), ending))
         }
         "eva" => {
-            let config = eva_config(&plan.transport)?;
+            let options = plan.transport.eva.as_ref();
+            let config = EvaConfig::try_from(options.ok_or("eva has no options")?)?;
             let new = |node| Eva::new(&eva_phone(config, seed, node));
             Ok(drive(plan, progress, make, new, ending))
         }
@@ -241,26 +229,6 @@ fn drive<A: Application, T: Transport<A::Block>>(
     }
 }
 
-fn transport_config(options: &plan::Transport) -> Result<TransportConfig, String> {
-    let mode = match options.mode.as_str() {
-        "reconnect" => ConnectionMode::Reconnect,
-        // Only quic reads it; the modes of others are their own.
-        "keep" | "" | "sealed" => ConnectionMode::Keep,
-        other => return Err(format!("unknown connection mode {other:?}")),
-    };
-    Ok(TransportConfig {
-        mode,
-        poll_interval_s: options.poll_interval_s,
-        connect_timeout_s: options.connect_timeout_s,
-        idle_timeout_s: options.idle_timeout_s,
-        keep_alive_s: options.keep_alive_s,
-        relay_first: options.relay_first,
-        answer_on_same_connection: options.answer_on_same_connection,
-        socket_timeout_s: options.socket_timeout_s,
-        ..TransportConfig::default()
-    })
-}
-
 /// The options that differ from phone to phone.
 fn phone_config(
     config: TransportConfig,
@@ -276,36 +244,6 @@ fn phone_config(
         connection_break_s: options.connection_break_s[at],
         ..config
     }
-}
-
-fn eva_config(options: &plan::Transport) -> Result<EvaConfig, String> {
-    let Some(options) = &options.eva else {
-        return Err("transport eva has no options".into());
-    };
-    let variant = match options.variant.as_str() {
-        "original" => Variant::Original,
-        "modified" => Variant::Modified,
-        other => return Err(format!("unknown variant of EVA {other:?}")),
-    };
-    Ok(EvaConfig {
-        variant,
-        encryption: options.encryption,
-        block_bytes: options.block_bytes,
-        window_blocks: options.window_blocks,
-        retransmit_interval_s: options.retransmit_interval_s,
-        retransmit_attempts: options.retransmit_attempts,
-        write_request_retries: options.write_request_retries,
-        timeout_s: options.timeout_s,
-        reduce_window_after_timeout_blocks: options.reduce_window_after_timeout_blocks,
-        min_window_blocks: options.min_window_blocks,
-        scheduled_send_interval_s: options.scheduled_send_interval_s,
-        scheduled_tasks_check_delay_s: options.scheduled_tasks_check_delay_s,
-        binary_size_limit_bytes: options.binary_size_limit_bytes,
-        simultaneous_transfers_max: options.simultaneous_transfers_max,
-        send_threads: options.send_threads,
-        race_window_s: options.race_window_s,
-        ..EvaConfig::thesis()
-    })
 }
 
 /// Phones did not start their app in the same second.

@@ -56,8 +56,9 @@ impl SimGrid {
         unsafe { pocketsim_init(pointers.as_ptr(), pointers.len() as u32) };
         let sites: Vec<i64> = plan
             .sites
+            .capacity_bytes_per_s
             .iter()
-            .map(|site| add_site(site.bytes_per_s))
+            .map(|&bytes_per_s| add_site(bytes_per_s))
             .collect();
         for number in 0..plan.phones.profile.len() {
             add_phone(plan, number, &sites);

@@ -125,9 +125,9 @@ impl Town {
         let options = &self.options;
         let is_shop = self.roles[node as usize] == Phones::SHOP;
         let (full_cents, low_cents) = if is_shop {
-            (options.shop_cents, options.shop_cents / 2)
+            (options.shop_till_cents, options.shop_till_cents / 2)
         } else {
-            (options.person_cents, options.person_low_cents)
+            (options.person_wallet_cents, options.person_low_cents)
         };
         HolderConfig {
             acceptance: self.acceptance,

@@ -12,9 +12,9 @@ use pocketsim_protocols::contract::Operation;
 // Powers of two, so that sums are exact.
 const RADIO: Radio = Radio {
     active_w: 8.0,
-    up_j_per_byte: 0.0,
-    down_j_per_byte: 0.0,
-    tail_w: 2.0,
+    up_per_byte_j: 0.0,
+    down_per_byte_j: 0.0,
+    tail_power_w: 2.0,
     tail_s: 4.0,
     promotion_j: 0.5,
 };
@@ -94,8 +94,8 @@ fn what_is_received_ends_when_it_is_there() {
 fn bytes_cost_what_their_way_says() {
     let radio = Radio {
         active_w: 0.0,
-        up_j_per_byte: 0.25,
-        down_j_per_byte: 0.125,
+        up_per_byte_j: 0.25,
+        down_per_byte_j: 0.125,
         tail_s: 0.0,
         ..RADIO
     };
@@ -186,7 +186,7 @@ fn close(left: f64, right: f64) {
 }
 
 const BLE: ProximityLink = ProximityLink {
-    bytes_per_s: 1000.0,
+    rate_bytes_per_s: 1000.0,
     latency_s: 0.5,
     setup_s: 2.0,
     loss_ratio: 0.0,

@@ -11,7 +11,7 @@ use common::{arrive, meet, plan, reasons, times, trade, turn};
 use pocketsim_protocols::contract::{EventKind, Reason};
 
 const BLE: ProximityLink = ProximityLink {
-    bytes_per_s: 1000.0,
+    rate_bytes_per_s: 1000.0,
     latency_s: 0.5,
     setup_s: 2.0,
     loss_ratio: 0.0,
@@ -90,7 +90,7 @@ fn a_contact_is_open_from_its_time_to_before_its_end() {
 #[test]
 fn of_several_contacts_the_one_that_opened_first_carries() {
     let fast = ProximityLink {
-        bytes_per_s: 1e6,
+        rate_bytes_per_s: 1e6,
         setup_s: 0.0,
         ..BLE
     };
@@ -118,7 +118,7 @@ fn a_phone_that_goes_off_no_longer_keeps_its_way_busy() {
 fn every_datagram_ends_where_a_model_of_single_bytes_says() {
     // One byte per millisecond and way, as long as any is queued; 2^-10 s keep sums exact.
     let link = ProximityLink {
-        bytes_per_s: 1024.0,
+        rate_bytes_per_s: 1024.0,
         latency_s: 0.25,
         setup_s: 1.0,
         loss_ratio: 0.0,
@@ -204,7 +204,7 @@ fn loss_on_a_contact_is_drawn_once_for_each_packet() {
     let mut plan = without_network();
     let lossy = ProximityLink {
         setup_s: 0.0,
-        bytes_per_s: 1e6,
+        rate_bytes_per_s: 1e6,
         loss_ratio: 0.2,
         ..BLE
     };

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use _engine::driver::Driver;
 use _engine::plan::{
-    Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Proximity, ProximityLink, Site,
+    Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Proximity, ProximityLink, Sites,
     Trace, Transport, Workload,
 };
 use _engine::resources::{Carrier, CpuDemand, Listener, Spender, World};
@@ -192,7 +192,7 @@ pub fn plan(count: usize) -> Plan {
         profiles: vec![Profile {
             cores: 1,
             cpu_s: vec![0.0; operations],
-            cpu_s_per_byte: vec![0.0; operations],
+            per_byte_s: vec![0.0; operations],
             threads: vec![1; operations],
             wait_s: vec![0.0; operations],
             spread_sigma: vec![0.0; operations],
@@ -207,7 +207,9 @@ pub fn plan(count: usize) -> Plan {
             loss_ratio: 0.0,
             reorders: false,
         }],
-        sites: vec![Site { bytes_per_s: 0.0 }],
+        sites: Sites {
+            capacity_bytes_per_s: vec![0.0],
+        },
         phones: Phones {
             profile: vec![0; count],
             access: vec![0; count],
@@ -262,8 +264,7 @@ pub fn plan(count: usize) -> Plan {
 
 fn udp() -> Transport {
     Transport {
-        kind: "udp".into(),
-        mode: String::new(),
+        mode: "udp".into(),
         poll_interval_s: 0.0,
         connect_timeout_s: 30.0,
         idle_timeout_s: 30.0,

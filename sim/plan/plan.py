@@ -1,0 +1,236 @@
+"""The plan: what one repetition hands to the engine, field by field, in SI units.
+
+The names and types are those of `Plan` in sim/engine/src/plan.rs, which says what each field means;
+a test compares the two. What goes to the engine as it stands in a resolved scenario has its types
+from there. Columns are arrays that the engine reads as they lie in memory. How they
+come about is the business of `sim.plan.build_plan`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from sim.scenario.resolved import Eva, Radio, Tokens
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.uint32]
+"""Phones, amounts, sizes and places in lists."""
+Counts = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.uint8]
+"""0 or 1."""
+
+
+class Profile(TypedDict):
+    """What operations cost; columns run over the engine's operations."""
+
+    cores: int
+    cpu_s: Floats
+    per_byte_s: Floats
+    threads: Numbers
+    wait_s: Floats
+    spread_sigma: Floats
+    socket_buffer_bytes: int
+
+
+class Access(TypedDict):
+    """One kind of access network."""
+
+    up_bytes_per_s: float
+    down_bytes_per_s: float
+    latency_s: float
+    jitter_median_s: float
+    jitter_sigma: float
+    loss_ratio: float
+    reorders: bool
+
+
+class Sites(TypedDict):
+    """Access points and cells; 0: nothing shared."""
+
+    capacity_bytes_per_s: Floats
+
+
+class Phones(TypedDict):
+    """One phone per element."""
+
+    profile: Numbers
+    access: Numbers
+    site: Numbers
+    first_index: Counts
+    role: Numbers
+
+
+class Backbone(TypedDict):
+    """What lies between sites."""
+
+    latency_s: float
+    relay_latency_s: float
+
+
+class ProximityLink(TypedDict):
+    """One kind of link between phones near each other."""
+
+    rate_bytes_per_s: float
+    latency_s: float
+    setup_s: float
+    loss_ratio: float
+
+
+class Proximity(TypedDict):
+    """Contacts, sorted by time, and their kinds of link."""
+
+    links: list[ProximityLink]
+    time_s: Floats
+    duration_s: Floats
+    phone_a: Numbers
+    phone_b: Numbers
+    link: Numbers
+
+
+class Outage(TypedDict):
+    """A time in which one access network carries nothing."""
+
+    access: int
+    start_s: float
+    end_s: float
+
+
+class Churn(TypedDict):
+    """Phones going off and on, sorted by time."""
+
+    time_s: Floats
+    phone: Numbers
+    on: Flags
+
+
+class SenderLoop(TypedDict):
+    """The benchmark's loop: propose, sleep, again."""
+
+    from_phone: int
+    to_phone: int
+    start_s: float
+    duration_s: float
+    interval_s: float
+    overshoot_s: float
+    overshoot_sigma: float
+    payload_bytes: int
+
+
+class Workload(TypedDict):
+    """Open arrivals, sorted by time, and sender loops."""
+
+    time_s: Floats
+    from_phone: Numbers
+    to_phone: Numbers
+    payload_bytes: Numbers
+    amount_cents: Numbers
+    conduct: Numbers
+    loops: list[SenderLoop]
+
+
+class Compute(TypedDict):
+    """What every phone computes."""
+
+    task: str
+    threads: int
+    count: int
+    payload_bytes: int
+    tokens: int
+    recipients: int
+
+
+class Protocol(TypedDict):
+    """Protocol family and options."""
+
+    kind: str
+    crypto: str
+    duplicate_window_s: float
+    tokens: Tokens | None
+    compute: Compute | None
+
+
+class Transport(TypedDict):
+    """Transport and options; the two columns are per phone."""
+
+    mode: str
+    poll_interval_s: float
+    connect_timeout_s: float
+    idle_timeout_s: float
+    keep_alive_s: float
+    relay_first: bool
+    answer_on_same_connection: bool
+    socket_timeout_s: float
+    socket_buffer_bytes: int
+    duplicate_dial_s: Floats
+    connection_break_s: Floats
+    eva: Eva | None
+
+
+class Trace(TypedDict):
+    """What the trace keeps."""
+
+    mode: str
+    sample_ratio: float
+    log_capacity: int
+    tokens: bool
+
+
+class Energy(TypedDict):
+    """What draws how much power, by the numbers of networks and kinds of link."""
+
+    core_w: float
+    access: list[Radio]
+    contact_w: Floats
+
+
+class Plan(TypedDict):
+    """One run."""
+
+    seed: int
+    duration_s: float
+    profiles: list[Profile]
+    access: list[Access]
+    sites: Sites
+    phones: Phones
+    backbone: Backbone
+    proximity: Proximity
+    outages: list[Outage]
+    churn: Churn
+    workload: Workload
+    protocol: Protocol
+    transport: Transport
+    trace: Trace
+    energy: Energy | None
+
+
+def floats(values: npt.ArrayLike) -> Floats:
+    """Return a column of the engine's doubles."""
+    return np.ascontiguousarray(values, np.float64)
+
+
+def numbers(values: npt.ArrayLike) -> Numbers:
+    """Return a column of the engine's `u32`; what does not fit is a mistake of ours."""
+    return _whole(values, np.uint32)
+
+
+def counts(values: npt.ArrayLike) -> Counts:
+    """Return a column of the engine's `u64`."""
+    return _whole(values, np.uint64)
+
+
+def flags(values: npt.ArrayLike) -> Flags:
+    """Return a column of truths."""
+    return np.ascontiguousarray(values, np.bool_).view(np.uint8)
+
+
+def _whole(values: npt.ArrayLike, kind: type[Any]) -> npt.NDArray[Any]:
+    given = np.asarray(values)
+    # An empty list is one of floats to numpy.
+    assert given.size == 0 or np.can_cast(given.dtype, np.int64) or given.dtype == kind
+    column = np.ascontiguousarray(given, kind)
+    assert (column == given).all(), "a number does not fit the engine's type"
+    return column
