@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,12 +16,16 @@ from sim import metrics, trace
 from sim.base import streams
 from sim.base.axes import slug
 from sim.scenario.resolve import digest
+from sim.scenario.resolved import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     import pyarrow as pa
+
+    from sim.devices.contents import Number, Operation, Provenance, Shipped
+    from sim.scenario.resolved import Paced, Resolved, Run, Rung, Transport
 
 
 @dataclass(frozen=True)
@@ -42,38 +46,109 @@ def resolved(
     repetitions: int = 5,
     axes: Mapping[str, Any] | None = None,
     **sections: Any,
-) -> dict[str, Any]:
-    """Return the parts of a resolved scenario that metrics and reports read."""
-    run = {"seed": 1, "duration_s": 25.0, "repetitions": repetitions, "draw": "mean"}
-    return {
-        "schema": 1,
+) -> Resolved:
+    """Return an invented resolved scenario of two phones that trade.
+
+    `sections` stand in for sections of it; of one that is a table, those keys alone that they have.
+    """
+    rung: Rung = {
+        "rate_per_s": rate_per_s,
+        "payload_bytes": payload_bytes,
+        "transport": transport,
+    }
+    workload: Paced = {
+        "kind": "paced",
+        "rate_per_s": rate_per_s,
+        "payload_bytes": payload_bytes,
+        "pacing": "floored_ms",
+        "start_s": 0.0,
+        "interval_s": 1 / rate_per_s if rate_per_s else 0.0,
+    }
+    run: Run = {
+        "seed": 1,
+        "duration_s": 25.0,
+        "repetitions": repetitions,
+        "draw": "mean",
+        "app": "restarted",
+    }
+    whole: Resolved = {
+        "schema": SCHEMA,
         "scenario": scenario,
         "title": f"Invented: {scenario}",
-        "rung": {
-            "rate_per_s": rate_per_s,
-            "payload_bytes": payload_bytes,
-            "transport": transport,
-            **({"axes": dict(axes)} if axes else {}),
-        },
-        "run": {**run, "app": "restarted"},
+        "rung": {**rung, "axes": dict(axes)} if axes else rung,
+        "run": run,
         "versions": {"pocketsim": "0", "build": "0" * 12},
-        "devices": [{"profile": "invented", "count": 2, "access": {"wifi": 1.0}}],
+        "devices": [{"role": "person", "profile": "invented", "count": 2, "access": {"wifi": 1.0}}],
         "profiles": {"invented": profile()},
-        "output": {"trace": "full", "sample_ratio": 0.1},
-        **sections,
+        "network": {"backbone_latency_s": 0.0, "relay_latency_s": 0.0, "access": {}},
+        "churn": None,
+        "contacts": None,
+        "outages": [],
+        "workload": workload,
+        "protocol": {
+            "kind": "trustchain",
+            "crypto": "counted",
+            "duplicate_window_s": 30.0,
+            "benchmark_log_entries": 0,
+            "tokens": None,
+        },
+        "transport": _transport(transport),
+        "energy": None,
+        "output": {"trace": "full", "sample_ratio": 0.1, "tokens": False},
+        "engine_options": {},
+        "continues": None,
+    }
+    return cast("Resolved", {**whole, **_merged(whole, sections)})
+
+
+def _merged(whole: Mapping[str, Any], sections: Mapping[str, Any]) -> dict[str, Any]:
+    def one(key: str, value: Any) -> Any:
+        both_tables = isinstance(value, dict) and isinstance(whole.get(key), dict)
+        return {**whole[key], **value} if both_tables and key != "workload" else value
+
+    return {key: one(key, value) for key, value in sections.items()}
+
+
+def _transport(mode: str) -> Transport:
+    return {
+        "mode": mode,
+        "poll_interval_s": 0.01,
+        "connect_timeout_s": 30.0,
+        "idle_timeout_s": 30.0,
+        "keep_alive_s": 1.0,
+        "answer_on_same_connection": True,
+        "relay_first": True,
+        "app_faults": False,
+        "socket_timeout_s": 5.0,
+        "socket_buffer_bytes": 0,
+        "eva": None,
     }
 
 
-def profile() -> dict[str, Any]:
+def profile() -> Shipped:
     """Return the content of an invented device profile, with one number of each basis."""
 
-    def cost(cpu_s: float, basis: str) -> dict[str, Any]:
-        known = {"samples": 0, "basis": basis, "source": "invented for tests", "fitted_to": []}
-        return {"cpu": cpu_s, "per_byte": 1e-9, "wait": 0.0, "standard_error": cpu_s / 5, **known}
+    def known(basis: str) -> Provenance:
+        return {"samples": 0, "basis": basis, "source": "invented for tests", "fitted_to": []}
 
+    def cost(cpu_s: float, basis: str) -> Operation:
+        return {
+            "samples": 0,
+            "basis": basis,
+            "source": "invented for tests",
+            "fitted_to": [],
+            "cpu_s": cpu_s,
+            "per_byte_s": 1e-9,
+            "wait_s": 0.0,
+            "threads": 1,
+            "spread_sigma": 0.0,
+            "repetition_sigma": 0.0,
+            "standard_error_s": cpu_s / 5,
+        }
+
+    number: Number = {**known("assumed"), "value": 0.5, "standard_error": 0.1}
     bases = ("fitted", "proxy", "assumed", "published")
     names = ("sign", "verify", "store", "encode")
-    number = {"value": 0.5, "standard_error": 0.1, "samples": 0, "basis": "assumed"}
     return {
         "device": {
             "name": "Invented phone",
@@ -83,25 +158,44 @@ def profile() -> dict[str, Any]:
             "measured_by": "nobody",
             "probe": "none",
             "does_not_claim": ["anything about a real phone"],
-            "cores": {**number, "value": 8.0, "source": "invented"},
-            "socket_buffer": 212992,
+            "cores": {**number, "value": 8.0},
+            "socket_buffer_bytes": 212_992,
         },
         "operations": {
             name: cost(1e-4 * (place + 1), basis)
             for place, (name, basis) in enumerate(zip(names, bases, strict=True))
         },
-        "app": {"kept_connection": {"break_rate": {**number, "source": "invented"}}},
+        "app": {
+            "sleep_overshoot": {
+                "base_s": number,
+                "slope_s": number,
+                "spread_sigma": number,
+                "repetition_sigma": number,
+            },
+            "kept_connection": {
+                "duplicate_dial_probability": number,
+                "duplicate_dial_window_s": {
+                    **known("assumed"),
+                    "from": 1.0,
+                    "to": 2.0,
+                    "standard_error": 0.1,
+                },
+                "break_rate_per_s": number,
+            },
+        },
+        "digest": "0" * 64,
+        "drawn_as": "invented",
     }
 
 
-def events(of: dict[str, Any], shape: Shape) -> pa.Table:
+def events(of: Resolved, shape: Shape) -> pa.Table:
     """Return an invented trace for a resolved scenario, from streams of its seed."""
     repetitions = range(of["run"]["repetitions"])
     return trace.concatenate([_repetition(of, shape, repetition) for repetition in repetitions])
 
 
 def run_dir(
-    folder: Path, of: dict[str, Any], shape: Shape, settings: Mapping[str, Any] | None = None
+    folder: Path, of: Resolved, shape: Shape, settings: Mapping[str, Any] | None = None
 ) -> Path:
     """Write an invented run directory into `folder` and return its path.
 
@@ -121,7 +215,7 @@ def run_dir(
     return path
 
 
-def manifest(of: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def manifest(of: Resolved, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return of a manifest what tells an invented run from others: its values and its point."""
     run, rung = of["run"], of["rung"]
     asked = {
@@ -152,7 +246,7 @@ def _plain(value: Any, unit: str = "") -> dict[str, Any]:
     return {"value": value, "unit": unit}
 
 
-def _repetition(of: dict[str, Any], shape: Shape, repetition: int) -> pa.Table:
+def _repetition(of: Resolved, shape: Shape, repetition: int) -> pa.Table:
     rung, duration_s = of["rung"], of["run"]["duration_s"]
     name = f"{rung}/{repetition}"
     draw = streams.stream(of["run"]["seed"], name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
@@ -19,19 +20,11 @@ import numpy as np
 
 from sim.base import streams
 from sim.base.engine_facts import operations
+from sim.plan import plan as plan_module
 
 ROOT = Path(__file__).resolve().parents[1]
 LATENCY_S = 0.010  # one hop; two between phones
 WIDE_BYTES_PER_S = 1e15  # sizes do not show
-TRANSPORTS = {
-    "udp": {"kind": "udp", "mode": ""},
-    "quic_reconnect": {"kind": "quic", "mode": "reconnect"},
-    "quic_keep": {"kind": "quic", "mode": "keep"},
-    "tftp": {"kind": "tftp", "mode": ""},
-    "ipv8": {"kind": "ipv8", "mode": ""},
-    "ipv8_sealed": {"kind": "ipv8", "mode": "sealed"},
-    "eva": {"kind": "eva", "mode": ""},
-}
 # The offline token thesis's, which are the scenario's defaults.
 EVA = {
     "variant": "modified",
@@ -47,20 +40,26 @@ EVA = {
     "scheduled_send_interval_s": 5.0,
     "scheduled_tasks_check_delay_s": 1.0,
     "binary_size_limit_bytes": 250 << 20,
-    "simultaneous_transfers_max": 2**32 - 1,
+    "simultaneous_transfers": None,
     "send_threads": 1,
     "race_window_s": 0.0,
 }
 
 # JSON with the columns' lengths on the first line, then the columns.
 CHILD = """
-import json, sys
+import json, pickle, sys
 from sim import _engine
-result = _engine.run(json.load(sys.stdin))
+result = _engine.run(pickle.load(sys.stdin.buffer))
 columns = result.pop("columns")
 head = {**result, "lengths": {name: len(data) for name, data in columns.items()}}
 sys.stdout.buffer.write(json.dumps(head).encode() + b"\\n" + b"".join(columns.values()))
 """
+COLUMNS = {
+    "Floats": plan_module.floats,
+    "Numbers": plan_module.numbers,
+    "Counts": plan_module.counts,
+    "Flags": plan_module.flags,
+}
 DTYPES = {
     "time_s": "<f8",
     "node": "<u4",
@@ -111,7 +110,7 @@ def run(plan, **variables):
     """Run a plan in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-c", CHILD],
-        input=json.dumps(plan).encode(),
+        input=pickle.dumps(arrays(plan)),
         capture_output=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
         check=False,
@@ -126,6 +125,36 @@ def run(plan, **variables):
         start += length
     names = (head["event_kinds"], head["reasons"], head["counters"])
     return Trace(columns, *names, data, head["cpu_s"], head["energy_j"])
+
+
+def lists(plan):
+    """Return a plan that can be compared and written as JSON: with lists for columns."""
+    if isinstance(plan, dict):
+        return {key: lists(value) for key, value in plan.items()}
+    if isinstance(plan, list):
+        return [lists(item) for item in plan]
+    return plan.tolist() if isinstance(plan, np.ndarray) else plan
+
+
+def arrays(plan):
+    """Return a plan whose columns, which tests write as lists, are the engine's arrays."""
+    return _section(plan_module.Plan, plan)
+
+
+def _section(kind, values):
+    types = {key: of.__forward_arg__ for key, of in kind.__annotations__.items()}
+    return {key: _value(types[key], value) for key, value in values.items()}
+
+
+def _value(of, value):
+    if of in COLUMNS:
+        return COLUMNS[of](value)
+    inner = of.removesuffix(" | None").removeprefix("list[").removesuffix("]")
+    kind = getattr(plan_module, inner, None)
+    if kind is None or value is None:
+        return value
+    is_list = of.startswith("list[")
+    return [_section(kind, item) for item in value] if is_list else _section(kind, value)
 
 
 def from_table(table):
@@ -147,7 +176,7 @@ def profile(cores=1):
     return {
         "cores": cores,
         "cpu_s": [0.0] * count,
-        "cpu_s_per_byte": [0.0] * count,
+        "per_byte_s": [0.0] * count,
         "threads": [1] * count,
         "wait_s": [0.0] * count,
         "spread_sigma": [0.0] * count,
@@ -170,7 +199,7 @@ def access(**changes):
 
 def transport(name, phones, **changes):
     return {
-        **TRANSPORTS[name],
+        "mode": name,
         "poll_interval_s": 0.0,
         "connect_timeout_s": 30.0,
         "idle_timeout_s": 30.0,
@@ -193,7 +222,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
         "duration_s": 100.0,
         "profiles": [profile(cores)],
         "access": [access()],
-        "sites": [{"bytes_per_s": 0.0}],
+        "sites": {"capacity_bytes_per_s": [0.0]},
         "phones": {
             "profile": [0] * phones,
             "access": [0] * phones,
@@ -233,7 +262,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
 def cost(plan, operation, cpu_s=0.0, per_byte_s=0.0, wait_s=0.0, threads=1, number=0):
     """Set what an operation costs on profile `number`."""
     at, of = operations().index(operation), plan["profiles"][number]
-    of["cpu_s"][at], of["cpu_s_per_byte"][at] = cpu_s, per_byte_s
+    of["cpu_s"][at], of["per_byte_s"][at] = cpu_s, per_byte_s
     of["wait_s"][at], of["threads"][at] = wait_s, threads
 
 
@@ -250,7 +279,7 @@ def meet(plan, time_s, duration_s, one, other, **link):
     """Add a contact on a link of its own; call in order of time."""
     of = plan["proximity"]
     of["link"].append(len(of["links"]))
-    plain = {"bytes_per_s": WIDE_BYTES_PER_S, "latency_s": LATENCY_S}
+    plain = {"rate_bytes_per_s": WIDE_BYTES_PER_S, "latency_s": LATENCY_S}
     of["links"].append({**plain, "setup_s": 0.0, "loss_ratio": 0.0, **link})
     of["time_s"].append(time_s)
     of["duration_s"].append(duration_s)
@@ -260,7 +289,8 @@ def meet(plan, time_s, duration_s, one, other, **link):
 
 def radio(**changes):
     """Return what the radio of an access network draws; nothing but for `changes`."""
-    names = ("active_w", "up_j_per_byte", "down_j_per_byte", "tail_w", "tail_s", "promotion_j")
+    names = ("active_w", "up_per_byte_j", "down_per_byte_j")
+    names += ("tail_power_w", "tail_s", "promotion_j")
     return {**dict.fromkeys(names, 0.0), **changes}
 
 
@@ -293,7 +323,7 @@ def busy_town(seed, phones=50, mode="udp", quiet_s=0.0, duration_s=60.0, rate_pe
         {**wifi, "jitter_median_s": 2e-3, "jitter_sigma": 1.75},
         {**lte, "jitter_median_s": 1e-2, "jitter_sigma": 0.8},
     ]
-    of["sites"] = [{"bytes_per_s": 5e6}, {"bytes_per_s": 9e6}]
+    of["sites"] = {"capacity_bytes_per_s": [5e6, 9e6]}
     of["phones"]["access"] = of["phones"]["site"] = [number % 2 for number in range(phones)]
     of["backbone"] = {"latency_s": 5e-3, "relay_latency_s": 6e-3}
     of["transport"] |= {"poll_interval_s": 0.01, "relay_first": True}

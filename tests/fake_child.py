@@ -45,7 +45,7 @@ def run(plan, progress):
         "energy_j": {},
         "kept_cents": {},
         "clock_s": plan["duration_s"],
-        "final_index": [index + 2 for index in plan["phones"]["first_index"]],
+        "final_index": [index + 2 for index in plan["phones"]["first_index"].tolist()],
         "simgrid": "fake",
     }
 

@@ -17,6 +17,8 @@ from sim.base.errors import ScenarioError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sim.scenario.resolved import Resolved
+
 
 class Format(enum.StrEnum):
     """What to export to."""
@@ -55,7 +57,9 @@ def export(
 ) -> None:
     """Write a run as CSV, as a graph, or as tokens."""
     (directory,) = complete(run, several=False)
-    resolved = _read(directory / "resolved.json")
+    from sim.run import rundir
+
+    resolved = rundir.read_resolved(directory)
     _check_repetition(resolved, repetition)
     if csv is not None and (to is not Format.csv or out is not None):
         raise ScenarioError("--csv", "", f"takes no --out and no --to {to}", "--out")
@@ -70,9 +74,7 @@ def export(
         _csv(directory, resolved, repetition, target)
 
 
-def _csv(
-    directory: Path, resolved: dict[str, Any], repetition: int | None, file: Path | None
-) -> None:
+def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path | None) -> None:
     from sim.export.app_csv import write_csv
 
     transport = _read(directory / "metrics.json")["rung"]["transport"]
@@ -86,7 +88,7 @@ def _csv(
     targets.tell(file)
 
 
-def _graphml(directory: Path, resolved: dict[str, Any], repetition: int, file: Path | None) -> None:
+def _graphml(directory: Path, resolved: Resolved, repetition: int, file: Path | None) -> None:
     from sim.export import amounts, graph
 
     events = _events(directory, repetition)
@@ -100,9 +102,7 @@ def _graphml(directory: Path, resolved: dict[str, Any], repetition: int, file: P
     targets.tell(file)
 
 
-def _tokens(
-    directory: Path, resolved: dict[str, Any], repetition: int, folder: Path | None
-) -> None:
+def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path | None) -> None:
     from sim.run import rundir
     from sim.trace import holdings
 
@@ -124,7 +124,7 @@ def _can_appear(folder: Path) -> bool:
     return bool(folder.name) and is_empty
 
 
-def _check_tokens(directory: Path, resolved: dict[str, Any]) -> None:
+def _check_tokens(directory: Path, resolved: Resolved) -> None:
     protocol, wanted = resolved["protocol"], "output.tokens = true"
     if protocol["kind"] != "tokens":
         reason = f'protocol "{protocol["kind"]}" has no tokens to keep'
@@ -133,11 +133,11 @@ def _check_tokens(directory: Path, resolved: dict[str, Any]) -> None:
         reason = f'proofs of "{protocol["crypto"]}" are tags that nobody else can verify'
         wanted = f'a run with protocol.crypto = "real" and {wanted}'
         raise ScenarioError(directory, "protocol.crypto", reason, wanted)
-    if not resolved["output"].get("tokens"):
+    if not resolved["output"]["tokens"]:
         raise ScenarioError(directory, "output.tokens", "the run kept no tokens", wanted)
 
 
-def _check_repetition(resolved: dict[str, Any], repetition: int | None) -> None:
+def _check_repetition(resolved: Resolved, repetition: int | None) -> None:
     last = resolved["run"]["repetitions"] - 1
     if repetition is not None and not 0 <= repetition <= last:
         reason = f"there is no repetition {repetition}; they are 0 to {last}"

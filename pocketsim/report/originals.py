@@ -7,7 +7,7 @@ them. Another seed or number of repetitions is still the same experiment; nothin
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibration.validate import published
 from sim.base.errors import UserError
@@ -15,7 +15,7 @@ from sim.scenario import load
 from sim.scenario.resolve import digest, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from sim.scenario.resolved import Resolved
 
 
 class Originals:
@@ -29,7 +29,7 @@ class Originals:
         self._files = {Path(row.target.scenario).stem: row.target.scenario for row in _rows()}
         self._known: dict[str, frozenset[str]] = {}
 
-    def hold(self, resolved: Mapping[str, Any]) -> bool:
+    def hold(self, resolved: Resolved) -> bool:
         """Return whether a run with this content of resolved.json is of a shipped scenario."""
         name = resolved["scenario"]
         if name not in self._files:
@@ -49,11 +49,11 @@ def _rows() -> tuple[published.Row, ...]:
     return tuple(row for row in published.rows() if row.target.scenario)
 
 
-def _experiment(resolved: Mapping[str, Any]) -> str:
+def _experiment(resolved: Resolved) -> str:
     """Return a digest of all that makes an experiment, whoever repeats it with what version."""
-    of = {key: value for key, value in resolved.items() if key not in _ELSE}
-    of["run"] = {key: value for key, value in of["run"].items() if key not in _REPEATED}
-    return digest(of)
+    kept = {key: value for key, value in resolved.items() if key not in _ELSE}
+    run = {key: value for key, value in resolved["run"].items() if key not in _REPEATED}
+    return digest({**kept, "run": run})
 
 
 CHECKOUT = Path(__file__).resolve().parents[2]  # published rows name scenarios of the project

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pocketsim.report.runs import Run
+    from sim.devices.contents import Contents
 
 
 def scenarios(runs: Sequence[Run]) -> str:
@@ -31,9 +32,9 @@ def scenarios(runs: Sequence[Run]) -> str:
     return table(head, lines, numeric=(1, 2, 3, 4, 8))
 
 
-def profiles(runs: Sequence[Run]) -> dict[str, Mapping[str, Any]]:
+def profiles(runs: Sequence[Run]) -> dict[str, Contents]:
     """Return the device profiles of `runs` by name; a name used twice is numbered."""
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Contents] = {}
     for run in runs:
         for name, content in run.resolved["profiles"].items():
             if content not in found.values():
@@ -41,19 +42,19 @@ def profiles(runs: Sequence[Run]) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def unprobed(of: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def unprobed(of: Mapping[str, Contents]) -> list[str]:
     """Return the names of the profiles that no probe run on the phone stands behind."""
-    return [name for name, profile in of.items() if profile["device"].get("probe") == "none"]
+    return [name for name, profile in of.items() if profile["device"]["probe"] == "none"]
 
 
-def bases(profile: Mapping[str, Any]) -> str:
+def bases(profile: Contents) -> str:
     """Return how many numbers of a profile rest on what, as coloured tags."""
     counts = Counter(number["basis"] for _, number in numbers(profile))
     known = [name for name in theme.BASIS_COLOURS if counts[name]]
     return " ".join(tag(f"{counts[name]} {name}", theme.BASIS_COLOURS[name]) for name in known)
 
 
-def numbers_table(profile: Mapping[str, Any]) -> str:
+def numbers_table(profile: Contents) -> str:
     """Return one line for each number of a profile: value, uncertainty, basis and source."""
     head = ("number", "value", "standard error", "basis", "samples", "source")
     lines = [
@@ -70,7 +71,7 @@ def numbers_table(profile: Mapping[str, Any]) -> str:
     return table(head, lines, numeric=(1, 2, 4))
 
 
-def numbers(profile: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def numbers(profile: Contents) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield every number that carries a basis, with its path in the profile."""
     yield from _numbers("", profile)
 
@@ -124,17 +125,17 @@ def _axes(of: Sequence[Run]) -> str:
 
 
 def _version(of: Mapping[str, str]) -> str:
-    build = of.get("build", "")[:_DIGITS]
+    build = of["build"][:_DIGITS]
     return f"{escape(of['pocketsim'])}<br><code>{escape(build)}</code>"
 
 
 def _value(name: str, of: Mapping[str, Any]) -> str:
-    if "cpu" in of:
-        parts = [seconds(of["cpu"])]
-        if of.get("per_byte"):
-            parts.append(f"{seconds(of['per_byte'])}/B")
-        if of.get("wait"):
-            parts.append(f"{seconds(of['wait'])} waiting")
+    if "cpu_s" in of:
+        parts = [seconds(of["cpu_s"])]
+        if of["per_byte_s"]:
+            parts.append(f"{seconds(of['per_byte_s'])}/B")
+        if of["wait_s"]:
+            parts.append(f"{seconds(of['wait_s'])} waiting")
         return " + ".join(parts)
     if "from" in of:
         return f"{seconds(of['from'])} to {seconds(of['to'])}"
@@ -142,15 +143,15 @@ def _value(name: str, of: Mapping[str, Any]) -> str:
 
 
 def _error(name: str, of: Mapping[str, Any]) -> str:
-    error = of["standard_error"]
-    return seconds(error) if "cpu" in of or "from" in of else _scaled(name, error)
+    if "cpu_s" in of:
+        return seconds(of["standard_error_s"])
+    return _scaled(name, of["standard_error"])
 
 
 def _scaled(name: str, value: float) -> str:
-    leaf = name.rpartition(".")[2]
-    if leaf in _DURATIONS:
-        return seconds(value)
-    return f"{value:g} 1/s" if leaf.endswith("rate") else f"{value:g}"
+    if name.endswith("_per_s"):
+        return f"{value:g} 1/s"
+    return seconds(value) if name.endswith("_s") else f"{value:g}"
 
 
 def seconds(value: float) -> str:
@@ -166,7 +167,6 @@ def _source(of: Mapping[str, Any]) -> str:
     return str(of["source"]) + (f" (fitted to {', '.join(fitted)})" if fitted else "")
 
 
-_DURATIONS = {"base", "coefficient"}  # numbers of a profile that are times but not costs
 _DIGITS = 12
 _COLUMNS = {TRANSPORT, PAYLOAD, RATE, "run.repetitions", "run.duration", "run.seed", "build"}
 _LINES = 12

@@ -22,7 +22,7 @@ def rates(of: Series) -> go.Figure:
     chart = theme.figure(asked_title(of.runs), f"per second{_phones(of.runs)}")
     asked = [run.asked_per_s for run in of.runs]
     # Phones that are off ask for nothing.
-    name = "asked for, were all phones on" if of.runs[0].resolved.get("churn") else "asked for"
+    name = "asked for, were all phones on" if of.runs[0].resolved["churn"] else "asked for"
     line = {"color": "#c3cbd3", "dash": "dot"}
     chart.add_scatter(x=asked, y=asked, mode="lines+markers", marker_size=3, name=name, line=line)
     colours = (("send_rate_per_s", "sent", theme.SEND), ("store_rate_per_s", "stored", None))

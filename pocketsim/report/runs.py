@@ -18,9 +18,12 @@ from pocketsim.report import points
 from pocketsim.report.originals import Originals
 from pocketsim.report.points import Setting
 from sim.base.errors import ScenarioError
+from sim.run import rundir
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from sim.scenario.resolved import Resolved
 
     Bounds = tuple[float, float]
     Key = tuple[str, str, int, str]
@@ -48,7 +51,7 @@ class Run:
     point: tuple[str, ...]
     is_original: bool
     metrics: dict[str, Any]
-    resolved: dict[str, Any]
+    resolved: Resolved
 
     @property
     def place(self) -> dict[str, Setting]:
@@ -68,7 +71,7 @@ class Run:
     @property
     def senders(self) -> int:
         """Phones of which each is asked for the rate: all of them, or the first of the theses."""
-        return self.phones if self.resolved.get("workload", {}).get("kind") == "poisson" else 1
+        return self.phones if self.resolved["workload"]["kind"] == "poisson" else 1
 
     @property
     def asked_per_s(self) -> float:
@@ -177,7 +180,7 @@ def answers(run: Run, target: published.Target) -> bool:
 
 def is_of_trades(run: Run) -> bool:
     """Return whether what was run are trades, which have rates asked for and round trips."""
-    return bool(run.resolved.get("protocol", {}).get("kind", "trustchain") == "trustchain")
+    return run.resolved["protocol"]["kind"] == "trustchain"
 
 
 def transport_name(transport: str) -> str:
@@ -237,10 +240,11 @@ def _series(of: Sequence[Run], rows: Iterable[published.Row]) -> Series:
 
 
 def _run(path: Path, shipped: Originals, originals: Collection[Path]) -> Run:
-    metrics, resolved, manifest = (
+    metrics, manifest = (
         json.loads((path / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("metrics", "resolved", "manifest")
+        for name in ("metrics", "manifest")
     )
+    resolved = rundir.read_resolved(path)
     _check_version(path, metrics, manifest)
     rung = metrics["rung"]
     return Run(
@@ -266,7 +270,7 @@ def _check_version(path: Path, metrics: Mapping[str, Any], manifest: Mapping[str
         raise ScenarioError(path, "", "was made by an older version; run it again")
 
 
-def _settings(manifest: Mapping[str, Any], resolved: Mapping[str, Any]) -> dict[str, Setting]:
+def _settings(manifest: Mapping[str, Any], resolved: Resolved) -> dict[str, Setting]:
     """Return what was in effect, with names: the scenario, the content of profiles, the build.
 
     Where phones are in several groups, they are summed up: that is what a mix of them is called.
@@ -275,7 +279,7 @@ def _settings(manifest: Mapping[str, Any], resolved: Mapping[str, Any]) -> dict[
         f"{_DIGEST}{name}": Setting(digest[:_DIGITS], "", f"content of {name}")
         for name, digest in manifest.get("profiles", {}).items()
     }
-    build = Setting(resolved["versions"].get("build", "")[:_DIGITS], "", "build")
+    build = Setting(resolved["versions"]["build"][:_DIGITS], "", "build")
     found = {**points.named(manifest["scenario"]), **digests, "build": build}
     counts = [group["count"] for group in resolved["devices"]]
     return {**found, ALL: Setting(sum(counts), "", "phones")} if len(counts) > 1 else found

@@ -7,7 +7,7 @@ defined in `sim.metrics.town` and `sim.metrics.energy`; here each has a line for
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from pocketsim.report.runs import Run
+    from sim.scenario.resolved import Outage
 
     Chart = tuple[str, str, go.Figure]
 
@@ -111,7 +112,7 @@ def _day(runs: Sequence[Run], y_title: str) -> go.Figure:
     chart = theme.figure("hours since midnight", y_title)
     hours = max(run.resolved["run"]["duration_s"] for run in runs) / _HOUR_S
     # What only some of the runs have is in their names.
-    every = [run.resolved.get("outages", []) for run in runs]
+    every = [run.resolved["outages"] for run in runs]
     for outage in (one for one in every[0] if all(one in of for of in every)):
         chart.add_vrect(
             x0=outage["start_s"] / _HOUR_S,
@@ -127,7 +128,7 @@ def _day(runs: Sequence[Run], y_title: str) -> go.Figure:
     return chart
 
 
-def _out(outage: dict[str, Any]) -> str:
+def _out(outage: Outage) -> str:
     return f"no {outage['access']}" if outage["access"] else "no network"
 
 

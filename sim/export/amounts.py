@@ -14,14 +14,15 @@ from sim.base.build import build_digest
 from sim.plan.build_plan import build_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
+
+    from sim.plan.plan import Workload
+    from sim.scenario.resolved import Resolved
 
     Array = np.ndarray[Any, Any]
 
 
-def cents(events: pa.Table, resolved: Mapping[str, Any], repetition: int) -> Array | None:
+def cents(events: pa.Table, resolved: Resolved, repetition: int) -> Array | None:
     """Return the amount of the payment of each row of a repetition, in cents; 0 for other rows.
 
     None when it cannot be known: of another protocol, of another build (its draws may differ),
@@ -47,11 +48,12 @@ def cents(events: pa.Table, resolved: Mapping[str, Any], repetition: int) -> Arr
     return found
 
 
-def _is_known(resolved: Mapping[str, Any]) -> bool:
-    tokens = resolved["protocol"].get("tokens")
+def _is_known(resolved: Resolved) -> bool:
+    tokens = resolved["protocol"]["tokens"]
     if tokens is None or resolved["churn"] is not None:
         return False
     workload = resolved["workload"]
+    assert workload["kind"] == "town", "only a town pays with tokens"
     replays = workload["cheat_ratio"] * workload["replay_ratio"] > 0
     return (
         resolved["output"]["trace"] == "full"
@@ -60,7 +62,7 @@ def _is_known(resolved: Mapping[str, Any]) -> bool:
     )
 
 
-def _of_payers(workload: Mapping[str, Any], payer: Array, peer: Array) -> Array | None:
+def _of_payers(workload: Workload, payer: Array, peer: Array) -> Array | None:
     """Return the amounts of rows in the order of payers, each one's in the order of his payments.
 
     None when somebody else is paid than in the plan.

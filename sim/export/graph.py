@@ -11,18 +11,20 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from sim.trace.columns import traced_share
+from sim.metrics.parts import traced_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
+    from sim.scenario.resolved import Resolved
+
     Array = np.ndarray[Any, Any]
 
 
 def graphml(
-    events: pa.Table, resolved: Mapping[str, Any], repetition: int, cents: Array | None = None
+    events: pa.Table, resolved: Resolved, repetition: int, cents: Array | None = None
 ) -> bytes:
     """Return GraphML 1.0 of a repetition's `events`; equal runs give equal bytes.
 
@@ -38,7 +40,7 @@ def graphml(
         "seed": resolved["run"]["seed"],
         "repetition": repetition,
         "duration_s": float(resolved["run"]["duration_s"]),
-        "traced_share": traced_share(resolved),
+        "traced_share": traced_share(resolved["output"]),
     }
     nodes = {**phones, **_sums(rows, len(phones["profile"]), is_town="role" in phones)}
     edges = _edges(rows)
@@ -69,10 +71,12 @@ class _Rows:
         self.cents = cents
 
 
-def _phones(resolved: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _phones(resolved: Resolved) -> dict[str, list[Any]]:
     groups = resolved["devices"]
-    keys = ("profile", "role") if "role" in groups[0] else ("profile",)
-    return {key: [of[key] for of in groups for _ in range(of["count"])] for key in keys}
+    every = [group for group in groups for _ in range(group["count"])]
+    profiles = {"profile": [group["profile"] for group in every]}
+    is_town = resolved["protocol"]["tokens"] is not None
+    return {**profiles, "role": [group["role"] for group in every]} if is_town else profiles
 
 
 def _sums(rows: _Rows, phones: int, *, is_town: bool) -> dict[str, list[Any]]:

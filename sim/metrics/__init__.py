@@ -3,24 +3,11 @@
 `from sim import metrics` gives what all families share; `measure` calls upon each.
 """
 
-from sim.metrics.repetitions import (
-    COMPLETE_FROM,
-    NAMES,
-    QUANTILES,
-    RATIOS,
-    STALLED_BELOW,
-    classify,
-    measure,
-    of_log,
-    round_trips,
-    summary,
-)
+from sim.metrics.repetitions import measure, of_log, summary
+from sim.metrics.trades import COMPLETE_FROM, STALLED_BELOW, classify, round_trips
 
 __all__ = [
     "COMPLETE_FROM",
-    "NAMES",
-    "QUANTILES",
-    "RATIOS",
     "STALLED_BELOW",
     "classify",
     "measure",

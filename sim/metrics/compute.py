@@ -7,36 +7,41 @@ time until the last thread is done. What protocols achieve is in `sim.metrics`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sim.trace.columns import traced_share
+from sim.metrics.parts import traced_share
+from sim.metrics.trades import COMPLETED, beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from sim.metrics.parts import Told
+    from sim.scenario.resolved import Resolved
     from sim.trace.columns import Columns
 
+__all__ = ["COMPLETED", "NAMES", "QUANTILES", "RATIOS", "TRANSACTION", "beside", "measure", "names"]
+
+RATIOS: tuple[str, ...] = ()
+QUANTILES: tuple[str, ...] = ()
+TRANSACTION = None
 NAMES = ("task_rate_per_s", "data_rate_mb_per_s", "task_us_mean")
 
 
-def names(resolved: Mapping[str, Any]) -> tuple[str, ...]:
+def names(_resolved: Resolved) -> tuple[str, ...]:
     """Return the metrics that a run of this protocol family has."""
-    return NAMES if resolved.get("protocol", {}).get("kind") == "compute" else ()
+    return NAMES
 
 
-def measure(part: Columns, resolved: Mapping[str, Any]) -> dict[str, float]:
+def measure(part: Columns, _told: Told, resolved: Resolved) -> dict[str, float]:
     """Return the metrics of one repetition; NaN when nothing was done.
 
     A task that handles several tokens counts once. `data_rate_mb_per_s` is in 10^6 bytes;
     `task_us_mean` is the time for which one thread has one task. A sampled trace keeps a share of
     the tasks, so what was done is scaled up by it; the last of them stands for the last of all.
     """
-    if not names(resolved):
-        return {}
     workload = resolved["workload"]
+    assert workload["kind"] == "compute", "the family's only workload"
     done = part.of_kind("compute")
     took_s = float(done.time_s[-1]) - workload["start_s"] if done.time_s.size else math.nan
-    share = traced_share(resolved)
+    share = traced_share(resolved["output"])
     rate_per_s = done.time_s.size / share / took_s
     threads = workload["threads"] * sum(group["count"] for group in resolved["devices"])
     return {

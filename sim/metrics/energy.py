@@ -8,24 +8,27 @@ not in them.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sim.metrics import parts
 from sim.trace.columns import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sim.scenario.resolved import Resolved
 
-def names(resolved: Mapping[str, Any]) -> tuple[str, ...]:
+
+def names(resolved: Resolved) -> tuple[str, ...]:
     """Return the metrics that a run has: none unless its scenario has powers and transactions."""
-    if "energy" not in resolved or resolved["protocol"]["kind"] == "compute":
+    one = parts.of(resolved).TRANSACTION
+    if resolved["energy"] is None or one is None:
         return ()
-    one = _transaction(resolved)
     return tuple(f"{part}_mj_per_{one}" for part in (*_PARTS, "energy"))
 
 
 def measure(
-    found: Mapping[str, float], resolved: Mapping[str, Any], energy_j: Mapping[str, float]
+    found: Mapping[str, float], resolved: Resolved, energy_j: Mapping[str, float]
 ) -> dict[str, float]:
     """Return millijoules per completed payment, or per stored transaction, of one repetition.
 
@@ -33,16 +36,12 @@ def measure(
     """
     if not names(resolved):
         return {}
-    one = _transaction(resolved)
-    completed = found.get(_COMPLETED[one], math.nan)
+    family = parts.of(resolved)
+    one, completed = family.TRANSACTION, found.get(family.COMPLETED, math.nan)
     total_mj = 1e3 * math.fsum(energy_j.values()) if energy_j else math.nan
     parts_mj = {part: 1e3 * _sum(energy_j, of) for part, of in _PARTS.items()}
     per_one = {**parts_mj, "energy": total_mj}
     return {f"{part}_mj_per_{one}": ratio(mj, completed) for part, mj in per_one.items()}
-
-
-def _transaction(resolved: Mapping[str, Any]) -> str:
-    return "payment" if resolved["protocol"]["kind"] == "tokens" else "transaction"
 
 
 def _sum(energy_j: Mapping[str, float], components: tuple[str, ...]) -> float:
@@ -54,4 +53,3 @@ _PARTS = {
     "contact": ("contact",),
     "access": ("access_active", "access_tail", "access_promotion"),
 }
-_COMPLETED = {"payment": "payments_completed", "transaction": "store_count"}

@@ -17,98 +17,61 @@ that reproduce the published figures of the benchmark app (Chirila 2025, appendi
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sim.base.streams import stream
-from sim.metrics import compute, energy, fates, town, transfers
+from sim.metrics import energy, fates, trades
+from sim.metrics import parts as families
 from sim.metrics.intervals import bootstrap, normal_ci95, student_t
-from sim.trace.columns import Columns, percentile, ratio, split, times_by_message, traced_share
+from sim.metrics.parts import NOTHING, traced_share
+from sim.trace.columns import Columns, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
-    Array = np.ndarray[Any, Any]
-
-NAMES = (
-    *("send_rate_per_s", "store_rate_per_s", "send_count", "store_count"),
-    *("success_ratio", "in_flight_ratio"),
-    *("rtt_ms_p50", "rtt_ms_p95", "rtt_ms_mean", "processing_ms_p50"),
-    *("stored_block_bytes_min", "stored_block_bytes_mean", "stored_block_bytes_max"),
-    *("stalled_run_ratio", "partial_run_ratio"),
-)
-RATIOS = (  # between 0 and 1, and so are their intervals
-    *("success_ratio", "in_flight_ratio", "stalled_run_ratio", "partial_run_ratio"),
-    *(*transfers.RATIOS, *town.RATIOS),
-)
-QUANTILES = (  # of what happened within a repetition
-    *("rtt_ms_p50", "rtt_ms_p95", "processing_ms_p50"),
-    *town.QUANTILES,
-)
+    from sim.metrics.parts import Told
+    from sim.scenario.resolved import Resolved
 
 
 def measure(
-    events: pa.Table,
-    resolved: Mapping[str, Any],
-    counters: Sequence[Mapping[str, int]] | None = None,
-    cpu_s: Sequence[Mapping[str, float]] | None = None,
-    kept_cents: Sequence[Mapping[str, int]] | None = None,
-    energy_j: Sequence[Mapping[str, float]] | None = None,
+    events: pa.Table, resolved: Resolved, told: Sequence[Told] | None = None
 ) -> dict[str, Any]:
     """Return the content of metrics.json for the trace `events` of the run `resolved`.
 
     Rates are per second and over all phones, sizes in bytes, latencies in milliseconds. A value
     that no repetition defines is None. Of a sampled trace, counts and rates are scaled up by the
     share of transactions kept; `counts`, and `fates`, which are the same of each repetition, stay
-    what was traced. `counters` are the engine's, of
-    each repetition; without them what they tell is None. `cpu_s` are its
-    core seconds by operation over all phones, of each repetition; without them they are left out.
-    `kept_cents` are what tokens are worth that somebody signed over and kept, by serial.
-    `energy_j` are joules by component, empty where the scenario does not ask for them.
+    what was traced. `told` is what the engine says of each repetition; without it what it tells is
+    None or left out.
     """
-    repetitions = resolved["run"]["repetitions"]
-    share = traced_share(resolved)
+    repetitions, share = resolved["run"]["repetitions"], traced_share(resolved["output"])
     parts = [Columns.of(part) for part in split(events, repetitions)]
-    measured = [_repetition(part, resolved["run"]["duration_s"], share) for part in parts]
-    nothing: list[Any] = [{}] * repetitions
-    seed = resolved["run"].get("seed", _SEED_OF_LOGS)
-    told = zip(*(of or nothing for of in (counters, cpu_s, kept_cents, energy_j)), strict=True)
-    for row, part, (counts, spent_s, kept, spent_j) in zip(measured, parts, told, strict=True):
-        row.update(transfers.measure(part, counts, resolved))
-        row.update(compute.measure(part, resolved))
-        row.update(town.measure(part, resolved, counts, spent_s, kept))
-        row.update(energy.measure(row, resolved, spent_j))
-    ended = [fates.of(part, part.of_kind("send").message) for part in parts]
-    families = (transfers, compute, town, energy)
-    names = [*NAMES, *(name for of in families for name in of.names(resolved))]
+    family = families.of(resolved)
+    rows = []
+    for part, said in zip(parts, told or [NOTHING] * repetitions, strict=True):
+        row = trades.of_all(part, resolved["run"]["duration_s"], share)
+        row |= family.measure(part, said, resolved)
+        rows.append(row | energy.measure(row, resolved, said["energy_j"]))
+    names = [*trades.OF_ALL, *family.names(resolved), *energy.names(resolved)]
+    kinds = _Kinds(
+        ratios={*trades.RATIOS, *family.RATIOS}, quantiles={*trades.QUANTILES, *family.QUANTILES}
+    )
     return {
         "schema": 1,
         "scenario": resolved["title"],
         "rung": dict(resolved["rung"]),
         "repetitions": repetitions,
         "traced_share": share,
-        "metrics": {name: _metric(name, [row[name] for row in measured], seed) for name in names},
-        **({} if cpu_s is None else {"cpu_s": _by_name(cpu_s)}),
-        **({"energy_j": _by_name(energy_j)} if energy_j and any(energy_j) else {}),
-        **_hourly(parts, resolved),
-        "counts": fates.total(ended),
-        "fates": ended,
+        "metrics": _metrics(names, rows, kinds, resolved["run"]["seed"]),
+        **_spent(told or []),
+        **family.beside(parts, resolved),
+        **_fates(parts),
     }
-
-
-def _hourly(parts: Sequence[Columns], resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a town's day, for each repetition; nothing for other runs."""
-    if not town.names(resolved):
-        return {}
-    return {"hourly": [town.hourly(part, resolved) for part in parts]}
-
-
-def _by_name(spent: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    names = sorted({name for of in spent for name in of})
-    return {name: summary([of.get(name, 0.0) for of in spent]) for name in names}
 
 
 def of_log(events: pa.Table, name: str) -> dict[str, Any]:
@@ -117,16 +80,53 @@ def of_log(events: pa.Table, name: str) -> dict[str, Any]:
     There is no rung: nobody told what the phones were asked to do.
     """
     repetitions = int(np.max(events["repetition"].to_numpy(), initial=-1)) + 1
-    run = {"repetitions": repetitions, "duration_s": math.inf}
-    found = measure(events, {"title": name, "rung": {}, "run": run})
-    del found["rung"], found["traced_share"]
+    parts = [Columns.of(part) for part in split(events, repetitions)]
+    rows = [trades.of_all(part, math.inf, 1.0) for part in parts]
+    kinds = _Kinds(ratios=set(trades.RATIOS), quantiles=set(trades.QUANTILES))
+    return {
+        "schema": 1,
+        "scenario": name,
+        "repetitions": repetitions,
+        "metrics": _metrics(trades.OF_ALL, rows, kinds, _SEED_OF_LOGS),
+        **_fates(parts),
+    }
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Which metrics are ratios, and which quantiles within a repetition."""
+
+    ratios: set[str]
+    quantiles: set[str]
+
+
+def _metrics(
+    names: Iterable[str], rows: Sequence[Mapping[str, float]], kinds: _Kinds, seed: int
+) -> dict[str, Any]:
+    """Return the summary of each metric, with the interval that its kind has."""
+    found = {}
+    for name in names:
+        draws = stream(seed, f"metrics/bootstrap/{name}") if name in kinds.quantiles else None
+        values = [row[name] for row in rows]
+        found[name] = summary(values, draws, is_ratio=name in kinds.ratios)
     return found
 
 
-def _metric(name: str, values: Sequence[float], seed: int) -> dict[str, Any]:
-    """Return the summary of a metric, with the interval that its kind has."""
-    draws = stream(seed, f"metrics/bootstrap/{name}") if name in QUANTILES else None
-    return summary(values, draws, is_ratio=name in RATIOS)
+def _spent(told: Sequence[Told]) -> dict[str, Any]:
+    """Return core seconds by operation and joules by component, where the engine tells them."""
+    found = {"cpu_s": _by_name([said["cpu_s"] for said in told])} if told else {}
+    energy_j = [said["energy_j"] for said in told]
+    return {**found, "energy_j": _by_name(energy_j)} if any(energy_j) else found
+
+
+def _by_name(spent: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    names = sorted({name for of in spent for name in of})
+    return {name: summary([of.get(name, 0.0) for of in spent]) for name in names}
+
+
+def _fates(parts: Sequence[Columns]) -> dict[str, Any]:
+    ended = [fates.of(part, part.of_kind("send").message) for part in parts]
+    return {"counts": fates.total(ended), "fates": ended}
 
 
 def summary(
@@ -150,69 +150,8 @@ def summary(
     }
 
 
-def classify(stored: float, sent: float) -> str:
-    """Return how a run with a kept connection ended: "stalled", "partial" or "complete"."""
-    if sent > 0 and stored < STALLED_BELOW * sent:
-        return "stalled"
-    if sent > 0 and stored < COMPLETE_FROM * sent:
-        return "partial"
-    return "complete"
-
-
-def round_trips(events: pa.Table, duration_s: float) -> list[tuple[Array, Array]]:
-    """Return for each repetition the send times (s) and round trips (ms) of stored transactions."""
-    last = int(np.max(events["repetition"].to_numpy(), initial=-1))
-    return [_round_trips(Columns.of(p).measured(duration_s)) for p in split(events, last + 1)]
-
-
-def _round_trips(part: Columns) -> tuple[Array, Array]:
-    sent, stored = part.of_kind("send"), part.of_kind("store")
-    sent_s = times_by_message(sent, stored)
-    known = np.isfinite(sent_s)
-    return sent_s[known], 1e3 * (stored.time_s - sent_s)[known]
-
-
-def _repetition(part: Columns, duration_s: float, share: float) -> dict[str, float]:
-    log = part.measured(duration_s)
-    sent, stored, back = (log.of_kind(name) for name in ("send", "store", "receive_back"))
-    n_sent, n_stored = sent.time_s.size / share, stored.time_s.size / share
-    window_s = _window_s(sent.time_s, stored.time_s)
-    _, rtt_ms = _round_trips(log)
-    processing_ms = 1e3 * (stored.time_s - times_by_message(back, stored))
-    outcome = classify(n_stored, n_sent)
-    by_then = fates.of(part.where(part.time_s <= duration_s), sent.message)
-    return {
-        "send_rate_per_s": ratio(n_sent, window_s),
-        "store_rate_per_s": ratio(n_stored, window_s),
-        "send_count": n_sent,
-        "store_count": n_stored,
-        "success_ratio": ratio(n_stored, n_sent),
-        "in_flight_ratio": ratio(by_then["in_flight"], by_then["sent"]),
-        "rtt_ms_p50": percentile(rtt_ms, 50),
-        "rtt_ms_p95": percentile(rtt_ms, 95),
-        "rtt_ms_mean": _over(np.mean, rtt_ms),
-        "processing_ms_p50": percentile(processing_ms, 50),
-        "stored_block_bytes_min": _over(np.min, stored.size_bytes),
-        "stored_block_bytes_mean": _over(np.mean, stored.size_bytes),
-        "stored_block_bytes_max": _over(np.max, stored.size_bytes),
-        "stalled_run_ratio": float(outcome == "stalled"),
-        "partial_run_ratio": float(outcome == "partial"),
-    }
-
-
-def _window_s(sent_s: Array, stored_s: Array) -> float:
-    both = np.concatenate((sent_s, stored_s))
-    return float(both.max() - both.min()) if both.size else math.nan
-
-
-def _over(statistic: Callable[[Array], float], values: Array) -> float:
-    return float(statistic(values)) if values.size else math.nan
-
-
 def _plain(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-STALLED_BELOW = 0.05  # of what was sent: the runs that stored 2 to 12 blocks of thousands
-COMPLETE_FROM = 0.90  # published complete runs end at 93 % or more, broken ones below 65 %
 _SEED_OF_LOGS = 0  # of the bootstrap; what a real trade did was not drawn from a seed

@@ -15,18 +15,20 @@ import numpy as np
 
 from sim.base import token_bytes
 from sim.metrics import fates
+from sim.metrics.parts import traced_share
 from sim.trace.columns import (
     last_before,
     next_after,
     percentile,
     ratio,
     times_by_message,
-    traced_share,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sim.metrics.parts import Told
+    from sim.scenario.resolved import Resolved, Tokens
     from sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
@@ -47,55 +49,54 @@ NAMES = (
 RATIOS = (
     *("completed_ratio", "unpayable_ratio", "payments_in_flight_ratio", "outage_completed_ratio"),
 )
+TRANSACTION = "payment"
+COMPLETED = "payments_completed"
 QUANTILES = (
     *("payment_ms_p50", "payment_ms_p95", "token_recipients_p95", "authority_answer_ms_p95"),
     *("drain_min_p50", "drain_min_p95", "detection_min_p50"),
 )
 
 
-def names(resolved: Mapping[str, Any]) -> tuple[str, ...]:
+def names(_resolved: Resolved) -> tuple[str, ...]:
     """Return the metrics that a run of this protocol family has."""
-    return NAMES if resolved.get("protocol", {}).get("kind") == "tokens" else ()
+    return NAMES
 
 
-def measure(
-    part: Columns,
-    resolved: Mapping[str, Any],
-    counters: Mapping[str, int],
-    cpu_s: Mapping[str, float],
-    kept_cents: Mapping[str, int],
-) -> dict[str, float]:
+def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
     """Return the metrics of one repetition; NaN for what it does not define.
 
-    `cpu_s` are core seconds by operation, `kept_cents` what each token is worth that somebody
-    signed over and kept, by its serial. Of a sampled trace, payments are scaled up by its share;
-    it has too few rows for what goes over all tokens, so those are NaN.
+    Of a sampled trace, payments are scaled up by its share; it has too few rows for what goes over
+    all tokens, so those are NaN.
     """
-    if not names(resolved):
-        return {}
-    outages = [(of["start_s"], of["end_s"]) for of in resolved.get("outages", [])]
+    counters = told["counters"]
+    outages = [(of["start_s"], of["end_s"]) for of in resolved["outages"]]
     whole = _is_whole(resolved)
     found = {
         **_payments(part, outages),
-        **_counts(part, traced_share(resolved)),
+        **_counts(part, traced_share(resolved["output"])),
         **(_tokens(part, resolved, outages) if whole else {}),
-        **(_cheats(part, kept_cents) if whole else {}),
+        **(_cheats(part, told["kept_cents"]) if whole else {}),
         **_found_out(counters),
         **_money(counters),
     }
-    if resolved["protocol"]["tokens"]["rules"] == "prototype":
+    if _tokens_of(resolved)["rules"] == "prototype":
         # It keeps no evidence of what it refuses.
         found["refused_to_honest_eur"] = math.nan
     completed = found.get("payments_completed", math.nan)
     found |= {
         "contact_bytes_per_payment": ratio(counters.get("contact_bytes", 0), completed),
         "access_bytes_per_payment": ratio(counters.get("access_bytes", 0), completed),
-        "cpu_ms_per_payment": ratio(1e3 * sum(cpu_s.values()), completed),
+        "cpu_ms_per_payment": ratio(1e3 * sum(told["cpu_s"].values()), completed),
     }
     return {name: found.get(name, math.nan) for name in NAMES}
 
 
-def hourly(part: Columns, resolved: Mapping[str, Any]) -> dict[str, list[float | None]]:
+def beside(parts: Sequence[Columns], resolved: Resolved) -> dict[str, Any]:
+    """Return a town's day, for each repetition."""
+    return {"hourly": [hourly(part, resolved) for part in parts]}
+
+
+def hourly(part: Columns, resolved: Resolved) -> dict[str, list[float | None]]:
     """Return what a town did in each hour of the run, for plots.
 
     Payments asked for and completed, tokens taken that the authority had not yet verified at the
@@ -105,7 +106,7 @@ def hourly(part: Columns, resolved: Mapping[str, Any]) -> dict[str, list[float |
     hours = math.ceil(resolved["run"]["duration_s"] / _HOUR_S)
     edges = np.arange(hours + 1) * _HOUR_S
     asked = np.concatenate([part.of_kind(kind).time_s for kind in ("send", "unpayable")])
-    share = traced_share(resolved)
+    share = traced_share(resolved["output"])
     whole = _is_whole(resolved)
     unknown: list[float | None] = [None] * hours
     return {
@@ -116,8 +117,14 @@ def hourly(part: Columns, resolved: Mapping[str, Any]) -> dict[str, list[float |
     }
 
 
-def _is_whole(resolved: Mapping[str, Any]) -> bool:
-    return bool(resolved["output"]["trace"] == "full")
+def _tokens_of(resolved: Resolved) -> Tokens:
+    tokens = resolved["protocol"]["tokens"]
+    assert tokens is not None, "a town pays with them"
+    return tokens
+
+
+def _is_whole(resolved: Resolved) -> bool:
+    return resolved["output"]["trace"] == "full"
 
 
 def _per_hour(time_s: Array, edges: Array, share: float) -> list[float | None]:
@@ -127,7 +134,7 @@ def _per_hour(time_s: Array, edges: Array, share: float) -> list[float | None]:
     return counts
 
 
-def _waiting_at(part: Columns, resolved: Mapping[str, Any], time_s: Array) -> list[float | None]:
+def _waiting_at(part: Columns, resolved: Resolved, time_s: Array) -> list[float | None]:
     come_s, gone_s = (np.sort(of) for of in _unverified(part, resolved))
     left: list[float | None] = (
         np.searchsorted(come_s, time_s) - np.searchsorted(gone_s, time_s)
@@ -135,9 +142,7 @@ def _waiting_at(part: Columns, resolved: Mapping[str, Any], time_s: Array) -> li
     return left
 
 
-def _mean_recipients(
-    part: Columns, resolved: Mapping[str, Any], edges: Array
-) -> list[float | None]:
+def _mean_recipients(part: Columns, resolved: Resolved, edges: Array) -> list[float | None]:
     paid = _paid(part, resolved)
     recipients = _recipients(paid, resolved)
     count, total = (np.histogram(paid.time_s, edges, weights=of)[0] for of in (None, recipients))
@@ -171,7 +176,7 @@ def _payments(part: Columns, outages: Sequence[tuple[float, float]]) -> dict[str
 
 
 def _tokens(
-    part: Columns, resolved: Mapping[str, Any], outages: Sequence[tuple[float, float]]
+    part: Columns, resolved: Resolved, outages: Sequence[tuple[float, float]]
 ) -> dict[str, float]:
     """What tokens went through: hands, and the authority."""
     recipients = _recipients(_paid(part, resolved), resolved)
@@ -251,19 +256,19 @@ def _money(counters: Mapping[str, int]) -> dict[str, float]:
     return {name: counters.get(of, 0) / _CENTS for name, of in cents.items()}
 
 
-def _paid(part: Columns, resolved: Mapping[str, Any]) -> Columns:
+def _paid(part: Columns, resolved: Resolved) -> Columns:
     """Return the rows of tokens that came from another phone than the authority."""
     taken = part.of_kind("take")
     return taken.where(_recipients(taken, resolved) > 1)
 
 
-def _recipients(taken: Columns, resolved: Mapping[str, Any]) -> Array:
+def _recipients(taken: Columns, resolved: Resolved) -> Array:
     """Return how many recipients the tokens have."""
-    challenged = resolved["protocol"]["tokens"]["handshake"] == "challenge"
+    challenged = _tokens_of(resolved)["handshake"] == "challenge"
     return token_bytes.recipients(taken.size_bytes, challenged=challenged)
 
 
-def _unverified(part: Columns, resolved: Mapping[str, Any]) -> tuple[Array, Array]:
+def _unverified(part: Columns, resolved: Resolved) -> tuple[Array, Array]:
     """Return when tokens went from verified to paid, and when each was verified again (or never).
 
     A token that goes through several hands is one that waits, from the first payment on; whoever

@@ -14,17 +14,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim.base import token_bytes
-from sim.trace.columns import ratio, times_by_message, traced_share
+from sim.metrics.parts import traced_share
+from sim.metrics.trades import COMPLETED, TRANSACTION, beside
+from sim.trace.columns import ratio, times_by_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sim.metrics.parts import Told
+    from sim.scenario.resolved import Resolved
     from sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
 
+__all__ = [
+    "COMPLETED",
+    "QUANTILES",
+    "RATIOS",
+    "TOKEN_NAMES",
+    "TRANSACTION",
+    "TRANSFER_NAMES",
+    "beside",
+    "measure",
+    "names",
+]
+
 TRANSFER_NAMES = ("goodput_mb_per_s", "stored_mb_per_s", "datagram_loss_ratio")
 RATIOS = ("datagram_loss_ratio",)
+QUANTILES: tuple[str, ...] = ()
 TOKEN_NAMES = tuple(
     f"token_{step}_{recipients}_rate_per_s"
     for recipients in (1, 2, 3)
@@ -32,17 +49,14 @@ TOKEN_NAMES = tuple(
 )
 
 
-def names(resolved: Mapping[str, Any]) -> tuple[str, ...]:
+def names(resolved: Resolved) -> tuple[str, ...]:
     """Return the metrics that a run of this protocol family has."""
-    kind = resolved.get("protocol", {}).get("kind")
-    if kind == "transfer":
+    if resolved["protocol"]["kind"] == "transfer":
         return TRANSFER_NAMES
-    return (*TRANSFER_NAMES, *TOKEN_NAMES) if kind == "token_batch" else ()
+    return (*TRANSFER_NAMES, *TOKEN_NAMES)
 
 
-def measure(
-    part: Columns, counters: Mapping[str, int], resolved: Mapping[str, Any]
-) -> dict[str, float]:
+def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
     """Return the metrics of one repetition; NaN for what it does not define.
 
     `goodput_mb_per_s` is the mean over transfers of many blocks that arrived;
@@ -54,16 +68,13 @@ def measure(
     Of a sampled trace `stored_mb_per_s` is scaled up by its share; all else is what the engine
     counted, or a mean over messages, each of which is traced whole or not at all.
     """
-    wanted = names(resolved)
-    if not wanted:
-        return {}
     found = {
         "goodput_mb_per_s": _goodput(part),
-        "stored_mb_per_s": _stored(part) / traced_share(resolved),
-        "datagram_loss_ratio": _loss(counters),
+        "stored_mb_per_s": _stored(part) / traced_share(resolved["output"]),
+        "datagram_loss_ratio": _loss(told["counters"]),
     }
-    if TOKEN_NAMES[0] in wanted:
-        tokens = resolved["workload"]["payload_bytes"] // token_bytes.size(1)
+    if resolved["protocol"]["kind"] == "token_batch":
+        tokens = resolved["rung"]["payload_bytes"] // token_bytes.size(1)
         found |= _token_rates(part, tokens)
     return found
 

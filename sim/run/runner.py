@@ -232,7 +232,7 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
     summaries = [_read(summary_path(aside, repetition)) for repetition in repetitions]
     events = aside / "events.parquet"
     trace.join(parts, events)
-    if rung.resolved["output"].get("tokens"):
+    if rung.resolved["output"]["tokens"]:
         kept = [tokens_path(aside, repetition) for repetition in repetitions]
         holdings.join(kept, aside / rundir.TOKENS)
         parts += kept
@@ -244,10 +244,7 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
     found = metrics.measure(
         trace.read(events),
         rung.resolved,
-        counters=[of["counters"] for of in summaries],
-        cpu_s=[of["cpu_s"] for of in summaries],
-        kept_cents=[of["kept_cents"] for of in summaries],
-        energy_j=[of["energy_j"] for of in summaries],
+        summaries,
     )
     found["point"] = point.of(document, rung.at)
     _write(aside / "metrics.json", found)

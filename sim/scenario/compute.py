@@ -1,4 +1,4 @@
-"""The workload of phones that only compute: its section of the scenario document.
+"""Phones that only compute, as a protocol family of scenarios: their workload is its section.
 
 What each task consists of is said where it is performed, in sim/protocols/src/compute.rs.
 """
@@ -6,7 +6,7 @@ What each task consists of is said where it is performed, in sim/protocols/src/c
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -20,7 +20,16 @@ from sim.base.documents import (
     one_or_list,
     written,
 )
-from sim.scenario import tasks
+from sim.scenario import tasks, town
+from sim.scenario.trades import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sim.scenario.document import Scenario
+
+__all__ = ["Compute", "check", "lists", "message_bytes", "options"]
 
 Task = Literal[
     "sign",
@@ -81,3 +90,26 @@ class Compute(Section):
         """Return the bytes of the largest task on so many tokens, of any of the lists."""
         lists = itertools.product(self.task, self.payload, self.recipients)
         return max(tasks.traced_bytes(*of, tokens) for of in lists)
+
+
+def check(scenario: Scenario, path: Path) -> None:
+    """Raise ScenarioError for what only a town has."""
+    town.refuse(scenario, path)
+
+
+def lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
+    """Return the lists of the workload; there is no rate."""
+    workload = scenario.workload
+    assert isinstance(workload, Compute), "the family's only workload"
+    return {
+        "workload.task": workload.task,
+        "workload.recipients": workload.recipients,
+        "workload.payload": workload.payload,
+        "workload.threads": workload.threads,
+        "workload.rate": [0.0],
+    }
+
+
+def message_bytes(_scenario: Scenario, _payload_bytes: int) -> int:
+    """Return 0: nothing is sent."""
+    return 0

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sim.base import families
 from sim.base.errors import ScenarioError, nearest
-from sim.scenario import lengths
-from sim.scenario.town import Town
+from sim.scenario import lengths, parts
+from sim.scenario.document import FEWEST_PHONES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,10 +27,7 @@ def check(scenario: Scenario, path: Path) -> None:
     if scenario.workload.start >= scenario.run.duration:
         raise ScenarioError(path, "workload.start", "is not before the end of the run")
     _check_outages(scenario, path)
-    _check_tokens(scenario, path)
     _check_output(scenario, path)
-    if isinstance(scenario.workload, Town):
-        _check_town(scenario, scenario.workload, path)
     _check_energy(scenario, path)
     lengths.check(scenario, path)
 
@@ -41,20 +39,29 @@ def _check_devices(scenario: Scenario, path: Path) -> None:
 
 
 def _check_family(scenario: Scenario, path: Path) -> None:
-    """Refuse a mixture of what trades and what only computes."""
-    computes = scenario.workload.kind == "compute"
-    if computes != (scenario.protocol.kind == "compute"):
-        said = "takes" if computes else "is only for"
-        reason = f'kind = "compute" {said} a workload of that kind'
-        if computes:
-            reason = 'a workload of kind "compute" takes this protocol family'
-        raise ScenarioError(path, "protocol.kind", reason, "compute" if computes else None)
+    """Refuse a workload or a transport that the protocol family does not take."""
+    kind, workload = scenario.protocol.kind, scenario.workload.kind
+    if kind not in families.taking(workload):
+        _refuse_workload(path, kind, workload)
+    sends = kind != "compute"
     for mode in scenario.transport.mode:
-        if computes != (mode == "none"):
-            reason = "phones that compute send nothing" if computes else "a trade takes a transport"
-            raise ScenarioError(path, "transport.mode", reason, "none" if computes else "udp")
-    if not computes and scenario.phone_count() < _FEWEST_PHONES:
-        raise ScenarioError(path, "devices", "a trade takes at least 2 phones")
+        if sends == (mode == "none"):
+            reason = "a trade takes a transport" if sends else "phones that compute send nothing"
+            raise ScenarioError(path, "transport.mode", reason, "udp" if sends else "none")
+    if sends and scenario.phone_count() < FEWEST_PHONES:
+        raise ScenarioError(path, "devices", f"a trade takes at least {FEWEST_PHONES} phones")
+    parts.of(scenario).check(scenario, path)
+
+
+def _refuse_workload(path: Path, kind: str, workload: str) -> None:
+    """Blame the protocol for a workload that one family alone takes, else the workload."""
+    taking = families.taking(workload)
+    if len(taking) == 1:
+        reason = f'workload "{workload}" takes protocol "{taking[0]}", not "{kind}"'
+        raise ScenarioError(path, "protocol.kind", reason, taking[0])
+    taken = " or ".join(f'"{name}"' for name in families.family(kind).workloads)
+    reason = f'protocol "{kind}" takes workload {taken}, not "{workload}"'
+    raise ScenarioError(path, "workload.kind", reason)
 
 
 def _check_access(scenario: Scenario, path: Path, place: str, name: str) -> None:
@@ -70,20 +77,6 @@ def _check_outages(scenario: Scenario, path: Path) -> None:
         if outage.start >= scenario.run.duration:
             place = f"outages[{number}].start"
             raise ScenarioError(path, place, "is not before the end of the run")
-
-
-def _check_tokens(scenario: Scenario, path: Path) -> None:
-    """Tokens are what a town pays with, and a town pays with nothing else."""
-    kind = scenario.protocol.kind
-    town = isinstance(scenario.workload, Town)
-    if kind == "tokens" and not town:
-        reason = f'protocol "tokens" takes workload "town", not "{scenario.workload.kind}"'
-        raise ScenarioError(path, "workload.kind", reason)
-    if kind != "tokens":
-        if town:
-            reason = f'workload "town" takes protocol "tokens", not "{kind}"'
-            raise ScenarioError(path, "protocol.kind", reason)
-        _check_no_town(scenario, path)
 
 
 def _check_output(scenario: Scenario, path: Path) -> None:
@@ -120,40 +113,3 @@ def _check_powers(
     for name in sorted(needed):
         if name not in found:
             raise ScenarioError(path, f"energy.{key}", f"says nothing about [{section}.{name}]")
-
-
-def _check_no_town(scenario: Scenario, path: Path) -> None:
-    kind = scenario.protocol.kind
-    if scenario.protocol.tokens is not None:
-        raise ScenarioError(path, "protocol.tokens", f'is for protocol "tokens", not "{kind}"')
-    if scenario.contacts is not None:
-        raise ScenarioError(path, "contacts", 'is for workload "town": its payments make contacts')
-    for number, group in enumerate(scenario.devices):
-        if group.role != "person":
-            reason = f'protocol "{kind}" has no {group.role}; every phone is a person'
-            raise ScenarioError(path, f"devices[{number}].role", reason)
-
-
-def _check_layout(scenario: Scenario, path: Path) -> None:
-    """Refuse what the prototype cannot read, in any combination of the lists."""
-    tokens = scenario.protocol.tokens
-    if tokens is not None and "prototype" in tokens.rules and "challenge" in tokens.handshake:
-        reason = 'rules = "prototype" reads no tokens with challenges'
-        raise ScenarioError(path, "protocol.tokens.handshake", reason, "none")
-
-
-def _check_town(scenario: Scenario, town: Town, path: Path) -> None:
-    _check_layout(scenario, path)
-    count = dict.fromkeys(("person", "shop", "authority"), 0)
-    for group in scenario.devices:
-        count[group.role] += group.count
-    if count["authority"] != 1:
-        reason = f"tokens have one phone of role authority, not {count['authority']}"
-        raise ScenarioError(path, "devices", reason)
-    if count["shop"] == 0 and town.to_shop_ratio > 0:
-        raise ScenarioError(path, "workload.to_shop_ratio", "there are no phones of role shop")
-    if count["person"] < (1 if town.to_shop_ratio == 1 else _FEWEST_PHONES):
-        raise ScenarioError(path, "devices", "there are too few phones of role person to pay")
-
-
-_FEWEST_PHONES = 2

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
+from sim.base import families
 from sim.base.documents import (
     Count,
     Duration,
@@ -20,6 +22,7 @@ from sim.base.documents import (
 )
 from sim.base.engine_facts import operations
 from sim.base.errors import nearest
+from sim.base.families import FAMILIES
 from sim.devices.provenance import PlainNumber
 from sim.scenario.churn import Churn
 from sim.scenario.compute import Compute
@@ -30,6 +33,21 @@ from sim.scenario.town import Contacts, Tokens, Town
 from sim.scenario.transports import Transport
 from sim.scenario.workloads import Paced, Poisson
 
+FEWEST_PHONES = 2
+"""Of a trade."""
+
+
+def _known(kind: str) -> str:
+    # A literal's own error: its message and the nearest choice are those of other fields.
+    if kind not in families.kinds():
+        expected = " or ".join(map(repr, families.kinds()))
+        raise PydanticCustomError("literal_error", "unknown", {"expected": expected})
+    return kind
+
+
+Kind = Annotated[
+    str, AfterValidator(_known), WithJsonSchema({"enum": families.kinds(), "type": "string"})
+]
 Role = Literal["person", "shop", "authority"]
 
 
@@ -114,11 +132,9 @@ class Devices(Section):
 class Protocol(Section):
     """Protocol family."""
 
-    kind: Literal["trustchain", "transfer", "token_batch", "compute", "tokens"] = Field(
+    kind: Kind = Field(
         default="trustchain",
-        description="trustchain: trades, countersigned; transfer: one-way messages; token_batch: "
-        "offline tokens from phone 0, the authority, through every phone and back; compute: tasks "
-        "without a network, of a workload of that kind; tokens: a town that pays with them.",
+        description="; ".join(f"{family.kind}: {family.does}" for family in FAMILIES) + ".",
     )
     crypto: Literal["counted", "real"] = Field(
         default="counted",

@@ -9,9 +9,9 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from sim.base import axes
-from sim.scenario import tasks
+from sim.scenario import parts, tasks
 from sim.scenario.compute import Compute
-from sim.scenario.town import Tokens, Town
+from sim.scenario.town import Town
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,13 +89,9 @@ def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
         "transport.eva.block": transport.eva.block,
         "transport.eva.window": transport.eva.window,
     }
+    lists |= parts.of(scenario).lists(scenario)
     if isinstance(workload, Compute):
-        lists |= {"workload.task": workload.task, "workload.recipients": workload.recipients}
-        lists |= {"workload.payload": workload.payload, "workload.threads": workload.threads}
-        return {**lists, "workload.rate": [0.0]}
-    if scenario.protocol.kind == "tokens":
-        tokens = scenario.protocol.tokens or Tokens()
-        lists |= {f"protocol.tokens.{name}": getattr(tokens, name) for name in _OF_TOKENS}
+        return lists
     return {**lists, "workload.payload": workload.payload, "workload.rate": workload.rate}
 
 
@@ -106,5 +102,4 @@ def _of_task(at: dict[str, Any]) -> dict[str, Any]:
     return at if tasks.has_recipients(task) else {**at, "workload.recipients": 0}
 
 
-_OF_TOKENS = ("rules", "handshake", "acceptance")
 _ALWAYS = ("transport.mode", "workload.payload", "workload.rate")  # named in every rung

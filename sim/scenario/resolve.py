@@ -19,9 +19,8 @@ from sim.base.engine_facts import model_options
 from sim.base.errors import ScenarioError
 from sim.devices import draws
 from sim.devices import profile as profiles
-from sim.scenario import app_faults, ladders
+from sim.scenario import app_faults, ladders, parts
 from sim.scenario.resolved import SCHEMA
-from sim.scenario.town import Tokens
 from sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
@@ -181,10 +180,8 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
 
 
 def _protocol(scenario: Scenario, at: Mapping[str, Any]) -> Protocol:
-    options = scenario.protocol
-    pays = options.kind == "tokens"
-    tokens = si.section(options.tokens or Tokens(), _below("protocol.tokens", at)) if pays else None
-    return cast("Protocol", si.section(options, {"tokens": tokens}))
+    own = {"tokens": None, **parts.of(scenario).options(scenario, at)}
+    return cast("Protocol", si.section(scenario.protocol, own))
 
 
 def _workload(scenario: Scenario, at: Mapping[str, Any]) -> Workload:

@@ -1,16 +1,16 @@
-"""The sections of a town that pays with offline tokens: payments, contacts, options.
+"""A town that pays with offline tokens, as a protocol family of scenarios: sections and options.
 
 Defaults are those of published figures where there are any, and say "assumed" where there are
-none. What the sections have to say to each other is checked in `sim.scenario.consistency`; what
-is drawn from them is `sim.plan.town`'s.
+none. What is drawn from them is `sim.plan.town`'s.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from sim.base import si
 from sim.base.documents import (
     Bandwidth,
     Cents,
@@ -24,7 +24,14 @@ from sim.base.documents import (
     one_or_list,
     written,
 )
+from sim.base.errors import ScenarioError
 from sim.scenario.fields import Ratio, Share, add_up
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from sim.scenario.document import Scenario
 
 RuleSets = Annotated[
     list[Literal["thesis", "prototype"]],
@@ -217,4 +224,60 @@ class Tokens(Section):
         return self
 
 
+def check(scenario: Scenario, path: Path) -> None:
+    """Raise ScenarioError for the first thing that does not fit together in a town."""
+    town = scenario.workload
+    assert isinstance(town, Town), "the family's only workload"
+    _check_layout(scenario, path)
+    count = dict.fromkeys(("person", "shop", "authority"), 0)
+    for group in scenario.devices:
+        count[group.role] += group.count
+    if count["authority"] != 1:
+        reason = f"tokens have one phone of role authority, not {count['authority']}"
+        raise ScenarioError(path, "devices", reason)
+    if count["shop"] == 0 and town.to_shop_ratio > 0:
+        raise ScenarioError(path, "workload.to_shop_ratio", "there are no phones of role shop")
+    if count["person"] < (1 if town.to_shop_ratio == 1 else 2):
+        raise ScenarioError(path, "devices", "there are too few phones of role person to pay")
+
+
+def refuse(scenario: Scenario, path: Path) -> None:
+    """Raise ScenarioError for what only a town has, in a scenario of another family."""
+    kind = scenario.protocol.kind
+    if scenario.protocol.tokens is not None:
+        raise ScenarioError(path, "protocol.tokens", f'is for protocol "tokens", not "{kind}"')
+    if scenario.contacts is not None:
+        raise ScenarioError(path, "contacts", 'is for workload "town": its payments make contacts')
+    for number, group in enumerate(scenario.devices):
+        if group.role != "person":
+            reason = f'protocol "{kind}" has no {group.role}; every phone is a person'
+            raise ScenarioError(path, f"devices[{number}].role", reason)
+
+
+def lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
+    """Return the options of tokens that take lists, by key in the document."""
+    tokens = scenario.protocol.tokens or Tokens()
+    return {f"protocol.tokens.{name}": getattr(tokens, name) for name in _LISTS}
+
+
+def options(scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of tokens at one rung."""
+    here = {name: at[f"protocol.tokens.{name}"] for name in _LISTS}
+    return {"tokens": si.section(scenario.protocol.tokens or Tokens(), here)}
+
+
+def message_bytes(_scenario: Scenario, _payload_bytes: int) -> int:
+    """Return 0: a payment has no payload."""
+    return 0
+
+
+def _check_layout(scenario: Scenario, path: Path) -> None:
+    """Refuse what the prototype cannot read, in any combination of the lists."""
+    tokens = scenario.protocol.tokens
+    if tokens is not None and "prototype" in tokens.rules and "challenge" in tokens.handshake:
+        reason = 'rules = "prototype" reads no tokens with challenges'
+        raise ScenarioError(path, "protocol.tokens.handshake", reason, "none")
+
+
+_LISTS = ("rules", "handshake", "acceptance")
 _HOURS_TOLERANCE = 5e-3  # 24 weights of two decimals

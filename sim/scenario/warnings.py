@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.base import token_bytes
-from sim.base.engine_facts import BLOCK_BYTES, MESSAGE_BYTES_MAX, PAYLOAD_BYTES_MIN
-from sim.scenario import app_faults
+from sim.base.engine_facts import MESSAGE_BYTES_MAX
+from sim.scenario import app_faults, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +27,7 @@ def _oversized(scenario: Scenario) -> Iterator[tuple[str, str]]:
     limits_bytes = {**MESSAGE_BYTES_MAX, "eva": scenario.transport.eva.binary_size_limit}
     for mode in dict.fromkeys(scenario.transport.mode):
         for payload_bytes in dict.fromkeys(scenario.workload.payload):
-            message_bytes = _message_bytes(scenario, payload_bytes)
+            message_bytes = parts.of(scenario).message_bytes(scenario, payload_bytes)
             limit_bytes = limits_bytes.get(mode)
             if limit_bytes is not None and message_bytes > limit_bytes:
                 text = (
@@ -36,19 +35,6 @@ def _oversized(scenario: Scenario) -> Iterator[tuple[str, str]]:
                     f"sends at most {limit_bytes:,} B and loses what is larger as `oversized`"
                 )
                 yield "workload.payload", text
-
-
-def _message_bytes(scenario: Scenario, payload_bytes: int) -> int:
-    """Return the size of the largest message that a payload makes, where that is known; else 0."""
-    kind = scenario.protocol.kind
-    if kind == "trustchain":
-        return BLOCK_BYTES + max(payload_bytes, PAYLOAD_BYTES_MIN)
-    if kind == "transfer":
-        return payload_bytes
-    if kind == "token_batch":
-        # Each phone of the ring names the next, and the last one the authority again.
-        return payload_bytes // token_bytes.size(1) * token_bytes.size(scenario.phone_count())
-    return 0
 
 
 def _stretched_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:

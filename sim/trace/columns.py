@@ -1,7 +1,7 @@
 """Rows of one repetition's trace as numpy columns, and how rows of two kinds find each other.
 
-What reads results starts here, and shares two statistics and the share of a sampled trace; nothing
-here says what a row means for a figure.
+What reads results starts here, and shares two statistics; nothing here says what a row means for a
+figure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pyarrow as pa
 
@@ -109,15 +109,6 @@ def last_before(found: Sequence[Array], wanted: Sequence[Array]) -> Array:
     keys, asked = _in_order(found), _keys(wanted)
     place = np.searchsorted(keys, asked, side="right") - 1
     return np.where(_are_on(keys, place, asked), _times_at(keys, place), math.nan)
-
-
-def traced_share(resolved: Mapping[str, Any]) -> float:
-    """Return the share of transactions that the trace of a run keeps: 1 unless it is sampled.
-
-    What is kept hangs on the message alone: all rows of a transaction, or of a token, or none.
-    """
-    output = resolved.get("output", {})
-    return float(output["sample_ratio"]) if output.get("trace") == "sampled" else 1.0
 
 
 def ratio(part: float, whole: float) -> float:

@@ -3,6 +3,7 @@
 import io
 import xml.etree.ElementTree as ET
 
+import engine_plans as plans
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,9 +11,14 @@ import pytest
 from pocketsim import testing
 from sim import trace
 from sim.export import amounts, graph
-from sim.plan.build_plan import build_plan
+from sim.plan import build_plan as building
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+
+
+def build_plan(*of):
+    return plans.lists(building.build_plan(*of))
+
 
 DEVICES = [
     {"role": "person", "profile": "a", "count": 2, "access": {"wifi": 1.0}},
@@ -56,7 +62,8 @@ TOWN = (
 
 
 def read(*rows, cents=None, **sections):
-    of = testing.resolved("a & <b>", devices=DEVICES, **sections)
+    town = {"kind": "tokens", "tokens": {"handshake": "none"}}
+    of = testing.resolved("a & <b>", devices=DEVICES, protocol=town, **sections)
     return nx.read_graphml(io.BytesIO(graph.graphml(events(*rows), of, 0, cents)), node_type=int)
 
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from pocketsim import testing
 from sim import metrics, trace
-from sim.metrics import compute as computed
-from sim.metrics import town, transfers
+from sim.metrics import compute, town, trades, transfers
+from sim.metrics.parts import NOTHING
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "metrics.json"
 
@@ -53,7 +53,7 @@ def event(
     return repetition, time_s, kind, message, size, reason, logged
 
 
-def compute(rows: list[Any], repetitions: int = 1, duration_s: float = 25.0) -> dict[str, Any]:
+def measured(rows: list[Any], repetitions: int = 1, duration_s: float = 25.0) -> dict[str, Any]:
     of = testing.resolved(repetitions=repetitions)
     of["run"]["duration_s"] = duration_s
     return metrics.measure(table(rows), of)
@@ -64,7 +64,7 @@ def means(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_two_transactions_by_hand():
-    found = compute(
+    found = measured(
         [
             event(1.0, "send", 1),
             event(1.010, "receive_back", 1),
@@ -98,7 +98,7 @@ def test_two_transactions_by_hand():
 
 
 def test_events_beyond_the_log_or_the_end_are_not_measured_but_have_a_fate():
-    found = compute(
+    found = measured(
         [
             event(0.0, "send", 1),
             event(0.1, "store", 1),
@@ -116,7 +116,7 @@ def test_events_beyond_the_log_or_the_end_are_not_measured_but_have_a_fate():
 
 
 def test_fates():
-    found = compute(
+    found = measured(
         [
             *(event(0.0, "send", message) for message in range(1, 8)),
             event(0.1, "drop", 1, reason="link_loss"),  # and stored later
@@ -139,7 +139,7 @@ def test_fates():
 
 
 def test_a_run_without_events_has_no_rates():
-    found = compute([])
+    found = measured([])
     assert means(found)["send_rate_per_s"] is None
     assert means(found)["store_count"] == 0
     assert found["metrics"]["in_flight_ratio"]["values"] == [None]
@@ -158,7 +158,7 @@ def test_repetitions_are_apart_even_with_equal_ids():
         *(event(0.0, "send", 1), event(0.010, "store", 1)),
         *(event(0.0, "send", 1, repetition=1), event(0.030, "store", 1, repetition=1)),
     ]
-    found = compute(rows, repetitions=2)["metrics"]["rtt_ms_p50"]
+    found = measured(rows, repetitions=2)["metrics"]["rtt_ms_p50"]
     assert found["values"] == pytest.approx([10.0, 30.0])
     assert found["normal_ci95"] == pytest.approx(1.96 * np.std([10, 30], ddof=1) / np.sqrt(2))
 
@@ -173,7 +173,7 @@ def test_the_definition_reproduces_a_published_mixture():
         # Stores stop long before sends do; a window of their own would hide the stall.
         times_s = np.linspace(0.01, 0.01 + stored * 0.0179, stored)
         rows += [event(at, "store", n, repetition=repetition) for n, at in enumerate(times_s)]
-    found = compute(sorted(rows, key=lambda row: row[:2]), repetitions=5)["metrics"]
+    found = measured(sorted(rows, key=lambda row: row[:2]), repetitions=5)["metrics"]
     assert round(found["store_rate_per_s"]["mean"], 2) == 21.22
     assert found["store_rate_per_s"]["normal_ci95"] == pytest.approx(20.793, abs=0.01)
     assert found["stalled_run_ratio"]["mean"] == pytest.approx(0.4)
@@ -200,7 +200,7 @@ def test_every_transaction_has_one_fate(rows: list[tuple[str, int, str | None, b
         event(at / 10, kind, message, reason=reason, logged=logged)
         for at, (kind, message, reason, logged) in enumerate(rows)
     ]
-    counts = compute(events)["counts"]
+    counts = measured(events)["counts"]
     sent = {message for kind, message, *_ in rows if kind == "send"}
     stored = {message for kind, message, *_ in rows if kind == "store"}
     assert counts["sent"] == len(sent)
@@ -222,12 +222,21 @@ def test_a_ratio_and_its_bounds_are_shares(values: list[float]):
     assert found["mean"] - 1e-12 <= bounds[1] <= 1
 
 
+NAMES = {
+    "trades": trades.OF_ALL,
+    "transfers": (*transfers.TRANSFER_NAMES, *transfers.TOKEN_NAMES),
+    "compute": compute.NAMES,
+    "town": town.NAMES,
+}
+
+
 def test_every_ratio_and_quantile_is_declared():
     """By their names, which end alike; what is declared need not be spelt so."""
-    families = (metrics.NAMES, transfers.TRANSFER_NAMES, transfers.TOKEN_NAMES, town.NAMES)
-    names = {name for family in families for name in family} | set(computed.NAMES)
-    assert set(metrics.RATIOS) == {name for name in names if name.endswith("_ratio")}
-    assert set(metrics.QUANTILES) == {name for name in names if re.search(r"_p\d\d$", name)}
+    modules = {name: (trades, transfers, compute, town)[place] for place, name in enumerate(NAMES)}
+    for family, module in modules.items():
+        ratios = {name for name in NAMES[family] if name.endswith("_ratio")}
+        quantiles = {name for name in NAMES[family] if re.search(r"_p\d\d$", name)}
+        assert (set(module.RATIOS), set(module.QUANTILES)) == (ratios, quantiles), family
 
 
 def test_each_kind_of_metric_has_its_interval():
@@ -292,17 +301,20 @@ def test_golden():
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
+SPENT_S = ({"sign": 1.0}, {"sign": 3.0, "verify": 2.0})
+
+
 def test_core_seconds_are_summarised_over_repetitions():
     of = testing.resolved(repetitions=2)
     events = testing.events(of, testing.Shape())
-    found = metrics.measure(events, of, cpu_s=[{"sign": 1.0}, {"sign": 3.0, "verify": 2.0}])
+    found = metrics.measure(events, of, [NOTHING | {"cpu_s": spent} for spent in SPENT_S])
     assert found["cpu_s"]["sign"]["mean"] == 2.0
     assert found["cpu_s"]["verify"]["values"] == [0.0, 2.0]
     assert "cpu_s" not in metrics.measure(events, of)
 
 
 def test_tasks_are_counted_until_the_last_thread_is_done():
-    workload = {"kind": "compute", "start_s": 1.0, "threads": 2, "payload_bytes": 147}
+    workload = {"kind": "compute", "start_s": 1.0, "threads": 2}
     sections = {"workload": workload, "protocol": {"kind": "compute"}}
     of = testing.resolved(transport="none", repetitions=2, **sections)
     filled = {"repetition": 0, "node": 0, "kind": "compute", "peer": 0, "message_size": 147}

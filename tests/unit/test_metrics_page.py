@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from sim import metrics
-from sim.metrics import compute, energy, town, transfers
+from pocketsim import testing
+from sim.metrics import compute, energy, town, trades, transfers
 
 SECTIONS = {
-    "Trades": metrics.NAMES,
+    "Trades": trades.OF_ALL,
     "Transfers": transfers.TRANSFER_NAMES,
     "Batches of tokens": transfers.TOKEN_NAMES,
     "Computing phones": compute.NAMES,
@@ -16,7 +16,7 @@ SECTIONS = {
     "Energy": [
         name
         for kind in ("tokens", "trustchain")
-        for name in energy.names({"energy": {}, "protocol": {"kind": kind}})
+        for name in energy.names(testing.resolved(energy={}, protocol={"kind": kind}))
     ],
 }
 ENUMS = {"Fates": "Reason", "Kinds of events": "EventKind"}

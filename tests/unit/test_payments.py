@@ -12,6 +12,7 @@ from pocketsim import testing
 from sim import metrics, trace
 from sim.metrics import energy
 from sim.metrics import town as payments
+from sim.metrics.parts import NOTHING
 from sim.trace.columns import Columns, last_before, next_after
 
 Row = tuple[float, str, int, int, int, int]
@@ -48,8 +49,7 @@ def table(rows: list[Row]) -> Any:
 
 
 def measure(rows: list[Row], of: dict[str, Any] | None = None, **told: Any) -> dict[str, float]:
-    told = {"counters": {}, "cpu_s": {}, "kept_cents": {}} | told
-    return payments.measure(Columns.of(table(rows)), of or town(), **told)
+    return payments.measure(Columns.of(table(rows)), NOTHING | told, of or town())
 
 
 def event(time_s: float, kind: str, message: int = 0, node: int = 0, peer: int = 0) -> Row:
@@ -320,9 +320,8 @@ def test_what_is_neither_completed_nor_lost_is_in_flight():
 
 
 def test_other_families_have_none_of_it():
-    of = {**town(), "protocol": {"kind": "trustchain"}}
-    assert payments.names(of) == ()
-    assert measure(ASKED, of) == {}
+    of = {**town(), "protocol": {**town()["protocol"], "kind": "trustchain"}}
+    assert not set(payments.NAMES) & set(metrics.measure(table(ASKED), of)["metrics"])
 
 
 def test_the_hours_of_a_day_by_hand():
@@ -366,7 +365,7 @@ SPENT_J = {
 
 
 def test_energy_is_over_completed_payments_and_adds_up():
-    found = metrics.measure(table(ASKED), town(energy=POWERS), energy_j=[SPENT_J])
+    found = metrics.measure(table(ASKED), town(energy=POWERS), [NOTHING | {"energy_j": SPENT_J}])
     mean = {name: of["mean"] for name, of in found["metrics"].items()}
     parts = [mean[f"{part}_mj_per_payment"] for part in ("cpu", "contact", "access")]
     assert parts == pytest.approx([1.0, 2.0, 20.0])
@@ -375,7 +374,7 @@ def test_energy_is_over_completed_payments_and_adds_up():
 
 
 def test_without_powers_there_is_no_energy():
-    found = metrics.measure(table(ASKED), town(), energy_j=[{}])
+    found = metrics.measure(table(ASKED), town(), [NOTHING])
     assert "energy_j" not in found
     assert not [name for name in found["metrics"] if "_mj_" in name]
 

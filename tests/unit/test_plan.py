@@ -1,3 +1,4 @@
+import ast
 import hashlib
 import json
 import math
@@ -5,11 +6,13 @@ import re
 import subprocess
 import sys
 
+import engine_plans as plans
 import numpy as np
 import pytest
 
 from sim.base.engine_facts import operations
-from sim.plan.build_plan import build_plan
+from sim.plan import build_plan as building
+from sim.plan import plan as typed
 from sim.plan.churn import Lognormal, Transitions, Weibull, is_on, on_share
 from sim.scenario import load
 from sim.scenario.resolve import canonical_json, resolve
@@ -25,38 +28,99 @@ def town(root):
     return resolved
 
 
+def build_plan(*of):
+    return plans.lists(building.build_plan(*of))
+
+
 def plain(plan):
     return hashlib.sha256(canonical_json(plan).encode()).hexdigest()
 
 
-def struct_fields(root):
+def rust_structs(root):
+    """Return the names and types of the fields of each struct of the engine's plan."""
     source = (root / "sim/engine/src/plan.rs").read_text()
     structs = re.findall(r"pub struct (\w+) \{(.*?)\n\}", source, re.DOTALL)
-    return {name: set(re.findall(r"pub (\w+):", body)) for name, body in structs}
+    return {name: dict(re.findall(r"pub (\w+): (.*),", body)) for name, body in structs}
 
 
-def test_the_plan_has_the_engines_fields(root, scenario, town):
-    fields = struct_fields(root)
+def typed_sections(root):
+    """Return the same of the typed plan, those included that it has from the resolved scenario."""
+    found = {}
+    for path in ("sim/plan/plan.py", "sim/scenario/resolved.py"):
+        tree = ast.parse((root / path).read_text())
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                fields = [of for of in node.body if isinstance(of, ast.AnnAssign)]
+                types = {of.target.id: ast.unparse(of.annotation) for of in fields}
+                found.setdefault(node.name, types)
+    return found
+
+
+IN_RUST = {
+    "int": {"u32", "u64"},
+    "float": {"f64", "Seconds"},
+    "str": {"String"},
+    "bool": {"bool"},
+    "Floats": {"Vec<f64>"},
+    "Numbers": {"Vec<u32>"},
+    "Counts": {"Vec<u64>"},
+    "Flags": {"Vec<bool>"},
+}
+
+
+def rust_types(of):
+    """Return what a field's type may be in Rust."""
+    if of.endswith(" | None"):
+        return {f"Option<{inner}>" for inner in rust_types(of.removesuffix(" | None"))}
+    if of.startswith("list["):
+        return {f"Vec<{inner}>" for inner in rust_types(of[len("list[") : -1])}
+    return IN_RUST.get(of, {of})
+
+
+def test_the_plan_is_the_engines(root):
+    rust, python = rust_structs(root), typed_sections(root)
+    assert set(rust) <= set(python)
+    for name, fields in rust.items():
+        assert set(fields) == set(python[name]), name
+        for field, of in fields.items():
+            assert of in rust_types(python[name][field]), f"{name}.{field}"
+
+
+def test_what_is_built_is_the_typed_plan(root, scenario, town):
     market = resolve(load(root / "scenarios/tokens/market.toml"))[0].resolved
-    assert set(build_plan(market, 0)["protocol"]["tokens"]) == fields["Tokens"]
-    for resolved in (resolve(load(scenario))[0].resolved, town(), market):
-        plan = build_plan(resolved, 0)
-        assert set(plan) == fields["Plan"]
-        for key in ("phones", "backbone", "proximity", "churn", "workload", "protocol"):
-            assert set(plan[key]) == fields[key.capitalize()], key
-        for key in ("transport", "trace"):
-            assert set(plan[key]) == fields[key.capitalize()], key
-        for key, name in (("profiles", "Profile"), ("access", "Access"), ("sites", "Site")):
-            assert {frozenset(item) for item in plan[key]} == {frozenset(fields[name])}
-        for loop in plan["workload"]["loops"]:
-            assert set(loop) == fields["SenderLoop"]
-        for link in plan["proximity"]["links"]:
-            assert set(link) == fields["ProximityLink"]
-        for outage in plan["outages"]:
-            assert set(outage) == fields["Outage"]
-    energy = build_plan(market, 0)["energy"]
-    assert set(energy) == fields["Energy"]
-    assert all(set(radio) == fields["Radio"] for radio in energy["access"])
+    eva = resolve(load(root / "scenarios/eva/window.toml"))[0].resolved
+    compute = resolve(load(root / "scenarios/tokens/sign_and_verify.toml"))[0].resolved
+    python = typed_sections(root)
+    for resolved in (resolve(load(scenario))[0].resolved, town(), market, eva, compute):
+        check("Plan", building.build_plan(resolved, 0), python)
+
+
+def check(name, section, python):
+    """Check names and types of a section, and of those inside."""
+    kinds = {"int": int, "float": (int, float), "str": str, "bool": bool}
+    dtypes = {"Floats": "float64", "Numbers": "uint32", "Counts": "uint64", "Flags": "uint8"}
+    assert set(section) == set(python[name]), name
+    for key, of in python[name].items():
+        value, inner = section[key], of.removesuffix(" | None")
+        if value is None:
+            assert of != inner, f"{name}.{key}"
+        elif inner in dtypes:
+            assert (value.dtype, value.flags.c_contiguous) == (dtypes[inner], True), f"{name}.{key}"
+        elif inner.startswith("list["):
+            for item in value:
+                check(inner[len("list[") : -1], item, python)
+        elif inner in kinds:
+            assert isinstance(value, kinds[inner]), f"{name}.{key}"
+        else:
+            check(inner, value, python)
+
+
+def test_what_does_not_fit_a_column_is_a_mistake():
+    for value in (2**32, -1):
+        with pytest.raises(AssertionError, match="does not fit"):
+            typed.numbers(np.array([value]))
+    with pytest.raises(AssertionError):
+        typed.numbers(np.array([0.5]))
 
 
 def test_powers_stand_by_the_numbers_of_networks_and_links(root):
@@ -109,14 +173,14 @@ def test_sleeps_overshoot_by_base_and_slope(scenario, rate, base, slope, expecte
     if rate != "1500/s":
         settings.pop()
     resolved = resolve(load(scenario, settings))[0].resolved
-    law = {"base": base, "slope": slope, "spread_sigma": 0.25, "repetition_sigma": 0.0}
+    law = {"base_s": base, "slope_s": slope, "spread_sigma": 0.25, "repetition_sigma": 0.0}
     (loop,) = build_plan(with_overshoot(resolved, **law), 0)["workload"]["loops"]
     assert loop["overshoot_s"] == pytest.approx(expected)
     assert loop["overshoot_sigma"] == 0.25
 
 
 def test_a_repetition_shares_one_factor_on_overshoots(scenario):
-    law = {"base": 1e-3, "slope": 5e-4, "spread_sigma": 0.0, "repetition_sigma": 0.1}
+    law = {"base_s": 1e-3, "slope_s": 5e-4, "spread_sigma": 0.0, "repetition_sigma": 0.1}
 
     def overshoots_s(*settings):
         resolved = resolve(load(scenario, ["workload.rate=8/s", *settings]))[0].resolved
@@ -141,8 +205,8 @@ def test_costs_reach_the_engine_in_its_order(scenario):
         cost, at = of["operations"][name], operations().index(name)
         assert columns["threads"][at] == cost["threads"]
         if name in steady:
-            assert columns["cpu_s"][at] == cost["cpu"]
-            assert columns["wait_s"][at] == cost["wait"]
+            assert columns["cpu_s"][at] == cost["cpu_s"]
+            assert columns["wait_s"][at] == cost["wait_s"]
     assert columns["threads"][operations().index("endpoint_setup")] == 8
 
 
@@ -154,7 +218,7 @@ def test_cost_factors_scale_one_group(scenario):
         for of in ([], settings)
     )
     for number, name in enumerate(operations()):
-        for key in ("cpu_s", "cpu_s_per_byte", "wait_s"):
+        for key in ("cpu_s", "per_byte_s", "wait_s"):
             assert now[key][number] == (2 if name == "store" else 1) * was[key][number]
 
 
@@ -249,14 +313,15 @@ def test_mean_and_posterior_share_arrivals(town):
 @pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
 def test_another_process_builds_the_same_plan(root, hash_seed):
     code = (
-        "import hashlib;from sim.plan.build_plan import build_plan;from sim.scenario import load;"
-        "from sim.scenario.resolve import *;"
+        "import engine_plans;from sim.plan.build_plan import build_plan;import hashlib;"
+        "from sim.scenario import load;from sim.scenario.resolve import *;"
         "r=resolve(load('scenarios/scale/1k_churn.toml'))[0].resolved;"
-        "print(hashlib.sha256(canonical_json(build_plan(r,3)).encode()).hexdigest())"
+        "plan=canonical_json(engine_plans.lists(build_plan(r,3)));"
+        "print(hashlib.sha256(plan.encode()).hexdigest())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(root), "PYTHONHASHSEED": hash_seed},
+        env={"PYTHONPATH": f"{root}:{root / 'tests'}", "PYTHONHASHSEED": hash_seed},
         cwd=root,
         capture_output=True,
         text=True,
@@ -394,11 +459,12 @@ def test_sites_fill_up_per_network(town):
         of_network = sizes[np.unique(site[access == number])]
         assert of_network.max() <= per_site
         assert (of_network[:-1] == per_site).all()
-    assert len(plan["sites"]) == sizes.size
+    assert len(plan["sites"]["capacity_bytes_per_s"]) == sizes.size
 
 
 def test_kept_connections_follow_the_profile(town):
-    plan = build_plan(town("devices[0].count=6000", "devices[1].count=4000"), 0)
+    kept = ("transport.mode=quic_keep", "transport.app_faults=true")
+    plan = build_plan(town("devices[0].count=6000", "devices[1].count=4000", *kept), 0)
     dial_s = np.array(plan["transport"]["duplicate_dial_s"])
     break_s = np.array(plan["transport"]["connection_break_s"])
     resolved = town()
@@ -408,7 +474,7 @@ def test_kept_connections_follow_the_profile(town):
         dials_s = dial_s[here][np.isfinite(dial_s[here])]
         chance = law["duplicate_dial_probability"]["value"]
         assert dials_s.size / here.sum() == pytest.approx(chance, abs=0.03)
-        window = law["duplicate_dial_window"]
+        window = law["duplicate_dial_window_s"]
         assert ((window["from"] <= dials_s) & (dials_s <= window["to"])).all()
-        rate_per_s = law["break_rate"]["value"]
+        rate_per_s = law["break_rate_per_s"]["value"]
         assert (1 / break_s[here].mean()) == pytest.approx(rate_per_s, rel=0.06)

@@ -95,9 +95,9 @@ def test_draws_keep_proportions_and_leave_the_mean_alone():
     assert drawn == draws.draw(plain, 1, "repetition/0/profile/moto_g04s")
     assert drawn != draws.draw(plain, 1, "repetition/1/profile/moto_g04s")
     was, now = plain["operations"]["discovery"], drawn["operations"]["discovery"]
-    assert now["wait"] / now["cpu"] == pytest.approx(was["wait"] / was["cpu"])
-    window = drawn["app"]["kept_connection"]["duplicate_dial_window"]
-    before = plain["app"]["kept_connection"]["duplicate_dial_window"]
+    assert now["wait_s"] / now["cpu_s"] == pytest.approx(was["wait_s"] / was["cpu_s"])
+    window = drawn["app"]["kept_connection"]["duplicate_dial_window_s"]
+    before = plain["app"]["kept_connection"]["duplicate_dial_window_s"]
     assert window["to"] - window["from"] == pytest.approx(before["to"] - before["from"])
     assert drawn["app"]["kept_connection"]["duplicate_dial_probability"]["value"] <= 1
 
@@ -108,11 +108,11 @@ def test_draws_of_every_number_of_a_shipped_profile_keep_its_mean(name):
     drawn = [draws.draw(plain, 1, str(number)) for number in range(1000)]
 
     def numbers(of):
-        yield from (cost["cpu"] + cost["wait"] for cost in of["operations"].values())
+        yield from (cost["cpu_s"] + cost["wait_s"] for cost in of["operations"].values())
         for part in of["app"].values():
             yield from (number.get("value", number.get("from")) for number in part.values())
 
-    errors = [cost["standard_error"] for cost in plain["operations"].values()]
+    errors = [cost["standard_error_s"] for cost in plain["operations"].values()]
     errors += [of["standard_error"] for part in plain["app"].values() for of in part.values()]
     found = np.array([list(numbers(of)) for of in drawn])
     for values, mean, error in zip(found.T, numbers(plain), errors, strict=True):
@@ -125,24 +125,24 @@ def test_draws_of_every_number_of_a_shipped_profile_keep_its_mean(name):
 def test_drawn_costs_spread_as_their_standard_error():
     plain = profile.contents(profile.load(profile.PROFILES / "pocophone_f1.toml"))
     costs = [
-        draws.draw(plain, 1, str(number))["operations"]["sign"]["cpu"] for number in range(300)
+        draws.draw(plain, 1, str(number))["operations"]["sign"]["cpu_s"] for number in range(300)
     ]
     mean, deviation = sum(costs) / 300, 0.0
     deviation = (sum((cost - mean) ** 2 for cost in costs) / 299) ** 0.5
     sign = plain["operations"]["sign"]
-    assert mean == pytest.approx(sign["cpu"], abs=4 * sign["standard_error"] / 300**0.5)
-    assert deviation == pytest.approx(sign["standard_error"], rel=0.2)
+    assert mean == pytest.approx(sign["cpu_s"], abs=4 * sign["standard_error_s"] / 300**0.5)
+    assert deviation == pytest.approx(sign["standard_error_s"], rel=0.2)
 
 
 def test_what_a_repetition_shares_has_mean_one_and_its_own_sigma():
     plain = profile.contents(profile.load(profile.PROFILES / "moto_g04s.toml"))
-    cost = {**plain["operations"]["sign"], "repetition_sigma": 0.3, "wait": 1e-3}
+    cost = {**plain["operations"]["sign"], "repetition_sigma": 0.3, "wait_s": 1e-3}
     plain = {**plain, "operations": {**plain["operations"], "sign": cost}}
     varied = [draws.vary(plain, 1, f"repetition/{number}")["operations"] for number in range(400)]
-    factors = np.array([of["sign"]["cpu"] for of in varied]) / cost["cpu"]
+    factors = np.array([of["sign"]["cpu_s"] for of in varied]) / cost["cpu_s"]
     assert factors.mean() == pytest.approx(1, abs=4 * 0.3 / 20)
     assert np.log(factors).std() == pytest.approx(0.3, rel=0.15)
-    assert [of["sign"]["wait"] for of in varied] == pytest.approx(list(1e-3 * factors))
+    assert [of["sign"]["wait_s"] for of in varied] == pytest.approx(list(1e-3 * factors))
     assert all(of["verify"] == plain["operations"]["verify"] for of in varied)
     assert varied[0] == draws.vary(plain, 1, "repetition/0")["operations"]
 
@@ -152,7 +152,7 @@ def test_a_cost_factor_is_applied_and_kept():
     factor = {"value": 1.5, "standard_error": 0.1, "basis": "assumed", "source": "a warm day"}
     scaled = draws.scaled(plain, {"discovery": factor})
     was, now = plain["operations"]["discovery"], scaled["operations"]["discovery"]
-    for key in ("cpu", "per_byte", "wait"):
+    for key in ("cpu_s", "per_byte_s", "wait_s"):
         assert now[key] == 1.5 * was[key]
     assert now["cost_factor"] == factor
     assert {**scaled["operations"], "discovery": was} == plain["operations"]

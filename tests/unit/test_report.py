@@ -95,7 +95,7 @@ def test_profiles_state_the_basis_of_every_number(run_dirs: list[Path]):
     assert provenance.unprobed(profiles) == ["invented"]
     names = [name for name, _ in provenance.numbers(profiles["invented"])]
     assert "operations.sign" in names
-    assert "app.kept_connection.break_rate" in names
+    assert "app.kept_connection.break_rate_per_s" in names
     grid = provenance.numbers_table(profiles["invented"])
     assert grid.count("<tr>") == len(names) + 1
     assert "100 µs + 1 ns/B" in grid

@@ -98,7 +98,7 @@ def test_seeds_are_lines_and_never_an_axis(tmp_path: Path):
 
 def test_contents_of_a_profile_are_told_apart(tmp_path: Path):
     other = testing.profile()
-    other["operations"]["sign"]["cpu"] *= 2
+    other["operations"]["sign"]["cpu_s"] *= 2
     runs = [
         made(tmp_path, profiles={"invented": content}) for content in (testing.profile(), other)
     ]

@@ -140,21 +140,21 @@ def test_without_room_for_a_run_directory_nothing_is_left(
 
 
 def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, monkeypatch):
-    import sim.metrics.repetitions
+    import sim.metrics
 
     def broken(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(sim.metrics.repetitions, "compute", broken)
+    monkeypatch.setattr(sim.metrics, "measure", broken)
     with pytest.raises(ZeroDivisionError):
         runner.run(scenario, out=tmp_path / "runs")
     assert names(tmp_path / "runs" / "small") == []
 
 
 def test_a_not_finite_metric_is_refused(scenario, tmp_path, monkeypatch):
-    import sim.metrics.repetitions
+    import sim.metrics
 
-    monkeypatch.setattr(sim.metrics.repetitions, "compute", lambda *_, **__: {"rate": float("nan")})
+    monkeypatch.setattr(sim.metrics, "measure", lambda *_, **__: {"rate": float("nan")})
     with pytest.raises(ValueError, match="JSON compliant"):
         runner.run(scenario, out=tmp_path / "runs")
 

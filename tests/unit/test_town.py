@@ -3,13 +3,19 @@
 import json
 import math
 
+import engine_plans as plans
 import numpy as np
 import pytest
 
-from sim.plan.build_plan import build_plan
+from sim.plan import build_plan as building
 from sim.plan.town import power_law_quantile
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+
+
+def build_plan(*of):
+    return plans.lists(building.build_plan(*of))
+
 
 PERSONS, SHOPS = 32, 7  # of the market: persons come first, then shops, then the authority
 HOUR_S = 3600
@@ -179,13 +185,13 @@ def test_every_payment_has_a_contact_that_opens_before_it(crowd):
     assert max(near["duration_s"]) <= 440
     shares = np.bincount(near["link"]) / len(near["link"])
     assert shares == pytest.approx([0.6, 0.3, 0.1], abs=0.01)  # ble, nfc, wifi_direct: sorted
-    assert [link["bytes_per_s"] for link in near["links"]] == [59e3, 10e3, 5e6]
+    assert [link["rate_bytes_per_s"] for link in near["links"]] == [59e3, 10e3, 5e6]
 
 
 def test_without_contacts_payments_go_over_the_network(market):
     resolved = market()
     with_contacts = build_plan(resolved, 0)
-    del resolved["contacts"]
+    resolved["contacts"] = None
     without = build_plan(resolved, 0)
     assert without["workload"] == with_contacts["workload"]
     assert not any(without["proximity"].values())

@@ -1,0 +1,116 @@
+"""What every run has: rates, round trips, sizes and how runs end. Trades have nothing beside it.
+
+The definitions are those of `sim.metrics.repetitions`, which says where they come from.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim.metrics import fates
+from sim.trace.columns import Columns, percentile, ratio, split, times_by_message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
+
+    from sim.metrics.parts import Told
+    from sim.scenario.resolved import Resolved
+
+    Array = np.ndarray[Any, Any]
+
+OF_ALL = (
+    *("send_rate_per_s", "store_rate_per_s", "send_count", "store_count"),
+    *("success_ratio", "in_flight_ratio"),
+    *("rtt_ms_p50", "rtt_ms_p95", "rtt_ms_mean", "processing_ms_p50"),
+    *("stored_block_bytes_min", "stored_block_bytes_mean", "stored_block_bytes_max"),
+    *("stalled_run_ratio", "partial_run_ratio"),
+)
+"""The metrics of every run."""
+RATIOS = ("success_ratio", "in_flight_ratio", "stalled_run_ratio", "partial_run_ratio")
+QUANTILES = ("rtt_ms_p50", "rtt_ms_p95", "processing_ms_p50")
+TRANSACTION = "transaction"
+COMPLETED = "store_count"
+
+
+def names(_resolved: Resolved) -> tuple[str, ...]:
+    """Return no names beside `OF_ALL`."""
+    return ()
+
+
+def measure(_part: Columns, _told: Told, _resolved: Resolved) -> dict[str, float]:
+    """Return no metrics beside those of all runs."""
+    return {}
+
+
+def beside(_parts: Sequence[Columns], _resolved: Resolved) -> dict[str, Any]:
+    """Return nothing."""
+    return {}
+
+
+def of_all(part: Columns, duration_s: float, share: float) -> dict[str, float]:
+    """Return the metrics of every run, of one repetition that keeps a `share` of its trace."""
+    log = part.measured(duration_s)
+    sent, stored, back = (log.of_kind(name) for name in ("send", "store", "receive_back"))
+    n_sent, n_stored = sent.time_s.size / share, stored.time_s.size / share
+    window_s = _window_s(sent.time_s, stored.time_s)
+    _, rtt_ms = _round_trips(log)
+    processing_ms = 1e3 * (stored.time_s - times_by_message(back, stored))
+    outcome = classify(n_stored, n_sent)
+    by_then = fates.of(part.where(part.time_s <= duration_s), sent.message)
+    return {
+        "send_rate_per_s": ratio(n_sent, window_s),
+        "store_rate_per_s": ratio(n_stored, window_s),
+        "send_count": n_sent,
+        "store_count": n_stored,
+        "success_ratio": ratio(n_stored, n_sent),
+        "in_flight_ratio": ratio(by_then["in_flight"], by_then["sent"]),
+        "rtt_ms_p50": percentile(rtt_ms, 50),
+        "rtt_ms_p95": percentile(rtt_ms, 95),
+        "rtt_ms_mean": _over(np.mean, rtt_ms),
+        "processing_ms_p50": percentile(processing_ms, 50),
+        "stored_block_bytes_min": _over(np.min, stored.size_bytes),
+        "stored_block_bytes_mean": _over(np.mean, stored.size_bytes),
+        "stored_block_bytes_max": _over(np.max, stored.size_bytes),
+        "stalled_run_ratio": float(outcome == "stalled"),
+        "partial_run_ratio": float(outcome == "partial"),
+    }
+
+
+def classify(stored: float, sent: float) -> str:
+    """Return how a run with a kept connection ended: "stalled", "partial" or "complete"."""
+    if sent > 0 and stored < STALLED_BELOW * sent:
+        return "stalled"
+    if sent > 0 and stored < COMPLETE_FROM * sent:
+        return "partial"
+    return "complete"
+
+
+def round_trips(events: pa.Table, duration_s: float) -> list[tuple[Array, Array]]:
+    """Return for each repetition the send times (s) and round trips (ms) of stored transactions."""
+    last = int(np.max(events["repetition"].to_numpy(), initial=-1))
+    return [_round_trips(Columns.of(p).measured(duration_s)) for p in split(events, last + 1)]
+
+
+def _round_trips(part: Columns) -> tuple[Array, Array]:
+    sent, stored = part.of_kind("send"), part.of_kind("store")
+    sent_s = times_by_message(sent, stored)
+    known = np.isfinite(sent_s)
+    return sent_s[known], 1e3 * (stored.time_s - sent_s)[known]
+
+
+def _window_s(sent_s: Array, stored_s: Array) -> float:
+    both = np.concatenate((sent_s, stored_s))
+    return float(both.max() - both.min()) if both.size else math.nan
+
+
+def _over(statistic: Callable[[Array], float], values: Array) -> float:
+    return float(statistic(values)) if values.size else math.nan
+
+
+STALLED_BELOW = 0.05  # of what was sent: the runs that stored 2 to 12 blocks of thousands
+COMPLETE_FROM = 0.90  # published complete runs end at 93 % or more, broken ones below 65 %

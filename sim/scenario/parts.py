@@ -1,0 +1,34 @@
+"""What the scenario room asks of a protocol family: four functions in the family's module here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from sim.base import families
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from sim.scenario.document import Scenario
+
+
+class Part(Protocol):
+    """What a scenario of the family must be, and how it is resolved."""
+
+    def check(self, scenario: Scenario, path: Path) -> None:
+        """Raise ScenarioError for the first thing that does not fit the family."""
+
+    def lists(self, scenario: Scenario) -> dict[str, Sequence[Any]]:
+        """Return the fields of the family's own that take lists, by key in the document."""
+
+    def options(self, scenario: Scenario, at: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what `protocol` of a resolved scenario has of the family's own at one rung."""
+
+    def message_bytes(self, scenario: Scenario, payload_bytes: int) -> int:
+        """Return the size of the largest message that a payload makes, 0 where none is known."""
+
+
+def of(scenario: Scenario) -> Part:
+    """Return the part of a scenario's family."""
+    return cast("Part", families.part(scenario.protocol.kind, "scenario"))
