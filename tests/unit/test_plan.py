@@ -9,6 +9,7 @@ import sys
 import engine_plans as plans
 import numpy as np
 import pytest
+import typed_sections
 
 from sim.base.engine_facts import operations
 from sim.plan import build_plan as building
@@ -43,7 +44,7 @@ def rust_structs(root):
     return {name: dict(re.findall(r"pub (\w+): (.*),", body)) for name, body in structs}
 
 
-def typed_sections(root):
+def python_sections(root):
     """Return the same of the typed plan, those included that it has from the resolved scenario."""
     found = {}
     for path in ("sim/plan/plan.py", "sim/scenario/resolved.py"):
@@ -78,7 +79,7 @@ def rust_types(of):
 
 
 def test_the_plan_is_the_engines(root):
-    rust, python = rust_structs(root), typed_sections(root)
+    rust, python = rust_structs(root), python_sections(root)
     assert set(rust) <= set(python)
     for name, fields in rust.items():
         assert set(fields) == set(python[name]), name
@@ -87,32 +88,11 @@ def test_the_plan_is_the_engines(root):
 
 
 def test_what_is_built_is_the_typed_plan(root, scenario, town):
-    market = resolve(load(root / "scenarios/tokens/market.toml"))[0].resolved
-    eva = resolve(load(root / "scenarios/eva/window.toml"))[0].resolved
-    compute = resolve(load(root / "scenarios/tokens/sign_and_verify.toml"))[0].resolved
-    python = typed_sections(root)
-    for resolved in (resolve(load(scenario))[0].resolved, town(), market, eva, compute):
-        check("Plan", building.build_plan(resolved, 0), python)
-
-
-def check(name, section, python):
-    """Check names and types of a section, and of those inside."""
-    kinds = {"int": int, "float": (int, float), "str": str, "bool": bool}
-    dtypes = {"Floats": "float64", "Numbers": "uint32", "Counts": "uint64", "Flags": "uint8"}
-    assert set(section) == set(python[name]), name
-    for key, of in python[name].items():
-        value, inner = section[key], of.removesuffix(" | None")
-        if value is None:
-            assert of != inner, f"{name}.{key}"
-        elif inner in dtypes:
-            assert (value.dtype, value.flags.c_contiguous) == (dtypes[inner], True), f"{name}.{key}"
-        elif inner.startswith("list["):
-            for item in value:
-                check(inner[len("list[") : -1], item, python)
-        elif inner in kinds:
-            assert isinstance(value, kinds[inner]), f"{name}.{key}"
-        else:
-            check(inner, value, python)
+    paths = ("tokens/market", "eva/window", "tokens/sign_and_verify")
+    shipped = [resolve(load(root / f"scenarios/{path}.toml"))[0].resolved for path in paths]
+    for resolved in (resolve(load(scenario))[0].resolved, town(), *shipped):
+        plan = building.build_plan(resolved, 0)
+        typed_sections.check(plan, typed.Plan, typed_sections.PLAN, "plan")
 
 
 def test_what_does_not_fit_a_column_is_a_mistake():

@@ -1,0 +1,71 @@
+"""Values against the TypedDicts that describe them: what mypy trusts is so at run time, too."""
+
+from __future__ import annotations
+
+import types
+import typing
+from typing import Any, Literal, NotRequired
+
+import numpy as np
+
+from sim.devices import contents
+from sim.plan import plan
+from sim.scenario import resolved
+
+# The last wins: a name that the plan has of its own is not the resolved scenario's.
+RESOLVED = {**vars(contents), **vars(resolved), "Any": Any}
+PLAN = {**RESOLVED, **vars(plan)}
+
+
+def check(value: Any, of: Any, names: dict[str, Any], place: str) -> None:
+    """Assert that a value is of a type, in all that it holds; `names` are those of its hints."""
+    origin = typing.get_origin(of)
+    if typing.is_typeddict(of):
+        _section(value, of, names, place)
+    elif origin in (typing.Union, types.UnionType):
+        _one_of(value, typing.get_args(of), names, place)
+    elif origin in (list, dict):
+        _several(value, of, names, place)
+    elif origin is Literal:
+        assert value in typing.get_args(of), f"{place}: {value!r}"
+    elif origin is np.ndarray:
+        _column(value, of, place)
+    else:
+        kinds = {float: (int, float), Any: (type(value),)}.get(of, (of,))
+        assert type(value) in kinds, f"{place}: {value!r}"
+
+
+def _several(value: Any, of: Any, names: dict[str, Any], place: str) -> None:
+    assert isinstance(value, typing.get_origin(of)), place
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        check(item, typing.get_args(of)[-1], names, f"{place}.{key}")
+
+
+def _section(value: Any, of: Any, names: dict[str, Any], place: str) -> None:
+    assert isinstance(value, dict), place
+    hints = typing.get_type_hints(of, localns=names, include_extras=True)
+    optional = {key for key, hint in hints.items() if typing.get_origin(hint) is NotRequired}
+    assert set(hints) - optional <= set(value) <= set(hints), f"{place}: {set(value) ^ set(hints)}"
+    for key, item in value.items():
+        hint = typing.get_args(hints[key])[0] if key in optional else hints[key]
+        check(item, hint, names, f"{place}.{key}")
+
+
+def _one_of(value: Any, kinds: tuple[Any, ...], names: dict[str, Any], place: str) -> None:
+    reasons = []
+    for of in kinds:
+        try:
+            check(value, of, names, place)
+        except AssertionError as error:
+            reasons.append(str(error))
+        else:
+            return
+    raise AssertionError("; or ".join(reasons))
+
+
+def _column(value: Any, of: Any, place: str) -> None:
+    (kind,) = typing.get_args(typing.get_args(of)[1])
+    assert isinstance(value, np.ndarray), place
+    assert value.dtype == np.dtype(kind), place
+    assert value.flags.c_contiguous, place

@@ -1,0 +1,70 @@
+"""A resolved scenario is what its types say, and what the one rule makes of the document."""
+
+from pathlib import Path
+
+import pytest
+import typed_sections
+
+from sim.base import si
+from sim.devices import contents, profile, provenance
+from sim.scenario import (
+    churn,
+    compute,
+    document,
+    energy,
+    load,
+    network,
+    resolved,
+    town,
+    transports,
+    workloads,
+)
+from sim.scenario.resolve import resolve
+
+SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
+# Beside what is in the document: what is made of it.
+MADE = {
+    resolved.Paced: {"interval_s"},
+    contents.Operation: {"cost_factor"},
+}
+SAME_NAMES = {
+    (network, resolved): ("Access", "Network", "Outage"),
+    (churn, resolved): ("Weibull", "Lognormal", "Churn"),
+    (workloads, resolved): ("Paced", "Poisson"),
+    (town, resolved): ("Town", "Amount", "PowerLaw", "ContactLink", "Contacts", "Tokens"),
+    (compute, resolved): ("Compute",),
+    (document, resolved): ("Run", "Protocol", "Output"),
+    (energy, resolved): ("Radio", "ContactRadio", "Energy"),
+    (transports, resolved): ("Transport", "Eva"),
+    (profile, contents): ("Operation", "Device", "App", "SleepOvershoot", "KeptConnection"),
+}
+PAIRS = [
+    *(
+        (getattr(models, name), getattr(typed, name))
+        for (models, typed), names in SAME_NAMES.items()
+        for name in names
+    ),
+    (profile.Profile, contents.Contents),
+    (provenance.PlainNumber, contents.Number),
+    (provenance.Window, contents.Window),
+]
+
+
+@pytest.mark.parametrize("path", [path for path in SHIPPED if path.parent.name != "sweeps"])
+def test_shipped_scenarios_resolve_to_what_the_types_say(path):
+    for rung in resolve(load(path)):
+        names = typed_sections.RESOLVED
+        typed_sections.check(rung.resolved, resolved.Resolved, names, path.stem)
+
+
+@pytest.mark.parametrize(("model", "typed"), PAIRS, ids=lambda of: of.__name__)
+def test_names_are_those_of_the_document_with_their_unit_last(model, typed):
+    names = typed.__required_keys__ | typed.__optional_keys__
+    assert set(si.names(model).values()) == names - MADE.get(typed, set())
+
+
+def test_a_wrong_type_is_seen(scenario):
+    rung = resolve(load(scenario))[0]
+    rung.resolved["transport"]["poll_interval_s"] = "10ms"
+    with pytest.raises(AssertionError, match=r"transport\.poll_interval_s: '10ms'"):
+        typed_sections.check(rung.resolved, resolved.Resolved, typed_sections.RESOLVED, "it")
