@@ -87,8 +87,9 @@ help: ## This text
 	  /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Probe
-# Tools of the Android build; their chain is that of the set-up above.
-ANDROID := python3 -m tools.android
+# Tools of the Android build, in an environment of their own with what they import: .venv would take
+# SimGrid, minutes of compiling for nothing, and whose packages python3 has differs between machines.
+ANDROID := UV_PROJECT_ENVIRONMENT=build/android/python $(UV) run --frozen --only-group android python -m tools.android
 PROBE_SOURCES := $(shell find device_probe sim/protocols -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.json' \) -not -path '*/target/*') Cargo.toml Cargo.lock
 APP_SOURCES := $(shell find device_probe/android/app -type f)
@@ -111,7 +112,7 @@ test-android: probe build/android/probe build/android/probe.apk build/android/ha
 	mvn -B -q -ntp $(if $(OFFLINE),-o) -f device_probe/android/tests test
 	$(BIN)/python -m pytest device_probe/android/tests
 
-build/android/.system: tools/android/bootstrap.sh
+build/android/.system: build/.system tools/android/bootstrap.sh
 	tools/android/bootstrap.sh
 	@touch $@
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,28 +17,35 @@ from hypothesis import strategies as st
 
 from tools.android import toolchain
 from tools.android.alignedzip import Entry, data_offset, write
-from tools.android.elf import EM_AARCH64, EM_X86_64, Elf, Symbol
+from tools.android.elf import Elf, Symbol
 from tools.android.environment import EXIT_ENVIRONMENT, Missing, exit_with, need_command
 
 
 @pytest.fixture(scope="module")
-def libc() -> Elf:
+def libc_file() -> Path:
     """The C library that this process runs on."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     paths = {line.split()[-1] for line in lines if "/libc.so" in line or "/libc-" in line}
     if not paths:
         pytest.skip("no C library is mapped under its usual name")
-    return Elf.read(Path(paths.pop()))
+    return Path(paths.pop())
+
+
+@pytest.fixture(scope="module")
+def libc(libc_file: Path) -> Elf:
+    return Elf.read(libc_file)
 
 
 def test_a_library_says_its_name_and_what_it_offers(libc: Elf) -> None:
-    assert libc.machine in {EM_X86_64, EM_AARCH64}
+    assert libc.machine in {"EM_X86_64", "EM_AARCH64"}
     assert (libc.soname or "").startswith("libc")
     exported = {symbol.name: symbol for symbol in libc.exported}
     assert exported["memcpy"].is_function
     assert not exported["environ"].is_function
     assert exported["environ"].size_bytes == 8
     assert "no_such_function" not in exported
+    assert "" not in exported, "the empty first one is local"
+    assert "__tls_get_addr" not in exported, "it is the loader's"
 
 
 def test_a_library_is_mapped_in_pages(libc: Elf) -> None:
@@ -66,8 +74,42 @@ def test_what_is_no_elf_is_refused(data: bytes) -> None:
         Elf(data)
 
 
+@pytest.mark.parametrize("kept_bytes", [6, 63, 64, 4096, -1])
+def test_what_is_cut_is_damaged(libc_file: Path, kept_bytes: int) -> None:
+    cut = libc_file.read_bytes()[:kept_bytes]
+    with pytest.raises(ValueError, match="damaged ELF file: "):
+        assert Elf(cut).exported
+    with pytest.raises(ValueError, match="damaged ELF file: "):
+        assert Elf(cut).needed
+
+
+def test_a_static_executable_asks_for_nothing() -> None:
+    # A header without segments and sections: its type, processor, version and sizes alone.
+    numbers = (2, 183, 1, 0, 0, 0, 0, 64, 56, 0, 64, 0, 0)
+    static = Elf(struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", *numbers))
+    assert static.machine == "EM_AARCH64"
+    assert (static.interpreter, static.soname, static.needed) == (None, None, [])
+    assert not static.has_text_relocations
+    with pytest.raises(ValueError, match="no section has dynamic symbols"):
+        assert static.exported
+
+
+@pytest.mark.parametrize(
+    ("tag", "value", "is_written_to"),
+    [(22, 0, True), (30, 4, True), (30, 8, False)],
+    ids=["DT_TEXTREL", "DF_TEXTREL", "DF_BIND_NOW"],
+)
+def test_text_relocations_are_seen(
+    libc_file: Path, tag: int, value: int, *, is_written_to: bool
+) -> None:
+    data = bytearray(libc_file.read_bytes())
+    (dynamic,) = Elf(bytes(data))._file.iter_segments("PT_DYNAMIC")
+    struct.pack_into("<QQ", data, dynamic["p_offset"], tag, value)
+    assert Elf(bytes(data)).has_text_relocations == is_written_to
+
+
 def symbol(name: str, *, is_function: bool, size_bytes: int, version: str = "LIBC") -> Symbol:
-    return Symbol(name, is_function, True, False, size_bytes, version)  # noqa: FBT003  # their order
+    return Symbol(name, is_function, size_bytes, version)
 
 
 class Library:

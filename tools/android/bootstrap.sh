@@ -2,7 +2,8 @@
 # Makes sure that the system has what the Android build and its tests need; installs what lacks.
 #
 # Looks first and asks for rights only when something is missing. Rust's libraries for phones are
-# installed by rustup when they are first needed, jars by Maven; everything lies in build/android.
+# installed by rustup when they are first needed, jars by Maven, what the tools import by uv;
+# everything lies in build/android.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -16,7 +17,6 @@ need_command zipalign zipalign
 need_command qemu-aarch64 qemu-user
 need_command mvn maven
 need_command javac openjdk-17-jdk-headless
-need_command python3 python3
 
 if ! command -v apt-get >/dev/null; then
   if [ ${#missing[@]} -gt 0 ] || [ ! -d build/android/musl ]; then

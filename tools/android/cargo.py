@@ -1,4 +1,7 @@
-"""Runs cargo for a phone: `python3 -m tools.android.cargo TARGET build --release ...`."""
+"""Runs cargo for a phone: `python3 -m tools.android.cargo TARGET build --release ...`.
+
+The Makefile calls it with a Python that has pyelftools.
+"""
 
 from __future__ import annotations
 

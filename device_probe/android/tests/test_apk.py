@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tools.android.alignedzip import ALIGNMENT_FIELD, data_offset
-from tools.android.elf import EM_AARCH64, Elf
+from tools.android.elf import Elf
 
 APK = Path(__file__).resolve().parents[3] / "build/android/probe.apk"
 LIBRARY = "lib/arm64-v8a/libprobe.so"
@@ -102,7 +102,7 @@ def test_the_library_can_be_mapped_from_the_archive() -> None:
 
 
 def test_the_library_is_for_pages_of_16_kib(library: Elf) -> None:
-    assert library.machine == EM_AARCH64
+    assert library.machine == "EM_AARCH64"
     assert library.load_alignments
     assert all(alignment % PAGE_BYTES == 0 for alignment in library.load_alignments)
 
