@@ -110,7 +110,8 @@ def excess_variance(design: Array, y: Array, variances: Array, scale: Array) -> 
     upper = float((variances / scale**2).max())
     while too_large(upper) > 0:
         upper *= 4
-    return float(brentq(too_large, 0.0, upper))
+    # Its own is absolute, and in s^2 that of costs of microseconds is smaller.
+    return float(brentq(too_large, 0.0, upper, xtol=upper * _TOLERANCE))
 
 
 def _fit(design: Array, y: Array, variances: Array) -> tuple[Array, Array, float]:
@@ -127,3 +128,6 @@ def _solve(design: Array, y: Array, weights: Array) -> tuple[Array, Array]:
     root = np.sqrt(weights / weights.max())[:, None]
     inverse = np.linalg.pinv(design / scale * root) * root.T / scale[:, None]
     return inverse @ y, inverse
+
+
+_TOLERANCE = 1e-18  # of the bound, as the excess itself may be orders of magnitude below it

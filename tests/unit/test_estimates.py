@@ -202,3 +202,12 @@ def test_the_standard_error_of_a_mean_is_that_of_the_scatter():
     y = np.array([9.0, 10.0, 11.5, 10.5])
     of = combine(y, np.full(4, 0.1))
     assert of.standard_error == pytest.approx(np.std(y, ddof=1) / 2, rel=1e-6)
+
+
+@given(st.floats(1e-9, 1e9))
+def test_a_mean_scales_with_its_unit(factor):
+    y, errors = np.array([9.0, 10.0, 11.5, 10.5]), np.array([0.1, 0.2, 0.1, 0.3])
+    one, other = combine(y, errors), combine(factor * y, factor * errors)
+    assert other.value == pytest.approx(factor * one.value, rel=1e-9)
+    assert other.excess == pytest.approx(factor * one.excess, rel=1e-9)
+    assert other.standard_error == pytest.approx(factor * one.standard_error, rel=1e-9)
