@@ -14,6 +14,7 @@ FUNCTION_LINES_MAX = 60
 FUNCTION_LINES_P95 = 30
 ARCHITECTURE_WORDS_MAX = 1_650  # three pages
 
+PACKAGES = ("pocketsim", "sim", "calibration")
 SOURCES = {".py", ".rs", ".cpp", ".hpp"}
 
 # Time and chance are arguments: from the plan, or from a stream that the seed names.
@@ -85,7 +86,7 @@ def test_files_are_short(repository: list[Path], root: Path) -> None:
 def test_functions_are_short(repository: list[Path], root: Path) -> None:
     lengths = dict(
         item
-        for path in python_files(repository, root, "sim", "calibration", "tools", "bench")
+        for path in python_files(repository, root, *PACKAGES, "tools", "bench")
         for item in functions(path)
     )
     assert not {name: lines for name, lines in lengths.items() if lines > FUNCTION_LINES_MAX}
@@ -115,8 +116,8 @@ def ambient_uses(tree: ast.AST) -> Iterator[str]:
 def test_time_and_chance_are_arguments(repository: list[Path], root: Path) -> None:
     uses = {
         f"{path.relative_to(root)}: {name}"
-        for path in python_files(repository, root, "sim", "calibration")
-        if path.relative_to(root).parts[:2] != ("sim", "cli")
+        for path in python_files(repository, root, *PACKAGES)
+        if path.relative_to(root).parts[:2] != ("pocketsim", "cli")
         for name in ambient_uses(ast.parse(path.read_text()))
     }
     assert not sorted(uses)
@@ -141,7 +142,7 @@ def test_the_rule_on_time_and_chance_bites(source: str) -> None:
 
 def test_no_loop_over_a_set(repository: list[Path], root: Path) -> None:
     loops = []
-    for path in python_files(repository, root, "sim", "calibration"):
+    for path in python_files(repository, root, *PACKAGES):
         for node in ast.walk(ast.parse(path.read_text())):
             iterated = node.iter if isinstance(node, ast.For | ast.comprehension) else None
             called = isinstance(iterated, ast.Call) and ast.unparse(iterated.func)
