@@ -12,7 +12,7 @@ import typer
 
 from pocketsim.cli import console, targets
 from pocketsim.cli.present import complete
-from sim.base.errors import ScenarioError
+from sim.base.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,23 +21,26 @@ if TYPE_CHECKING:
 
 
 class Format(enum.StrEnum):
-    """What to export to."""
+    """What to export to; files, unlike a folder of tokens, have their format as suffix."""
 
     csv = "csv"
     graphml = "graphml"
+    gexf = "gexf"
+    json = "json"
     tokens = "tokens"
 
 
 def export(
     run: Annotated[Path, typer.Argument(help="Run directory.", metavar="RUN")],
     to: Annotated[
-        Format,
+        Format | None,
         typer.Option(
             "--to",
-            help="csv: events, in the benchmark app's columns; graphml: phones and who paid or "
-            "traded with whom; tokens: what phones have at the end, as batches of bytes.",
+            help="csv: events, in the benchmark app's columns; graphml, gexf, json: phones and who "
+            "paid or traded with whom; tokens: what phones have at the end, as batches of bytes. "
+            "Without, what the suffix of the file says, and csv where there is none.",
         ),
-    ] = Format.csv,
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -61,17 +64,33 @@ def export(
 
     resolved = rundir.read_resolved(directory)
     _check_repetition(resolved, repetition)
-    if csv is not None and (to is not Format.csv or out is not None):
-        raise ScenarioError("--csv", "", f"takes no --out and no --to {to}", "--out")
+    if csv is not None and (to not in {None, Format.csv} or out is not None):
+        raise ScenarioError("--csv", "", "takes no --out and no other --to", "--out")
     target = csv or out
     if target is not None:
         targets.check_outside_runs(target)
-    if to is Format.tokens:
+    chosen = Format.csv if csv is not None else _chosen(to, out)
+    if chosen is Format.tokens:
         _tokens(directory, resolved, repetition or 0, out)
-    elif to is Format.graphml:
-        _graphml(directory, resolved, repetition or 0, out)
-    else:
+    elif chosen is Format.csv:
         _csv(directory, resolved, repetition, target)
+    else:
+        _graph(directory, repetition or 0, out, chosen)
+
+
+def _chosen(to: Format | None, file: Path | None) -> Format:
+    """Return the format that is asked for, by name or by the suffix of the file."""
+    if file is None or not file.suffix:
+        return to or Format.csv
+    suffix = file.suffix.lower()
+    said = _BY_SUFFIX.get(suffix)
+    if to is None and said is None:
+        reason = f'no format is called "{suffix}": name one by {", ".join(_BY_SUFFIX)} or by --to'
+        raise ScenarioError(file, "", reason, nearest(suffix, _BY_SUFFIX))
+    if said is not None and to not in {None, said, Format.tokens}:
+        reason = f'"{suffix}" says that it is no {to}'
+        raise ScenarioError(file, "", reason, f"--to {said}")
+    return to or said or Format.csv
 
 
 def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path | None) -> None:
@@ -88,17 +107,15 @@ def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path
     targets.tell(file)
 
 
-def _graphml(directory: Path, resolved: Resolved, repetition: int, file: Path | None) -> None:
-    from sim.export import amounts, graph
+def _graph(directory: Path, repetition: int, file: Path | None, form: Format) -> None:
+    from sim.export import graph
 
-    events = _events(directory, repetition)
-    cents = amounts.cents(events, resolved, repetition)
-    written = graph.graphml(events, resolved, repetition, cents)
+    found = graph.of_run(directory, repetition)
     if file is None:
-        sys.stdout.buffer.write(written)
+        graph.write(found, sys.stdout.buffer, form)
         return
-    with targets.replacing(file) as aside:
-        aside.write_bytes(written)
+    with targets.replacing(file) as aside, aside.open("wb") as sink:
+        graph.write(found, sink, form)
     targets.tell(file)
 
 
@@ -157,3 +174,6 @@ def _events(directory: Path, repetition: int | None) -> pa.Table:
 
 def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+_BY_SUFFIX = {f".{of}": of for of in Format if of is not Format.tokens}

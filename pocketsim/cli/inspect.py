@@ -191,6 +191,9 @@ def _in_child(statement: str) -> None:
         raise RuntimeError(lines[-1])
 
 
-_LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "pydantic", "plotly", "rich", "simgrid")
+_LIBRARIES = (
+    *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
+    *("pydantic", "plotly", "rich", "simgrid"),
+)
 _EXIT_INVALID = 2
 _EXIT_ENVIRONMENT = 5

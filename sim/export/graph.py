@@ -1,21 +1,27 @@
-"""One repetition as a graph for yEd, Gephi and networkx: phones, and who paid or traded with whom.
+"""One repetition as a graph: phones, and who paid or traded with whom.
 
-What deliberately does not live here: amounts of money, which no trace has (`sim.export.amounts`),
-and layouts, colours or measures of graphs, which those programs are for.
+networkx holds it, for notebooks, and writes it: GraphML for yEd, GEXF for Gephi, node-link JSON for
+the web. What deliberately does not live here: amounts of money, which no trace has
+(`sim.export.amounts`), and layouts, colours or measures of graphs, which those programs are for.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
+import json
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim import trace
+from sim.export import amounts
 from sim.metrics.parts import traced_share
+from sim.run import rundir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
+    import networkx as nx
     import pyarrow as pa
 
     from sim.scenario.resolved import Resolved
@@ -23,40 +29,81 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
-def graphml(
+def of_run(directory: Path, repetition: int = 0) -> nx.DiGraph:
+    """Return the graph of a repetition of the run in `directory`, with cents if they are known.
+
+    Raises IndexError when there is no such repetition.
+    """
+    import pyarrow.compute as pc
+
+    resolved = rundir.read_resolved(directory)
+    if not 0 <= repetition < resolved["run"]["repetitions"]:
+        raise IndexError(f"{directory}: no repetition {repetition}")
+    events = trace.read(directory / "events.parquet")
+    events = events.filter(pc.equal(events["repetition"], repetition))
+    return of_events(events, resolved, repetition, amounts.cents(events, resolved, repetition))
+
+
+def of_events(
     events: pa.Table, resolved: Resolved, repetition: int, cents: Array | None = None
-) -> bytes:
-    """Return GraphML 1.0 of a repetition's `events`; equal runs give equal bytes.
+) -> nx.DiGraph:
+    """Return the graph of a repetition's `events`.
 
     A node is a phone. An edge from A to B is everything that A paid to B or proposed to B and that
     A knows to be done: `count` transactions, their tokens or blocks in bytes, the first and the
-    last end in seconds. `cents` is the worth of each row's transaction, if that is known.
+    last end in seconds. `cents` is the worth of each row's transaction, if that is known. The graph
+    itself says which run it is.
     """
+    import networkx as nx
+
     rows = _Rows(events, cents)
     phones = _phones(resolved)
-    document = ET.Element("graphml", _NAMESPACES)
-    about = {
-        "scenario": resolved["scenario"],
-        "seed": resolved["run"]["seed"],
-        "repetition": repetition,
-        "duration_s": float(resolved["run"]["duration_s"]),
-        "traced_share": traced_share(resolved["output"]),
-    }
-    nodes = {**phones, **_sums(rows, len(phones["profile"]), is_town="role" in phones)}
-    edges = _edges(rows)
-    _declare(document, "graph", {name: [value] for name, value in about.items()})
-    _declare(document, "node", nodes)
-    _declare(document, "edge", {name: edges[name] for name in edges if name not in _ENDS})
-    graph = ET.SubElement(document, "graph", {"id": "run", "edgedefault": "directed"})
-    _fill(graph, "graph", about)
-    for number, values in enumerate(_each(nodes)):
-        _fill(ET.SubElement(graph, "node", {"id": str(number)}), "node", values)
-    for values in _each(edges):
-        ends = {name: str(values.pop(name)) for name in _ENDS}
-        _fill(ET.SubElement(graph, "edge", ends), "edge", values)
-    ET.indent(document)
-    written: bytes = ET.tostring(document, encoding="utf-8", xml_declaration=True)
-    return written + b"\n"
+    found = nx.DiGraph(
+        scenario=resolved["scenario"],
+        seed=resolved["run"]["seed"],
+        repetition=repetition,
+        duration_s=float(resolved["run"]["duration_s"]),
+        traced_share=traced_share(resolved["output"]),
+    )
+    sums = _sums(rows, len(phones["profile"]), is_town="role" in phones)
+    found.add_nodes_from(enumerate(_each({**phones, **sums})))
+    ends, edges = _edges(rows)
+    found.add_edges_from((*pair, of) for pair, of in zip(ends, _each(edges), strict=True))
+    return found
+
+
+def write(found: nx.DiGraph, sink: IO[bytes], form: str) -> None:
+    """Write a graph of this module in a form of `FORMS`; equal graphs give equal bytes."""
+    FORMS[form](found, sink)
+    sink.write(b"\n")
+
+
+def _write_graphml(found: nx.DiGraph, sink: IO[bytes]) -> None:
+    import networkx as nx
+
+    # By that name, as `write_graphml` writes other bytes where lxml is installed.
+    nx.write_graphml_xml(found, sink)
+
+
+def _write_gexf(found: nx.DiGraph, sink: IO[bytes]) -> None:
+    from xml.etree import ElementTree as ET
+
+    from networkx.readwrite.gexf import GEXFWriter
+
+    writer = GEXFWriter(found)
+    # By itself it says the day, and nothing of the run.
+    (about,) = writer.xml.iter("meta")
+    about.clear()
+    run = ", ".join(f"{name} = {value}" for name, value in found.graph.items())
+    ET.SubElement(about, "creator").text = "pocketsim"
+    ET.SubElement(about, "description").text = run
+    writer.write(sink)
+
+
+def _write_json(found: nx.DiGraph, sink: IO[bytes]) -> None:
+    import networkx as nx
+
+    sink.write(json.dumps(nx.node_link_data(found, edges="edges"), allow_nan=False).encode())
 
 
 class _Rows:
@@ -100,24 +147,23 @@ def _sums(rows: _Rows, phones: int, *, is_town: bool) -> dict[str, list[Any]]:
     return sums
 
 
-def _edges(rows: _Rows) -> dict[str, list[Any]]:
-    """Return one row for each ordered pair of phones, in their order."""
+def _edges(rows: _Rows) -> tuple[list[list[int]], dict[str, list[Any]]]:
+    """Return the ordered pairs of phones that have an edge, in their order, and its columns."""
     done = rows.kind == "store"
-    ends = np.stack([rows.node[done], rows.peer[done]], axis=1)
-    pairs, pair = np.unique(ends, axis=0, return_inverse=True)
+    of_rows = np.stack([rows.node[done], rows.peer[done]], axis=1)
+    pairs, pair = np.unique(of_rows, axis=0, return_inverse=True)
     pair, time_s = pair.reshape(-1), rows.time_s[done]
     first_s, last_s = np.full(len(pairs), np.inf), np.full(len(pairs), -np.inf)
     np.minimum.at(first_s, pair, time_s)
     np.maximum.at(last_s, pair, time_s)
     edges = {
-        "source": pairs[:, 0].tolist(),
-        "target": pairs[:, 1].tolist(),
         "count": _whole(np.bincount(pair, minlength=len(pairs))),
         "bytes": _whole(np.bincount(pair, rows.size_bytes[done], len(pairs))),
     }
     if rows.cents is not None:
         edges["cents"] = _whole(np.bincount(pair, rows.cents[done], len(pairs)))
-    return {**edges, "first_s": first_s.tolist(), "last_s": last_s.tolist()}
+    ends: list[list[int]] = pairs.tolist()
+    return ends, {**edges, "first_s": first_s.tolist(), "last_s": last_s.tolist()}
 
 
 def _whole(sums: Array) -> list[int]:
@@ -131,23 +177,9 @@ def _each(columns: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
         yield dict(zip(columns, row, strict=True))
 
 
-def _declare(document: ET.Element, domain: str, columns: Mapping[str, list[Any]]) -> None:
-    for name, values in columns.items():
-        kind = _TYPES[type(values[0])] if values else "long"
-        attributes = {"for": domain, "attr.name": name, "attr.type": kind}
-        ET.SubElement(document, "key", {"id": f"{domain}.{name}", **attributes})
-
-
-def _fill(element: ET.Element, domain: str, values: Mapping[str, Any]) -> None:
-    for name, value in values.items():
-        ET.SubElement(element, "data", {"key": f"{domain}.{name}"}).text = str(value)
-
-
-_ENDS = ("source", "target")
-_TYPES = {str: "string", int: "long", float: "double"}
-_HOME = "http://graphml.graphdrawing.org/xmlns"
-_NAMESPACES = {
-    "xmlns": _HOME,
-    "xmlns:xsi": "http://www.w3.org/2001/XMLSchema-instance",
-    "xsi:schemaLocation": f"{_HOME} {_HOME}/1.0/graphml.xsd",
+FORMS: dict[str, Callable[[nx.DiGraph, IO[bytes]], None]] = {
+    "graphml": _write_graphml,
+    "gexf": _write_gexf,
+    "json": _write_json,
 }
+"""Each by its usual suffix."""

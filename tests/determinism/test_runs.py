@@ -91,7 +91,7 @@ def test_tokens_and_graphs_are_the_same_again(root, tmp_path, monkeypatch):
         monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
         out = tmp_path / hash_seed
         (run,) = runner.run(root / "scenarios/tokens/market.toml", settings, out, jobs)
-        for to in ("tokens", "graphml"):
+        for to in ("tokens", "graphml", "gexf", "json"):
             exporting.export(run, exporting.Format(to), out / "out" / to, repetition=1)
         kept = {path.name: path.read_bytes() for path in run.iterdir()}
         assert set(kept) == {*rundir.FILES, rundir.TOKENS}

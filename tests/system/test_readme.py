@@ -45,6 +45,9 @@ SHORT = {
     "pocketsim export": [
         "export {run} --to csv -o events.csv",
         "export {run} --to graphml --repetition 0 -o phones.graphml",
+        "export {run} --to gexf -o phones.gexf",
+        "export {run} --to json -o phones.json",
+        "export {run} -o phones.gexf",
         "export {tokens} --to tokens -o tokens",
     ],
     "pocketsim calibrate": [

@@ -27,7 +27,10 @@ ARROWS: dict[str, set[str]] = {
         *("sim._engine", "sim.base", "sim.metrics"),
         *("sim.plan", "sim.scenario", "sim.trace"),
     },
-    "sim.export": {"sim.base", "sim.metrics", "sim.plan", "sim.scenario", "sim.trace"},
+    "sim.export": {
+        *("sim.base", "sim.scenario", "sim.plan"),
+        *("sim.trace", "sim.metrics", "sim.run"),
+    },
     "calibration": set(),
     "calibration.fit": {"sim.base", "sim.devices"},
     "calibration.validate": {

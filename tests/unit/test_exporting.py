@@ -90,26 +90,64 @@ def test_one_repetition_may_be_chosen(call, run):
     assert refused(call(of, "--repetition", -1), "--repetition")
 
 
-def test_a_graph_goes_to_stdout_or_a_file(call, run, tmp_path):
+GRAPHS = {"graphml": "<graphml", "gexf": "<gexf", "json": '{"directed": true'}
+
+
+@pytest.mark.parametrize("to", GRAPHS)
+def test_a_graph_goes_to_stdout_or_a_file(call, run, tmp_path, to):
     of = run()
-    printed = call(of, "--to", "graphml")
-    assert printed.stdout.startswith("<?xml")
-    done = call(of, "--to", "graphml", "-o", "out/a.graphml")
-    assert (done.exit_code, done.stdout) == (0, "out/a.graphml\n")
-    assert (tmp_path / "out/a.graphml").read_text() == printed.stdout
+    printed = call(of, "--to", to)
+    assert GRAPHS[to] in printed.stdout[:100]
+    for name in (f"out/a.{to}", f"out/{to}"):
+        done = call(of, "--to", to, "-o", name)
+        assert (done.exit_code, done.stdout) == (0, f"{name}\n")
+        assert (tmp_path / name).read_text() == printed.stdout
+
+
+@pytest.mark.parametrize("to", ["csv", *GRAPHS])
+def test_the_suffix_of_a_file_says_its_format(call, run, tmp_path, to):
+    of = run()
+    printed = call(of, "--to", to).stdout
+    for name in (f"a.{to}", f"b.1.{to.upper()}"):
+        assert call(of, "--out", name).stdout == f"{name}\n"
+        assert (tmp_path / name).read_text() == printed
+
+
+@pytest.mark.parametrize(
+    ("name", "suggested"),
+    [("a.graphm", ".graphml"), ("a.GEFX", ".gexf"), ("a.jsn", ".json"), ("a.cvs", ".csv")],
+)
+def test_a_suffix_of_no_format_is_refused(call, run, tmp_path, name, suggested):
+    of = run()
+    known = ".csv, .graphml, .gexf, .json"
+    assert refused(call(of, "-o", name), name, known, f"(did you mean {suggested}?)")
+    assert refused(call(of, "-o", "a.parquet"), "a.parquet", '".parquet"', known)
+    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
+    # Who says what it is may call it anything.
+    assert call(of, "--to", "csv", "-o", name).exit_code == 0
+    assert call(of, "--csv", f"{name}.json").exit_code == 0
+
+
+def test_a_suffix_of_another_format_is_refused(call, run, tmp_path):
+    of = run()
+    done = call(of, "--to", "graphml", "-o", "a.gexf")
+    assert refused(done, "a.gexf", "no graphml", "(did you mean --to gexf?)")
+    assert refused(call(of, "--to", "csv", "-o", "a.json"), "a.json", "mean --to json?")
+    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
 
 
 def test_an_unknown_format_is_exit_2(call, run):
     done = call(run(), "--to", "graphlm")
     assert done.exit_code == 2
-    assert "'csv', 'graphml', 'tokens'" in done.stderr
+    assert "'csv', 'graphml', 'gexf', 'json', 'tokens'" in done.stderr
 
 
 def test_csv_is_for_csv(call, run, tmp_path):
     of = run()
     assert refused(call(of, "--to", "graphml", "--csv", "a"), "--csv", "mean --out?")
     assert refused(call(of, "--csv", "a", "--out", "b"), "--csv")
-    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
+    assert call(of, "--csv", "a", "--to", "csv").exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "runs"}
 
 
 @pytest.mark.parametrize(
@@ -147,6 +185,8 @@ def test_tokens_are_batches_and_an_index(call, run, rows, tmp_path):
     (tmp_path / "out").mkdir()
     done = call(of, "--to", "tokens", "--repetition", 1, "-o", "out")
     assert (done.exit_code, done.stdout) == (0, "out\n")
+    # A folder may be called anything.
+    assert call(of, "--to", "tokens", "--repetition", 1, "-o", "a.csv").stdout == "a.csv\n"
     tokens = rows["token"].to_pylist()
     written = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     index = written.pop("tokens.csv").decode()
@@ -196,7 +236,7 @@ def test_a_link_into_a_run_is_no_way_into_it(call, run, tmp_path):
     assert call(of, "--out", of.parent / "a.csv").exit_code == 0
 
 
-@pytest.mark.parametrize("to", ["csv", "graphml"])
+@pytest.mark.parametrize("to", ["csv", *GRAPHS])
 @pytest.mark.parametrize("target", [".", "", "runs"])
 def test_a_folder_is_no_file(call, run, tmp_path, to, target):
     of = run()
@@ -206,7 +246,7 @@ def test_a_folder_is_no_file(call, run, tmp_path, to, target):
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("to", ["csv", "graphml", "tokens"])
+@pytest.mark.parametrize("to", ["csv", *GRAPHS, "tokens"])
 @pytest.mark.parametrize("target", ["/proc/x", "dangling", "file/a", "file/a/b"])
 def test_where_nothing_can_be_written_is_said(call, run, rows, tmp_path, to, target):
     of = run(**(TOWN if to == "tokens" else {}), output=KEEPS)

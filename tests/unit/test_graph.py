@@ -1,6 +1,10 @@
-"""Runs as GraphML: what networkx reads, from invented runs, and what payments were worth."""
+"""Runs as graphs: what is in them and in their files, and what payments were worth."""
 
 import io
+import json
+import subprocess
+import sys
+import time
 import xml.etree.ElementTree as ET
 
 import engine_plans as plans
@@ -61,10 +65,21 @@ TOWN = (
 )
 
 
-def read(*rows, cents=None, **sections):
+def made(*rows, cents=None, **sections):
     town = {"kind": "tokens", "tokens": {"handshake": "none"}}
     of = testing.resolved("a & <b>", devices=DEVICES, protocol=town, **sections)
-    return nx.read_graphml(io.BytesIO(graph.graphml(events(*rows), of, 0, cents)), node_type=int)
+    return graph.of_events(events(*rows), of, 0, cents)
+
+
+def written(found, form):
+    sink = io.BytesIO()
+    graph.write(found, sink, form)
+    return sink.getvalue()
+
+
+def read(*rows, cents=None, **sections):
+    document = written(made(*rows, cents=cents, **sections), "graphml")
+    return nx.read_graphml(io.BytesIO(document), node_type=int)
 
 
 def test_an_edge_is_what_one_phone_paid_another():
@@ -127,7 +142,7 @@ def test_phones_that_never_met_have_no_edges():
 def test_a_trade_is_an_edge_of_its_proposer():
     of = testing.resolved("trades", repetitions=1)
     table = testing.events(of, testing.Shape(lost_ratio=0.3))
-    found = nx.read_graphml(io.BytesIO(graph.graphml(table, of, 0)), node_type=int)
+    found = graph.of_events(table, of, 0)
     stored = table["kind"].to_pylist().count("store")
     assert 0 < stored < found.nodes[0]["proposed_count"] == 400
     assert found.edges[0, 1]["count"] == found.nodes[0]["paid_count"] == stored
@@ -136,18 +151,103 @@ def test_a_trade_is_an_edge_of_its_proposer():
     assert "tokens_taken" not in found.nodes[0]
 
 
-def test_every_value_is_declared():
-    of = testing.resolved("trades", repetitions=1)
-    written = graph.graphml(testing.events(of, testing.Shape()), of, 0)
-    assert written == graph.graphml(testing.events(of, testing.Shape()), of, 0)
-    root = ET.fromstring(written)  # noqa: S314 - ours
+def same(one, other):
+    """Tell whether two graphs have the same phones and edges in one order, types included."""
+    parts = [
+        (repr(list(of.nodes(data=True))), repr(list(of.edges(data=True)))) for of in (one, other)
+    ]
+    return parts[0] == parts[1]
+
+
+def test_graphml_says_everything():
+    found = made(*TOWN, cents=np.arange(len(TOWN)))
+    again = nx.read_graphml(io.BytesIO(written(found, "graphml")), node_type=int)
+    assert same(again, found)
+    assert found.graph.items() <= again.graph.items()
+
+
+def test_every_value_of_graphml_is_declared():
+    root = ET.fromstring(written(made(*TOWN), "graphml"))  # noqa: S314 - ours
     home = "{http://graphml.graphdrawing.org/xmlns}"
     assert root.tag == f"{home}graphml"
-    keys = {key.get("id"): key.get("for") for key in root.iter(f"{home}key")}
+    keys = list(root.iter(f"{home}key"))
+    assert len({key.get("id") for key in keys}) == len(keys)
+    types = {(key.get("for"), key.get("attr.name")): key.get("attr.type") for key in keys}
+    assert types["graph", "scenario"] == types["node", "role"] == "string"
+    assert types["graph", "duration_s"] == types["edge", "first_s"] == "double"
+    assert types["graph", "seed"] == types["node", "paid_bytes"] == types["edge", "count"] == "long"
     for domain in ("graph", "node", "edge"):
+        declared = {key.get("id") for key in keys if key.get("for") == domain}
         for element in root.iter(f"{home}{domain}"):
-            used = [data.get("key") for data in element.findall(f"{home}data")]
-            assert used == [key for key, of in keys.items() if of == domain]
+            assert {data.get("key") for data in element.findall(f"{home}data")} == declared
+
+
+def test_gexf_says_everything():
+    found = made(*TOWN, cents=np.arange(len(TOWN)))
+    document = written(found, "gexf")
+    again = nx.read_gexf(io.BytesIO(document), node_type=int)
+    for name, of in [*again.nodes(data="label")]:
+        assert of == str(name)
+        del again.nodes[name]["label"]
+    assert [again.edges[ends].pop("id") for ends in again.edges] == ["0"]
+    assert same(again, found)
+    (about,) = ET.fromstring(document).iter("{http://www.gexf.net/1.2draft}meta")  # noqa: S314 - ours
+    assert not about.attrib
+    assert [of.text for of in about] == [
+        "pocketsim",
+        "scenario = a & <b>, seed = 1, repetition = 0, duration_s = 25.0, traced_share = 1.0",
+    ]
+
+
+def test_json_says_everything():
+    found = made(*TOWN, cents=np.arange(len(TOWN)))
+    data = json.loads(written(found, "json"))
+    assert (data["directed"], data["multigraph"]) == (True, False)
+    assert data["edges"][0]["source"] == 0
+    again = nx.node_link_graph(data, edges="edges")
+    assert same(again, found)
+    assert again.graph == found.graph
+
+
+@pytest.mark.parametrize("form", graph.FORMS)
+def test_equal_runs_give_equal_bytes(form, monkeypatch):
+    of = testing.resolved("trades", repetitions=1)
+    table = testing.events(of, testing.Shape())
+    before = written(graph.of_events(table, of, 0), form)
+    monkeypatch.setattr(time, "strftime", lambda _: "2099-12-31")
+    assert written(graph.of_events(table, of, 0), form) == before
+    assert before.endswith(b"\n")
+
+
+def test_a_graph_of_a_run_directory(tmp_path):
+    of = {**testing.resolved("trades", repetitions=2), "churn": None}
+    of["protocol"] = {"kind": "trustchain"}
+    run, table = testing.run_dir(tmp_path, of, testing.Shape()), testing.events(of, testing.Shape())
+    for repetition in (0, 1):
+        rows = [number == repetition for number in table["repetition"].to_pylist()]
+        expected = graph.of_events(table.filter(rows), of, repetition)
+        found = graph.of_run(run, repetition)
+        assert same(found, expected)
+        assert found.graph["repetition"] == repetition
+        assert found.edges[0, 1]["count"] > 0
+    assert not same(graph.of_run(run), graph.of_run(run, 1))
+    for repetition in (-1, 2):
+        with pytest.raises(IndexError, match=f"no repetition {repetition}"):
+            graph.of_run(run, repetition)
+
+
+def test_a_command_that_makes_no_graph_leaves_networkx_alone(root, tmp_path):
+    """Importing it takes longer than all else that the command imports."""
+    of = {**testing.resolved("trades", repetitions=1), "churn": None}
+    run = testing.run_dir(tmp_path, of, testing.Shape())
+    program = (
+        "import sys; from pocketsim.cli import app;"
+        "app(['export', sys.argv[1], '-o', sys.argv[2]], standalone_mode=False);"
+        "assert 'sim.export.app_csv' in sys.modules;"
+        "import sim.export.graph; assert 'networkx' not in sys.modules"
+    )
+    command = [sys.executable, "-c", program, str(run), str(tmp_path / "a.csv")]
+    subprocess.run(command, cwd=root, check=True)
 
 
 @pytest.fixture

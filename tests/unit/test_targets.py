@@ -115,14 +115,16 @@ def test_what_fails_elsewhere_is_not_the_targets(tmp_path):
             (tmp_path / "other" / "b").read_bytes()
 
 
-@pytest.mark.parametrize("command", ["report", "csv", "graphml", "validate", "calibrate"])
+@pytest.mark.parametrize(
+    "command", ["report", "csv", "gexf", "json", "graphml", "validate", "calibrate"]
+)
 def test_a_full_disk_keeps_the_old_file(call, run, tmp_path, root, monkeypatch, limited, command):
     old = tmp_path / ("old.toml" if command == "calibrate" else "old")
     old.write_text("what was there")
     arguments = {
         "report": ["report", run, "-o", old],
         "csv": ["export", run, "-o", old],
-        "graphml": ["export", run, "--to", "graphml", "-o", old],
+        **{of: ["export", run, "--to", of, "-o", old] for of in ("graphml", "gexf", "json")},
         "validate": ["validate", "--subset", "latency", "--report", old],
         "calibrate": [
             *("calibrate", root / "tests/reports/linux_vm.json", "--allow-spoiled"),
@@ -134,7 +136,7 @@ def test_a_full_disk_keeps_the_old_file(call, run, tmp_path, root, monkeypatch, 
 
         result = validation.ValidationResult([], [], (run,))
         monkeypatch.setattr(validation, "validate", lambda *_, **__: result)
-    with limited(1000):
+    with limited(100):
         done = call(*arguments)
     assert isinstance(done.exception, NoRoomError), done.output
     assert done.exception.exit_code == 5
