@@ -1,0 +1,149 @@
+"""A toy family, a toy transport and a toy metric, added where ARCHITECTURE says and nowhere else.
+
+The Python half: the packages are copied, changed in the places that "Where to add" names, and used
+as a user would. That a machine is all that the engine asks for is shown in sim/engine/tests/toy.rs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+RECORD = '    Family("toy", ("poisson",), "toy", "nothing but a test"),\n]\n"""A list'
+SCENARIO_PART = '''"""A toy, as a protocol family of scenarios: no more than two phones play."""
+
+from sim.base.errors import ScenarioError
+from sim.scenario.trades import lists, options
+
+__all__ = ["check", "lists", "message_bytes", "options"]
+
+
+def check(scenario, path):
+    if scenario.phone_count() > 2:
+        raise ScenarioError(path, "devices", "no more than two play")
+
+
+def message_bytes(scenario, payload_bytes):
+    return 1 + payload_bytes
+'''
+METRICS_PART = '''"""What a toy achieved."""
+
+from sim.metrics.trades import COMPLETED, QUANTILES, TRANSACTION, beside
+
+__all__ = ["COMPLETED", "QUANTILES", "RATIOS", "TRANSACTION", "beside", "measure", "names"]
+
+RATIOS = ("toy_lost_ratio",)
+
+
+def names(resolved):
+    return ("toy_count", "toy_lost_ratio")
+
+
+def measure(part, told, resolved):
+    sent, stored = (part.of_kind(kind).time_s.size for kind in ("send", "store"))
+    return {"toy_count": float(sent), "toy_lost_ratio": 1 - stored / sent}
+'''
+NEW = {"sim/scenario/toy.py": SCENARIO_PART, "sim/metrics/toy.py": METRICS_PART}
+CHANGED = {
+    "sim/base/families.py": (']\n"""A list', RECORD),
+    "sim/scenario/transports.py": ('"eva", "none"\n]', '"eva", "none", "toy"\n]'),
+}
+# What the bullets of "Where to add" call these places.
+NAMED = {
+    "A protocol family": ("sim/base/families.py", "sim/scenario", "sim/metrics"),
+    "A transport": ("sim/scenario/transports.py",),
+    "A metric": ("sim/metrics",),
+}
+USE = """
+import json, sys
+from pathlib import Path
+from pocketsim import testing
+from sim import metrics
+from sim.plan.build_plan import build_plan
+from sim.scenario import load
+from sim.scenario.resolve import resolve
+(rung,) = resolve(load(Path(sys.argv[1])))
+plan = build_plan(rung.resolved, 0)
+invented = {**testing.resolved(repetitions=1), "protocol": rung.resolved["protocol"]}
+shape = testing.Shape(lost_ratio=0.25)
+found = metrics.measure(testing.events(invented, shape), invented)["metrics"]
+kinds = [plan["protocol"]["kind"], plan["transport"]["mode"], rung.resolved["rung"]["transport"]]
+print(json.dumps({"kinds": kinds, "metrics": {name: found[name] for name in found}}))
+"""
+
+
+@pytest.fixture
+def changed(root, tmp_path):
+    """Return a folder with the packages, a toy added to them."""
+    for package in ("pocketsim", "sim", "calibration"):
+        kept = shutil.ignore_patterns("*.rs", "*.so", "*.pyc", "protocols", "engine")
+        shutil.copytree(root / package, tmp_path / package, ignore=kept)
+    for path, text in NEW.items():
+        (tmp_path / path).write_text(text)
+    for path, (old, new) in CHANGED.items():
+        text = (root / path).read_text()
+        assert text.count(old) == 1, path
+        (tmp_path / path).write_text(text.replace(old, new))
+    return tmp_path
+
+
+@pytest.fixture
+def document(scenario):
+    text = scenario.read_text().replace('kind = "paced"', 'kind = "poisson"')
+    text = text.replace('rate = ["4/s", "8/s"]', 'rate = "4/s"')
+    scenario.write_text(text.replace('"udp"', '"toy"') + '\n[protocol]\nkind = "toy"\n')
+    return scenario
+
+
+def python(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        env={"PYTHONPATH": str(folder), "PATH": ""},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_toy_is_at_home_in_every_room(changed, document):
+    done = python(changed, "-c", USE, document)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["kinds"] == ["toy", "toy", "toy"]
+    (sent,) = found["metrics"]["toy_count"]["values"]
+    assert sent > 0
+    assert found["metrics"]["toy_lost_ratio"]["ci95_method"] == "t"
+    assert 0 < found["metrics"]["toy_lost_ratio"]["mean"] < 1
+    assert "rtt_ms_p50" in found["metrics"]
+
+
+def test_its_own_rules_hold_and_it_is_offered(changed, document):
+    assert python(changed, "-m", "pocketsim.cli", "check", document).returncode == 0
+    document.write_text(document.read_text().replace("count = 2", "count = 3"))
+    done = python(changed, "-m", "pocketsim.cli", "check", document)
+    assert (done.returncode, "no more than two play" in done.stderr) == (2, True)
+    document.write_text(document.read_text().replace('kind = "toy"', 'kind = "tooy"'))
+    done = python(changed, "-m", "pocketsim.cli", "check", document)
+    assert "did you mean toy?" in done.stderr
+
+
+def test_without_it_a_toy_is_refused(root, document):
+    done = python(root, "-m", "pocketsim.cli", "check", document)
+    assert (done.returncode, "must be one of" in done.stderr) == (2, True)
+
+
+def test_these_are_the_places_that_the_architecture_names(root):
+    section = (root / "ARCHITECTURE.md").read_text().split("## Where to add\n")[1]
+    bullets = dict(re.findall(r"- \*\*(.*?)\.\*\*(.*?)(?=\n- \*\*|\Z)", section, re.DOTALL))
+    for title, places in NAMED.items():
+        named = re.findall(r"`([\w/.]+)`", bullets[title])
+        assert set(places) <= set(named), title
+    touched = {*NEW, *CHANGED}
+    said = {place for places in NAMED.values() for place in places}
+    assert all(any(path.startswith(place) for place in said) for path in touched)
