@@ -34,27 +34,30 @@ RUSTFLAGS="${sancov[*]} -Ccodegen-units=1" CARGO_TARGET_DIR=$out/target \
 CARGO_TARGET_DIR=$out/target cargo run --quiet --locked --bin seeds -- "$out/seeds"
 mkdir -p "$out/crashes"
 
-status=0
-for target in "${targets[@]}"; do
+# One target, as many seconds as were asked for; one line of what became of it.
+fuzz() {
+  local target=$1 log=$out/$1.log first last runs
   mkdir -p "$out/corpus/$target"
-  log=$out/$target.log
   # The corpus grows from run to run; the seeds come from the formats as they are now.
-  if "$out/target/$host/release/$target" "$out/corpus/$target" "$out/seeds/$target" \
+  if ! "$out/target/$host/release/$target" "$out/corpus/$target" "$out/seeds/$target" \
     -max_total_time="$seconds" -max_len=8192 -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
     -artifact_prefix="$out/crashes/$target-" >"$log" 2>&1; then
-    first=$(sed -n 's/.*INITED.* ft: \([0-9]*\).*/\1/p' "$log" | head -n1)
-    last=$(sed -n 's/.* ft: \([0-9]*\).*/\1/p' "$log" | tail -n1)
-    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-    echo "$target: $runs runs, features ${first:-0} -> ${last:-0}"
-    # A parser has branches: a fuzzer that sees next to none is blind.
-    if [ "${last:-0}" -lt 20 ]; then
-      echo "$target: coverage is not measured" >&2
-      status=1
-    fi
-  else
     echo "$target: failed; the input is in build/fuzz/crashes, the log ends:" >&2
     tail -n 25 "$log" >&2
-    status=1
+    return 1
   fi
-done
-exit $status
+  first=$(sed -n 's/.*INITED.* ft: \([0-9]*\).*/\1/p' "$log" | head -n1)
+  last=$(sed -n 's/.* ft: \([0-9]*\).*/\1/p' "$log" | tail -n1)
+  runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  echo "$target: $runs runs, features ${first:-0} -> ${last:-0}"
+  # A parser has branches: a fuzzer that sees next to none is blind.
+  if [ "${last:-0}" -lt 20 ]; then
+    echo "$target: coverage is not measured" >&2
+    return 1
+  fi
+}
+export -f fuzz
+export out host seconds
+
+# As many at a time as there are cores; xargs says by its exit code whether one failed.
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I '{}' bash -euo pipefail -c 'fuzz {}'

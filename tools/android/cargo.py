@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from tools.android.environment import exit_with, need_command
+from tools.android.environment import ROOT, exit_with, need_command
 from tools.android.toolchain import TARGETS, environment
 
 
@@ -23,6 +23,7 @@ def main() -> None:
     target, command = TARGETS[sys.argv[1]], sys.argv[2]
     cargo = need_command("cargo", "cargo")
     arguments = ["cargo", command, f"--target={target.triple}", *sys.argv[3:]]
+    os.chdir(ROOT)  # the linker's paths are relative to it
     os.execve(cargo, arguments, environment(target))  # noqa: S606  # no shell is wanted
 
 

@@ -63,14 +63,19 @@ def bionic_flags(target: Target) -> list[str]:
     unwinder = sysroot() / "lib/rustlib" / target.musl / "lib/self-contained/libunwind.a"
     shutil.copyfile(unwinder, target.folder / "libunwind.a")
     shim = make_shim(target)
-    linked = [f"-L{target.folder}", str(shim), "-z", "max-page-size=16384", "-z", "defs"]
+    # Only what is linked reads these, which cargo does in the root: paths that name no checkout let
+    # several checkouts share what crates of others compile to.
+    stubs, shim = (path.relative_to(ROOT) for path in (target.folder, shim))
+    linked = [f"-L{stubs}", str(shim), "-z", "max-page-size=16384", "-z", "defs"]
     flags = ["-C", "linker-flavor=ld.lld", "-C", "strip=symbols"]
     return flags + [part for argument in linked for part in ("-C", f"link-arg={argument}")]
 
 
 def c_flags(target: Target) -> list[str]:
     """Return the C compiler's flags: no headers but those meant for the target."""
-    include = HEADERS if target.is_bionic else musl_headers(target)
+    source = BIONIC_HEADERS if target.is_bionic else musl_headers(target)
+    include = HEADERS / target.clang
+    shutil.copytree(source, include, dirs_exist_ok=True)
     return [f"--target={target.clang}", "-nostdlibinc", "-isystem", str(include), "-fPIC"]
 
 
@@ -193,7 +198,10 @@ TARGETS = {
 
 # The newest that Debian 12 has under its default name; any later one would do.
 CLANG = "clang-14"
-HEADERS = Path(__file__).parent / "include"
+BIONIC_HEADERS = Path(__file__).parent / "include"
+# C is compiled in folders of cargo's, so the path is absolute; who builds in several checkouts may
+# give them one, or cargo compiles ring and SQLite, and all that needs them, anew in each.
+HEADERS = Path(os.environ.get("POCKETSIM_ANDROID_HEADERS", BUILD / "headers")).absolute()
 # What Rust's standard library links on Android.
 STUBS = ("libc", "libm", "libdl", "liblog")
 MUSL_FLAGS = [
