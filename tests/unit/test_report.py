@@ -16,7 +16,7 @@ from plotly.offline import get_plotlyjs
 from calibration.validate import published, validation
 from pocketsim import testing
 from pocketsim.report import ladders, provenance, towns, write_report
-from pocketsim.report.runs import load, series
+from pocketsim.report.runs import as_series, load
 from sim import metrics, trace
 from sim.metrics import energy
 from sim.metrics import town as payments
@@ -109,7 +109,7 @@ def test_times_are_readable(value: float, text: str):
 
 
 def test_series_find_their_published_rows(run_dirs: list[Path]):
-    found = {(one.scenario, one.payload_bytes): one for one in series(load(run_dirs, run_dirs))}
+    found = {(one.scenario, one.payload_bytes): one for one in as_series(load(run_dirs, run_dirs))}
     udp = found["udp_128b", 128]
     assert [run.rate_per_s for run in udp.runs] == [8.0, 64.0]
     assert len(udp.published("store_rate_per_s")) == 10  # nine workloads and a claim
@@ -137,7 +137,7 @@ def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
         )
         for window in (256, 64)
     ]
-    found = series(load(made))
+    found = as_series(load(made))
     assert [of.name for of in found] == ["EVA, 10 B, window 64", "EVA, 10 B, window 256"]
     rates, *_ = ladders.charts(load(made))
     assert [(line.name, line.x) for line in rates[2].data] == [("simulated", (64, 256))]

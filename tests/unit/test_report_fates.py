@@ -12,7 +12,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.report import fates, ladders, latency, rates, theme, write_report
-from pocketsim.report.runs import Run, load, series
+from pocketsim.report.runs import Run, as_series, load
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_report_of_trades_has_fates_and_metrics(lossy: list[Path], tmp_path: P
 def test_bars_of_ratios_stay_between_their_bounds(lossy: list[Path]):
     found = load(lossy)
     (sweep,) = (chart for _, words, chart in ladders.charts(found) if words.startswith("stored ov"))
-    for chart in (rates.success(series(found)), sweep):
+    for chart in (rates.success(as_series(found)), sweep):
         stored, in_flight = chart.data
         assert not stored.error_y.symmetric
         assert stored.error_y.array == pytest.approx((0.25, 0.25))
@@ -109,7 +109,7 @@ def test_bars_of_ratios_stay_between_their_bounds(lossy: list[Path]):
 
 
 def test_bars_of_round_trips_are_as_long_as_their_sides(lossy: list[Path]):
-    median, _ = latency.against_rate(series(load(lossy))).data
+    median, _ = latency.against_rate(as_series(load(lossy))).data
     assert (median.error_y.array, median.error_y.arrayminus) == ((4.0, 4.0), (1.0, 1.0))
 
 

@@ -14,7 +14,7 @@ from calibration.validate import published, validation
 from pocketsim import testing
 from pocketsim.report import ladders, originals, rates, write_report
 from pocketsim.report.originals import Originals
-from pocketsim.report.runs import Run, load, series
+from pocketsim.report.runs import Run, as_series, load
 from sim.scenario import load as load_scenario
 from sim.scenario.resolve import Rung, resolve
 
@@ -38,7 +38,7 @@ def one(root: Path, tmp_path: Path):
 
 
 def marks(runs: list[Run]) -> list[str]:
-    (of,) = series(runs)
+    (of,) = as_series(runs)
     return [line.name for line in rates.rates(of).data if line.name.endswith("published")]
 
 

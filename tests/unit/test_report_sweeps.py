@@ -15,7 +15,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.report import ladders, points, provenance, rates, towns, write_report
-from pocketsim.report.runs import labels, load, series
+from pocketsim.report.runs import as_series, labels, load
 from sim.base import units
 from sim.base.errors import ScenarioError
 
@@ -218,7 +218,7 @@ def test_equal_labels_of_different_values_are_numbered():
 def test_rates_are_all_over_all_phones(tmp_path: Path):
     """What is asked for, sent and stored is on one basis, on both axes."""
     runs = [made(tmp_path, rate, phones=20, workload={"kind": "poisson"}) for rate in (4.0, 8.0)]
-    (of,) = series(load(runs))
+    (of,) = as_series(load(runs))
     chart = rates.rates(of)
     asked, sent, *_ = chart.data
     assert asked.x == asked.y == sent.x == (80.0, 160.0)
@@ -228,7 +228,7 @@ def test_rates_are_all_over_all_phones(tmp_path: Path):
 
 def test_of_two_phones_one_sends(tmp_path: Path):
     runs = [made(tmp_path, rate, workload={"kind": "paced"}) for rate in (4.0, 8.0)]
-    (of,) = series(load(runs))
+    (of,) = as_series(load(runs))
     chart = rates.rates(of)
     assert chart.data[0].x == chart.data[0].y == (4.0, 8.0)
     assert "phones" not in chart.layout.yaxis.title.text
@@ -236,7 +236,7 @@ def test_of_two_phones_one_sends(tmp_path: Path):
 
 def test_what_phones_ask_for_while_they_are_off_is_named(tmp_path: Path):
     run = made(tmp_path, phones=20, workload={"kind": "poisson"}, churn={"session": {}})
-    (of,) = series(load([run]))
+    (of,) = as_series(load([run]))
     assert rates.rates(of).data[0].name == "asked for, were all phones on"
 
 
