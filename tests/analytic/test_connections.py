@@ -1,8 +1,9 @@
 """QUIC's round trips and the app's polling against closed forms, on links of any width."""
 
-import engine_plans as plans
 import numpy as np
 import pytest
+
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 

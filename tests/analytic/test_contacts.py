@@ -1,7 +1,8 @@
 """Contacts and outages through the engine, against closed forms and against SimGrid's links."""
 
-import engine_plans as plans
 import pytest
+
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 

@@ -1,10 +1,10 @@
 """Work on a phone against closed forms: a queue with one server, shared cores, threads, weights."""
 
-import engine_plans as plans
 import numpy as np
 import pytest
 
 from sim.base import streams
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 

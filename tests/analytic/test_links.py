@@ -1,7 +1,8 @@
 """Times on links against closed forms: one flow, two flows on shared air, a full socket buffer."""
 
-import engine_plans as plans
 import pytest
+
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 

@@ -22,7 +22,7 @@ from sim.base import streams
 from sim.base.engine_facts import operations
 from sim.plan import plan as plan_module
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LATENCY_S = 0.010  # one hop; two between phones
 WIDE_BYTES_PER_S = 1e15  # sizes do not show
 # The offline token thesis's, which are the scenario's defaults.

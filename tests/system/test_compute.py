@@ -2,12 +2,12 @@
 
 import json
 
-import engine_plans as plans
 import numpy as np
 import pytest
 
 from sim.run import runner
 from sim.scenario import tasks
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 

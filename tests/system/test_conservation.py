@@ -3,15 +3,15 @@
 import json
 from collections import Counter
 
-import engine_plans as plans
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from recount import check, recount
 
 from sim.run import runner
 from sim.trace import read
+from support import engine_plans as plans
+from support.recount import check, recount
 
 pytestmark = pytest.mark.engine
 

@@ -2,10 +2,10 @@
 
 import json
 
-import engine_plans as plans
 import pytest
 
 from sim.run import runner
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, SCENARIO, command_line
-from interop_programs import built, running
+
+from support.interop_programs import built, running
 
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)

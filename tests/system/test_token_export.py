@@ -1,6 +1,6 @@
 """Tokens of a simulated town, as bytes, verified by other software: PyNaCl alone.
 
-`offline_token` reads and verifies them without any of our code.
+`support.offline_token` reads and verifies them without any of our code.
 """
 
 import csv
@@ -11,12 +11,12 @@ import random
 import networkx as nx
 import pytest
 from nacl.exceptions import BadSignatureError
-from offline_token import decode_batch, verify
 from typer.testing import CliRunner
 
 from pocketsim.cli import app
 from sim.run import runner
 from sim.trace.holdings import STATES
+from support.offline_token import decode_batch, verify
 
 pytestmark = pytest.mark.engine
 

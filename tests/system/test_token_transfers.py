@@ -2,12 +2,12 @@
 
 import json
 
-import engine_plans as plans
 import pytest
-from recount import check
 
 from sim.run import runner
 from sim.trace import read
+from support import engine_plans as plans
+from support.recount import check
 
 pytestmark = pytest.mark.engine
 

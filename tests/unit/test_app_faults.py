@@ -2,13 +2,13 @@
 
 import math
 
-import engine_plans as plans
 import pytest
 
 from sim.plan import build_plan as building
 from sim.scenario import app_faults, load
 from sim.scenario.resolve import resolve
 from sim.scenario.warnings import warnings
+from support import engine_plans as plans
 
 
 def build_plan(*of):

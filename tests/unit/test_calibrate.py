@@ -9,7 +9,6 @@ import re
 
 import numpy as np
 import pytest
-import synthetic_reports as synthetic
 
 from calibration.fit import device as behaviour
 from calibration.fit import kernels, write
@@ -18,6 +17,7 @@ from calibration.fit.costs import REFERENCE_BYTES, price
 from sim.base.engine_facts import operations
 from sim.base.errors import ScenarioError, UserError
 from sim.devices import profile
+from support import synthetic_reports as synthetic
 
 BASE = "moto_g04s"
 

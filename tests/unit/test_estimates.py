@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import synthetic_reports as synthetic
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
@@ -15,6 +14,7 @@ from statsmodels.stats.meta_analysis import combine_effects
 from calibration.fit.lines import combine, fit_line
 from calibration.fit.probe_report import Samples
 from calibration.fit.samples import Estimate, estimate, execution_sigma
+from support import synthetic_reports as synthetic
 
 SEEDS = range(400)
 

@@ -7,7 +7,6 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 
-import engine_plans as plans
 import networkx as nx
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from sim.export import amounts, graph
 from sim.plan import build_plan as building
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+from support import engine_plans as plans
 
 
 def build_plan(*of):

@@ -6,10 +6,8 @@ import re
 import subprocess
 import sys
 
-import engine_plans as plans
 import numpy as np
 import pytest
-import typed_sections
 
 from sim.base.engine_facts import operations
 from sim.plan import build_plan as building
@@ -17,6 +15,8 @@ from sim.plan import plan as typed
 from sim.plan.churn import Lognormal, Transitions, Weibull, is_on, on_share
 from sim.scenario import load
 from sim.scenario.resolve import canonical_json, resolve
+from support import engine_plans as plans
+from support import typed_sections
 
 
 @pytest.fixture
@@ -293,7 +293,8 @@ def test_mean_and_posterior_share_arrivals(town):
 @pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
 def test_another_process_builds_the_same_plan(root, hash_seed):
     code = (
-        "import engine_plans;from sim.plan.build_plan import build_plan;import hashlib;"
+        "from support import engine_plans;import hashlib;"
+        "from sim.plan.build_plan import build_plan;"
         "from sim.scenario import load;from sim.scenario.resolve import *;"
         "r=resolve(load('scenarios/scale/1k_churn.toml'))[0].resolved;"
         "plan=canonical_json(engine_plans.lists(build_plan(r,3)));"

@@ -6,11 +6,11 @@ import copy
 import json
 
 import pytest
-import synthetic_reports as synthetic
 
 from calibration.fit import device, kernels, probe_report
 from calibration.fit.costs import price
 from sim.base.errors import ScenarioError
+from support import synthetic_reports as synthetic
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import typed_sections
 
 from sim.base import si
 from sim.devices import contents, profile, provenance
@@ -20,6 +19,7 @@ from sim.scenario import (
     workloads,
 )
 from sim.scenario.resolve import resolve
+from support import typed_sections
 
 SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
 # Beside what is in the document: what is made of it.

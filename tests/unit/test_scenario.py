@@ -2,12 +2,12 @@ import json
 import re
 from pathlib import Path
 
-import mistakes
 import pytest
 
 from sim.base.errors import ScenarioError
 from sim.scenario import load, schema
 from sim.scenario.resolve import digest, resolve
+from support import mistakes
 
 SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
 

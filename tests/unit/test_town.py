@@ -3,7 +3,6 @@
 import json
 import math
 
-import engine_plans as plans
 import numpy as np
 import pytest
 
@@ -11,6 +10,7 @@ from sim.plan import build_plan as building
 from sim.plan.town import power_law_quantile
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+from support import engine_plans as plans
 
 
 def build_plan(*of):

@@ -1,12 +1,12 @@
 """The sections of a town: what is refused and why, and what becomes of them when resolved."""
 
-import mistakes
 import pytest
 
 from sim.base.errors import ScenarioError
 from sim.plan.build_plan import build_plan
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+from support import mistakes
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 import re
 
-import engine_plans as plans
 import pytest
 
 from sim.base import engine_facts
 from sim.scenario import load
 from sim.scenario.warnings import warnings
+from support import engine_plans as plans
 
 
 def said(path, *overrides):
