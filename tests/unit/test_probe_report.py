@@ -145,7 +145,7 @@ def shape(schema, root):
 def keys(schema, root):
     if "properties" not in schema:
         return {"values": shape(schema["additionalProperties"], root)}
-    found = {key: shape(of, root) for key, of in schema["properties"].items()}
+    found = {key: shape(part, root) for key, part in schema["properties"].items()}
     required = sorted(schema.get("required", []))
     return {"keys": found, "required": required, "open": not closed(schema)}
 
@@ -194,7 +194,7 @@ def test_reports_of_the_probe_are_read(root):
     for path in (*ours, *theirs):
         jsonschema.validate(json.loads(path.read_text()), schema)
         report = probe_report.load(path).document
-        assert any(of.condition in {"emulator", "virtual_machine"} for of in report.spoiled)
+        assert any(one.condition in {"emulator", "virtual_machine"} for one in report.spoiled)
 
 
 def test_a_report_of_a_machine_prices_what_it_measured(root):
