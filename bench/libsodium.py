@@ -77,7 +77,11 @@ def measure_probe(probe: Path) -> dict[str, float]:
     for case in cases:
         of_size = case["parameters"]["bytes"] == SIZES[case["kernel"]]
         if of_size and case["core_class"] is None and case["status"] == "measured":
-            (cpu,) = (of["samples"] for of in case["quantities"] if of["name"] == "cpu_s")
+            (cpu,) = (
+                quantity["samples"]
+                for quantity in case["quantities"]
+                if quantity["name"] == "cpu_s"
+            )
             found[case["kernel"]] = cpu["median"]
     if missing := [kernel for kernel in SIZES if kernel not in found]:
         sys.exit(f"the probe did not measure {missing[0]} at {SIZES[missing[0]]} bytes")

@@ -33,12 +33,12 @@ def main() -> int:
     paths: list[Path] = options.reports
     reports = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     found = [medians_s(report) for report in reports]
-    common = sorted(set.intersection(*(set(of) for of in found)))
+    common = sorted(set.intersection(*(set(medians) for medians in found)))
     if not common:
         sys.exit("the reports have no compute kernel in common")
-    apart = {case: spread([of[case] for of in found]) for case in common}
-    single = {case: of for case, of in apart.items() if case[2] == 1}
-    several = {case: of for case, of in apart.items() if case[2] > 1}
+    apart = {case: spread([medians[case] for medians in found]) for case in common}
+    single = {case: share for case, share in apart.items() if case[2] == 1}
+    several = {case: share for case, share in apart.items() if case[2] > 1}
     print(f"{len(reports)} reports, {len(common)} cases of compute kernels\n")
     show("one thread", single)
     show("several threads", several)
@@ -64,11 +64,18 @@ def parse() -> argparse.Namespace:
 def medians_s(report: dict[str, Any]) -> dict[Case, float]:
     """Return the median wall time of each measured case of the compute kernels."""
     found: dict[Case, float] = {}
-    for of in report["measurements"]:
-        if of["group"] in GROUPS and of["status"] == "measured":
-            (wall,) = (each["samples"] for each in of["quantities"] if each["name"] == "wall_s")
-            parameters = tuple(sorted(of["parameters"].items()))
-            case = (of["kernel"], parameters, of["threads"], of["core_class"] or "")
+    for measurement in report["measurements"]:
+        if measurement["group"] in GROUPS and measurement["status"] == "measured":
+            (wall,) = (
+                each["samples"] for each in measurement["quantities"] if each["name"] == "wall_s"
+            )
+            parameters = tuple(sorted(measurement["parameters"].items()))
+            case = (
+                measurement["kernel"],
+                parameters,
+                measurement["threads"],
+                measurement["core_class"] or "",
+            )
             found[case] = wall["median"]
     return found
 
@@ -82,7 +89,7 @@ def show(title: str, apart: dict[Case, float]) -> None:
     """Print how many agree, and those that agree least."""
     if not apart:
         return
-    within = sum(of <= BAR for of in apart.values())
+    within = sum(share <= BAR for share in apart.values())
     print(
         f"{title}: {within} of {len(apart)} within {BAR:.0%}; "
         f"middle {statistics.median(apart.values()):.1%}, largest {max(apart.values()):.1%}"
@@ -97,10 +104,10 @@ def show(title: str, apart: dict[Case, float]) -> None:
 def reasons(paths: list[Path], reports: list[dict[str, Any]]) -> list[str]:
     """Return what the reports say of a device that was not the same all the time."""
     return [
-        f"{path.name}: {of['condition']}: {of['detail']}"
+        f"{path.name}: {spoiled['condition']}: {spoiled['detail']}"
         for path, report in zip(paths, reports, strict=True)
-        for of in report["spoiled"]
-        if of["condition"] in WANDERING
+        for spoiled in report["spoiled"]
+        if spoiled["condition"] in WANDERING
     ]
 
 

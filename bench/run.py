@@ -186,7 +186,9 @@ def print_summary(by_hosts: dict[int, dict[str, Result]]) -> None:
     print(f"{'':<23}" + "".join(f"{hosts:>9}" for hosts in by_hosts))
     for rival in RIVALS[1:]:
         ratios = [summary.get(rival.name) for summary in by_hosts.values()]
-        cells = [digits(of["pocketsim_times_faster"]) if of else "not run" for of in ratios]
+        cells = [
+            digits(ratio["pocketsim_times_faster"]) if ratio else "not run" for ratio in ratios
+        ]
         print(f"{rival.name:<23}" + "".join(f"{cell:>9}" for cell in cells))
     print("\nall run the same workload within what chance explains, but:")
     for rival in RIVALS:

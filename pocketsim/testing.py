@@ -188,36 +188,38 @@ def profile() -> Shipped:
     }
 
 
-def events(of: Resolved, shape: Shape) -> pa.Table:
+def events(resolved: Resolved, shape: Shape) -> pa.Table:
     """Return an invented trace for a resolved scenario, from streams of its seed."""
-    repetitions = range(of["run"]["repetitions"])
-    return trace.concatenate([_repetition(of, shape, repetition) for repetition in repetitions])
+    repetitions = range(resolved["run"]["repetitions"])
+    return trace.concatenate(
+        [_repetition(resolved, shape, repetition) for repetition in repetitions]
+    )
 
 
 def run_dir(
-    folder: Path, of: Resolved, shape: Shape, settings: Mapping[str, Any] | None = None
+    folder: Path, resolved: Resolved, shape: Shape, settings: Mapping[str, Any] | None = None
 ) -> Path:
     """Write an invented run directory into `folder` and return its path.
 
     `settings` are values of its scenario by key, as a manifest has them, that were asked for.
     """
-    rung, told = of["rung"], manifest(of, settings or {})
+    rung, told = resolved["rung"], manifest(resolved, settings or {})
     parts = [f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:g}ps"]
     parts += [slug(rung["axes"])] if "axes" in rung else []
-    path: Path = folder / of["scenario"] / "-".join([*parts, digest([of, told])[:12]])
+    path: Path = folder / resolved["scenario"] / "-".join([*parts, digest([resolved, told])[:12]])
     path.mkdir(parents=True)
-    table = events(of, shape)
+    table = events(resolved, shape)
     trace.write(table, path / "events.parquet")
-    (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
+    (path / "resolved.json").write_text(json.dumps(resolved), encoding="utf-8")
     (path / "manifest.json").write_text(json.dumps(told), encoding="utf-8")
-    found = {**metrics.measure(table, of), "point": told["point"]}
+    found = {**metrics.measure(table, resolved), "point": told["point"]}
     (path / "metrics.json").write_text(json.dumps(found), encoding="utf-8")
     return path
 
 
-def manifest(of: Resolved, settings: Mapping[str, Any]) -> dict[str, Any]:
+def manifest(resolved: Resolved, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return of a manifest what tells an invented run from others: its values and its point."""
-    run, rung = of["run"], of["rung"]
+    run, rung = resolved["run"], resolved["rung"]
     asked = {
         "transport.mode": _plain(rung["transport"]),
         "workload.payload": _plain(rung["payload_bytes"], "B"),
@@ -227,7 +229,7 @@ def manifest(of: Resolved, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
     groups = {
         f"devices[{number}].{key}": _plain(group[key])
-        for number, group in enumerate(of["devices"])
+        for number, group in enumerate(resolved["devices"])
         for key in ("profile", "count")
     }
     return {
@@ -238,7 +240,7 @@ def manifest(of: Resolved, settings: Mapping[str, Any]) -> dict[str, Any]:
             **asked,
         },
         "point": asked,
-        "profiles": {name: digest(content) for name, content in of["profiles"].items()},
+        "profiles": {name: digest(content) for name, content in resolved["profiles"].items()},
     }
 
 
@@ -246,10 +248,10 @@ def _plain(value: Any, unit: str = "") -> dict[str, Any]:
     return {"value": value, "unit": unit}
 
 
-def _repetition(of: Resolved, shape: Shape, repetition: int) -> pa.Table:
-    rung, duration_s = of["rung"], of["run"]["duration_s"]
+def _repetition(resolved: Resolved, shape: Shape, repetition: int) -> pa.Table:
+    rung, duration_s = resolved["rung"], resolved["run"]["duration_s"]
     name = f"{rung}/{repetition}"
-    draw = streams.stream(of["run"]["seed"], name)
+    draw = streams.stream(resolved["run"]["seed"], name)
     sent_s = np.arange(0.0, duration_s, 1 / rung["rate_per_s"])
     rtt_s = shape.rtt_s * np.exp(shape.sigma * draw.standard_normal(sent_s.size))
     ends_s = shape.breaks_s[repetition] if shape.breaks_s else duration_s

@@ -1,7 +1,8 @@
 """What several tests need: a small scenario, and the command line with the engine or a fake one.
 
-The fake engine (`fake_child.py`) is for tests of processes: it sleeps or aborts when told to, and
-says what it ran. Everything else runs the real one.
+The fake engine (`support/fake_child.py`) is for tests of processes: it sleeps or aborts when told
+to, and says what it ran. Everything else runs the real one. What several tests import is in
+`support`.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
-FAKE_CHILD = ROOT / "tests" / "fake_child.py"
-DRIVER = ROOT / "tests" / "fake_cli.py"
-sys.path.append(str(ROOT / "tests"))  # for `import engine_plans`: tests are not a package
+FAKE_CHILD = ROOT / "tests" / "support" / "fake_child.py"
+DRIVER = ROOT / "tests" / "support" / "fake_cli.py"
+sys.path.append(str(ROOT / "tests"))  # for `from support import ...`: tests are not a package
 
 # The same code gives the same verdict, on slow machines too; `make test` says how to draw others.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -77,7 +78,7 @@ def root():
 
 @pytest.fixture
 def fake_engine(monkeypatch):
-    """Children of this process run tests/fake_child.py."""
+    """Children of this process run tests/support/fake_child.py."""
     monkeypatch.setattr("sim.run.children.COMMAND", [sys.executable, str(FAKE_CHILD)])
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return monkeypatch

@@ -89,13 +89,15 @@ class Calibration:
         sleeps = sleep_overshoot(reports, base.app.sleep_overshoot)
         buffer_bytes = socket_buffer_bytes(reports)
         parts = {**priced, "app.sleep_overshoot": sleeps, "device.socket_buffer": buffer_bytes}
-        missing = [key for key, of in parts.items() if of is None]
+        missing = [key for key, part in parts.items() if part is None]
         if sleeps and len(sleepers(reports)) == 1:
             missing.append(_SLEEPS_DIFFER)
         self.kept_ = tuple(self._kept(key, reports) for key in (*missing, "app.kept_connection"))
         self.profile_ = Profile(
             device=self._device(reports, buffer_bytes or base.device.socket_buffer),
-            operations={name: of or base.operations[name] for name, of in priced.items()},
+            operations={
+                name: operation or base.operations[name] for name, operation in priced.items()
+            },
             app=App(
                 sleep_overshoot=sleeps or base.app.sleep_overshoot,
                 kept_connection=base.app.kept_connection,
@@ -173,9 +175,9 @@ class Calibration:
                 "that it measured is 0"
             )
         return claims + [
-            f"{of.condition} in report {report.digest[:12]}: {of.detail}"
+            f"{spoiled.condition} in report {report.digest[:12]}: {spoiled.detail}"
             for report in reports
-            for of in report.document.spoiled
+            for spoiled in report.document.spoiled
         ]
 
 
@@ -202,7 +204,7 @@ def _refuse_strangers(reports: Sequence[Report]) -> None:
             raise ScenarioError(report.path, "", "is there twice: the same report counts once")
         digests.add(report.digest)
         for key in ("manufacturer", "model", "soc", "abi"):
-            here, there = (getattr(of.document.device, key) for of in (report, first))
+            here, there = (getattr(one.document.device, key) for one in (report, first))
             if here != there:
                 reason = f"is {here!r}, but {first.path} says {there!r}; a profile is of one device"
                 raise ScenarioError(report.path, f"device.{key}", reason)
@@ -211,7 +213,7 @@ def _refuse_strangers(reports: Sequence[Report]) -> None:
 def _refuse_spoiled(reports: Sequence[Report]) -> None:
     for report in reports:
         if spoiled := report.document.spoiled:
-            said = "; ".join(f"{of.condition} ({of.detail})" for of in spoiled)
+            said = "; ".join(f"{one.condition} ({one.detail})" for one in spoiled)
             reason = f"{said}. Measure again, or accept that with --allow-spoiled"
             raise ScenarioError(report.path, "spoiled", reason)
 

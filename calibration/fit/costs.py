@@ -59,7 +59,7 @@ def price(source: Source, reports: Sequence[Report], cores: int) -> Operation | 
                 _standard_error_s(cpu_s + wait_s, relative, mean.value), ERROR_DIGITS
             ),
             "basis": "measured",
-            "samples": sum(of.samples for look in looks for of in look.estimates),
+            "samples": sum(one.samples for look in looks for one in look.estimates),
             "source": _source_text(source, looks, lack),
         }
     )
@@ -79,7 +79,7 @@ def cases(
         if case.kernel == kernel
         and case.threads == 1
         and case.core_class is None
-        and {key: of for key, of in case.parameters.items() if key not in _SIZES} == fixed
+        and {key: value for key, value in case.parameters.items() if key not in _SIZES} == fixed
         and (samples := case.quantity(quantity))
         and samples.count >= FEWEST_SAMPLES
     ]
@@ -90,7 +90,7 @@ def estimate_of(case: Measurement, quantity: str, report: Report) -> Estimate:
     samples = case.quantity(quantity)
     assert samples, "the caller has chosen cases that have it"
     clock = report.document.clock
-    medians = [of.median for of in case.rounds]
+    medians = [each.median for each in case.rounds]
     return estimate(samples, clock.resolution_s, case.iterations_per_sample or 1, medians)
 
 
@@ -115,8 +115,8 @@ def named(reports: Sequence[Report]) -> str:
 
 def line_through(x: Array, estimates: Sequence[Estimate]) -> Line:
     """Return the line through durations at `x`; none is shorter or surer than can be."""
-    means = np.array([max(of.mean, _LEAST_S) for of in estimates])
-    errors = np.maximum([of.standard_error for of in estimates], means * _LEAST_ERROR)
+    means = np.array([max(one.mean, _LEAST_S) for one in estimates])
+    errors = np.maximum([one.standard_error for one in estimates], means * _LEAST_ERROR)
     return fit_line(x, means, errors)
 
 
@@ -149,7 +149,7 @@ class _Look:
         if self.wall:
             wall_s = self.wall.sampling_error(self.place())
             return math.hypot(cpu_s * (1 - 1 / threads), wall_s)
-        waits = [of.standard_error for of in (self.latency, self.sent) if of]
+        waits = [wait.standard_error for wait in (self.latency, self.sent) if wait]
         return math.hypot(cpu_s, *waits)
 
     def lack_of_fit(self) -> float:
@@ -187,7 +187,7 @@ def _estimates(
 ) -> dict[float, Estimate]:
     """Return the estimates of a kernel's cases by their bytes, 0 for those without."""
     found = cases(report, kernel, quantity, variant)
-    return {_size(of): estimate_of(of, quantity, report) for of in found}
+    return {_size(case): estimate_of(case, quantity, report) for case in found}
 
 
 def _size(case: Measurement) -> float:
@@ -209,11 +209,13 @@ def _less_opened(
     numbers = {_size(case): samples.mean for case in found if (samples := case.quantity(_OPENED))}
     return {
         size: replace(
-            of,
-            mean=max(_LEAST_S, of.mean - numbers.get(size, 0.0) * opened_s),
-            standard_error=math.hypot(of.standard_error, numbers.get(size, 0.0) * opened_error_s),
+            spent,
+            mean=max(_LEAST_S, spent.mean - numbers.get(size, 0.0) * opened_s),
+            standard_error=math.hypot(
+                spent.standard_error, numbers.get(size, 0.0) * opened_error_s
+            ),
         )
-        for size, of in cpu.items()
+        for size, spent in cpu.items()
     }
 
 
@@ -237,7 +239,7 @@ def _standard_error_s(fixed_s: float, relative: float, total_s: float) -> float:
 
 def _spread(looks: Sequence[_Look]) -> float:
     """Return the sigma of the whole cost: of its parts by their shares, which vary on their own."""
-    own = execution_sigma([of for look in looks for of in look.estimates])
+    own = execution_sigma([one for look in looks for one in look.estimates])
     latencies = [look.latency for look in looks if look.latency]
     if not latencies:
         return own
@@ -247,7 +249,9 @@ def _spread(looks: Sequence[_Look]) -> float:
 
 def _source_text(source: Source, looks: Sequence[_Look], lack: float) -> str:
     waited = f" and {source.waits}" if source.waits not in {"", "wall"} else ""
-    sizes = sorted({f"{of:g}" for look in looks for of in look.cpu.places if of > 0}, key=float)
+    sizes = sorted(
+        {f"{size:g}" for look in looks for size in look.cpu.places if size > 0}, key=float
+    )
     measured = f" at {' '.join(sizes)} bytes" if sizes else ""
     left = f"; the line leaves {lack:.1%} over, which the standard error has" if lack else ""
     kernel = f"kernel {source.kernel}{waited}{measured}"

@@ -44,16 +44,18 @@ def sleep_overshoot(reports: Sequence[Report], base: SleepOvershoot) -> SleepOve
     if not found:
         return None
     lines = [
-        line_through(np.log(np.array(list(of)) / _MILLISECOND_S), list(of.values()))
-        for of in found.values()
+        line_through(np.log(np.array(list(sleeps)) / _MILLISECOND_S), list(sleeps.values()))
+        for sleeps in found.values()
     ]
-    sigmas = np.array([one.sample_sigma for of in found.values() for one in of.values()])
-    count = sum(one.samples for of in found.values() for one in of.values())
+    sigmas = np.array([one.sample_sigma for sleeps in found.values() for one in sleeps.values()])
+    count = sum(one.samples for sleeps in found.values() for one in sleeps.values())
     known = _measured(count, f"{named(list(found))}; kernel sleep_overshoot: {_LAW}")
     between = _between(lines, known) if len(lines) > 1 else base.repetition_sigma
     return SleepOvershoot(
-        base=_duration([of.intercept for of in lines], [_error(of, 0) for of in lines], known),
-        slope=_duration([of.slope for of in lines], [_error(of, 1) for of in lines], known),
+        base=_duration(
+            [line.intercept for line in lines], [_error(line, 0) for line in lines], known
+        ),
+        slope=_duration([line.slope for line in lines], [_error(line, 1) for line in lines], known),
         spread_sigma=_plain(float(sigmas.mean()), _scatter(sigmas, count), known),
         repetition_sigma=between,
     )
@@ -126,8 +128,8 @@ def _duration(values: list[float], errors: list[float], known: Known) -> Duratio
 def _between(lines: list[Line], known: Known) -> PlainNumber:
     """Return what differs between reports, at a sleep in the midst of those that were measured."""
     place = float(np.median(lines[0].places))
-    levels = np.array([of.at(place) for of in lines])
-    mean = combine(levels, np.array([of.sampling_error(place) for of in lines]))
+    levels = np.array([line.at(place) for line in lines])
+    mean = combine(levels, np.array([line.sampling_error(place) for line in lines]))
     sigma = mean.between_sigma()
     # Of a standard deviation over n reports, and at least as if there were that of the means.
     error = max(sigma, mean.relative_error()) / math.sqrt(2 * (len(lines) - 1))
@@ -163,8 +165,8 @@ def _size(case: Measurement) -> float:
     return case.parameters.get("bytes", 0.0)
 
 
-def _relative(of: Estimate) -> float:
-    return max(of.standard_error / of.mean, _LEAST_SHARE)
+def _relative(estimate: Estimate) -> float:
+    return max(estimate.standard_error / estimate.mean, _LEAST_SHARE)
 
 
 def _measured(samples: int, source: str) -> Known:

@@ -244,7 +244,9 @@ class Measurement(Section):
 
     def quantity(self, name: str) -> Samples | None:
         """Return the samples of quantity `name`, if there are any."""
-        return next((of.samples for of in self.quantities if of.name == name), None)
+        return next(
+            (quantity.samples for quantity in self.quantities if quantity.name == name), None
+        )
 
 
 class Document(Section):

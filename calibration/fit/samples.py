@@ -85,8 +85,8 @@ def execution_sigma(estimates: Sequence[Estimate]) -> float:
     """
     from scipy.optimize import nnls
 
-    iterations = np.array([of.iterations for of in estimates], dtype=float)
-    variances = np.expm1(np.array([of.sample_sigma for of in estimates]) ** 2)
+    iterations = np.array([one.iterations for one in estimates], dtype=float)
+    variances = np.expm1(np.array([one.sample_sigma for one in estimates]) ** 2)
     if not variances.any():
         return 0.0
     # The standard error of a variance is in proportion to it.

@@ -23,8 +23,13 @@ def as_toml(profile: Profile) -> str:
             "socket_buffer": SIZE.write(profile.device.socket_buffer),
             "cores": _number(profile.device.cores),
         },
-        "operations": {name: _operation(of) for name, of in profile.operations.items()},
-        "app": {part: {name: _number(of) for name, of in numbers} for part, numbers in profile.app},
+        "operations": {
+            name: _operation(operation) for name, operation in profile.operations.items()
+        },
+        "app": {
+            part: {name: _number(number) for name, number in numbers}
+            for part, numbers in profile.app
+        },
     }
     return f"{_HEAD.format(name=profile.device.name)}\n{tomli_w.dumps(document)}"
 
@@ -35,17 +40,17 @@ def write_profile(profile: Profile, path: Path) -> None:
     assert load(path) == profile, "a profile reads as it was written"
 
 
-def _operation(of: Operation) -> dict[str, Any]:
+def _operation(operation: Operation) -> dict[str, Any]:
     spelt = {
-        key: DURATION.write(getattr(of, key))
+        key: DURATION.write(getattr(operation, key))
         for key in ("cpu", "per_byte", "wait", "standard_error")
     }
-    return _provenance(of) | spelt
+    return _provenance(operation) | spelt
 
 
-def _number(of: Provenance) -> dict[str, Any]:
-    plain = _provenance(of)
-    dimension = _DIMENSIONS.get(type(of))
+def _number(number: Provenance) -> dict[str, Any]:
+    plain = _provenance(number)
+    dimension = _DIMENSIONS.get(type(number))
     if dimension is None:
         return plain
     return {
@@ -54,11 +59,11 @@ def _number(of: Provenance) -> dict[str, Any]:
     }
 
 
-def _provenance(of: Provenance) -> dict[str, Any]:
+def _provenance(number: Provenance) -> dict[str, Any]:
     """Return the fields of a number as they are, without an empty count or list."""
     return {
         key: value
-        for key, value in of.model_dump(by_alias=True).items()
+        for key, value in number.model_dump(by_alias=True).items()
         if (key, value) not in (("samples", 0), ("fitted_to", []))
     }
 

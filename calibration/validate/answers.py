@@ -75,12 +75,12 @@ def blank(row: published.Row) -> Comparison:
 def answer(row: published.Row, rungs: Rungs) -> Comparison:
     """Return the row with what was simulated for it."""
     target = row.target
-    answers = [of["metrics"][target.metric] for of in matching(target, rungs) if target.metric]
-    known = [of for of in answers if of["mean"] is not None]
+    answers = [rung["metrics"][target.metric] for rung in matching(target, rungs) if target.metric]
+    known = [metric for metric in answers if metric["mean"] is not None]
     if not known:
         note = f"{row.note}; no simulated value" if row.note else "no simulated value"
         return replace(blank(row), note=note)
-    simulated = _STATISTICS[target.statistic]([of["mean"] for of in known])
+    simulated = _STATISTICS[target.statistic]([metric["mean"] for metric in known])
     found = replace(blank(row), simulated=simulated, in_flight_ratio=_in_flight(target, rungs))
     if target.statistic == "share_percent":
         return replace(found, simulated=100 * simulated / _over_all_axes(target, rungs))
@@ -112,7 +112,7 @@ def _in_flight(target: published.Target, rungs: Rungs) -> float | None:
     """Return what was in flight at the end of what was sent, at most, beside a share of success."""
     if target.metric != "success_ratio":
         return None
-    shares = [of["metrics"]["in_flight_ratio"]["mean"] for of in matching(target, rungs)]
+    shares = [rung["metrics"]["in_flight_ratio"]["mean"] for rung in matching(target, rungs)]
     return max((share for share in shares if share is not None), default=None)
 
 
@@ -131,7 +131,7 @@ def matching(target: published.Target, rungs: Rungs) -> list[Mapping[str, Any]]:
 def _over_all_axes(target: published.Target, rungs: Rungs) -> float:
     """Return the sum of the metric over the rungs that differ from the target's in axes only."""
     every = matching(replace(target, axes=()), rungs)
-    means = [of["metrics"][target.metric]["mean"] for of in every]
+    means = [rung["metrics"][target.metric]["mean"] for rung in every]
     return float(sum(mean for mean in means if mean is not None))
 
 

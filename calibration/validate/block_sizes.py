@@ -51,7 +51,11 @@ def runs(rows: Iterable[published.Row]) -> list[Run]:
         if row.run is not None:
             key = (row.section, row.target.rate_min_per_s, row.run)
             found.setdefault(key, {})[row.target.metric] = row
-    return [_run(key, of) for key, of in found.items() if len(of) == 1 + len(_SIZES)]
+    return [
+        _run(key, by_metric)
+        for key, by_metric in found.items()
+        if len(by_metric) == 1 + len(_SIZES)
+    ]
 
 
 def matches(found: Sequence[Run], replay: Replay) -> list[Match]:
@@ -67,10 +71,10 @@ def matches(found: Sequence[Run], replay: Replay) -> list[Match]:
     return result
 
 
-def _run(key: tuple[str, float, int], of: dict[str, published.Row]) -> Run:
-    values = {metric: row.value for metric, row in of.items()}
+def _run(key: tuple[str, float, int], by_metric: dict[str, published.Row]) -> Run:
+    values = {metric: row.value for metric, row in by_metric.items()}
     sizes = tuple(float(values[metric] or 0) for metric in _SIZES)
-    payload_bytes = of["store_count"].target.payload_bytes
+    payload_bytes = by_metric["store_count"].target.payload_bytes
     assert payload_bytes is not None, "a table of sizes says its payload"
     count = int(values["store_count"] or 0)
     return Run(*key, payload_bytes, count, (sizes[0], sizes[1], sizes[2]))
@@ -138,7 +142,7 @@ def _match(run: Run, first_index: int, replay: Replay, note: str) -> Match:
     # hash, so the mean falls and the smallest number that fits is where it comes into range.
     choices = range(min(run.count, _OUTSTANDING_MAX))
     goal = -(run.printed[2] + _HALF_DIGIT)
-    outstanding = bisect.bisect_left(choices, goal, key=lambda of: -sizes(of)[2])
+    outstanding = bisect.bisect_left(choices, goal, key=lambda choice: -sizes(choice)[2])
     found = sizes(min(outstanding, choices[-1]))
     note = f"{note}; {outstanding} further proposals before the first store"
     return Match(run, found, _fits(run, found), note)

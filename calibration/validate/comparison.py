@@ -80,11 +80,11 @@ def _above_other(row: published.Row, rungs: Rungs) -> Comparison:
     """
     other = row.target.statistic.removeprefix("versus_")
     mine, theirs = (
-        {key[2:]: of for key, of in _of(row, name, rungs).items()}
+        {key[2:]: rung for key, rung in _of(row, name, rungs).items()}
         for name in (row.target.transport, other)
     )
     pairs = [(mine[at], theirs[at]) for at in sorted(mine.keys() & theirs.keys())]
-    values = [tuple(of["metrics"][row.target.metric]["mean"] for of in pair) for pair in pairs]
+    values = [tuple(rung["metrics"][row.target.metric]["mean"] for rung in pair) for pair in pairs]
     values = [pair for pair in values if None not in pair]
     if not values:
         return replace(blank(row), note=f"{row.note}; no simulated value")
@@ -95,8 +95,8 @@ def _above_other(row: published.Row, rungs: Rungs) -> Comparison:
 
 def _of(row: published.Row, transport: str, rungs: Rungs) -> Rungs:
     target = replace(row.target, transport=transport)
-    wanted = [id(of) for of in matching(target, rungs)]
-    return {key: of for key, of in rungs.items() if id(of) in wanted}
+    wanted = [id(rung) for rung in matching(target, rungs)]
+    return {key: rung for key, rung in rungs.items() if id(rung) in wanted}
 
 
 def _merge_runs(rows: Iterable[published.Row]) -> list[published.Row]:
@@ -107,7 +107,9 @@ def _merge_runs(rows: Iterable[published.Row]) -> list[published.Row]:
         merged.setdefault(place if row.target.statistic == "run" else (row.id, 0, ""), []).append(
             row
         )
-    return [mean_of_runs(of) if of[0].run is not None else of[0] for of in merged.values()]
+    return [
+        mean_of_runs(table) if table[0].run is not None else table[0] for table in merged.values()
+    ]
 
 
 def _replayed(own: Sequence[published.Row], replay: block_sizes.Replay | None) -> list[Comparison]:

@@ -48,8 +48,8 @@ def compare(rows: Sequence[published.Row], rungs: Rungs) -> list[Comparison]:
 def _outcomes_at(rate: float, table: Sequence[published.Row], rungs: Rungs) -> list[Comparison]:
     sent = _sent_per_run(table[0], rate)
     said = [(row.value or 0.0, sent) for row in table]
-    of = matching(table[0].target, rungs)
-    had = _runs_of(of[0]) if of else []
+    matched = matching(table[0].target, rungs)
+    had = _runs_of(matched[0]) if matched else []
     note = f"published {_shape(said)}; simulated {_shape(had) if had else 'nothing'}"
     row = mean_of_runs(table)
     shares = [_share(row, kind, said, had, note) for kind in ("stalled", "partial")]
@@ -82,8 +82,8 @@ def _classes(runs: Iterable[tuple[float, float]]) -> Counter[str]:
 
 def _shape(runs: Sequence[tuple[float, float]]) -> str:
     """Return the classes in words: "2 stalled, 2 partial, 1 complete of 5"."""
-    of = _classes(runs)
-    words = ", ".join(f"{of[kind]} {kind}" for kind in ("stalled", "partial", "complete"))
+    counts = _classes(runs)
+    words = ", ".join(f"{counts[kind]} {kind}" for kind in ("stalled", "partial", "complete"))
     return f"{words} of {len(runs)}"
 
 
@@ -142,7 +142,7 @@ def shares_agree(one: tuple[int, int], other: tuple[int, int]) -> bool:
     Whether 0 is in the 95 % interval of their difference (Newcombe, Statistics in Medicine 17,
     1998, method 10), which is made of the Wilson intervals of both.
     """
-    fewer, more = sorted((one, other), key=lambda of: of[0] / of[1])
+    fewer, more = sorted((one, other), key=lambda pair: pair[0] / pair[1])
     less, share = (count / n for count, n in (fewer, more))
     most, least = wilson(*fewer)[1], wilson(*more)[0]
     return share - less <= math.hypot(share - least, most - less)

@@ -105,7 +105,7 @@ def rows(folder: Path = FOLDER) -> tuple[Row, ...]:
     """
     of_group = groups(folder)
     lists = _toml(folder / "fitted_rows.toml")
-    fitted = {name for of in lists.values() for name in of}
+    fitted = {name for names in lists.values() for name in names}
     found: list[Row] = []
     for document, about in documents(folder).items():
         with (folder / f"{document}.csv").open(encoding="utf-8", newline="") as file:

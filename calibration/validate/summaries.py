@@ -95,7 +95,9 @@ def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
         title=group.title,
         bar=bar,
         unanswered=sum(row.simulated is None for row in rows),
-        by_basis={of: _errors_of([row for row in rows if row.basis == of]) for of in bases},
+        by_basis={
+            basis: _errors_of([row for row in rows if row.basis == basis]) for basis in bases
+        },
         met=met,
         known_missed=group.known_missed and met is False,
     )

@@ -68,16 +68,23 @@ def render(result: ValidationResult, *, rows: bool = False, every_row: bool = Fa
 
 def _group_lines(summaries: Sequence[Summary]) -> Iterator[tuple[str, str]]:
     yield _GROUP.format(*("group", "rows", "median", "worst", "agree", "hold", "bar")), "bold"
-    for of in summaries:
+    for summary in summaries:
         verdict = (
-            "known miss" if of.known_missed else {True: "met", False: "MISSED", None: "-"}[of.met]
+            "known miss"
+            if summary.known_missed
+            else {True: "met", False: "MISSED", None: "-"}[summary.met]
         )
-        style = "yellow" if of.known_missed else _STYLES[of.met]
-        _, rows, median, worst, _, _, agree, hold, *_ = summary_cells(of)
-        yield _GROUP.format(of.group, rows, median, worst, agree, hold, verdict).rstrip(), style
-        bar = f"; bar: {of.bar}" if of.bar else ""
-        alone = f"; predicted {_predicted(of)}; fitted {_alone(of.by_basis.get('fitted'))}"
-        yield _aside(f"{of.title}{bar}{alone if of.met is not None else ''}"), "dim"
+        style = "yellow" if summary.known_missed else _STYLES[summary.met]
+        _, rows, median, worst, _, _, agree, hold, *_ = summary_cells(summary)
+        yield (
+            _GROUP.format(summary.group, rows, median, worst, agree, hold, verdict).rstrip(),
+            style,
+        )
+        bar = f"; bar: {summary.bar}" if summary.bar else ""
+        alone = (
+            f"; predicted {_predicted(summary)}; fitted {_alone(summary.by_basis.get('fitted'))}"
+        )
+        yield _aside(f"{summary.title}{bar}{alone if summary.met is not None else ''}"), "dim"
 
 
 def _row_lines(rows: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
@@ -206,13 +213,14 @@ def _predicted(summary: Summary) -> str:
     return _alone(summary.by_basis["predicted"])
 
 
-def _alone(of: Errors | None) -> str:
+def _alone(errors: Errors | None) -> str:
     """Return the rows of one basis in a cell: "12: 0.8%, 3.1%"; "none" without any."""
-    if of is None:
+    if errors is None:
         return "none"
-    if of.median_error_ratio is not None and not of.claims:
-        return f"{of.rows}: {_percent(of.median_error_ratio)}, {_percent(of.worst_error_ratio)}"
-    return f"{of.rows}: {of.held} hold" if of.claims else str(of.rows)
+    if errors.median_error_ratio is not None and not errors.claims:
+        median, worst = _percent(errors.median_error_ratio), _percent(errors.worst_error_ratio)
+        return f"{errors.rows}: {median}, {worst}"
+    return f"{errors.rows}: {errors.held} hold" if errors.claims else str(errors.rows)
 
 
 def _percent(ratio: float | None) -> str:

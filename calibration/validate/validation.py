@@ -85,17 +85,17 @@ def validate(
     replay = _replay()
     needed = scenarios(rows) + (list(FIGURES_ONLY) if subset is None else [])
     tasks = {scenario: runner.tasks_of(load(root / scenario), out_dir) for scenario in needed}
-    every = [task for of in tasks.values() for task in of]
+    every = [task for of_scenario in tasks.values() for task in of_scenario]
     with (progress or _silent)(runner.repetition_count(every), runner.labels(every)) as step:
         runner.run_tasks(every, jobs, progress=step)
     run_dirs = {
-        scenario: [task.folder / rung.name for task in of for rung in task.rungs]
-        for scenario, of in tasks.items()
+        scenario: [task.folder / rung.name for task in of_scenario for rung in task.rungs]
+        for scenario, of_scenario in tasks.items()
     }
     rungs: Rungs = {}
-    for scenario, of in run_dirs.items():
-        rungs |= read_rungs(scenario, of)
-    flat = tuple(path for of in run_dirs.values() for path in of)
+    for scenario, paths in run_dirs.items():
+        rungs |= read_rungs(scenario, paths)
+    flat = tuple(path for paths in run_dirs.values() for path in paths)
     return dataclasses.replace(judge(rows, rungs, replay), run_dirs=flat)
 
 

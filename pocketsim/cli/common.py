@@ -36,7 +36,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     # typer reads the options off the signature.
     hints = get_type_hints(function, include_extras=True)
     signature = inspect.signature(function)
-    known = [of.replace(annotation=hints[name]) for name, of in signature.parameters.items()]
+    known = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in signature.parameters.items()
+    ]
     more = [_flag("quiet", Quiet), _flag("verbose", Verbose)]
     setattr(called, "__signature__", signature.replace(parameters=[*known, *more]))  # noqa: B010
     called.__annotations__ = {**hints, "quiet": Quiet, "verbose": Verbose}

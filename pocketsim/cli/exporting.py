@@ -176,4 +176,4 @@ def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-_BY_SUFFIX = {f".{of}": of for of in Format if of is not Format.tokens}
+_BY_SUFFIX = {f".{form}": form for form in Format if form is not Format.tokens}

@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 
 def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:
     """Say the main metrics of the runs in `directories`, made with `overrides`, a row each."""
-    found = [json.loads((of / "metrics.json").read_text(encoding="utf-8")) for of in directories]
+    found = [
+        json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
+        for directory in directories
+    ]
     columns = {
         metric: head
         for metric, head in MAIN.items()
-        if any(of["metrics"].get(metric, _NONE)["mean"] is not None for of in found)
+        if any(run["metrics"].get(metric, _NONE)["mean"] is not None for run in found)
     }
     rows = [
-        (name, *(_mean(of, metric) for metric in columns))
-        for name, of in zip(_names(found), found, strict=True)
+        (name, *(_mean(run, metric) for metric in columns))
+        for name, run in zip(_names(found), found, strict=True)
     ]
     repetitions = found[0]["repetitions"]
     title = f"means over {repetitions} repetitions" if repetitions > 1 else "one repetition"
@@ -35,12 +38,14 @@ def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:
 
 def _names(found: Sequence[dict[str, Any]]) -> list[str]:
     """Return for each run its transport, and those values of its point that tell it from others."""
-    points = [of["point"] for of in found]
+    points = [run["point"] for run in found]
     keys = dict.fromkeys(key for point in points for key in point if key != _TRANSPORT)
-    several = [key for key in keys if any(of.get(key) != points[0].get(key) for of in points)]
+    several = [key for key in keys if any(point.get(key) != points[0].get(key) for point in points)]
     return [
-        " ".join([of["rung"]["transport"], *(_value(key, of["point"].get(key)) for key in several)])
-        for of in found
+        " ".join(
+            [run["rung"]["transport"], *(_value(key, run["point"].get(key)) for key in several)]
+        )
+        for run in found
     ]
 
 

@@ -68,13 +68,17 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
         console.data(line)
     has_roles = any(group["role"] != "person" for group in first["devices"])
     head = ("profile", "count", "access", *(("role",) if has_roles else ()))
-    console.table("devices", head, [_group_row(of)[: len(head)] for of in first["devices"]])
+    console.table("devices", head, [_group_row(group)[: len(head)] for group in first["devices"]])
     profiles = first["profiles"].items()
     head = ("profile", "basis of the operations", "of the app")
-    console.table("what the profiles rest on", head, [(name, *_bases(of)) for name, of in profiles])
+    console.table(
+        "what the profiles rest on", head, [(name, *_bases(profile)) for name, profile in profiles]
+    )
     columns = [_rung_columns(rung) for rung in rungs]
     names = max(map(list, columns), key=len)  # a transport without EVA's axes has fewer
-    console.table("rungs", names, [tuple(of.get(name, "") for name in names) for of in columns])
+    console.table(
+        "rungs", names, [tuple(cells.get(name, "") for name in names) for cells in columns]
+    )
 
 
 def doctor() -> None:
@@ -120,7 +124,10 @@ def _app_faults(rungs: Sequence[Rung]) -> list[str]:
     ]
     known = {transport["app_faults"] for transport in kept}
     said = {True: "stall and break as often as the profiles say", False: "do not stall or break"}
-    return [f"kept connections {said[of]} (transport.app_faults)" for of in sorted(known)]
+    return [
+        f"kept connections {said[has_faults]} (transport.app_faults)"
+        for has_faults in sorted(known)
+    ]
 
 
 def _group_row(group: Group) -> tuple[object, ...]:
@@ -146,8 +153,8 @@ def _bases(profile: Contents) -> tuple[str, str]:
         *(sleeps["spread_sigma"], sleeps["repetition_sigma"]),
         *(kept["duplicate_dial_probability"], kept["break_rate_per_s"]),
     ]
-    every = [of["basis"] for of in numbers] + [kept["duplicate_dial_window_s"]["basis"]]
-    return _counted(of["basis"] for of in operations.values()), _counted(every)
+    every = [number["basis"] for number in numbers] + [kept["duplicate_dial_window_s"]["basis"]]
+    return _counted(operation["basis"] for operation in operations.values()), _counted(every)
 
 
 def _counted(bases: Iterable[str]) -> str:

@@ -87,8 +87,13 @@ def metrics(
         console.data(json.dumps(found, indent=1))
         return
     rows = [
-        (name, _short(of["mean"]), _interval(of), " ".join(map(_short, of["values"])))
-        for name, of in found["metrics"].items()
+        (
+            name,
+            _short(summary["mean"]),
+            _interval(summary),
+            " ".join(map(_short, summary["values"])),
+        )
+        for name, summary in found["metrics"].items()
     ]
     console.table(shown(events.name), ("metric", "mean", "95 % interval", "by repetition"), rows)
     counts = found["counts"]
@@ -101,12 +106,12 @@ def _short(value: float | None) -> str:
     return "-" if value is None else f"{value:.5g}"
 
 
-def _interval(of: dict[str, Any]) -> str:
+def _interval(summary: dict[str, Any]) -> str:
     """Return the bounds of a mean, and how they were found where that is not Student's t."""
-    if of["ci95_low"] is None:
+    if summary["ci95_low"] is None:
         return "-"
-    how = "" if of["ci95_method"] == "t" else f" ({of['ci95_method']})"
-    return f"{_short(of['ci95_low'])} to {_short(of['ci95_high'])}{how}"
+    how = "" if summary["ci95_method"] == "t" else f" ({summary['ci95_method']})"
+    return f"{_short(summary['ci95_low'])} to {_short(summary['ci95_high'])}{how}"
 
 
 def _profile(base: str) -> Path:

@@ -106,7 +106,9 @@ def complete(path: Path, *, several: bool = True) -> list[Path]:
     """Return `path`, or the run directories in it: a scenario's folder, or one of those."""
     if _is_run(path):
         return [path]
-    found = sorted(of for at in ("*", "*/*") for of in path.glob(at) if several and _is_run(of))
+    found = sorted(
+        folder for at in ("*", "*/*") for folder in path.glob(at) if several and _is_run(folder)
+    )
     if not found:
         raise ScenarioError(path, "", "not a run directory (no metrics.json)")
     return found

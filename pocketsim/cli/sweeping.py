@@ -41,8 +41,11 @@ def run(
     warn(task.document for point in points for task in point.tasks)
     outcomes = start(sweep.unique_tasks(points), jobs, keep_going=True)
     # Of a run that several tasks have in them, that it ran counts.
-    found = {of.directory: of for of in sorted(outcomes, key=lambda of: of.status == "ran")}
-    rows = [_row(of, found[of.directory].status) for of in sweep.runs(points)]
+    found = {
+        outcome.directory: outcome
+        for outcome in sorted(outcomes, key=lambda outcome: outcome.status == "ran")
+    }
+    rows = [_row(run, found[run.directory].status) for run in sweep.runs(points)]
     for outcome in found.values():
         if outcome.error:
             console.fail(f"{outcome.directory}: {outcome.error}")
@@ -63,20 +66,20 @@ def plan(file: SweepFile, out: Out = _OUT, shard: Shard = _WHOLE, as_json: AsJso
 
     points = _points(file, out, shard)
     every = list(sweep.runs(points))
-    states = {of.directory: of.state for of in every}
-    repetitions = {of.directory: of.rung.resolved["run"]["repetitions"] for of in every}
+    states = {run.directory: run.state for run in every}
+    repetitions = {run.directory: run.rung.resolved["run"]["repetitions"] for run in every}
     runs = dict.fromkeys(states, 1)
     numbers: dict[str, Any] = {"points": len(points), "runs": _by_state(runs, states)}
     numbers["repetitions"] = _by_state(repetitions, states)
     if as_json:
-        rows = [_row(of, states[of.directory]) for of in every]
+        rows = [_row(run, states[run.directory]) for run in every]
         console.data(json.dumps({**numbers, "rows": rows}, indent=1))
         return
     for key, of_state in numbers.items():
         console.data(f"{key}: {_counted(of_state)}")
     cells = [
-        (*map(axes.text, of.at.values.values()), of.directory, _WORDS[states[of.directory]])
-        for of in every
+        (*map(axes.text, run.at.values.values()), run.directory, _WORDS[states[run.directory]])
+        for run in every
     ]
     head = (*(points[0].values if points else ()), "run directory", "status")
     console.table("points", head, cells)
@@ -102,7 +105,7 @@ def collect(
     targets.check_outside_runs(table)
     found, missing = collecting.table(points)
     if missing:
-        every = len({of.directory for of in sweep.runs(points)})
+        every = len({run.directory for run in sweep.runs(points)})
         remedy = f"`{_command(file, out, shard)}` makes them"
         console.fail(f"{len(missing)} of {every} runs are missing; {remedy}")
     if found.num_rows:
@@ -132,11 +135,11 @@ def _command(file: Path, out: Path, shard: str) -> str:
     return shlex.join(words)
 
 
-def _row(of: Run, status: str) -> dict[str, Any]:
+def _row(run: Run, status: str) -> dict[str, Any]:
     return {
-        "set": of.at.overrides,
-        "point": of.place(),
-        "directory": str(of.directory),
+        "set": run.at.overrides,
+        "point": run.place(),
+        "directory": str(run.directory),
         "status": status,
     }
 
@@ -144,7 +147,8 @@ def _row(of: Run, status: str) -> dict[str, Any]:
 def _by_state(amounts: Mapping[Path, int], states: Mapping[Path, str]) -> dict[str, int]:
     """Return the sum of the amounts of runs, in all and of those in each state."""
     of_state = {
-        state: sum(amounts[of] for of, its in states.items() if its == state) for state in _STATES
+        state: sum(amounts[directory] for directory, its in states.items() if its == state)
+        for state in _STATES
     }
     return {"all": sum(amounts.values()), **of_state}
 

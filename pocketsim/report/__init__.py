@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.report import fates, ladders, latency, provenance, rates, towns, verdicts
 from pocketsim.report.page import Page, folded
-from pocketsim.report.runs import Run, Series, by_scenario, is_of_trades, load, series
+from pocketsim.report.runs import Run, Series, as_series, by_scenario, is_of_trades, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ def write_report(
     others = [run for run in runs if not towns.is_town(run)]
     page = Page(title or (_TITLE if others else _TITLE_OF_TOWNS))
     plain = [run for run in others if is_of_trades(run) and not run.axes]
-    found = series(plain)
+    found = as_series(plain)
     _opening(page, runs)
     if validation:
         _validation(page, validation)
@@ -96,16 +96,16 @@ def _towns(page: Page, runs: Sequence[Run]) -> None:
         return
     page.section("towns", "Payments with tokens")
     page.paragraph(_TOWNS)
-    for of in by_scenario(runs).values():
-        page.add(f"<h3>{escape(of[0].title)}</h3>")
-        page.figures(towns.charts(of))
-        if ladders.horizontal(of):
-            page.figures(ladders.charts(of))
-        page.add(towns.figures_table(of))
+    for group in by_scenario(runs).values():
+        page.add(f"<h3>{escape(group[0].title)}</h3>")
+        page.figures(towns.charts(group))
+        if ladders.horizontal(group):
+            page.figures(ladders.charts(group))
+        page.add(towns.figures_table(group))
 
 
 def _ladders(page: Page, runs: Sequence[Run]) -> None:
-    charts = [chart for of in by_scenario(runs).values() for chart in ladders.charts(of)]
+    charts = [chart for group in by_scenario(runs).values() for chart in ladders.charts(group)]
     if charts:
         page.section("ladders", "Sweeps and other ladders")
         page.paragraph(_LADDERS)
@@ -117,27 +117,29 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
         return
     page.section("fates", "What became of what was sent")
     page.paragraph(_FATES)
-    for of in by_scenario(runs).values():
-        page.add(f"<h3>{escape(of[0].title)}</h3>")
-        if len(of) <= _BARS_MAX:
-            page.figures([("Fates", "all phones and repetitions", fates.chart(of))], wide=True)
-        page.add(folded("every count", fates.counts_table(of), unfold=len(of) > _BARS_MAX))
-        page.add(folded("main metrics of each run", fates.metrics_table(of)))
+    for group in by_scenario(runs).values():
+        page.add(f"<h3>{escape(group[0].title)}</h3>")
+        if len(group) <= _BARS_MAX:
+            page.figures([("Fates", "all phones and repetitions", fates.chart(group))], wide=True)
+        page.add(folded("every count", fates.counts_table(group), unfold=len(group) > _BARS_MAX))
+        page.add(folded("main metrics of each run", fates.metrics_table(group)))
 
 
 def _rates(page: Page, found: Sequence[Series]) -> None:
     page.section("rates", "Send and store rates")
     page.paragraph(_RATES)
-    ladders = [of for of in found if len(of.runs) > 1 and not _is_grid(of, found)]
-    page.figures([(of.title, of.name, rates.rates(of)) for of in ladders or found])
+    ladders = [series for series in found if len(series.runs) > 1 and not _is_grid(series, found)]
+    page.figures([(series.title, series.name, rates.rates(series)) for series in ladders or found])
 
 
 def _success(page: Page, found: Sequence[Series]) -> None:
     page.section("success", "Success rate")
     page.paragraph(_SUCCESS)
-    chosen = [_middle_payload(of) for of in _by_scenario(found).values()]
-    ladders = [of for of in chosen if len(of[0].runs) > 1]
-    page.figures([(of[0].title, _names(of), rates.success(of)) for of in ladders or chosen])
+    chosen = [_middle_payload(group) for group in _by_scenario(found).values()]
+    ladders = [group for group in chosen if len(group[0].runs) > 1]
+    page.figures(
+        [(group[0].title, _names(group), rates.success(group)) for group in ladders or chosen]
+    )
 
 
 def _round_trips(page: Page, found: Sequence[Series]) -> None:
@@ -145,12 +147,12 @@ def _round_trips(page: Page, found: Sequence[Series]) -> None:
     page.paragraph(_ROUND_TRIPS)
     charts: list[Chart] = []
     boxes: list[Chart] = []
-    for of in _by_scenario(found).values():
-        chosen = _middle_payload(of)
-        name, title = f"{chosen[0].payload_bytes} B", of[0].title
-        several = len({one.payload_bytes for one in of}) > 1
+    for group in _by_scenario(found).values():
+        chosen = _middle_payload(group)
+        name, title = f"{chosen[0].payload_bytes} B", group[0].title
+        several = len({one.payload_bytes for one in group}) > 1
         if several:
-            rate, runs = _common_rate(of)
+            rate, runs = _common_rate(group)
             charts.append((title, f"{rate:g}/s, by payload", latency.against_payload(runs)))
         if len(chosen[0].runs) > 1 or not several:
             charts.append((title, f"{name}, by rate", latency.against_rate(chosen)))
@@ -162,28 +164,38 @@ def _round_trips(page: Page, found: Sequence[Series]) -> None:
 
 
 def _outcomes(page: Page, found: Sequence[Series]) -> None:
-    kept = [of for of in found if of.transport == "quic_keep" and not _is_grid(of, found)]
+    kept = [
+        series
+        for series in found
+        if series.transport == "quic_keep" and not _is_grid(series, found)
+    ]
     # What is said of it is about two phones with one connection.
-    kept = [of for of in kept if of.runs[0].senders == 1]
+    kept = [series for series in kept if series.runs[0].senders == 1]
     if not kept:
         return
     page.section("outcomes", "Runs over a kept connection")
     page.paragraph(_OUTCOMES)
     page.figures(
-        [(of.title, f"{of.name}; {_in_flight(of)}", rates.outcomes(of)) for of in kept], wide=True
+        [
+            (series.title, f"{series.name}; {_in_flight(series)}", rates.outcomes(series))
+            for series in kept
+        ],
+        wide=True,
     )
 
 
-def _in_flight(of: Series) -> str:
-    most = max((run.mean("in_flight_ratio") or 0.0 for run in of.runs), default=0.0)
+def _in_flight(series: Series) -> str:
+    most = max((run.mean("in_flight_ratio") or 0.0 for run in series.runs), default=0.0)
     return f"in flight at the end: at most {100 * most:.3g} % of what was sent"
 
 
 def _block_sizes(page: Page, found: Sequence[Series]) -> None:
     page.section("block-sizes", "Stored block sizes")
     page.paragraph(_SIZES)
-    shown = [of for of in found if of.published("stored_block_bytes_mean")] or list(found)
-    page.figures([(of.title, of.name, rates.block_sizes(of)) for of in shown])
+    shown = [series for series in found if series.published("stored_block_bytes_mean")] or list(
+        found
+    )
+    page.figures([(series.title, series.name, rates.block_sizes(series)) for series in shown])
 
 
 def _profiles(page: Page, runs: Sequence[Run]) -> None:
@@ -215,31 +227,31 @@ def _limitations(page: Page, runs: Sequence[Run]) -> None:
 
 def _by_scenario(found: Sequence[Series]) -> dict[str, list[Series]]:
     grouped: dict[str, list[Series]] = {}
-    for of in found:
-        grouped.setdefault(of.scenario, []).append(of)
+    for series in found:
+        grouped.setdefault(series.scenario, []).append(series)
     return grouped
 
 
-def _is_grid(of: Series, found: Sequence[Series]) -> bool:
+def _is_grid(series: Series, found: Sequence[Series]) -> bool:
     """Return whether a scenario crosses payloads: its rates are shown once, not per payload."""
-    return len({one.payload_bytes for one in found if one.scenario == of.scenario}) > _FEW
+    return len({one.payload_bytes for one in found if one.scenario == series.scenario}) > _FEW
 
 
-def _names(of: Sequence[Series]) -> str:
-    return "; ".join(one.name for one in of)
+def _names(group: Sequence[Series]) -> str:
+    return "; ".join(one.name for one in group)
 
 
-def _middle_payload(of: Sequence[Series]) -> list[Series]:
+def _middle_payload(group: Sequence[Series]) -> list[Series]:
     """Return the series of one payload: one with published round trips, else the middle one."""
-    published = {one.payload_bytes for one in of if one.published("rtt_ms_p50")}
-    payloads = sorted(published or {one.payload_bytes for one in of})
+    published = {one.payload_bytes for one in group if one.published("rtt_ms_p50")}
+    payloads = sorted(published or {one.payload_bytes for one in group})
     chosen = payloads[len(payloads) // 2]
-    return [one for one in of if one.payload_bytes == chosen]
+    return [one for one in group if one.payload_bytes == chosen]
 
 
-def _common_rate(of: Sequence[Series]) -> tuple[float, list[Run]]:
+def _common_rate(group: Sequence[Series]) -> tuple[float, list[Run]]:
     """Return the second lowest rate (the lowest may be too sparse) and its runs."""
-    runs = [run for one in of for run in one.runs]
+    runs = [run for one in group for run in one.runs]
     ladder = sorted({run.rate_per_s for run in runs})
     rate = ladder[min(1, len(ladder) - 1)]
     return rate, [run for run in runs if run.rate_per_s == rate]

@@ -31,9 +31,14 @@ def chart(runs: Sequence[Run]) -> go.Figure:
         sent = [run.metrics["counts"]["sent"] for run in runs]
         if any(counts):
             chart.add_bar(
-                x=[100 * one / of if of else 0.0 for one, of in zip(counts, sent, strict=True)],
+                x=[
+                    100 * one / total if total else 0.0
+                    for one, total in zip(counts, sent, strict=True)
+                ],
                 y=names,
-                text=[f"{one:,} of {of:,} sent" for one, of in zip(counts, sent, strict=True)],
+                text=[
+                    f"{one:,} of {total:,} sent" for one, total in zip(counts, sent, strict=True)
+                ],
                 textposition="none",
                 orientation="h",
                 name=_WORDS.get(fate, f"lost: {fate}").replace("_", " "),
@@ -51,7 +56,7 @@ def chart(runs: Sequence[Run]) -> go.Figure:
 def counts_table(runs: Sequence[Run]) -> str:
     """Return sent = stored + in flight + lost, by reason, a line for each run of a scenario."""
     fates = _fates(runs)
-    head = ["run", "sent", *(escape(_WORDS.get(of, f"lost: {of}")) for of in fates)]
+    head = ["run", "sent", *(escape(_WORDS.get(fate, f"lost: {fate}")) for fate in fates)]
     lines = []
     for run, name in zip(runs, _names(runs), strict=True):
         counts, sent = _counts(run), run.metrics["counts"]["sent"]

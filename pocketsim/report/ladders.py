@@ -49,7 +49,7 @@ def _along(runs: Sequence[Run], axis: Axis | None) -> str:
     """Return in words what moves along with the horizontal axis."""
     places = [run.place for run in runs]
     parts = [
-        f"{places[0][key].name or _NAMES.get(key, '')} {points.listed(of[key] for of in places)}"
+        f"{places[0][key].name or _NAMES.get(key, '')} {points.listed(at[key] for at in places)}"
         for key in (axis.along if axis else ())
     ]
     return f"; along with it {'; '.join(parts)}" if parts else ""

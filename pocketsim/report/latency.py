@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-def against_rate(of: Sequence[Series]) -> go.Figure:
+def against_rate(group: Sequence[Series]) -> go.Figure:
     """Return median and 95th percentile against workload, one pair of lines per series."""
-    every = [run for one in of for run in one.runs]
+    every = [run for one in group for run in one.runs]
     chart = theme.figure(asked_title(every), "round trip, ms")
-    for one in of:
+    for one in group:
         _percentiles(chart, one.transport, list(one.runs), lambda run: run.asked_per_s)
         _published_spans(chart, one)
     chart.update_xaxes(**theme.log_ticks([run.asked_per_s for run in every]))
     names = ("rtt_ms_p50", "rtt_ms_p95")
-    shown = [run.mean(name) for one in of for run in one.runs for name in names]
+    shown = [run.mean(name) for one in group for run in one.runs for name in names]
     chart.update_yaxes(**theme.log_decades(shown))
     theme.make_room(chart)
     return chart
@@ -44,14 +44,14 @@ def against_payload(runs: Sequence[Run]) -> go.Figure:
     return chart
 
 
-def distributions(of: Sequence[Series]) -> go.Figure:
+def distributions(group: Sequence[Series]) -> go.Figure:
     """Return box plots by rate: quartiles, and whiskers from the 5th to the 95th percentile."""
     import plotly.graph_objects as go
 
-    every = [run for one in of for run in one.runs]
+    every = [run for one in group for run in one.runs]
     chart = theme.figure(asked_title(every), "round trip, ms", 400)
     shown: list[float] = []
-    for one in of:
+    for one in group:
         boxes = [(run.asked_per_s, quantiles(run)) for run in one.runs]
         known = [(rate, box) for rate, box in boxes if box is not None]
         if not known:
@@ -82,7 +82,7 @@ def quantiles(run: Run) -> tuple[float, ...] | None:
     """Return the 5th, 25th, 50th, 75th and 95th percentile of a run's round trips, in ms."""
     table = trace.read(run.path / "events.parquet")
     trips = metrics.round_trips(table, run.resolved["run"]["duration_s"])
-    rtt_ms = np.concatenate([of for _, of in trips]) if trips else np.empty(0)
+    rtt_ms = np.concatenate([took_ms for _, took_ms in trips]) if trips else np.empty(0)
     if not rtt_ms.size:
         return None
     return tuple(float(value) for value in np.percentile(rtt_ms, _PERCENTS))

@@ -41,13 +41,13 @@ class Page:
         """Append plain text as a paragraph."""
         self.body.append(f"<p>{escape(text)}</p>")
 
-    def figures(self, of: Sequence[tuple[str, str, go.Figure]], *, wide: bool = False) -> None:
+    def figures(self, charts: Sequence[tuple[str, str, go.Figure]], *, wide: bool = False) -> None:
         """Append charts, each with a title and a caption; two abreast unless `wide` or alone."""
-        if not of:
+        if not charts:
             return
-        cells = "".join(self._figure(*one) for one in of)
+        cells = "".join(self._figure(*one) for one in charts)
         self.body.append(
-            f'<div class="charts{" wide" if wide or len(of) == 1 else ""}">{cells}</div>'
+            f'<div class="charts{" wide" if wide or len(charts) == 1 else ""}">{cells}</div>'
         )
 
     def html(self) -> str:

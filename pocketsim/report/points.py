@@ -76,8 +76,8 @@ def named(settings: Mapping[str, Any]) -> dict[str, Setting]:
     shared = Counter(end for key in settings for end in _ends(key))
     names = {key: next((end for end in _ends(key) if shared[end] == 1), key) for key in settings}
     return {
-        key: Setting(of["value"], of["unit"], _spoken(key, names[key]))
-        for key, of in settings.items()
+        key: Setting(setting["value"], setting["unit"], _spoken(key, names[key]))
+        for key, setting in settings.items()
     }
 
 
@@ -117,7 +117,10 @@ def horizontal(places: Sequence[Place], last: Sequence[str] = ()) -> Axis | None
     able = sorted((key for key in numbers if key not in _NO_AXIS), key=lambda key: key in last)
     if not able:
         return None
-    along = {key: [of for of in numbers if of != key and _follows(places, key, of)] for key in able}
+    along = {
+        key: [other for other in numbers if other != key and _follows(places, key, other)]
+        for key in able
+    }
     others = {key: set(differing(places)) - {key, *along[key]} for key in able}
     steps = {key: _steps(places, key, sorted(others[key])) for key in able}
     best = max(able, key=lambda key: steps[key])
@@ -159,7 +162,7 @@ def _is_implied(places: Sequence[Place], key: str, texts: Sequence[str]) -> bool
     column = _column(places, key)
     if _MISSING not in column or len(set(column)) > len(_BOTH):
         return False
-    return any(_follows(places, of, key) for of in texts)
+    return any(_follows(places, text, key) for text in texts)
 
 
 def _words(places: Sequence[Place], keys: Sequence[str]) -> list[str]:
@@ -167,7 +170,11 @@ def _words(places: Sequence[Place], keys: Sequence[str]) -> list[str]:
     table = keys[0].partition(".")[0]
     there = [any(value is not None for value in row) for row in _rows(places, keys)]
     is_table = len(keys) > 1 and all(key.partition(".")[0] == table for key in keys)
-    if is_table and not all(there) and len({_json(of) for of in _rows(places, keys)}) == len(_BOTH):
+    if (
+        is_table
+        and not all(there)
+        and len({_json(row) for row in _rows(places, keys)}) == len(_BOTH)
+    ):
         return [table if one else f"no {table}" for one in there]
     first = [key for key in keys if all(key in place for place in places)] or list(keys)
     more = [f"and {len(keys) - _NAMED} more"] if len(keys) > _NAMED else []
@@ -184,9 +191,9 @@ def _apart(found: list[str], signatures: Sequence[tuple[int, ...]], count: int) 
     identities = [tuple(signature[at] for signature in signatures) for at in range(count)]
     known: dict[str, list[tuple[int, ...]]] = {}
     for label, identity in zip(found, identities, strict=True):
-        of = known.setdefault(label, [])
-        if identity not in of:
-            of.append(identity)
+        alike = known.setdefault(label, [])
+        if identity not in alike:
+            alike.append(identity)
     return [
         f"{label} ({known[label].index(identity) + 1})" if len(known[label]) > 1 else label
         for label, identity in zip(found, identities, strict=True)
@@ -212,7 +219,7 @@ def _axis(places: Sequence[Place], key: str, along: tuple[str, ...]) -> Axis:
     positive = [value for value in values if value > 0]
     scales = _SCALES.get(first.unit, ((1.0, first.unit),))
     least = min(positive, default=1.0)
-    scale, unit = next((of for of in scales if least >= of[0] * _WHOLE), scales[-1])
+    scale, unit = next((pair for pair in scales if least >= pair[0] * _WHOLE), scales[-1])
     unit = unit or _COUNTED.get(leaf(key), "")
     title = first.name.replace("_", " ") + (f", {unit}" if unit else "")
     is_log = len(positive) == len(values) and max(values) >= _DECADE * min(values)

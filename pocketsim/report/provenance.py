@@ -28,7 +28,7 @@ def scenarios(runs: Sequence[Run]) -> str:
         *("scenario", "rungs", "repetitions", "duration", "phones"),
         *("transports", "payloads", "rates", "seed", "version"),
     )
-    lines = [_scenario(of) for of in by_scenario(runs).values()]
+    lines = [_scenario(group) for group in by_scenario(runs).values()]
     return table(head, lines, numeric=(1, 2, 3, 4, 8))
 
 
@@ -42,9 +42,9 @@ def profiles(runs: Sequence[Run]) -> dict[str, Contents]:
     return found
 
 
-def unprobed(of: Mapping[str, Contents]) -> list[str]:
+def unprobed(contents: Mapping[str, Contents]) -> list[str]:
     """Return the names of the profiles that no probe run on the phone stands behind."""
-    return [name for name, profile in of.items() if profile["device"]["probe"] == "none"]
+    return [name for name, profile in contents.items() if profile["device"]["probe"] == "none"]
 
 
 def bases(profile: Contents) -> str:
@@ -60,13 +60,13 @@ def numbers_table(profile: Contents) -> str:
     lines = [
         (
             f"<code>{escape(name)}</code>",
-            escape(_value(name, of)),
-            escape(_error(name, of)),
-            tag(of["basis"], theme.BASIS_COLOURS.get(of["basis"], theme.NEUTRAL)),
-            str(of.get("samples", 0) or ""),
-            escape(_source(of)),
+            escape(_value(name, number)),
+            escape(_error(name, number)),
+            tag(number["basis"], theme.BASIS_COLOURS.get(number["basis"], theme.NEUTRAL)),
+            str(number.get("samples", 0) or ""),
+            escape(_source(number)),
         )
-        for name, of in numbers(profile)
+        for name, number in numbers(profile)
     ]
     return table(head, lines, numeric=(1, 2, 4))
 
@@ -85,31 +85,31 @@ def _numbers(path: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[
             yield from _numbers(f"{path}.{key}" if path else key, inner)
 
 
-def _scenario(of: Sequence[Run]) -> tuple[str, ...]:
-    sections = [run.resolved["run"] for run in of]
-    rates = [Setting(run.rate_per_s, "/s") for run in of if run.rate_per_s]  # none: no network
-    each = "<br>each phone" if any(run.senders > 1 for run in of) else ""
+def _scenario(runs: Sequence[Run]) -> tuple[str, ...]:
+    sections = [run.resolved["run"] for run in runs]
+    rates = [Setting(run.rate_per_s, "/s") for run in runs if run.rate_per_s]  # none: no network
+    each = "<br>each phone" if any(run.senders > 1 for run in runs) else ""
     return (
-        f"<b>{escape(of[0].title)}</b><br><code>{escape(of[0].scenario)}</code>{_axes(of)}",
-        str(len(of)),
+        f"<b>{escape(runs[0].title)}</b><br><code>{escape(runs[0].scenario)}</code>{_axes(runs)}",
+        str(len(runs)),
         listed(Setting(run["repetitions"]) for run in sections),
         listed(Setting(run["duration_s"], "s") for run in sections),
-        listed(Setting(run.phones) for run in of),
-        escape(", ".join(sorted({transport_name(run.transport) for run in of}))),
-        listed(Setting(run.payload_bytes, "B") for run in of),
+        listed(Setting(run.phones) for run in runs),
+        escape(", ".join(sorted({transport_name(run.transport) for run in runs}))),
+        listed(Setting(run.payload_bytes, "B") for run in runs),
         f"{listed(rates)}{each if rates else ''}",
         listed(Setting(run["seed"]) for run in sections),
-        "<br>".join(dict.fromkeys(_version(run.resolved["versions"]) for run in of)),
+        "<br>".join(dict.fromkeys(_version(run.resolved["versions"]) for run in runs)),
     )
 
 
-def _axes(of: Sequence[Run]) -> str:
+def _axes(runs: Sequence[Run]) -> str:
     """Return a line for each key whose values differ among some runs, or that was asked for.
 
     "latency 1 ms, 20 ms, 100 ms"; what stands in columns of its own is left out.
     """
     found: dict[str, list[Setting]] = {}
-    for run in of:
+    for run in runs:
         asked = {key: run.settings[key] for key in run.point if key in run.settings}
         for key, setting in {**run.axes, **asked}.items():
             found.setdefault(key, []).append(setting)
@@ -124,28 +124,28 @@ def _axes(of: Sequence[Run]) -> str:
     return "".join(f"<br>{escape(line)}" for line in lines)
 
 
-def _version(of: Mapping[str, str]) -> str:
-    build = of["build"][:_DIGITS]
-    return f"{escape(of['pocketsim'])}<br><code>{escape(build)}</code>"
+def _version(versions: Mapping[str, str]) -> str:
+    build = versions["build"][:_DIGITS]
+    return f"{escape(versions['pocketsim'])}<br><code>{escape(build)}</code>"
 
 
-def _value(name: str, of: Mapping[str, Any]) -> str:
-    if "cpu_s" in of:
-        parts = [seconds(of["cpu_s"])]
-        if of["per_byte_s"]:
-            parts.append(f"{seconds(of['per_byte_s'])}/B")
-        if of["wait_s"]:
-            parts.append(f"{seconds(of['wait_s'])} waiting")
+def _value(name: str, number: Mapping[str, Any]) -> str:
+    if "cpu_s" in number:
+        parts = [seconds(number["cpu_s"])]
+        if number["per_byte_s"]:
+            parts.append(f"{seconds(number['per_byte_s'])}/B")
+        if number["wait_s"]:
+            parts.append(f"{seconds(number['wait_s'])} waiting")
         return " + ".join(parts)
-    if "from" in of:
-        return f"{seconds(of['from'])} to {seconds(of['to'])}"
-    return _scaled(name, of["value"])
+    if "from" in number:
+        return f"{seconds(number['from'])} to {seconds(number['to'])}"
+    return _scaled(name, number["value"])
 
 
-def _error(name: str, of: Mapping[str, Any]) -> str:
-    if "cpu_s" in of:
-        return seconds(of["standard_error_s"])
-    return _scaled(name, of["standard_error"])
+def _error(name: str, number: Mapping[str, Any]) -> str:
+    if "cpu_s" in number:
+        return seconds(number["standard_error_s"])
+    return _scaled(name, number["standard_error"])
 
 
 def _scaled(name: str, value: float) -> str:
@@ -162,9 +162,9 @@ def seconds(value: float) -> str:
     return f"{value / 1e-9:.3g} ns" if value else "0 s"
 
 
-def _source(of: Mapping[str, Any]) -> str:
-    fitted = of.get("fitted_to") or []
-    return str(of["source"]) + (f" (fitted to {', '.join(fitted)})" if fitted else "")
+def _source(number: Mapping[str, Any]) -> str:
+    fitted = number.get("fitted_to") or []
+    return str(number["source"]) + (f" (fitted to {', '.join(fitted)})" if fitted else "")
 
 
 _DIGITS = 12

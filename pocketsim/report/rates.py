@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from calibration.validate import published
 
 
-def rates(of: Series) -> go.Figure:
+def rates(series: Series) -> go.Figure:
     """Return send and store rate against workload, all over all phones, on logarithmic axes."""
-    chart = theme.figure(asked_title(of.runs), f"per second{_phones(of.runs)}")
-    asked = [run.asked_per_s for run in of.runs]
+    chart = theme.figure(asked_title(series.runs), f"per second{_phones(series.runs)}")
+    asked = [run.asked_per_s for run in series.runs]
     # Phones that are off ask for nothing.
-    name = "asked for, were all phones on" if of.runs[0].resolved["churn"] else "asked for"
+    name = "asked for, were all phones on" if series.runs[0].resolved["churn"] else "asked for"
     line = {"color": "#c3cbd3", "dash": "dot"}
     chart.add_scatter(x=asked, y=asked, mode="lines+markers", marker_size=3, name=name, line=line)
     colours = (("send_rate_per_s", "sent", theme.SEND), ("store_rate_per_s", "stored", None))
     for metric, name, shade in colours:
-        colour = shade or theme.colour(of.transport)
-        _simulated(chart, of, metric, name, colour)
-        _published(chart, of.published(metric), name, colour)
+        colour = shade or theme.colour(series.transport)
+        _simulated(chart, series, metric, name, colour)
+        _published(chart, series.published(metric), name, colour)
     chart.update_xaxes(**theme.log_ticks(asked))
-    shown = _shown(of)
+    shown = _shown(series)
     room = [math.log10(min(shown) / 2), math.log10(max(shown) * 1.6)] if shown else None
     chart.update_yaxes(**theme.log_decades(shown), range=room)
     return chart
 
 
-def success(of: Sequence[Series]) -> go.Figure:
+def success(group: Sequence[Series]) -> go.Figure:
     """Return the share of transactions stored against workload, one line for each series."""
-    every = [run for one in of for run in one.runs]
+    every = [run for one in group for run in one.runs]
     chart = theme.figure(asked_title(every), "share of what was sent")
-    for one in of:
-        line = {"color": theme.colour(one.transport), "dash": _dash(one, of)}
+    for one in group:
+        line = {"color": theme.colour(one.transport), "dash": _dash(one, group)}
         for metric, words, look in FATES:
             runs = [run for run in one.runs if run.has(metric)]
             share = [run.mean(metric) or 0.0 for run in runs]
@@ -51,7 +51,7 @@ def success(of: Sequence[Series]) -> go.Figure:
                 y=share,
                 error_y=theme.bars(share, [run.bounds(metric) for run in runs]),
                 mode="lines+markers",
-                name=f"{_short(one, of)}{words}",
+                name=f"{_short(one, group)}{words}",
                 showlegend=not words,
                 line={**line, **look["line"]},
                 marker=look["marker"],
@@ -67,20 +67,25 @@ def asked_title(runs: Sequence[Run]) -> str:
     return f"workload asked for, messages per second{_phones(runs)}"
 
 
-def outcomes(of: Series) -> go.Figure:
+def outcomes(series: Series) -> go.Figure:
     """Return the share stored by every single run, simulated beside published."""
-    chart = theme.figure(asked_title(of.runs), "stored / sent, each run", 400)
-    places = {run.rate_per_s: place for place, run in enumerate(of.runs)}
+    chart = theme.figure(asked_title(series.runs), "stored / sent, each run", 400)
+    places = {run.rate_per_s: place for place, run in enumerate(series.runs)}
     chart.add_hrect(y0=-0.06, y1=STALLED_BELOW, fillcolor="#f7dfd3", line_width=0, layer="below")
     chart.add_hrect(y0=COMPLETE_FROM, y1=1.08, fillcolor="#dcefe9", line_width=0, layer="below")
     for name, dots, colour, symbol in (
-        ("simulated runs", _simulated_runs(of, places), theme.colour(of.transport), "circle"),
-        ("published runs", _published_runs(of, places), theme.PUBLISHED, "diamond-open"),
+        (
+            "simulated runs",
+            _simulated_runs(series, places),
+            theme.colour(series.transport),
+            "circle",
+        ),
+        ("published runs", _published_runs(series, places), theme.PUBLISHED, "diamond-open"),
     ):
         marker = {"color": colour, "symbol": symbol, "size": 9, "line": {"width": 1.6}}
         x, y, text = ([dot[part] for dot in dots] for part in range(3))
         chart.add_scatter(x=x, y=y, text=text, mode="markers", name=name, marker=marker)
-    ticks = [f"{run.asked_per_s:g}" for run in of.runs]
+    ticks = [f"{run.asked_per_s:g}" for run in series.runs]
     chart.update_xaxes(
         tickvals=list(places.values()), ticktext=ticks, showgrid=False, zeroline=False
     )
@@ -88,11 +93,11 @@ def outcomes(of: Series) -> go.Figure:
     return chart
 
 
-def block_sizes(of: Series) -> go.Figure:
+def block_sizes(series: Series) -> go.Figure:
     """Return smallest, mean and largest stored block against workload, in bytes."""
-    chart = theme.figure(asked_title(of.runs), "stored block, bytes")
-    runs = [run for run in of.runs if run.mean("stored_block_bytes_mean") is not None]
-    colour = theme.colour(of.transport)
+    chart = theme.figure(asked_title(series.runs), "stored block, bytes")
+    runs = [run for run in series.runs if run.mean("stored_block_bytes_mean") is not None]
+    colour = theme.colour(series.transport)
     mean, least, most = (
         [run.mean(f"stored_block_bytes_{name}") or 0.0 for run in runs]
         for name in ("mean", "min", "max")
@@ -105,7 +110,7 @@ def block_sizes(of: Series) -> go.Figure:
         name="simulated: mean, smallest to largest",
         marker={"color": colour, "size": 8},
     )
-    rows = of.published("stored_block_bytes_mean", "run")
+    rows = series.published("stored_block_bytes_mean", "run")
     chart.add_scatter(
         x=[row.target.rate_min_per_s * _NUDGE for row in rows],
         y=[row.value for row in rows],
@@ -113,7 +118,7 @@ def block_sizes(of: Series) -> go.Figure:
         name="published means, each run",
         marker=_open(theme.PUBLISHED),
     )
-    chart.update_xaxes(**theme.log_ticks([run.asked_per_s for run in of.runs]))
+    chart.update_xaxes(**theme.log_ticks([run.asked_per_s for run in series.runs]))
     return chart
 
 
@@ -121,9 +126,9 @@ def _phones(runs: Sequence[Run]) -> str:
     return ", all phones" if any(run.senders > 1 for run in runs) else ""
 
 
-def _simulated(chart: go.Figure, of: Series, metric: str, name: str, colour: str) -> None:
+def _simulated(chart: go.Figure, series: Series, metric: str, name: str, colour: str) -> None:
     # A logarithmic axis has no place for 0: runs that stored nothing are in the success chart.
-    runs = [run for run in of.runs if run.mean(metric)]
+    runs = [run for run in series.runs if run.mean(metric)]
     mean = [run.mean(metric) or 0.0 for run in runs]
     chart.add_scatter(
         x=[run.asked_per_s for run in runs],
@@ -152,9 +157,9 @@ def _published(chart: go.Figure, rows: Sequence[published.Row], name: str, colou
     )
 
 
-def _simulated_runs(of: Series, places: dict[float, int]) -> list[tuple[float, float, str]]:
+def _simulated_runs(series: Series, places: dict[float, int]) -> list[tuple[float, float, str]]:
     dots = []
-    for run in of.runs:
+    for run in series.runs:
         shares = [(value, f"{value:.1%} of run {at}") for at, value in enumerate(_shares(run))]
         dots += [
             (places[run.rate_per_s] - _SIDE + _spread(at, len(shares)), share, text)
@@ -168,33 +173,33 @@ def _shares(run: Run) -> list[float]:
     return [stored / sent if sent else 0.0 for stored, sent in pairs]
 
 
-def _published_runs(of: Series, places: dict[float, int]) -> list[tuple[float, float, str]]:
+def _published_runs(series: Series, places: dict[float, int]) -> list[tuple[float, float, str]]:
     """Return stores over sends; sends of a single run are not printed, so their mean rate is."""
-    sent = {row.target.rate_min_per_s: row.value for row in of.published("send_rate_per_s")}
+    sent = {row.target.rate_min_per_s: row.value for row in series.published("send_rate_per_s")}
     dots = []
-    for row in of.published("store_count", "run"):
+    for row in series.published("store_count", "run"):
         rate, run = row.target.rate_min_per_s, row.run or 0
         if rate in places and sent.get(rate):
-            whole = (sent[rate] or 0.0) * of.runs[0].resolved["run"]["duration_s"]
+            whole = (sent[rate] or 0.0) * series.runs[0].resolved["run"]["duration_s"]
             share = min(1.0, (row.value or 0.0) / whole)
             text = f"{row.value:g} blocks, run {run}"
             dots.append((places[rate] + _SIDE + _spread(run, _RUNS), share, text))
     return dots
 
 
-def _spread(at: int, of: int) -> float:
+def _spread(at: int, count: int) -> float:
     """Return a fixed sideways shift, so that equal dots stand side by side."""
-    return 0.0 if of < 2 else (at / (of - 1) - 0.5) * _WIDTH  # noqa: PLR2004 - one dot is centred
+    return 0.0 if count < 2 else (at / (count - 1) - 0.5) * _WIDTH  # noqa: PLR2004 - one dot is centred
 
 
-def _short(one: Series, of: Sequence[Series]) -> str:
+def _short(one: Series, group: Sequence[Series]) -> str:
     """Return a name without the payload when all have the same."""
-    several = len({other.payload_bytes for other in of}) > 1
+    several = len({other.payload_bytes for other in group}) > 1
     return one.name if several else transport_name(one.transport)
 
 
-def _dash(one: Series, of: Sequence[Series]) -> str:
-    payloads = sorted({other.payload_bytes for other in of})
+def _dash(one: Series, group: Sequence[Series]) -> str:
+    payloads = sorted({other.payload_bytes for other in group})
     return theme.dashes(len(payloads))[payloads.index(one.payload_bytes)]
 
 
@@ -208,11 +213,11 @@ def _open(colour: str) -> dict[str, Any]:
     return {"symbol": "diamond-open", "size": 9, "color": colour, "line": {"width": 1.8}}
 
 
-def _shown(of: Series) -> list[float]:
+def _shown(series: Series) -> list[float]:
     """Return every mean of a chart of rates; its axis holds them, intervals may be cut."""
-    means = [run.mean(f"{name}_rate_per_s") for run in of.runs for name in ("send", "store")]
-    means += [run.asked_per_s for run in of.runs if run.senders > 1]
-    rows = [*of.published("send_rate_per_s"), *of.published("store_rate_per_s")]
+    means = [run.mean(f"{name}_rate_per_s") for run in series.runs for name in ("send", "store")]
+    means += [run.asked_per_s for run in series.runs if run.senders > 1]
+    rows = [*series.published("send_rate_per_s"), *series.published("store_rate_per_s")]
     return [value for value in [*means, *(row.value for row in rows)] if value]
 
 

@@ -89,9 +89,9 @@ class Run:
 
     def bounds(self, metric: str) -> Bounds | None:
         """Return the 95 % interval of that mean; None where it is undefined."""
-        of = self.metrics["metrics"][metric]
-        known = of["ci95_low"] is not None and of["ci95_high"] is not None
-        return (of["ci95_low"], of["ci95_high"]) if known else None
+        summary = self.metrics["metrics"][metric]
+        known = summary["ci95_low"] is not None and summary["ci95_high"] is not None
+        return (summary["ci95_low"], summary["ci95_high"]) if known else None
 
     def values(self, metric: str) -> list[float]:
         """Return one value for each repetition; 0 where it is undefined."""
@@ -114,7 +114,7 @@ class Series:
     def name(self) -> str:
         """Transport, payload and axes in words."""
         parts = [transport_name(self.transport), f"{self.payload_bytes} B"]
-        return ", ".join([*parts, *(of.words for of in self.axes.values())])
+        return ", ".join([*parts, *(setting.words for setting in self.axes.values())])
 
     def published(self, metric: str, statistic: str = "") -> list[published.Row]:
         """Return the rows that a metric of this series answers, in order of rate."""
@@ -134,7 +134,7 @@ def load(run_dirs: Iterable[Path], originals: Collection[Path] = ()) -> list[Run
     # A copy of a run in another folder is the same run: its directory's name says what it is.
     paths = {(path.parent.name, path.name): path for path in map(Path, run_dirs)}
     read = [_run(path, shipped, originals) for path in paths.values()]
-    found = [run for of in by_scenario(read).values() for run in _told_apart(of)]
+    found = [run for group in by_scenario(read).values() for run in _told_apart(group)]
     return sorted(found, key=_order)
 
 
@@ -158,13 +158,13 @@ def labels(runs: Sequence[Run], without: Collection[str] = ()) -> list[str]:
     return points.labels(places, [key for key in told if key not in without])
 
 
-def series(runs: Sequence[Run]) -> list[Series]:
+def as_series(runs: Sequence[Run]) -> list[Series]:
     """Return `runs`, which are in order, as series."""
     rows = published.rows()
     found: dict[Key, list[Run]] = {}
     for run in runs:
         found.setdefault(_key(run), []).append(run)
-    return [_series(of, rows) for of in found.values()]
+    return [_series(group, rows) for group in found.values()]
 
 
 def answers(run: Run, target: published.Target) -> bool:
@@ -208,33 +208,37 @@ def _tells(key: str, every: Sequence[Mapping[str, Setting]]) -> bool:
     """Return whether a key that differs tells runs apart; a profile not used does not."""
     if not key.startswith(_DIGEST):
         return True
-    return len({of[key].value for of in every if key in of}) > 1
+    return len({settings[key].value for settings in every if key in settings}) > 1
 
 
 def _key(run: Run) -> Key:
-    axes = json.dumps({key: of.value for key, of in run.axes.items()}, sort_keys=True)
+    axes = json.dumps({key: setting.value for key, setting in run.axes.items()}, sort_keys=True)
     return run.scenario, run.transport, run.payload_bytes, axes
 
 
 def _order(run: Run) -> tuple[Any, ...]:
     """Return what sorts runs: numbers by size, text by letters."""
     axes = [
-        (key, of.value if of.is_number else math.inf, "" if of.is_number else of.text)
-        for key, of in run.axes.items()
+        (
+            key,
+            setting.value if setting.is_number else math.inf,
+            "" if setting.is_number else setting.text,
+        )
+        for key, setting in run.axes.items()
     ]
     return run.scenario, run.transport, run.payload_bytes, axes, run.rate_per_s, run.path.name
 
 
-def _series(of: Sequence[Run], rows: Iterable[published.Row]) -> Series:
-    first = of[0]
-    own = tuple(row for row in rows if any(answers(run, row.target) for run in of))
+def _series(runs: Sequence[Run], rows: Iterable[published.Row]) -> Series:
+    first = runs[0]
+    own = tuple(row for row in rows if any(answers(run, row.target) for run in runs))
     return Series(
         scenario=first.scenario,
         title=first.title,
         transport=first.transport,
         payload_bytes=first.payload_bytes,
         axes=first.axes,
-        runs=tuple(of),
+        runs=tuple(runs),
         rows=own,
     )
 
@@ -265,7 +269,7 @@ def _run(path: Path, shipped: Originals, originals: Collection[Path]) -> Run:
 
 
 def _check_version(path: Path, metrics: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
-    intervals = all("ci95_low" in of for of in metrics["metrics"].values())
+    intervals = all("ci95_low" in summary for summary in metrics["metrics"].values())
     if "scenario" not in manifest or "point" not in manifest or not intervals:
         raise ScenarioError(path, "", "was made by an older version; run it again")
 

@@ -90,7 +90,7 @@ def bars(
     Nothing that is drawn can be negative, so bars end at 0; on a logarithmic axis, which has no 0,
     at 5 % of the middle.
     """
-    known = [of or (at, at) for at, of in zip(middle, bounds, strict=True)]
+    known = [bound or (at, at) for at, bound in zip(middle, bounds, strict=True)]
     above = [max(0.0, high - at) for at, (_, high) in zip(middle, known, strict=True)]
     below = [max(0.0, at - low) for at, (low, _) in zip(middle, known, strict=True)]
     most = _LOG_BAR if log else 1.0

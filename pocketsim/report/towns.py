@@ -51,7 +51,7 @@ def figures_table(runs: Sequence[Run]) -> str:
     told = {name for run in runs for name in run.metrics["metrics"]}
     lines: list[list[str]] = []
     for group, rows in METRICS.items():
-        known = {name: of for name, of in rows.items() if name in told}
+        known = {name: row for name, row in rows.items() if name in told}
         if known:
             lines.append([f"<b>{escape(group)}</b>", *[""] * (len(runs) + 2)])
         lines += [
@@ -113,7 +113,7 @@ def _day(runs: Sequence[Run], y_title: str) -> go.Figure:
     hours = max(run.resolved["run"]["duration_s"] for run in runs) / _HOUR_S
     # What only some of the runs have is in their names.
     every = [run.resolved["outages"] for run in runs]
-    for outage in (one for one in every[0] if all(one in of for of in every)):
+    for outage in (one for one in every[0] if all(one in outages for outages in every)):
         chart.add_vrect(
             x0=outage["start_s"] / _HOUR_S,
             x1=min(outage["end_s"] / _HOUR_S, hours),
@@ -139,7 +139,7 @@ def _tick(hours: float) -> float:
 def _add(
     chart: go.Figure, x: Sequence[float], y: Sequence[float | None], name: str, colour: str
 ) -> None:
-    if all(of is None for of in y):
+    if all(value is None for value in y):
         return
     marker = {"size": 6}
     chart.add_scatter(
@@ -149,11 +149,11 @@ def _add(
 
 def _hourly(run: Run, name: str) -> list[float | None]:
     """Return the mean over repetitions of an hourly figure; None where no repetition has one."""
-    parts = np.array([of[name] for of in run.metrics["hourly"]], dtype=float)
+    parts = np.array([repetition[name] for repetition in run.metrics["hourly"]], dtype=float)
     known = np.isfinite(parts)
     total, count = np.where(known, parts, 0.0).sum(axis=0), known.sum(axis=0)
     pairs = zip(total.tolist(), count.tolist(), strict=True)
-    return [whole / of if of else None for whole, of in pairs]
+    return [whole / repetitions if repetitions else None for whole, repetitions in pairs]
 
 
 def _middles(hours: Sequence[float | None]) -> list[float]:

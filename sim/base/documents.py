@@ -119,12 +119,12 @@ def _reason(details: ErrorDetails) -> tuple[str, list[str]]:
 
 
 def _wrong_length(kind: str, context: Mapping[str, Any], value: Any) -> str:
-    key, of = _LENGTHS[kind]
+    key, counted = _LENGTHS[kind]
     bound = context[key]
     if bound == 1 and key == "min_length":
         return "must not be empty"
     most = "at least" if key == "min_length" else "at most"
-    return f"must have {most} {bound} {of}, not {len(value)}"
+    return f"must have {most} {bound} {counted}, not {len(value)}"
 
 
 def _quoted(value: object) -> str:

@@ -110,7 +110,7 @@ def room_for(path: Path) -> Iterator[None]:
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate most like `word`, or None when none other is alike."""
-    others = [of for of in candidates if of != word]
+    others = [candidate for candidate in candidates if candidate != word]
     # To compare takes time that grows with both lengths, and nothing alike is as long as this.
     matches = difflib.get_close_matches(word[:_LONGEST_PATH], others, n=1, cutoff=0.6)
     return matches[0] if matches else None
@@ -134,7 +134,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        of if of.isprintable() else of.encode("unicode_escape").decode("ascii") for of in text
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+        for character in text
     )
 
 

@@ -125,7 +125,7 @@ def _check_plain(data: dict[str, Any], path: Path) -> None:
         elif type(value) is int and value.bit_length() > _INTEGER_BITS:
             reason = f"takes more than {_INTEGER_BITS} bits"
             raise ScenarioError(path, _spelled(place), reason)
-        left += [((place, part), of, depth + 1) for part, of in inside]
+        left += [((place, part), item, depth + 1) for part, item in inside]
 
 
 def _spelled(place: _Place) -> str:
@@ -139,7 +139,9 @@ def _spelled(place: _Place) -> str:
 def _nearest_file(path: Path) -> str | None:
     """Return the file in the same folder that has a name much like this one's, if there is one."""
     with contextlib.suppress(OSError):
-        found = [of.name for of in sorted(path.parent.iterdir()) if _is_alike(of, path)]
+        found = [
+            sibling.name for sibling in sorted(path.parent.iterdir()) if _is_alike(sibling, path)
+        ]
         best = difflib.get_close_matches(path.name, found, n=1, cutoff=0.0)
         return str(path.parent / best[0]) if best else None
     return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Unit = Dimension | Counted
 
 
-def section(of: Section, at: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def section(given: Section, at: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return a section as JSON-able values in SI units, by SI name.
 
     `at` has values by key in the document that stand in for the section's own: of its lists, those
@@ -30,8 +30,8 @@ def section(of: Section, at: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """
     at = at or {}
     return {
-        name: at[key] if key in at else plain(getattr(of, field))
-        for field, (key, name) in _names(type(of)).items()
+        name: at[key] if key in at else plain(getattr(given, field))
+        for field, (key, name) in _names(type(given)).items()
     }
 
 
@@ -66,7 +66,7 @@ def _of_a_number(model: type) -> Unit | None:
     """Return the unit of a number with its uncertainty: that of its first field that has one."""
     if not (issubclass(model, Section) and model.is_one_number):
         return None
-    found = (unit_of((*of.metadata, of.annotation)) for of in model.model_fields.values())
+    found = (unit_of((*info.metadata, info.annotation)) for info in model.model_fields.values())
     return next((unit for unit in found if unit is not None), None)
 
 
@@ -74,8 +74,8 @@ def _of_a_number(model: type) -> Unit | None:
 def _names(model: type[Section]) -> dict[str, tuple[str, str]]:
     """Return for each field of `model` its key in documents and its SI name."""
     found = {}
-    for field, of in model.model_fields.items():
-        key = of.alias or field
-        unit = None if model.is_one_number else unit_of((*of.metadata, of.annotation))
+    for field, info in model.model_fields.items():
+        key = info.alias or field
+        unit = None if model.is_one_number else unit_of((*info.metadata, info.annotation))
         found[field] = (key, f"{key}_{unit.si}" if unit else key)
     return found

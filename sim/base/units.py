@@ -78,7 +78,9 @@ class Dimension:
         def clumsiness(text: str, suffix: str) -> tuple[bool, int]:
             return not 1 <= float(text.removesuffix(suffix)) < _CLUMSY_FROM, len(text)
 
-        known = [(text, of) for of in self.suffixes if (text := self._spelling(number, of))]
+        known = [
+            (text, suffix) for suffix in self.suffixes if (text := self._spelling(number, suffix))
+        ]
         assert known, f"{number!r} is not a {self.name} of at most {self.maximum_text}"
         return min(known, key=lambda spelling: clumsiness(*spelling))[0]
 

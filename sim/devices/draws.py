@@ -34,8 +34,11 @@ def draw(contents: Shipped, seed: int, name: str) -> Shipped:
         return streams.probability(seed, f"{name}/{key}", mean, standard_error)
 
     operations = {
-        key: _scaled(of, positive(key, of["cpu_s"] + of["wait_s"], of["standard_error_s"]))
-        for key, of in contents["operations"].items()
+        key: _scaled(
+            operation,
+            positive(key, operation["cpu_s"] + operation["wait_s"], operation["standard_error_s"]),
+        )
+        for key, operation in contents["operations"].items()
     }
     app = _app(contents["app"], positive, probability)
     return {**contents, "operations": operations, "app": app}
@@ -52,8 +55,8 @@ def vary(contents: Shipped, seed: int, name: str) -> Shipped:
         return lognormal_factor(seed, f"{name}/{key}", sigma)
 
     operations = {
-        key: _times(of, factor(key, of["repetition_sigma"]))
-        for key, of in contents["operations"].items()
+        key: _times(operation, factor(key, operation["repetition_sigma"]))
+        for key, operation in contents["operations"].items()
     }
     law = contents["app"]["sleep_overshoot"]
     common = factor("sleep_overshoot", law["repetition_sigma"]["value"])
@@ -73,13 +76,17 @@ def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:
     factor's own error is kept beside it and not drawn.
     """
 
-    def times(of: Operation, factor: Number) -> Operation:
-        error_s = of["standard_error_s"] * factor["value"]
-        return {**_times(of, factor["value"]), "standard_error_s": error_s, "cost_factor": factor}
+    def times(operation: Operation, factor: Number) -> Operation:
+        error_s = operation["standard_error_s"] * factor["value"]
+        return {
+            **_times(operation, factor["value"]),
+            "standard_error_s": error_s,
+            "cost_factor": factor,
+        }
 
     operations = {
-        key: times(of, factors[key]) if key in factors else of
-        for key, of in contents["operations"].items()
+        key: times(operation, factors[key]) if key in factors else operation
+        for key, operation in contents["operations"].items()
     }
     return {**contents, "operations": operations}
 
@@ -91,8 +98,8 @@ def _app(app: App, positive: Drawn, probability: Drawn) -> App:
     place = "kept_connection.duplicate_dial_window"
     start_s = positive(place, window["from"], window["standard_error"])
 
-    def drawn(law: Drawn, place: str, of: Number) -> Number:
-        return {**of, "value": law(place, of["value"], of["standard_error"])}
+    def drawn(law: Drawn, place: str, number: Number) -> Number:
+        return {**number, "value": law(place, number["value"], number["standard_error"])}
 
     return {
         "sleep_overshoot": {

@@ -68,7 +68,7 @@ def of_events(
     sums = _sums(rows, len(phones["profile"]), is_town="role" in phones)
     found.add_nodes_from(enumerate(_each({**phones, **sums})))
     ends, edges = _edges(rows)
-    found.add_edges_from((*pair, of) for pair, of in zip(ends, _each(edges), strict=True))
+    found.add_edges_from((*pair, edge) for pair, edge in zip(ends, _each(edges), strict=True))
     return found
 
 

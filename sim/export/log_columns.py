@@ -41,7 +41,9 @@ class Column:
         part = self._part(values)
         if part is None:
             pairs = zip(lines, values, strict=True)
-            line, value = next((line, of) for line, of in pairs if self._part([of]) is None)
+            line, value = next(
+                (line, value) for line, value in pairs if self._part([value]) is None
+            )
             raise _wrong(line, self._name, self._what, value)
         self._parts.append(part)
 
@@ -106,7 +108,7 @@ class Words(Column):
                 return None
             words.setdefault(new, new)
         # Of equal texts one is kept.
-        return np.array([words[of] for of in values], object)
+        return np.array([words[value] for value in values], object)
 
 
 class Names(Column):
@@ -118,7 +120,7 @@ class Names(Column):
 
     def _part(self, values: Sequence[Any]) -> Array | None:
         numbers = self.numbers
-        return np.array([numbers.setdefault(of, len(numbers)) for of in values], np.int64)
+        return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
 
 
 class Ids:
@@ -144,7 +146,7 @@ class Ids:
                 if self._are_numbers and not self._wrong and not self._is_right(new):
                     what = f"a whole number from {self._low} to {self._high}, or a name"
                     self._wrong = _wrong(lines[texts.index(new)], name, what, new)
-        return np.array([places[of] if of else -1 for of in texts], np.int64)
+        return np.array([places[text] if text else -1 for text in texts], np.int64)
 
     def ids(self, places: Array) -> Array:
         """Return the ids at these places; raises WrongLineError if one is an absurd number."""

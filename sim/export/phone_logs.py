@@ -241,7 +241,7 @@ def _picker(header: list[str]) -> Callable[[list[str]], tuple[str, ...]]:
         if name not in header and name in COLUMNS:
             reason = f"no column {name!r}; expected {', '.join(COLUMNS)}"
             raise WrongLineError(1, reason)
-    return operator.itemgetter(*(header.index(of) if of in header else -1 for of in _USED))
+    return operator.itemgetter(*(header.index(name) if name in header else -1 for name in _USED))
 
 
 class _CsvColumns:
@@ -260,13 +260,13 @@ class _CsvColumns:
     def add(self, rows: Sequence[tuple[str, ...]], lines: Sequence[int]) -> None:
         """Take rows of `_USED`, and the lines that they end in; raises WrongLineError."""
         operations, stamps, nodes, messages, sizes, tags, peers, reasons = zip(*rows, strict=True)
-        meanings = [MEANINGS.get(of, ("", True)) for of in operations]
-        self._timestamp.add([_microseconds(of) for of in stamps], lines)
+        meanings = [MEANINGS.get(operation, ("", True)) for operation in operations]
+        self._timestamp.add([_microseconds(stamp) for stamp in stamps], lines)
         # What is no event of a trade may have no size.
         pairs = zip(sizes, meanings, strict=True)
-        self._size.add([whole_number(of) if kind else 0 for of, (kind, _) in pairs], lines)
+        self._size.add([whole_number(size) if kind else 0 for size, (kind, _) in pairs], lines)
         self._tag.add(tags, lines)
-        self._reason.add([of or None for of in reasons], lines)
+        self._reason.add([reason or None for reason in reasons], lines)
         parts = {
             "kind": np.array([kind for kind, _ in meanings], object),
             "logged": np.array([logged for _, logged in meanings], bool),
@@ -286,7 +286,10 @@ class _CsvColumns:
         }
         ids = {"node": self._nodes, "peer": self._nodes, "message_id": self._messages}
         return {
-            **{name: ids[name].ids(of) if name in ids else of for name, of in found.items()},
+            **{
+                name: ids[name].ids(values) if name in ids else values
+                for name, values in found.items()
+            },
             "repetition": self._tag.whole(),
             "timestamp": self._timestamp.whole(),
             "message_size": self._size.whole(),

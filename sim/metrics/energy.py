@@ -39,7 +39,7 @@ def measure(
     family = parts.of(resolved)
     one, completed = family.TRANSACTION, found.get(family.COMPLETED, math.nan)
     total_mj = 1e3 * math.fsum(energy_j.values()) if energy_j else math.nan
-    parts_mj = {part: 1e3 * _sum(energy_j, of) for part, of in _PARTS.items()}
+    parts_mj = {part: 1e3 * _sum(energy_j, components) for part, components in _PARTS.items()}
     per_one = {**parts_mj, "energy": total_mj}
     return {f"{part}_mj_per_{one}": ratio(mj, completed) for part, mj in per_one.items()}
 

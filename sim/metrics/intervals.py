@@ -44,7 +44,7 @@ class Interval:
         Where all values are between them their true mean is, too, so what is cut off cannot hold
         it: the interval covers it as often as before.
         """
-        low, high = (min(max(of, low), high) for of in (self.low, self.high))
+        low, high = (min(max(bound, low), high) for bound in (self.low, self.high))
         return Interval(low, high, self.method)
 
 
@@ -115,11 +115,13 @@ def agree(one: Mean, other: Mean, tolerance: float = 0.0) -> bool:
     Without the error of the one, only 76 % of pairs of n = 5 are within the other's 1.96 errors.
     """
     off = abs(one.value - other.value)
-    squares = [of.standard_error**2 for of in (one, other)]
+    squares = [mean.standard_error**2 for mean in (one, other)]
     if not sum(squares):
         return off <= tolerance
     spread = [
-        square**2 / (of.n - 1) for square, of in zip(squares, (one, other), strict=True) if square
+        square**2 / (mean.n - 1)
+        for square, mean in zip(squares, (one, other), strict=True)
+        if square
     ]
     return off <= _t(sum(squares) ** 2 / sum(spread)) * math.sqrt(sum(squares)) + tolerance
 

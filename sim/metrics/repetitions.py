@@ -120,8 +120,8 @@ def _spent(told: Sequence[Told]) -> dict[str, Any]:
 
 
 def _by_name(spent: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    names = sorted({name for of in spent for name in of})
-    return {name: summary([of.get(name, 0.0) for of in spent]) for name in names}
+    names = sorted({name for by_name in spent for name in by_name})
+    return {name: summary([by_name.get(name, 0.0) for by_name in spent]) for name in names}
 
 
 def _fates(parts: Sequence[Columns]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
     all tokens, so those are NaN.
     """
     counters = told["counters"]
-    outages = [(of["start_s"], of["end_s"]) for of in resolved["outages"]]
+    outages = [(outage["start_s"], outage["end_s"]) for outage in resolved["outages"]]
     whole = _is_whole(resolved)
     found = {
         **_payments(part, outages),
@@ -135,7 +135,7 @@ def _per_hour(time_s: Array, edges: Array, share: float) -> list[float | None]:
 
 
 def _waiting_at(part: Columns, resolved: Resolved, time_s: Array) -> list[float | None]:
-    come_s, gone_s = (np.sort(of) for of in _unverified(part, resolved))
+    come_s, gone_s = (np.sort(times_s) for times_s in _unverified(part, resolved))
     left: list[float | None] = (
         np.searchsorted(come_s, time_s) - np.searchsorted(gone_s, time_s)
     ).tolist()
@@ -145,9 +145,11 @@ def _waiting_at(part: Columns, resolved: Resolved, time_s: Array) -> list[float 
 def _mean_recipients(part: Columns, resolved: Resolved, edges: Array) -> list[float | None]:
     paid = _paid(part, resolved)
     recipients = _recipients(paid, resolved)
-    count, total = (np.histogram(paid.time_s, edges, weights=of)[0] for of in (None, recipients))
+    count, total = (
+        np.histogram(paid.time_s, edges, weights=weights)[0] for weights in (None, recipients)
+    )
     pairs = zip(total.tolist(), count.tolist(), strict=True)
-    return [of / paid_tokens if paid_tokens else None for of, paid_tokens in pairs]
+    return [in_all / paid_tokens if paid_tokens else None for in_all, paid_tokens in pairs]
 
 
 def _counts(part: Columns, share: float) -> dict[str, float]:
@@ -164,7 +166,7 @@ def _payments(part: Columns, outages: Sequence[tuple[float, float]]) -> dict[str
     asked_s = np.concatenate([sent.time_s, unpayable.time_s])
     completed_s = sent.time_s[np.isin(sent.message, stored.message)]
     in_flight = fates.of(part, sent.message)["in_flight"]
-    in_outage = [np.count_nonzero(_within(of, outages)) for of in (completed_s, asked_s)]
+    in_outage = [np.count_nonzero(_within(time_s, outages)) for time_s in (completed_s, asked_s)]
     return {
         "completed_ratio": ratio(completed_s.size, asked_s.size),
         "unpayable_ratio": ratio(unpayable.time_s.size, asked_s.size),
@@ -253,7 +255,7 @@ def _money(counters: Mapping[str, int]) -> dict[str, float]:
         "circulating_eur": "circulating_cents",
         "vanished_eur": "vanished_cents",
     }
-    return {name: counters.get(of, 0) / _CENTS for name, of in cents.items()}
+    return {name: counters.get(counter, 0) / _CENTS for name, counter in cents.items()}
 
 
 def _paid(part: Columns, resolved: Resolved) -> Columns:

@@ -42,8 +42,10 @@ def build_plan(
     return {
         "seed": engine_seed(resolved["run"]["seed"], repetition),
         "duration_s": resolved["run"]["duration_s"],
-        "profiles": [profile_columns(of) for of in drawn],
-        "access": [_access(of) for _, of in sorted(resolved["network"]["access"].items())],
+        "profiles": [profile_columns(profile) for profile in drawn],
+        "access": [
+            _access(network) for _, network in sorted(resolved["network"]["access"].items())
+        ],
         "sites": _sites(resolved, people),
         "phones": _phones(people, first_index),
         "backbone": {
@@ -74,11 +76,13 @@ def _profiles(resolved: Resolved, name: str) -> list[Shipped]:
     phone to phone has streams of its own, by group and place in it (`sim.plan.population`).
     """
     seed = resolved["run"]["seed"]
-    found = [of for _, of in sorted(resolved["profiles"].items())]
+    found = [profile for _, profile in sorted(resolved["profiles"].items())]
     if resolved["run"]["draw"] == "posterior":
-        found = [draws.draw(of, seed, f"{name}/profile/{of['drawn_as']}") for of in found]
+        found = [
+            draws.draw(profile, seed, f"{name}/profile/{profile['drawn_as']}") for profile in found
+        ]
     session = _session(resolved, name)
-    return [draws.vary(of, seed, f"{session}/{of['drawn_as']}") for of in found]
+    return [draws.vary(profile, seed, f"{session}/{profile['drawn_as']}") for profile in found]
 
 
 def _session(resolved: Resolved, name: str) -> str:
@@ -104,8 +108,8 @@ def _access(network: given.Access) -> plan.Access:
 
 
 def _sites(resolved: Resolved, people: Population) -> plan.Sites:
-    networks = [of for _, of in sorted(resolved["network"]["access"].items())]
-    shared = plan.floats([of["site_capacity_bytes_per_s"] or 0.0 for of in networks])
+    networks = [network for _, network in sorted(resolved["network"]["access"].items())]
+    shared = plan.floats([network["site_capacity_bytes_per_s"] or 0.0 for network in networks])
     return {"capacity_bytes_per_s": shared[people.site_access]}
 
 
@@ -203,7 +207,7 @@ def _kept_connections(
         never_s = np.full(people.lane.size, math.inf)
         return never_s, never_s
     lanes = Lanes(resolved["run"]["seed"], f"{_session(resolved, name)}/kept")
-    laws = [_law(of["app"]["kept_connection"]) for of in drawn]
+    laws = [_law(profile["app"]["kept_connection"]) for profile in drawn]
     probability, start_s, end_s, rate_per_s = np.array(laws)[people.profile].T
     chance, place, wait = (lanes.uniform(people.lane, draw) for draw in range(3))
     dial_s = np.where(chance < probability, start_s + place * (end_s - start_s), math.inf)
@@ -241,7 +245,7 @@ def _energy(resolved: Resolved) -> plan.Energy | None:
     powers = [energy["access"].get(name) for name in sorted(resolved["network"]["access"])]
     return {
         "core_w": energy["core_w"],
-        "access": [of or _NO_RADIO for of in powers],
+        "access": [power or _NO_RADIO for power in powers],
         "contact_w": plan.floats([energy["contacts"][name]["active_w"] for name in links]),
     }
 

@@ -49,12 +49,12 @@ def populate(resolved: Resolved, name: str) -> Population:
     lane = np.concatenate([np.arange(count) for count in counts]).astype(np.uint64)
     lane |= group.astype(np.uint64) << np.uint64(32)
     profile_names = sorted(resolved["profiles"])
-    profile = np.array([profile_names.index(of["profile"]) for of in groups])[group]
+    profile = np.array([profile_names.index(devices["profile"]) for devices in groups])[group]
     access = _access(
         resolved, group, Lanes(resolved["run"]["seed"], f"{name}/access").uniform(lane, 0)
     )
     site, site_access = _sites(resolved, access)
-    role = np.array([ROLES.index(of["role"]) for of in groups])[group]
+    role = np.array([ROLES.index(devices["role"]) for devices in groups])[group]
     return Population(lane, profile, access, site, site_access, role)
 
 
@@ -75,9 +75,9 @@ def profile_columns(contents: Contents) -> plan.Profile:
 def _access(resolved: Resolved, group: Indices, uniform: npt.NDArray[np.float64]) -> Indices:
     names = sorted(resolved["network"]["access"])
     chosen = np.zeros(group.size, dtype=np.int64)
-    for number, of in enumerate(resolved["devices"]):
+    for number, devices in enumerate(resolved["devices"]):
         here = group == number
-        shares = sorted(of["access"].items())
+        shares = sorted(devices["access"].items())
         numbers = np.array([names.index(name) for name, _ in shares])
         edges = np.cumsum([share for _, share in shares])[:-1]
         chosen[here] = numbers[np.searchsorted(edges, uniform[here], side="right")]
@@ -88,10 +88,10 @@ def _sites(resolved: Resolved, access: Indices) -> tuple[Indices, Indices]:
     """Fill the sites of each access network in the order of the phones."""
     site = np.zeros(access.size, dtype=np.int64)
     site_access: list[int] = []
-    for number, (_, of) in enumerate(sorted(resolved["network"]["access"].items())):
+    for number, (_, network) in enumerate(sorted(resolved["network"]["access"].items())):
         here = np.flatnonzero(access == number)
         if here.size:
-            of_network = np.arange(here.size) // (of["phones_per_site"] or here.size)
+            of_network = np.arange(here.size) // (network["phones_per_site"] or here.size)
             site[here] = len(site_access) + of_network
             site_access += [number] * int(of_network[-1] + 1)
     return site, np.array(site_access, dtype=np.int64)

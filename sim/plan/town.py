@@ -186,7 +186,9 @@ def _payees(
     Both sets are drawn once per person, with replacement: who is drawn twice is met twice as
     often. `person` counts persons only.
     """
-    persons, shops = (np.flatnonzero(people.role == ROLES.index(of)) for of in ("person", "shop"))
+    persons, shops = (
+        np.flatnonzero(people.role == ROLES.index(role)) for role in ("person", "shop")
+    )
     lane = people.lane[persons[person]]
     to_shop = streams.of("payee kinds").uniform(lane, number) < workload["to_shop_ratio"]
     chance = streams.of("payee choices").uniform(lane, number)
@@ -203,10 +205,10 @@ def _payees(
 
 
 def _member(
-    streams: Streams, of: str, lane: npt.NDArray[np.uint64], place: Floats
+    streams: Streams, what: str, lane: npt.NDArray[np.uint64], place: Floats
 ) -> npt.NDArray[np.uint64]:
     """Return the bits that say who stands in a place of a person's set."""
-    return streams.of(of).bits(lane, place.astype(np.uint64))
+    return streams.of(what).bits(lane, place.astype(np.uint64))
 
 
 def _amounts(

@@ -33,7 +33,10 @@ def table(points: Sequence[sweep.Point]) -> tuple[pa.Table, list[Path]]:
     missing: dict[Path, None] = {}
     seen = set()
     for run in sweep.runs(points):
-        at = {point.column(key, of["unit"]): of["value"] for key, of in run.place().items()}
+        at = {
+            point.column(key, setting["unit"]): setting["value"]
+            for key, setting in run.place().items()
+        }
         which = (run.directory, json.dumps(at, sort_keys=True))
         if run.state != "there":
             missing[run.directory] = None
@@ -67,9 +70,9 @@ def _rows(run: sweep.Run, at: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             **rung,
             **at,
             **{
-                f"{family}{name}": of["values"][repetition]
+                f"{family}{name}": summary["values"][repetition]
                 for family, summaries in families.items()
-                for name, of in summaries.items()
+                for name, summary in summaries.items()
             },
             **{key: fate[key] for key in ("sent", "stored", "in_flight")},
             "lost": sum(fate["lost"].values()),
@@ -91,6 +94,9 @@ def _column(values: Sequence[Any]) -> pa.Array:
     try:
         found = pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        words = [of if of is None or isinstance(of, str) else json.dumps(of) for of in values]
+        words = [
+            value if value is None or isinstance(value, str) else json.dumps(value)
+            for value in values
+        ]
         return pa.array(words)
     return found.cast(pa.float64()) if pa.types.is_null(found.type) else found

@@ -176,7 +176,7 @@ def _run_task(
             status = "failed" if isinstance(error, EngineError) else "busy"
             # What continues this rung cannot run without it.
             rest = task.rungs[len(outcomes) :]
-            return outcomes + [Outcome(task.folder / of.name, status, error) for of in rest]
+            return outcomes + [Outcome(task.folder / rung.name, status, error) for rung in rest]
     return outcomes
 
 
@@ -251,8 +251,8 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
     _write(aside / "manifest.json", _manifest(document, rung, summaries))
     log = [
         f"[repetition {number}] {line}"
-        for number, of in enumerate(logs)
-        for line in of.splitlines()
+        for number, said in enumerate(logs)
+        for line in said.splitlines()
     ]
     (aside / "log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
 
@@ -282,9 +282,11 @@ def _manifest(
             "simgrid": summaries[0]["simgrid"],
         },
         "git_commit": git_commit(),
-        "profiles": {name: of["digest"] for name, of in resolved["profiles"].items()},
+        "profiles": {name: profile["digest"] for name, profile in resolved["profiles"].items()},
         "engine_options": resolved["engine_options"],
-        "repetitions": [{key: of[key] for key in _REPETITION if key in of} for of in summaries],
+        "repetitions": [
+            {key: summary[key] for key in _REPETITION if key in summary} for summary in summaries
+        ],
         "final_index": summaries[-1]["final_index"] if continued else None,
     }
 

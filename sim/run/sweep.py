@@ -170,6 +170,6 @@ def _toml(value: Any, path: Path, key: str) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_toml(item, path, key) for item in value) + "]"
     if isinstance(value, dict):
-        items = (f"{json.dumps(name)} = {_toml(of, path, key)}" for name, of in value.items())
+        items = (f"{json.dumps(name)} = {_toml(item, path, key)}" for name, item in value.items())
         return "{" + ", ".join(items) + "}"
     raise ScenarioError(path, f'axes."{key}"', f"{value!r} cannot be swept")

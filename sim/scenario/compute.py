@@ -89,7 +89,7 @@ class Compute(Section):
     def largest_task_bytes(self, tokens: int) -> int:
         """Return the bytes of the largest task on so many tokens, of any of the lists."""
         lists = itertools.product(self.task, self.payload, self.recipients)
-        return max(tasks.traced_bytes(*of, tokens) for of in lists)
+        return max(tasks.traced_bytes(*task, tokens) for task in lists)
 
 
 def check(scenario: Scenario, path: Path) -> None:

@@ -68,12 +68,12 @@ def document_key(scenario: Scenario, key: str) -> str:
     return "workload.payments" if town and key == "workload.rate" else key
 
 
-def slug(of: Rung) -> str:
+def slug(rung: Rung) -> str:
     """Return a rung as it stands in the name of its run directory."""
-    name = f"{of['transport']}-{of['payload_bytes']}B-{of['rate_per_s']:.6g}ps"
-    if of["transport"] == "none":
-        name = f"compute-{of['payload_bytes']}B"
-    return f"{name}-{axes.slug(of['axes'])}" if "axes" in of else name
+    name = f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:.6g}ps"
+    if rung["transport"] == "none":
+        name = f"compute-{rung['payload_bytes']}B"
+    return f"{name}-{axes.slug(rung['axes'])}" if "axes" in rung else name
 
 
 def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:

@@ -175,7 +175,9 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
         }
     if not group.cost_factors:
         return name, read[path]
-    factors = {key: cast("Number", si.section(of)) for key, of in group.cost_factors.items()}
+    factors = {
+        key: cast("Number", si.section(factor)) for key, factor in group.cost_factors.items()
+    }
     return f"{name} in devices[{number}]", draws.scaled(read[path], factors)
 
 

@@ -24,7 +24,9 @@ def traced_bytes(task: str, asked_bytes: int, recipients: int, tokens: int) -> i
         return tokens * payload_bytes(task, asked_bytes, recipients)
     come_bytes, go_bytes = tokens * token_bytes.size(recipients), tokens * token_bytes.size(1)
     carried = {"verify_packet": (come_bytes,), "sign_packet": (go_bytes,)}
-    packets = sum(-(-of // asked_bytes) for of in carried.get(task, (come_bytes, go_bytes)))
+    packets = sum(
+        -(-part_bytes // asked_bytes) for part_bytes in carried.get(task, (come_bytes, go_bytes))
+    )
     return packets * (_PACKET_HEAD_BYTES + asked_bytes)
 
 

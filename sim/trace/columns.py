@@ -125,7 +125,7 @@ def percentile(values: Array, percent: float) -> float:
 def _keys(columns: Sequence[Array]) -> Array:
     """Return columns as records, which compare by their columns in turn."""
     *on, time_s = columns
-    whole = [np.asarray(of, dtype=np.int64) for of in on]
+    whole = [np.asarray(column, dtype=np.int64) for column in on]
     keys: Array = np.rec.fromarrays([*whole, np.asarray(time_s, dtype=np.float64)])
     return keys
 

@@ -50,7 +50,7 @@ def from_engine(kept: Mapping[str, Any], repetition: int) -> pa.Table:
     import pyarrow as pa
 
     tokens = kept["token"]
-    states = np.array([STATES.index(of) for of in kept["state"]], np.int32)
+    states = np.array([STATES.index(state) for state in kept["state"]], np.int32)
     serials = b"".join(token[_SERIAL] for token in tokens)
     ends = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
     data = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(tokens))]

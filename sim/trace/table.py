@@ -53,7 +53,7 @@ def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:
     import pyarrow as pa
 
     columns = {
-        name: np.frombuffer(result["columns"][name], of) for name, of in _ENGINE_TYPES.items()
+        name: np.frombuffer(result["columns"][name], dtype) for name, dtype in _ENGINE_TYPES.items()
     }
     rows = columns["time_s"].size
     assert {values.size for values in columns.values()} == {rows}, "columns of unequal length"
@@ -82,8 +82,10 @@ def build(**columns: object) -> pa.Table:
             return pa.array(columns[name], type=pa.string()).dictionary_encode()
         return pa.array(columns[name], type=kind)
 
-    of = schema()
-    return pa.Table.from_arrays([column(name, of.field(name).type) for name in COLUMNS], schema=of)
+    layout = schema()
+    return pa.Table.from_arrays(
+        [column(name, layout.field(name).type) for name in COLUMNS], schema=layout
+    )
 
 
 def concatenate(tables: Sequence[pa.Table]) -> pa.Table:

@@ -1,8 +1,9 @@
 """QUIC's round trips and the app's polling against closed forms, on links of any width."""
 
-import engine_plans as plans
 import numpy as np
 import pytest
+
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 
@@ -11,15 +12,15 @@ RTT_S = 2 * ONE_WAY_S
 
 
 def conversation(arrivals_s=(1.0, 2.0), mode="quic_keep", **options):
-    of = plans.plan(2, mode, backbone={"latency_s": 0.0, "relay_latency_s": 0.007})
-    of["transport"] |= options
+    plan = plans.plan(2, mode, backbone={"latency_s": 0.0, "relay_latency_s": 0.007})
+    plan["transport"] |= options
     for time_s in arrivals_s:
-        plans.arrive(of, time_s, 0, 1)
-    return of
+        plans.arrive(plan, time_s, 0, 1)
+    return plan
 
 
-def arrival_delays_s(of):
-    trace = plans.run(of)
+def arrival_delays_s(plan):
+    trace = plans.run(plan)
     return trace.of("process", 1).time_s - trace.of("send", 0).time_s
 
 
@@ -49,17 +50,17 @@ ON_THE_WAY = {
 
 @pytest.mark.parametrize("operation", ON_THE_WAY)
 def test_a_handshake_costs_what_its_operations_cost(operation):
-    of = conversation()
-    plans.cost(of, operation, cpu_s=0.003)
+    plan = conversation()
+    plans.cost(plan, operation, cpu_s=0.003)
     rounds_s = np.array([1.5 * RTT_S, 0.5 * RTT_S])
     expected_s = rounds_s + 0.003 * np.array(ON_THE_WAY[operation])
-    assert arrival_delays_s(of) == pytest.approx(expected_s, rel=1e-6)
+    assert arrival_delays_s(plan) == pytest.approx(expected_s, rel=1e-6)
 
 
 def test_a_reconnecting_app_makes_and_closes_an_endpoint_for_every_message():
-    of = conversation(mode="quic_reconnect")
-    plans.cost(of, "endpoint_setup", wait_s=0.25)
-    assert arrival_delays_s(of) == pytest.approx([1.5 * RTT_S + 0.25] * 2, rel=1e-6)
+    plan = conversation(mode="quic_reconnect")
+    plans.cost(plan, "endpoint_setup", wait_s=0.25)
+    assert arrival_delays_s(plan) == pytest.approx([1.5 * RTT_S + 0.25] * 2, rel=1e-6)
 
 
 def test_the_relay_adds_its_detour_until_the_direct_path_answers():
@@ -81,8 +82,8 @@ def test_the_answer_dials_back_unless_it_goes_on_the_same_connection():
 
 def test_an_app_that_polls_sees_a_message_at_its_next_look():
     interval_s = 0.25
-    of = conversation(1.0 + 0.37 * np.arange(40), poll_interval_s=interval_s)
-    trace = plans.run(of)
+    plan = conversation(1.0 + 0.37 * np.arange(40), poll_interval_s=interval_s)
+    trace = plans.run(plan)
     arrived_s = trace.of("send", 0).time_s + 0.5 * RTT_S
     arrived_s[0] += RTT_S
     seen_s = trace.of("process", 1).time_s
@@ -97,28 +98,28 @@ def test_an_app_that_polls_sees_a_message_at_its_next_look():
 
 def test_phones_look_at_different_times():
     phones = 12
-    of = plans.plan(phones + 1, "quic_keep")
-    of["transport"]["poll_interval_s"] = 0.25
+    plan = plans.plan(phones + 1, "quic_keep")
+    plan["transport"]["poll_interval_s"] = 0.25
     for peer in range(1, phones + 1):
-        plans.arrive(of, 1.0, 0, peer)
-    seen_s = plans.run(of).of("process").time_s
+        plans.arrive(plan, 1.0, 0, peer)
+    seen_s = plans.run(plan).of("process").time_s
     assert len(set(seen_s.round(6).tolist())) == phones
 
 
 def test_a_lost_peer_is_given_up_after_the_idle_timeout():
-    of = conversation(idle_timeout_s=7.0, connect_timeout_s=40.0, arrivals_s=(1.0, 2.0))
-    plans.turn(of, 1.5, 1, on=False)
-    trace = plans.run(of)
+    plan = conversation(idle_timeout_s=7.0, connect_timeout_s=40.0, arrivals_s=(1.0, 2.0))
+    plans.turn(plan, 1.5, 1, on=False)
+    trace = plans.run(plan)
     assert trace.of("lose").reason_names() == ["idle_timeout"]
     # From the first packet that asked for an answer in vain: the second message.
     assert trace.time_of("lose") == pytest.approx(2.0 + 7.0, rel=1e-9)
 
 
 def test_a_peer_that_never_answers_is_given_up_after_the_connect_timeout():
-    of = conversation(connect_timeout_s=7.0, arrivals_s=(1.0,))
-    plans.turn(of, 0.5, 1, on=False)
-    plans.cost(of, "discovery", wait_s=0.5)
-    trace = plans.run(of)
+    plan = conversation(connect_timeout_s=7.0, arrivals_s=(1.0,))
+    plans.turn(plan, 0.5, 1, on=False)
+    plans.cost(plan, "discovery", wait_s=0.5)
+    trace = plans.run(plan)
     assert trace.of("lose").reason_names() == ["connect_timeout"]
     assert trace.time_of("lose") == pytest.approx(8.0, rel=1e-9)
 
@@ -126,9 +127,9 @@ def test_a_peer_that_never_answers_is_given_up_after_the_connect_timeout():
 # A transfer of k full blocks takes the request, k blocks and a short one, each acknowledged.
 @pytest.mark.parametrize("payload_bytes", [100, 700, 1300])
 def test_tftp_takes_a_round_trip_per_block_and_one_for_the_request(payload_bytes):
-    of = plans.plan(2, "tftp")
-    plans.arrive(of, 1.0, 0, 1, payload_bytes)
-    trace = plans.run(of)
+    plan = plans.plan(2, "tftp")
+    plans.arrive(plan, 1.0, 0, 1, payload_bytes)
+    trace = plans.run(plan)
     blocks = int(trace.of("send").size_bytes[0]) // 512 + 1
     delay_s = trace.time_of("process") - trace.time_of("send")
     assert delay_s == pytest.approx((blocks + 0.5) * RTT_S, rel=1e-6)

@@ -1,10 +1,10 @@
 """Work on a phone against closed forms: a queue with one server, shared cores, threads, weights."""
 
-import engine_plans as plans
 import numpy as np
 import pytest
 
 from sim.base import streams
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 
@@ -14,27 +14,27 @@ FLIGHT_S = 2 * plans.LATENCY_S
 
 def poisson_queue(customers, load):
     """A phone that spends exponential time, 1 s in the mean, on each of its Poisson arrivals."""
-    of = plans.plan(2)
+    plan = plans.plan(2)
     draw = streams.stream(20261121, "queue")
     arrivals_s = np.cumsum(draw.exponential(1 / load, customers))
     # Service is a count of bytes, so its steps are 0.0001 s.
     services = np.round(draw.exponential(1e4, customers)).astype(int)
-    plans.cost(of, "command", per_byte_s=1e-4)
-    plans.turn(of, 0.0, 1, on=False)  # nobody is there: datagrams end where they start
-    of["workload"] |= {
+    plans.cost(plan, "command", per_byte_s=1e-4)
+    plans.turn(plan, 0.0, 1, on=False)  # nobody is there: datagrams end where they start
+    plan["workload"] |= {
         "time_s": arrivals_s.tolist(),
         "from_phone": [0] * customers,
         "to_phone": [1] * customers,
         "payload_bytes": services.tolist(),
     }
-    of["duration_s"] = float(arrivals_s[-1]) + 1000.0  # more than any queue lasts
-    return of, arrivals_s, services * 1e-4
+    plan["duration_s"] = float(arrivals_s[-1]) + 1000.0  # more than any queue lasts
+    return plan, arrivals_s, services * 1e-4
 
 
 def test_a_lane_is_the_textbooks_queue():
     load, customers = 0.5, 300_000
-    of, arrivals_s, services_s = poisson_queue(customers, load)
-    left_s = plans.run(of).of("send").time_s
+    plan, arrivals_s, services_s = poisson_queue(customers, load)
+    left_s = plans.run(plan).of("send").time_s
     assert left_s.size == customers
     # Of M/M/1 at this load the mean over n sojourns has a variance of some 33/n (Daley 1968).
     sojourn_s = (left_s - arrivals_s).mean()
@@ -52,12 +52,12 @@ def test_a_lane_is_the_textbooks_queue():
 
 def dial_all(peers, cores, **costs):
     """The times at which a phone is connected to `peers` others that it dialled at once."""
-    of = plans.plan(peers + 1, "quic_keep", cores=cores)
+    plan = plans.plan(peers + 1, "quic_keep", cores=cores)
     for operation, cost in costs.items():
-        plans.cost(of, operation, **cost)
+        plans.cost(plan, operation, **cost)
     for peer in range(1, peers + 1):
-        plans.arrive(of, 0.0, 0, peer)
-    return plans.run(of).of("connect", 0).time_s
+        plans.arrive(plan, 0.0, 0, peer)
+    return plans.run(plan).of("connect", 0).time_s
 
 
 @pytest.mark.parametrize(("pieces", "cores"), [(1, 1), (3, 8), (8, 8), (9, 8), (40, 8), (5, 1)])
@@ -81,50 +81,50 @@ def test_waiting_takes_no_core():
 
 
 def test_a_lane_serves_one_after_the_other_on_however_many_cores():
-    of = plans.plan(4, cores=8)
-    plans.cost(of, "command", cpu_s=0.25)
+    plan = plans.plan(4, cores=8)
+    plans.cost(plan, "command", cpu_s=0.25)
     for peer in (1, 2, 3):
-        plans.arrive(of, 1.0, 0, peer)
-    trace = plans.run(of)
+        plans.arrive(plan, 1.0, 0, peer)
+    trace = plans.run(plan)
     assert trace.of("send").time_s == pytest.approx([1.25, 1.5, 1.75], rel=1e-9)
     assert trace.of("send").peer.tolist() == [1, 2, 3]
 
 
 def test_work_of_different_phones_does_not_meet():
-    of = plans.plan(8)
-    plans.cost(of, "command", cpu_s=0.25)
+    plan = plans.plan(8)
+    plans.cost(plan, "command", cpu_s=0.25)
     for phone in range(8):
-        plans.arrive(of, 0.0, phone, (phone + 1) % 8)
-    assert plans.run(of).of("send").time_s == pytest.approx([0.25] * 8, rel=1e-9)
+        plans.arrive(plan, 0.0, phone, (phone + 1) % 8)
+    assert plans.run(plan).of("send").time_s == pytest.approx([0.25] * 8, rel=1e-9)
 
 
 def test_the_apps_threads_keep_a_core_against_any_number_of_tasks():
     tasks = 20
-    of = plans.plan(tasks + 2, "quic_keep")
-    plans.cost(of, "handshake_start", cpu_s=1.0)
+    plan = plans.plan(tasks + 2, "quic_keep")
+    plans.cost(plan, "handshake_start", cpu_s=1.0)
     for peer in range(1, tasks + 1):
-        plans.arrive(of, 0.0, 0, peer)
-    plans.cost(of, "command", per_byte_s=1e-6)
-    plans.arrive(of, 5.0, 0, tasks + 1, 100_000)
-    trace = plans.run(of)
+        plans.arrive(plan, 0.0, 0, peer)
+    plans.cost(plan, "command", per_byte_s=1e-6)
+    plans.arrive(plan, 5.0, 0, tasks + 1, 100_000)
+    trace = plans.run(plan)
     commanded_s = trace.of("send", 0).time_s[-1] - 5.0
     assert 0.1 < commanded_s == pytest.approx(0.1, rel=0.01)
 
 
 def test_tasks_wait_for_what_the_apps_threads_take():
-    of = plans.plan(2, "quic_keep")
-    plans.cost(of, "handshake_start", cpu_s=1.0)
-    plans.arrive(of, 0.0, 0, 1, 0)
-    plans.cost(of, "command", per_byte_s=1e-6)
-    plans.arrive(of, 0.5, 0, 1, 500_000)  # half a second of the only core
-    connected_s = plans.run(of).time_of("connect", 0)
+    plan = plans.plan(2, "quic_keep")
+    plans.cost(plan, "handshake_start", cpu_s=1.0)
+    plans.arrive(plan, 0.0, 0, 1, 0)
+    plans.cost(plan, "command", per_byte_s=1e-6)
+    plans.arrive(plan, 0.5, 0, 1, 500_000)  # half a second of the only core
+    connected_s = plans.run(plan).time_of("connect", 0)
     assert connected_s == pytest.approx(1.5 + ROUND_TRIP_S, rel=1e-3)
 
 
 def test_the_cost_of_bytes_is_per_byte():
-    of = plans.plan(2)
-    plans.cost(of, "decode", cpu_s=0.1, per_byte_s=1e-3, wait_s=0.05)
-    plans.arrive(of, 0.0, 0, 1)
-    trace = plans.run(of)
+    plan = plans.plan(2)
+    plans.cost(plan, "decode", cpu_s=0.1, per_byte_s=1e-3, wait_s=0.05)
+    plans.arrive(plan, 0.0, 0, 1)
+    trace = plans.run(plan)
     expected_s = FLIGHT_S + 0.15 + 1e-3 * int(trace.of("send").size_bytes[0])
     assert trace.time_of("process") == pytest.approx(expected_s, rel=1e-9)

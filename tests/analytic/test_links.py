@@ -1,7 +1,8 @@
 """Times on links against closed forms: one flow, two flows on shared air, a full socket buffer."""
 
-import engine_plans as plans
 import pytest
+
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 
@@ -9,9 +10,9 @@ UP, DOWN = 1e6, 2e6
 
 
 def trade(**changes):
-    of = plans.plan(2, **changes)
-    of["access"] = [plans.access(up_bytes_per_s=UP, down_bytes_per_s=DOWN)]
-    return of
+    plan = plans.plan(2, **changes)
+    plan["access"] = [plans.access(up_bytes_per_s=UP, down_bytes_per_s=DOWN)]
+    return plan
 
 
 def one_way_s(message_bytes, bytes_per_s=UP):
@@ -21,9 +22,9 @@ def one_way_s(message_bytes, bytes_per_s=UP):
 # A proposal has some 320 bytes around its payload; above 1472 it takes several IP packets.
 @pytest.mark.parametrize("payload_bytes", [0, 100, 1000, 1472, 2000, 5000, 60_000])
 def test_a_message_takes_latency_and_size_over_the_narrowest_link(payload_bytes):
-    of = trade()
-    plans.arrive(of, 1.0, 0, 1, payload_bytes)
-    trace = plans.run(of)
+    plan = trade()
+    plans.arrive(plan, 1.0, 0, 1, payload_bytes)
+    trace = plans.run(plan)
     there_bytes, back_bytes = (int(trace.of(kind).size_bytes[0]) for kind in ("send", "store"))
     assert there_bytes > payload_bytes
     processed_s = trace.time_of("process", 1)
@@ -34,9 +35,9 @@ def test_a_message_takes_latency_and_size_over_the_narrowest_link(payload_bytes)
 def test_a_message_of_a_byte_more_than_a_packet_takes_a_second_header():
     sizes_bytes, flights_s = [], []
     for payload_bytes in range(1150, 1156):
-        of = trade()
-        plans.arrive(of, 0.0, 0, 1, payload_bytes)
-        trace = plans.run(of)
+        plan = trade()
+        plans.arrive(plan, 0.0, 0, 1, payload_bytes)
+        trace = plans.run(plan)
         sizes_bytes.append(int(trace.of("send").size_bytes[0]))
         flights_s.append(trace.time_of("process"))
     assert 1472 in sizes_bytes
@@ -47,20 +48,20 @@ def test_a_message_of_a_byte_more_than_a_packet_takes_a_second_header():
 
 
 def test_a_datagram_is_lost_with_any_of_its_fragments():
-    of = plans.plan(2)
-    of["access"] = [plans.access(loss_ratio=0.03)]
+    plan = plans.plan(2)
+    plan["access"] = [plans.access(loss_ratio=0.03)]
     for number in range(4000):
-        plans.arrive(of, 0.05 * number, 0, 1, 5000)  # four fragments
-    trace = plans.run(of)
+        plans.arrive(plan, 0.05 * number, 0, 1, 5000)  # four fragments
+    trace = plans.run(plan)
     arrived = trace.of("process").time_s.size / trace.of("send").time_s.size
     # Two hops of four fragments each; the standard error is 0.0065.
     assert arrived == pytest.approx(0.97**8, abs=0.025)
 
 
 def test_nothing_is_sent_that_udp_cannot_carry():
-    of = trade()
-    plans.arrive(of, 0.0, 0, 1, 70_000)
-    trace = plans.run(of)
+    plan = trade()
+    plans.arrive(plan, 0.0, 0, 1, 70_000)
+    trace = plans.run(plan)
     assert trace.of("lose").reason_names() == ["oversized"]
     assert trace.counters.get("datagrams_sent", 0) == 0
 
@@ -68,23 +69,23 @@ def test_nothing_is_sent_that_udp_cannot_carry():
 @pytest.mark.parametrize(("senders", "share"), [(1, 1.0), (2, 0.5), (4, 0.25)])
 def test_phones_that_send_at_once_share_their_sites_air(senders, share):
     capacity = 2e5
-    of = plans.plan(2 * senders, sites=[{"bytes_per_s": capacity}, {"bytes_per_s": 0.0}])
-    of["phones"]["site"] = [0] * senders + [1] * senders
+    plan = plans.plan(2 * senders, sites=[{"bytes_per_s": capacity}, {"bytes_per_s": 0.0}])
+    plan["phones"]["site"] = [0] * senders + [1] * senders
     for phone in range(senders):
-        plans.arrive(of, 0.0, phone, senders + phone, 1000)
-    trace = plans.run(of)
+        plans.arrive(plan, 0.0, phone, senders + phone, 1000)
+    trace = plans.run(plan)
     expected_s = one_way_s(int(trace.of("send").size_bytes[0]), share * capacity)
     assert trace.of("process").time_s == pytest.approx([expected_s] * senders, rel=1e-6)
 
 
 def test_a_phone_on_narrow_radio_leaves_the_rest_of_the_air_to_the_other():
-    of = plans.plan(4, sites=[{"bytes_per_s": 1e5}, {"bytes_per_s": 0.0}])
-    of["phones"]["site"] = [0, 0, 1, 1]
-    of["access"] = [plans.access(up_bytes_per_s=2e4), plans.access()]
-    of["phones"]["access"] = [0, 1, 1, 1]
+    plan = plans.plan(4, sites=[{"bytes_per_s": 1e5}, {"bytes_per_s": 0.0}])
+    plan["phones"]["site"] = [0, 0, 1, 1]
+    plan["access"] = [plans.access(up_bytes_per_s=2e4), plans.access()]
+    plan["phones"]["access"] = [0, 1, 1, 1]
     for phone in (0, 1):
-        plans.arrive(of, 0.0, phone, 2 + phone, 1000)
-    trace = plans.run(of)
+        plans.arrive(plan, 0.0, phone, 2 + phone, 1000)
+    trace = plans.run(plan)
     message_bytes = int(trace.of("send").size_bytes[0])
     expected_s = [one_way_s(message_bytes, 2e4), one_way_s(message_bytes, 8e4)]
     arrived_s = [trace.time_of("process", phone) for phone in (2, 3)]
@@ -94,11 +95,11 @@ def test_a_phone_on_narrow_radio_leaves_the_rest_of_the_air_to_the_other():
 # Measured on Linux: a buffer of 212 992 B holds 166 datagrams of up to 640 B, 92 of up to 1431 B.
 @pytest.mark.parametrize(("payload_bytes", "held"), [(100, 166), (600, 92)])
 def test_a_stalled_receiver_holds_what_its_socket_buffer_holds(payload_bytes, held):
-    of = trade()
-    plans.cost(of, "decode", wait_s=1e6)
+    plan = trade()
+    plans.cost(plan, "decode", wait_s=1e6)
     for number in range(200):
-        plans.arrive(of, number * 1e-3, 0, 1, payload_bytes)
-    trace = plans.run(of)
+        plans.arrive(plan, number * 1e-3, 0, 1, payload_bytes)
+    trace = plans.run(plan)
     reading = 1
     assert trace.of("send").time_s.size == 200
     assert trace.of("drop").reason_names() == ["buffer_full"] * (200 - reading - held)

@@ -2,8 +2,9 @@
 
 import json
 
-import engine_plans as plans
 import pytest
+
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 

@@ -7,12 +7,12 @@ five in five differed.
 import concurrent.futures
 import hashlib
 
-import engine_plans as plans
 import pytest
 
 from sim.plan.build_plan import build_plan
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 

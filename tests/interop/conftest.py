@@ -1,7 +1,7 @@
 """The probe as a program.
 
 Nothing in this folder is a stand-in: the other side is aioquic, tftp-hpa, or sockets of Python's
-own, and the trader in tests/interop_trader.py is written from the formats alone.
+own, and the trader in tests/support/interop_trader.py is written from the formats alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from interop_programs import built
+
+from support.interop_programs import built
 
 
 @pytest.fixture(scope="session")

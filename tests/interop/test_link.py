@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from interop_programs import PATIENCE_S, running, wait_until
+
+from support.interop_programs import PATIENCE_S, running, wait_until
 
 pytestmark = pytest.mark.interop
 

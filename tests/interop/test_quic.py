@@ -12,7 +12,8 @@ import struct
 from contextlib import asynccontextmanager
 
 import pytest
-from interop_programs import PATIENCE_S, running
+
+from support.interop_programs import PATIENCE_S, running
 
 pytest.importorskip("aioquic", reason="aioquic is in the dev group of pyproject.toml")
 
@@ -24,7 +25,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from interop_trader import (
+
+from support.interop_trader import (
     COOKIE,
     FINISH,
     READY,

@@ -8,7 +8,8 @@ import socket
 import subprocess
 
 import pytest
-from interop_programs import PATIENCE_S, running, unpacked, unpacked_environment, wait_until
+
+from support.interop_programs import PATIENCE_S, running, unpacked, unpacked_environment, wait_until
 
 pytestmark = pytest.mark.interop
 

@@ -119,9 +119,9 @@ def test_repeated_reports_are_judged_unless_told_otherwise(tmp_path, factor, opt
     report = json.loads((ROOT / "tests" / "reports" / "linux_vm.json").read_text())
     report["spoiled"] = []
     (tmp_path / "1.json").write_text(json.dumps(report))
-    for of in report["measurements"]:
-        if of["group"] == "crypto" and of["status"] == "measured":
-            (wall,) = (each for each in of["quantities"] if each["name"] == "wall_s")
+    for measurement in report["measurements"]:
+        if measurement["group"] == "crypto" and measurement["status"] == "measured":
+            (wall,) = (each for each in measurement["quantities"] if each["name"] == "wall_s")
             wall["samples"]["median"] *= factor
     (tmp_path / "2.json").write_text(json.dumps(report))
     command = [sys.executable, ROOT / "bench" / "repeat.py", "1.json", "2.json", *options]

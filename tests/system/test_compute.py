@@ -2,12 +2,12 @@
 
 import json
 
-import engine_plans as plans
 import numpy as np
 import pytest
 
 from sim.run import runner
 from sim.scenario import tasks
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 
@@ -51,10 +51,10 @@ def test_more_threads_than_cores_gain_nothing(threads):
 
 @pytest.mark.parametrize("task", [*("sign", "verify", "sign_token", "verify_token"), *PACKET_TASKS])
 def test_a_row_has_the_bytes_that_the_scenario_is_checked_for(task):
-    of = {"recipients": 3, "tokens": 100}
-    asked = tasks.payload_bytes(task, 1200, of["recipients"])
-    rows = plans.run(compute(task=task, count=1, bytes=asked, **of)).of("compute")
-    assert rows.size_bytes.tolist() == [tasks.traced_bytes(task, 1200, **of)]
+    options = {"recipients": 3, "tokens": 100}
+    asked = tasks.payload_bytes(task, 1200, options["recipients"])
+    rows = plans.run(compute(task=task, count=1, bytes=asked, **options)).of("compute")
+    assert rows.size_bytes.tolist() == [tasks.traced_bytes(task, 1200, **options)]
 
 
 def test_phones_do_not_share_cores():
@@ -95,13 +95,16 @@ def test_a_plan_that_makes_no_sense_is_refused(options, reason):
 
 def metrics_of(scenario, out, *overrides):
     directories = runner.run(scenario, ["workload.count=50", *overrides], out, jobs=2)
-    return [json.loads((of / "metrics.json").read_text(encoding="utf-8")) for of in directories]
+    return [
+        json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
+        for directory in directories
+    ]
 
 
 def test_throughput_stops_growing_at_the_cores_of_the_laptop(root, tmp_path):
     scenario = root / "scenarios/tokens/sign_and_verify.toml"
     runs = metrics_of(scenario, tmp_path, "workload.threads=[1, 4, 8]", "workload.task=sign_token")
-    one, four, eight = (of["metrics"]["task_rate_per_s"]["mean"] for of in runs)
+    one, four, eight = (run["metrics"]["task_rate_per_s"]["mean"] for run in runs)
     assert four == pytest.approx(4 * one, rel=0.1)
     assert eight == pytest.approx(four, rel=0.1)
     assert runs[0]["metrics"]["data_rate_mb_per_s"]["mean"] == pytest.approx(one * 147e-6)
@@ -113,10 +116,10 @@ def test_every_task_of_an_authority_runs(root, tmp_path):
     scenario = root / "scenarios/tokens/authority_cpu.toml"
     runs = metrics_of(scenario, tmp_path, "workload.tokens=10", "workload.count=2")
     took_us = {
-        of["rung"]["axes"]["workload.task"]: of["metrics"]["task_us_mean"]["mean"] for of in runs
+        run["rung"]["axes"]["workload.task"]: run["metrics"]["task_us_mean"]["mean"] for run in runs
     }
     assert len(took_us) == 5
     assert took_us["verify_token"] > took_us["verify_packet"] > took_us["sign_packet"] > 0
-    spent = {name for of in runs for name in of["cpu_s"]}
+    spent = {name for run in runs for name in run["cpu_s"]}
     sockets = {"udp_send", "udp_receive", "overlay_send", "overlay_receive"}
     assert spent == {"sign", "verify", *sockets}

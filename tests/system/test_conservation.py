@@ -3,15 +3,15 @@
 import json
 from collections import Counter
 
-import engine_plans as plans
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from recount import check, recount
 
 from sim.run import runner
 from sim.trace import read
+from support import engine_plans as plans
+from support.recount import check, recount
 
 pytestmark = pytest.mark.engine
 
@@ -40,7 +40,7 @@ def test_nothing_is_left_when_all_had_time_to_end(mode):
     assert 0 <= counts["datagrams_sent"] - ended <= (60 if mode == "quic_keep" else 0)
     assert counts["datagrams_unread"] <= counts["datagrams_delivered"]
     # Each that has a row was dropped, left unread, or cut off before it was sent.
-    explained = sum(counts[f"datagrams_{of}"] for of in ("dropped", "unread", "cut_off"))
+    explained = sum(counts[f"datagrams_{fate}"] for fate in ("dropped", "unread", "cut_off"))
     assert trace.of("drop").time_s.size <= explained
 
 
@@ -103,7 +103,7 @@ def small_plans(draw):
         "idle_timeout_s": [2.0, 30.0],
         "socket_buffer_bytes": [0, 5000],
     }
-    plan["transport"] |= {key: draw(st.sampled_from(of)) for key, of in choices.items()}
+    plan["transport"] |= {key: draw(st.sampled_from(values)) for key, values in choices.items()}
     return plan
 
 

@@ -1,12 +1,12 @@
 """The engine at the edges of what a scenario may ask for."""
 
-import engine_plans as plans
 import pytest
-from recount import check
 
 from sim.base.errors import ScenarioError
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+from support import engine_plans as plans
+from support.recount import check
 
 pytestmark = pytest.mark.engine
 

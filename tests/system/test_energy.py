@@ -2,10 +2,10 @@
 
 import json
 
-import engine_plans as plans
 import pytest
 
 from sim.run import runner
+from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
 
@@ -14,15 +14,15 @@ pytestmark = pytest.mark.engine
 def found(tmp_path_factory):
     """What a market all on LTE came to; its shops as well."""
     lte = [f"devices[{group}].access=lte" for group in range(3)]
-    of = runner.run(
+    directories = runner.run(
         plans.ROOT / "scenarios/tokens/market.toml", lte, tmp_path_factory.mktemp("runs")
     )
-    return json.loads((of[0] / "metrics.json").read_text())
+    return json.loads((directories[0] / "metrics.json").read_text())
 
 
 def test_its_parts_add_up(found):
-    mean = {name: of["mean"] for name, of in found["metrics"].items()}
-    spent_j = {name: of["mean"] for name, of in found["energy_j"].items()}
+    mean = {name: metric["mean"] for name, metric in found["metrics"].items()}
+    spent_j = {name: component["mean"] for name, component in found["energy_j"].items()}
     completed = mean["payments_completed"]
     assert completed > 100
     assert mean["energy_mj_per_payment"] * completed / 1e3 == pytest.approx(sum(spent_j.values()))
@@ -32,7 +32,7 @@ def test_its_parts_add_up(found):
 
 
 def test_the_authority_has_no_account(found):
-    all_j = 1.6 * sum(of["mean"] for of in found["cpu_s"].values())
+    all_j = 1.6 * sum(operation["mean"] for operation in found["cpu_s"].values())
     assert 0 < found["energy_j"]["cpu"]["mean"] < all_j
 
 

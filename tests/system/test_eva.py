@@ -2,14 +2,14 @@
 
 import json
 
-import engine_plans as plans
 import pytest
-from recount import check
 
 from sim.run import runner
 from sim.scenario import load
 from sim.scenario.resolve import resolve
 from sim.trace import read
+from support import engine_plans as plans
+from support.recount import check
 
 pytestmark = pytest.mark.engine
 

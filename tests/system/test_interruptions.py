@@ -41,7 +41,7 @@ def pocketsim(root, tmp_path):
     def call(*arguments, at=0, with_signal=signal.SIGKILL):
         count, runs = tmp_path / "count", tmp_path / "runs"
         count.unlink(missing_ok=True)
-        driver = [str(root / "tests" / "dying_cli.py"), f"{with_signal:d}", str(at), str(runs)]
+        driver = [str(root / "tests/support/dying_cli.py"), f"{with_signal:d}", str(at), str(runs)]
         done = subprocess.run(
             [sys.executable, *driver, str(count), *map(str, arguments), "--out", str(runs)],
             capture_output=True,

@@ -100,7 +100,7 @@ def test_a_knob_reaches_the_command(arguments, expected):
         "build/bench/bare_loop",
         "build/bench/bare_queues",
     )
-    output = make("-n", *(word for of in granted for word in ("-o", of)), *arguments) + " "
+    output = make("-n", *(word for target in granted for word in ("-o", target)), *arguments) + " "
     assert all(text in output.replace("\n", " ") for text in expected), output
 
 

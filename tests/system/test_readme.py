@@ -19,12 +19,13 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, SCENARIO, command_line
-from interop_programs import built, running
+
+from support.interop_programs import built, running
 
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 PROSE = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
-SPANS = [" ".join(of.split()) for of in re.findall(r"`([^`]+)`", PROSE)]
+SPANS = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", PROSE)]
 
 # By the words before the first argument; the calls stand in for every command that begins so, and
 # together have every option and every file that README names. {run}, {tokens}: finished runs. What
@@ -111,18 +112,18 @@ def rows() -> list[tuple[str, set[str]]]:
     return found
 
 
-NAMED = sorted({of.name for of in commands("pocketsim")})
+NAMED = sorted({command.name for command in commands("pocketsim")})
 
 
 def test_readme_is_read():
     assert len(rows()) >= 10
     assert {"pocketsim run", "pocketsim sweep run"} <= set(NAMED)
-    assert "probe trade dial" in {of.name for of in commands("probe")}
+    assert "probe trade dial" in {command.name for command in commands("probe")}
 
 
 def test_every_command_has_a_short_form():
     known = {**SHORT, **PROBE}
-    found = {of.name for of in commands("pocketsim", "probe")}
+    found = {command.name for command in commands("pocketsim", "probe")}
     assert not found - set(known), "give them short forms above"
 
 
@@ -138,7 +139,7 @@ def test_every_choice_and_file_is_in_a_short_form():
         for choices in re.findall(r"--[a-z-]+ ((?:[a-z]+\|)+[a-z]+)", command.text):
             assert set(choices.split("|")) <= used
         files = re.findall(r"(?:scenarios|calibration)/\S+\.toml", command.text)
-        assert {f"{{root}}/{of}" for of in files} <= used
+        assert {f"{{root}}/{file}" for file in files} <= used
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +168,7 @@ def finished(pocketsim):
 
     small = directory("small.toml")
     assert pocketsim("export", small, "-o", "log.csv").returncode == 0
-    settings = [word for of in TOKENS for word in ("--set", of)]
+    settings = [word for setting in TOKENS for word in ("--set", setting)]
     market = ROOT / "scenarios" / "tokens" / "market.toml"
     return {"run": small, "tokens": directory(market, *settings)}
 

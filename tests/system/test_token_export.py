@@ -1,6 +1,6 @@
 """Tokens of a simulated town, as bytes, verified by other software: PyNaCl alone.
 
-`offline_token` reads and verifies them without any of our code.
+`support.offline_token` reads and verifies them without any of our code.
 """
 
 import csv
@@ -11,12 +11,12 @@ import random
 import networkx as nx
 import pytest
 from nacl.exceptions import BadSignatureError
-from offline_token import decode_batch, verify
 from typer.testing import CliRunner
 
 from pocketsim.cli import app
 from sim.run import runner
 from sim.trace.holdings import STATES
+from support.offline_token import decode_batch, verify
 
 pytestmark = pytest.mark.engine
 
@@ -73,7 +73,7 @@ def test_a_token_is_whose_the_chain_says(exported):
             keys.setdefault(phone, set()).add(token.pairs[place].key)
             assert (token.pairs[-1].key == authority) == (state == "pending")
     assert {"held", "signed_away"} <= seen <= set(STATES)
-    assert {len(of) for of in keys.values()} == {1}
+    assert {len(known) for known in keys.values()} == {1}
     assert len(set().union(*keys.values())) == len(keys) == 39
 
 
@@ -99,8 +99,13 @@ def test_the_index_says_what_is_in_the_files(exported):
             (row["serial"], row["value_cents"], row["recipients"], row["token_bytes"])
             for row in listed
         ] == [
-            (of.serial.hex(), str(VALUES[of.value]), str(len(of.pairs)), str(len(of.encode())))
-            for of in decode_batch((folder / name).read_bytes())
+            (
+                token.serial.hex(),
+                str(VALUES[token.value]),
+                str(len(token.pairs)),
+                str(len(token.encode())),
+            )
+            for token in decode_batch((folder / name).read_bytes())
         ]
     names = {row["file"] for row in rows} | {"authority.pub", "tokens.csv"}
     assert {path.name for path in folder.iterdir()} == names
@@ -147,8 +152,12 @@ def test_amounts_of_the_graph_are_those_of_the_tokens(offline):
     assert tills.pop() > 0
     assert min(received.values()) > 0
     # What a person has no receipt for may be paid or not.
-    persons = {phone: of for phone, of in found.nodes(data=True) if of["role"] == "person"}
-    sure = [of for of in persons.items() if of[1]["proposed_count"] == of[1]["paid_count"]]
+    persons = {phone: sums for phone, sums in found.nodes(data=True) if sums["role"] == "person"}
+    sure = [
+        person
+        for person in persons.items()
+        if person[1]["proposed_count"] == person[1]["paid_count"]
+    ]
     assert len(sure) > len(persons) / 2
-    for phone, of in sure:
-        assert held[phone] == WALLET_CENTS + of["received_cents"] - of["paid_cents"]
+    for phone, sums in sure:
+        assert held[phone] == WALLET_CENTS + sums["received_cents"] - sums["paid_cents"]

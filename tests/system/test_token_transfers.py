@@ -2,12 +2,12 @@
 
 import json
 
-import engine_plans as plans
 import pytest
-from recount import check
 
 from sim.run import runner
 from sim.trace import read
+from support import engine_plans as plans
+from support.recount import check
 
 pytestmark = pytest.mark.engine
 
@@ -17,7 +17,7 @@ def rung(root, tmp_path, scenario, *overrides):
     found = runner.run(root / "scenarios" / scenario, ["run.repetitions=1", *overrides], tmp_path)
     (directory,) = found
     metrics = json.loads((directory / "metrics.json").read_text())
-    means = {name: of["mean"] for name, of in metrics["metrics"].items()}
+    means = {name: metric["mean"] for name, metric in metrics["metrics"].items()}
     return means, plans.from_table(read(directory / "events.parquet")), metrics["counts"]
 
 

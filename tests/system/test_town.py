@@ -27,7 +27,7 @@ def market(root, tmp_path_factory):
 
 def metrics(run_dir):
     found = json.loads((run_dir / "metrics.json").read_text())["metrics"]
-    return {name: of["mean"] for name, of in found.items()}
+    return {name: metric["mean"] for name, metric in found.items()}
 
 
 def counters(run_dir):
@@ -72,9 +72,9 @@ def test_without_the_handshake_no_money_vanishes_among_many_cheats(market, seed)
 
 def test_every_cent_is_somewhere(market):
     for overrides in ((), (NOBODY_CHEATS,), ("protocol.tokens.rules=prototype", *_PLAIN)):
-        of = counters(market(*overrides))
-        assert of["minted_cents"] == of["redeemed_cents"] + of["circulating_cents"]
-        assert of["held_cents"] + of["pending_cents"] >= of["circulating_cents"] > 0
+        counted = counters(market(*overrides))
+        assert counted["minted_cents"] == counted["redeemed_cents"] + counted["circulating_cents"]
+        assert counted["held_cents"] + counted["pending_cents"] >= counted["circulating_cents"] > 0
 
 
 @pytest.mark.parametrize("mode", ["quic_keep", "eva", "tftp"])
@@ -91,8 +91,8 @@ def test_money_goes_over_every_transport(market, mode):
 
 
 def test_who_comes_back_can_be_paid(market):
-    of = market(NOBODY_CHEATS, *_COME_AND_GO)
-    rows = read(of / "events.parquet").to_pylist()
+    run_dir = market(NOBODY_CHEATS, *_COME_AND_GO)
+    rows = read(run_dir / "events.parquet").to_pylist()
     sent = {row["message_id"]: row for row in rows if row["kind"] == "send"}
     lost = [row for row in rows if row["kind"] == "lose" and row["reason"] == "socket_timeout"]
     assert lost, "who is off cannot"
@@ -110,12 +110,13 @@ def test_who_comes_back_can_be_paid(market):
 
 
 def _is_back(on_s, node, off_s, asked):
-    return any(of == node and off_s < time_s <= asked["time_s"] for of, time_s in on_s)
+    return any(phone == node and off_s < time_s <= asked["time_s"] for phone, time_s in on_s)
 
 
 def test_real_and_counted_cryptography_give_one_trace(market):
     tables = [
-        read(market(f"protocol.crypto={of}") / "events.parquet") for of in ("counted", "real")
+        read(market(f"protocol.crypto={crypto}") / "events.parquet")
+        for crypto in ("counted", "real")
     ]
     assert tables[0].num_rows > 1000
     assert tables[0].equals(tables[1])

@@ -34,9 +34,13 @@ def test_licences_are_allowed(root, rules, manifest):
         pytest.skip("no cargo to list the crates")
     command = [cargo, "metadata", "--locked", "--format-version=1", "--manifest-path", manifest]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    licences = {of["name"]: of["license"] for of in json.loads(done.stdout)["packages"]}
+    licences = {crate["name"]: crate["license"] for crate in json.loads(done.stdout)["packages"]}
     allowed = rules["licenses"]["allow"]
-    refused = {name: of for name, of in licences.items() if not is_allowed(of or "", allowed)}
+    refused = {
+        name: licence
+        for name, licence in licences.items()
+        if not is_allowed(licence or "", allowed)
+    }
     assert not refused
 
 
@@ -49,4 +53,4 @@ def test_the_rule_on_licences_bites():
 
 
 def test_what_is_overlooked_says_why(rules):
-    assert all(of["id"] and of["reason"] for of in rules["advisories"]["ignore"])
+    assert all(advisory["id"] and advisory["reason"] for advisory in rules["advisories"]["ignore"])

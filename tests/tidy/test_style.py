@@ -1,4 +1,4 @@
-"""Style rules that a machine can check: lengths, ambient time and chance, machine paths, links."""
+"""Style rules that a machine can check: lengths, names, ambient time and chance, paths, links."""
 
 from __future__ import annotations
 
@@ -91,6 +91,51 @@ def test_functions_are_short(repository: list[Path], root: Path) -> None:
     )
     assert not {name: lines for name, lines in lengths.items() if lines > FUNCTION_LINES_MAX}
     assert sorted(lengths.values())[int(0.95 * len(lengths))] <= FUNCTION_LINES_P95
+
+
+def variables(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield every variable that is bound, parameters among them, with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+
+
+def test_no_variable_is_called_of(repository: list[Path], root: Path) -> None:
+    """A preposition says nothing: `of.mean(x) for of in found` hides whether it is a run or a row.
+
+    Functions may be: `fates.of(part, messages)` reads as what it returns.
+    """
+    found = [
+        f"{path.relative_to(root)}:{line}"
+        for path in repository
+        if path.suffix == ".py"
+        for name, line in variables(ast.parse(path.read_text()))
+        if name == "of"
+    ]
+    assert not found, "name it after what it is: phone, network, row"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "of = 1",
+        "for of in []: pass",
+        "[1 for of in []]",
+        "def name(of): pass",
+        "def name(*, of=1): pass",
+        "lambda of: 1",
+        "with open(1) as of: pass",
+        "if (of := 1): pass",
+    ],
+)
+def test_the_rule_on_variables_bites(source: str) -> None:
+    assert "of" in dict(variables(ast.parse(source)))
+
+
+def test_the_rule_on_variables_spares_functions() -> None:
+    assert "of" not in dict(variables(ast.parse("def of(part): pass\nfates.of(1)")))
 
 
 def ambient_uses(tree: ast.AST) -> Iterator[str]:

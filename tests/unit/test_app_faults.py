@@ -2,17 +2,17 @@
 
 import math
 
-import engine_plans as plans
 import pytest
 
 from sim.plan import build_plan as building
 from sim.scenario import app_faults, load
 from sim.scenario.resolve import resolve
 from sim.scenario.warnings import warnings
+from support import engine_plans as plans
 
 
-def build_plan(*of):
-    return plans.lists(building.build_plan(*of))
+def build_plan(*arguments):
+    return plans.lists(building.build_plan(*arguments))
 
 
 SHIPPED = ("throughput/iroh_keep_100b", "throughput/iroh_keep_128b", "latency/rate")
@@ -30,9 +30,9 @@ def resolved(path, *overrides):
     return resolve(load(path, overrides))[0].resolved
 
 
-def faults(of):
+def faults(resolved):
     """Return whether any of twenty repetitions has a fault of a kept connection."""
-    drawn = [build_plan(of, repetition)["transport"] for repetition in range(20)]
+    drawn = [build_plan(resolved, repetition)["transport"] for repetition in range(20)]
     times_s = [plan[key] for plan in drawn for key in ("duplicate_dial_s", "connection_break_s")]
     return any(math.isfinite(time_s) for some_s in times_s for time_s in some_s)
 
@@ -69,16 +69,16 @@ def test_they_can_be_switched_off(scenario):
     assert not faults(resolved(scenario, *off))
     assert not warnings(load(scenario, off).scenario)
     # What else is drawn stays as it was.
-    with_, without = (build_plan(resolved(scenario, *of), 0) for of in ([KEEP], off))
+    with_, without = (build_plan(resolved(scenario, *settings), 0) for settings in ([KEEP], off))
     assert {**with_, "transport": 0} == {**without, "transport": 0}
 
 
 def test_who_keeps_no_connection_is_the_same_run(scenario):
     asked = ["transport.app_faults=true", POISSON]
     for mode in ("udp", "quic_reconnect", "tftp"):
-        of = [POISSON, f"transport.mode={mode}"]
-        assert resolved(scenario, *of) == resolved(scenario, *of, *asked)
-        assert not warnings(load(scenario, [*of, *asked]).scenario)
+        settings = [POISSON, f"transport.mode={mode}"]
+        assert resolved(scenario, *settings) == resolved(scenario, *settings, *asked)
+        assert not warnings(load(scenario, [*settings, *asked]).scenario)
 
 
 def test_the_command_line_warns_once_and_show_says_whether_they_act(cli, scenario):

@@ -9,7 +9,6 @@ import re
 
 import numpy as np
 import pytest
-import synthetic_reports as synthetic
 
 from calibration.fit import device as behaviour
 from calibration.fit import kernels, write
@@ -18,6 +17,7 @@ from calibration.fit.costs import REFERENCE_BYTES, price
 from sim.base.engine_facts import operations
 from sim.base.errors import ScenarioError, UserError
 from sim.devices import profile
+from support import synthetic_reports as synthetic
 
 BASE = "moto_g04s"
 
@@ -45,7 +45,7 @@ def truth(name):
     return cpu_s, per_byte_s
 
 
-COMPUTING = [name for name, of in kernels.SOURCES.items() if of.kernel in synthetic.KERNELS]
+COMPUTING = [name for name, source in kernels.SOURCES.items() if source.kernel in synthetic.KERNELS]
 
 
 def test_every_operation_has_a_kernel_or_a_reason():
@@ -56,14 +56,14 @@ def test_every_operation_has_a_kernel_or_a_reason():
 @pytest.mark.parametrize("name", COMPUTING)
 def test_costs_are_recovered(fitted, name):
     cpu_s, per_byte_s = truth(name)
-    of = fitted.operations[name]
-    assert of.basis == "measured"
+    operation = fitted.operations[name]
+    assert operation.basis == "measured"
     # Four reports that differ by 3 %: 5 % are three standard errors.
-    assert of.cpu == pytest.approx(cpu_s, rel=0.07)
-    assert of.per_byte == pytest.approx(per_byte_s, rel=0.15, abs=1e-13)
-    assert of.spread_sigma == pytest.approx(0.1, rel=0.15) or name == "udp_receive"
-    assert of.repetition_sigma < 0.08
-    assert 0 < of.standard_error < 0.1 * (of.cpu + of.wait)
+    assert operation.cpu == pytest.approx(cpu_s, rel=0.07)
+    assert operation.per_byte == pytest.approx(per_byte_s, rel=0.15, abs=1e-13)
+    assert operation.spread_sigma == pytest.approx(0.1, rel=0.15) or name == "udp_receive"
+    assert operation.repetition_sigma < 0.08
+    assert 0 < operation.standard_error < 0.1 * (operation.cpu + operation.wait)
 
 
 def test_one_report_covers_its_truth():
@@ -75,10 +75,10 @@ def test_one_report_covers_its_truth():
             if name == "udp_receive":
                 continue
             cpu_s, per_byte_s = truth(name)
-            of = price(kernels.SOURCES[name], [report], 4)
+            operation = price(kernels.SOURCES[name], [report], 4)
             at = REFERENCE_BYTES if per_byte_s else 0.0
-            true, found = cpu_s + per_byte_s * at, of.cpu + of.per_byte * at
-            relative = of.standard_error / of.cpu
+            true, found = cpu_s + per_byte_s * at, operation.cpu + operation.per_byte * at
+            relative = operation.standard_error / operation.cpu
             inside.append(abs(found - true) <= 1.96 * relative * found)
             claims.append(relative)
     assert 0.91 <= np.mean(inside) <= 0.995
@@ -91,17 +91,19 @@ def test_reports_that_differ_say_so():
         price(kernels.SOURCES["sign"], reports(6, 100 * seed, between=0.1, count=30), 4)
         for seed in range(12)
     ]
-    assert np.median([of.repetition_sigma for of in found]) == pytest.approx(0.1, abs=0.03)
+    assert np.median([operation.repetition_sigma for operation in found]) == pytest.approx(
+        0.1, abs=0.03
+    )
     # Six of them tell the mean to 0.1 / sqrt(6).
-    claims = [of.standard_error / of.cpu for of in found]
+    claims = [operation.standard_error / operation.cpu for operation in found]
     assert np.median(claims) == pytest.approx(0.1 / math.sqrt(6), rel=0.35)
-    errors = [abs(of.cpu / 60e-6 - 1) for of in found]
+    errors = [abs(operation.cpu / 60e-6 - 1) for operation in found]
     assert np.mean(np.array(errors) <= 2.6 * np.array(claims)) >= 0.8
 
 
 def test_alike_reports_do_not():
-    of = price(kernels.SOURCES["sign"], reports(4), 4)
-    assert of.repetition_sigma < 0.01
+    operation = price(kernels.SOURCES["sign"], reports(4), 4)
+    assert operation.repetition_sigma < 0.01
 
 
 def test_a_kernel_that_waits_costs_less_cpu_than_time(fitted):
@@ -122,18 +124,18 @@ def test_a_kernel_on_several_threads(fitted):
 
 
 def test_no_more_threads_than_cores():
-    of = price(kernels.SOURCES["endpoint_setup"], reports(1), 2)
-    assert of.threads == 2
-    assert of.wait == 0
+    operation = price(kernels.SOURCES["endpoint_setup"], reports(1), 2)
+    assert operation.threads == 2
+    assert operation.wait == 0
 
 
 def test_a_received_datagram_wakes_its_thread(fitted):
-    of = fitted.operations["udp_receive"]
+    operation = fitted.operations["udp_receive"]
     # Blocked in recvfrom, less what sending and receiving cost; not the 5 us of a parked thread.
-    assert of.wait == pytest.approx(synthetic.WAKE_UP_S, rel=0.1)
-    assert "wake_up_latency" in of.source
+    assert operation.wait == pytest.approx(synthetic.WAKE_UP_S, rel=0.1)
+    assert "wake_up_latency" in operation.source
     # The wake-up is most of it and was timed one by one.
-    assert of.spread_sigma == pytest.approx(0.1 * 50 / 57, rel=0.15)
+    assert operation.spread_sigma == pytest.approx(0.1 * 50 / 57, rel=0.15)
 
 
 def test_the_sleep_law(fitted):
@@ -148,9 +150,9 @@ def test_the_sleep_law(fitted):
 
 
 def test_one_report_does_not_tell_how_repetitions_sleep(base):
-    of = Calibration(base).fit(reports(1)).profile_.app.sleep_overshoot
-    assert of.repetition_sigma == base[1].app.sleep_overshoot.repetition_sigma
-    assert of.base.basis == "measured"
+    law = Calibration(base).fit(reports(1)).profile_.app.sleep_overshoot
+    assert law.repetition_sigma == base[1].app.sleep_overshoot.repetition_sigma
+    assert law.base.basis == "measured"
 
 
 SIGMA = "app.sleep_overshoot.repetition_sigma"
@@ -168,23 +170,27 @@ def test_what_one_report_takes_from_the_base_is_said(base):
     also = [synthetic.in_memory(report, 1 + n) for n, report in enumerate(sleepless)]
     for found in (reports(1), reports(1) + also):
         calibration = Calibration(base).fit(found)
-        (kept,) = [of for of in calibration.kept_ if of.key == SIGMA]
+        (kept,) = [one for one in calibration.kept_ if one.key == SIGMA]
         assert (kept.basis, kept.why) == (
             base[1].app.sleep_overshoot.repetition_sigma.basis,
             "one report does not tell how much repetitions differ",
         )
-        (said,) = [of for of in claims(calibration) if BASE in of]
+        (said,) = [claim for claim in claims(calibration) if BASE in claim]
         assert f"{SIGMA} (fitted), app.kept_connection (fitted): of profile {BASE}" in said
-    assert not any(SIGMA in of for of in claims(Calibration(base).fit(reports(2))))
+    assert not any(SIGMA in claim for claim in claims(Calibration(base).fit(reports(2))))
 
 
 def test_one_report_does_not_claim_how_operations_differ(base):
     calibration = Calibration(base).fit(reports(1))
-    measured = [of for of in calibration.profile_.operations.values() if of.basis == "measured"]
-    assert {of.repetition_sigma for of in measured} == {0.0}
-    (said,) = [of for of in claims(calibration) if "one report" in of]
+    measured = [
+        operation
+        for operation in calibration.profile_.operations.values()
+        if operation.basis == "measured"
+    ]
+    assert {operation.repetition_sigma for operation in measured} == {0.0}
+    (said,) = [claim for claim in claims(calibration) if "one report" in claim]
     assert said.endswith("so repetition_sigma of the operations that it measured is 0")
-    assert not any("one report" in of for of in claims(Calibration(base).fit(reports(2))))
+    assert not any("one report" in claim for claim in claims(Calibration(base).fit(reports(2))))
 
 
 def test_cores_are_what_threads_gain(fitted):
@@ -195,7 +201,7 @@ def test_cores_are_what_threads_gain(fitted):
 
 def test_without_a_ladder_cores_are_counted():
     (report,) = reports(1)
-    cases = [of for of in report.document.measurements if of.threads == 1]
+    cases = [case for case in report.document.measurements if case.threads == 1]
     document = report.document.model_copy(update={"measurements": cases})
     alone = type(report)(report.path, report.digest, document)
     assert (behaviour.cores([alone]).value, behaviour.cores([alone]).standard_error) == (4.0, 0.0)
@@ -209,7 +215,7 @@ def test_what_is_kept_keeps_its_provenance(base, fitted):
     for name in kernels.UNPRICED:
         assert fitted.operations[name] == base[1].operations[name]
     assert fitted.app.kept_connection == base[1].app.kept_connection
-    (said,) = [of for of in fitted.device.does_not_claim if BASE in of]
+    (said,) = [claim for claim in fitted.device.does_not_claim if BASE in claim]
     unmeasured = (
         "command (assumed), discovery (fitted), file_block (assumed), overlay_send (assumed), "
         "overlay_receive (assumed)"
@@ -231,9 +237,9 @@ def test_the_device_is_the_reports(fitted):
 def without(report, *names, reason=None):
     """Return `report` with kernels that are not measured."""
     changed = json.loads(json.dumps(report))
-    for of in changed["measurements"]:
-        if of["kernel"] in names:
-            of |= {"status": "not_measured", "reason": reason, "quantities": []}
+    for case in changed["measurements"]:
+        if case["kernel"] in names:
+            case |= {"status": "not_measured", "reason": reason, "quantities": []}
     return changed
 
 
@@ -242,7 +248,7 @@ def test_a_kernel_that_was_not_measured_says_why(base):
     broken = without(report, "ed25519_sign", "udp_buffer_capacity", reason="no such call")
     broken = without(broken, "wake_up_latency", reason="no threads")
     calibration = Calibration(base).fit([synthetic.in_memory(broken)])
-    why = {of.key: of.why for of in calibration.kept_}
+    why = {kept.key: kept.why for kept in calibration.kept_}
     assert list(why)[:3] == ["command", "sign", "udp_receive"]
     assert why["command"] == kernels.UNPRICED["command"]
     assert why["sign"] == "kernel ed25519_sign: no such call"
@@ -270,20 +276,20 @@ def test_a_report_that_lacks_a_kernel_leaves_it_to_the_others():
 @pytest.mark.parametrize("store", sorted(kernels.STORES))
 def test_the_store_may_be_durable(base, store):
     report = synthetic.Phone().report()
-    of = kernels.STORES[store]
+    source = kernels.STORES[store]
     for bytes_ in (668, 4096):
         quantities = {"wall_s": np.full(50, 3e-3), "cpu_s": np.full(50, 1e-3)}
-        parameters = {"bytes": bytes_, **dict(of.variant)}
-        case = synthetic.measurement(of.kernel, "storage", quantities, parameters=parameters)
+        parameters = {"bytes": bytes_, **dict(source.variant)}
+        case = synthetic.measurement(source.kernel, "storage", quantities, parameters=parameters)
         report["measurements"] = [
             old
             for old in report["measurements"]
-            if (old["kernel"], old["parameters"]) != (of.kernel, parameters)
+            if (old["kernel"], old["parameters"]) != (source.kernel, parameters)
         ]
         report["measurements"].append(case)
     priced = Calibration(base, store=store).fit([synthetic.in_memory(report)]).profile_
     assert priced.operations["store"].wait == pytest.approx(2e-3, rel=1e-3)
-    assert of.kernel in priced.operations["store"].source
+    assert source.kernel in priced.operations["store"].source
 
 
 def test_costs_on_many_threads_or_chosen_cores_do_not_enter(base):
@@ -295,8 +301,8 @@ def test_costs_on_many_threads_or_chosen_cores_do_not_enter(base):
             "ed25519_sign", "crypto", quantities, parameters={"bytes": 138}, **changes
         )
         report["measurements"].append(case)
-    of = price(kernels.SOURCES["sign"], [synthetic.in_memory(report)], 4)
-    assert of.cpu == pytest.approx(60e-6, rel=0.05)
+    operation = price(kernels.SOURCES["sign"], [synthetic.in_memory(report)], 4)
+    assert operation.cpu == pytest.approx(60e-6, rel=0.05)
 
 
 def test_a_line_that_does_not_fit_widens_the_error():
@@ -308,7 +314,8 @@ def test_a_line_that_does_not_fit_widens_the_error():
                 values = 1.3 * np.array(quantity["samples"]["values"])
                 quantity["samples"] = synthetic.samples(values)
     one, other = (
-        price(kernels.SOURCES["hash"], [synthetic.in_memory(of)], 4) for of in (straight, bent)
+        price(kernels.SOURCES["hash"], [synthetic.in_memory(document)], 4)
+        for document in (straight, bent)
     )
     assert one.standard_error / one.cpu < 0.02
     assert other.standard_error / other.cpu > 0.08
@@ -361,7 +368,7 @@ def test_a_profile_is_read_as_it_was_written(tmp_path, name):
     path = tmp_path / "again.toml"
     write.write_profile(shipped, path)
     assert profile.load(path) == shipped
-    assert [of.name for of in tmp_path.iterdir()] == ["again.toml"]
+    assert [file.name for file in tmp_path.iterdir()] == ["again.toml"]
 
 
 def test_a_profile_that_reads_otherwise_is_ours_to_mend(tmp_path, fitted, monkeypatch):
@@ -459,5 +466,5 @@ def test_packets_are_priced_by_the_bytes_of_their_datagrams():
             datagram = case.parameters["bytes"] + 39.0
             quantity = {"name": "datagram_bytes", "samples": synthetic.samples([datagram] * 9)}
             case.quantities.append(type(case.quantities[0]).model_validate(quantity))
-    of = price(kernels.SOURCES["packet_seal"], [report], 4)
-    assert "at 167 707 1239 bytes" in of.source
+    operation = price(kernels.SOURCES["packet_seal"], [report], 4)
+    assert "at 167 707 1239 bytes" in operation.source

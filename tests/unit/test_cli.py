@@ -97,7 +97,7 @@ def test_run_prints_directories(cli, scenario, tmp_path):
     assert done.returncode == 0, done.stderr
     directories = done.stdout.splitlines()
     assert len(directories) == 2
-    assert all((tmp_path / of / "metrics.json").is_file() for of in directories)
+    assert all((tmp_path / directory / "metrics.json").is_file() for directory in directories)
     assert done.stderr.startswith("2 ran in ")
     assert cli("run", scenario).stderr.startswith("2 reused in ")
 
@@ -109,7 +109,7 @@ def test_run_json(cli, scenario, tmp_path):
     (directory,) = (tmp_path / "x" / "small").iterdir()
     assert json.loads((directory / "resolved.json").read_text())["run"]["seed"] == 9
     two = json.loads(cli(*once).stdout)
-    assert [of["rung"]["rate_per_s"] for of in two["rungs"]] == [4, 8]
+    assert [rung["rung"]["rate_per_s"] for rung in two["rungs"]] == [4, 8]
 
 
 def test_dry_run_writes_nothing(cli, scenario, tmp_path):
@@ -171,9 +171,9 @@ def test_verbose_tells_repetitions(fake_cli, scenario):
 def test_every_command_says_as_much_as_it_is_asked_to():
     commands = ("run", "check", "show", "doctor", "report", "export", "validate", "calibrate")
     for command in (
-        *([of] for of in commands),
+        *([name] for name in commands),
         ["metrics"],
-        *(["sweep", of] for of in ("run", "plan", "collect")),
+        *(["sweep", name] for name in ("run", "plan", "collect")),
     ):
         said = CliRunner().invoke(app, [*command, "--help"]).stdout
         assert "-q, --quiet" in said, command
@@ -214,9 +214,11 @@ def test_show(cli, scenario, tmp_path):
     done = cli("show", scenario)
     assert "moto_g04s" in done.stdout
     rungs = json.loads(cli("show", scenario, "--json").stdout)
-    bases = [of["basis"] for of in rungs[0]["profiles"]["moto_g04s"]["operations"].values()]
+    bases = [
+        operation["basis"] for operation in rungs[0]["profiles"]["moto_g04s"]["operations"].values()
+    ]
     assert f"{bases.count('assumed')} assumed, {bases.count('fitted')} fitted" in done.stdout
-    assert [of["rung"]["rate_per_s"] for of in rungs] == [4, 8]
+    assert [rung["rung"]["rate_per_s"] for rung in rungs] == [4, 8]
     assert mess(tmp_path) == []
 
 

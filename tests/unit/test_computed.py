@@ -17,8 +17,8 @@ THREADS, PHONES = 4, 2
 def resolved(**sections):
     workload = {"kind": "compute", "start_s": 1.0, "threads": THREADS}
     devices = [{"profile": "invented", "count": PHONES, "access": {"wifi": 1.0}}]
-    of = {"protocol": {"kind": "compute"}, "workload": workload, "devices": devices}
-    return testing.resolved(repetitions=1, **of, **sections)
+    family = {"protocol": {"kind": "compute"}, "workload": workload, "devices": devices}
+    return testing.resolved(repetitions=1, **family, **sections)
 
 
 def tasks(*numbers):

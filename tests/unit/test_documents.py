@@ -95,9 +95,9 @@ def test_a_hint_is_another_file_of_much_the_same_name(tmp_path, given, there, hi
     assert said == f"{tmp_path / given}: no such file{expected}"
 
 
-def sections(of=documents.Section):
+def sections(base=documents.Section):
     """Every model of every document that is shipped."""
-    for model in of.__subclasses__():
+    for model in base.__subclasses__():
         yield model
         yield from sections(model)
 
@@ -123,14 +123,14 @@ def complaints(model):
 
 
 def test_the_models_are_all_looked_at():
-    names = {f"{of.__module__.partition('.')[0]}.{of.__name__}" for of in SECTIONS}
+    names = {f"{model.__module__.partition('.')[0]}.{model.__name__}" for model in SECTIONS}
     assert {"sim.Scenario", "sim.SweepDocument", "calibration.Profile"} <= names
     assert {"calibration.Document", "sim.Town"} & names
     assert len(SECTIONS) > 50
     assert sim.scenario.document.Scenario in SECTIONS
 
 
-@pytest.mark.parametrize("model", SECTIONS, ids=lambda of: of.__name__)
+@pytest.mark.parametrize("model", SECTIONS, ids=lambda model: model.__name__)
 def test_what_is_wrong_is_said_in_the_users_words(model):
     for data, details in complaints(model):
         error = documents._translate(details, data, "a.toml")

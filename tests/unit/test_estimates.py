@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import synthetic_reports as synthetic
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
@@ -15,6 +14,7 @@ from statsmodels.stats.meta_analysis import combine_effects
 from calibration.fit.lines import combine, fit_line
 from calibration.fit.probe_report import Samples
 from calibration.fit.samples import Estimate, estimate, execution_sigma
+from support import synthetic_reports as synthetic
 
 SEEDS = range(400)
 
@@ -42,11 +42,11 @@ def lognormal(seed, mean, sigma, shape):
 def test_the_mean_is_within_its_standard_error(sigma, count, keep):
     found = [estimate(samples(lognormal(seed, 2e-5, sigma, count), keep=keep)) for seed in SEEDS]
     # Estimated itself, from as few as 30: a little less than the nominal 95 %, or more.
-    assert 0.90 <= covered((of.mean - 2e-5, of.standard_error) for of in found) <= 0.995
+    assert 0.90 <= covered((one.mean - 2e-5, one.standard_error) for one in found) <= 0.995
     # And not by claiming ignorance: the plain mean's error is sigma / sqrt(n).
-    claimed = np.median([of.standard_error for of in found]) / 2e-5
+    claimed = np.median([one.standard_error for one in found]) / 2e-5
     assert claimed < 2 * sigma / math.sqrt(count)
-    assert np.median([of.sample_sigma for of in found]) == pytest.approx(sigma, rel=0.1)
+    assert np.median([one.sample_sigma for one in found]) == pytest.approx(sigma, rel=0.1)
 
 
 def test_interruptions_move_little():
@@ -75,24 +75,24 @@ def test_rounds_that_disagree_widen_the_error():
 
 
 def test_a_coarse_clock_is_an_error_even_of_equal_samples():
-    of = estimate(samples([1e-5] * 50), resolution=1e-6, iterations=10)
-    assert of.standard_error == pytest.approx(1e-7 / math.sqrt(12))
-    assert of.mean == pytest.approx(1e-5)
+    found = estimate(samples([1e-5] * 50), resolution=1e-6, iterations=10)
+    assert found.standard_error == pytest.approx(1e-7 / math.sqrt(12))
+    assert found.mean == pytest.approx(1e-5)
 
 
 def test_quantities_that_reach_zero_are_averaged_plainly():
-    of = estimate(samples([0.0, 0.0, 3.0, 1.0]))
-    assert (of.mean, of.sample_sigma) == (1.0, 0.0)
-    assert of.standard_error == pytest.approx(math.sqrt(2) / 2)
+    found = estimate(samples([0.0, 0.0, 3.0, 1.0]))
+    assert (found.mean, found.sample_sigma) == (1.0, 0.0)
+    assert found.standard_error == pytest.approx(math.sqrt(2) / 2)
 
 
 @pytest.mark.parametrize("iterations", [1, 8, 100])
 def test_the_spread_of_executions_is_that_before_averaging(iterations):
     sigma = 0.4
     values = lognormal(7, 1e-5, sigma, (1500, iterations)).mean(axis=1)
-    of = estimate(samples(values, keep=False), iterations=iterations)
-    assert of.sample_sigma < 1.2 * sigma / math.sqrt(iterations)
-    assert execution_sigma([of]) == pytest.approx(sigma, rel=0.1)
+    found = estimate(samples(values, keep=False), iterations=iterations)
+    assert found.sample_sigma < 1.2 * sigma / math.sqrt(iterations)
+    assert execution_sigma([found]) == pytest.approx(sigma, rel=0.1)
 
 
 def test_what_a_sample_shares_is_not_multiplied():
@@ -133,40 +133,40 @@ def test_a_line_covers_its_truth_also_where_it_does_not_fit(misfit):
     found = [line(seed, misfit=misfit) for seed in SEEDS]
     # An error that three residuals tell is that of Student's t: 1.96 of it cover 85.5 %.
     for x in (138.0, 668.0, 65536.0):
-        assert covered(missed(of, x) for of in found) >= (0.82 if misfit else 0.92)
-    lacks = [of.lack_of_fit for of in found]
+        assert covered(missed(one, x) for one in found) >= (0.82 if misfit else 0.92)
+    lacks = [one.lack_of_fit for one in found]
     assert np.median(lacks) == pytest.approx(misfit, abs=0.015)
 
 
 def test_intercept_and_slope_are_what_they_are():
     found = [line(seed) for seed in SEEDS]
-    assert np.mean([of.intercept for of in found]) == pytest.approx(20e-6, rel=0.005)
-    assert np.mean([of.slope for of in found]) == pytest.approx(1.5e-9, rel=0.005)
+    assert np.mean([one.intercept for one in found]) == pytest.approx(20e-6, rel=0.005)
+    assert np.mean([one.slope for one in found]) == pytest.approx(1.5e-9, rel=0.005)
 
 
 @pytest.mark.parametrize(("intercept", "slope"), [(20e-6, -1e-9), (-1e-6, 5e-9)])
 def test_no_term_is_negative(intercept, slope):
     x = np.array([1000.0, 2000.0, 4000.0])
-    of = fit_line(x, intercept + slope * x, np.full(3, 1e-8))
-    assert of.intercept >= 0
-    assert of.slope >= 0
-    assert of.intercept == 0 or of.slope == 0
-    assert min(of.free_errors) > 0
-    assert of.lack_of_fit > 0
+    found = fit_line(x, intercept + slope * x, np.full(3, 1e-8))
+    assert found.intercept >= 0
+    assert found.slope >= 0
+    assert found.intercept == 0 or found.slope == 0
+    assert min(found.free_errors) > 0
+    assert found.lack_of_fit > 0
 
 
 def test_one_place_has_no_slope():
-    of = fit_line(np.zeros(1), np.array([3e-6]), np.array([1e-7]))
-    assert (of.intercept, of.slope, of.lack_of_fit) == (pytest.approx(3e-6), 0.0, 0.0)
-    assert of.sampling_error(0.0) == pytest.approx(1e-7)
+    found = fit_line(np.zeros(1), np.array([3e-6]), np.array([1e-7]))
+    assert (found.intercept, found.slope, found.lack_of_fit) == (pytest.approx(3e-6), 0.0, 0.0)
+    assert found.sampling_error(0.0) == pytest.approx(1e-7)
 
 
 @given(st.floats(1e-9, 1e-1), st.floats(0, 1e-6), st.floats(1e-4, 0.1), st.permutations(range(5)))
 def test_an_exact_line_is_found_in_any_order(intercept, slope, error, order):
     x = X[list(order)]
     y = intercept + slope * x
-    of = fit_line(x, y, error * y)
-    assert [of.at(place) for place in X] == pytest.approx(list(intercept + slope * X), rel=1e-6)
+    found = fit_line(x, y, error * y)
+    assert [found.at(place) for place in X] == pytest.approx(list(intercept + slope * X), rel=1e-6)
 
 
 @given(st.floats(0.001, 1000))
@@ -186,24 +186,24 @@ def test_a_mean_over_reports_covers_and_finds_what_differs(between):
 
     found = [drawn(seed) for seed in SEEDS]
     # Of eight reports, Student's t with 7 degrees of freedom: 1.96 cover 90.9 %.
-    assert covered((of.value - 10, of.standard_error) for of in found) >= 0.88
-    assert np.median([of.between_sigma() for of in found]) == pytest.approx(between, abs=0.015)
+    assert covered((mean.value - 10, mean.standard_error) for mean in found) >= 0.88
+    assert np.median([mean.between_sigma() for mean in found]) == pytest.approx(between, abs=0.015)
 
 
 def test_one_report_is_its_own_mean():
-    of = combine(np.array([5.0]), np.array([0.5]))
-    assert (of.value, of.standard_error, of.between_sigma()) == (5.0, pytest.approx(0.5), 0.0)
+    mean = combine(np.array([5.0]), np.array([0.5]))
+    assert (mean.value, mean.standard_error, mean.between_sigma()) == (5.0, pytest.approx(0.5), 0.0)
 
 
 def test_a_sure_report_weighs_more():
-    of = combine(np.array([10.0, 10.2]), np.array([0.1, 1.0]))
-    assert of.weights == pytest.approx([100 / 101, 1 / 101])
+    mean = combine(np.array([10.0, 10.2]), np.array([0.1, 1.0]))
+    assert mean.weights == pytest.approx([100 / 101, 1 / 101])
 
 
 def test_the_standard_error_of_a_mean_is_that_of_the_scatter():
     y = np.array([9.0, 10.0, 11.5, 10.5])
-    of = combine(y, np.full(4, 0.1))
-    assert of.standard_error == pytest.approx(np.std(y, ddof=1) / 2, rel=1e-6)
+    mean = combine(y, np.full(4, 0.1))
+    assert mean.standard_error == pytest.approx(np.std(y, ddof=1) / 2, rel=1e-6)
 
 
 @given(st.floats(1e-9, 1e9))

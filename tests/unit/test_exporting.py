@@ -32,10 +32,10 @@ def run(tmp_path):
     """Return a function that makes an invented run with these sections."""
 
     def make(**sections):
-        of = testing.resolved(
+        resolved = testing.resolved(
             "a", repetitions=2, **{"protocol": {"kind": "trustchain"}, **sections}
         )
-        return testing.run_dir(tmp_path / "runs", {**of, "churn": None}, testing.Shape())
+        return testing.run_dir(tmp_path / "runs", {**resolved, "churn": None}, testing.Shape())
 
     return make
 
@@ -72,22 +72,24 @@ def refused(done, place, *words):
 
 
 def test_without_a_format_it_is_csv(call, run, tmp_path):
-    of = run()
-    plain = call(of).stdout
-    assert plain == call(of, "--to", "csv").stdout
-    assert call(of, "--out", "out/a.csv").stdout == "out/a.csv\n"
+    made = run()
+    plain = call(made).stdout
+    assert plain == call(made, "--to", "csv").stdout
+    assert call(made, "--out", "out/a.csv").stdout == "out/a.csv\n"
     assert (tmp_path / "out/a.csv").read_text() == plain
 
 
 def test_one_repetition_may_be_chosen(call, run):
-    of = run()
-    lines = call(of).stdout.splitlines()
-    one, other = (call(of, "--repetition", number).stdout.splitlines() for number in (0, 1))
+    made = run()
+    lines = call(made).stdout.splitlines()
+    one, other = (call(made, "--repetition", number).stdout.splitlines() for number in (0, 1))
     assert one + other[1:] == lines
     assert min(len(one), len(other)) > 2
-    assert call(of, "--to", "graphml").stdout == call(of, "--to=graphml", "--repetition=0").stdout
-    assert refused(call(of, "--repetition", 2), "--repetition", "they are 0 to 1", "mean 1?")
-    assert refused(call(of, "--repetition", -1), "--repetition")
+    assert (
+        call(made, "--to", "graphml").stdout == call(made, "--to=graphml", "--repetition=0").stdout
+    )
+    assert refused(call(made, "--repetition", 2), "--repetition", "they are 0 to 1", "mean 1?")
+    assert refused(call(made, "--repetition", -1), "--repetition")
 
 
 GRAPHS = {"graphml": "<graphml", "gexf": "<gexf", "json": '{"directed": true'}
@@ -95,21 +97,21 @@ GRAPHS = {"graphml": "<graphml", "gexf": "<gexf", "json": '{"directed": true'}
 
 @pytest.mark.parametrize("to", GRAPHS)
 def test_a_graph_goes_to_stdout_or_a_file(call, run, tmp_path, to):
-    of = run()
-    printed = call(of, "--to", to)
+    made = run()
+    printed = call(made, "--to", to)
     assert GRAPHS[to] in printed.stdout[:100]
     for name in (f"out/a.{to}", f"out/{to}"):
-        done = call(of, "--to", to, "-o", name)
+        done = call(made, "--to", to, "-o", name)
         assert (done.exit_code, done.stdout) == (0, f"{name}\n")
         assert (tmp_path / name).read_text() == printed.stdout
 
 
 @pytest.mark.parametrize("to", ["csv", *GRAPHS])
 def test_the_suffix_of_a_file_says_its_format(call, run, tmp_path, to):
-    of = run()
-    printed = call(of, "--to", to).stdout
+    made = run()
+    printed = call(made, "--to", to).stdout
     for name in (f"a.{to}", f"b.1.{to.upper()}"):
-        assert call(of, "--out", name).stdout == f"{name}\n"
+        assert call(made, "--out", name).stdout == f"{name}\n"
         assert (tmp_path / name).read_text() == printed
 
 
@@ -118,21 +120,21 @@ def test_the_suffix_of_a_file_says_its_format(call, run, tmp_path, to):
     [("a.graphm", ".graphml"), ("a.GEFX", ".gexf"), ("a.jsn", ".json"), ("a.cvs", ".csv")],
 )
 def test_a_suffix_of_no_format_is_refused(call, run, tmp_path, name, suggested):
-    of = run()
+    made = run()
     known = ".csv, .graphml, .gexf, .json"
-    assert refused(call(of, "-o", name), name, known, f"(did you mean {suggested}?)")
-    assert refused(call(of, "-o", "a.parquet"), "a.parquet", '".parquet"', known)
+    assert refused(call(made, "-o", name), name, known, f"(did you mean {suggested}?)")
+    assert refused(call(made, "-o", "a.parquet"), "a.parquet", '".parquet"', known)
     assert {path.name for path in tmp_path.iterdir()} == {"runs"}
     # Who says what it is may call it anything.
-    assert call(of, "--to", "csv", "-o", name).exit_code == 0
-    assert call(of, "--csv", f"{name}.json").exit_code == 0
+    assert call(made, "--to", "csv", "-o", name).exit_code == 0
+    assert call(made, "--csv", f"{name}.json").exit_code == 0
 
 
 def test_a_suffix_of_another_format_is_refused(call, run, tmp_path):
-    of = run()
-    done = call(of, "--to", "graphml", "-o", "a.gexf")
+    made = run()
+    done = call(made, "--to", "graphml", "-o", "a.gexf")
     assert refused(done, "a.gexf", "no graphml", "(did you mean --to gexf?)")
-    assert refused(call(of, "--to", "csv", "-o", "a.json"), "a.json", "mean --to json?")
+    assert refused(call(made, "--to", "csv", "-o", "a.json"), "a.json", "mean --to json?")
     assert {path.name for path in tmp_path.iterdir()} == {"runs"}
 
 
@@ -143,10 +145,10 @@ def test_an_unknown_format_is_exit_2(call, run):
 
 
 def test_csv_is_for_csv(call, run, tmp_path):
-    of = run()
-    assert refused(call(of, "--to", "graphml", "--csv", "a"), "--csv", "mean --out?")
-    assert refused(call(of, "--csv", "a", "--out", "b"), "--csv")
-    assert call(of, "--csv", "a", "--to", "csv").exit_code == 0
+    made = run()
+    assert refused(call(made, "--to", "graphml", "--csv", "a"), "--csv", "mean --out?")
+    assert refused(call(made, "--csv", "a", "--out", "b"), "--csv")
+    assert call(made, "--csv", "a", "--to", "csv").exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"a", "runs"}
 
 
@@ -163,30 +165,30 @@ def test_csv_is_for_csv(call, run, tmp_path):
     ],
 )
 def test_a_run_without_tokens_to_verify_is_refused(call, run, tmp_path, sections, place, words):
-    of = run(**sections)
-    assert refused(call(of, "--to", "tokens", "-o", "out"), place, str(of), *words)
+    made = run(**sections)
+    assert refused(call(made, "--to", "tokens", "-o", "out"), place, str(made), *words)
     assert not (tmp_path / "out").exists()
 
 
 def test_tokens_need_a_new_folder(call, run, tmp_path):
-    of = run(**TOWN, output=KEEPS)
-    assert refused(call(of, "--to", "tokens"), "--to", "--out DIR")
+    made = run(**TOWN, output=KEEPS)
+    assert refused(call(made, "--to", "tokens"), "--to", "--out DIR")
     (tmp_path / "old").mkdir()
     (tmp_path / "old/a").touch()
-    assert refused(call(of, "--to", "tokens", "-o", "old"), "old", "is there already")
-    assert refused(call(of, "--to", "tokens", "-o", "old/a"), "old/a", "is there already")
+    assert refused(call(made, "--to", "tokens", "-o", "old"), "old", "is there already")
+    assert refused(call(made, "--to", "tokens", "-o", "old/a"), "old/a", "is there already")
     assert [path.name for path in (tmp_path / "old").iterdir()] == ["a"]
 
 
 def test_tokens_are_batches_and_an_index(call, run, rows, tmp_path):
-    of = run(**TOWN, output=KEEPS)
-    holdings.write(rows, of / rundir.TOKENS)
-    (of / "manifest.json").write_text(f'{{"repetitions": [{{}}, {{"authority_key": "{KEY}"}}]}}')
+    made = run(**TOWN, output=KEEPS)
+    holdings.write(rows, made / rundir.TOKENS)
+    (made / "manifest.json").write_text(f'{{"repetitions": [{{}}, {{"authority_key": "{KEY}"}}]}}')
     (tmp_path / "out").mkdir()
-    done = call(of, "--to", "tokens", "--repetition", 1, "-o", "out")
+    done = call(made, "--to", "tokens", "--repetition", 1, "-o", "out")
     assert (done.exit_code, done.stdout) == (0, "out\n")
     # A folder may be called anything.
-    assert call(of, "--to", "tokens", "--repetition", 1, "-o", "a.csv").stdout == "a.csv\n"
+    assert call(made, "--to", "tokens", "--repetition", 1, "-o", "a.csv").stdout == "a.csv\n"
     tokens = rows["token"].to_pylist()
     written = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     index = written.pop("tokens.csv").decode()
@@ -214,34 +216,34 @@ def contents(folder):
     "target", ["metrics.json", "new.csv", "sub/new", "", "../{}/resolved.json"]
 )
 def test_nothing_is_written_into_a_run(call, run, tmp_path, to, target):
-    of, other = run(**TOWN, output=KEEPS), run(rung={**RUNG, "rate_per_s": 2.0})
+    made, other = run(**TOWN, output=KEEPS), run(rung={**RUNG, "rate_per_s": 2.0})
     before = contents(tmp_path)
-    for into in (of, other):
+    for into in (made, other):
         path = into / target.format(into.name)
-        assert refused(call(of, "--to", to, "-o", path), str(path), "never written to again")
+        assert refused(call(made, "--to", to, "-o", path), str(path), "never written to again")
     assert contents(tmp_path) == before
-    assert not (of / "sub").exists()
+    assert not (made / "sub").exists()
 
 
 def test_a_link_into_a_run_is_no_way_into_it(call, run, tmp_path):
-    of = run()
-    before = contents(of)
-    (tmp_path / "a.csv").symlink_to(of / "metrics.json")
-    (tmp_path / "aside").symlink_to(of, target_is_directory=True)
+    made = run()
+    before = contents(made)
+    (tmp_path / "a.csv").symlink_to(made / "metrics.json")
+    (tmp_path / "aside").symlink_to(made, target_is_directory=True)
     for path in ("a.csv", "aside/new.csv"):
-        assert refused(call(of, "--out", path), path, str(of))
-        assert refused(call(of, "--csv", path), path, str(of))
-    assert contents(of) == before
+        assert refused(call(made, "--out", path), path, str(made))
+        assert refused(call(made, "--csv", path), path, str(made))
+    assert contents(made) == before
     # Beside it there is room.
-    assert call(of, "--out", of.parent / "a.csv").exit_code == 0
+    assert call(made, "--out", made.parent / "a.csv").exit_code == 0
 
 
 @pytest.mark.parametrize("to", ["csv", *GRAPHS])
 @pytest.mark.parametrize("target", [".", "", "runs"])
 def test_a_folder_is_no_file(call, run, tmp_path, to, target):
-    of = run()
+    made = run()
     before = contents(tmp_path)
-    done = call(of, "--to", to, "--out", target)
+    done = call(made, "--to", to, "--out", target)
     assert refused(done, target or ".", "cannot be written: is a directory")
     assert contents(tmp_path) == before
 
@@ -249,13 +251,13 @@ def test_a_folder_is_no_file(call, run, tmp_path, to, target):
 @pytest.mark.parametrize("to", ["csv", *GRAPHS, "tokens"])
 @pytest.mark.parametrize("target", ["/proc/x", "dangling", "file/a", "file/a/b"])
 def test_where_nothing_can_be_written_is_said(call, run, rows, tmp_path, to, target):
-    of = run(**(TOWN if to == "tokens" else {}), output=KEEPS)
-    holdings.write(rows, of / rundir.TOKENS)
-    (of / "manifest.json").write_text(f'{{"repetitions": [{{"authority_key": "{KEY}"}}]}}')
+    made = run(**(TOWN if to == "tokens" else {}), output=KEEPS)
+    holdings.write(rows, made / rundir.TOKENS)
+    (made / "manifest.json").write_text(f'{{"repetitions": [{{"authority_key": "{KEY}"}}]}}')
     (tmp_path / "dangling").symlink_to(tmp_path / "none/at all")
     (tmp_path / "file").touch()
     before = contents(tmp_path)
-    done = call(of, "--to", to, "--out", target)
+    done = call(made, "--to", to, "--out", target)
     assert refused(done, target, "cannot be written")
     assert contents(tmp_path) == before
     assert not (tmp_path / "none").exists()
@@ -263,10 +265,10 @@ def test_where_nothing_can_be_written_is_said(call, run, rows, tmp_path, to, tar
 
 @pytest.mark.parametrize("target", [".", ""])
 def test_the_folder_one_stands_in_is_not_replaced(call, run, tmp_path, monkeypatch, target):
-    of = run(**TOWN, output=KEEPS)
+    made = run(**TOWN, output=KEEPS)
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    assert refused(call(of, "--to", "tokens", "-o", target), ".", "name a new folder")
+    assert refused(call(made, "--to", "tokens", "-o", target), ".", "name a new folder")
 
 
 def test_a_serial_is_the_number_of_its_rows_in_the_trace(rows):

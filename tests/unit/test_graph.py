@@ -7,7 +7,6 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 
-import engine_plans as plans
 import networkx as nx
 import numpy as np
 import pytest
@@ -18,10 +17,11 @@ from sim.export import amounts, graph
 from sim.plan import build_plan as building
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+from support import engine_plans as plans
 
 
-def build_plan(*of):
-    return plans.lists(building.build_plan(*of))
+def build_plan(*arguments):
+    return plans.lists(building.build_plan(*arguments))
 
 
 DEVICES = [
@@ -67,8 +67,8 @@ TOWN = (
 
 def made(*rows, cents=None, **sections):
     town = {"kind": "tokens", "tokens": {"handshake": "none"}}
-    of = testing.resolved("a & <b>", devices=DEVICES, protocol=town, **sections)
-    return graph.of_events(events(*rows), of, 0, cents)
+    resolved = testing.resolved("a & <b>", devices=DEVICES, protocol=town, **sections)
+    return graph.of_events(events(*rows), resolved, 0, cents)
 
 
 def written(found, form):
@@ -140,9 +140,9 @@ def test_phones_that_never_met_have_no_edges():
 
 
 def test_a_trade_is_an_edge_of_its_proposer():
-    of = testing.resolved("trades", repetitions=1)
-    table = testing.events(of, testing.Shape(lost_ratio=0.3))
-    found = graph.of_events(table, of, 0)
+    resolved = testing.resolved("trades", repetitions=1)
+    table = testing.events(resolved, testing.Shape(lost_ratio=0.3))
+    found = graph.of_events(table, resolved, 0)
     stored = table["kind"].to_pylist().count("store")
     assert 0 < stored < found.nodes[0]["proposed_count"] == 400
     assert found.edges[0, 1]["count"] == found.nodes[0]["paid_count"] == stored
@@ -154,7 +154,8 @@ def test_a_trade_is_an_edge_of_its_proposer():
 def same(one, other):
     """Tell whether two graphs have the same phones and edges in one order, types included."""
     parts = [
-        (repr(list(of.nodes(data=True))), repr(list(of.edges(data=True)))) for of in (one, other)
+        (repr(list(graph.nodes(data=True))), repr(list(graph.edges(data=True))))
+        for graph in (one, other)
     ]
     return parts[0] == parts[1]
 
@@ -186,14 +187,14 @@ def test_gexf_says_everything():
     found = made(*TOWN, cents=np.arange(len(TOWN)))
     document = written(found, "gexf")
     again = nx.read_gexf(io.BytesIO(document), node_type=int)
-    for name, of in [*again.nodes(data="label")]:
-        assert of == str(name)
+    for name, label in [*again.nodes(data="label")]:
+        assert label == str(name)
         del again.nodes[name]["label"]
     assert [again.edges[ends].pop("id") for ends in again.edges] == ["0"]
     assert same(again, found)
     (about,) = ET.fromstring(document).iter("{http://www.gexf.net/1.2draft}meta")  # noqa: S314 - ours
     assert not about.attrib
-    assert [of.text for of in about] == [
+    assert [element.text for element in about] == [
         "pocketsim",
         "scenario = a & <b>, seed = 1, repetition = 0, duration_s = 25.0, traced_share = 1.0",
     ]
@@ -211,21 +212,24 @@ def test_json_says_everything():
 
 @pytest.mark.parametrize("form", graph.FORMS)
 def test_equal_runs_give_equal_bytes(form, monkeypatch):
-    of = testing.resolved("trades", repetitions=1)
-    table = testing.events(of, testing.Shape())
-    before = written(graph.of_events(table, of, 0), form)
+    resolved = testing.resolved("trades", repetitions=1)
+    table = testing.events(resolved, testing.Shape())
+    before = written(graph.of_events(table, resolved, 0), form)
     monkeypatch.setattr(time, "strftime", lambda _: "2099-12-31")
-    assert written(graph.of_events(table, of, 0), form) == before
+    assert written(graph.of_events(table, resolved, 0), form) == before
     assert before.endswith(b"\n")
 
 
 def test_a_graph_of_a_run_directory(tmp_path):
-    of = {**testing.resolved("trades", repetitions=2), "churn": None}
-    of["protocol"] = {"kind": "trustchain"}
-    run, table = testing.run_dir(tmp_path, of, testing.Shape()), testing.events(of, testing.Shape())
+    resolved = {**testing.resolved("trades", repetitions=2), "churn": None}
+    resolved["protocol"] = {"kind": "trustchain"}
+    run, table = (
+        testing.run_dir(tmp_path, resolved, testing.Shape()),
+        testing.events(resolved, testing.Shape()),
+    )
     for repetition in (0, 1):
         rows = [number == repetition for number in table["repetition"].to_pylist()]
-        expected = graph.of_events(table.filter(rows), of, repetition)
+        expected = graph.of_events(table.filter(rows), resolved, repetition)
         found = graph.of_run(run, repetition)
         assert same(found, expected)
         assert found.graph["repetition"] == repetition
@@ -238,8 +242,8 @@ def test_a_graph_of_a_run_directory(tmp_path):
 
 def test_a_command_that_makes_no_graph_leaves_networkx_alone(root, tmp_path):
     """Importing it takes longer than all else that the command imports."""
-    of = {**testing.resolved("trades", repetitions=1), "churn": None}
-    run = testing.run_dir(tmp_path, of, testing.Shape())
+    resolved = {**testing.resolved("trades", repetitions=1), "churn": None}
+    run = testing.run_dir(tmp_path, resolved, testing.Shape())
     program = (
         "import sys; from pocketsim.cli import app;"
         "app(['export', sys.argv[1], '-o', sys.argv[2]], standalone_mode=False);"
@@ -270,27 +274,27 @@ def begun(plan, ids=3):
 
 
 def test_amounts_are_those_of_the_plan(market):
-    of = market()
-    plan = build_plan(of, 0)
+    resolved = market()
+    plan = build_plan(resolved, 0)
     sent = begun(plan)
     sent[1] = (*sent[1][:2], "unpayable", *sent[1][3:])
     stored = [(time_s, one, "store", id_, other, 9) for time_s, one, _, id_, other, _ in sent[::2]]
     # A serial may look like the number of a payment.
     taken = [(9e3, payee, "take", id_, payer, 9) for _, payer, _, id_, payee, _ in sent]
-    found = amounts.cents(events(*sent, *stored, *taken), of, 0).tolist()
+    found = amounts.cents(events(*sent, *stored, *taken), resolved, 0).tolist()
     planned = plan["workload"]["amount_cents"]
     assert found == [*planned, *planned[::2], *[0] * len(taken)]
     # A run that is not at its end when the last is due.
-    assert amounts.cents(events(*sent[:-5]), of, 0).tolist() == planned[:-5]
+    assert amounts.cents(events(*sent[:-5]), resolved, 0).tolist() == planned[:-5]
 
 
 def test_nothing_is_invented_about_another_plan(market):
-    of = market()
-    sent = begun(build_plan(of, 1))
-    assert amounts.cents(events(*sent), of, 0) is None
-    sent = begun(build_plan(of, 0))
+    resolved = market()
+    sent = begun(build_plan(resolved, 1))
+    assert amounts.cents(events(*sent), resolved, 0) is None
+    sent = begun(build_plan(resolved, 0))
     last = sent[-1]
-    assert amounts.cents(events(*sent, (*last[:3], last[3] + 3, *last[4:])), of, 0) is None
+    assert amounts.cents(events(*sent, (*last[:3], last[3] + 3, *last[4:])), resolved, 0) is None
 
 
 CHURN = 'distribution="weibull", shape=1.0, scale="1h"'
@@ -305,22 +309,22 @@ CHURN = 'distribution="weibull", shape=1.0, scale="1h"'
     ],
 )
 def test_amounts_may_be_unknown(market, overrides):
-    of = market(*overrides)
-    assert amounts.cents(events(*begun(build_plan(of, 0))), of, 0) is None
+    resolved = market(*overrides)
+    assert amounts.cents(events(*begun(build_plan(resolved, 0))), resolved, 0) is None
 
 
 def test_amounts_of_another_build_are_unknown(market):
-    of = market()
-    sent = events(*begun(build_plan(of, 0)))
-    other = {**of, "versions": {**of["versions"], "build": "0" * 12}}
+    resolved = market()
+    sent = events(*begun(build_plan(resolved, 0)))
+    other = {**resolved, "versions": {**resolved["versions"], "build": "0" * 12}}
     assert amounts.cents(sent, other, 0) is None
 
 
 def test_without_replays_no_handshake_is_needed(market):
-    of = market("protocol.tokens.handshake=none", "workload.replay_ratio=0.0")
-    assert amounts.cents(events(*begun(build_plan(of, 0))), of, 0) is not None
+    resolved = market("protocol.tokens.handshake=none", "workload.replay_ratio=0.0")
+    assert amounts.cents(events(*begun(build_plan(resolved, 0))), resolved, 0) is not None
 
 
 def test_a_trade_has_no_amount():
-    of = testing.resolved("trades", protocol={"kind": "trustchain"}, churn=None)
-    assert amounts.cents(testing.events(of, testing.Shape()), of, 0) is None
+    resolved = testing.resolved("trades", protocol={"kind": "trustchain"}, churn=None)
+    assert amounts.cents(testing.events(resolved, testing.Shape()), resolved, 0) is None

@@ -18,9 +18,9 @@ from sim.metrics.intervals import Interval, Mean, agree, bootstrap, normal_ci95,
 VALUES = st.lists(st.floats(0.1, 1e3), min_size=2, max_size=9)
 
 
-def samples(n: int, count: int, law: str = "standard_normal", **of: Any) -> Any:
+def samples(n: int, count: int, law: str = "standard_normal", **options: Any) -> Any:
     """Return `count` samples of n values, as rows, from a stream of their own."""
-    return getattr(stream(1, f"{law}/{n}"), law)(size=(count, n), **of)
+    return getattr(stream(1, f"{law}/{n}"), law)(size=(count, n), **options)
 
 
 @given(VALUES)
@@ -44,7 +44,7 @@ def test_the_normal_interval_is_that_of_the_theses(values: list[float]):
 def test_student_t_covers_95_percent_and_the_theses_interval_less(n: int, normal: float):
     rows = samples(n, 5000)
     found = [student_t(row) for row in rows]
-    covered = np.mean([of.low <= 0 <= of.high for of in found])
+    covered = np.mean([interval.low <= 0 <= interval.high for interval in found])
     error = math.sqrt(0.95 * 0.05 / len(rows))
     assert covered == pytest.approx(0.95, abs=4 * error)
     narrow = np.mean([abs(row.mean()) <= normal_ci95(row) for row in rows])
@@ -53,7 +53,7 @@ def test_student_t_covers_95_percent_and_the_theses_interval_less(n: int, normal
 
 
 @pytest.mark.parametrize(
-    ("law", "of", "mean", "covers"),
+    ("law", "options", "mean", "covers"),
     [
         ("standard_normal", {}, 0.0, 0.93),
         ("lognormal", {"sigma": 0.5}, math.exp(0.125), 0.91),
@@ -61,10 +61,10 @@ def test_student_t_covers_95_percent_and_the_theses_interval_less(n: int, normal
     ],
 )
 def test_the_bootstrap_covers_as_it_says_at_five_repetitions(
-    monkeypatch: Any, law: str, of: dict[str, Any], mean: float, covers: float
+    monkeypatch: Any, law: str, options: dict[str, Any], mean: float, covers: float
 ):
     monkeypatch.setattr("sim.metrics.intervals._RESAMPLES", 2000)
-    rows = samples(5, 1000, law, **of)
+    rows = samples(5, 1000, law, **options)
     draws = stream(1, "draws")
     found = [bootstrap(row, draws) for row in rows]
     assert {one.method for one in found} == {"bootstrap"}
@@ -116,10 +116,12 @@ def test_what_is_cut_off_never_held_the_mean():
     rows = np.clip(samples(5, 2000) * 0.3 + 0.9, 0, 1)
     true = np.mean(np.clip(samples(1, 200_000) * 0.3 + 0.9, 0, 1))
     whole = [student_t(row) for row in rows]
-    cut = [of.within(0.0, 1.0) for of in whole]
-    assert any(of.high > 1 for of in whole)
-    assert all(0 <= of.low <= of.high <= 1 for of in cut)
-    hits, kept = ([of.low <= true <= of.high for of in found] for found in (whole, cut))
+    cut = [interval.within(0.0, 1.0) for interval in whole]
+    assert any(interval.high > 1 for interval in whole)
+    assert all(0 <= interval.low <= interval.high <= 1 for interval in cut)
+    hits, kept = (
+        [interval.low <= true <= interval.high for interval in found] for found in (whole, cut)
+    )
     assert kept == hits
     assert Interval(-0.1, 0.5, "t").within(0, 1) == Interval(0.0, 0.5, "t")
 

@@ -54,13 +54,13 @@ def event(
 
 
 def measured(rows: list[Any], repetitions: int = 1, duration_s: float = 25.0) -> dict[str, Any]:
-    of = testing.resolved(repetitions=repetitions)
-    of["run"]["duration_s"] = duration_s
-    return metrics.measure(table(rows), of)
+    resolved = testing.resolved(repetitions=repetitions)
+    resolved["run"]["duration_s"] = duration_s
+    return metrics.measure(table(rows), resolved)
 
 
 def means(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: of["mean"] for name, of in found["metrics"].items()}
+    return {name: metric["mean"] for name, metric in found["metrics"].items()}
 
 
 def test_two_transactions_by_hand():
@@ -181,9 +181,9 @@ def test_the_definition_reproduces_a_published_mixture():
 
 
 def test_sampled_traces_are_scaled_up():
-    of = testing.resolved(output={"trace": "sampled", "sample_ratio": 0.5})
-    full = metrics.measure(testing.events(of, testing.Shape()), testing.resolved())
-    sampled = metrics.measure(testing.events(of, testing.Shape()), of)
+    resolved = testing.resolved(output={"trace": "sampled", "sample_ratio": 0.5})
+    full = metrics.measure(testing.events(resolved, testing.Shape()), testing.resolved())
+    sampled = metrics.measure(testing.events(resolved, testing.Shape()), resolved)
     assert sampled["traced_share"] == 0.5
     assert means(sampled)["send_count"] == 2 * means(full)["send_count"]
     assert means(sampled)["rtt_ms_p50"] == means(full)["rtt_ms_p50"]
@@ -240,8 +240,10 @@ def test_every_ratio_and_quantile_is_declared():
 
 
 def test_each_kind_of_metric_has_its_interval():
-    of = testing.resolved(repetitions=5)
-    found = metrics.measure(testing.events(of, testing.Shape(lost_ratio=0.02)), of)["metrics"]
+    resolved = testing.resolved(repetitions=5)
+    found = metrics.measure(testing.events(resolved, testing.Shape(lost_ratio=0.02)), resolved)[
+        "metrics"
+    ]
     quantiles = {name for name, kind in found.items() if kind["ci95_method"] == "bootstrap"}
     assert quantiles == {"rtt_ms_p50", "rtt_ms_p95", "processing_ms_p50"}
     assert found["success_ratio"]["ci95_high"] <= 1
@@ -256,10 +258,12 @@ def test_each_kind_of_metric_has_its_interval():
 
 
 def test_bootstraps_are_drawn_from_the_scenarios_seed():
-    of = testing.resolved(repetitions=8)
-    events = testing.events(of, testing.Shape())
-    other = {**of, "run": {**of["run"], "seed": 2}}
-    one, again, another = (metrics.measure(events, at)["metrics"] for at in (of, of, other))
+    resolved = testing.resolved(repetitions=8)
+    events = testing.events(resolved, testing.Shape())
+    other = {**resolved, "run": {**resolved["run"], "seed": 2}}
+    one, again, another = (
+        metrics.measure(events, at)["metrics"] for at in (resolved, resolved, other)
+    )
     assert one == again
     assert one["rtt_ms_p95"]["ci95_high"] != another["rtt_ms_p95"]["ci95_high"]
     assert one["store_count"] == another["store_count"]
@@ -284,8 +288,8 @@ def test_classes(stored: int, sent: int, outcome: str):
 
 
 def test_round_trips_leave_out_what_was_not_stored():
-    of = testing.resolved(repetitions=2)
-    trips = metrics.round_trips(testing.events(of, testing.Shape(lost_ratio=0.5)), 25.0)
+    resolved = testing.resolved(repetitions=2)
+    trips = metrics.round_trips(testing.events(resolved, testing.Shape(lost_ratio=0.5)), 25.0)
     assert len(trips) == 2
     for sent_s, rtt_ms in trips:
         assert 0 < sent_s.size == rtt_ms.size < 400
@@ -293,9 +297,9 @@ def test_round_trips_leave_out_what_was_not_stored():
 
 
 def test_golden():
-    of = testing.resolved(repetitions=3)
+    resolved = testing.resolved(repetitions=3)
     shape = testing.Shape(lost_ratio=0.1, breaks_s=(25.0, 11.0, 0.2))
-    text = json.dumps(metrics.measure(testing.events(of, shape), of), indent=1) + "\n"
+    text = json.dumps(metrics.measure(testing.events(resolved, shape), resolved), indent=1) + "\n"
     if os.environ.get("REWRITE_GOLDEN"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
@@ -305,18 +309,18 @@ SPENT_S = ({"sign": 1.0}, {"sign": 3.0, "verify": 2.0})
 
 
 def test_core_seconds_are_summarised_over_repetitions():
-    of = testing.resolved(repetitions=2)
-    events = testing.events(of, testing.Shape())
-    found = metrics.measure(events, of, [NOTHING | {"cpu_s": spent} for spent in SPENT_S])
+    resolved = testing.resolved(repetitions=2)
+    events = testing.events(resolved, testing.Shape())
+    found = metrics.measure(events, resolved, [NOTHING | {"cpu_s": spent} for spent in SPENT_S])
     assert found["cpu_s"]["sign"]["mean"] == 2.0
     assert found["cpu_s"]["verify"]["values"] == [0.0, 2.0]
-    assert "cpu_s" not in metrics.measure(events, of)
+    assert "cpu_s" not in metrics.measure(events, resolved)
 
 
 def test_tasks_are_counted_until_the_last_thread_is_done():
     workload = {"kind": "compute", "start_s": 1.0, "threads": 2}
     sections = {"workload": workload, "protocol": {"kind": "compute"}}
-    of = testing.resolved(transport="none", repetitions=2, **sections)
+    resolved = testing.resolved(transport="none", repetitions=2, **sections)
     filled = {"repetition": 0, "node": 0, "kind": "compute", "peer": 0, "message_size": 147}
     table = trace.build(
         **{key: np.full(4, value) for key, value in filled.items()},
@@ -325,7 +329,7 @@ def test_tasks_are_counted_until_the_last_thread_is_done():
         reason=np.full(4, None, object),
         logged=np.ones(4, dtype=bool),
     )
-    found = metrics.measure(table, of)["metrics"]
+    found = metrics.measure(table, resolved)["metrics"]
     # Two phones of two threads; the second repetition did nothing.
     assert found["task_rate_per_s"]["values"] == [2.0, None]
     assert found["task_us_mean"]["values"] == [2e6, None]

@@ -15,7 +15,8 @@ import pytest
 from nacl import bindings
 from nacl.exceptions import BadSignatureError
 from nacl.signing import SigningKey
-from offline_token import Pair, Token, decode_batch, verify
+
+from support.offline_token import Pair, Token, decode_batch, verify
 
 VECTORS = Path(__file__).resolve().parents[2] / "sim" / "protocols" / "tests" / "vectors"
 HANDS = ("alice", "bob", "carol", "authority")

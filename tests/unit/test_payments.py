@@ -21,14 +21,14 @@ Row = tuple[float, str, int, int, int, int]
 def town(
     *, handshake: str = "none", outages: tuple[tuple[float, float], ...] = (), **sections: Any
 ) -> dict[str, Any]:
-    of = testing.resolved(
+    resolved = testing.resolved(
         repetitions=1,
         protocol={"kind": "tokens", "tokens": {"rules": "thesis", "handshake": handshake}},
         outages=[{"access": None, "start_s": start, "end_s": end} for start, end in outages],
         **sections,
     )
-    of["run"]["duration_s"] = 2 * 3600.0
-    return of
+    resolved["run"]["duration_s"] = 2 * 3600.0
+    return resolved
 
 
 def table(rows: list[Row]) -> Any:
@@ -48,8 +48,10 @@ def table(rows: list[Row]) -> Any:
     )
 
 
-def measure(rows: list[Row], of: dict[str, Any] | None = None, **told: Any) -> dict[str, float]:
-    return payments.measure(Columns.of(table(rows)), NOTHING | told, of or town())
+def measure(
+    rows: list[Row], resolved: dict[str, Any] | None = None, **told: Any
+) -> dict[str, float]:
+    return payments.measure(Columns.of(table(rows)), NOTHING | told, resolved or town())
 
 
 def event(time_s: float, kind: str, message: int = 0, node: int = 0, peer: int = 0) -> Row:
@@ -320,8 +322,8 @@ def test_what_is_neither_completed_nor_lost_is_in_flight():
 
 
 def test_other_families_have_none_of_it():
-    of = {**town(), "protocol": {**town()["protocol"], "kind": "trustchain"}}
-    assert not set(payments.NAMES) & set(metrics.measure(table(ASKED), of)["metrics"])
+    resolved = {**town(), "protocol": {**town()["protocol"], "kind": "trustchain"}}
+    assert not set(payments.NAMES) & set(metrics.measure(table(ASKED), resolved)["metrics"])
 
 
 def test_the_hours_of_a_day_by_hand():
@@ -366,11 +368,11 @@ SPENT_J = {
 
 def test_energy_is_over_completed_payments_and_adds_up():
     found = metrics.measure(table(ASKED), town(energy=POWERS), [NOTHING | {"energy_j": SPENT_J}])
-    mean = {name: of["mean"] for name, of in found["metrics"].items()}
+    mean = {name: metric["mean"] for name, metric in found["metrics"].items()}
     parts = [mean[f"{part}_mj_per_payment"] for part in ("cpu", "contact", "access")]
     assert parts == pytest.approx([1.0, 2.0, 20.0])
     assert mean["energy_mj_per_payment"] == pytest.approx(sum(parts))
-    assert {name: of["mean"] for name, of in found["energy_j"].items()} == SPENT_J
+    assert {name: component["mean"] for name, component in found["energy_j"].items()} == SPENT_J
 
 
 def test_without_powers_there_is_no_energy():
@@ -380,17 +382,17 @@ def test_without_powers_there_is_no_energy():
 
 
 def test_energy_of_payments_is_undefined_where_none_is_completed_or_told():
-    of = town(energy=POWERS)
-    nothing = energy.measure({"payments_completed": 0.0}, of, SPENT_J)
-    untold = energy.measure({"payments_completed": 3.0}, of, {})
-    sampled = energy.measure({"payments_completed": math.nan}, of, SPENT_J)
+    resolved = town(energy=POWERS)
+    nothing = energy.measure({"payments_completed": 0.0}, resolved, SPENT_J)
+    untold = energy.measure({"payments_completed": 3.0}, resolved, {})
+    sampled = energy.measure({"payments_completed": math.nan}, resolved, SPENT_J)
     for found in (nothing, untold, sampled):
-        assert tuple(found) == energy.names(of)
+        assert tuple(found) == energy.names(resolved)
         assert all(math.isnan(value) for value in found.values())
 
 
 def test_trades_have_energy_per_transaction_and_what_computes_has_none():
-    of = {**town(energy=POWERS), "protocol": {"kind": "trustchain"}}
-    found = energy.measure({"store_count": 3.0}, of, SPENT_J)
+    resolved = {**town(energy=POWERS), "protocol": {"kind": "trustchain"}}
+    found = energy.measure({"store_count": 3.0}, resolved, SPENT_J)
     assert found["energy_mj_per_transaction"] == pytest.approx(23.0)
-    assert energy.names({**of, "protocol": {"kind": "compute"}}) == ()
+    assert energy.names({**resolved, "protocol": {"kind": "compute"}}) == ()

@@ -6,10 +6,8 @@ import re
 import subprocess
 import sys
 
-import engine_plans as plans
 import numpy as np
 import pytest
-import typed_sections
 
 from sim.base.engine_facts import operations
 from sim.plan import build_plan as building
@@ -17,6 +15,8 @@ from sim.plan import plan as typed
 from sim.plan.churn import Lognormal, Transitions, Weibull, is_on, on_share
 from sim.scenario import load
 from sim.scenario.resolve import canonical_json, resolve
+from support import engine_plans as plans
+from support import typed_sections
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def town(root):
     return resolved
 
 
-def build_plan(*of):
-    return plans.lists(building.build_plan(*of))
+def build_plan(*arguments):
+    return plans.lists(building.build_plan(*arguments))
 
 
 def plain(plan):
@@ -51,8 +51,8 @@ def python_sections(root):
         tree = ast.parse((root / path).read_text())
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
-                fields = [of for of in node.body if isinstance(of, ast.AnnAssign)]
-                types = {of.target.id: ast.unparse(of.annotation) for of in fields}
+                fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
+                types = {field.target.id: ast.unparse(field.annotation) for field in fields}
                 found.setdefault(node.name, types)
     return found
 
@@ -69,13 +69,13 @@ IN_RUST = {
 }
 
 
-def rust_types(of):
+def rust_types(kind):
     """Return what a field's type may be in Rust."""
-    if of.endswith(" | None"):
-        return {f"Option<{inner}>" for inner in rust_types(of.removesuffix(" | None"))}
-    if of.startswith("list["):
-        return {f"Vec<{inner}>" for inner in rust_types(of[len("list[") : -1])}
-    return IN_RUST.get(of, {of})
+    if kind.endswith(" | None"):
+        return {f"Option<{inner}>" for inner in rust_types(kind.removesuffix(" | None"))}
+    if kind.startswith("list["):
+        return {f"Vec<{inner}>" for inner in rust_types(kind[len("list[") : -1])}
+    return IN_RUST.get(kind, {kind})
 
 
 def test_the_plan_is_the_engines(root):
@@ -83,8 +83,8 @@ def test_the_plan_is_the_engines(root):
     assert set(rust) <= set(python)
     for name, fields in rust.items():
         assert set(fields) == set(python[name]), name
-        for field, of in fields.items():
-            assert of in rust_types(python[name][field]), f"{name}.{field}"
+        for field, kind in fields.items():
+            assert kind in rust_types(python[name][field]), f"{name}.{field}"
 
 
 def test_what_is_built_is_the_typed_plan(root, scenario, town):
@@ -108,9 +108,9 @@ def test_powers_stand_by_the_numbers_of_networks_and_links(root):
     plan = build_plan(market, 0)
     # In order of their names: lte, office, wifi; ble, nfc, wifi_direct.
     assert [radio["tail_s"] for radio in plan["energy"]["access"]] == [11.576, 0.0, 0.2381]
-    assert [of["latency_s"] for of in plan["access"]] == [0.01, 0.001, 0.001]
+    assert [network["latency_s"] for network in plan["access"]] == [0.01, 0.001, 0.001]
     assert plan["energy"]["contact_w"] == [0.0459, 0.0459, 0.13286]
-    assert [of["latency_s"] for of in plan["proximity"]["links"]] == [0.03, 0.01, 0.003]
+    assert [link["latency_s"] for link in plan["proximity"]["links"]] == [0.03, 0.01, 0.003]
     assert plan["energy"]["core_w"] == 1.6
 
 
@@ -133,10 +133,10 @@ def test_sender_loop(scenario):
 def with_overshoot(resolved, **law):
     """Return `resolved` with another law of sleep overshoot for its first phone."""
     name = resolved["devices"][0]["profile"]
-    of = resolved["profiles"][name]
+    profile = resolved["profiles"][name]
     numbers = {key: {"value": value, "standard_error": 0.0} for key, value in law.items()}
-    app = {**of["app"], "sleep_overshoot": numbers}
-    return {**resolved, "profiles": {name: {**of, "app": app}}}
+    app = {**profile["app"], "sleep_overshoot": numbers}
+    return {**resolved, "profiles": {name: {**profile, "app": app}}}
 
 
 @pytest.mark.parametrize(
@@ -179,10 +179,10 @@ def test_a_repetition_shares_one_factor_on_overshoots(scenario):
 def test_costs_reach_the_engine_in_its_order(scenario):
     resolved = resolve(load(scenario, ["run.draw=mean"]))[0].resolved
     (columns,) = build_plan(resolved, 0)["profiles"]
-    (of,) = resolved["profiles"].values()
-    steady = [name for name in operations() if not of["operations"][name]["repetition_sigma"]]
+    (profile,) = resolved["profiles"].values()
+    steady = [name for name in operations() if not profile["operations"][name]["repetition_sigma"]]
     for name in operations():
-        cost, at = of["operations"][name], operations().index(name)
+        cost, at = profile["operations"][name], operations().index(name)
         assert columns["threads"][at] == cost["threads"]
         if name in steady:
             assert columns["cpu_s"][at] == cost["cpu_s"]
@@ -194,8 +194,8 @@ def test_cost_factors_scale_one_group(scenario):
     factor = '{value=2.0, standard_error=0.1, basis="assumed", source="a slow day"}'
     settings = [f"devices[0].cost_factors={{store={factor}}}"]
     was, now = (
-        build_plan(resolve(load(scenario, of))[0].resolved, 0)["profiles"][0]
-        for of in ([], settings)
+        build_plan(resolve(load(scenario, changes))[0].resolved, 0)["profiles"][0]
+        for changes in ([], settings)
     )
     for number, name in enumerate(operations()):
         for key in ("cpu_s", "per_byte_s", "wait_s"):
@@ -218,14 +218,14 @@ def as_phones_see_it(plan):
 def test_a_factor_of_one_changes_nothing(scenario, town, draw, mode):
     settings = [f"run.draw={draw}", f"transport.mode={mode}"]
     was, now = (
-        build_plan(resolve(load(scenario, [*settings, *of]))[0].resolved, 2)
-        for of in ([], [f"devices[0].{factor_of(1.0)}"])
+        build_plan(resolve(load(scenario, [*settings, *changes]))[0].resolved, 2)
+        for changes in ([], [f"devices[0].{factor_of(1.0)}"])
     )
     assert now == was
     # Of two groups with one profile, one gets a profile of its own.
     was, now = (
-        build_plan(town(f"run.draw={draw}", "devices[1].profile=moto_g04s", *of), 1)
-        for of in ([], [f"devices[1].{factor_of(1.0)}"])
+        build_plan(town(f"run.draw={draw}", "devices[1].profile=moto_g04s", *changes), 1)
+        for changes in ([], [f"devices[1].{factor_of(1.0)}"])
     )
     assert as_phones_see_it(now) == as_phones_see_it(was)
 
@@ -249,8 +249,8 @@ def test_draws_of_a_profile_do_not_depend_on_other_groups(town):
 def test_a_factor_scales_what_is_drawn(scenario):
     """The same draw of the cost, times the factor: it neither moves nor widens it otherwise."""
     was, now = (
-        build_plan(resolve(load(scenario, ["run.draw=posterior", *of]))[0].resolved, 0)
-        for of in ([], [f"devices[0].{factor_of(3.0)}"])
+        build_plan(resolve(load(scenario, ["run.draw=posterior", *changes]))[0].resolved, 0)
+        for changes in ([], [f"devices[0].{factor_of(3.0)}"])
     )
     at = operations().index("endpoint_setup")
     for key in ("cpu_s", "wait_s"):
@@ -293,7 +293,8 @@ def test_mean_and_posterior_share_arrivals(town):
 @pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
 def test_another_process_builds_the_same_plan(root, hash_seed):
     code = (
-        "import engine_plans;from sim.plan.build_plan import build_plan;import hashlib;"
+        "from support import engine_plans;import hashlib;"
+        "from sim.plan.build_plan import build_plan;"
         "from sim.scenario import load;from sim.scenario.resolve import *;"
         "r=resolve(load('scenarios/scale/1k_churn.toml'))[0].resolved;"
         "plan=canonical_json(engine_plans.lists(build_plan(r,3)));"

@@ -22,7 +22,7 @@ def values(path, *overrides):
 
 
 def plain(found):
-    return {key: of["value"] for key, of in found.items()}
+    return {key: value["value"] for key, value in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_runs_that_differ_in_one_value_say_so(scenario, key, given, value, unit)
 
 
 def test_a_ladder_has_the_value_of_the_rung(scenario):
-    assert [of["workload.rate"] for of in values(scenario)] == [
+    assert [found["workload.rate"] for found in values(scenario)] == [
         {"value": 4.0, "unit": "/s"},
         {"value": 8.0, "unit": "/s"},
     ]
@@ -64,7 +64,7 @@ def test_what_an_override_puts_in_is_its_leaves(scenario):
     assert found["devices[0].access"] == {"value": "home_wifi", "unit": ""}
     assert "network.access.home_wifi.latency" not in found
     one_of_a_list = points(scenario, "workload.rate[1]=5/s")
-    assert [of["workload.rate"]["value"] for of in one_of_a_list] == [4.0, 5.0]
+    assert [found["workload.rate"]["value"] for found in one_of_a_list] == [4.0, 5.0]
 
 
 def test_what_is_absent_is_none(scenario):
@@ -78,7 +78,7 @@ def test_what_a_rung_has_no_use_for_is_no_part_of_it(scenario):
     both = ('transport.mode=["udp","eva"]', "transport.eva.window=[16,64]", "workload.rate=4/s")
     udp, *eva = points(scenario, *both)
     assert "transport.eva.window" not in udp
-    assert [of["transport.eva.window"]["value"] for of in eva] == [16, 64]
+    assert [found["transport.eva.window"]["value"] for found in eva] == [16, 64]
 
 
 def test_a_town_pays(root):
@@ -124,10 +124,10 @@ def test_the_same_numbers_are_the_same_run_whatever_route_led_there(
 ):
     out = tmp_path / "runs"
     plainly = runner.run(scenario, [], out)
-    before = {of: (of / "manifest.json").read_bytes() for of in plainly}
+    before = {path: (path / "manifest.json").read_bytes() for path in plainly}
     otherwise = runner.run(scenario, ["devices[0].count=2", "run.seed=7"], out)
     assert otherwise == plainly
-    assert {of: (of / "manifest.json").read_bytes() for of in plainly} == before
+    assert {path: (path / "manifest.json").read_bytes() for path in plainly} == before
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_every_quantity_of_the_document_says_its_unit():
     for model in models_in(Scenario):
         for name, (key, dimension) in point._fields(model).items():
             text = json.dumps(tables[model.__name__]["properties"][key])
-            titles = [of.name for of in units.DIMENSIONS if f'"title": "{of.name}"' in text]
+            titles = [one.name for one in units.DIMENSIONS if f'"title": "{one.name}"' in text]
             known = isinstance(dimension, units.Dimension)
             assert ([dimension.name] if known else []) == titles, f"{model.__name__}.{name}"
 
@@ -162,9 +162,9 @@ def test_every_quantity_of_the_document_says_its_unit():
 def models_in(annotation):
     """Return a model and all inside it, whatever they are wrapped in."""
     if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-        return [of for argument in typing.get_args(annotation) for of in models_in(argument)]
+        return [model for argument in typing.get_args(annotation) for model in models_in(argument)]
     fields = annotation.model_fields.values()
-    return [annotation, *(of for field in fields for of in models_in(field.annotation))]
+    return [annotation, *(model for field in fields for model in models_in(field.annotation))]
 
 
 def test_a_label_says_what_was_overridden_beside_the_rung(scenario):

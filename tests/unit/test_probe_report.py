@@ -6,11 +6,11 @@ import copy
 import json
 
 import pytest
-import synthetic_reports as synthetic
 
 from calibration.fit import device, kernels, probe_report
 from calibration.fit.costs import price
 from sim.base.errors import ScenarioError
+from support import synthetic_reports as synthetic
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def shape(schema, root):
 def keys(schema, root):
     if "properties" not in schema:
         return {"values": shape(schema["additionalProperties"], root)}
-    found = {key: shape(of, root) for key, of in schema["properties"].items()}
+    found = {key: shape(part, root) for key, part in schema["properties"].items()}
     required = sorted(schema.get("required", []))
     return {"keys": found, "required": required, "open": not closed(schema)}
 
@@ -194,7 +194,7 @@ def test_reports_of_the_probe_are_read(root):
     for path in (*ours, *theirs):
         jsonschema.validate(json.loads(path.read_text()), schema)
         report = probe_report.load(path).document
-        assert any(of.condition in {"emulator", "virtual_machine"} for of in report.spoiled)
+        assert any(one.condition in {"emulator", "virtual_machine"} for one in report.spoiled)
 
 
 def test_a_report_of_a_machine_prices_what_it_measured(root):

@@ -107,14 +107,16 @@ def test_draws_of_every_number_of_a_shipped_profile_keep_its_mean(name):
     plain = profile.contents(profile.load(profile.PROFILES / f"{name}.toml"))
     drawn = [draws.draw(plain, 1, str(number)) for number in range(1000)]
 
-    def numbers(of):
-        yield from (cost["cpu_s"] + cost["wait_s"] for cost in of["operations"].values())
-        for part in of["app"].values():
+    def numbers(contents):
+        yield from (cost["cpu_s"] + cost["wait_s"] for cost in contents["operations"].values())
+        for part in contents["app"].values():
             yield from (number.get("value", number.get("from")) for number in part.values())
 
     errors = [cost["standard_error_s"] for cost in plain["operations"].values()]
-    errors += [of["standard_error"] for part in plain["app"].values() for of in part.values()]
-    found = np.array([list(numbers(of)) for of in drawn])
+    errors += [
+        number["standard_error"] for part in plain["app"].values() for number in part.values()
+    ]
+    found = np.array([list(numbers(contents)) for contents in drawn])
     for values, mean, error in zip(found.T, numbers(plain), errors, strict=True):
         if mean > 0:
             assert values.mean() == pytest.approx(mean, abs=4 * error / np.sqrt(1000))
@@ -139,11 +141,11 @@ def test_what_a_repetition_shares_has_mean_one_and_its_own_sigma():
     cost = {**plain["operations"]["sign"], "repetition_sigma": 0.3, "wait_s": 1e-3}
     plain = {**plain, "operations": {**plain["operations"], "sign": cost}}
     varied = [draws.vary(plain, 1, f"repetition/{number}")["operations"] for number in range(400)]
-    factors = np.array([of["sign"]["cpu_s"] for of in varied]) / cost["cpu_s"]
+    factors = np.array([costs["sign"]["cpu_s"] for costs in varied]) / cost["cpu_s"]
     assert factors.mean() == pytest.approx(1, abs=4 * 0.3 / 20)
     assert np.log(factors).std() == pytest.approx(0.3, rel=0.15)
-    assert [of["sign"]["wait_s"] for of in varied] == pytest.approx(list(1e-3 * factors))
-    assert all(of["verify"] == plain["operations"]["verify"] for of in varied)
+    assert [costs["sign"]["wait_s"] for costs in varied] == pytest.approx(list(1e-3 * factors))
+    assert all(costs["verify"] == plain["operations"]["verify"] for costs in varied)
     assert varied[0] == draws.vary(plain, 1, "repetition/0")["operations"]
 
 

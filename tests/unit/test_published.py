@@ -38,9 +38,9 @@ def replay(payload_bytes: int, first_index: int, count: int, outstanding: int) -
 def rungs_of(scenario: str, *made: tuple[str, float, int, testing.Shape]) -> dict[Any, Any]:
     found = {}
     for transport, rate, payload, shape in made:
-        of = testing.resolved(scenario, rate, payload, transport)
+        resolved = testing.resolved(scenario, rate, payload, transport)
         key = RungKey(f"scenarios/{scenario}.toml", transport, rate, payload)
-        found[key] = metrics.measure(testing.events(of, shape), of)
+        found[key] = metrics.measure(testing.events(resolved, shape), resolved)
     return found
 
 
@@ -134,8 +134,8 @@ def test_every_published_block_size_follows_from_the_format():
 
 
 def test_a_wrong_format_is_noticed():
-    def short(*of: int) -> list[int]:
-        return [size - 1 for size in replay(*of)]
+    def short(*arguments: int) -> list[int]:
+        return [size - 1 for size in replay(*arguments)]
 
     assert not any(match.exact for match in block_sizes.matches(block_sizes.runs(ROWS), short))
 
@@ -184,8 +184,8 @@ def test_what_was_in_flight_stands_beside_a_share_of_success():
     rows = validation.select(ROWS, ["L_iroh_reliable", "L_iroh_median"])
     made = ("quic_keep", 50.0, 512, testing.Shape())
     rungs = rungs_of("latency/rate", made)
-    for of in rungs.values():
-        of["metrics"]["in_flight_ratio"]["mean"] = 0.0125
+    for rung in rungs.values():
+        rung["metrics"]["in_flight_ratio"]["mean"] = 0.0125
     result = validation.judge(rows, rungs)
     found = by_id(result)
     assert found["L_iroh_reliable"].in_flight_ratio == 0.0125
@@ -345,7 +345,7 @@ def test_a_row_names_the_axes_that_it_needs(axes: str, covered: list[bool]):
         rung = {"transport": "eva", "rate_per_s": 0.0, "payload_bytes": 10}
         rung["axes"] = {"transport.eva.window": window, "transport.eva.encryption": encryption}
         rungs[validation.rung_key("scenarios/eva/grid.toml", rung)] = {"rung": (window, encryption)}
-    found = [of["rung"] for of in matching(target, rungs)]
+    found = [found["rung"] for found in matching(target, rungs)]
     assert sorted(found) == [place for place, said in zip(at, covered, strict=True) if said]
 
 

@@ -16,7 +16,7 @@ from plotly.offline import get_plotlyjs
 from calibration.validate import published, validation
 from pocketsim import testing
 from pocketsim.report import ladders, provenance, towns, write_report
-from pocketsim.report.runs import load, series
+from pocketsim.report.runs import as_series, load
 from sim import metrics, trace
 from sim.metrics import energy
 from sim.metrics import town as payments
@@ -109,7 +109,7 @@ def test_times_are_readable(value: float, text: str):
 
 
 def test_series_find_their_published_rows(run_dirs: list[Path]):
-    found = {(one.scenario, one.payload_bytes): one for one in series(load(run_dirs, run_dirs))}
+    found = {(one.scenario, one.payload_bytes): one for one in as_series(load(run_dirs, run_dirs))}
     udp = found["udp_128b", 128]
     assert [run.rate_per_s for run in udp.runs] == [8.0, 64.0]
     assert len(udp.published("store_rate_per_s")) == 10  # nine workloads and a claim
@@ -123,8 +123,8 @@ def test_a_report_needs_a_run(tmp_path: Path):
 
 def test_runs_without_stores_do_not_break_it(tmp_path: Path):
     dead = testing.Shape(breaks_s=(0.0,) * 5)
-    of = testing.resolved("iroh_keep_128b", 64.0, 128, "quic_keep")
-    run = testing.run_dir(tmp_path, of, dead)
+    resolved = testing.resolved("iroh_keep_128b", 64.0, 128, "quic_keep")
+    run = testing.run_dir(tmp_path, resolved, dead)
     write_report([run], tmp_path / "a.html")
     assert "Runs over a kept connection" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
@@ -137,8 +137,8 @@ def test_axes_are_named_and_make_series_of_their_own(tmp_path: Path):
         )
         for window in (256, 64)
     ]
-    found = series(load(made))
-    assert [of.name for of in found] == ["EVA, 10 B, window 64", "EVA, 10 B, window 256"]
+    found = as_series(load(made))
+    assert [series.name for series in found] == ["EVA, 10 B, window 64", "EVA, 10 B, window 256"]
     rates, *_ = ladders.charts(load(made))
     assert [(line.name, line.x) for line in rates[2].data] == [("simulated", (64, 256))]
     write_report(made, tmp_path / "report.html")
@@ -170,10 +170,10 @@ def computing(task: str, **axes: Any) -> dict[str, Any]:
     return testing.resolved(scenario, 0.0, 147, "none", 1, axes, **sections)
 
 
-def run_of_tasks(folder: Path, of: dict[str, Any], count: int) -> Path:
+def run_of_tasks(folder: Path, resolved: dict[str, Any], count: int) -> Path:
     """An invented run of `count` tasks in a second."""
-    name = "-".join(str(value) for value in of["rung"]["axes"].values())
-    path = folder / of["scenario"] / name
+    name = "-".join(str(value) for value in resolved["rung"]["axes"].values())
+    path = folder / resolved["scenario"] / name
     path.mkdir(parents=True)
     done = np.arange(1, count + 1)
     filled = {"repetition": 0, "node": 0, "kind": "compute", "peer": 0, "message_size": 147}
@@ -185,9 +185,13 @@ def run_of_tasks(folder: Path, of: dict[str, Any], count: int) -> Path:
         reason=np.full(count, None, object),
         logged=np.ones(count, dtype=bool),
     )
-    (path / "resolved.json").write_text(json.dumps(of), encoding="utf-8")
-    (path / "manifest.json").write_text(json.dumps(testing.manifest(of, {})), encoding="utf-8")
-    (path / "metrics.json").write_text(json.dumps(metrics.measure(table, of)), encoding="utf-8")
+    (path / "resolved.json").write_text(json.dumps(resolved), encoding="utf-8")
+    (path / "manifest.json").write_text(
+        json.dumps(testing.manifest(resolved, {})), encoding="utf-8"
+    )
+    (path / "metrics.json").write_text(
+        json.dumps(metrics.measure(table, resolved)), encoding="utf-8"
+    )
     return path
 
 
@@ -201,7 +205,7 @@ def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
         run_of_tasks(tmp_path, computing(task), count)
         for task, count in (("verify_token", 10), ("sign_token", 30))
     ]
-    (rates, data), (shares,) = (ladders.charts(load(of, of)) for of in (made, parts))
+    (rates, data), (shares,) = (ladders.charts(load(runs, runs)) for runs in (made, parts))
     lines = {line.name: (line.x, line.y) for line in rates[2].data}
     assert lines["task sign_token"] == ((1, 2), (10.0, 20.0))
     assert lines["published"] == ((1,), (38239.0,))
@@ -229,16 +233,16 @@ def town_dirs(tmp_path: Path) -> list[Path]:
     """Two runs of a town of two hours and two repetitions, the second hour without a network."""
     found = []
     for acceptance, repetitions in HOURS.items():
-        of = testing.resolved(
+        resolved = testing.resolved(
             "town",
             repetitions=2,
             axes={"protocol.tokens.acceptance": acceptance},
             protocol={"kind": "tokens", "tokens": {"rules": "thesis", "handshake": "none"}},
             outages=[{"access": None, "start_s": 3600.0, "end_s": 7200.0}],
         )
-        path = testing.run_dir(tmp_path, of, testing.Shape())
-        of["run"]["duration_s"] = 7200.0
-        (path / "resolved.json").write_text(json.dumps(of))
+        path = testing.run_dir(tmp_path, resolved, testing.Shape())
+        resolved["run"]["duration_s"] = 7200.0
+        (path / "resolved.json").write_text(json.dumps(resolved))
         found_metrics = json.loads((path / "metrics.json").read_text())
         found_metrics["hourly"] = [
             {
@@ -304,8 +308,8 @@ def test_a_towns_metrics_stand_in_a_table_with_units_and_meanings(town_dirs: lis
 
 def test_every_metric_of_a_town_has_a_meaning(town_dirs: list[Path]):
     known = [name for rows in towns.METRICS.values() for name in rows]
-    (of, _) = load(town_dirs)
-    priced = {**of.resolved, "energy": {}}
+    (run, _) = load(town_dirs)
+    priced = {**run.resolved, "energy": {}}
     assert sorted(known) == sorted([*payments.NAMES, *energy.names(priced)])
 
 

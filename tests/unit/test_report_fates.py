@@ -12,7 +12,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.report import fates, ladders, latency, rates, theme, write_report
-from pocketsim.report.runs import Run, load, series
+from pocketsim.report.runs import Run, as_series, load
 
 
 @pytest.fixture
@@ -26,13 +26,13 @@ def lossy(tmp_path: Path) -> list[Path]:
         {"sent": 300, "stored": 120, "in_flight": 20, "lost": {"timeout": 160}},
     )
     made = []
-    for rate, of in zip((4.0, 8.0), counts, strict=True):
+    for rate, counted in zip((4.0, 8.0), counts, strict=True):
         run = testing.run_dir(
             tmp_path, testing.resolved("lossy", rate, 100, "udp", 2), testing.Shape()
         )
         found = json.loads((run / "metrics.json").read_text())
-        ratio, in_flight = (of[key] / of["sent"] for key in ("stored", "in_flight"))
-        found["counts"] = of
+        ratio, in_flight = (counted[key] / counted["sent"] for key in ("stored", "in_flight"))
+        found["counts"] = counted
         found["metrics"]["success_ratio"] = interval(ratio, 0.0, ratio + 0.25)
         found["metrics"]["in_flight_ratio"] = interval(in_flight, 0.0, in_flight + 0.125)
         found["metrics"]["store_rate_per_s"] = interval(2.0, -1.0, 5.0)
@@ -98,7 +98,7 @@ def test_a_report_of_trades_has_fates_and_metrics(lossy: list[Path], tmp_path: P
 def test_bars_of_ratios_stay_between_their_bounds(lossy: list[Path]):
     found = load(lossy)
     (sweep,) = (chart for _, words, chart in ladders.charts(found) if words.startswith("stored ov"))
-    for chart in (rates.success(series(found)), sweep):
+    for chart in (rates.success(as_series(found)), sweep):
         stored, in_flight = chart.data
         assert not stored.error_y.symmetric
         assert stored.error_y.array == pytest.approx((0.25, 0.25))
@@ -109,7 +109,7 @@ def test_bars_of_ratios_stay_between_their_bounds(lossy: list[Path]):
 
 
 def test_bars_of_round_trips_are_as_long_as_their_sides(lossy: list[Path]):
-    median, _ = latency.against_rate(series(load(lossy))).data
+    median, _ = latency.against_rate(as_series(load(lossy))).data
     assert (median.error_y.array, median.error_y.arrayminus) == ((4.0, 4.0), (1.0, 1.0))
 
 
@@ -127,8 +127,8 @@ def test_the_page_says_what_its_bars_are(lossy: list[Path], tmp_path: Path):
 
 
 def kept(folder: Path, **sections: Any) -> list[Run]:
-    of = testing.resolved("kept", 16.0, 100, "quic_keep", 2, **sections)
-    return load([testing.run_dir(folder, of, testing.Shape())])
+    resolved = testing.resolved("kept", 16.0, 100, "quic_keep", 2, **sections)
+    return load([testing.run_dir(folder, resolved, testing.Shape())])
 
 
 @pytest.mark.parametrize(("kind", "there"), [("paced", True), ("poisson", False)])

@@ -14,7 +14,7 @@ from calibration.validate import published, validation
 from pocketsim import testing
 from pocketsim.report import ladders, originals, rates, write_report
 from pocketsim.report.originals import Originals
-from pocketsim.report.runs import Run, load, series
+from pocketsim.report.runs import Run, as_series, load
 from sim.scenario import load as load_scenario
 from sim.scenario.resolve import Rung, resolve
 
@@ -31,15 +31,17 @@ def one(root: Path, tmp_path: Path):
     """Return a function that makes an invented run at 16/s of a scenario with overrides."""
 
     def make(*overrides: str, path: Path = root / UDP) -> Path:
-        (found,) = (of for of in rungs(path, *overrides) if of.resolved["rung"]["rate_per_s"] == 16)
+        (found,) = (
+            rung for rung in rungs(path, *overrides) if rung.resolved["rung"]["rate_per_s"] == 16
+        )
         return testing.run_dir(tmp_path / "runs", found.resolved, testing.Shape())
 
     return make
 
 
 def marks(runs: list[Run]) -> list[str]:
-    (of,) = series(runs)
-    return [line.name for line in rates.rates(of).data if line.name.endswith("published")]
+    (series,) = as_series(runs)
+    return [line.name for line in rates.rates(series).data if line.name.endswith("published")]
 
 
 @pytest.mark.parametrize(
@@ -121,9 +123,9 @@ def test_every_rung_of_every_published_scenario_is_known(root: Path):
 
 def test_marks_of_a_ladder_are_at_the_rate_that_they_are_for(one: Any, root: Path, tmp_path: Path):
     runs = [
-        testing.run_dir(tmp_path, of.resolved, testing.Shape())
+        testing.run_dir(tmp_path, rung.resolved, testing.Shape())
         for draw in ("mean", "posterior")
-        for of in rungs(root / UDP, f"run.draw={draw}", "workload.rate=[32/s, 64/s]")
+        for rung in rungs(root / UDP, f"run.draw={draw}", "workload.rate=[32/s, 64/s]")
     ]
     runs.append(one("run.draw=posterior"))
     (chart, *_) = ladders.charts(load(runs, runs))

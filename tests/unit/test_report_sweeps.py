@@ -15,7 +15,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.report import ladders, points, provenance, rates, towns, write_report
-from pocketsim.report.runs import labels, load, series
+from pocketsim.report.runs import as_series, labels, load
 from sim.base import units
 from sim.base.errors import ScenarioError
 
@@ -26,10 +26,10 @@ LOSS = "network.access.home_wifi.loss_ratio"
 def made(folder: Path, rate: float = 16.0, transport: str = "udp", **changes: Any) -> Path:
     """Make an invented run with other settings, phones, a seed, a draw or profiles."""
     settings = {key: as_setting(value) for key, value in changes.pop("settings", {}).items()}
-    of = testing.resolved("sweep", rate, 100, transport, 2)
-    of["run"] |= {key: changes.pop(key) for key in ("seed", "draw") if key in changes}
-    of["devices"][0]["count"] = changes.pop("phones", 2)
-    return testing.run_dir(folder, {**of, **changes}, testing.Shape(lost_ratio=0.1), settings)
+    resolved = testing.resolved("sweep", rate, 100, transport, 2)
+    resolved["run"] |= {key: changes.pop(key) for key in ("seed", "draw") if key in changes}
+    resolved["devices"][0]["count"] = changes.pop("phones", 2)
+    return testing.run_dir(folder, {**resolved, **changes}, testing.Shape(lost_ratio=0.1), settings)
 
 
 def as_setting(value: Any) -> dict[str, Any]:
@@ -108,8 +108,8 @@ def test_contents_of_a_profile_are_told_apart(tmp_path: Path):
 
 
 def test_builds_are_told_apart(tmp_path: Path):
-    runs = [made(tmp_path, versions={"pocketsim": "0", "build": of * 12}) for of in "ab"]
-    assert labels(load(runs)) == [f"build {of * 12}" for of in "ab"]
+    runs = [made(tmp_path, versions={"pocketsim": "0", "build": letter * 12}) for letter in "ab"]
+    assert labels(load(runs)) == [f"build {letter * 12}" for letter in "ab"]
 
 
 def test_quantities_that_move_together_share_an_axis(tmp_path: Path):
@@ -156,7 +156,7 @@ def test_names_are_as_long_as_they_must_be():
         *("devices[0].count", "devices[1].count", "network.access.wifi.latency"),
         *("network.access.lte.latency", "run.draw", "contacts.links.wifi.latency"),
     )
-    assert [of.name for of in points.named(dict.fromkeys(keys, one)).values()] == [
+    assert [setting.name for setting in points.named(dict.fromkeys(keys, one)).values()] == [
         *("devices[0] phones", "devices[1] phones", "access wifi latency"),
         *("lte latency", "draw", "links wifi latency"),
     ]
@@ -182,7 +182,7 @@ def test_values_stand_as_in_documents(setting: points.Setting, text: str):
 
 def place(**values: Any) -> dict[str, points.Setting]:
     keys = {key.replace("__", "."): value for key, value in values.items()}
-    return {key: points.Setting(of, "", key.rpartition(".")[2]) for key, of in keys.items()}
+    return {key: points.Setting(value, "", key.rpartition(".")[2]) for key, value in keys.items()}
 
 
 def test_what_only_one_transport_has_is_no_difference_of_its_own():
@@ -218,8 +218,8 @@ def test_equal_labels_of_different_values_are_numbered():
 def test_rates_are_all_over_all_phones(tmp_path: Path):
     """What is asked for, sent and stored is on one basis, on both axes."""
     runs = [made(tmp_path, rate, phones=20, workload={"kind": "poisson"}) for rate in (4.0, 8.0)]
-    (of,) = series(load(runs))
-    chart = rates.rates(of)
+    (series,) = as_series(load(runs))
+    chart = rates.rates(series)
     asked, sent, *_ = chart.data
     assert asked.x == asked.y == sent.x == (80.0, 160.0)
     assert chart.layout.xaxis.title.text.endswith(", all phones")
@@ -228,21 +228,21 @@ def test_rates_are_all_over_all_phones(tmp_path: Path):
 
 def test_of_two_phones_one_sends(tmp_path: Path):
     runs = [made(tmp_path, rate, workload={"kind": "paced"}) for rate in (4.0, 8.0)]
-    (of,) = series(load(runs))
-    chart = rates.rates(of)
+    (series,) = as_series(load(runs))
+    chart = rates.rates(series)
     assert chart.data[0].x == chart.data[0].y == (4.0, 8.0)
     assert "phones" not in chart.layout.yaxis.title.text
 
 
 def test_what_phones_ask_for_while_they_are_off_is_named(tmp_path: Path):
     run = made(tmp_path, phones=20, workload={"kind": "poisson"}, churn={"session": {}})
-    (of,) = series(load([run]))
-    assert rates.rates(of).data[0].name == "asked for, were all phones on"
+    (series,) = as_series(load([run]))
+    assert rates.rates(series).data[0].name == "asked for, were all phones on"
 
 
 def test_all_of_a_sweep_is_in_a_page(tmp_path: Path):
     hostile = "</script><script>alert(1)</script>"
-    runs = [made(tmp_path, settings={"run.app": of}) for of in ("restarted", hostile)]
+    runs = [made(tmp_path, settings={"run.app": app}) for app in ("restarted", hostile)]
     write_report(runs, tmp_path / "report.html")
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<h2 id="ladders">' in html

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import typed_sections
 
 from sim.base import si
 from sim.devices import contents, profile, provenance
@@ -20,6 +19,7 @@ from sim.scenario import (
     workloads,
 )
 from sim.scenario.resolve import resolve
+from support import typed_sections
 
 SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
 # Beside what is in the document: what is made of it.
@@ -57,7 +57,7 @@ def test_shipped_scenarios_resolve_to_what_the_types_say(path):
         typed_sections.check(rung.resolved, resolved.Resolved, names, path.stem)
 
 
-@pytest.mark.parametrize(("model", "typed"), PAIRS, ids=lambda of: of.__name__)
+@pytest.mark.parametrize(("model", "typed"), PAIRS, ids=lambda model: model.__name__)
 def test_names_are_those_of_the_document_with_their_unit_last(model, typed):
     names = typed.__required_keys__ | typed.__optional_keys__
     assert set(si.names(model).values()) == names - MADE.get(typed, set())

@@ -29,7 +29,7 @@ def test_a_run_directory_is_complete(scenario, tmp_path):
     assert names(first) == sorted(rundir.FILES)
     manifest = json.loads((first / "manifest.json").read_text())
     assert manifest["seed"] == 7
-    assert [of["repetition"] for of in manifest["repetitions"]] == [0, 1, 2]
+    assert [told["repetition"] for told in manifest["repetitions"]] == [0, 1, 2]
     assert manifest["versions"]["simgrid"] == "4.1"
     assert manifest["final_index"] is None
     counts = json.loads((first / "metrics.json").read_text())["counts"]
@@ -63,7 +63,10 @@ def test_a_complete_run_is_not_repeated(scenario, tmp_path, fake_engine):
 
 def test_continued_chains_go_on_over_repetitions_and_rungs(scenario, tmp_path):
     directories = runner.run(scenario, ["run.app=continued"], tmp_path / "runs")
-    last = [json.loads((of / "manifest.json").read_text())["final_index"] for of in directories]
+    last = [
+        json.loads((directory / "manifest.json").read_text())["final_index"]
+        for directory in directories
+    ]
     # The proposer stores 8 blocks in each of 2 repetitions at 4/s, then 16 at 8/s.
     assert last == [[17, 1], [49, 1]]
     for name in rundir.FILES:
@@ -252,7 +255,8 @@ def test_stale_folders_are_swept_and_live_ones_not(tmp_path):
 def test_children_leave_pandas_alone(scenario, tmp_path):
     code = (
         "import sys;from sim.run import child;import types;"
-        f"sys.path.insert(0, {str(Path(__file__).parents[1])!r});import fake_child;"
+        f"sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
+        "from support import fake_child;"
         "import json;child.run(json.load(sys.stdin), fake_child);"
         "assert 'pandas' not in sys.modules and 'scipy' not in sys.modules"
     )
@@ -270,9 +274,9 @@ def test_progress_is_told(scenario, tmp_path):
     told = []
     tasks = runner.tasks_of(load(scenario, ["workload.rate=4/s"]), tmp_path / "runs")
     assert runner.repetition_count(tasks) == 2
-    runner.run_tasks(tasks, 1, progress=lambda *of: told.append(of))
+    runner.run_tasks(tasks, 1, progress=lambda *step: told.append(step))
     name = tasks[0].rungs[0].name
-    assert {(of, repetition) for of, repetition, _ in told} == {(name, 0), (name, 1)}
+    assert {(rung, repetition) for rung, repetition, _ in told} == {(name, 0), (name, 1)}
     for repetition in (0, 1):
         shares = [share for _, number, share in told if number == repetition]
         assert shares == sorted(set(shares))

@@ -2,12 +2,12 @@ import json
 import re
 from pathlib import Path
 
-import mistakes
 import pytest
 
 from sim.base.errors import ScenarioError
 from sim.scenario import load, schema
 from sim.scenario.resolve import digest, resolve
+from support import mistakes
 
 SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
 
@@ -211,7 +211,7 @@ def test_tasks_threads_recipients_and_sizes_are_axes(scenario):
     found = [
         (rung.resolved["rung"]["payload_bytes"], rung.resolved["rung"]["axes"]) for rung in rungs
     ]
-    axes = [(size, *of.values()) for size, of in found]
+    axes = [(size, *axes.values()) for size, axes in found]
     # Who signs a token for the first time does not care how many will come.
     assert axes == [
         *((147, "sign_token", threads) for threads in (1, 2)),

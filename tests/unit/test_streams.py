@@ -65,7 +65,7 @@ LAWS = {
 
 
 @pytest.mark.parametrize(
-    ("law", "mean", "error"), [(law, *of) for law, cases in LAWS.items() for of in cases]
+    ("law", "mean", "error"), [(law, *case) for law, cases in LAWS.items() for case in cases]
 )
 def test_what_is_drawn_keeps_its_mean_and_its_error(monkeypatch, law, mean, error):
     """Integrated over the one uniform number that a draw takes: no luck of a seed in it."""

@@ -66,7 +66,7 @@ def test_lists_of_a_zip_advance_together(sweep_file, tmp_path):
     sweep_file.write_text(SMALL + ZIP)
     points = sweep.load_sweep(sweep_file, tmp_path / "runs")
     assert len(points) == 2 * 3 * 3
-    together = [tuple(of.values.values())[-2:] for of in points[:4]]
+    together = [tuple(point.values.values())[-2:] for point in points[:4]]
     assert together == [(2, "1ms"), (3, "2ms"), (5, "3ms"), (2, "1ms")]
     first = points[1].tasks[0].rungs[0].resolved
     assert first["devices"][0]["count"] == 3
@@ -75,9 +75,9 @@ def test_lists_of_a_zip_advance_together(sweep_file, tmp_path):
 
 def test_the_shipped_mix_keeps_its_shares(root, tmp_path):
     points = sweep.load_sweep(root / "scenarios/sweeps/population.toml", tmp_path / "runs")
-    groups = [of.tasks[0].rungs[0].resolved["devices"] for of in points]
-    assert [sum(group["count"] for group in of) for of in groups] == [50, 200, 500] * 2
-    assert {of[0]["count"] / of[1]["count"] for of in groups} == {1.5}
+    groups = [point.tasks[0].rungs[0].resolved["devices"] for point in points]
+    assert [sum(group["count"] for group in devices) for devices in groups] == [50, 200, 500] * 2
+    assert {devices[0]["count"] / devices[1]["count"] for devices in groups} == {1.5}
 
 
 def test_two_zips_multiply(sweep_file, tmp_path):
@@ -87,7 +87,7 @@ def test_two_zips_multiply(sweep_file, tmp_path):
         + '[[zip]]\n"run.seed" = [1, 2]\n"workload.start" = [0, 0]\n'
     )
     points = sweep.load_sweep(sweep_file, tmp_path / "runs")
-    assert [(of.values["devices[0].count"], of.values["run.seed"]) for of in points] == [
+    assert [(point.values["devices[0].count"], point.values["run.seed"]) for point in points] == [
         (count, seed) for count in (2, 3, 5) for seed in (1, 2)
     ]
 
@@ -132,7 +132,7 @@ def test_a_shard_resolves_its_own_points_only(sweep_file, tmp_path, monkeypatch)
 
     monkeypatch.setattr(sweep, "tasks_of", counted)
     points = sweep.load_sweep(sweep_file, tmp_path / "runs", 2, 5)
-    assert resolved == [of.overrides for of in points]
+    assert resolved == [point.overrides for point in points]
     assert len(points) == 3
 
 
@@ -161,7 +161,7 @@ def test_who_has_an_invalid_point_refuses_it_and_a_check_has_all(cli, sweep_file
 
 def test_shards_are_a_partition(sweep_file, tmp_path):
     points = sweep.load_sweep(sweep_file, tmp_path / "runs")
-    shards = [sweep.load_sweep(sweep_file, tmp_path / "runs", of, 5) for of in range(1, 6)]
+    shards = [sweep.load_sweep(sweep_file, tmp_path / "runs", number, 5) for number in range(1, 6)]
     names = [point.overrides for shard in shards for point in shard]
     assert sorted(names) == sorted(point.overrides for point in points)
 
@@ -189,18 +189,18 @@ def test_mistakes_are_found_before_anything_runs(sweep_file, tmp_path, old, new,
 def test_a_sweep_runs_and_goes_on(cli, small_sweep, tmp_path):
     done = cli("sweep", "run", small_sweep, "--shard", "1/2", "--json")
     assert done.returncode == 0, done.stderr
-    assert [of["status"] for of in json.loads(done.stdout)["runs"]] == ["ran"] * 3
+    assert [row["status"] for row in json.loads(done.stdout)["runs"]] == ["ran"] * 3
     done = cli("sweep", "run", small_sweep, "--json")
     rows = json.loads(done.stdout)["runs"]
-    assert collections.Counter(of["status"] for of in rows) == {"ran": 3, "reused": 3}
-    assert all((tmp_path / of["directory"]).is_dir() for of in rows)
+    assert collections.Counter(row["status"] for row in rows) == {"ran": 3, "reused": 3}
+    assert all((tmp_path / row["directory"]).is_dir() for row in rows)
 
 
 def test_failed_runs_are_exit_4_and_can_be_retried(fake_cli, small_sweep):
     shard = ("--shard", "1/3")
     done = fake_cli("sweep", "run", small_sweep, "--json", *shard, FAKE_ABORT="0")
     assert done.returncode == 4
-    assert {of["status"] for of in json.loads(done.stdout)["runs"]} == {"failed"}
+    assert {row["status"] for row in json.loads(done.stdout)["runs"]} == {"failed"}
     assert "Traceback" not in done.stderr
     assert fake_cli("sweep", "run", small_sweep, *shard).returncode == 0
 
@@ -240,7 +240,7 @@ def test_a_killed_sweep_goes_on_without_running_anything_twice(fake_cli, small_s
     finished_ns = {path: (path / "manifest.json").stat().st_mtime_ns for path in complete}
     assert 3 <= len(complete) < 6
     done = fake_cli("sweep", "run", small_sweep, "--json", **variables)
-    statuses = collections.Counter(of["status"] for of in json.loads(done.stdout)["runs"])
+    statuses = collections.Counter(row["status"] for row in json.loads(done.stdout)["runs"])
     assert statuses == {"ran": 6 - len(complete), "reused": len(complete)}
     for path, time_ns in finished_ns.items():
         assert (path / "manifest.json").stat().st_mtime_ns == time_ns
@@ -288,7 +288,7 @@ def test_what_another_process_is_at_is_exit_4_and_not_printed(
     assert done.returncode == 4
     directories = [tmp_path / line for line in done.stdout.splitlines()]
     assert len(directories) == 5
-    assert all(of.is_dir() for of in directories)
+    assert all(directory.is_dir() for directory in directories)
     assert f"{held.relative_to(tmp_path)}: {held.name} is being run by process" in done.stderr
     done = fake_cli("sweep", "run", small_sweep)
     assert done.returncode == 0
@@ -323,7 +323,7 @@ def test_a_plan_tells_what_is_there(cli, fake_engine, small_sweep, tmp_path):
     assert (title, head.split()[:3]) == ("points", ["run.repetitions", *AXES])
     assert first.split() == ["1", "udp", "1/s", found["rows"][0]["directory"], "there"]
     assert second.split() == ["1", "udp", "2/s", found["rows"][1]["directory"], "being", "run"]
-    assert [of["status"] for of in found["rows"]] == ["there", "busy", *["missing"] * 4]
+    assert [row["status"] for row in found["rows"]] == ["there", "busy", *["missing"] * 4]
     assert found["runs"] == {"all": 6, "there": 1, "missing": 4, "busy": 1}
     assert found["rows"][1]["point"]["workload.rate"] == {"value": 2.0, "unit": "/s"}
     assert list((tmp_path / "runs" / "small").glob(".*")) == []
@@ -374,7 +374,7 @@ def test_a_chain_and_a_longer_one_run_each_rung_once(fake_cli, scenario, tmp_pat
     done = fake_cli("sweep", "run", file, "--json", "--jobs", "2", FAKE_LOG=str(log))
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["runs"]
-    assert [of["status"] for of in rows] == ["ran"] * 3
+    assert [row["status"] for row in rows] == ["ran"] * 3
     assert rows[0]["directory"] == rows[1]["directory"]
     assert log.read_text().splitlines() == ["4 0", "8 0"]
 
@@ -384,7 +384,7 @@ def test_chains_that_part_wait_for_what_they_share(fake_cli, scenario, tmp_path)
     file.write_text(CHAINS + '"workload.rate" = [["4/s", "8/s"], ["4/s", "16/s"]]\n')
     done = fake_cli("sweep", "run", file, "--json", "--jobs", "2", FAKE_LOG=str(log))
     assert done.returncode == 0, done.stderr
-    assert [of["status"] for of in json.loads(done.stdout)["runs"]] == ["ran"] * 4
+    assert [row["status"] for row in json.loads(done.stdout)["runs"]] == ["ran"] * 4
     assert sorted(log.read_text().splitlines()) == ["16 0", "4 0", "8 0"]
 
 

@@ -20,8 +20,8 @@ FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 @pytest.fixture
 def run(tmp_path):
-    of = testing.resolved("a", protocol={"kind": "trustchain"}, churn=None)
-    return testing.run_dir(tmp_path / "runs", of, testing.Shape())
+    resolved = testing.resolved("a", protocol={"kind": "trustchain"}, churn=None)
+    return testing.run_dir(tmp_path / "runs", resolved, testing.Shape())
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_a_full_disk_keeps_the_old_file(call, run, tmp_path, root, monkeypatch, 
     arguments = {
         "report": ["report", run, "-o", old],
         "csv": ["export", run, "-o", old],
-        **{of: ["export", run, "--to", of, "-o", old] for of in ("graphml", "gexf", "json")},
+        **{form: ["export", run, "--to", form, "-o", old] for form in ("graphml", "gexf", "json")},
         "validate": ["validate", "--subset", "latency", "--report", old],
         "calibrate": [
             *("calibrate", root / "tests/reports/linux_vm.json", "--allow-spoiled"),

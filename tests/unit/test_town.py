@@ -3,7 +3,6 @@
 import json
 import math
 
-import engine_plans as plans
 import numpy as np
 import pytest
 
@@ -11,10 +10,11 @@ from sim.plan import build_plan as building
 from sim.plan.town import power_law_quantile
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+from support import engine_plans as plans
 
 
-def build_plan(*of):
-    return plans.lists(building.build_plan(*of))
+def build_plan(*arguments):
+    return plans.lists(building.build_plan(*arguments))
 
 
 PERSONS, SHOPS = 32, 7  # of the market: persons come first, then shops, then the authority
@@ -41,7 +41,7 @@ def crowd(market):
 
 
 def columns(plan):
-    return {key: np.array(of) for key, of in plan["workload"].items()}
+    return {key: np.array(column) for key, column in plan["workload"].items()}
 
 
 def test_a_plan_of_a_town_is_plain_and_repeats(market):
@@ -97,7 +97,10 @@ def test_a_person_stays_with_his_shops_and_acquaintances(crowd):
     met = {}
     for one, other in zip(work["from_phone"], work["to_phone"], strict=True):
         met.setdefault((one, role[other]), set()).add(other)
-    sizes = {kind: [len(of) for (_, known), of in met.items() if known == kind] for kind in (0, 1)}
+    sizes = {
+        kind: [len(others) for (_, known), others in met.items() if known == kind]
+        for kind in (0, 1)
+    }
     assert max(sizes[1]) == 2
     assert max(sizes[0]) == 3
     # Sets differ from person to person: of the persons, exp(-3) are in nobody's.
@@ -161,7 +164,7 @@ def test_an_amount_is_at_least_a_step_and_at_most_the_largest(crowd, amount, lea
 def test_some_persons_cheat_in_some_payments(crowd):
     work = columns(crowd())
     of_person = [work["conduct"][work["from_phone"] == person] for person in range(2000)]
-    cheats = [of for of in of_person if of.any()]
+    cheats = [conduct for conduct in of_person if conduct.any()]
     assert len(cheats) / 2000 == pytest.approx(0.1, abs=4 * math.sqrt(0.09 / 2000))
     shares = np.bincount(np.concatenate(cheats), minlength=3) / sum(map(len, cheats))
     assert shares == pytest.approx([0.25, 0.5, 0.25], abs=0.03)
@@ -199,7 +202,7 @@ def test_without_contacts_payments_go_over_the_network(market):
 
 def test_an_outage_without_a_name_is_one_of_every_network(market):
     every = build_plan(market(), 0)["outages"]
-    assert every == [{"access": of, "start_s": 1800.0, "end_s": 5400.0} for of in range(3)]
+    assert every == [{"access": number, "start_s": 1800.0, "end_s": 5400.0} for number in range(3)]
     (one,) = build_plan(market("outages[0].access=office"), 0)["outages"]
     assert one["access"] == 1  # lte, office, wifi: sorted
 
@@ -229,7 +232,7 @@ def rows(plan):
 
 
 def test_a_person_more_leaves_what_the_others_do(market):
-    few, more = (build_plan(market(f"devices[1].count={of}"), 0) for of in (12, 13))
+    few, more = (build_plan(market(f"devices[1].count={count}"), 0) for count in (12, 13))
     before, after = rows(few), rows(more)
     assert PERSONS in after
     moved = 0
@@ -244,7 +247,7 @@ def test_a_person_more_leaves_what_the_others_do(market):
 
 
 def test_a_shop_more_leaves_everything_but_who_goes_there(market):
-    few, more = (build_plan(market(f"devices[2].count={of}"), 0) for of in (7, 8))
+    few, more = (build_plan(market(f"devices[2].count={count}"), 0) for count in (7, 8))
     before, after = rows(few), rows(more)
     for person, was in before.items():
         assert [row for row, _ in after[person]] == [row for row, _ in was]
@@ -253,9 +256,9 @@ def test_a_shop_more_leaves_everything_but_who_goes_there(market):
 
 
 def test_another_rate_of_cheats_changes_conduct_alone(market):
-    one, other = (build_plan(market(f"workload.cheat_ratio={of}"), 0) for of in (0.1, 0.5))
+    one, other = (build_plan(market(f"workload.cheat_ratio={ratio}"), 0) for ratio in (0.1, 0.5))
     assert one["proximity"] == other["proximity"]
-    changed = {key for key, of in one["workload"].items() if of != other["workload"][key]}
+    changed = {key for key, column in one["workload"].items() if column != other["workload"][key]}
     assert changed == {"conduct"}
     # Who cheats at the lower rate also cheats at the higher.
     pairs = zip(one["workload"]["conduct"], other["workload"]["conduct"], strict=True)

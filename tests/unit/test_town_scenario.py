@@ -1,12 +1,12 @@
 """The sections of a town: what is refused and why, and what becomes of them when resolved."""
 
-import mistakes
 import pytest
 
 from sim.base.errors import ScenarioError
 from sim.plan.build_plan import build_plan
 from sim.scenario import load
 from sim.scenario.resolve import resolve
+from support import mistakes
 
 
 @pytest.fixture
@@ -225,7 +225,10 @@ def test_tokens_are_kept_when_asked_for(root):
     )
     assert kept.resolved["output"]["tokens"] is True
     assert kept.name != plain.name == resolve(load(path, [real]))[0].name
-    assert [build_plan(of.resolved, 0)["trace"]["tokens"] for of in (kept, plain)] == [True, False]
+    assert [build_plan(rung.resolved, 0)["trace"]["tokens"] for rung in (kept, plain)] == [
+        True,
+        False,
+    ]
 
 
 def test_only_tokens_that_others_can_verify_are_kept(root):

@@ -52,8 +52,8 @@ def test_columns_of_the_engine():
 
 
 def test_parquet_round_trip_is_the_same_table_and_the_same_bytes(tmp_path: Path):
-    of = testing.resolved(repetitions=2)
-    table = testing.events(of, testing.Shape(lost_ratio=0.2))
+    resolved = testing.resolved(repetitions=2)
+    table = testing.events(resolved, testing.Shape(lost_ratio=0.2))
     for name in ("a", "b"):
         trace.write(table, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

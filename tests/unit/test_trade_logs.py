@@ -79,9 +79,9 @@ def test_csv_and_json_lines_of_one_trade_agree(tmp_path, simulated):
     (tmp_path / "a.jsonl").write_text(json_lines(simulated))
     app_csv.write_csv(simulated, tmp_path / "a.csv", "udp")
     files = ("a.jsonl", "a.csv")
-    one, other = (metrics.of_log(phone_logs.read(tmp_path / of), "x") for of in files)
-    for name, of in one["metrics"].items():
-        assert other["metrics"][name]["mean"] == pytest.approx(of["mean"], rel=1e-3), name
+    one, other = (metrics.of_log(phone_logs.read(tmp_path / file), "x") for file in files)
+    for name, metric in one["metrics"].items():
+        assert other["metrics"][name]["mean"] == pytest.approx(metric["mean"], rel=1e-3), name
     assert one["counts"]["lost"]["link_loss"] > 0
     assert other["counts"] == one["counts"]
 
@@ -103,12 +103,12 @@ def test_a_csv_tells_of_what_the_app_does_not_log(tmp_path):
             (5, 25.6, "connect", True, {}),
         )
     ]
-    table = trace.build(**{name: [of[name] for of in rows] for name in trace.COLUMNS})
+    table = trace.build(**{name: [row[name] for row in rows] for name in trace.COLUMNS})
     app_csv.write_csv(table, tmp_path / "a.csv", "udp", duration_s=25.0)
     head, *lines = (tmp_path / "a.csv").read_text().replace('"', "").splitlines()
     assert head == ",".join((*app_csv.COLUMNS, "peer", "reason"))
     parts = [line.split(",") for line in lines]
-    assert [(of[0], of[4], of[8], of[9]) for of in parts] == [
+    assert [(cells[0], cells[4], cells[8], cells[9]) for cells in parts] == [
         ("send_benchmark_sc", "0", "0", ""),
         ("send_benchmark_sc", "1", "0", ""),
         ("send_benchmark_sc", "2", "0", ""),
@@ -123,7 +123,7 @@ def test_a_csv_tells_of_what_the_app_does_not_log(tmp_path):
     of_run = metrics.measure(table, testing.resolved(repetitions=1))
     of_file = metrics.of_log(phone_logs.read(tmp_path / "a.csv"), "x")
     # A file does not say when its measurement was over: what was stored later was in flight then.
-    shares = [of["metrics"].pop("in_flight_ratio")["mean"] for of in (of_run, of_file)]
+    shares = [found["metrics"].pop("in_flight_ratio")["mean"] for found in (of_run, of_file)]
     assert shares == [1 / 4, 0]
     assert of_file["metrics"] == of_run["metrics"]
     assert of_file["counts"] == of_run["counts"]
@@ -235,7 +235,7 @@ def test_peers_are_named_as_nodes_are(tmp_path):
         (("4", "5"), ("5", ""), [(4, 5), (5, -1)]),
         (("k5", "7"), ("7", "k5"), [(0, 1), (1, 0)]),
     ):
-        rows = [row.format(*of) for of in zip(nodes, peers, strict=True)]
+        rows = [row.format(*pair) for pair in zip(nodes, peers, strict=True)]
         path.write_text(CSV_HEAD.strip() + ",peer\n" + "".join(rows))
         table = phone_logs.read(path)
         pairs = zip(table["node"].to_pylist(), table["peer"].to_pylist(), strict=True)
@@ -270,7 +270,7 @@ CELLS = st.sampled_from(
 )
 
 
-@given(st.binary() | st.lists(LINES).map(lambda of: "\n".join(of).encode()))
+@given(st.binary() | st.lists(LINES).map(lambda lines: "\n".join(lines).encode()))
 def test_any_json_lines_are_measured_or_refused(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "any.jsonl"
     path.write_bytes(content)
@@ -289,7 +289,7 @@ def spoiled_row(place, cell):
 )
 def test_any_csv_is_measured_or_refused(tmp_path_factory, head, rows, end):
     path = tmp_path_factory.getbasetemp() / "any.csv"
-    path.write_bytes((head + "".join(",".join(of) + "\n" for of in rows)).encode() + end)
+    path.write_bytes((head + "".join(",".join(row) + "\n" for row in rows)).encode() + end)
     assert measured_or_refused(path)
 
 

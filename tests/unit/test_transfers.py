@@ -113,6 +113,6 @@ def test_tokens_are_counted_by_their_recipients_and_steps():
 
 
 def test_other_families_have_none_of_it():
-    of = testing.resolved()
-    found = metrics.measure(testing.events(of, testing.Shape()), of)["metrics"]
+    resolved = testing.resolved()
+    found = metrics.measure(testing.events(resolved, testing.Shape()), resolved)["metrics"]
     assert not set(transfers.TRANSFER_NAMES) & set(found)

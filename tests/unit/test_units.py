@@ -46,7 +46,7 @@ def test_values_in_si(dimension, text, expected):
 
 @pytest.mark.parametrize(("name", "text", "expected"), SPELLINGS)
 def test_spellings_mean_what_they_mean_to_the_probe(name, text, expected):
-    dimension = next(of for of in DIMENSIONS if of.name == name)
+    dimension = next(one for one in DIMENSIONS if one.name == name)
     if expected is None:
         with pytest.raises(ValueError, match=re.escape(repr(text))):
             dimension.parse(text)
@@ -56,7 +56,7 @@ def test_spellings_mean_what_they_mean_to_the_probe(name, text, expected):
 
 @pytest.mark.parametrize(("name", "text", "expected"), SPELLINGS)
 def test_the_schema_takes_the_spellings_that_are_taken(name, text, expected):
-    dimension = next(of for of in DIMENSIONS if of.name == name)
+    dimension = next(one for one in DIMENSIONS if one.name == name)
     taken = re.search(dimension.pattern, text) is not None
     assert taken or expected is None
     if taken and expected is None:

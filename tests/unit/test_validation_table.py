@@ -58,9 +58,9 @@ def test_nothing_is_wider_than_80_columns_and_no_name_is_cut(width: int, *, answ
 
 
 def test_only_what_misses_a_bar_is_red():
-    def row(name: str, group: str, ratio: float, **of: Any) -> Comparison:
+    def row(name: str, group: str, ratio: float, **changes: Any) -> Comparison:
         shown = Comparison(name, name, group, "predicted", "1/s", 1.0, 0.001, 1.0 + ratio)
-        return replace(shown, error_ratio=ratio, **of)
+        return replace(shown, error_ratio=ratio, **changes)
 
     rows = [
         row("tiny", "udp", 0.005, agrees=False),
@@ -74,7 +74,7 @@ def test_only_what_misses_a_bar_is_red():
     ]
     result = validation.ValidationResult(tuple(rows), tuple(summaries.summarise(rows)))
     text = table.render(result, rows=True)
-    styles = {text.plain[of.start : of.end].split()[0]: of.style for of in text.spans}
+    styles = {text.plain[span.start : span.end].split()[0]: span.style for span in text.spans}
     assert {name: styles[name] for name in ("tiny", "far", "good", "known")} == {
         "tiny": "yellow",
         "far": "red",
@@ -89,7 +89,7 @@ def test_only_what_misses_a_bar_is_red():
     }
     groups = ("udp", "token_receive", "reconnect_store", "latency_claim")
     assert [styles.get(name, "") for name in groups] == ["red", "yellow", "red", ""]
-    assert [table.verdict(of) for of in rows[:4]] == [None, False, True, None]
+    assert [table.verdict(row) for row in rows[:4]] == [None, False, True, None]
 
 
 def test_predicted_and_fitted_rows_are_also_summed_apart():

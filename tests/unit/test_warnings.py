@@ -2,12 +2,12 @@
 
 import re
 
-import engine_plans as plans
 import pytest
 
 from sim.base import engine_facts
 from sim.scenario import load
 from sim.scenario.warnings import warnings
+from support import engine_plans as plans
 
 
 def said(path, *overrides):
@@ -68,7 +68,9 @@ def constants(root, *files):
     """Return the whole numbers that Rust files define by name."""
     text = "".join((root / "sim/protocols/src" / name).read_text() for name in files)
     found = re.findall(r"const (\w+): u32 = ([\d_ +]+);", text)
-    return {name: sum(int(part.replace("_", "")) for part in of.split("+")) for name, of in found}
+    return {
+        name: sum(int(part.replace("_", "")) for part in text.split("+")) for name, text in found
+    }
 
 
 def test_the_limits_are_those_of_the_machines(root):
@@ -93,10 +95,10 @@ def test_the_limits_are_those_of_the_machines(root):
 @pytest.mark.parametrize("more_bytes", [0, 1])
 def test_the_largest_block_is_the_engines(more_bytes):
     """The third trade of a chain: both hashes are there, and an index has one digit."""
-    of = plans.plan(2, "udp")
+    plan = plans.plan(2, "udp")
     largest_bytes = engine_facts.MESSAGE_BYTES_MAX["udp"] - engine_facts.BLOCK_BYTES
     for number in range(4):
-        plans.arrive(of, 1.0 + number, 0, 1, largest_bytes + more_bytes)
-    reasons = plans.run(of).of("lose").reason_names()
+        plans.arrive(plan, 1.0 + number, 0, 1, largest_bytes + more_bytes)
+    reasons = plans.run(plan).of("lose").reason_names()
     assert bool(reasons) == bool(more_bytes)
     assert set(reasons) <= {"oversized"}

@@ -126,7 +126,7 @@ class Elf:
         defined = next(self._file.iter_sections("SHT_GNU_verdef"), None)
         if not isinstance(defined, GNUVerDefSection):
             return {}
-        return {of["vd_ndx"]: next(names).name for of, names in defined.iter_versions()}
+        return {version["vd_ndx"]: next(names).name for version, names in defined.iter_versions()}
 
 
 @contextmanager

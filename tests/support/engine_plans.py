@@ -22,7 +22,7 @@ from sim.base import streams
 from sim.base.engine_facts import operations
 from sim.plan import plan as plan_module
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LATENCY_S = 0.010  # one hop; two between phones
 WIDE_BYTES_PER_S = 1e15  # sizes do not show
 # The offline token thesis's, which are the scenario's defaults.
@@ -91,7 +91,7 @@ class Trace:
             raise AttributeError(name) from None
 
     def where(self, mask):
-        return replace(self, columns={name: of[mask] for name, of in self.columns.items()})
+        return replace(self, columns={name: column[mask] for name, column in self.columns.items()})
 
     def of(self, kind, node=None):
         mask = self.kind == self.kinds.index(kind)
@@ -142,31 +142,33 @@ def arrays(plan):
 
 
 def _section(kind, values):
-    types = {key: of.__forward_arg__ for key, of in kind.__annotations__.items()}
+    types = {key: hint.__forward_arg__ for key, hint in kind.__annotations__.items()}
     return {key: _value(types[key], value) for key, value in values.items()}
 
 
-def _value(of, value):
-    if of in COLUMNS:
-        return COLUMNS[of](value)
-    inner = of.removesuffix(" | None").removeprefix("list[").removesuffix("]")
+def _value(hint, value):
+    if hint in COLUMNS:
+        return COLUMNS[hint](value)
+    inner = hint.removesuffix(" | None").removeprefix("list[").removesuffix("]")
     kind = getattr(plan_module, inner, None)
     if kind is None or value is None:
         return value
-    is_list = of.startswith("list[")
+    is_list = hint.startswith("list[")
     return [_section(kind, item) for item in value] if is_list else _section(kind, value)
 
 
 def from_table(table):
     """Return the rows of an events.parquet of one repetition."""
     names = {"message": "message_id", "size_bytes": "message_size"}
-    columns = {of: table[names.get(of, of)] for of in DTYPES if of not in ("kind", "reason")}
-    columns = {of: values.to_numpy() for of, values in columns.items()}
+    columns = {
+        name: table[names.get(name, name)] for name in DTYPES if name not in ("kind", "reason")
+    }
+    columns = {name: values.to_numpy() for name, values in columns.items()}
     texts = {}
-    for of in ("kind", "reason"):
-        array = table[of].unify_dictionaries().combine_chunks()
-        texts[of] = array.dictionary.to_pylist()
-        columns[of] = array.indices.fill_null(255).to_numpy()
+    for name in ("kind", "reason"):
+        array = table[name].unify_dictionaries().combine_chunks()
+        texts[name] = array.dictionary.to_pylist()
+        columns[name] = array.indices.fill_null(255).to_numpy()
     return Trace(columns, texts["kind"], texts["reason"], {}, b"")
 
 
@@ -261,9 +263,9 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
 
 def cost(plan, operation, cpu_s=0.0, per_byte_s=0.0, wait_s=0.0, threads=1, number=0):
     """Set what an operation costs on profile `number`."""
-    at, of = operations().index(operation), plan["profiles"][number]
-    of["cpu_s"][at], of["per_byte_s"][at] = cpu_s, per_byte_s
-    of["wait_s"][at], of["threads"][at] = wait_s, threads
+    at, profile = operations().index(operation), plan["profiles"][number]
+    profile["cpu_s"][at], profile["per_byte_s"][at] = cpu_s, per_byte_s
+    profile["wait_s"][at], profile["threads"][at] = wait_s, threads
 
 
 def arrive(plan, time_s, sender, receiver, payload_bytes=100):
@@ -277,14 +279,14 @@ def arrive(plan, time_s, sender, receiver, payload_bytes=100):
 
 def meet(plan, time_s, duration_s, one, other, **link):
     """Add a contact on a link of its own; call in order of time."""
-    of = plan["proximity"]
-    of["link"].append(len(of["links"]))
+    proximity = plan["proximity"]
+    proximity["link"].append(len(proximity["links"]))
     plain = {"rate_bytes_per_s": WIDE_BYTES_PER_S, "latency_s": LATENCY_S}
-    of["links"].append({**plain, "setup_s": 0.0, "loss_ratio": 0.0, **link})
-    of["time_s"].append(time_s)
-    of["duration_s"].append(duration_s)
-    of["phone_a"].append(one)
-    of["phone_b"].append(other)
+    proximity["links"].append({**plain, "setup_s": 0.0, "loss_ratio": 0.0, **link})
+    proximity["time_s"].append(time_s)
+    proximity["duration_s"].append(duration_s)
+    proximity["phone_a"].append(one)
+    proximity["phone_b"].append(other)
 
 
 def radio(**changes):
@@ -312,29 +314,29 @@ def busy_town(seed, phones=50, mode="udp", quiet_s=0.0, duration_s=60.0, rate_pe
     Before the last `quiet_s` seconds phones propose and come and go; then all come on and stay,
     so that whatever was sent has an end before the run has.
     """
-    of = plan(phones, mode, cores=8, seed=seed, duration_s=duration_s)
+    busy = plan(phones, mode, cores=8, seed=seed, duration_s=duration_s)
     draw = streams.stream(seed, "busy town")
     for name, cpu_s in REALISTIC_CPU_S.items():
-        cost(of, name, cpu_s, 2e-9, wait_s=0.03 if name == "discovery" else 0.0)
-    of["profiles"][0]["spread_sigma"] = [0.2] * len(operations())
+        cost(busy, name, cpu_s, 2e-9, wait_s=0.03 if name == "discovery" else 0.0)
+    busy["profiles"][0]["spread_sigma"] = [0.2] * len(operations())
     wifi = access(up_bytes_per_s=5e6, down_bytes_per_s=5e6, latency_s=1e-3)
     lte = access(up_bytes_per_s=75e4, down_bytes_per_s=16e5, latency_s=1e-2, loss_ratio=0.03)
-    of["access"] = [
+    busy["access"] = [
         {**wifi, "jitter_median_s": 2e-3, "jitter_sigma": 1.75},
         {**lte, "jitter_median_s": 1e-2, "jitter_sigma": 0.8},
     ]
-    of["sites"] = {"capacity_bytes_per_s": [5e6, 9e6]}
-    of["phones"]["access"] = of["phones"]["site"] = [number % 2 for number in range(phones)]
-    of["backbone"] = {"latency_s": 5e-3, "relay_latency_s": 6e-3}
-    of["transport"] |= {"poll_interval_s": 0.01, "relay_first": True}
-    _come_and_go(of, draw, duration_s - quiet_s)
-    _propose(of, draw, rate_per_s, duration_s - quiet_s)
-    return of
+    busy["sites"] = {"capacity_bytes_per_s": [5e6, 9e6]}
+    busy["phones"]["access"] = busy["phones"]["site"] = [number % 2 for number in range(phones)]
+    busy["backbone"] = {"latency_s": 5e-3, "relay_latency_s": 6e-3}
+    busy["transport"] |= {"poll_interval_s": 0.01, "relay_first": True}
+    _come_and_go(busy, draw, duration_s - quiet_s)
+    _propose(busy, draw, rate_per_s, duration_s - quiet_s)
+    return busy
 
 
-def _come_and_go(of, draw, until_s):
+def _come_and_go(plan, draw, until_s):
     changes = []
-    for phone in range(len(of["phones"]["profile"])):
+    for phone in range(len(plan["phones"]["profile"])):
         time_s, on = draw.exponential(10.0), False
         while time_s < until_s:
             changes.append((time_s, phone, on))
@@ -342,15 +344,15 @@ def _come_and_go(of, draw, until_s):
         if on:
             changes.append((until_s, phone, True))
     for time_s, phone, on in sorted(changes):
-        turn(of, time_s, phone, on=on)
+        turn(plan, time_s, phone, on=on)
 
 
-def _propose(of, draw, rate_per_s, until_s):
-    phones = len(of["phones"]["profile"])
+def _propose(plan, draw, rate_per_s, until_s):
+    phones = len(plan["phones"]["profile"])
     time_s = draw.exponential(1 / (phones * rate_per_s))
     while time_s < until_s:
         sender, step = draw.integers(phones), draw.integers(1, phones)
-        arrive(of, float(time_s), int(sender), int((sender + step) % phones))
+        arrive(plan, float(time_s), int(sender), int((sender + step) % phones))
         time_s += draw.exponential(1 / (phones * rate_per_s))
 
 

@@ -17,34 +17,34 @@ RESOLVED = {**vars(contents), **vars(resolved), "Any": Any}
 PLAN = {**RESOLVED, **vars(plan)}
 
 
-def check(value: Any, of: Any, names: dict[str, Any], place: str) -> None:
+def check(value: Any, expected: Any, names: dict[str, Any], place: str) -> None:
     """Assert that a value is of a type, in all that it holds; `names` are those of its hints."""
-    origin = typing.get_origin(of)
-    if typing.is_typeddict(of):
-        _section(value, of, names, place)
+    origin = typing.get_origin(expected)
+    if typing.is_typeddict(expected):
+        _section(value, expected, names, place)
     elif origin in (typing.Union, types.UnionType):
-        _one_of(value, typing.get_args(of), names, place)
+        _one_of(value, typing.get_args(expected), names, place)
     elif origin in (list, dict):
-        _several(value, of, names, place)
+        _several(value, expected, names, place)
     elif origin is Literal:
-        assert value in typing.get_args(of), f"{place}: {value!r}"
+        assert value in typing.get_args(expected), f"{place}: {value!r}"
     elif origin is np.ndarray:
-        _column(value, of, place)
+        _column(value, expected, place)
     else:
-        kinds = {float: (int, float), Any: (type(value),)}.get(of, (of,))
+        kinds = {float: (int, float), Any: (type(value),)}.get(expected, (expected,))
         assert type(value) in kinds, f"{place}: {value!r}"
 
 
-def _several(value: Any, of: Any, names: dict[str, Any], place: str) -> None:
-    assert isinstance(value, typing.get_origin(of)), place
+def _several(value: Any, expected: Any, names: dict[str, Any], place: str) -> None:
+    assert isinstance(value, typing.get_origin(expected)), place
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, item in items:
-        check(item, typing.get_args(of)[-1], names, f"{place}.{key}")
+        check(item, typing.get_args(expected)[-1], names, f"{place}.{key}")
 
 
-def _section(value: Any, of: Any, names: dict[str, Any], place: str) -> None:
+def _section(value: Any, expected: Any, names: dict[str, Any], place: str) -> None:
     assert isinstance(value, dict), place
-    hints = typing.get_type_hints(of, localns=names, include_extras=True)
+    hints = typing.get_type_hints(expected, localns=names, include_extras=True)
     optional = {key for key, hint in hints.items() if typing.get_origin(hint) is NotRequired}
     assert set(hints) - optional <= set(value) <= set(hints), f"{place}: {set(value) ^ set(hints)}"
     for key, item in value.items():
@@ -54,9 +54,9 @@ def _section(value: Any, of: Any, names: dict[str, Any], place: str) -> None:
 
 def _one_of(value: Any, kinds: tuple[Any, ...], names: dict[str, Any], place: str) -> None:
     reasons = []
-    for of in kinds:
+    for kind in kinds:
         try:
-            check(value, of, names, place)
+            check(value, kind, names, place)
         except AssertionError as error:
             reasons.append(str(error))
         else:
@@ -64,8 +64,8 @@ def _one_of(value: Any, kinds: tuple[Any, ...], names: dict[str, Any], place: st
     raise AssertionError("; or ".join(reasons))
 
 
-def _column(value: Any, of: Any, place: str) -> None:
-    (kind,) = typing.get_args(typing.get_args(of)[1])
+def _column(value: Any, expected: Any, place: str) -> None:
+    (kind,) = typing.get_args(typing.get_args(expected)[1])
     assert isinstance(value, np.ndarray), place
     assert value.dtype == np.dtype(kind), place
     assert value.flags.c_contiguous, place

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # What `cargo test` builds, so that nothing is built twice when all tests run: the same profile, and
 # the same features of dependencies, which another choice of packages would change.
 BUILD = ["cargo", "test", "--quiet", "--workspace", "--locked", "--no-run"]

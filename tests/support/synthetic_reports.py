@@ -63,7 +63,7 @@ def samples(values: Any, *, keep: bool = True) -> dict[str, Any]:
 
 def measurement(kernel: str, group: str, quantities: dict[str, Any], **changes: Any) -> Any:
     """Return one measured case; `quantities` are arrays of samples by name."""
-    parameters = {key: float(of) for key, of in changes.pop("parameters", {}).items()}
+    parameters = {key: float(value) for key, value in changes.pop("parameters", {}).items()}
     return {
         "kernel": kernel,
         "group": group,
@@ -75,7 +75,9 @@ def measurement(kernel: str, group: str, quantities: dict[str, Any], **changes: 
         "warm_up": {"samples": 20, "settled": True},
         "iterations_per_sample": 1,
         "rounds": [],
-        "quantities": [{"name": name, "samples": samples(of)} for name, of in quantities.items()],
+        "quantities": [
+            {"name": name, "samples": samples(values)} for name, values in quantities.items()
+        ],
         **changes,
     }
 
@@ -199,7 +201,8 @@ def envelope(**made):
             "kernel": "5.15",
             "memory_bytes": 4 << 30,
             "cores": [
-                {"number": number, "core_class": of, **core} for number, of in enumerate(classes)
+                {"number": number, "core_class": core_class, **core}
+                for number, core_class in enumerate(classes)
             ],
         },
         "conditions": {"before": state, "after": state},
