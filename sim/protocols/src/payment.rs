@@ -31,17 +31,17 @@ use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 
 mod audit;
-mod holder;
+mod authority_session;
 mod message;
-mod paying;
-mod settling;
-mod taking;
-mod teller;
+mod payee;
+mod payer;
+mod settlement;
+mod wallet_owner;
 
 pub use audit::{audit, Audit, Violation};
-pub use holder::Holder;
+pub use authority_session::Teller;
 pub use message::{Body, Message, Terms};
-pub use teller::Teller;
+pub use wallet_owner::Holder;
 
 crate::named_enum! {
     /// When a payee takes a payment for good.

@@ -1,7 +1,7 @@
 //! Somebody with a wallet: what is kept of him between two inputs, and to whom inputs go.
 //!
-//! What deliberately does not live here: paying ([`super::paying`]), being paid
-//! ([`super::taking`]) and dealing with the authority ([`super::settling`]), which are parts
+//! What deliberately does not live here: paying ([`super::payer`]), being paid
+//! ([`super::payee`]) and dealing with the authority ([`super::settlement`]), which are parts
 //! of the same machine.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,9 +15,9 @@ use crate::half_block::PublicKey;
 use crate::token::{Client, Denomination, Handshake, Refusal, Serial, Token, Wallet, Work};
 
 use super::message::Sender;
-use super::paying::Paying;
-use super::settling::Errand;
-use super::taking::Taking;
+use super::payee::Taking;
+use super::payer::Paying;
+use super::settlement::Errand;
 use super::{Body, Directory, HolderConfig, Message, Out};
 
 /// A person or a shop.

@@ -11,7 +11,7 @@ use crate::contract::{Event, EventKind, MessageId, NodeId, Output, Random, Reaso
 use crate::crypto::Crypto;
 use crate::token::{Challenge, Refusal, Serial, Token, Work};
 
-use super::holder::charge;
+use super::wallet_owner::charge;
 use super::{Acceptance, Body, Holder, Out, Terms};
 
 /// One payment to this phone.

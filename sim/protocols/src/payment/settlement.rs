@@ -9,8 +9,8 @@ use crate::contract::{Event, EventKind, Output, Random, Seconds};
 use crate::crypto::Crypto;
 use crate::token::{Answer, Denomination, Intent, Order, Serial, Submission, Token, Work};
 
-use super::holder::{charge, serial_id, size};
-use super::paying::worth;
+use super::payer::worth;
+use super::wallet_owner::{charge, serial_id, size};
 use super::{Body, Holder, Out};
 
 /// How his dealings with the authority stand.
@@ -159,7 +159,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         let owed_cents: u64 = self
             .taking
             .values()
-            .map(super::taking::Taking::owed_cents)
+            .map(super::payee::Taking::owed_cents)
             .sum();
         let is_low = cents < self.config.low_cents;
         let missing_cents = self.config.full_cents.saturating_sub(cents);
@@ -264,7 +264,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             authority,
             size(&submitted).1,
         );
-        let refusal = receipt.outcome.err().map(super::taking::reason);
+        let refusal = receipt.outcome.err().map(super::payee::reason);
         out.push(Output::Observe(Event {
             reason: refusal,
             ..row

@@ -10,7 +10,7 @@ use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 use crate::token::{Challenge, Denomination, Token, Work};
 
-use super::holder::{before, charge};
+use super::wallet_owner::{before, charge};
 use super::{Body, Holder, Out, Terms};
 
 /// One payment that is not at its end.

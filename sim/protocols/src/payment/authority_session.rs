@@ -15,8 +15,8 @@ use crate::token::{
     Answer, Authority, Ledger, Order, Record, Rules, Serial, Submission, Token, Work,
 };
 
-use super::holder::{charge, serial_id, size, work};
 use super::message::Sender;
+use super::wallet_owner::{charge, serial_id, size, work};
 use super::{Body, Directory, Message, Out};
 
 /// The authority as a node.
@@ -109,7 +109,7 @@ impl<C: Crypto, R: Random> Teller<C, R> {
             culprits, reason, ..
         } = &decision.answer
         {
-            let reason = super::taking::reason(*reason);
+            let reason = super::payee::reason(*reason);
             out.push(Output::Observe(row.because(reason)));
             self.name(&serial, culprits, out);
         } else {
