@@ -51,7 +51,7 @@ fn without_a_network_payments_go_on_and_are_verified_afterwards() {
     town.online = true;
     town.run_for(2_000.0);
     let unverified =
-        |node: &Participant<_, _>| node.holder().map(|of| of.wallet().unverified_cents());
+        |node: &Participant<_, _>| node.wallet_owner().map(|of| of.wallet().unverified_cents());
     assert!(town
         .nodes
         .iter()
@@ -71,9 +71,9 @@ fn online_nothing_is_paid_without_a_network() {
     town.pay(1, 2, 1_000, Conduct::Honest);
     town.run_for(0.2);
     assert_eq!(town.messages(EventKind::Store).len(), 1, "at once");
-    let holder = town.nodes[2].holder().expect("no authority");
+    let owner = town.nodes[2].wallet_owner().expect("no authority");
     assert_eq!(
-        holder.wallet().unverified_cents(),
+        owner.wallet().unverified_cents(),
         0,
         "verified before the receipt"
     );
@@ -201,8 +201,8 @@ fn a_payer_is_held_to_his_offer_and_nobody_is_paid_with_nothing() {
         before_cents,
         "no change for what was never asked"
     );
-    let holder = town.nodes[2].holder().expect("no authority");
-    assert_eq!(holder.outbox().count(), 0, "and nothing is kept of it");
+    let owner = town.nodes[2].wallet_owner().expect("no authority");
+    assert_eq!(owner.outbox().count(), 0, "and nothing is kept of it");
 }
 
 /// The thesis's victim: paid twice with one token, he spends it twice in good faith.
