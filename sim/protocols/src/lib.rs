@@ -4,6 +4,7 @@ pub mod block;
 pub mod compute;
 pub mod contract;
 pub mod crypto;
+mod deadlines;
 pub mod half_block;
 pub mod pairwise;
 pub mod payment;

@@ -1,7 +1,9 @@
 //! The life of QUIC connections: timers, limits, races, phones that go off.
 
 use crate::common::{failed, parcel, quic, quic_world, Parcel, Verdict, World};
-use pocketsim_protocols::contract::{Delivery, Machine, NodeId, Operation, Reason, Transport};
+use pocketsim_protocols::contract::{
+    Delivery, EventKind, Machine, NodeId, Operation, Reason, Transport,
+};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
@@ -48,6 +50,27 @@ fn without_pings_it_ends_after_thirty_seconds() {
     world.transmit_at(40.0, 0, 1, parcel(0, 2, 100));
     world.run_until(41.0);
     assert_eq!(sequences(&world, 1), [1, 2], "dialled again");
+}
+
+#[test]
+fn connections_that_end_at_one_time_end_in_the_order_of_their_numbers() {
+    let config = TransportConfig {
+        keep_alive_s: 0.0,
+        ..quic(KEEP)
+    };
+    let mut world = quic_world(4, 0.010, &config);
+    for (k, to) in [1, 2, 3, 3, 1, 2].into_iter().enumerate() {
+        let dialled = k < 3;
+        let at = if dialled { 0.0 } else { 1.0 };
+        world.transmit_at(at, 0, to, parcel(0, k as u32, 100));
+    }
+    world.run_until(60.0);
+    let ends = world
+        .events
+        .iter()
+        .filter(|(_, node, event)| *node == NodeId(0) && event.kind == EventKind::Disconnect);
+    let ends: Vec<_> = ends.map(|(at, _, event)| (*at, event.peer)).collect();
+    assert_eq!(ends, [1, 2, 3].map(|peer| (ends[0].0, NodeId(peer))));
 }
 
 #[test]

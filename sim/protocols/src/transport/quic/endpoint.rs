@@ -42,14 +42,14 @@ impl<P: Payload> Quic<P> {
 
     pub(super) fn keep(&mut self, connection: Box<Connection<P>>) {
         if let Some((at, timer)) = next_timer(&connection) {
-            self.deadlines.insert((at.to_bits(), connection.id, timer));
+            self.deadlines.set(at, (connection.id, timer));
         }
         self.connections.insert(connection.id, connection);
     }
 
     pub(super) fn disarm(&mut self, connection: &Connection<P>) {
         if let Some((at, timer)) = next_timer(connection) {
-            self.deadlines.remove(&(at.to_bits(), connection.id, timer));
+            self.deadlines.clear(at, (connection.id, timer));
         }
     }
 

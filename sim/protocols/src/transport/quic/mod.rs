@@ -27,6 +27,7 @@ use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
     Datagram, Delivery, Machine, NodeId, Operation, Outputs, OutputsOf, Payload, Seconds, Transport,
 };
+use crate::deadlines::Deadlines;
 
 mod congestion;
 mod connection;
@@ -86,7 +87,7 @@ pub struct Quic<P> {
     node: NodeId,
     config: TransportConfig,
     connections: BTreeMap<ConnectionId, Box<Connection<P>>>,
-    deadlines: BTreeSet<(u64, ConnectionId, Timer)>,
+    deadlines: Deadlines<(ConnectionId, Timer)>,
     pool: BTreeMap<NodeId, PoolEntry>,
     /// Peers that dialled us, by their latest connection.
     accepted: BTreeMap<NodeId, ConnectionId>,
@@ -107,7 +108,7 @@ impl<P: Payload> Quic<P> {
             node,
             config: *config,
             connections: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::new(),
             pool: BTreeMap::new(),
             accepted: BTreeMap::new(),
             found: BTreeSet::new(),
@@ -188,11 +189,7 @@ impl<P: Payload> Machine for Quic<P> {
     }
 
     fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
-        while let Some(&(at, id, timer)) = self.deadlines.first() {
-            if Seconds::from_bits(at) > now {
-                break;
-            }
-            self.deadlines.remove(&(at, id, timer));
+        while let Some((id, _)) = self.deadlines.take_due(now) {
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.timer_posted = true;
                 connection.post(Step::Timer, out);
@@ -202,8 +199,8 @@ impl<P: Payload> Machine for Quic<P> {
     }
 
     fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
-        let deadline = self.deadlines.first();
-        let deadline = deadline.map(|(at, _, timer)| (Seconds::from_bits(*at), timer.name()));
+        let deadline = self.deadlines.next();
+        let deadline = deadline.map(|(at, (_, timer))| (at, timer.name()));
         match (deadline, self.inbox.next_poll()) {
             (Some(deadline), Some(poll)) if poll.0 < deadline.0 => Some(poll),
             (deadline, poll) => deadline.or(poll),
@@ -228,7 +225,7 @@ impl<P: Payload> Transport<P> for Quic<P> {
             left.extend(connection.into_undelivered());
         }
         left.extend(self.inbox.take_all());
-        self.deadlines.clear();
+        self.deadlines.clear_all();
         self.pool.clear();
         self.accepted.clear();
         self.found.clear();
