@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::contract::{Event, EventKind, NodeId, Operation, Output, Payload, Random};
+use crate::contract::{work, Event, EventKind, NodeId, Operation, Output, Payload, Random};
 use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 use crate::token::{
@@ -17,7 +17,7 @@ use crate::token::{
 };
 
 use super::message::Sender;
-use super::wallet_owner::{charge, serial_id, size, work};
+use super::wallet_owner::{charge, serial_id, size};
 use super::{Body, Directory, Message, Out};
 
 /// The authority as a node.

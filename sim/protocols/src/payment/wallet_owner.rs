@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::contract::{
-    Event, EventKind, MessageId, NodeId, Operation, Output, Payload, Random, Seconds,
+    work, Event, EventKind, MessageId, NodeId, Operation, Output, Payload, Random, Seconds,
 };
 use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
@@ -231,10 +231,6 @@ pub(super) fn serial_id(serial: &Serial) -> MessageId {
 pub(super) fn size(token: &Token) -> (Serial, u32) {
     let bytes = u32::try_from(token.wire_bytes()).expect("a token has at most 4 MB");
     (token.serial, bytes)
-}
-
-pub(super) fn work(out: &mut Out, operation: Operation, bytes: u32) {
-    out.push(Output::Work { operation, bytes });
 }
 
 /// Charges what the machines of [`crate::token`] did.

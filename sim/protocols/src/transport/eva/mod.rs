@@ -29,8 +29,8 @@ use self::message::SIGNATURE_BYTES;
 use self::output::Step;
 use self::peer::Peer;
 use crate::contract::{
-    Datagram, Delivery, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Payload, Seconds,
-    Transport,
+    work, Datagram, Delivery, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Payload,
+    Seconds, Transport,
 };
 use crate::deadlines::Deadlines;
 
@@ -187,16 +187,16 @@ impl<P: Payload> Machine for Eva<P> {
         out: &mut OutputsOf<Self>,
     ) {
         let bytes = message.udp_payload_bytes;
-        work(Operation::UdpReceive, bytes, out);
-        work(Operation::OverlayReceive, bytes, out);
+        work(out, Operation::UdpReceive, bytes);
+        work(out, Operation::OverlayReceive, bytes);
         work(
+            out,
             Operation::Verify,
             bytes.saturating_sub(SIGNATURE_BYTES),
-            out,
         );
         if self.config.encrypts() {
             let body_bytes = message.body.body_bytes(&self.config);
-            work(Operation::SealedBoxOpen, body_bytes, out);
+            work(out, Operation::SealedBoxOpen, body_bytes);
         }
         self.with(from, now, out, |peer, step| {
             peer.on_message(message.body, step);
@@ -205,7 +205,7 @@ impl<P: Payload> Machine for Eva<P> {
 
     fn command(&mut self, request: EvaRequest<P>, _now: Seconds, out: &mut OutputsOf<Self>) {
         let EvaRequest { to, datagram } = request;
-        work(Operation::UdpSend, datagram.udp_payload_bytes, out);
+        work(out, Operation::UdpSend, datagram.udp_payload_bytes);
         let message = datagram;
         out.push(Output::Send { to, message });
     }
@@ -255,8 +255,4 @@ impl<P: Payload> Transport<P> for Eva<P> {
         let held = peers.into_values().map(|peer| peer.into_held());
         held.flatten().collect()
     }
-}
-
-fn work<P>(operation: Operation, bytes: u32, out: &mut Out<P>) {
-    out.push(Output::Work { operation, bytes });
 }

@@ -17,7 +17,7 @@ use super::timer::{Timer, TimerTable};
 use super::wire::{ConnectionId, Content, Control, Level, QuicDatagram, Record};
 use super::{Out, Request, Step};
 use crate::contract::{
-    Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path,
+    work, Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path,
     Payload, Reason, Seconds,
 };
 use crate::transport::TransportConfig;
@@ -204,7 +204,7 @@ impl<P: Payload> Connection<P> {
         }
         let served = now < self.unserved_from_s;
         while let Some(record) = self.streams.open_next(served) {
-            work(Operation::StreamOpen, 0, out);
+            work(out, Operation::StreamOpen, 0);
             self.queue(Level::Data, record);
         }
     }
@@ -229,7 +229,7 @@ impl<P: Payload> Connection<P> {
         self.stage = Stage::Closing;
         self.send_close(out);
         self.linger(now, out);
-        work(Operation::EndpointClose, 0, out);
+        work(out, Operation::EndpointClose, 0);
     }
 
     /// The peer closed the connection.
@@ -252,7 +252,7 @@ impl<P: Payload> Connection<P> {
 
     /// One datagram to the peer.
     pub fn send(&self, content: Content<P>, bytes: u32, path: Path, out: &mut Out<P>) {
-        work(Operation::UdpSend, bytes, out);
+        work(out, Operation::UdpSend, bytes);
         let message = Datagram {
             udp_payload_bytes: bytes,
             path,
@@ -296,9 +296,4 @@ impl<P: Payload> Connection<P> {
             reason,
         }));
     }
-}
-
-/// Asks for one operation.
-pub(super) fn work<P>(operation: Operation, bytes: u32, out: &mut Out<P>) {
-    out.push(Output::Work { operation, bytes });
 }

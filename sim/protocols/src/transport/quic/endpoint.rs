@@ -1,10 +1,10 @@
 //! The connections of one phone: where datagrams and timers find theirs.
 
-use super::connection::{work, Connection, Stage};
+use super::connection::{Connection, Stage};
 use super::timer::Timer;
 use super::wire::{ConnectionId, Content, Control, Frame, Packet, QuicDatagram, DISCO_PONG_BYTES};
 use super::{Out, Quic, Step};
-use crate::contract::{Datagram, Lane, NodeId, Operation, Output, Path, Payload, Seconds};
+use crate::contract::{work, Datagram, Lane, NodeId, Operation, Output, Path, Payload, Seconds};
 use crate::transport::ConnectionMode;
 
 impl<P: Payload> Quic<P> {
@@ -64,7 +64,7 @@ impl<P: Payload> Quic<P> {
     ) {
         let own_socket = self.has_own_socket(id);
         if !own_socket {
-            work(Operation::UdpReceive, bytes, out);
+            work(out, Operation::UdpReceive, bytes);
         }
         if !self.connections.contains_key(&id) && !self.accept(from, id, &packets, out) {
             self.ignored += 1;
@@ -84,7 +84,7 @@ impl<P: Payload> Quic<P> {
         now: Seconds,
         out: &mut Out<P>,
     ) {
-        work(Operation::PacketOpen, bytes, out);
+        work(out, Operation::PacketOpen, bytes);
         if !self.connections.contains_key(&id) {
             self.ignored += 1;
         }
@@ -116,14 +116,14 @@ impl<P: Payload> Quic<P> {
         connection.direct |= self.direct.contains(&from);
         self.accepted.insert(from, id);
         self.keep(Box::new(connection));
-        work(Operation::TaskSpawn, 0, out);
+        work(out, Operation::TaskSpawn, 0);
         true
     }
 
     /// Answers a probe of the direct path; that needs no connection.
     pub(super) fn pong(&self, to: NodeId, connection: ConnectionId, out: &mut Out<P>) {
-        work(Operation::PacketSeal, DISCO_PONG_BYTES, out);
-        work(Operation::UdpSend, DISCO_PONG_BYTES, out);
+        work(out, Operation::PacketSeal, DISCO_PONG_BYTES);
+        work(out, Operation::UdpSend, DISCO_PONG_BYTES);
         let body = QuicDatagram {
             connection,
             content: Content::DiscoPong,

@@ -19,13 +19,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::connection::{work, Connection};
+use self::connection::Connection;
 use self::pool::PoolEntry;
 use self::timer::Timer;
 use self::wire::{Content, Packet};
 use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
-    Datagram, Delivery, Machine, NodeId, Operation, Outputs, OutputsOf, Payload, Seconds, Transport,
+    work, Datagram, Delivery, Machine, NodeId, Operation, Outputs, OutputsOf, Payload, Seconds,
+    Transport,
 };
 use crate::deadlines::Deadlines;
 
@@ -154,8 +155,8 @@ impl<P: Payload> Machine for Quic<P> {
                 return self.dispatch(from, connection, packets, bytes, out)
             }
             Content::DiscoPing | Content::DiscoPong => {
-                work(Operation::UdpReceive, bytes, out);
-                work(Operation::PacketOpen, bytes, out);
+                work(out, Operation::UdpReceive, bytes);
+                work(out, Operation::PacketOpen, bytes);
             }
         }
         match content {
@@ -177,7 +178,7 @@ impl<P: Payload> Machine for Quic<P> {
             Step::Proceed => self.with(id, out, now, |c, out| c.proceed(now, out)),
             Step::Packets(packets, bytes, own_socket) => {
                 if own_socket {
-                    work(Operation::UdpReceive, bytes, out);
+                    work(out, Operation::UdpReceive, bytes);
                 }
                 self.on_packets(id, packets, bytes, now, out);
             }
@@ -212,7 +213,7 @@ impl<P: Payload> Transport<P> for Quic<P> {
     type Body = QuicDatagram<P>;
 
     fn transmit(&mut self, to: NodeId, payload: P, now: Seconds, out: &mut OutputsOf<Self>) {
-        work(Operation::TaskSpawn, 0, out);
+        work(out, Operation::TaskSpawn, 0);
         match self.config.mode {
             ConnectionMode::Reconnect => self.transmit_alone(to, payload, out),
             ConnectionMode::Keep => self.transmit_pooled(to, payload, now, out),

@@ -1,11 +1,11 @@
 //! Taking datagrams of a connection apart.
 
-use super::connection::{work, Connection, Stage};
+use super::connection::{Connection, Stage};
 use super::recovery::MAX_ACK_DELAY_S;
 use super::timer::Timer;
 use super::wire::{Control, Frame, Level, Packet, Record};
 use super::Step;
-use crate::contract::{Operation, Payload, Seconds};
+use crate::contract::{work, Operation, Payload, Seconds};
 use crate::transport::ConnectionMode;
 
 impl<P: Payload> Connection<P> {
@@ -93,7 +93,7 @@ impl<P: Payload> Connection<P> {
                 self.answer(Operation::HandshakeFinish, Step::Proceed, out);
             }
             Control::ClientFinished if self.stage == Stage::Handshaking => {
-                work(Operation::HandshakeConfirm, 0, out);
+                work(out, Operation::HandshakeConfirm, 0);
                 self.confirmed = true;
                 self.discard(Level::Handshake);
                 self.establish(now, out);
@@ -113,7 +113,7 @@ impl<P: Payload> Connection<P> {
     fn answer(&mut self, operation: Operation, then: Step<P>, out: &mut super::Out<P>) {
         self.answered = true;
         self.busy = true;
-        work(operation, 0, out);
+        work(out, operation, 0);
         self.post(then, out);
     }
 }

@@ -1,11 +1,11 @@
 //! What time does to a connection: silence, signs of life, endings.
 
-use super::connection::{work, Connection, Stage};
+use super::connection::{Connection, Stage};
 use super::recovery::MAX_ACK_DELAY_S;
 use super::timer::Timer;
 use super::wire::{Content, Control, Level, Record, DISCO_PING_BYTES};
 use super::Out;
-use crate::contract::{EventKind, Operation, Path, Payload, Reason, Seconds};
+use crate::contract::{work, EventKind, Operation, Path, Payload, Reason, Seconds};
 use crate::transport::ConnectionMode;
 
 impl<P: Payload> Connection<P> {
@@ -57,7 +57,7 @@ impl<P: Payload> Connection<P> {
             return;
         }
         self.timers.set(Timer::Disco, now + DISCO_HEARTBEAT_S);
-        work(Operation::PacketSeal, DISCO_PING_BYTES, out);
+        work(out, Operation::PacketSeal, DISCO_PING_BYTES);
         self.send(Content::DiscoPing, DISCO_PING_BYTES, Path::Direct, out);
     }
 
@@ -78,7 +78,7 @@ impl<P: Payload> Connection<P> {
         if self.dialler {
             self.observe(EventKind::Disconnect, Some(reason), out);
             if self.config.mode == ConnectionMode::Reconnect {
-                work(Operation::EndpointClose, 0, out);
+                work(out, Operation::EndpointClose, 0);
             }
         }
         self.timers.stop_all();

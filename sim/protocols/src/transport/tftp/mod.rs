@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use self::transfer::{Incoming, Outgoing};
 use crate::contract::{
-    Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Path,
+    work, Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Path,
     Payload, Reason, Seconds, Transport,
 };
 use crate::deadlines::Deadlines;
@@ -185,7 +185,7 @@ impl<P: Payload> Machine for Tftp<P> {
         _now: Seconds,
         out: &mut OutputsOf<Self>,
     ) {
-        work(Operation::UdpReceive, message.udp_payload_bytes, out);
+        work(out, Operation::UdpReceive, message.udp_payload_bytes);
         self.with(from, |peer| {
             let step = Step::Packet(message.body);
             let request = TftpRequest { peer: from, step };
@@ -266,13 +266,9 @@ impl<P: Payload> Transport<P> for Tftp<P> {
     }
 }
 
-fn work<P>(operation: Operation, bytes: u32, out: &mut Out<P>) {
-    out.push(Output::Work { operation, bytes });
-}
-
 fn send<P>(to: NodeId, transfer: u32, content: TftpContent<P>, out: &mut Out<P>) {
     let bytes = content.wire_bytes();
-    work(Operation::UdpSend, bytes, out);
+    work(out, Operation::UdpSend, bytes);
     let message = Datagram {
         udp_payload_bytes: bytes,
         path: Path::Direct,
