@@ -13,5 +13,6 @@ pub mod replay;
 pub mod token;
 pub mod token_batch;
 pub mod transfer;
+pub mod transitions;
 pub mod transport;
 pub mod trustchain;

@@ -20,6 +20,8 @@
 //! [`Acceptance::Online`] a payee does all this before he takes a payment, as EuroToken's
 //! gateway does; that is what offline money is compared with.
 //!
+//! How far a payment can be at either end, and what leads where, is in tables ([`PAYER`], [`PAYEE`]).
+//!
 //! What deliberately does not live here: how tokens are signed, judged and kept
 //! ([`crate::token`]), how messages travel, and accounts that tokens are bought from.
 
@@ -36,11 +38,13 @@ mod message;
 mod payee;
 mod payer;
 mod settlement;
+mod states;
 mod wallet_owner;
 
 pub use audit::{audit, Audit, Violation};
 pub use authority_session::AuthoritySession;
 pub use message::{Body, Message, Terms};
+pub use states::{PayeeEvent, PayeeState, PayerEvent, PayerState, PAYEE, PAYER};
 pub use wallet_owner::WalletOwner;
 
 crate::named_enum! {

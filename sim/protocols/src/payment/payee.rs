@@ -11,6 +11,7 @@ use crate::contract::{Event, EventKind, MessageId, NodeId, Output, Random, Reaso
 use crate::crypto::Crypto;
 use crate::token::{Challenge, Refusal, Serial, Token, Work};
 
+use super::states::{PayeeEvent, PayeeState, PAYEE};
 use super::wallet_owner::charge;
 use super::{Acceptance, Body, Out, Terms, WalletOwner};
 
@@ -28,7 +29,7 @@ pub(super) enum IncomingPayment {
     /// Taken, and there is no change for it yet.
     Owing(Bill),
     /// At its end, with the receipt.
-    Done(Body),
+    Answered(Body),
 }
 
 /// What a payment came to.
@@ -59,10 +60,19 @@ impl Bill {
 }
 
 impl IncomingPayment {
+    fn state(&self) -> PayeeState {
+        match self {
+            Self::Asked { .. } => PayeeState::Asked,
+            Self::Verifying { .. } => PayeeState::Verifying,
+            Self::Owing(_) => PayeeState::Owing,
+            Self::Answered(_) => PayeeState::Answered,
+        }
+    }
+
     /// The change that was given.
     pub(super) fn change(&self) -> &[Token] {
         match self {
-            Self::Done(Body::Receipt { change, .. }) => change,
+            Self::Answered(Body::Receipt { change, .. }) => change,
             _ => &[],
         }
     }
@@ -126,7 +136,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         }
         let asked = self.incoming.get(&payment);
         if let (Some(IncomingPayment::Asked { .. }), true) = (asked, payment.origin() == from) {
-            self.forget(payment);
+            self.forget(payment, PayeeEvent::Cancel);
         }
     }
 
@@ -143,7 +153,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
             return;
         }
         match self.incoming.get(&payment) {
-            Some(IncomingPayment::Done(receipt)) => {
+            Some(IncomingPayment::Answered(receipt)) => {
                 let receipt = receipt.clone();
                 return self.send(from, receipt, out);
             }
@@ -174,7 +184,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         if self.config.acceptance == Acceptance::Online && !open.is_empty() {
             self.submit_now(open.iter().copied().collect(), now, out);
             let verifying = IncomingPayment::Verifying { bill, open };
-            self.incoming.insert(payment, verifying);
+            self.enter(payment, PayeeEvent::Submit, verifying);
         } else {
             self.finish(payment, bill, out);
         }
@@ -238,8 +248,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
             false => Some(self.give_back(&bill, out)),
         };
         let Some(change) = given else {
-            self.incoming.insert(payment, IncomingPayment::Owing(bill));
-            return;
+            return self.enter(payment, PayeeEvent::Owe, IncomingPayment::Owing(bill));
         };
         let refusal = (!bill.is_paid()).then(|| bill.refusal.unwrap_or(Reason::Malformed));
         let row = |kind| Event::new(kind, payment, bill.payer, bill.bytes);
@@ -293,16 +302,16 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
 
     /// What has tokens in it is kept for good: the money in circulation bounds how many there are.
     fn keep_receipt(&mut self, payment: MessageId, receipt: Body) {
-        let done = IncomingPayment::Done(receipt);
-        let is_empty = done.change().is_empty();
-        self.incoming.insert(payment, done);
+        let answered = IncomingPayment::Answered(receipt);
+        let is_empty = answered.change().is_empty();
+        self.enter(payment, PayeeEvent::Receipt, answered);
         if !is_empty {
             return;
         }
         self.receipts.push_back(payment);
         if self.receipts.len() > RECEIPTS_MAX {
             let oldest = self.receipts.pop_front();
-            self.incoming.remove(&oldest.expect("there are many"));
+            self.forget(oldest.expect("there are many"), PayeeEvent::Forget);
         }
     }
 
@@ -329,11 +338,11 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         let (key, random) = (self.key(payer)?, self.random.bytes());
         if self.asked().count() >= ASKED_MAX {
             let oldest = self.oldest_request(now)?;
-            self.forget(oldest);
+            self.forget(oldest, PayeeEvent::Expire);
         }
         let asked = self.client.challenge(random, key).or_else(|busy| {
             let oldest = self.oldest_request(now).ok_or(busy)?;
-            self.forget(oldest);
+            self.forget(oldest, PayeeEvent::Expire);
             self.client.challenge(random, key)
         });
         let challenge = asked.ok()?;
@@ -343,7 +352,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
             tendered_cents,
             since_s: now,
         };
-        self.incoming.insert(payment, asked);
+        self.enter(payment, PayeeEvent::Ask, asked);
         Some(challenge)
     }
 
@@ -362,11 +371,25 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         (oldest.0 + kept_s < now).then_some(oldest.1)
     }
 
-    fn forget(&mut self, payment: MessageId) {
-        if let Some(IncomingPayment::Asked {
+    /// `event` takes the payment to its next state, which is that of `next`.
+    fn enter(&mut self, payment: MessageId, event: PayeeEvent, next: IncomingPayment) {
+        let state = next.state();
+        let before = self.incoming.insert(payment, next);
+        let due = PAYEE.next(before.as_ref().map(IncomingPayment::state), event);
+        debug_assert_eq!(state, due, "{event:?} of {payment:?}");
+    }
+
+    /// `event` ends the payment, and nothing is kept of it.
+    fn forget(&mut self, payment: MessageId, event: PayeeEvent) {
+        let Some(before) = self.incoming.remove(&payment) else {
+            return;
+        };
+        let due = PAYEE.next(Some(before.state()), event);
+        debug_assert_eq!(PayeeState::Forgotten, due, "{event:?} of {payment:?}");
+        if let IncomingPayment::Asked {
             challenge: Some(challenge),
             ..
-        }) = self.incoming.remove(&payment)
+        } = before
         {
             self.client.forget(&challenge);
         }

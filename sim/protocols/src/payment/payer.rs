@@ -10,6 +10,7 @@ use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 use crate::token::{Challenge, Denomination, Token, Work};
 
+use super::states::{PayerEvent, PayerState, PAYER};
 use super::wallet_owner::{before, charge};
 use super::{Body, Out, Terms, WalletOwner};
 
@@ -19,7 +20,8 @@ pub(super) struct OutgoingPayment {
     amount_cents: u64,
     tendered_cents: u64,
     conduct: Conduct,
-    /// The payment as it was signed.
+    state: PayerState,
+    /// The payment as it was signed, if it was.
     signed: Option<Body>,
     repeat_s: Seconds,
     interval_s: Seconds,
@@ -29,9 +31,9 @@ pub(super) struct OutgoingPayment {
 impl OutgoingPayment {
     /// When it wants to be looked at.
     pub(super) fn due_s(&self) -> Seconds {
-        match self.signed {
-            Some(_) => self.repeat_s,
-            None => self.repeat_s.min(self.give_up_s),
+        match self.is_open() {
+            true => self.repeat_s.min(self.give_up_s),
+            false => self.repeat_s,
         }
     }
 
@@ -41,6 +43,15 @@ impl OutgoingPayment {
             Some(Body::Payment { tokens, .. }) => tokens,
             _ => &[],
         }
+    }
+
+    /// Whether it may still be given up.
+    fn is_open(&self) -> bool {
+        self.state == PayerState::Offered
+    }
+
+    fn happen(&mut self, event: PayerEvent) {
+        self.state = PAYER.next(Some(self.state), event);
     }
 
     fn wait(&mut self, now: Seconds, longest_s: Seconds) {
@@ -80,6 +91,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
             amount_cents,
             tendered_cents,
             conduct,
+            state: PAYER.next(None, PayerEvent::Offer),
             signed: None,
             repeat_s: now + REPEAT_S,
             interval_s: REPEAT_S,
@@ -100,7 +112,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         out: &mut Out,
     ) {
         let outgoing = self.outgoing.get(&payment);
-        let Some(outgoing) = outgoing.filter(|of| of.to == from && of.signed.is_none()) else {
+        let Some(outgoing) = outgoing.filter(|of| of.to == from && of.is_open()) else {
             return;
         };
         let (amount_cents, tendered_cents) = (outgoing.amount_cents, outgoing.tendered_cents);
@@ -112,7 +124,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         let Some(tokens) = signed else {
             self.forget_change(for_change.flatten());
             self.send(from, Body::Cancel { payment }, out);
-            return self.give_up(payment, Reason::Unserved, out);
+            return self.give_up(payment, PayerEvent::Fail, out);
         };
         let terms = Terms {
             amount_cents,
@@ -125,6 +137,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
             tokens: tokens.into(),
         };
         let outgoing = self.outgoing.get_mut(&payment).expect("it was here");
+        outgoing.happen(PayerEvent::Sign);
         outgoing.signed = Some(body.clone());
         outgoing.interval_s = REPEAT_S;
         outgoing.repeat_s = now + REPEAT_S;
@@ -134,8 +147,8 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
     /// The payee will not.
     pub(super) fn declined(&mut self, from: NodeId, payment: MessageId, out: &mut Out) {
         let open = self.outgoing.get(&payment);
-        if open.is_some_and(|of| of.to == from && of.signed.is_none()) {
-            self.give_up(payment, Reason::Unserved, out);
+        if open.is_some_and(|of| of.to == from && of.is_open()) {
+            self.give_up(payment, PayerEvent::Decline, out);
         }
     }
 
@@ -149,10 +162,10 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         out: &mut Out,
     ) {
         let outgoing = self.outgoing.get(&payment);
-        if !outgoing.is_some_and(|of| of.to == from && of.signed.is_some()) {
+        if !outgoing.is_some_and(|of| of.to == from && !of.is_open()) {
             return;
         }
-        let outgoing = self.outgoing.remove(&payment).expect("it was here");
+        let outgoing = self.end(payment, PayerEvent::Receipt);
         let bytes = super::message::batch(outgoing.tokens()) as u32;
         let row = |kind| Event::new(kind, payment, from, bytes);
         out.push(Output::Observe(row(EventKind::ReceiveBack)));
@@ -191,11 +204,12 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         for payment in due {
             let outgoing = self.outgoing.get_mut(&payment).expect("it was here");
             outgoing.wait(now, self.config.settle_interval_s);
-            let (to, is_open) = (outgoing.to, outgoing.signed.is_none());
-            if is_open && now >= outgoing.give_up_s {
+            let to = outgoing.to;
+            if outgoing.is_open() && now >= outgoing.give_up_s {
                 self.send(to, Body::Cancel { payment }, out);
-                self.give_up(payment, Reason::SocketTimeout, out);
+                self.give_up(payment, PayerEvent::Expire, out);
             } else {
+                outgoing.happen(PayerEvent::Repeat);
                 let offer = offer(payment, outgoing);
                 let body = outgoing.signed.clone().unwrap_or(offer);
                 self.send(to, body, out);
@@ -252,10 +266,22 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         self.client.challenge(random, key).ok()
     }
 
-    fn give_up(&mut self, payment: MessageId, reason: Reason, out: &mut Out) {
-        let outgoing = self.outgoing.remove(&payment).expect("it was here");
-        let event = Event::new(EventKind::Lose, payment, outgoing.to, 0);
-        out.push(Output::Observe(event.because(reason)));
+    fn give_up(&mut self, payment: MessageId, event: PayerEvent, out: &mut Out) {
+        let outgoing = self.end(payment, event);
+        let reason = match event {
+            PayerEvent::Expire => Reason::SocketTimeout,
+            _ => Reason::Unserved,
+        };
+        let row = Event::new(EventKind::Lose, payment, outgoing.to, 0);
+        out.push(Output::Observe(row.because(reason)));
+    }
+
+    /// `event` is the last of the payment.
+    fn end(&mut self, payment: MessageId, event: PayerEvent) -> OutgoingPayment {
+        let mut outgoing = self.outgoing.remove(&payment).expect("it was here");
+        outgoing.happen(event);
+        debug_assert!(PAYER.ends().contains(&outgoing.state), "{event:?}");
+        outgoing
     }
 }
 

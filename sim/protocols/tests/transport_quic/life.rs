@@ -102,6 +102,27 @@ fn a_connection_attempt_is_given_up_in_time() {
 }
 
 #[test]
+fn an_attempt_may_end_before_its_first_flight() {
+    let config = TransportConfig {
+        connect_timeout_s: 2.0,
+        ..quic(KEEP)
+    };
+    let mut world = quic_world(2, 0.010, &config);
+    world.work = Box::new(|operation, _| match operation {
+        Operation::Discovery => 3.0,
+        _ => 0.0,
+    });
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    world.run_until(60.0);
+    assert!(world.sent.is_empty());
+    assert_eq!(
+        world.failed(0),
+        [(parcel(0, 1, 0).id, Reason::ConnectTimeout)]
+    );
+    assert_eq!(world.machine(0).open_connections(), 0);
+}
+
+#[test]
 fn late_answers_of_a_given_up_attempt_are_ignored() {
     let config = TransportConfig {
         connect_timeout_s: 0.5,

@@ -1,6 +1,7 @@
 //! The connections of one phone: where datagrams and timers find theirs.
 
-use super::connection::{Connection, Stage};
+use super::connection::Connection;
+use super::states::ConnectionState;
 use super::timer::Timer;
 use super::wire::{ConnectionId, Content, Control, Frame, Packet, QuicDatagram, DISCO_PONG_BYTES};
 use super::{Out, Quic, Step};
@@ -32,8 +33,8 @@ impl<P: Payload> Quic<P> {
             self.inbox
                 .arrive((id, stream), connection.peer, app, payload, now, out);
         }
-        match connection.stage {
-            Stage::Gone => {
+        match connection.state {
+            ConnectionState::Gone => {
                 self.direct.remove(&connection.peer);
             }
             _ => self.keep(connection),

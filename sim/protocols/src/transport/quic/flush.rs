@@ -4,7 +4,8 @@
 //! long, and quinn's smallest burst is ten. As in quinn, an acknowledgement that
 //! is not due yet does not ride along with data.
 
-use super::connection::{Connection, Stage};
+use super::connection::Connection;
+use super::states::ConnectionState;
 use super::timer::Timer;
 use super::wire::{
     ack_bytes, packet_overhead_bytes, Content, Extent, Frame, Level, Packet, Record,
@@ -16,7 +17,10 @@ use crate::contract::{work, Operation, Path, Payload, Seconds};
 impl<P: Payload> Connection<P> {
     /// Sends whatever may be sent now.
     pub(super) fn flush(&mut self, now: Seconds, out: &mut Out<P>) {
-        if !matches!(self.stage, Stage::Handshaking | Stage::Established) {
+        if !matches!(
+            self.state,
+            ConnectionState::Handshaking | ConnectionState::Established
+        ) {
             return;
         }
         while let Some((packets, bytes)) = self.next_datagram(now) {

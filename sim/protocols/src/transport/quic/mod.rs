@@ -40,11 +40,13 @@ mod ranges;
 mod receive;
 mod recovery;
 mod space;
+mod states;
 mod streams;
 mod timer;
 mod upkeep;
 pub mod wire;
 
+pub use self::states::{ConnectionEvent, ConnectionState, CONNECTION};
 pub use self::wire::{ConnectionId, QuicDatagram};
 
 /// The outputs of [`Quic`].

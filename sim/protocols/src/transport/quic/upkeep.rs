@@ -1,7 +1,8 @@
 //! What time does to a connection: silence, signs of life, endings.
 
-use super::connection::{Connection, Stage};
+use super::connection::Connection;
 use super::recovery::MAX_ACK_DELAY_S;
+use super::states::{ConnectionEvent, ConnectionState};
 use super::timer::Timer;
 use super::wire::{Content, Control, Level, Record, DISCO_PING_BYTES};
 use super::Out;
@@ -20,7 +21,7 @@ impl<P: Payload> Connection<P> {
                 Timer::Disco => self.probe_direct_path(now, out),
                 Timer::Connect => self.abandon(Reason::ConnectTimeout, out),
                 Timer::Idle => self.abandon(Reason::IdleTimeout, out),
-                Timer::Drain => self.stage = Stage::Gone,
+                Timer::Drain => self.happen(ConnectionEvent::Drain),
             }
         }
         self.flush(now, out);
@@ -36,7 +37,7 @@ impl<P: Payload> Connection<P> {
     pub fn heard(&mut self, now: Seconds) {
         self.asked = false;
         self.reset_idle(now);
-        if self.config.keep_alive_s > 0.0 && self.stage == Stage::Established {
+        if self.config.keep_alive_s > 0.0 && self.state == ConnectionState::Established {
             self.timers
                 .set(Timer::KeepAlive, now + self.config.keep_alive_s);
         }
@@ -82,7 +83,7 @@ impl<P: Payload> Connection<P> {
             }
         }
         self.timers.stop_all();
-        self.stage = Stage::Gone;
+        self.happen(ConnectionEvent::Expire);
     }
 }
 
