@@ -7,7 +7,7 @@ use pocketsim_protocols::contract::Random;
 use pocketsim_protocols::crypto::Crypto;
 use pocketsim_protocols::half_block::PublicKey;
 use pocketsim_protocols::named_enum;
-use pocketsim_protocols::payment::{Holder, Participant};
+use pocketsim_protocols::payment::{Participant, WalletOwner};
 use pocketsim_protocols::token::Token;
 
 named_enum! {
@@ -47,20 +47,20 @@ impl Holdings {
             token: vec![],
         };
         for (participant, node) in town.iter().zip(0..) {
-            if let Some(holder) = participant.holder() {
-                found.add_all(node, holder);
+            if let Some(owner) = participant.wallet_owner() {
+                found.add_all(node, owner);
             }
         }
         found
     }
 
-    fn add_all<C: Crypto, R: Random>(&mut self, node: u32, holder: &Holder<C, R>) {
-        let wallet = holder.wallet();
+    fn add_all<C: Crypto, R: Random>(&mut self, node: u32, owner: &WalletOwner<C, R>) {
+        let wallet = owner.wallet();
         self.add(node, Standing::Held, wallet.held());
         let pending = wallet.pending().map(|(token, _)| token);
         self.add(node, Standing::Pending, pending);
         self.add(node, Standing::Disputed, wallet.disputed());
-        let signed_away = holder.outbox().flat_map(|(_, tokens)| tokens);
+        let signed_away = owner.outbox().flat_map(|(_, tokens)| tokens);
         self.add(node, Standing::SignedAway, signed_away);
     }
 

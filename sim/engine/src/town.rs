@@ -9,7 +9,7 @@ use pocketsim_protocols::contract::{Conduct, NodeId, Random, Seconds};
 use pocketsim_protocols::crypto::Crypto;
 use pocketsim_protocols::half_block::PublicKey;
 use pocketsim_protocols::payment::{
-    audit, Acceptance, Directory, Holder, HolderConfig, Participant, Teller,
+    audit, Acceptance, AuthoritySession, Directory, Participant, WalletOwner, WalletOwnerConfig,
 };
 use pocketsim_protocols::token::{Authority, Client, Handshake, Rules, Signer};
 
@@ -74,13 +74,14 @@ impl Town {
         let most = self.options.recipients_max as usize;
         if self.roles[node as usize] == Phones::AUTHORITY {
             let authority = Authority::new(signer, self.rules).with_recipients_max(most);
-            return Participant::Teller(Box::new(Teller::new(authority, draws, directory)));
+            let session = AuthoritySession::new(authority, draws, directory);
+            return Participant::AuthoritySession(Box::new(session));
         }
         let client = Client::new(signer, vec![self.authority()], self.handshake);
         let client = client.with_recipients_max(most);
         let config = self.config(node);
-        let holder = Holder::new(NodeId(node), client, draws, directory, config);
-        Participant::Holder(Box::new(holder))
+        let owner = WalletOwner::new(NodeId(node), client, draws, directory, config);
+        Participant::WalletOwner(Box::new(owner))
     }
 
     /// Where the money is at the end, by name; see [`pocketsim_protocols::payment::Audit`].
@@ -121,7 +122,7 @@ impl Town {
         key.expect("the directory has it")
     }
 
-    fn config(&self, node: u32) -> HolderConfig {
+    fn config(&self, node: u32) -> WalletOwnerConfig {
         let options = &self.options;
         let is_shop = self.roles[node as usize] == Phones::SHOP;
         let (full_cents, low_cents) = if is_shop {
@@ -129,7 +130,7 @@ impl Town {
         } else {
             (options.person_wallet_cents, options.person_low_cents)
         };
-        HolderConfig {
+        WalletOwnerConfig {
             acceptance: self.acceptance,
             full_cents: u64::from(full_cents),
             low_cents: u64::from(low_cents),

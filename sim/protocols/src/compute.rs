@@ -10,8 +10,8 @@
 use std::convert::Infallible;
 
 use crate::contract::{
-    AppRequest, Application, Event, EventKind, Lane, Machine, MessageId, NodeId, Operation, Output,
-    OutputsOf, Payload, Seconds,
+    work, AppRequest, Application, Event, EventKind, Lane, Machine, MessageId, NodeId, Operation,
+    Output, OutputsOf, Payload, Seconds,
 };
 use crate::named_enum;
 use crate::transport::eva;
@@ -109,23 +109,23 @@ impl ComputeConfig {
         let come = self.packets(TOKEN_BYTES + later * NEXT_PROOF_BYTES);
         let go = self.packets(TOKEN_BYTES);
         match self.task {
-            Task::Sign => work(out, Operation::Sign, self.bytes, 1),
-            Task::Verify => work(out, Operation::Verify, self.bytes, 1),
-            Task::SignToken => work(out, Operation::Sign, FIRST_PROOF_BYTES, tokens),
+            Task::Sign => repeat(out, Operation::Sign, self.bytes, 1),
+            Task::Verify => repeat(out, Operation::Verify, self.bytes, 1),
+            Task::SignToken => repeat(out, Operation::Sign, FIRST_PROOF_BYTES, tokens),
             Task::VerifyToken => {
                 for _ in 0..tokens {
-                    work(out, Operation::Verify, FIRST_PROOF_BYTES, 1);
-                    work(out, Operation::Verify, NEXT_PROOF_BYTES, later);
+                    repeat(out, Operation::Verify, FIRST_PROOF_BYTES, 1);
+                    repeat(out, Operation::Verify, NEXT_PROOF_BYTES, later);
                 }
                 tokens.saturating_mul(of_token)
             }
-            Task::VerifyPacket => work(out, Operation::Verify, in_packet, come),
-            Task::SignPacket => work(out, Operation::Sign, in_packet, go),
+            Task::VerifyPacket => repeat(out, Operation::Verify, in_packet, come),
+            Task::SignPacket => repeat(out, Operation::Sign, in_packet, go),
             Task::HandlePacket => {
-                work(out, Operation::UdpReceive, in_packet, come);
-                work(out, Operation::OverlayReceive, in_packet, come);
-                work(out, Operation::OverlaySend, in_packet, go);
-                work(out, Operation::UdpSend, in_packet, go);
+                repeat(out, Operation::UdpReceive, in_packet, come);
+                repeat(out, Operation::OverlayReceive, in_packet, come);
+                repeat(out, Operation::OverlaySend, in_packet, go);
+                repeat(out, Operation::UdpSend, in_packet, go);
                 come.saturating_add(go).saturating_mul(in_packet)
             }
         }
@@ -190,8 +190,10 @@ impl Payload for Nothing {
 }
 
 /// Asks for `count` operations on `bytes` each; returns the bytes of all.
-fn work(out: &mut OutputsOf<Compute>, operation: Operation, bytes: u32, count: u32) -> u32 {
-    out.extend((0..count).map(|_| Output::Work { operation, bytes }));
+fn repeat(out: &mut OutputsOf<Compute>, operation: Operation, bytes: u32, count: u32) -> u32 {
+    for _ in 0..count {
+        work(out, operation, bytes);
+    }
     count.saturating_mul(bytes)
 }
 

@@ -315,6 +315,11 @@ pub enum Output<M, R, V> {
 /// The outputs of one input, in order.
 pub type Outputs<M, R, V> = Vec<Output<M, R, V>>;
 
+/// Asks for one operation on `bytes`.
+pub fn work<M, R, V>(out: &mut Outputs<M, R, V>, operation: Operation, bytes: u32) {
+    out.push(Output::Work { operation, bytes });
+}
+
 /// The outputs of machine `T`.
 pub type OutputsOf<T> =
     Outputs<<T as Machine>::Message, <T as Machine>::Request, <T as Machine>::Value>;

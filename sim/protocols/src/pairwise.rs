@@ -3,7 +3,7 @@
 //! No chain, no signature, no refusal: what is left is the cost of the driver.
 
 use crate::contract::{
-    AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Operation, Output,
+    work, AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Operation, Output,
     OutputsOf, Payload, Reason, Seconds,
 };
 
@@ -55,10 +55,10 @@ impl Machine for Pairwise {
 
     fn receive(&mut self, from: NodeId, trade: Trade, _now: Seconds, out: &mut OutputsOf<Self>) {
         if trade.is_reply {
-            work(out, Operation::Store);
+            work(out, Operation::Store, TRADE_BYTES);
             observe(out, EventKind::Store, trade.message, from, None);
         } else {
-            work(out, Operation::Verify);
+            work(out, Operation::Verify, TRADE_BYTES);
             send(out, from, trade.message, true);
         }
     }
@@ -85,13 +85,6 @@ impl Machine for Pairwise {
 
 impl Application for Pairwise {
     type Block = Trade;
-}
-
-fn work(out: &mut OutputsOf<Pairwise>, operation: Operation) {
-    out.push(Output::Work {
-        operation,
-        bytes: TRADE_BYTES,
-    });
 }
 
 fn send(out: &mut OutputsOf<Pairwise>, to: NodeId, message: MessageId, is_reply: bool) {

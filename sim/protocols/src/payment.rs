@@ -14,11 +14,13 @@
 //!   |<--------------------------|  and so is this one, whenever the payment comes again
 //! ```
 //!
-//! Whoever holds tokens calls on the authority now and then: `Hello`, and after its `Welcome`
-//! orders for new tokens and submissions of what other phones paid. No `Welcome`, no network:
+//! A wallet owner calls on the authority now and then to settle: `Hello`, and after its `Welcome`
+//! orders for new tokens and submissions of what payers gave him. No `Welcome`, no network:
 //! nothing is signed away to an authority that was not heard just before. With
 //! [`Acceptance::Online`] a payee does all this before he takes a payment, as EuroToken's
 //! gateway does; that is what offline money is compared with.
+//!
+//! How far a payment can be at either end, and what leads where, is in tables ([`PAYER`], [`PAYEE`]).
 //!
 //! What deliberately does not live here: how tokens are signed, judged and kept
 //! ([`crate::token`]), how messages travel, and accounts that tokens are bought from.
@@ -31,17 +33,19 @@ use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 
 mod audit;
-mod holder;
+mod authority_session;
 mod message;
-mod paying;
-mod settling;
-mod taking;
-mod teller;
+mod payee;
+mod payer;
+mod settlement;
+mod states;
+mod wallet_owner;
 
 pub use audit::{audit, Audit, Violation};
-pub use holder::Holder;
+pub use authority_session::AuthoritySession;
 pub use message::{Body, Message, Terms};
-pub use teller::Teller;
+pub use states::{PayeeEvent, PayeeState, PayerEvent, PayerState, PAYEE, PAYER};
+pub use wallet_owner::WalletOwner;
 
 crate::named_enum! {
     /// When a payee takes a payment for good.
@@ -53,9 +57,9 @@ crate::named_enum! {
     }
 }
 
-/// How one phone deals with money.
+/// How a wallet owner deals with money.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HolderConfig {
+pub struct WalletOwnerConfig {
     /// When it takes a payment for good.
     pub acceptance: Acceptance,
     /// With how many cents it fills its wallet.
@@ -121,9 +125,9 @@ impl Directory {
 /// One node of a town: somebody with a wallet, or the authority.
 pub enum Participant<C, R> {
     /// A person or a shop.
-    Holder(Box<Holder<C, R>>),
+    WalletOwner(Box<WalletOwner<C, R>>),
     /// The authority.
-    Teller(Box<Teller<C, R>>),
+    AuthoritySession(Box<AuthoritySession<C, R>>),
 }
 
 impl<C: Crypto, R: Random> Machine for Participant<C, R> {
@@ -133,40 +137,42 @@ impl<C: Crypto, R: Random> Machine for Participant<C, R> {
 
     fn receive(&mut self, from: NodeId, message: Message, now: Seconds, out: &mut OutputsOf<Self>) {
         match self {
-            Self::Holder(holder) => holder.receive(from, message, now, out),
-            Self::Teller(teller) => teller.receive(from, message, out),
+            Self::WalletOwner(owner) => owner.receive(from, message, now, out),
+            Self::AuthoritySession(session) => session.receive(from, message, out),
         }
     }
 
     fn command(&mut self, request: Self::Request, now: Seconds, out: &mut OutputsOf<Self>) {
         match (self, request) {
             (
-                Self::Holder(holder),
+                Self::WalletOwner(owner),
                 AppRequest::Pay {
                     peer,
                     amount_cents,
                     conduct,
                 },
             ) => {
-                holder.pay(peer, u64::from(amount_cents), conduct, now, out);
+                owner.pay(peer, u64::from(amount_cents), conduct, now, out);
             }
             // What matters is repeated until it is answered, whatever became of one copy.
             (_, AppRequest::Undelivered { .. }) => {}
-            (Self::Teller(_), AppRequest::Pay { .. }) => unreachable!("the authority pays nobody"),
+            (Self::AuthoritySession(_), AppRequest::Pay { .. }) => {
+                unreachable!("the authority pays nobody")
+            }
             (_, AppRequest::Transact { .. }) => unreachable!("a town has no blocks"),
         }
     }
 
     fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
-        if let Self::Holder(holder) = self {
-            holder.handle_timeout(now, out);
+        if let Self::WalletOwner(owner) = self {
+            owner.handle_timeout(now, out);
         }
     }
 
     fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
         match self {
-            Self::Holder(holder) => holder.next_timeout(),
-            Self::Teller(_) => None,
+            Self::WalletOwner(owner) => owner.next_timeout(),
+            Self::AuthoritySession(_) => None,
         }
     }
 }

@@ -80,3 +80,32 @@ impl<'a> Reader<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_follow_each_other_to_the_end() {
+        let bytes = [0, 0, 0, 2, 7, 8, 0, 0, 0, 0, 0, 0, 1, 0, 9];
+        let mut reader = Reader(&bytes);
+        assert_eq!(reader.sized(), Ok(&[7, 8][..]));
+        assert_eq!(reader.u64(), Ok(256));
+        assert!(reader.end().is_err());
+        assert_eq!(reader.array(), Ok([9]));
+        assert_eq!(reader.end(), Ok(()));
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_taken() {
+        let mut reader = Reader(&[0, 0, 0]);
+        assert!(reader.u32().is_err() && reader.u64().is_err() && reader.take(4).is_err());
+        assert_eq!(reader.take(3), Ok(&[0, 0, 0][..]));
+        let mut short = Reader(&[0, 0, 0, 9, 1]);
+        assert!(
+            short.sized().is_err(),
+            "a size that promises more than there is"
+        );
+        assert!(Reader(&u32::MAX.to_be_bytes()).sized().is_err());
+    }
+}

@@ -21,7 +21,7 @@
 use std::sync::Arc;
 
 use crate::contract::{
-    AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Output, OutputsOf,
+    work, AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Output, OutputsOf,
     Payload, Reason, Seconds,
 };
 use crate::crypto::{self, Crypto};
@@ -204,9 +204,10 @@ impl<C: Crypto> Application for TokenBatch<C> {
     type Block = Batch;
 }
 
-fn charge<R, V>(work: Work, out: &mut Vec<Output<Batch, R, V>>) {
-    let done = |(operation, bytes)| Output::Work { operation, bytes };
-    out.extend(work.into_iter().map(done));
+fn charge<R, V>(done: Work, out: &mut Vec<Output<Batch, R, V>>) {
+    for (operation, bytes) in done {
+        work(out, operation, bytes);
+    }
 }
 
 fn observe<R, V>(

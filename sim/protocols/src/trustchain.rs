@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use crate::block::{Block, Part};
 use crate::contract::{
-    AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Operation, Output,
+    work, AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Operation, Output,
     OutputsOf, Payload, Reason, Seconds,
 };
 use crate::crypto::{Crypto, Key};
@@ -297,10 +297,6 @@ impl<C: Crypto> Machine for Agent<C> {
 
 impl<C: Crypto> Application for Agent<C> {
     type Block = Block;
-}
-
-fn work<M, R, V>(out: &mut Vec<Output<M, R, V>>, operation: Operation, bytes: u32) {
-    out.push(Output::Work { operation, bytes });
 }
 
 fn send<R, V>(out: &mut Vec<Output<Block, R, V>>, to: NodeId, message: Block) {

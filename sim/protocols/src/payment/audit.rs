@@ -17,7 +17,7 @@ use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 use crate::token::{Handshake, Ledger, OwnCopy, Rules, Serial, Token};
 
-use super::{Directory, Holder, Participant, Teller};
+use super::{AuthoritySession, Directory, Participant, WalletOwner};
 
 /// A town's money, in cents, and who is accused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Violation(pub String);
 /// # Errors
 /// When money was lost, or doubled by nobody's double spend; when tokens that came back prove a
 /// double spend and its cheat was not named, or somebody was whom they do not convict, or who is
-/// honest. Without a handshake a replay makes an honest holder spend twice, or lose what he holds,
+/// honest. Without a handshake a replay makes an honest wallet owner spend twice, or lose what he holds,
 /// and by the prototype's rules nothing is proved; neither is held against the town.
 ///
 /// # Panics
@@ -70,9 +70,9 @@ pub fn audit<C: Crypto, R: Random>(
     directory: &Directory,
     handshake: Handshake,
 ) -> Result<Audit, Violation> {
-    let teller = town.iter().find_map(Participant::teller);
-    let teller = teller.expect("a town has an authority");
-    let ledger = teller.ledger();
+    let session = town.iter().find_map(Participant::authority_session);
+    let session = session.expect("a town has an authority");
+    let ledger = session.ledger();
     if ledger.books() != ledger.recount() {
         return Err(Violation("the authority's books do not add up".into()));
     }
@@ -84,7 +84,7 @@ pub fn audit<C: Crypto, R: Random>(
             // The prototype gives no answer twice: what was reissued and not heard of is gone.
             // Without a handshake no answer says which submission it is for: a late one, or one to
             // a token that was sent again, settles another, whose own answer then comes for nothing.
-            let can_vanish = teller.rules() == Rules::Prototype || handshake == Handshake::None;
+            let can_vanish = session.rules() == Rules::Prototype || handshake == Handshake::None;
             if !can_vanish || copy.lives.len() == 1 {
                 return Err(Violation(format!("token {serial:02x?} is nowhere")));
             }
@@ -103,22 +103,22 @@ pub fn audit<C: Crypto, R: Random>(
         let node = directory.node(culprit);
         !node.is_some_and(|node| town[node.0 as usize].has_kept(serial))
     };
-    found.accused = teller.named().count() as u64;
-    found.wrongly_accused = teller.named().filter(wrong).count() as u64;
-    if teller.rules() == Rules::Thesis {
-        check_accusations(teller, found.wrongly_accused, handshake)?;
+    found.accused = session.named().count() as u64;
+    found.wrongly_accused = session.named().filter(wrong).count() as u64;
+    if session.rules() == Rules::Thesis {
+        check_accusations(session, found.wrongly_accused, handshake)?;
     }
     Ok(found)
 }
 
 fn check_accusations<C: Crypto, R: Random>(
-    teller: &Teller<C, R>,
+    session: &AuthoritySession<C, R>,
     wrongly_accused: u64,
     handshake: Handshake,
 ) -> Result<(), Violation> {
-    let offences = teller.ledger().offences().into_iter();
+    let offences = session.ledger().offences().into_iter();
     let proved: BTreeSet<_> = offences.map(|one| (one.serial, one.culprit)).collect();
-    if !teller.named().eq(&proved) {
+    if !session.named().eq(&proved) {
         return Err(Violation(
             "whom the tokens convict was not named, or others were".into(),
         ));
@@ -133,23 +133,24 @@ fn check_accusations<C: Crypto, R: Random>(
 
 impl<C: Crypto, R: Random> Participant<C, R> {
     /// The authority, if it is that.
-    pub fn teller(&self) -> Option<&Teller<C, R>> {
+    pub fn authority_session(&self) -> Option<&AuthoritySession<C, R>> {
         match self {
-            Self::Teller(teller) => Some(teller),
-            Self::Holder(_) => None,
+            Self::AuthoritySession(session) => Some(session),
+            Self::WalletOwner(_) => None,
         }
     }
 
-    /// The holder, if it is one.
-    pub fn holder(&self) -> Option<&Holder<C, R>> {
+    /// The wallet owner, if it is one.
+    pub fn wallet_owner(&self) -> Option<&WalletOwner<C, R>> {
         match self {
-            Self::Holder(holder) => Some(holder),
-            Self::Teller(_) => None,
+            Self::WalletOwner(owner) => Some(owner),
+            Self::AuthoritySession(_) => None,
         }
     }
 
     fn has_kept(&self, serial: &Serial) -> bool {
-        self.holder().is_some_and(|holder| holder.has_kept(serial))
+        self.wallet_owner()
+            .is_some_and(|owner| owner.has_kept(serial))
     }
 }
 
@@ -165,16 +166,16 @@ impl<'a> Claims<'a> {
             tokens: BTreeMap::new(),
             under_way: BTreeSet::new(),
         };
-        for holder in town.iter().filter_map(Participant::holder) {
-            let wallet = holder.wallet();
+        for owner in town.iter().filter_map(Participant::wallet_owner) {
+            let wallet = owner.wallet();
             let pending = wallet.pending().map(|(token, _)| token);
             claims.add(wallet.held().chain(wallet.disputed()).chain(pending));
-            claims.add(holder.refused());
+            claims.add(owner.refused());
             let pending = wallet.pending().map(|(token, _)| token.serial);
-            claims.under_way.extend(pending.chain(holder.ordered()));
-            for (payment, tokens) in holder.outbox() {
+            claims.under_way.extend(pending.chain(owner.ordered()));
+            for (payment, tokens) in owner.outbox() {
                 // Who is at the end of a payment has its change, too.
-                let payer = town[payment.origin().0 as usize].holder();
+                let payer = town[payment.origin().0 as usize].wallet_owner();
                 if payer.is_some_and(|payer| payer.is_paying(&payment)) {
                     claims.add(tokens.iter());
                 }
@@ -205,7 +206,7 @@ impl<'a> Claims<'a> {
         all.iter().enumerate().filter(is_tip).count()
     }
 
-    /// Whether its holder waits for the authority to send it.
+    /// Whether its owner waits for the authority to send it.
     fn is_under_way(&self, serial: &Serial) -> bool {
         self.under_way.contains(serial)
     }
@@ -213,7 +214,7 @@ impl<'a> Claims<'a> {
 
 fn totals<C: Crypto, R: Random>(town: &[Participant<C, R>], ledger: &Ledger) -> Audit {
     let books = ledger.books();
-    let wallets = town.iter().filter_map(Participant::holder);
+    let wallets = town.iter().filter_map(Participant::wallet_owner);
     let mut found = Audit {
         minted_cents: books.minted_cents,
         redeemed_cents: books.redeemed_cents,
@@ -222,14 +223,14 @@ fn totals<C: Crypto, R: Random>(town: &[Participant<C, R>], ledger: &Ledger) -> 
         lost_cents: ledger.losses_cents().values().sum(),
         ..Audit::default()
     };
-    for holder in wallets {
-        let kept = holder.kept_serials().filter_map(|serial| {
+    for owner in wallets {
+        let kept = owner.kept_serials().filter_map(|serial| {
             let copy = ledger.copy(&serial)?;
             Some((serial, copy.denomination.cents()))
         });
         found.kept_cents.extend(kept);
-        found.held_cents += holder.wallet().held_cents();
-        found.pending_cents += holder.wallet().pending_cents();
+        found.held_cents += owner.wallet().held_cents();
+        found.pending_cents += owner.wallet().pending_cents();
     }
     found
 }

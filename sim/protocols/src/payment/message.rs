@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use crate::contract::{MessageId, NodeId, Operation, Output, Payload, Reason};
+use crate::contract::{work, MessageId, NodeId, Operation, Output, Payload, Reason};
 use crate::token::{Answer, Challenge, Order, Submission, Token};
 
 use super::Out;
@@ -145,8 +145,7 @@ impl Sender {
     pub(super) fn send(&mut self, to: NodeId, body: Body, out: &mut Out) {
         let id = self.next_id();
         let message = Message { id, body };
-        let (operation, bytes) = (Operation::Encode, message.wire_bytes());
-        out.push(Output::Work { operation, bytes });
+        work(out, Operation::Encode, message.wire_bytes());
         out.push(Output::Send { to, message });
     }
 }

@@ -11,8 +11,8 @@
 use std::collections::VecDeque;
 
 use crate::contract::{
-    Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, OutputsOf, Path, Payload, Reason,
-    Seconds, Transport,
+    work, Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, OutputsOf, Path, Payload,
+    Reason, Seconds, Transport,
 };
 use crate::transport::eva::UDP_PAYLOAD_LIMIT_BYTES;
 
@@ -56,10 +56,10 @@ impl<P: Payload> Machine for Ipv8<P> {
         out: &mut OutputsOf<Self>,
     ) {
         let bytes = message.udp_payload_bytes;
-        work::<P>(Operation::UdpReceive, bytes, out);
-        work::<P>(Operation::OverlayReceive, bytes, out);
+        work(out, Operation::UdpReceive, bytes);
+        work(out, Operation::OverlayReceive, bytes);
         if self.sealed {
-            work::<P>(Operation::SealedBoxOpen, message.body.wire_bytes(), out);
+            work(out, Operation::SealedBoxOpen, message.body.wire_bytes());
         }
         let value = Delivery::Received(message.body);
         out.push(Output::Deliver { from, value });
@@ -76,7 +76,7 @@ impl<P: Payload> Machine for Ipv8<P> {
             message: Some(payload.message_id()),
             body: payload,
         };
-        work::<P>(Operation::UdpSend, message.udp_payload_bytes, out);
+        work(out, Operation::UdpSend, message.udp_payload_bytes);
         out.push(Output::Send { to, message });
     }
 
@@ -92,9 +92,9 @@ impl<P: Payload> Transport<P> for Ipv8<P> {
 
     fn transmit(&mut self, to: NodeId, payload: P, _now: Seconds, out: &mut OutputsOf<Self>) {
         let bytes = self.packet_bytes(&payload);
-        work::<P>(Operation::OverlaySend, bytes, out);
+        work(out, Operation::OverlaySend, bytes);
         if self.sealed {
-            work::<P>(Operation::SealedBoxSeal, payload.wire_bytes(), out);
+            work(out, Operation::SealedBoxSeal, payload.wire_bytes());
         }
         if bytes > UDP_PAYLOAD_LIMIT_BYTES {
             let reason = Reason::Oversized;
@@ -111,10 +111,6 @@ impl<P: Payload> Transport<P> for Ipv8<P> {
         let lost = |(to, payload)| (to, Delivery::Failed { payload, reason });
         self.waiting.drain(..).map(lost).collect()
     }
-}
-
-fn work<P: Payload>(operation: Operation, bytes: u32, out: &mut OutputsOf<Ipv8<P>>) {
-    out.push(Output::Work { operation, bytes });
 }
 
 /// Prefix 22, message id 1, global time 8 (Community.kt:309-378).

@@ -11,7 +11,7 @@
 
 use super::{TransportConfig, UDP_PAYLOAD_BYTES_MAX};
 use crate::contract::{
-    Datagram, Delivery, Machine, NodeId, Operation, Output, OutputsOf, Path, Payload, Reason,
+    work, Datagram, Delivery, Machine, NodeId, Operation, Output, OutputsOf, Path, Payload, Reason,
     Seconds, Transport,
 };
 
@@ -55,10 +55,7 @@ impl<P: Payload> Machine for Udp<P> {
         out: &mut OutputsOf<Self>,
     ) {
         self.next_wakeup_s = now + self.wakeup_s;
-        out.push(Output::Work {
-            operation: Operation::UdpReceive,
-            bytes: message.udp_payload_bytes,
-        });
+        work(out, Operation::UdpReceive, message.udp_payload_bytes);
         out.push(Output::Deliver {
             from,
             value: Delivery::Received(message.body),
@@ -71,10 +68,7 @@ impl<P: Payload> Machine for Udp<P> {
 
     fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
         self.next_wakeup_s = now + self.wakeup_s;
-        out.push(Output::Work {
-            operation: Operation::UdpReceive,
-            bytes: 0,
-        });
+        work(out, Operation::UdpReceive, 0);
     }
 
     fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
@@ -93,10 +87,7 @@ impl<P: Payload> Transport<P> for Udp<P> {
             let value = Delivery::Failed { payload, reason };
             return out.push(Output::Deliver { from: to, value });
         }
-        out.push(Output::Work {
-            operation: Operation::UdpSend,
-            bytes,
-        });
+        work(out, Operation::UdpSend, bytes);
         let message = Datagram {
             udp_payload_bytes: bytes,
             path: Path::Direct,

@@ -8,12 +8,12 @@ use pocketsim_protocols::payment::*;
 use pocketsim_protocols::token::{Handshake, Rules};
 use proptest::prelude::*;
 
-fn any_town(setting: Setting, holders: u32, steps: usize) -> Town<Counted> {
-    let mut town = Town::<Counted>::new(holders, setting);
+fn any_town(setting: Setting, owners: u32, steps: usize) -> Town<Counted> {
+    let mut town = Town::<Counted>::new(owners, setting);
     town.run_until(20.0);
     for _ in 0..steps {
-        let from = town.chance.below(holders as usize) as u32;
-        let to = town.chance.below(holders as usize) as u32;
+        let from = town.chance.below(owners as usize) as u32;
+        let to = town.chance.below(owners as usize) as u32;
         let amount_cents = 1 + town.chance.below(4_000) as u32;
         // Only node 1 cheats.
         let conduct = match (from, town.chance.below(3)) {
@@ -59,11 +59,11 @@ proptest! {
     fn without_cheats_nobody_is_accused_with_or_without_the_handshake(
         setting in settings(),
         is_challenging: bool,
-        holders in 3..8u32,
+        owners in 3..8u32,
     ) {
         let handshake = if is_challenging { Handshake::Challenge } else { Handshake::None };
         let setting = Setting { handshake, cheats: false, ..setting };
-        let town = any_town(setting, holders, 60);
+        let town = any_town(setting, owners, 60);
         let audit = town.audit();
         prop_assert_eq!((audit.accused, audit.lost_cents, audit.undetected_serials), (0, 0, 0));
         prop_assert_eq!(audit.held_cents, audit.circulating_cents);
@@ -73,24 +73,24 @@ proptest! {
     #[test]
     fn the_prototype_loses_what_its_answers_lose_and_no_more(
         lose_per_mille in 0..300usize,
-        holders in 3..6u32,
+        owners in 3..6u32,
         seed: u64,
     ) {
         let (handshake, rules) = (Handshake::None, Rules::Prototype);
         let setting = Setting { handshake, rules, lose_per_mille, cheats: false, seed: seed >> 40, ..CALM };
-        let audit = any_town(setting, holders, 40).audit();
+        let audit = any_town(setting, owners, 40).audit();
         prop_assert_eq!(audit.held_cents + audit.vanished_cents, audit.circulating_cents);
         prop_assert!(lose_per_mille > 0 || audit.vanished_cents == 0);
     }
 
-    /// Replays then have honest holders spend twice, and late answers settle what they are not for.
+    /// Replays then have honest owners spend twice, and late answers settle what they are not for.
     #[test]
     fn without_the_handshake_what_nobody_holds_is_counted_as_vanished(
         setting in settings(),
-        holders in 3..8u32,
+        owners in 3..8u32,
     ) {
         let setting = Setting { handshake: Handshake::None, ..setting };
-        let audit = any_town(setting, holders, 60).audit();
+        let audit = any_town(setting, owners, 60).audit();
         prop_assert_eq!(audit.pending_cents, 0, "all was answered");
         prop_assert!(audit.held_cents + audit.vanished_cents >= audit.circulating_cents);
     }
@@ -98,9 +98,9 @@ proptest! {
     #[test]
     fn whatever_is_lost_or_doubled_money_is_conserved(
         setting in settings(),
-        holders in 3..8u32,
+        owners in 3..8u32,
     ) {
-        let town = any_town(setting, holders, 60);
+        let town = any_town(setting, owners, 60);
         let audit = town.audit();
         prop_assert_eq!(audit.wrongly_accused, 0);
         prop_assert_eq!(audit.pending_cents, 0, "all was answered");

@@ -4,5 +4,6 @@
 mod tokens;
 
 mod histories;
+mod late;
 mod mechanisms;
 mod town;

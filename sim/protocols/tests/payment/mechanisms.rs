@@ -1,12 +1,14 @@
 //! Payments between machines, one mechanism at a time.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use crate::tokens::{denomination, key};
 use crate::town::*;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{Counted, Real};
 use pocketsim_protocols::payment::*;
-use pocketsim_protocols::token::Handshake;
+use pocketsim_protocols::token::{Answer, Handshake, Order, Refusal, Token};
 
 #[test]
 fn a_payment_with_change_arrives_whole() {
@@ -51,7 +53,7 @@ fn without_a_network_payments_go_on_and_are_verified_afterwards() {
     town.online = true;
     town.run_for(2_000.0);
     let unverified =
-        |node: &Participant<_, _>| node.holder().map(|of| of.wallet().unverified_cents());
+        |node: &Participant<_, _>| node.wallet_owner().map(|of| of.wallet().unverified_cents());
     assert!(town
         .nodes
         .iter()
@@ -71,9 +73,9 @@ fn online_nothing_is_paid_without_a_network() {
     town.pay(1, 2, 1_000, Conduct::Honest);
     town.run_for(0.2);
     assert_eq!(town.messages(EventKind::Store).len(), 1, "at once");
-    let holder = town.nodes[2].holder().expect("no authority");
+    let owner = town.nodes[2].wallet_owner().expect("no authority");
     assert_eq!(
-        holder.wallet().unverified_cents(),
+        owner.wallet().unverified_cents(),
         0,
         "verified before the receipt"
     );
@@ -201,8 +203,8 @@ fn a_payer_is_held_to_his_offer_and_nobody_is_paid_with_nothing() {
         before_cents,
         "no change for what was never asked"
     );
-    let holder = town.nodes[2].holder().expect("no authority");
-    assert_eq!(holder.outbox().count(), 0, "and nothing is kept of it");
+    let owner = town.nodes[2].wallet_owner().expect("no authority");
+    assert_eq!(owner.outbox().count(), 0, "and nothing is kept of it");
 }
 
 /// The thesis's victim: paid twice with one token, he spends it twice in good faith.
@@ -280,4 +282,69 @@ fn messages_weigh_what_their_tokens_do() {
     town.pay(1, 0, 1_000, Conduct::Honest);
     assert_eq!(letter(&town), Some(9 + 8));
     town.mail.clear();
+}
+
+#[test]
+fn each_message_has_its_fields_and_a_head_of_nine_bytes() {
+    let (payment, challenge) = (MessageId::new(NodeId(1), 0), Some([0; 16]));
+    let of = |challenge| Order {
+        serial: [0; 8],
+        denomination: denomination(100),
+        first: key::<Counted>(1),
+        challenge,
+    };
+    let terms = Terms {
+        amount_cents: 1,
+        tendered_cents: 2,
+        challenge,
+    };
+    let refused = Answer::Refused {
+        serial: [0; 8],
+        last_proof: [0; 64],
+        reason: Refusal::DoubleSpend,
+        culprits: vec![key::<Counted>(1), key::<Counted>(2)],
+    };
+    let redeemed = Answer::Redeemed {
+        serial: [0; 8],
+        last_proof: [0; 64],
+    };
+    let (none, change): ([Token; 0], _) = ([], Arc::from([]));
+    let receipt = Body::Receipt {
+        payment,
+        refusal: None,
+        change,
+    };
+    let tokens = Arc::from(none);
+    for (body, bytes) in [
+        (
+            Body::Request {
+                payment,
+                challenge: None,
+            },
+            1,
+        ),
+        (Body::Request { payment, challenge }, 1 + 16),
+        (Body::Decline { payment }, 0),
+        (Body::Cancel { payment }, 0),
+        (
+            Body::Payment {
+                payment,
+                terms,
+                tokens,
+            },
+            2 * 4 + 1 + 16,
+        ),
+        (receipt, 1),
+        (Body::Hello, 0),
+        (Body::Welcome, 0),
+        (
+            Body::Orders(Arc::from([of(None), of(challenge)])),
+            74 + 2 * (8 + 1 + 1) + 16,
+        ),
+        (Body::Answers(Arc::from([redeemed])), 1 + 8 + 64),
+        (Body::Answers(Arc::from([refused])), 1 + 8 + 64 + 2 + 2 * 74),
+    ] {
+        let message = Message { id: payment, body };
+        assert_eq!(message.wire_bytes(), 9 + bytes, "{message:?}");
+    }
 }

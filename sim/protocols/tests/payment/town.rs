@@ -1,5 +1,5 @@
-//! A town of holders and an authority for tests of payments: messages that take time, and may be lost
-//! or come twice.
+//! A town of wallet owners and an authority for tests of payments: messages that take time, and may be
+//! lost or come twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,28 +55,28 @@ pub struct Town<C: Crypto> {
 }
 
 impl<C: Crypto> Town<C> {
-    pub fn new(holders: u32, setting: Setting) -> Self {
-        let keys = (0..=holders).map(key::<C>).collect();
-        let directory = Directory::new(keys, NodeId(holders));
+    pub fn new(owners: u32, setting: Setting) -> Self {
+        let keys = (0..=owners).map(key::<C>).collect();
+        let directory = Directory::new(keys, NodeId(owners));
         let source = |node: u32| Source(Chance(setting.seed << 32 | u64::from(node)));
-        let mut nodes: Vec<Participant<C, Source>> = (0..holders)
+        let mut nodes: Vec<Participant<C, Source>> = (0..owners)
             .map(|node| {
-                let authority = key::<C>(holders);
+                let authority = key::<C>(owners);
                 let client = Client::new(signer(node), vec![authority], setting.handshake);
                 let config = config(node, setting.acceptance);
-                let holder = Holder::new(
+                let owner = WalletOwner::new(
                     NodeId(node),
                     client,
                     source(node),
                     directory.clone(),
                     config,
                 );
-                Participant::Holder(Box::new(holder))
+                Participant::WalletOwner(Box::new(owner))
             })
             .collect();
-        let authority = Authority::new(signer(holders), setting.rules);
-        let teller = Teller::new(authority, source(holders), directory.clone());
-        nodes.push(Participant::Teller(Box::new(teller)));
+        let authority = Authority::new(signer(owners), setting.rules);
+        let session = AuthoritySession::new(authority, source(owners), directory.clone());
+        nodes.push(Participant::AuthoritySession(Box::new(session)));
         Self {
             nodes,
             directory,
@@ -137,7 +137,7 @@ impl<C: Crypto> Town<C> {
             let alarms = self.nodes.iter().zip(0..);
             let alarms = alarms.filter_map(|(node, at)| Some((node.next_timeout()?.0, at)));
             let alarm = alarms.min_by(|a, b| a.0.total_cmp(&b.0));
-            let (alarm_s, at) = alarm.expect("holders call again and again");
+            let (alarm_s, at) = alarm.expect("wallet owners call again and again");
             let next_s = letter_s.unwrap_or(f64::INFINITY).min(alarm_s);
             if next_s > end_s {
                 self.now = end_s;
@@ -166,8 +166,10 @@ impl<C: Crypto> Town<C> {
     }
 
     pub fn cents(&self, node: u32) -> u64 {
-        let holder = self.nodes[node as usize].holder().expect("no authority");
-        holder.wallet().held_cents()
+        let owner = self.nodes[node as usize]
+            .wallet_owner()
+            .expect("no authority");
+        owner.wallet().held_cents()
     }
 
     pub fn count(&self, kind: EventKind) -> usize {
@@ -185,8 +187,8 @@ impl<C: Crypto> Town<C> {
     }
 }
 
-pub fn config(node: u32, acceptance: Acceptance) -> HolderConfig {
-    HolderConfig {
+pub fn config(node: u32, acceptance: Acceptance) -> WalletOwnerConfig {
+    WalletOwnerConfig {
         acceptance,
         full_cents: 8_300,
         low_cents: 2_000,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::common::{failed, parcel, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{Machine, NodeId, Operation, Reason};
-use pocketsim_protocols::transport::tftp::{Tftp, TftpPacket, TransferMode};
+use pocketsim_protocols::transport::tftp::{Tftp, TftpPacket, TransferMode, CLIENT_TIMEOUT_S};
 use proptest::prelude::*;
 
 fn world(count: u32) -> World<Tftp<Parcel>> {
@@ -103,6 +103,20 @@ fn any_lost_datagram_is_repaired() {
         assert!(world.failed(0).is_empty());
         assert_eq!(world.machine(0).next_timeout(), None);
     }
+}
+
+#[test]
+fn what_is_overdue_at_one_time_is_repeated_in_the_order_of_the_peers() {
+    let mut world = world(4);
+    world.rule = Box::new(|_, _| Verdict::Drop);
+    for to in [3, 1, 2] {
+        world.transmit_at(0.0, 0, to, parcel(0, to, 100));
+    }
+    world.run_until(6.0);
+    let sent: Vec<(f64, u32)> = world.sent.iter().map(|s| (s.time_s, s.to.0)).collect();
+    let repeated_s = CLIENT_TIMEOUT_S;
+    assert_eq!(sent[..3], [(0.0, 3), (0.0, 1), (0.0, 2)]);
+    assert_eq!(sent[3..], [1, 2, 3].map(|to| (repeated_s, to)));
 }
 
 #[test]

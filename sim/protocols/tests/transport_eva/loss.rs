@@ -58,6 +58,25 @@ fn any_single_loss_ends_as_the_rules_say() {
 }
 
 #[test]
+fn transfers_that_end_at_one_time_end_in_the_order_of_the_peers() {
+    let mut world = world(4, &small());
+    world.rule = Box::new(|_, _| Verdict::Drop);
+    for to in [3, 1, 2] {
+        world.transmit_at(0.0, 0, to, parcel(0, to, 100));
+    }
+    world.run_until(60.0);
+    let began: Vec<NodeId> = world.sent.iter().map(|sent| sent.to).collect();
+    assert_eq!(began, [3, 1, 2].map(NodeId));
+    let ended_s = world.arrivals[0].time_s;
+    let ended: Vec<_> = world
+        .arrivals
+        .iter()
+        .map(|at| (at.time_s, at.from))
+        .collect();
+    assert_eq!(ended, [1, 2, 3].map(|from| (ended_s, NodeId(from))));
+}
+
+#[test]
 fn a_loss_within_a_window_comes_first_in_the_next() {
     let mut world = world(2, &small());
     world.rule = drop_all(vec![3]);

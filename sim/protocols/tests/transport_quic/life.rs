@@ -1,7 +1,9 @@
 //! The life of QUIC connections: timers, limits, races, phones that go off.
 
 use crate::common::{failed, parcel, quic, quic_world, Parcel, Verdict, World};
-use pocketsim_protocols::contract::{Delivery, Machine, NodeId, Operation, Reason, Transport};
+use pocketsim_protocols::contract::{
+    Delivery, EventKind, Machine, NodeId, Operation, Reason, Transport,
+};
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
@@ -51,6 +53,27 @@ fn without_pings_it_ends_after_thirty_seconds() {
 }
 
 #[test]
+fn connections_that_end_at_one_time_end_in_the_order_of_their_numbers() {
+    let config = TransportConfig {
+        keep_alive_s: 0.0,
+        ..quic(KEEP)
+    };
+    let mut world = quic_world(4, 0.010, &config);
+    for (k, to) in [1, 2, 3, 3, 1, 2].into_iter().enumerate() {
+        let dialled = k < 3;
+        let at = if dialled { 0.0 } else { 1.0 };
+        world.transmit_at(at, 0, to, parcel(0, k as u32, 100));
+    }
+    world.run_until(60.0);
+    let ends = world
+        .events
+        .iter()
+        .filter(|(_, node, event)| *node == NodeId(0) && event.kind == EventKind::Disconnect);
+    let ends: Vec<_> = ends.map(|(at, _, event)| (*at, event.peer)).collect();
+    assert_eq!(ends, [1, 2, 3].map(|peer| (ends[0].0, NodeId(peer))));
+}
+
+#[test]
 fn a_connection_attempt_is_given_up_in_time() {
     for mode in [KEEP, RECONNECT] {
         let config = TransportConfig {
@@ -76,6 +99,27 @@ fn a_connection_attempt_is_given_up_in_time() {
         assert_eq!(world.machine(1).open_connections(), 0);
         assert_eq!(world.failed(0).len(), 1);
     }
+}
+
+#[test]
+fn an_attempt_may_end_before_its_first_flight() {
+    let config = TransportConfig {
+        connect_timeout_s: 2.0,
+        ..quic(KEEP)
+    };
+    let mut world = quic_world(2, 0.010, &config);
+    world.work = Box::new(|operation, _| match operation {
+        Operation::Discovery => 3.0,
+        _ => 0.0,
+    });
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    world.run_until(60.0);
+    assert!(world.sent.is_empty());
+    assert_eq!(
+        world.failed(0),
+        [(parcel(0, 1, 0).id, Reason::ConnectTimeout)]
+    );
+    assert_eq!(world.machine(0).open_connections(), 0);
 }
 
 #[test]

@@ -29,9 +29,10 @@ use self::message::SIGNATURE_BYTES;
 use self::output::Step;
 use self::peer::Peer;
 use crate::contract::{
-    Datagram, Delivery, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Payload, Seconds,
-    Transport,
+    work, Datagram, Delivery, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Payload,
+    Seconds, Transport,
 };
+use crate::deadlines::Deadlines;
 
 pub mod codec;
 mod config;
@@ -65,7 +66,7 @@ pub struct EvaRequest<P> {
 pub struct Eva<P> {
     config: EvaConfig,
     peers: BTreeMap<NodeId, Box<Peer<P>>>,
-    deadlines: BTreeSet<(u64, NodeId)>,
+    deadlines: Deadlines<NodeId>,
     /// Peers for whom something waits.
     waiting: BTreeSet<NodeId>,
     /// When those are looked at; infinite if there are none.
@@ -87,7 +88,7 @@ impl<P: Payload> Eva<P> {
         Self {
             config: *config,
             peers: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::new(),
             waiting: BTreeSet::new(),
             start_s: Seconds::INFINITY,
             under_way: 0,
@@ -153,10 +154,8 @@ impl<P: Payload> Eva<P> {
             false => self.waiting.insert(node),
         };
         self.under_way = self.under_way - before + after;
-        self.deadlines.remove(&(before_s.to_bits(), node));
-        if after_s.is_finite() {
-            self.deadlines.insert((after_s.to_bits(), node));
-        }
+        self.deadlines.clear(before_s, node);
+        self.deadlines.set(after_s, node);
         start_waiting
     }
 
@@ -188,16 +187,16 @@ impl<P: Payload> Machine for Eva<P> {
         out: &mut OutputsOf<Self>,
     ) {
         let bytes = message.udp_payload_bytes;
-        work(Operation::UdpReceive, bytes, out);
-        work(Operation::OverlayReceive, bytes, out);
+        work(out, Operation::UdpReceive, bytes);
+        work(out, Operation::OverlayReceive, bytes);
         work(
+            out,
             Operation::Verify,
             bytes.saturating_sub(SIGNATURE_BYTES),
-            out,
         );
         if self.config.encrypts() {
             let body_bytes = message.body.body_bytes(&self.config);
-            work(Operation::SealedBoxOpen, body_bytes, out);
+            work(out, Operation::SealedBoxOpen, body_bytes);
         }
         self.with(from, now, out, |peer, step| {
             peer.on_message(message.body, step);
@@ -206,7 +205,7 @@ impl<P: Payload> Machine for Eva<P> {
 
     fn command(&mut self, request: EvaRequest<P>, _now: Seconds, out: &mut OutputsOf<Self>) {
         let EvaRequest { to, datagram } = request;
-        work(Operation::UdpSend, datagram.udp_payload_bytes, out);
+        work(out, Operation::UdpSend, datagram.udp_payload_bytes);
         let message = datagram;
         out.push(Output::Send { to, message });
     }
@@ -218,20 +217,14 @@ impl<P: Payload> Machine for Eva<P> {
             self.start_waiting(now, out);
             self.arm_start(now);
         }
-        while let Some(&(at, node)) = self.deadlines.first() {
-            if Seconds::from_bits(at) > now {
-                break;
-            }
+        while let Some(node) = self.deadlines.take_due(now) {
             self.with(node, now, out, |peer, step| peer.on_timer(step));
         }
     }
 
     fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
-        let transfer_s = self
-            .deadlines
-            .first()
-            .map(|(at, _)| Seconds::from_bits(*at));
-        let transfer_s = transfer_s.unwrap_or(Seconds::INFINITY);
+        let transfer = self.deadlines.next();
+        let transfer_s = transfer.map_or(Seconds::INFINITY, |(at, _)| at);
         if transfer_s <= self.start_s {
             transfer_s
                 .is_finite()
@@ -251,7 +244,7 @@ impl<P: Payload> Transport<P> for Eva<P> {
     }
 
     fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, Delivery<P>)> {
-        self.deadlines.clear();
+        self.deadlines.clear_all();
         self.waiting.clear();
         self.start_s = Seconds::INFINITY;
         self.under_way = 0;
@@ -262,8 +255,4 @@ impl<P: Payload> Transport<P> for Eva<P> {
         let held = peers.into_values().map(|peer| peer.into_held());
         held.flatten().collect()
     }
-}
-
-fn work<P>(operation: Operation, bytes: u32, out: &mut Out<P>) {
-    out.push(Output::Work { operation, bytes });
 }

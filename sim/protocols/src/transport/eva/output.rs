@@ -5,8 +5,8 @@
 use super::message::{packet_bytes, SIGNATURE_BYTES, UDP_PAYLOAD_LIMIT_BYTES};
 use super::{EvaConfig, EvaCounts, EvaMessage, EvaRequest, Out};
 use crate::contract::{
-    Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path, Reason,
-    Seconds,
+    work, Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path,
+    Reason, Seconds,
 };
 
 /// The surroundings of one step.
@@ -22,21 +22,17 @@ pub(super) struct Step<'a, P> {
 }
 
 impl<P> Step<'_, P> {
-    pub fn work(&mut self, operation: Operation, bytes: u32) {
-        self.out.push(Output::Work { operation, bytes });
-    }
-
     /// Makes a packet here and hands it to a sending thread (Community.kt:363-375,
     /// UdpEndpoint.kt:50-89), or drops it where Kotlin-IPv8 does.
     pub fn send(&mut self, to: NodeId, about: MessageId, message: EvaMessage<P>) {
         let body_bytes = message.body_bytes(self.config);
         let encrypted = self.config.encrypts();
         let bytes = packet_bytes(body_bytes, encrypted);
-        self.work(Operation::OverlaySend, bytes);
+        work(self.out, Operation::OverlaySend, bytes);
         if encrypted {
-            self.work(Operation::SealedBoxSeal, body_bytes);
+            work(self.out, Operation::SealedBoxSeal, body_bytes);
         }
-        self.work(Operation::Sign, bytes - SIGNATURE_BYTES);
+        work(self.out, Operation::Sign, bytes - SIGNATURE_BYTES);
         if bytes > UDP_PAYLOAD_LIMIT_BYTES {
             return self.drop_oversized(to, about, bytes);
         }

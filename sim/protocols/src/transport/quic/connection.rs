@@ -1,10 +1,6 @@
 //! One QUIC connection: its state, its life cycle and its timers.
 //!
-//! ```text
-//! Preparing --Launch--> Handshaking --finished--> Established --close--> Closing -> Gone
-//!   (dialler only)           |                        |--peer closes--> Draining -> Gone
-//!                            +--- connect or idle timeout ----------------> Gone
-//! ```
+//! Which states it goes through is a table ([`super::states`]).
 //!
 //! How packets are taken apart is in `receive`, how they are put together in
 //! `flush`, what is late in `recovery`, what silence does in `upkeep`. What a connection is for - one message or
@@ -12,26 +8,17 @@
 
 use super::congestion::{Congestion, Rtt};
 use super::space::Space;
+use super::states::ConnectionEvent::{Accept, Close, Dial, Finish, Launch, PeerClose};
+use super::states::{ConnectionEvent, ConnectionState, CONNECTION};
 use super::streams::Streams;
 use super::timer::{Timer, TimerTable};
 use super::wire::{ConnectionId, Content, Control, Level, QuicDatagram, Record};
 use super::{Out, Request, Step};
 use crate::contract::{
-    Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path,
+    work, Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path,
     Payload, Reason, Seconds,
 };
 use crate::transport::TransportConfig;
-
-/// Where a connection is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    Preparing,
-    Handshaking,
-    Established,
-    Closing,
-    Draining,
-    Gone,
-}
 
 /// State of one connection at one end.
 #[derive(Clone, Debug)]
@@ -41,7 +28,7 @@ pub(super) struct Connection<P> {
     pub dialler: bool,
     /// Where packets are handled; the next lane is the app's task for its streams.
     pub lane: Lane,
-    pub stage: Stage,
+    pub state: ConnectionState,
     /// Whether the direct path answered.
     pub direct: bool,
     pub streams: Streams<P>,
@@ -87,11 +74,7 @@ impl<P: Payload> Connection<P> {
             peer,
             dialler,
             lane,
-            stage: if dialler {
-                Stage::Preparing
-            } else {
-                Stage::Handshaking
-            },
+            state: CONNECTION.next(None, if dialler { Dial } else { Accept }),
             direct: !config.relay_first,
             streams: Streams::new(),
             timers: TimerTable::new(),
@@ -118,17 +101,27 @@ impl<P: Payload> Connection<P> {
         }
     }
 
+    /// Goes where `event` leads.
+    pub(super) fn happen(&mut self, event: ConnectionEvent) {
+        self.state = CONNECTION.next(Some(self.state), event);
+    }
+
     /// Whether messages may still be given to it.
     pub fn is_open(&self) -> bool {
         matches!(
-            self.stage,
-            Stage::Preparing | Stage::Handshaking | Stage::Established
+            self.state,
+            ConnectionState::Preparing
+                | ConnectionState::Handshaking
+                | ConnectionState::Established
         )
     }
 
     /// Whether the handshake is still to be finished.
     pub fn is_dialling(&self) -> bool {
-        matches!(self.stage, Stage::Preparing | Stage::Handshaking)
+        matches!(
+            self.state,
+            ConnectionState::Preparing | ConnectionState::Handshaking
+        )
     }
 
     /// Everything that did not reach the peer's app, with the peer.
@@ -152,10 +145,10 @@ impl<P: Payload> Connection<P> {
 
     /// Client: the first flight leaves.
     pub fn launch(&mut self, now: Seconds, out: &mut Out<P>) {
-        if self.stage != Stage::Preparing {
+        if self.state != ConnectionState::Preparing {
             return;
         }
-        self.stage = Stage::Handshaking;
+        self.happen(Launch);
         self.heard(now);
         self.probe_direct_path(now, out);
         self.queue(Level::Initial, Record::Control(Control::ClientHello));
@@ -173,7 +166,7 @@ impl<P: Payload> Connection<P> {
 
     /// Client: its second flight leaves, and messages may follow.
     pub fn proceed(&mut self, now: Seconds, out: &mut Out<P>) {
-        if self.stage != Stage::Handshaking {
+        if self.state != ConnectionState::Handshaking {
             return;
         }
         self.busy = false;
@@ -187,7 +180,7 @@ impl<P: Payload> Connection<P> {
 
     /// Data may flow.
     pub fn establish(&mut self, now: Seconds, out: &mut Out<P>) {
-        self.stage = Stage::Established;
+        self.happen(Finish);
         self.keys = Level::Data;
         self.timers.stop(Timer::Connect);
         self.heard(now);
@@ -199,12 +192,12 @@ impl<P: Payload> Connection<P> {
 
     /// Opens streams for the messages that wait, as far as credit goes.
     pub fn open_streams(&mut self, now: Seconds, out: &mut Out<P>) {
-        if self.stage != Stage::Established {
+        if self.state != ConnectionState::Established {
             return;
         }
         let served = now < self.unserved_from_s;
         while let Some(record) = self.streams.open_next(served) {
-            work(Operation::StreamOpen, 0, out);
+            work(out, Operation::StreamOpen, 0);
             self.queue(Level::Data, record);
         }
     }
@@ -217,7 +210,7 @@ impl<P: Payload> Connection<P> {
 
     /// The app is done with an incoming stream.
     pub fn finish(&mut self, stream: u32, now: Seconds, out: &mut Out<P>) {
-        if self.stage == Stage::Established {
+        if self.state == ConnectionState::Established {
             let record = self.streams.finish(stream);
             self.queue(Level::Data, record);
             self.flush(now, out);
@@ -226,15 +219,15 @@ impl<P: Payload> Connection<P> {
 
     /// The app is done with the connection.
     pub fn close(&mut self, now: Seconds, out: &mut Out<P>) {
-        self.stage = Stage::Closing;
+        self.happen(Close);
         self.send_close(out);
         self.linger(now, out);
-        work(Operation::EndpointClose, 0, out);
+        work(out, Operation::EndpointClose, 0);
     }
 
     /// The peer closed the connection.
     pub fn on_peer_close(&mut self, now: Seconds, out: &mut Out<P>) {
-        self.stage = Stage::Draining;
+        self.happen(PeerClose);
         self.give_up(Reason::ConnectionLost, out);
         self.linger(now, out);
     }
@@ -252,7 +245,7 @@ impl<P: Payload> Connection<P> {
 
     /// One datagram to the peer.
     pub fn send(&self, content: Content<P>, bytes: u32, path: Path, out: &mut Out<P>) {
-        work(Operation::UdpSend, bytes, out);
+        work(out, Operation::UdpSend, bytes);
         let message = Datagram {
             udp_payload_bytes: bytes,
             path,
@@ -296,9 +289,4 @@ impl<P: Payload> Connection<P> {
             reason,
         }));
     }
-}
-
-/// Asks for one operation.
-pub(super) fn work<P>(operation: Operation, bytes: u32, out: &mut Out<P>) {
-    out.push(Output::Work { operation, bytes });
 }

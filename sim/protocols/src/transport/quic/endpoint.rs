@@ -1,10 +1,11 @@
 //! The connections of one phone: where datagrams and timers find theirs.
 
-use super::connection::{work, Connection, Stage};
+use super::connection::Connection;
+use super::states::ConnectionState;
 use super::timer::Timer;
 use super::wire::{ConnectionId, Content, Control, Frame, Packet, QuicDatagram, DISCO_PONG_BYTES};
 use super::{Out, Quic, Step};
-use crate::contract::{Datagram, Lane, NodeId, Operation, Output, Path, Payload, Seconds};
+use crate::contract::{work, Datagram, Lane, NodeId, Operation, Output, Path, Payload, Seconds};
 use crate::transport::ConnectionMode;
 
 impl<P: Payload> Quic<P> {
@@ -32,8 +33,8 @@ impl<P: Payload> Quic<P> {
             self.inbox
                 .arrive((id, stream), connection.peer, app, payload, now, out);
         }
-        match connection.stage {
-            Stage::Gone => {
+        match connection.state {
+            ConnectionState::Gone => {
                 self.direct.remove(&connection.peer);
             }
             _ => self.keep(connection),
@@ -42,14 +43,14 @@ impl<P: Payload> Quic<P> {
 
     pub(super) fn keep(&mut self, connection: Box<Connection<P>>) {
         if let Some((at, timer)) = next_timer(&connection) {
-            self.deadlines.insert((at.to_bits(), connection.id, timer));
+            self.deadlines.set(at, (connection.id, timer));
         }
         self.connections.insert(connection.id, connection);
     }
 
     pub(super) fn disarm(&mut self, connection: &Connection<P>) {
         if let Some((at, timer)) = next_timer(connection) {
-            self.deadlines.remove(&(at.to_bits(), connection.id, timer));
+            self.deadlines.clear(at, (connection.id, timer));
         }
     }
 
@@ -64,7 +65,7 @@ impl<P: Payload> Quic<P> {
     ) {
         let own_socket = self.has_own_socket(id);
         if !own_socket {
-            work(Operation::UdpReceive, bytes, out);
+            work(out, Operation::UdpReceive, bytes);
         }
         if !self.connections.contains_key(&id) && !self.accept(from, id, &packets, out) {
             self.ignored += 1;
@@ -84,7 +85,7 @@ impl<P: Payload> Quic<P> {
         now: Seconds,
         out: &mut Out<P>,
     ) {
-        work(Operation::PacketOpen, bytes, out);
+        work(out, Operation::PacketOpen, bytes);
         if !self.connections.contains_key(&id) {
             self.ignored += 1;
         }
@@ -116,14 +117,14 @@ impl<P: Payload> Quic<P> {
         connection.direct |= self.direct.contains(&from);
         self.accepted.insert(from, id);
         self.keep(Box::new(connection));
-        work(Operation::TaskSpawn, 0, out);
+        work(out, Operation::TaskSpawn, 0);
         true
     }
 
     /// Answers a probe of the direct path; that needs no connection.
     pub(super) fn pong(&self, to: NodeId, connection: ConnectionId, out: &mut Out<P>) {
-        work(Operation::PacketSeal, DISCO_PONG_BYTES, out);
-        work(Operation::UdpSend, DISCO_PONG_BYTES, out);
+        work(out, Operation::PacketSeal, DISCO_PONG_BYTES);
+        work(out, Operation::UdpSend, DISCO_PONG_BYTES);
         let body = QuicDatagram {
             connection,
             content: Content::DiscoPong,

@@ -4,24 +4,28 @@
 //! long, and quinn's smallest burst is ten. As in quinn, an acknowledgement that
 //! is not due yet does not ride along with data.
 
-use super::connection::{work, Connection, Stage};
+use super::connection::Connection;
+use super::states::ConnectionState;
 use super::timer::Timer;
 use super::wire::{
     ack_bytes, packet_overhead_bytes, Content, Extent, Frame, Level, Packet, Record,
     CLOSE_FRAME_BYTES, INITIAL_DATAGRAM_BYTES, MTU_BYTES,
 };
 use super::Out;
-use crate::contract::{Operation, Path, Payload, Seconds};
+use crate::contract::{work, Operation, Path, Payload, Seconds};
 
 impl<P: Payload> Connection<P> {
     /// Sends whatever may be sent now.
     pub(super) fn flush(&mut self, now: Seconds, out: &mut Out<P>) {
-        if !matches!(self.stage, Stage::Handshaking | Stage::Established) {
+        if !matches!(
+            self.state,
+            ConnectionState::Handshaking | ConnectionState::Established
+        ) {
             return;
         }
         while let Some((packets, bytes)) = self.next_datagram(now) {
             self.sent_bytes = self.sent_bytes.saturating_add(bytes);
-            work(Operation::PacketSeal, bytes, out);
+            work(out, Operation::PacketSeal, bytes);
             self.send(Content::Packets(packets), bytes, self.path(), out);
         }
         self.set_recovery_timer(now);
@@ -42,7 +46,7 @@ impl<P: Payload> Connection<P> {
             ack: None,
             frames,
         };
-        work(Operation::PacketSeal, bytes, out);
+        work(out, Operation::PacketSeal, bytes);
         self.send(Content::Packets(vec![packet]), bytes, self.path(), out);
     }
 

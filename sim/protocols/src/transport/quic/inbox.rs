@@ -8,10 +8,9 @@
 
 use std::collections::BTreeMap;
 
-use super::connection::work;
 use super::wire::ConnectionId;
 use super::{Out, Request, Step};
-use crate::contract::{Delivery, Lane, NodeId, Operation, Output, Payload, Seconds};
+use crate::contract::{work, Delivery, Lane, NodeId, Operation, Output, Payload, Seconds};
 
 /// A stream of a connection.
 type StreamId = (ConnectionId, u32);
@@ -100,7 +99,7 @@ impl<P: Payload> Inbox<P> {
             true => Operation::TaskSpawn,
             false => Operation::StreamAccept,
         };
-        work(operation, 0, out);
+        work(out, operation, 0);
         let value = Delivery::Received(payload);
         out.push(Output::Deliver { from, value });
         let (connection, number) = stream;

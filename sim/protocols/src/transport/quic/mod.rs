@@ -19,14 +19,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::connection::{work, Connection};
+use self::connection::Connection;
 use self::pool::PoolEntry;
 use self::timer::Timer;
 use self::wire::{Content, Packet};
 use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
-    Datagram, Delivery, Machine, NodeId, Operation, Outputs, OutputsOf, Payload, Seconds, Transport,
+    work, Datagram, Delivery, Machine, NodeId, Operation, Outputs, OutputsOf, Payload, Seconds,
+    Transport,
 };
+use crate::deadlines::Deadlines;
 
 mod congestion;
 mod connection;
@@ -38,11 +40,13 @@ mod ranges;
 mod receive;
 mod recovery;
 mod space;
+mod states;
 mod streams;
 mod timer;
 mod upkeep;
 pub mod wire;
 
+pub use self::states::{ConnectionEvent, ConnectionState, CONNECTION};
 pub use self::wire::{ConnectionId, QuicDatagram};
 
 /// The outputs of [`Quic`].
@@ -86,7 +90,7 @@ pub struct Quic<P> {
     node: NodeId,
     config: TransportConfig,
     connections: BTreeMap<ConnectionId, Box<Connection<P>>>,
-    deadlines: BTreeSet<(u64, ConnectionId, Timer)>,
+    deadlines: Deadlines<(ConnectionId, Timer)>,
     pool: BTreeMap<NodeId, PoolEntry>,
     /// Peers that dialled us, by their latest connection.
     accepted: BTreeMap<NodeId, ConnectionId>,
@@ -107,7 +111,7 @@ impl<P: Payload> Quic<P> {
             node,
             config: *config,
             connections: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::new(),
             pool: BTreeMap::new(),
             accepted: BTreeMap::new(),
             found: BTreeSet::new(),
@@ -153,8 +157,8 @@ impl<P: Payload> Machine for Quic<P> {
                 return self.dispatch(from, connection, packets, bytes, out)
             }
             Content::DiscoPing | Content::DiscoPong => {
-                work(Operation::UdpReceive, bytes, out);
-                work(Operation::PacketOpen, bytes, out);
+                work(out, Operation::UdpReceive, bytes);
+                work(out, Operation::PacketOpen, bytes);
             }
         }
         match content {
@@ -176,7 +180,7 @@ impl<P: Payload> Machine for Quic<P> {
             Step::Proceed => self.with(id, out, now, |c, out| c.proceed(now, out)),
             Step::Packets(packets, bytes, own_socket) => {
                 if own_socket {
-                    work(Operation::UdpReceive, bytes, out);
+                    work(out, Operation::UdpReceive, bytes);
                 }
                 self.on_packets(id, packets, bytes, now, out);
             }
@@ -188,11 +192,7 @@ impl<P: Payload> Machine for Quic<P> {
     }
 
     fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
-        while let Some(&(at, id, timer)) = self.deadlines.first() {
-            if Seconds::from_bits(at) > now {
-                break;
-            }
-            self.deadlines.remove(&(at, id, timer));
+        while let Some((id, _)) = self.deadlines.take_due(now) {
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.timer_posted = true;
                 connection.post(Step::Timer, out);
@@ -202,8 +202,8 @@ impl<P: Payload> Machine for Quic<P> {
     }
 
     fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
-        let deadline = self.deadlines.first();
-        let deadline = deadline.map(|(at, _, timer)| (Seconds::from_bits(*at), timer.name()));
+        let deadline = self.deadlines.next();
+        let deadline = deadline.map(|(at, (_, timer))| (at, timer.name()));
         match (deadline, self.inbox.next_poll()) {
             (Some(deadline), Some(poll)) if poll.0 < deadline.0 => Some(poll),
             (deadline, poll) => deadline.or(poll),
@@ -215,7 +215,7 @@ impl<P: Payload> Transport<P> for Quic<P> {
     type Body = QuicDatagram<P>;
 
     fn transmit(&mut self, to: NodeId, payload: P, now: Seconds, out: &mut OutputsOf<Self>) {
-        work(Operation::TaskSpawn, 0, out);
+        work(out, Operation::TaskSpawn, 0);
         match self.config.mode {
             ConnectionMode::Reconnect => self.transmit_alone(to, payload, out),
             ConnectionMode::Keep => self.transmit_pooled(to, payload, now, out),
@@ -228,7 +228,7 @@ impl<P: Payload> Transport<P> for Quic<P> {
             left.extend(connection.into_undelivered());
         }
         left.extend(self.inbox.take_all());
-        self.deadlines.clear();
+        self.deadlines.clear_all();
         self.pool.clear();
         self.accepted.clear();
         self.found.clear();

@@ -12,11 +12,11 @@
 //! - from a given time on the peers' loops have ended and accept nothing more
 //!   on the connections of before.
 
-use super::connection::{work, Connection};
+use super::connection::Connection;
 use super::timer::Timer;
 use super::wire::ConnectionId;
 use super::{Out, Quic, Step};
-use crate::contract::{MessageId, NodeId, Operation, Payload, Seconds};
+use crate::contract::{work, MessageId, NodeId, Operation, Payload, Seconds};
 use crate::transport::ConnectionMode;
 
 /// The kept connection to one peer.
@@ -148,7 +148,7 @@ impl<P: Payload> Quic<P> {
             return;
         };
         if self.config.mode == ConnectionMode::Reconnect {
-            work(Operation::EndpointSetup, 0, out);
+            work(out, Operation::EndpointSetup, 0);
         }
         connection.post(Step::Connect, out);
     }
@@ -162,9 +162,9 @@ impl<P: Payload> Quic<P> {
         };
         let cached = self.config.mode == ConnectionMode::Keep && !self.found.insert(peer);
         if !cached {
-            work(Operation::Discovery, 0, out);
+            work(out, Operation::Discovery, 0);
         }
-        work(Operation::HandshakeStart, 0, out);
+        work(out, Operation::HandshakeStart, 0);
         self.with(id, out, now, |connection, out| {
             connection.timers.set(Timer::Connect, limit_s);
             connection.post(Step::Launch, out);

@@ -1,11 +1,12 @@
 //! Taking datagrams of a connection apart.
 
-use super::connection::{work, Connection, Stage};
+use super::connection::Connection;
 use super::recovery::MAX_ACK_DELAY_S;
+use super::states::ConnectionState;
 use super::timer::Timer;
 use super::wire::{Control, Frame, Level, Packet, Record};
 use super::Step;
-use crate::contract::{Operation, Payload, Seconds};
+use crate::contract::{work, Operation, Payload, Seconds};
 use crate::transport::ConnectionMode;
 
 impl<P: Payload> Connection<P> {
@@ -18,10 +19,12 @@ impl<P: Payload> Connection<P> {
         out: &mut super::Out<P>,
     ) {
         self.received_bytes = self.received_bytes.saturating_add(bytes);
-        match self.stage {
-            Stage::Closing => return self.send_close(out),
-            Stage::Draining | Stage::Gone => return,
-            Stage::Preparing | Stage::Handshaking | Stage::Established => self.heard(now),
+        match self.state {
+            ConnectionState::Closing => return self.send_close(out),
+            ConnectionState::Draining | ConnectionState::Gone => return,
+            ConnectionState::Preparing
+            | ConnectionState::Handshaking
+            | ConnectionState::Established => self.heard(now),
         }
         for packet in packets {
             self.on_packet(packet, now, out);
@@ -34,14 +37,16 @@ impl<P: Payload> Connection<P> {
     /// A connection of one message ends when that message is acknowledged.
     fn close_if_done(&mut self, now: Seconds, out: &mut super::Out<P>) {
         let single = self.dialler && self.config.mode == ConnectionMode::Reconnect;
-        if single && self.stage == Stage::Established && self.streams.is_idle() {
+        if single && self.state == ConnectionState::Established && self.streams.is_idle() {
             self.close(now, out);
         }
     }
 
     fn on_packet(&mut self, packet: Packet<P>, now: Seconds, out: &mut super::Out<P>) {
         // Data that overtook the handshake cannot be read (RFC 9001 5.7).
-        if !self.is_open() || (packet.level == Level::Data && self.stage != Stage::Established) {
+        if !self.is_open()
+            || (packet.level == Level::Data && self.state != ConnectionState::Established)
+        {
             return;
         }
         let Some(space) = &mut self.spaces[packet.level as usize] else {
@@ -92,8 +97,8 @@ impl<P: Payload> Connection<P> {
             Control::ServerFlight if !self.answered => {
                 self.answer(Operation::HandshakeFinish, Step::Proceed, out);
             }
-            Control::ClientFinished if self.stage == Stage::Handshaking => {
-                work(Operation::HandshakeConfirm, 0, out);
+            Control::ClientFinished if self.state == ConnectionState::Handshaking => {
+                work(out, Operation::HandshakeConfirm, 0);
                 self.confirmed = true;
                 self.discard(Level::Handshake);
                 self.establish(now, out);
@@ -113,7 +118,7 @@ impl<P: Payload> Connection<P> {
     fn answer(&mut self, operation: Operation, then: Step<P>, out: &mut super::Out<P>) {
         self.answered = true;
         self.busy = true;
-        work(operation, 0, out);
+        work(out, operation, 0);
         self.post(then, out);
     }
 }

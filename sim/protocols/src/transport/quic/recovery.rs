@@ -3,8 +3,9 @@
 //! A probe repeats the two oldest packets, as quinn does, but pads no second one
 //! with a PING; persistent congestion and ECN are not modelled.
 
-use super::connection::{Connection, Stage};
+use super::connection::Connection;
 use super::space::SentPacket;
+use super::states::ConnectionState;
 use super::timer::Timer;
 use super::wire::{Ack, Control, Level, Record};
 use crate::contract::{Payload, Seconds};
@@ -119,7 +120,8 @@ impl<P: Payload> Connection<P> {
         }
         // A client whose flight is acknowledged but not answered must keep the
         // server's amplification limit open (RFC 9002 6.2.2.1).
-        let may_deadlock = self.dialler && self.stage == Stage::Handshaking && !self.answered;
+        let may_deadlock =
+            self.dialler && self.state == ConnectionState::Handshaking && !self.answered;
         match may_deadlock {
             true => now + self.rtt.probe_timeout_s() * backoff,
             false => Seconds::INFINITY,

@@ -192,3 +192,115 @@ const ACK_RANGES_MAX: usize = 8;
 
 /// Below the newest gaps every number counts as received, as a repetition would.
 const RECEIVED_RANGES_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::quic::wire::Control;
+
+    /// A space that has sent `count` packets of 100 bytes, one every 10 ms.
+    fn sent(count: u32) -> Space {
+        let mut space = Space::new();
+        for number in 0..count {
+            let records = vec![Record::Finish(number)];
+            space.on_sent(records, 100, f64::from(number) * 0.010);
+        }
+        space
+    }
+
+    fn ack(ranges: &[(u32, u32)]) -> Ack {
+        Ack {
+            delay_s: 0.0,
+            ranges: ranges.to_vec(),
+        }
+    }
+
+    fn streams(packets: &[SentPacket]) -> Vec<Record> {
+        packets
+            .iter()
+            .flat_map(|packet| packet.records.clone())
+            .collect()
+    }
+
+    #[test]
+    fn every_second_packet_and_every_gap_is_acknowledged_at_once() {
+        let mut space = Space::new();
+        assert!(space.on_received(0, true, 1.0));
+        assert!(space.owes_ack() && !space.ack_due, "the first may wait");
+        assert!(space.on_received(1, true, 1.1) && space.ack_due);
+        let ack = space.take_ack(1.3).expect("it is due");
+        assert_eq!(ack.ranges, [(0, 2)]);
+        assert!((ack.delay_s - 0.2).abs() < 1e-12, "since the largest came");
+        assert!(!space.owes_ack() && space.take_ack(1.3).is_none());
+        assert!(
+            space.on_received(3, true, 1.4) && space.ack_due,
+            "2 is missing"
+        );
+        assert!(!space.on_received(3, true, 1.5), "not new");
+    }
+
+    #[test]
+    fn packets_that_ask_for_nothing_are_acknowledged_when_they_are_many() {
+        let mut space = Space::new();
+        for number in 0..LAZY_ACK_THRESHOLD {
+            space.on_received(number, false, 0.0);
+        }
+        assert!(space.take_ack(0.0).is_none());
+        space.on_received(LAZY_ACK_THRESHOLD, false, 0.0);
+        assert!(!space.owes_ack());
+        assert_eq!(
+            space.take_ack(0.0).map(|ack| ack.ranges),
+            Some(vec![(0, 11)])
+        );
+    }
+
+    #[test]
+    fn an_acknowledgement_says_what_it_confirms_and_whether_its_largest_is_news() {
+        let mut space = sent(5);
+        let (packets, newest) = space.on_ack(&ack(&[(0, 1), (2, 4)]));
+        assert!(newest);
+        assert_eq!(streams(&packets), [0, 2, 3].map(Record::Finish));
+        let (packets, newest) = space.on_ack(&ack(&[(0, 4)]));
+        assert!(!newest, "3 was confirmed before");
+        assert_eq!(streams(&packets), [Record::Finish(1)]);
+        assert_eq!(space.in_flight_bytes(), 100);
+        assert_eq!(space.numbers(), (5, Some(3)));
+    }
+
+    #[test]
+    fn a_packet_is_lost_by_three_later_ones_or_by_time() {
+        let mut space = sent(5);
+        space.on_ack(&ack(&[(3, 4)]));
+        let lost = space.detect_lost(1.0, 0.050);
+        assert_eq!(streams(&lost), [Record::Finish(0)]);
+        assert!((space.loss_s - 1.010).abs() < 1e-12, "then 1 by time");
+        let lost = space.detect_lost(1.0, 1.015);
+        assert_eq!(streams(&lost), [Record::Finish(1)]);
+        assert!(space.is_waiting(), "4 is later than what was confirmed");
+        space.on_ack(&ack(&[(2, 5)]));
+        assert!(space.detect_lost(1.0, 9.0).is_empty() && !space.is_waiting());
+        assert!(space.loss_s.is_infinite());
+    }
+
+    #[test]
+    fn what_was_lost_leaves_before_what_waits_and_in_its_order() {
+        let mut space = Space::new();
+        space.pending.push_back(Record::Control(Control::Ping));
+        space.send_again([1, 2].map(Record::Finish).to_vec());
+        let ping = Record::Control(Control::Ping);
+        assert_eq!(space.pending, [Record::Finish(1), Record::Finish(2), ping]);
+    }
+
+    #[test]
+    fn a_probe_takes_the_oldest_records_and_leaves_the_packets_to_be_confirmed() {
+        let mut space = sent(2);
+        space.probes = 1;
+        for number in 0..2 {
+            assert_eq!(space.take_oldest_records(), [Record::Finish(number)]);
+        }
+        assert!(space.take_oldest_records().is_empty());
+        assert_eq!(space.in_flight_bytes(), 200);
+        space.on_sent(vec![Record::Finish(0)], 100, 1.0);
+        assert_eq!((space.probes, space.last_sent_s), (0, 1.0));
+    }
+}

@@ -93,3 +93,36 @@ impl TimerTable {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Timer, TimerTable};
+
+    fn due(timers: &mut TimerTable, now: f64) -> Vec<Timer> {
+        std::iter::from_fn(|| timers.pop_due(now)).collect()
+    }
+
+    #[test]
+    fn timers_of_one_time_fire_in_the_order_of_their_reasons() {
+        let mut timers = TimerTable::new();
+        for timer in Timer::ALL.into_iter().rev() {
+            timers.set(timer, 1.0);
+        }
+        assert_eq!(timers.next(), Some((1.0, Timer::Recovery)));
+        assert_eq!(due(&mut timers, 0.9), []);
+        assert_eq!(due(&mut timers, 1.0), Timer::ALL);
+        assert_eq!(timers.next(), None);
+    }
+
+    #[test]
+    fn the_earliest_fires_first_and_what_was_stopped_does_not() {
+        let mut timers = TimerTable::new();
+        timers.set(Timer::Recovery, 3.0);
+        timers.set(Timer::Drain, 1.0);
+        timers.set(Timer::Idle, 2.0);
+        timers.set(Timer::Recovery, 0.5);
+        timers.stop(Timer::Idle);
+        assert!(timers.is_set(Timer::Drain) && !timers.is_set(Timer::Idle));
+        assert_eq!(due(&mut timers, 9.0), [Timer::Recovery, Timer::Drain]);
+    }
+}

@@ -1,11 +1,12 @@
 //! What time does to a connection: silence, signs of life, endings.
 
-use super::connection::{work, Connection, Stage};
+use super::connection::Connection;
 use super::recovery::MAX_ACK_DELAY_S;
+use super::states::{ConnectionEvent, ConnectionState};
 use super::timer::Timer;
 use super::wire::{Content, Control, Level, Record, DISCO_PING_BYTES};
 use super::Out;
-use crate::contract::{EventKind, Operation, Path, Payload, Reason, Seconds};
+use crate::contract::{work, EventKind, Operation, Path, Payload, Reason, Seconds};
 use crate::transport::ConnectionMode;
 
 impl<P: Payload> Connection<P> {
@@ -20,7 +21,7 @@ impl<P: Payload> Connection<P> {
                 Timer::Disco => self.probe_direct_path(now, out),
                 Timer::Connect => self.abandon(Reason::ConnectTimeout, out),
                 Timer::Idle => self.abandon(Reason::IdleTimeout, out),
-                Timer::Drain => self.stage = Stage::Gone,
+                Timer::Drain => self.happen(ConnectionEvent::Drain),
             }
         }
         self.flush(now, out);
@@ -36,7 +37,7 @@ impl<P: Payload> Connection<P> {
     pub fn heard(&mut self, now: Seconds) {
         self.asked = false;
         self.reset_idle(now);
-        if self.config.keep_alive_s > 0.0 && self.stage == Stage::Established {
+        if self.config.keep_alive_s > 0.0 && self.state == ConnectionState::Established {
             self.timers
                 .set(Timer::KeepAlive, now + self.config.keep_alive_s);
         }
@@ -57,7 +58,7 @@ impl<P: Payload> Connection<P> {
             return;
         }
         self.timers.set(Timer::Disco, now + DISCO_HEARTBEAT_S);
-        work(Operation::PacketSeal, DISCO_PING_BYTES, out);
+        work(out, Operation::PacketSeal, DISCO_PING_BYTES);
         self.send(Content::DiscoPing, DISCO_PING_BYTES, Path::Direct, out);
     }
 
@@ -78,11 +79,11 @@ impl<P: Payload> Connection<P> {
         if self.dialler {
             self.observe(EventKind::Disconnect, Some(reason), out);
             if self.config.mode == ConnectionMode::Reconnect {
-                work(Operation::EndpointClose, 0, out);
+                work(out, Operation::EndpointClose, 0);
             }
         }
         self.timers.stop_all();
-        self.stage = Stage::Gone;
+        self.happen(ConnectionEvent::Expire);
     }
 }
 

@@ -15,13 +15,14 @@
 //! failure of a message that arrived; no protocol can tell.
 //! Options (block size, window) are not offered, as neither crate does by default.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use self::transfer::{Incoming, Outgoing};
 use crate::contract::{
-    Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Path,
+    work, Datagram, Delivery, Lane, Machine, NodeId, Operation, Output, Outputs, OutputsOf, Path,
     Payload, Reason, Seconds, Transport,
 };
+use crate::deadlines::Deadlines;
 
 mod codec;
 mod transfer;
@@ -133,7 +134,7 @@ impl<P> Peer<P> {
 #[derive(Clone, Debug)]
 pub struct Tftp<P> {
     peers: BTreeMap<NodeId, Box<Peer<P>>>,
-    deadlines: BTreeSet<(u64, NodeId)>,
+    deadlines: Deadlines<NodeId>,
     lanes: u32,
     transfers: u32,
 }
@@ -143,7 +144,7 @@ impl<P: Payload> Tftp<P> {
     pub fn new() -> Self {
         Self {
             peers: BTreeMap::new(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::new(),
             lanes: 0,
             transfers: 0,
         }
@@ -160,10 +161,8 @@ impl<P: Payload> Tftp<P> {
         change(entry);
         let after = entry.deadline_s();
         if before != after {
-            self.deadlines.remove(&(before.to_bits(), peer));
-            if after.is_finite() {
-                self.deadlines.insert((after.to_bits(), peer));
-            }
+            self.deadlines.clear(before, peer);
+            self.deadlines.set(after, peer);
         }
     }
 }
@@ -186,7 +185,7 @@ impl<P: Payload> Machine for Tftp<P> {
         _now: Seconds,
         out: &mut OutputsOf<Self>,
     ) {
-        work(Operation::UdpReceive, message.udp_payload_bytes, out);
+        work(out, Operation::UdpReceive, message.udp_payload_bytes);
         self.with(from, |peer| {
             let step = Step::Packet(message.body);
             let request = TftpRequest { peer: from, step };
@@ -207,10 +206,7 @@ impl<P: Payload> Machine for Tftp<P> {
     }
 
     fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
-        while let Some(&(at, to)) = self.deadlines.first() {
-            if Seconds::from_bits(at) > now {
-                return;
-            }
+        while let Some(to) = self.deadlines.take_due(now) {
             self.with(to, |peer| {
                 peer.timer_posted = true;
                 let request = TftpRequest {
@@ -226,8 +222,8 @@ impl<P: Payload> Machine for Tftp<P> {
     }
 
     fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
-        let (at, _) = self.deadlines.first()?;
-        Some((Seconds::from_bits(*at), "tftp retransmission"))
+        let (at, _) = self.deadlines.next()?;
+        Some((at, "tftp retransmission"))
     }
 }
 
@@ -256,7 +252,7 @@ impl<P: Payload> Transport<P> for Tftp<P> {
     }
 
     fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, Delivery<P>)> {
-        self.deadlines.clear();
+        self.deadlines.clear_all();
         let mut left = Vec::new();
         for (to, peer) in std::mem::take(&mut self.peers) {
             let current = peer.outgoing.map(|outgoing| outgoing.payload);
@@ -270,13 +266,9 @@ impl<P: Payload> Transport<P> for Tftp<P> {
     }
 }
 
-fn work<P>(operation: Operation, bytes: u32, out: &mut Out<P>) {
-    out.push(Output::Work { operation, bytes });
-}
-
 fn send<P>(to: NodeId, transfer: u32, content: TftpContent<P>, out: &mut Out<P>) {
     let bytes = content.wire_bytes();
-    work(Operation::UdpSend, bytes, out);
+    work(out, Operation::UdpSend, bytes);
     let message = Datagram {
         udp_payload_bytes: bytes,
         path: Path::Direct,

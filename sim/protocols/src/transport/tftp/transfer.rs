@@ -3,8 +3,8 @@
 //! The receiving end is async-tftp's server, the sending end a client like
 //! tftpd's; they differ in patience only.
 
-use super::{send, work, Out, Peer, TftpContent, TftpMessage, BLOCK_BYTES};
-use crate::contract::{Delivery, Operation, Output, Payload, Reason, Seconds};
+use super::{send, Out, Peer, TftpContent, TftpMessage, BLOCK_BYTES};
+use crate::contract::{work, Delivery, Operation, Output, Payload, Reason, Seconds};
 
 /// A message that is being written to the peer.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl<P: Payload> Peer<P> {
                 payload,
             } => {
                 if self.accepts(transfer, block, now, out) {
-                    work(Operation::FileBlock, bytes, out);
+                    work(out, Operation::FileBlock, bytes);
                     self.send_ack(now, out);
                     self.finish(payload, out);
                 }
@@ -202,7 +202,7 @@ impl<P: Payload> Peer<P> {
         outgoing.deadline_s = now + CLIENT_TIMEOUT_S;
         let content = outgoing.content();
         if let TftpContent::Data { bytes, .. } = content {
-            work(Operation::FileBlock, bytes, out);
+            work(out, Operation::FileBlock, bytes);
         }
         send(self.node, outgoing.transfer, content, out);
     }

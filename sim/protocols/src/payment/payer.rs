@@ -10,28 +10,30 @@ use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 use crate::token::{Challenge, Denomination, Token, Work};
 
-use super::holder::{before, charge};
-use super::{Body, Holder, Out, Terms};
+use super::states::{PayerEvent, PayerState, PAYER};
+use super::wallet_owner::{before, charge};
+use super::{Body, Out, Terms, WalletOwner};
 
 /// One payment that is not at its end.
-pub(super) struct Paying {
+pub(super) struct OutgoingPayment {
     to: NodeId,
     amount_cents: u64,
     tendered_cents: u64,
     conduct: Conduct,
-    /// The payment as it was signed.
+    state: PayerState,
+    /// The payment as it was signed, if it was.
     signed: Option<Body>,
     repeat_s: Seconds,
     interval_s: Seconds,
     give_up_s: Seconds,
 }
 
-impl Paying {
+impl OutgoingPayment {
     /// When it wants to be looked at.
     pub(super) fn due_s(&self) -> Seconds {
-        match self.signed {
-            Some(_) => self.repeat_s,
-            None => self.repeat_s.min(self.give_up_s),
+        match self.is_open() {
+            true => self.repeat_s.min(self.give_up_s),
+            false => self.repeat_s,
         }
     }
 
@@ -43,13 +45,22 @@ impl Paying {
         }
     }
 
+    /// Whether it may still be given up.
+    fn is_open(&self) -> bool {
+        self.state == PayerState::Offered
+    }
+
+    fn happen(&mut self, event: PayerEvent) {
+        self.state = PAYER.next(Some(self.state), event);
+    }
+
     fn wait(&mut self, now: Seconds, longest_s: Seconds) {
         self.interval_s = (2.0 * self.interval_s).min(longest_s);
         self.repeat_s = now + self.interval_s;
     }
 }
 
-impl<C: Crypto, R: Random> Holder<C, R> {
+impl<C: Crypto, R: Random> WalletOwner<C, R> {
     /// Pay `amount_cents` to `to`: with exact tokens, or with more and change.
     pub(super) fn pay(
         &mut self,
@@ -75,18 +86,19 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             return out.push(Output::Observe(event));
         };
         out.push(Output::Observe(Event::new(EventKind::Send, payment, to, 0)));
-        let paying = Paying {
+        let outgoing = OutgoingPayment {
             to,
             amount_cents,
             tendered_cents,
             conduct,
+            state: PAYER.next(None, PayerEvent::Offer),
             signed: None,
             repeat_s: now + REPEAT_S,
             interval_s: REPEAT_S,
             give_up_s: now + self.config.payment_timeout_s,
         };
-        let offer = offer(payment, &paying);
-        self.paying.insert(payment, paying);
+        let offer = offer(payment, &outgoing);
+        self.outgoing.insert(payment, outgoing);
         self.send(to, offer, out);
     }
 
@@ -99,12 +111,12 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         now: Seconds,
         out: &mut Out,
     ) {
-        let paying = self.paying.get(&payment);
-        let Some(paying) = paying.filter(|of| of.to == from && of.signed.is_none()) else {
+        let outgoing = self.outgoing.get(&payment);
+        let Some(outgoing) = outgoing.filter(|of| of.to == from && of.is_open()) else {
             return;
         };
-        let (amount_cents, tendered_cents) = (paying.amount_cents, paying.tendered_cents);
-        let conduct = paying.conduct;
+        let (amount_cents, tendered_cents) = (outgoing.amount_cents, outgoing.tendered_cents);
+        let conduct = outgoing.conduct;
         let for_change = self.ask_change(from);
         // Unless 64 others may give him something back, or the tokens went elsewhere meanwhile.
         let signed =
@@ -112,7 +124,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         let Some(tokens) = signed else {
             self.forget_change(for_change.flatten());
             self.send(from, Body::Cancel { payment }, out);
-            return self.give_up(payment, Reason::Unserved, out);
+            return self.give_up(payment, PayerEvent::Fail, out);
         };
         let terms = Terms {
             amount_cents,
@@ -124,18 +136,19 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             terms,
             tokens: tokens.into(),
         };
-        let paying = self.paying.get_mut(&payment).expect("it was here");
-        paying.signed = Some(body.clone());
-        paying.interval_s = REPEAT_S;
-        paying.repeat_s = now + REPEAT_S;
+        let outgoing = self.outgoing.get_mut(&payment).expect("it was here");
+        outgoing.happen(PayerEvent::Sign);
+        outgoing.signed = Some(body.clone());
+        outgoing.interval_s = REPEAT_S;
+        outgoing.repeat_s = now + REPEAT_S;
         self.send(from, body, out);
     }
 
     /// The payee will not.
     pub(super) fn declined(&mut self, from: NodeId, payment: MessageId, out: &mut Out) {
-        let open = self.paying.get(&payment);
-        if open.is_some_and(|of| of.to == from && of.signed.is_none()) {
-            self.give_up(payment, Reason::Unserved, out);
+        let open = self.outgoing.get(&payment);
+        if open.is_some_and(|of| of.to == from && of.is_open()) {
+            self.give_up(payment, PayerEvent::Decline, out);
         }
     }
 
@@ -148,28 +161,28 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         change: &[Token],
         out: &mut Out,
     ) {
-        let paying = self.paying.get(&payment);
-        if !paying.is_some_and(|of| of.to == from && of.signed.is_some()) {
+        let outgoing = self.outgoing.get(&payment);
+        if !outgoing.is_some_and(|of| of.to == from && !of.is_open()) {
             return;
         }
-        let paying = self.paying.remove(&payment).expect("it was here");
-        let bytes = super::message::batch(paying.tokens()) as u32;
+        let outgoing = self.end(payment, PayerEvent::Receipt);
+        let bytes = super::message::batch(outgoing.tokens()) as u32;
         let row = |kind| Event::new(kind, payment, from, bytes);
         out.push(Output::Observe(row(EventKind::ReceiveBack)));
         let outcomes = self.take(from, change, out);
         let change_cents: u64 = outcomes.iter().filter_map(|(_, cents)| cents.ok()).sum();
-        let is_short = change_cents < paying.tendered_cents - paying.amount_cents;
+        let is_short = change_cents < outgoing.tendered_cents - outgoing.amount_cents;
         let loss = refusal.or(is_short.then_some(Reason::Malformed));
         out.push(Output::Observe(match loss {
             None => row(EventKind::Store),
             Some(reason) => row(EventKind::Lose).because(reason),
         }));
-        self.close(paying, refusal.is_some());
+        self.close(outgoing, refusal.is_some());
     }
 
     /// Nothing more will come for a payment; what was refused stays signed away.
-    fn close(&mut self, paying: Paying, is_refused: bool) {
-        let Some(Body::Payment { terms, tokens, .. }) = paying.signed else {
+    fn close(&mut self, outgoing: OutgoingPayment, is_refused: bool) {
+        let Some(Body::Payment { terms, tokens, .. }) = outgoing.signed else {
             return;
         };
         self.forget_change(terms.challenge);
@@ -186,18 +199,19 @@ impl<C: Crypto, R: Random> Holder<C, R> {
 
     /// Repeats what was not answered, or gives it up while it may.
     pub(super) fn repeat_payments(&mut self, now: Seconds, out: &mut Out) {
-        let due = self.paying.iter().filter(|(_, of)| of.due_s() <= now);
+        let due = self.outgoing.iter().filter(|(_, of)| of.due_s() <= now);
         let due: Vec<MessageId> = due.map(|(payment, _)| *payment).collect();
         for payment in due {
-            let paying = self.paying.get_mut(&payment).expect("it was here");
-            paying.wait(now, self.config.settle_interval_s);
-            let (to, is_open) = (paying.to, paying.signed.is_none());
-            if is_open && now >= paying.give_up_s {
+            let outgoing = self.outgoing.get_mut(&payment).expect("it was here");
+            outgoing.wait(now, self.config.settle_interval_s);
+            let to = outgoing.to;
+            if outgoing.is_open() && now >= outgoing.give_up_s {
                 self.send(to, Body::Cancel { payment }, out);
-                self.give_up(payment, Reason::SocketTimeout, out);
+                self.give_up(payment, PayerEvent::Expire, out);
             } else {
-                let offer = offer(payment, paying);
-                let body = paying.signed.clone().unwrap_or(offer);
+                outgoing.happen(PayerEvent::Repeat);
+                let offer = offer(payment, outgoing);
+                let body = outgoing.signed.clone().unwrap_or(offer);
                 self.send(to, body, out);
             }
         }
@@ -252,18 +266,30 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         self.client.challenge(random, key).ok()
     }
 
-    fn give_up(&mut self, payment: MessageId, reason: Reason, out: &mut Out) {
-        let paying = self.paying.remove(&payment).expect("it was here");
-        let event = Event::new(EventKind::Lose, payment, paying.to, 0);
-        out.push(Output::Observe(event.because(reason)));
+    fn give_up(&mut self, payment: MessageId, event: PayerEvent, out: &mut Out) {
+        let outgoing = self.end(payment, event);
+        let reason = match event {
+            PayerEvent::Expire => Reason::SocketTimeout,
+            _ => Reason::Unserved,
+        };
+        let row = Event::new(EventKind::Lose, payment, outgoing.to, 0);
+        out.push(Output::Observe(row.because(reason)));
+    }
+
+    /// `event` is the last of the payment.
+    fn end(&mut self, payment: MessageId, event: PayerEvent) -> OutgoingPayment {
+        let mut outgoing = self.outgoing.remove(&payment).expect("it was here");
+        outgoing.happen(event);
+        debug_assert!(PAYER.ends().contains(&outgoing.state), "{event:?}");
+        outgoing
     }
 }
 
-fn offer(payment: MessageId, paying: &Paying) -> Body {
+fn offer(payment: MessageId, outgoing: &OutgoingPayment) -> Body {
     Body::Offer {
         payment,
-        amount_cents: paying.amount_cents,
-        tendered_cents: paying.tendered_cents,
+        amount_cents: outgoing.amount_cents,
+        tendered_cents: outgoing.tendered_cents,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a holder has to do with the authority: withdraw, submit, cash in.
+//! What a wallet owner has to do with the authority: withdraw, submit, cash in.
 //!
 //! He says `Hello` first. Only a `Welcome` makes him sign a token over to the authority, since
 //! what is submitted cannot be spent until the answer is there.
@@ -9,19 +9,19 @@ use crate::contract::{Event, EventKind, Output, Random, Seconds};
 use crate::crypto::Crypto;
 use crate::token::{Answer, Denomination, Intent, Order, Serial, Submission, Token, Work};
 
-use super::holder::{charge, serial_id, size};
-use super::paying::worth;
-use super::{Body, Holder, Out};
+use super::payer::worth;
+use super::wallet_owner::{charge, serial_id, size};
+use super::{Body, Out, WalletOwner};
 
-/// How his dealings with the authority stand.
-pub(super) struct Errand {
+/// How it stands between him and the authority.
+pub(super) struct Settlement {
     next_s: Seconds,
     tries: u32,
     heard_s: Seconds,
     orders: Arc<[Order]>,
 }
 
-impl Errand {
+impl Settlement {
     pub(super) fn new(first_call_s: Seconds) -> Self {
         Self {
             next_s: first_call_s,
@@ -61,22 +61,22 @@ impl Errand {
     }
 }
 
-impl<C: Crypto, R: Random> Holder<C, R> {
+impl<C: Crypto, R: Random> WalletOwner<C, R> {
     /// Calls on the authority if it is time and there is a reason.
     pub(super) fn call(&mut self, now: Seconds, out: &mut Out) {
-        if now < self.errand.next_s {
+        if now < self.settlement.next_s {
             return;
         }
         if self.needs_authority() {
             self.say_hello(now, out);
         } else {
-            self.errand.rest(now, self.config.settle_interval_s);
+            self.settlement.rest(now, self.config.settle_interval_s);
         }
     }
 
     /// Whether the authority was heard of late; if not, it is called.
     pub(super) fn reaches_authority(&mut self, now: Seconds, out: &mut Out) -> bool {
-        let is_near = self.errand.heard_s + REACHED_S >= now;
+        let is_near = self.settlement.heard_s + REACHED_S >= now;
         if !is_near {
             self.say_hello(now, out);
         }
@@ -85,28 +85,28 @@ impl<C: Crypto, R: Random> Holder<C, R> {
 
     /// The authority can be reached.
     pub(super) fn welcomed(&mut self, now: Seconds, out: &mut Out) {
-        self.errand.hear(now);
+        self.settlement.hear(now);
         self.answer_offers(now, out);
         self.order();
         // One thing at a time: EVA refuses both of two messages that cross, here a submission and
         // the new tokens, and would again each time.
-        if self.errand.orders.is_empty() {
+        if self.settlement.orders.is_empty() {
             self.submit_next(now, out);
         } else {
-            self.ask_authority(Body::Orders(self.errand.orders.clone()), now, out);
+            self.ask_authority(Body::Orders(self.settlement.orders.clone()), now, out);
         }
     }
 
     /// New tokens.
     pub(super) fn minted(&mut self, tokens: &[Token], now: Seconds, out: &mut Out) {
-        self.errand.hear(now);
-        let orders = self.errand.orders.clone();
+        self.settlement.hear(now);
+        let orders = self.settlement.orders.clone();
         let is_due = |token: &&Token| orders.iter().any(|order| order.serial == token.serial);
         // Without a handshake what came before would be taken again.
         let due: Vec<Token> = tokens.iter().filter(is_due).cloned().collect();
         if !due.is_empty() {
             // The answer is to all of the order; a serial that another has is not minted.
-            self.errand.orders = Arc::from([]);
+            self.settlement.orders = Arc::from([]);
             self.take(self.directory.authority(), &due, out);
             self.pay_debts(out);
             self.submit_next(now, out);
@@ -115,7 +115,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
 
     /// What became of what he submitted.
     pub(super) fn answered(&mut self, answers: &[Answer], now: Seconds, out: &mut Out) {
-        self.errand.hear(now);
+        self.settlement.hear(now);
         for answer in answers {
             self.settle(answer, out);
         }
@@ -134,19 +134,19 @@ impl<C: Crypto, R: Random> Holder<C, R> {
     }
 
     fn ask_authority(&mut self, body: Body, now: Seconds, out: &mut Out) {
-        self.errand.wait(now, self.config.settle_interval_s);
+        self.settlement.wait(now, self.config.settle_interval_s);
         self.send(self.directory.authority(), body, out);
     }
 
     fn rest_if_idle(&mut self, now: Seconds) {
         if !self.needs_authority() {
-            self.errand.rest(now, self.config.settle_interval_s);
+            self.settlement.rest(now, self.config.settle_interval_s);
         }
     }
 
     fn needs_authority(&self) -> bool {
         let wallet = self.wallet();
-        !self.errand.orders.is_empty()
+        !self.settlement.orders.is_empty()
             || self.wanted_cents() > 0
             || wallet.pending().next().is_some()
             || !wallet.to_submit().is_empty()
@@ -157,9 +157,9 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         let wallet = self.wallet();
         let cents = wallet.held_cents() + wallet.pending_cents();
         let owed_cents: u64 = self
-            .taking
+            .incoming
             .values()
-            .map(super::taking::Taking::owed_cents)
+            .map(super::payee::IncomingPayment::owed_cents)
             .sum();
         let is_low = cents < self.config.low_cents;
         let missing_cents = self.config.full_cents.saturating_sub(cents);
@@ -169,7 +169,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
     /// Draws orders for what is wanted, unless some are open.
     fn order(&mut self) {
         let cents = self.wanted_cents();
-        if cents == 0 || !self.errand.orders.is_empty() {
+        if cents == 0 || !self.settlement.orders.is_empty() {
             return;
         }
         let authority = self.key(self.directory.authority());
@@ -184,7 +184,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             first,
             challenge,
         };
-        self.errand.orders = purse(cents).map(order).collect();
+        self.settlement.orders = purse(cents).map(order).collect();
     }
 
     /// The next batch for the authority, what waits for an answer first.
@@ -264,7 +264,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             authority,
             size(&submitted).1,
         );
-        let refusal = receipt.outcome.err().map(super::taking::reason);
+        let refusal = receipt.outcome.err().map(super::payee::reason);
         out.push(Output::Observe(Event {
             reason: refusal,
             ..row

@@ -1,4 +1,5 @@
-//! The authority's counter: mints what is ordered and decides on what is submitted.
+//! The authority's session with whoever calls on it: mints what is ordered, decides on what is
+//! submitted.
 //!
 //! A submission counts for who sends it, an order for who is to have the tokens: the layer
 //! below has authenticated him. Others' are not answered.
@@ -8,19 +9,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::contract::{Event, EventKind, NodeId, Operation, Output, Payload, Random};
+use crate::contract::{work, Event, EventKind, NodeId, Operation, Output, Payload, Random};
 use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 use crate::token::{
     Answer, Authority, Ledger, Order, Record, Rules, Serial, Submission, Token, Work,
 };
 
-use super::holder::{charge, serial_id, size, work};
 use super::message::Sender;
+use super::wallet_owner::{charge, serial_id, size};
 use super::{Body, Directory, Message, Out};
 
 /// The authority as a node.
-pub struct Teller<C, R> {
+pub struct AuthoritySession<C, R> {
     sender: Sender,
     authority: Authority<C>,
     random: R,
@@ -29,8 +30,8 @@ pub struct Teller<C, R> {
     named: BTreeSet<(Serial, PublicKey)>,
 }
 
-impl<C: Crypto, R: Random> Teller<C, R> {
-    /// The counter of `authority`, which is a node of `directory`.
+impl<C: Crypto, R: Random> AuthoritySession<C, R> {
+    /// The session of `authority`, which is a node of `directory`.
     pub fn new(authority: Authority<C>, random: R, directory: Arc<Directory>) -> Self {
         Self {
             sender: Sender::new(directory.authority()),
@@ -65,7 +66,7 @@ impl<C: Crypto, R: Random> Teller<C, R> {
             Body::Hello => Body::Welcome,
             Body::Orders(orders) => Body::Minted(self.mint(&key, &orders, out)),
             Body::Submissions(all) => Body::Answers(self.decide(from, &key, &all, out)),
-            // What holders say to each other.
+            // What wallet owners say to each other.
             _ => return,
         };
         self.sender.send(from, answer, out);
@@ -109,7 +110,7 @@ impl<C: Crypto, R: Random> Teller<C, R> {
             culprits, reason, ..
         } = &decision.answer
         {
-            let reason = super::taking::reason(*reason);
+            let reason = super::payee::reason(*reason);
             out.push(Output::Observe(row.because(reason)));
             self.name(&serial, culprits, out);
         } else {

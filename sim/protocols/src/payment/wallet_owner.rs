@@ -1,57 +1,57 @@
 //! Somebody with a wallet: what is kept of him between two inputs, and to whom inputs go.
 //!
-//! What deliberately does not live here: paying ([`super::paying`]), being paid
-//! ([`super::taking`]) and dealing with the authority ([`super::settling`]), which are parts
+//! What deliberately does not live here: paying ([`super::payer`]), being paid
+//! ([`super::payee`]) and dealing with the authority ([`super::settlement`]), which are parts
 //! of the same machine.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::contract::{
-    Event, EventKind, MessageId, NodeId, Operation, Output, Payload, Random, Seconds,
+    work, Event, EventKind, MessageId, NodeId, Operation, Output, Payload, Random, Seconds,
 };
 use crate::crypto::Crypto;
 use crate::half_block::PublicKey;
 use crate::token::{Client, Denomination, Handshake, Refusal, Serial, Token, Wallet, Work};
 
 use super::message::Sender;
-use super::paying::Paying;
-use super::settling::Errand;
-use super::taking::Taking;
-use super::{Body, Directory, HolderConfig, Message, Out};
+use super::payee::IncomingPayment;
+use super::payer::OutgoingPayment;
+use super::settlement::Settlement;
+use super::{Body, Directory, Message, Out, WalletOwnerConfig};
 
 /// A person or a shop.
-pub struct Holder<C, R> {
+pub struct WalletOwner<C, R> {
     pub(super) sender: Sender,
     pub(super) client: Client<C>,
     pub(super) random: R,
     pub(super) directory: Arc<Directory>,
-    pub(super) config: HolderConfig,
+    pub(super) config: WalletOwnerConfig,
     /// What he pays, by the payment.
-    pub(super) paying: BTreeMap<MessageId, Paying>,
+    pub(super) outgoing: BTreeMap<MessageId, OutgoingPayment>,
     /// What he is paid, by the payment.
-    pub(super) taking: BTreeMap<MessageId, Taking>,
-    /// The payments of `taking` that have their receipt, the oldest first.
+    pub(super) incoming: BTreeMap<MessageId, IncomingPayment>,
+    /// The payments of `incoming` that have their receipt, the oldest first.
     pub(super) receipts: VecDeque<MessageId>,
     /// What he signed away and was refused: his no more, and perhaps nobody's.
     pub(super) refused: Vec<Arc<[Token]>>,
     /// Offers that wait until the authority is reached (online), with amounts and tenders.
     pub(super) offers: BTreeMap<MessageId, (NodeId, (u64, u64))>,
-    pub(super) errand: Errand,
+    pub(super) settlement: Settlement,
     /// Proofs of tokens that he signed over and kept: to sign after one again is the crime.
     pub(super) kept: BTreeSet<(Serial, u64)>,
     /// What he paid last, by payee; only if he replays.
     pub(super) paid: BTreeMap<NodeId, Arc<[Token]>>,
 }
 
-impl<C: Crypto, R: Random> Holder<C, R> {
+impl<C: Crypto, R: Random> WalletOwner<C, R> {
     /// `node` with an empty wallet.
     pub fn new(
         node: NodeId,
         client: Client<C>,
         random: R,
         directory: Arc<Directory>,
-        config: HolderConfig,
+        config: WalletOwnerConfig,
     ) -> Self {
         Self {
             sender: Sender::new(node),
@@ -59,12 +59,12 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             random,
             directory,
             config,
-            paying: BTreeMap::new(),
-            taking: BTreeMap::new(),
+            outgoing: BTreeMap::new(),
+            incoming: BTreeMap::new(),
             receipts: VecDeque::new(),
             refused: Vec::new(),
             offers: BTreeMap::new(),
-            errand: Errand::new(config.first_call_s),
+            settlement: Settlement::new(config.first_call_s),
             kept: BTreeSet::new(),
             paid: BTreeMap::new(),
         }
@@ -78,8 +78,8 @@ impl<C: Crypto, R: Random> Holder<C, R> {
     /// Tokens that he has signed away, by payment: what he paid and has no receipt for, and the
     /// change of each receipt that he may have to give again.
     pub fn outbox(&self) -> impl Iterator<Item = (MessageId, &[Token])> {
-        let paid = self.paying.iter().map(|(id, of)| (*id, of.tokens()));
-        let change = self.taking.iter().map(|(id, of)| (*id, of.change()));
+        let paid = self.outgoing.iter().map(|(id, of)| (*id, of.tokens()));
+        let change = self.incoming.iter().map(|(id, of)| (*id, of.change()));
         paid.chain(change)
     }
 
@@ -90,7 +90,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
 
     /// Whether this payment of his is not at its end.
     pub fn is_paying(&self, payment: &MessageId) -> bool {
-        self.paying.contains_key(payment)
+        self.outgoing.contains_key(payment)
     }
 
     /// Whether he has ever signed a token of `serial` over and kept it.
@@ -101,7 +101,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
 
     /// Serials that he has ordered and not got.
     pub fn ordered(&self) -> impl Iterator<Item = Serial> + '_ {
-        self.errand.orders().iter().map(|order| order.serial)
+        self.settlement.orders().iter().map(|order| order.serial)
     }
 
     /// Every token that he has ever signed over and kept.
@@ -147,8 +147,8 @@ impl<C: Crypto, R: Random> Holder<C, R> {
     }
 
     pub(super) fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
-        let repeats = self.paying.values().map(|of| (of.due_s(), "payment"));
-        let call = (self.errand.due_s(), "call on the authority");
+        let repeats = self.outgoing.values().map(|of| (of.due_s(), "payment"));
+        let call = (self.settlement.due_s(), "call on the authority");
         repeats.chain([call]).min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
@@ -231,10 +231,6 @@ pub(super) fn serial_id(serial: &Serial) -> MessageId {
 pub(super) fn size(token: &Token) -> (Serial, u32) {
     let bytes = u32::try_from(token.wire_bytes()).expect("a token has at most 4 MB");
     (token.serial, bytes)
-}
-
-pub(super) fn work(out: &mut Out, operation: Operation, bytes: u32) {
-    out.push(Output::Work { operation, bytes });
 }
 
 /// Charges what the machines of [`crate::token`] did.

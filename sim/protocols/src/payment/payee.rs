@@ -11,11 +11,12 @@ use crate::contract::{Event, EventKind, MessageId, NodeId, Output, Random, Reaso
 use crate::crypto::Crypto;
 use crate::token::{Challenge, Refusal, Serial, Token, Work};
 
-use super::holder::charge;
-use super::{Acceptance, Body, Holder, Out, Terms};
+use super::states::{PayeeEvent, PayeeState, PAYEE};
+use super::wallet_owner::charge;
+use super::{Acceptance, Body, Out, Terms, WalletOwner};
 
 /// One payment to this phone.
-pub(super) enum Taking {
+pub(super) enum IncomingPayment {
     /// Asked for, with what the offer said.
     Asked {
         challenge: Option<Challenge>,
@@ -28,7 +29,7 @@ pub(super) enum Taking {
     /// Taken, and there is no change for it yet.
     Owing(Bill),
     /// At its end, with the receipt.
-    Done(Body),
+    Answered(Body),
 }
 
 /// What a payment came to.
@@ -58,11 +59,20 @@ impl Bill {
     }
 }
 
-impl Taking {
+impl IncomingPayment {
+    fn state(&self) -> PayeeState {
+        match self {
+            Self::Asked { .. } => PayeeState::Asked,
+            Self::Verifying { .. } => PayeeState::Verifying,
+            Self::Owing(_) => PayeeState::Owing,
+            Self::Answered(_) => PayeeState::Answered,
+        }
+    }
+
     /// The change that was given.
     pub(super) fn change(&self) -> &[Token] {
         match self {
-            Self::Done(Body::Receipt { change, .. }) => change,
+            Self::Answered(Body::Receipt { change, .. }) => change,
             _ => &[],
         }
     }
@@ -76,7 +86,7 @@ impl Taking {
     }
 }
 
-impl<C: Crypto, R: Random> Holder<C, R> {
+impl<C: Crypto, R: Random> WalletOwner<C, R> {
     /// Somebody would pay.
     pub(super) fn offered(
         &mut self,
@@ -86,8 +96,8 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         now: Seconds,
         out: &mut Out,
     ) {
-        let challenge = match self.taking.get(&payment) {
-            Some(Taking::Asked { challenge, .. }) => *challenge,
+        let challenge = match self.incoming.get(&payment) {
+            Some(IncomingPayment::Asked { challenge, .. }) => *challenge,
             Some(_) => return,
             None if payment.origin() != from || tendered_cents > CENTS_MAX => return,
             None => {
@@ -124,9 +134,9 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         if payment.origin() == from {
             self.offers.remove(&payment);
         }
-        let asked = self.taking.get(&payment);
-        if let (Some(Taking::Asked { .. }), true) = (asked, payment.origin() == from) {
-            self.forget(payment);
+        let asked = self.incoming.get(&payment);
+        if let (Some(IncomingPayment::Asked { .. }), true) = (asked, payment.origin() == from) {
+            self.forget(payment, PayeeEvent::Cancel);
         }
     }
 
@@ -142,17 +152,17 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         if payment.origin() != from {
             return;
         }
-        match self.taking.get(&payment) {
-            Some(Taking::Done(receipt)) => {
+        match self.incoming.get(&payment) {
+            Some(IncomingPayment::Answered(receipt)) => {
                 let receipt = receipt.clone();
                 return self.send(from, receipt, out);
             }
-            Some(Taking::Owing(bill)) => {
+            Some(IncomingPayment::Owing(bill)) => {
                 let bill = bill.clone();
                 return self.finish(payment, bill, out);
             }
-            Some(Taking::Verifying { .. }) => return,
-            Some(Taking::Asked { .. }) | None => {}
+            Some(IncomingPayment::Verifying { .. }) => return,
+            Some(IncomingPayment::Asked { .. }) | None => {}
         }
         let terms = self.agreed(payment, terms);
         let bytes = super::message::batch(tokens) as u32;
@@ -173,8 +183,8 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         let open: BTreeSet<Serial> = bill.taken_cents.keys().copied().collect();
         if self.config.acceptance == Acceptance::Online && !open.is_empty() {
             self.submit_now(open.iter().copied().collect(), now, out);
-            let verifying = Taking::Verifying { bill, open };
-            self.taking.insert(payment, verifying);
+            let verifying = IncomingPayment::Verifying { bill, open };
+            self.enter(payment, PayeeEvent::Submit, verifying);
         } else {
             self.finish(payment, bill, out);
         }
@@ -182,8 +192,8 @@ impl<C: Crypto, R: Random> Holder<C, R> {
 
     /// What was offered: a payer who signs for less has not paid. Who was never asked gets no change.
     fn agreed(&self, payment: MessageId, said: Terms) -> Terms {
-        let (amount_cents, tendered_cents) = match self.taking.get(&payment) {
-            Some(Taking::Asked {
+        let (amount_cents, tendered_cents) = match self.incoming.get(&payment) {
+            Some(IncomingPayment::Asked {
                 amount_cents,
                 tendered_cents,
                 ..
@@ -200,8 +210,8 @@ impl<C: Crypto, R: Random> Holder<C, R> {
     /// The authority has decided on a token (online), and refused it for a reason or not.
     pub(super) fn verified(&mut self, serial: &Serial, refusal: Option<Reason>, out: &mut Out) {
         let mut done = Vec::new();
-        for (payment, taking) in &mut self.taking {
-            if let Taking::Verifying { bill, open } = taking {
+        for (payment, incoming) in &mut self.incoming {
+            if let IncomingPayment::Verifying { bill, open } = incoming {
                 if !open.remove(serial) {
                     continue;
                 }
@@ -221,8 +231,8 @@ impl<C: Crypto, R: Random> Holder<C, R> {
 
     /// Gives the change that is owed, as far as there are tokens for it by now.
     pub(super) fn pay_debts(&mut self, out: &mut Out) {
-        let owing = self.taking.iter().filter_map(|(payment, of)| match of {
-            Taking::Owing(bill) => Some((*payment, bill.clone())),
+        let owing = self.incoming.iter().filter_map(|(payment, of)| match of {
+            IncomingPayment::Owing(bill) => Some((*payment, bill.clone())),
             _ => None,
         });
         let owing: Vec<(MessageId, Bill)> = owing.collect();
@@ -238,8 +248,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             false => Some(self.give_back(&bill, out)),
         };
         let Some(change) = given else {
-            self.taking.insert(payment, Taking::Owing(bill));
-            return;
+            return self.enter(payment, PayeeEvent::Owe, IncomingPayment::Owing(bill));
         };
         let refusal = (!bill.is_paid()).then(|| bill.refusal.unwrap_or(Reason::Malformed));
         let row = |kind| Event::new(kind, payment, bill.payer, bill.bytes);
@@ -252,7 +261,7 @@ impl<C: Crypto, R: Random> Holder<C, R> {
             refusal,
             change,
         };
-        let was_asked = self.taking.contains_key(&payment);
+        let was_asked = self.incoming.contains_key(&payment);
         if was_asked || !bill.taken_cents.is_empty() {
             self.keep_receipt(payment, receipt.clone());
         }
@@ -293,16 +302,16 @@ impl<C: Crypto, R: Random> Holder<C, R> {
 
     /// What has tokens in it is kept for good: the money in circulation bounds how many there are.
     fn keep_receipt(&mut self, payment: MessageId, receipt: Body) {
-        let done = Taking::Done(receipt);
-        let is_empty = done.change().is_empty();
-        self.taking.insert(payment, done);
+        let answered = IncomingPayment::Answered(receipt);
+        let is_empty = answered.change().is_empty();
+        self.enter(payment, PayeeEvent::Receipt, answered);
         if !is_empty {
             return;
         }
         self.receipts.push_back(payment);
         if self.receipts.len() > RECEIPTS_MAX {
             let oldest = self.receipts.pop_front();
-            self.taking.remove(&oldest.expect("there are many"));
+            self.forget(oldest.expect("there are many"), PayeeEvent::Forget);
         }
     }
 
@@ -329,28 +338,28 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         let (key, random) = (self.key(payer)?, self.random.bytes());
         if self.asked().count() >= ASKED_MAX {
             let oldest = self.oldest_request(now)?;
-            self.forget(oldest);
+            self.forget(oldest, PayeeEvent::Expire);
         }
         let asked = self.client.challenge(random, key).or_else(|busy| {
             let oldest = self.oldest_request(now).ok_or(busy)?;
-            self.forget(oldest);
+            self.forget(oldest, PayeeEvent::Expire);
             self.client.challenge(random, key)
         });
         let challenge = asked.ok()?;
-        let asked = Taking::Asked {
+        let asked = IncomingPayment::Asked {
             challenge,
             amount_cents,
             tendered_cents,
             since_s: now,
         };
-        self.taking.insert(payment, asked);
+        self.enter(payment, PayeeEvent::Ask, asked);
         Some(challenge)
     }
 
     /// Requests that nobody has answered, and since when.
     fn asked(&self) -> impl Iterator<Item = (Seconds, MessageId)> + '_ {
-        self.taking.iter().filter_map(|(payment, of)| match of {
-            Taking::Asked { since_s, .. } => Some((*since_s, *payment)),
+        self.incoming.iter().filter_map(|(payment, of)| match of {
+            IncomingPayment::Asked { since_s, .. } => Some((*since_s, *payment)),
             _ => None,
         })
     }
@@ -362,11 +371,25 @@ impl<C: Crypto, R: Random> Holder<C, R> {
         (oldest.0 + kept_s < now).then_some(oldest.1)
     }
 
-    fn forget(&mut self, payment: MessageId) {
-        if let Some(Taking::Asked {
+    /// `event` takes the payment to its next state, which is that of `next`.
+    fn enter(&mut self, payment: MessageId, event: PayeeEvent, next: IncomingPayment) {
+        let state = next.state();
+        let before = self.incoming.insert(payment, next);
+        let due = PAYEE.next(before.as_ref().map(IncomingPayment::state), event);
+        debug_assert_eq!(state, due, "{event:?} of {payment:?}");
+    }
+
+    /// `event` ends the payment, and nothing is kept of it.
+    fn forget(&mut self, payment: MessageId, event: PayeeEvent) {
+        let Some(before) = self.incoming.remove(&payment) else {
+            return;
+        };
+        let due = PAYEE.next(Some(before.state()), event);
+        debug_assert_eq!(PayeeState::Forgotten, due, "{event:?} of {payment:?}");
+        if let IncomingPayment::Asked {
             challenge: Some(challenge),
             ..
-        }) = self.taking.remove(&payment)
+        } = before
         {
             self.client.forget(&challenge);
         }
