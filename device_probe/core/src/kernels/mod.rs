@@ -8,6 +8,7 @@ use crate::kernel::{Case, Depth};
 pub mod crypto;
 pub(crate) mod experiment;
 mod inputs;
+pub mod link;
 pub mod quic;
 pub mod scheduling;
 pub mod serialisation;
@@ -34,7 +35,7 @@ pub fn catalogue(surroundings: &Surroundings) -> Vec<Case> {
         scheduling::cases(surroundings.depth),
         udp::cases(surroundings.depth),
         quic::cases(surroundings.depth),
-        crate::peer::link::cases(surroundings),
+        link::cases(surroundings),
     ]
     .concat()
 }
