@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::kernel::{Case, Depth};
 
+pub mod battery;
 pub mod crypto;
 pub(crate) mod experiment;
 mod inputs;
