@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::kernel::Unmeasured;
+use crate::unmeasured::Unmeasured;
 
 /// The clock behind wall times, as the system calls it; [`Instant`] reads it on Linux and Android.
 pub const WALL_CLOCK: &str = "CLOCK_MONOTONIC";

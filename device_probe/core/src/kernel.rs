@@ -6,7 +6,6 @@
 //! [`run`](crate::run) decide that.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use pocketsim_protocols::named_enum;
 
 use crate::clock::Clock;
 use crate::stop::Stop;
+pub use crate::unmeasured::Unmeasured;
 
 named_enum! {
     /// What a kernel is about; the order is that of a run.
@@ -154,29 +154,4 @@ pub struct Budget<'a> {
     pub time_limit: Duration,
     /// Raised when the user wants no more.
     pub stop: &'a Stop,
-}
-
-/// Why a case was not measured, for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unmeasured(pub String);
-
-impl Unmeasured {
-    /// With a reason.
-    pub fn because(reason: impl Into<String>) -> Self {
-        Self(reason.into())
-    }
-}
-
-impl fmt::Display for Unmeasured {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unmeasured {}
-
-impl From<std::io::Error> for Unmeasured {
-    fn from(error: std::io::Error) -> Self {
-        Self(error.to_string())
-    }
 }

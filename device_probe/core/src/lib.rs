@@ -4,9 +4,10 @@
 //! |---|---|
 //! | [`clock`], [`sampler`], [`sketch`] | how anything is timed: clock first, then warm-up, then samples |
 //! | [`kernel`], [`kernels`] | what is timed |
+//! | [`unmeasured`] | why something was not |
 //! | [`run`] | one run over a catalogue of cases, from the clock to the report |
 //! | [`host`], [`report`] | what the phone is, and the document that comes out |
-//! | [`peer`] | the server that answers another probe, and the measurement of the link to it |
+//! | [`peer`] | the server that answers another probe, which measures the link to it |
 //! | [`trade`] | the two-phone experiment on real sockets, with the machines of `pocketsim-protocols` |
 //! | [`tokens`] | offline tokens as files: folders of an authority and of clients, and what passes between them |
 //! | [`relay`] | a link with known faults between two probes |
@@ -31,3 +32,4 @@ mod sockets;
 pub mod stop;
 pub mod tokens;
 pub mod trade;
+pub mod unmeasured;

@@ -2,7 +2,34 @@
 //!
 //! What deliberately does not live here: how samples are taken, and what they mean.
 
-use crate::report::Samples;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Samples: moments, and either all of them or their quantiles.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Samples {
+    /// Number of samples.
+    #[schemars(range(min = 1))]
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation of the sample.
+    #[schemars(range(min = 0.0))]
+    pub standard_deviation: f64,
+    /// Smallest.
+    pub minimum: f64,
+    /// Median.
+    pub median: f64,
+    /// Largest.
+    pub maximum: f64,
+    /// All samples in order of time, or null beyond the limit.
+    #[schemars(length(max = 1000))]
+    pub values: Option<Vec<f64>>,
+    /// Quantiles 0, 0.5 %, 1 %, ... 100 % where the samples themselves are not kept, else null.
+    #[schemars(length(min = 201, max = 201))]
+    pub quantiles: Option<Vec<f64>>,
+}
 
 /// What is left of `values`: moments, median, and the raw values in their order of time if there
 /// are at most `values_max`, else [`QUANTILES`] quantiles.

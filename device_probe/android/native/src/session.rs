@@ -9,8 +9,8 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use pocketsim_probe_core::host::HostExtras;
-use pocketsim_probe_core::run::{self, Extras};
+use pocketsim_probe_core::host::{Extras, HostExtras};
+use pocketsim_probe_core::run;
 use pocketsim_probe_core::stop::Stop;
 use pocketsim_probe_core::trade::{self, Outcome, TradeError};
 

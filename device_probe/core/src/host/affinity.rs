@@ -5,7 +5,7 @@ use std::mem::size_of;
 use std::panic::resume_unwind;
 use std::thread;
 
-use crate::kernel::Unmeasured;
+use crate::unmeasured::Unmeasured;
 
 /// Do `work` on a thread of its own that is confined to `cores`.
 ///

@@ -5,14 +5,8 @@
 //! a series and by its largest reading (see [`amperes`]); where both units are plausible there is no
 //! current. The sign differs between drivers as well and is left as it is.
 
-use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
-
 use super::{HostExtras, Tree};
-use crate::kernel::{Budget, Case, Group, Parameters, Series, Unmeasured, Work};
 use crate::report::Battery;
-use crate::run::Extras;
 
 /// The battery, with what Java knows better; `None` if there is no sign of one.
 pub fn read(tree: &Tree, extras: &HostExtras) -> Option<Battery> {
@@ -59,53 +53,16 @@ pub fn amperes(readings: &[f64], is_discharging: bool) -> Option<Vec<f64>> {
 }
 
 /// What the system gives: the app has divided what it was told by a million already.
-fn reading(tree: &Tree, extras: &HostExtras) -> Option<f64> {
+pub(crate) fn reading(tree: &Tree, extras: &HostExtras) -> Option<f64> {
     let told = extras.battery_current_a.map(|current_a| current_a * 1e6);
     told.or_else(|| tree.number(&format!("{}/current_now", folder(tree)?)))
 }
 
-fn is_discharging(tree: &Tree, extras: &HostExtras) -> bool {
+/// Whether the battery powers the device, by what the app or the driver says.
+pub(crate) fn is_discharging(tree: &Tree, extras: &HostExtras) -> bool {
     let status = || tree.text(&format!("{}/status", folder(tree)?));
     let status = extras.battery_status.clone().or_else(status);
     status.as_deref() == Some("Discharging")
-}
-
-/// The group `battery`: the current while the probe only waits.
-pub fn cases(tree: &Tree, extras: Extras) -> Vec<Case> {
-    let tree = tree.clone();
-    let read = move || {
-        let extras = extras.now();
-        Some((reading(&tree, &extras)?, is_discharging(&tree, &extras)))
-    };
-    vec![Case {
-        kernel: "battery_current",
-        group: Group::Battery,
-        parameters: Parameters::new(),
-        work: Work::Experiment(Arc::new(move |budget| waiting(&read, budget))),
-        scales: false,
-    }]
-}
-
-fn waiting(
-    read: &dyn Fn() -> Option<(f64, bool)>,
-    budget: &Budget<'_>,
-) -> Result<Vec<Series>, Unmeasured> {
-    let (first, mut is_discharging) =
-        read().ok_or_else(|| Unmeasured::because("no battery says its current"))?;
-    let mut readings = vec![first];
-    let start = Instant::now();
-    while start.elapsed() + INTERVAL < budget.time_limit && !budget.stop.is_raised() {
-        thread::sleep(INTERVAL);
-        if let Some((next, still)) = read() {
-            readings.push(next);
-            is_discharging &= still;
-        }
-    }
-    let unclear =
-        || Unmeasured::because("a current too small to tell microamperes from milliamperes");
-    let values = amperes(&readings, is_discharging).ok_or_else(unclear)?;
-    let quantity = "current_a";
-    Ok(vec![Series { quantity, values }])
 }
 
 /// Folder of the first supply that is a battery of the device, not one of a pen or a mouse.
@@ -125,5 +82,3 @@ const FOLDER: &str = "sys/class/power_supply";
 const AMPERES_MAX: f64 = 20.0;
 /// A phone that is awake with its screen off draws some 20 mA or more; none draws 5 A for long.
 const DISCHARGING_AMPERES_MIN: f64 = 5e-3;
-/// Fuel gauges renew their figure a few times a second at best.
-const INTERVAL: Duration = Duration::from_millis(100);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`build`] | what the compiler knows |
 //! | [`tree`], [`properties`] | where facts come from: files below a root, Android's properties |
+//! | `extras` | what only Java knows |
 //! | [`identity`] | names, versions, memory |
 //! | [`cores`], [`affinity`] | cores, their classes, and confining a thread to some |
 //! | [`state`], [`battery`] | temperatures, frequencies, load, battery |
@@ -11,9 +12,8 @@
 //!
 //! Everything reads below a root, so that tests show it devices that they make up.
 
-use serde::Deserialize;
-
 use crate::report::{Core, Device, State};
+pub use extras::{Extras, HostExtras};
 pub use properties::Properties;
 pub use tree::Tree;
 
@@ -21,31 +21,12 @@ pub mod affinity;
 pub mod battery;
 pub mod build;
 pub mod cores;
+mod extras;
 pub mod identity;
 pub mod properties;
 pub mod state;
 pub mod tree;
 pub mod virtuality;
-
-/// What only Java knows; the app hands it over, a command line leaves it empty.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct HostExtras {
-    /// BatteryManager's `BATTERY_PROPERTY_CURRENT_NOW`, in amperes (Java gives microamperes).
-    pub battery_current_a: Option<f64>,
-    /// BatteryManager's level by scale, 0 to 1.
-    pub battery_level_ratio: Option<f64>,
-    /// BatteryManager's temperature in degrees Celsius (Java gives tenths).
-    pub battery_temperature_c: Option<f64>,
-    /// BatteryManager's status in words: `Charging`, `Discharging`, `Full`, `Not charging`.
-    pub battery_status: Option<String>,
-    /// PowerManager's thermal status, 0 to 6.
-    pub thermal_status: Option<u8>,
-    /// Whether the app is debuggable.
-    pub debuggable: Option<bool>,
-    /// PowerManager's power save mode.
-    pub power_save: Option<bool>,
-}
 
 /// One device: where its facts come from, and those that do not change.
 #[derive(Clone, Debug)]

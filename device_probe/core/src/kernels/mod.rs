@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use crate::kernel::{Case, Depth};
 
+pub mod battery;
 pub mod crypto;
 pub(crate) mod experiment;
 mod inputs;
+pub mod link;
 pub mod quic;
 pub mod scheduling;
 pub mod serialisation;
@@ -34,7 +36,7 @@ pub fn catalogue(surroundings: &Surroundings) -> Vec<Case> {
         scheduling::cases(surroundings.depth),
         udp::cases(surroundings.depth),
         quic::cases(surroundings.depth),
-        crate::peer::link::cases(surroundings),
+        link::cases(surroundings),
     ]
     .concat()
 }

@@ -3,7 +3,7 @@
 //!
 //! Everything goes over loopback, so a send includes what the kernel does for the receiver (on
 //! loopback it queues the datagram in the sender's call) and excludes the radio's driver. What
-//! deliberately does not live here: the link to a peer, which is `peer::link`.
+//! deliberately does not live here: the link to a peer, which is `kernels::link`.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, UdpSocket};

@@ -1,15 +1,15 @@
-//! Two probes and the link between them: the one that answers, and the one that measures.
+//! The probe that answers another one, which measures the link between them.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | [`codec`] | the datagrams of a measurement |
 //! | `udp`, `quic` | the two sides of a probe that serves |
 //! | `ledger` | what it counts |
-//! | [`link`] | the kernels of the probe that measures |
 //!
 //! A serving probe trusts nobody: what does not parse is counted and dropped, an answer over UDP is
 //! never longer than its question (over QUIC up to three times as long until the address is
-//! validated, RFC 9000 8.1), and what it holds for strangers is bounded.
+//! validated, RFC 9000 8.1), and what it holds for strangers is bounded. What deliberately does not
+//! live here: the probe that measures (`kernels::link`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,8 +23,7 @@ use crate::stop::Stop;
 
 pub mod codec;
 mod ledger;
-pub mod link;
-mod quic;
+pub(crate) mod quic;
 mod udp;
 
 use codec::Refusal;

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Depth, Group};
+pub use crate::sketch::Samples;
 pub use conditions::{Battery, Conditions, State, Zone};
 
 #[macro_use]
@@ -354,32 +355,6 @@ pub struct Quantity {
     pub name: String,
     /// Its samples.
     pub samples: Samples,
-}
-
-/// Samples: moments, and either all of them or their quantiles.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Samples {
-    /// Number of samples.
-    #[schemars(range(min = 1))]
-    pub count: u64,
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Standard deviation of the sample.
-    #[schemars(range(min = 0.0))]
-    pub standard_deviation: f64,
-    /// Smallest.
-    pub minimum: f64,
-    /// Median.
-    pub median: f64,
-    /// Largest.
-    pub maximum: f64,
-    /// All samples in order of time, or null beyond the limit.
-    #[schemars(length(max = 1000))]
-    pub values: Option<Vec<f64>>,
-    /// Quantiles 0, 0.5 %, 1 %, ... 100 % where the samples themselves are not kept, else null.
-    #[schemars(length(min = 201, max = 201))]
-    pub quantiles: Option<Vec<f64>>,
 }
 
 /// Version of the format.

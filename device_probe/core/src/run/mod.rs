@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::clock::{Clock, SystemTimeSource, TimeSource};
-use crate::host::{affinity, battery, Host};
+use crate::host::{affinity, Host};
 use crate::kernel::{Case, MakeRepeat, Repeat, Unmeasured};
-use crate::kernels::{catalogue, Surroundings};
+use crate::kernels::{battery, catalogue, Surroundings};
 use crate::report::{Measurement, Report};
 use crate::stop::Stop;
-pub use options::{Extras, Options};
+pub use options::Options;
 
 mod assemble;
 pub mod gather;

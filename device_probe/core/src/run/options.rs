@@ -1,11 +1,9 @@
 //! What the user asks of a run.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use crate::host::HostExtras;
+use crate::host::Extras;
 use crate::kernel::Depth;
 
 /// What the user asked for.
@@ -39,31 +37,5 @@ impl Options {
             note: None,
             extras: Extras::default(),
         }
-    }
-}
-
-/// Where the facts come from that only Java knows.
-#[derive(Clone, Default)]
-pub struct Extras(Option<Arc<dyn Fn() -> HostExtras + Send + Sync>>);
-
-impl Extras {
-    /// Asked before, during and after the run, from the thread that runs it.
-    pub fn live(ask: impl Fn() -> HostExtras + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(ask)))
-    }
-
-    /// What they are now; nothing where there is nobody to ask.
-    pub fn now(&self) -> HostExtras {
-        self.0.as_ref().map(|ask| ask()).unwrap_or_default()
-    }
-}
-
-impl fmt::Debug for Extras {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(if self.0.is_some() {
-            "Extras(live)"
-        } else {
-            "Extras(none)"
-        })
     }
 }

@@ -5,8 +5,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::Extras;
 use crate::host::affinity::on_cores;
+use crate::host::Extras;
 use crate::kernel::{Repeat, Unmeasured};
 use crate::report::{CoreClass, Throttle, ThrottleCheck};
 use crate::sampler::Sampler;

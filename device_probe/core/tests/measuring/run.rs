@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use pocketsim_probe_core::host::{Host, HostExtras, Properties, Tree};
+use pocketsim_probe_core::host::{Extras, Host, HostExtras, Properties, Tree};
 use pocketsim_probe_core::kernel::{Case, Depth, Group, Unmeasured, Work};
 use pocketsim_probe_core::report::{Condition, Measurement, Report, Status, REPORT_BYTES_MAX};
-use pocketsim_probe_core::run::{run_in, Extras, Options, World};
+use pocketsim_probe_core::run::{run_in, Options, World};
 use pocketsim_probe_core::stop::Stop;
 use tempfile::TempDir;
 

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use pocketsim_probe_core::clock::TimeSource;
 use pocketsim_probe_core::host::affinity::allowed_cores;
-use pocketsim_probe_core::host::HostExtras;
+use pocketsim_probe_core::host::{Extras, HostExtras};
 use pocketsim_probe_core::kernel::Depth;
 use pocketsim_probe_core::report::CoreClass;
 use pocketsim_probe_core::run::throttle::{Detector, Place};
-use pocketsim_probe_core::run::Extras;
 use pocketsim_probe_core::sampler::{Plan, Sampler};
 use pocketsim_probe_core::stop::Stop;
 

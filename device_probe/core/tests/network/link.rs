@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::experiment::{label, measure_within, Samples};
 use crate::serving::Serving;
 use pocketsim_probe_core::kernel::{Case, Depth, Unmeasured};
-use pocketsim_probe_core::kernels::Surroundings;
+use pocketsim_probe_core::kernels::{link, Surroundings};
 use pocketsim_probe_core::peer::codec::{decode, Kind};
-use pocketsim_probe_core::peer::{link, serve, Addresses, ServeObserver, Stats};
+use pocketsim_probe_core::peer::{serve, Addresses, ServeObserver, Stats};
 use pocketsim_probe_core::stop::Stop;
 
 fn cases(peer: Option<SocketAddr>, depth: Depth) -> Vec<Case> {
