@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rust_source import bare, without_tests
+from rust_source import functions as rust_functions
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
@@ -89,8 +91,30 @@ def test_functions_are_short(repository: list[Path], root: Path) -> None:
         for path in python_files(repository, root, *PACKAGES, "tools", "bench")
         for item in functions(path)
     )
+    assert_short(lengths)
+
+
+def test_rust_functions_are_short(repository: list[Path], root: Path) -> None:
+    lengths = {
+        f"{path.relative_to(root)}:{function.line} {function.name}": function.code_lines
+        for path in repository
+        if path.suffix == ".rs" and "tests" not in path.relative_to(root).parts
+        for function in rust_functions(without_tests(bare(path.read_text())))
+    }
+    assert_short(lengths)
+
+
+def assert_short(lengths: dict[str, int]) -> None:
     assert not {name: lines for name, lines in lengths.items() if lines > FUNCTION_LINES_MAX}
     assert sorted(lengths.values())[int(0.95 * len(lengths))] <= FUNCTION_LINES_P95
+
+
+@pytest.mark.parametrize(
+    "lengths", [{"long": 61} | dict.fromkeys("abcdefghijklmnopqrstuvwxyz", 1), {"rather_long": 31}]
+)
+def test_the_rule_on_lengths_bites(lengths: dict[str, int]) -> None:
+    with pytest.raises(AssertionError):
+        assert_short(lengths)
 
 
 def variables(tree: ast.AST) -> Iterator[tuple[str, int]]:

@@ -46,3 +46,41 @@ impl Drop for RaiseWhenDropped {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_holds_a_handle_sees_it_raised_for_good() {
+        let stop = Stop::new();
+        let other = stop.clone();
+        assert!(!other.is_raised());
+        stop.raise();
+        drop(stop);
+        assert!(other.is_raised());
+        assert!(!Stop::new().is_raised());
+    }
+
+    #[test]
+    fn a_guard_raises_it_when_it_goes_unless_all_went_well() {
+        let stop = Stop::new();
+        stop.when_dropped().disarm();
+        assert!(!stop.is_raised());
+        drop(stop.when_dropped());
+        assert!(stop.is_raised());
+    }
+
+    #[test]
+    fn a_thread_that_panics_raises_it_on_its_way_out() {
+        let stop = Stop::new();
+        let guard = stop.when_dropped();
+        let thread = std::thread::spawn(move || {
+            let guard = guard;
+            assert_eq!(1, 2, "on purpose");
+            guard.disarm();
+        });
+        assert!(thread.join().is_err());
+        assert!(stop.is_raised());
+    }
+}

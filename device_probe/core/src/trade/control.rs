@@ -140,61 +140,10 @@ impl Control {
     /// The message as bytes, at most [`CONTROL_BYTES_MAX`]; what is signed, if it is signed.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Writer::new(self.kind());
-        match self {
-            Self::Hello(Hello {
-                session,
-                key,
-                carrier,
-                repetition,
-                number,
-                round,
-                cookie,
-            }) => {
-                bytes.u64(*session).raw(&key.0).u8(*carrier as u8);
-                bytes.u32(*repetition).u32(*number);
-                bytes.u32(*round).raw(cookie);
-            }
-            Self::Cookie { session, cookie } => {
-                bytes.u64(*session).raw(cookie);
-            }
-            Self::Welcome {
-                session,
-                key,
-                number,
-                round,
-            } => {
-                bytes.u64(*session).raw(&key.0).u32(*number).u32(*round);
-            }
-            Self::Start {
-                session,
-                repetition,
-                first_sequence,
-            } => {
-                bytes.u64(*session).u32(*repetition).u32(*first_sequence);
-            }
-            Self::Ready {
-                session,
-                repetition,
-            }
-            | Self::Finish {
-                session,
-                repetition,
-            } => {
-                bytes.u64(*session).u32(*repetition);
-            }
-            Self::Summary {
-                session,
-                repetition,
-                tally,
-            } => {
-                bytes.u64(*session).u32(*repetition);
-                tally.write(&mut bytes);
-            }
-            Self::WhoAreYou => {}
-            Self::Full { session } => {
-                bytes.u64(*session);
-            }
+        if let Some(session) = self.session() {
+            bytes.u64(session);
         }
+        self.write(&mut bytes);
         if self.is_question() {
             bytes.0.resize(CONTROL_BYTES_MAX, 0);
         }
@@ -240,6 +189,53 @@ impl Control {
             Self::WhoAreYou => WHO_ARE_YOU,
             Self::Full { .. } => FULL,
             Self::Cookie { .. } => COOKIE,
+        }
+    }
+
+    /// The process of a dialler that it is about, if it says so.
+    fn session(&self) -> Option<u64> {
+        match self {
+            Self::Hello(Hello { session, .. })
+            | Self::Cookie { session, .. }
+            | Self::Welcome { session, .. }
+            | Self::Start { session, .. }
+            | Self::Ready { session, .. }
+            | Self::Finish { session, .. }
+            | Self::Summary { session, .. }
+            | Self::Full { session } => Some(*session),
+            Self::WhoAreYou => None,
+        }
+    }
+
+    /// What follows the session.
+    fn write(&self, bytes: &mut Writer) {
+        match self {
+            Self::Hello(hello) => hello.write(bytes),
+            Self::Cookie { cookie, .. } => {
+                bytes.raw(cookie);
+            }
+            Self::Welcome {
+                key, number, round, ..
+            } => {
+                bytes.raw(&key.0).u32(*number).u32(*round);
+            }
+            Self::Start {
+                repetition,
+                first_sequence,
+                ..
+            } => {
+                bytes.u32(*repetition).u32(*first_sequence);
+            }
+            Self::Ready { repetition, .. } | Self::Finish { repetition, .. } => {
+                bytes.u32(*repetition);
+            }
+            Self::Summary {
+                repetition, tally, ..
+            } => {
+                bytes.u32(*repetition);
+                tally.write(bytes);
+            }
+            Self::WhoAreYou | Self::Full { .. } => {}
         }
     }
 
@@ -300,6 +296,14 @@ impl Control {
             },
             _ => return Err(NotControl::Malformed),
         })
+    }
+}
+
+impl Hello {
+    fn write(&self, bytes: &mut Writer) {
+        bytes.raw(&self.key.0).u8(self.carrier as u8);
+        bytes.u32(self.repetition).u32(self.number);
+        bytes.u32(self.round).raw(&self.cookie);
     }
 }
 

@@ -88,3 +88,85 @@ fn key_field(bytes: &[u8], name: &[u8]) -> Option<Key> {
 
 /// 32 bytes in base64 with padding.
 const KEY_CHARS: usize = 44;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> Key {
+        Key([byte; 32])
+    }
+
+    /// Of a listener that met two diallers.
+    fn numbers() -> Numbers {
+        let mut numbers = Numbers::new(key(0));
+        numbers.add(NodeId(1), key(1), 1);
+        numbers.add(NodeId(2), key(2), 3);
+        numbers
+    }
+
+    fn block(sender: &Key, receiver: &Key) -> Vec<u8> {
+        let field = |name, key: &Key| format!("\"{name}\":\"{}\"", STANDARD.encode(key.0));
+        let fields = [
+            field("sender_pubkey", sender),
+            field("receiver_pubkey", receiver),
+        ];
+        format!("{{{}}}", fields.join(",")).into_bytes()
+    }
+
+    #[test]
+    fn a_dialler_keeps_its_number_whatever_it_wants() {
+        assert_eq!(numbers().free(key(2), 7), 3);
+        assert_eq!(numbers().free(key(1), 3), 1);
+    }
+
+    #[test]
+    fn a_new_one_gets_the_number_that_it_had_elsewhere_if_nobody_has_it() {
+        assert_eq!(numbers().free(key(9), 7), 7);
+        assert_eq!(
+            numbers().free(key(9), 3),
+            2,
+            "taken: the lowest that is free"
+        );
+        assert_eq!(numbers().free(key(9), 0), 2, "it has none yet");
+        assert_eq!(numbers().free(key(9), PEERS_MAX as u32), 2, "out of range");
+    }
+
+    #[test]
+    fn nobody_is_its_own_peer() {
+        assert_eq!(numbers().node(key(0)), None);
+        assert_eq!(numbers().node(key(2)), Some(NodeId(2)));
+        assert_eq!(numbers().node(key(9)), None);
+    }
+
+    #[test]
+    fn a_new_key_takes_the_node_of_the_old_one() {
+        let mut numbers = numbers();
+        numbers.add(NodeId(2), key(5), 4);
+        assert_eq!(numbers.node(key(5)), Some(NodeId(2)));
+        assert_eq!(numbers.number(NodeId(2)), 4);
+    }
+
+    #[test]
+    fn messages_are_called_by_the_number_of_their_origin() {
+        let message = MessageId::new(NodeId(2), 17);
+        assert_eq!(numbers().message(message), MessageId::new(NodeId(3), 17));
+    }
+
+    #[test]
+    fn a_proposal_is_its_sender_s_and_an_answer_its_countersigner_s() {
+        let theirs = block(&key(1), &key(0));
+        assert_eq!(author(&theirs, &key(0)), Some(key(1)));
+        let own = block(&key(0), &key(1));
+        assert_eq!(author(&own, &key(0)), Some(key(1)));
+    }
+
+    #[test]
+    fn bytes_without_a_whole_key_are_nobody_s() {
+        let whole = block(&key(1), &key(2));
+        for end in 0..60 {
+            assert_eq!(author(&whole[..end], &key(0)), None, "{end} bytes");
+        }
+        assert_eq!(author(br#"{"sender_pubkey":"?"}"#, &key(0)), None);
+    }
+}

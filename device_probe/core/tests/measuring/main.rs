@@ -1,15 +1,19 @@
 //! Measuring a device: its clock, samples and their sketches, whole runs and their reports; one
 //! binary, as linking costs most.
 
+mod battery;
 #[cfg(feature = "check")]
 mod check;
 mod clock;
 mod compute_kernels;
+mod contradictions;
 mod fakes;
+mod figures;
 mod host;
 mod plan;
 mod run;
 mod sampler;
+mod sampling_plan;
 mod schema;
 mod sketch;
 mod throttle;

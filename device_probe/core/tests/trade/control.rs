@@ -185,6 +185,113 @@ fn its_bytes_stay_as_they_are() {
     assert_eq!(padding, [0; 135]);
 }
 
+/// Of each kind one message and its bytes behind the magic, without the padding of questions.
+fn examples() -> Vec<(Control, Vec<u8>)> {
+    let (session, repetition) = (0x0102_0304_0506_0708, 9);
+    let (key, cookie) = (Key([0xaa; 32]), [0xcc; 16]);
+    let hello = Hello {
+        session,
+        key,
+        carrier: Carrier::Tftp,
+        repetition,
+        number: 2,
+        round: 3,
+        cookie,
+    };
+    let welcome = Control::Welcome {
+        session,
+        key,
+        number: 2,
+        round: 3,
+    };
+    let tally = Summary {
+        stored: 5,
+        digest: [0xdd; 32],
+        refused: vec![(Reason::ALL[1], 6)],
+        malformed: 7,
+    };
+    let about = b"\x01\x02\x03\x04\x05\x06\x07\x08".as_slice();
+    let ninth = b"\0\0\0\x09".as_slice();
+    let (second, third) = (b"\0\0\0\x02".as_slice(), b"\0\0\0\x03".as_slice());
+    let (keys, cookies) = (&[0xaa; 32][..], &[0xcc; 16][..]);
+    let carrier = &[Carrier::Tftp as u8][..];
+    let figures = [
+        &[0, 0, 0, 0, 0, 0, 0, 5][..],
+        &[0xdd; 32],
+        &[0, 0, 0, 0, 0, 0, 0, 7, 1, 1, 0, 0, 0, 6],
+    ]
+    .concat();
+    vec![
+        (
+            Control::Hello(hello),
+            [b"\x01", about, keys, carrier, ninth, second, third, cookies].concat(),
+        ),
+        (welcome, [b"\x02", about, keys, second, third].concat()),
+        (
+            Control::Start {
+                session,
+                repetition,
+                first_sequence: 3,
+            },
+            [b"\x03", about, ninth, third].concat(),
+        ),
+        (
+            Control::Ready {
+                session,
+                repetition,
+            },
+            [b"\x04", about, ninth].concat(),
+        ),
+        (
+            Control::Finish {
+                session,
+                repetition,
+            },
+            [b"\x05", about, ninth].concat(),
+        ),
+        (
+            Control::Summary {
+                session,
+                repetition,
+                tally,
+            },
+            [b"\x06", about, ninth, &figures].concat(),
+        ),
+        (Control::WhoAreYou, vec![7]),
+        (Control::Full { session }, [b"\x08", about].concat()),
+        (
+            Control::Cookie { session, cookie },
+            [b"\x09", about, cookies].concat(),
+        ),
+    ]
+}
+
+#[test]
+fn every_kind_of_message_has_its_bytes() {
+    for (message, expected) in examples() {
+        let bytes = message.encode();
+        let (magic, rest) = bytes.split_at(5);
+        assert_eq!(magic, b"\xc5pst\x03");
+        let (said, padding) = rest.split_at(expected.len());
+        assert_eq!(said, expected, "{message:?}");
+        let is_padded = message.is_question();
+        let padding_bytes = if is_padded {
+            CONTROL_BYTES_MAX - 5 - expected.len()
+        } else {
+            0
+        };
+        assert_eq!(padding, vec![0; padding_bytes], "{message:?}");
+    }
+}
+
+#[test]
+fn only_what_a_dialler_asks_is_a_question() {
+    let questions = |(message, _): &(Control, _)| message.is_question();
+    let kinds = examples().into_iter().filter(questions);
+    let kinds: Vec<u8> = kinds.map(|(_, bytes)| bytes[0]).collect();
+    assert_eq!(kinds, [1, 3, 5]);
+}
+
 #[test]
 fn what_begins_as_control_is_never_taken_for_a_block() {
     for length in 6..300 {

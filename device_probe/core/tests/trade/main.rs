@@ -2,6 +2,7 @@
 
 mod control;
 mod crowd;
+mod destination;
 mod ends;
 mod export;
 mod faults;
@@ -13,5 +14,6 @@ mod node;
 mod pace;
 mod parity;
 mod places;
+mod store;
 mod tftp;
 mod tftp_faults;

@@ -1,0 +1,92 @@
+//! What both QUICs are asked to say to each other, and what was seen of it on the way.
+
+/// Between the two, one way, in seconds.
+pub const LATENCY_S: f64 = 0.010;
+/// There and back.
+pub const ROUND_TRIP_S: f64 = 2.0 * LATENCY_S;
+/// The client's messages: when each is handed over, and its bytes. The first one dials.
+pub const QUESTIONS: [(f64, usize); 2] = [(0.0, 1_000), (1.0, 100_000)];
+/// What the server answers to the longest of them, on a stream of its own.
+pub const ANSWER_BYTES: usize = 1_000;
+/// Long enough for the idle timeout after the last word.
+pub const END_S: f64 = 60.0;
+
+/// Whether what the client sends arrives: all of it, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    Whole,
+    Cut,
+}
+
+/// What the server has to say to a message of so many bytes.
+pub fn answer_to(bytes: usize) -> Option<usize> {
+    (bytes == QUESTIONS[1].1).then_some(ANSWER_BYTES)
+}
+
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Client,
+    Server,
+}
+
+impl End {
+    pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
+
+    pub fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// What a datagram is there for; of coalesced packets, the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Initial,
+    Handshake,
+    /// Part of a stream, or its end.
+    Stream,
+    /// Nothing of a stream, and to be acknowledged.
+    Control,
+    /// An acknowledgement only.
+    Ack,
+}
+
+/// A datagram that left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    pub at_s: f64,
+    pub from: End,
+    pub kind: Kind,
+    pub bytes: usize,
+}
+
+/// One conversation, from the first datagram to the silence after the last.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    /// Every datagram, in order.
+    pub datagrams: Vec<Seen>,
+    /// When who had a whole message of how many bytes.
+    pub received: Vec<(f64, End, usize)>,
+    /// When the client gave the silent connection up.
+    pub given_up_s: Option<f64>,
+}
+
+impl Conversation {
+    /// What one end sent of one kind in a span of time.
+    pub fn sent(&self, from: End, kind: Kind, span_s: std::ops::Range<f64>) -> Vec<Seen> {
+        let wanted =
+            |seen: &&Seen| (seen.from, seen.kind) == (from, kind) && span_s.contains(&seen.at_s);
+        self.datagrams.iter().filter(wanted).copied().collect()
+    }
+
+    /// When a message of so many bytes was whole, in seconds.
+    pub fn whole_s(&self, at: End, bytes: usize) -> f64 {
+        let message = |of: &&(f64, End, usize)| (of.1, of.2) == (at, bytes);
+        let found: Vec<_> = self.received.iter().filter(message).collect();
+        assert_eq!(found.len(), 1, "{bytes} bytes at the {at:?}, once");
+        found[0].0
+    }
+}

@@ -1,0 +1,214 @@
+//! One conversation by the QUIC machine of `sim/protocols` and by quinn-proto, in virtual time.
+//!
+//! The client dials and says 1 kB, a second later 100 kB; the server answers 1 kB; then nobody says
+//! anything until the connection is given up. One way takes 10 ms, nothing is lost, work takes no
+//! time. Both stacks are driven alike: what arrives is handled one datagram at a time, and whatever
+//! is due leaves after each. quinn has its defaults, which the machine's constants cite (iroh's
+//! keep-alive, relay and polling are switched off in the machine), but no MTU discovery, which the
+//! machine leaves out, and a seed, as it skips packet numbers by chance.
+//!
+//! What agrees is asserted to be equal: the datagrams of the handshake, when each message is whole
+//! up to pacing, the number and the sizes of datagrams, one acknowledgement for two packets, growth
+//! with what is acknowledged, the delay of the last acknowledgement, the idle timeout, and when an
+//! unanswered client tries again. What differs, and why:
+//!
+//! | quinn | the machine | cause |
+//! |---|---|---|
+//! | 9 packets in the first flight, then twice what was acknowledged | 10, 20, 40 | quinn sends while the window is *larger* than what is in flight and the next packet together, the machine fills it; quinn's odd ninth is acknowledged with the next flight |
+//! | a flight takes part of its round trip | it leaves at once | pacing, which the machine leaves out: the 100 kB are whole 0.24 round trips later |
+//! | up to 2 bytes more of a message in a full packet | | quinn leaves out the length of a stream frame that ends its packet |
+//! | after the handshake five datagrams of control, 561 bytes | HANDSHAKE_DONE, 27 bytes | connection ids to migrate with and session tickets to resume with: the machine does neither |
+//! | the end of a stream in 34 to 37 bytes | 32 | quinn bundles acknowledgements that are not due and returns credit for streams by the dozen, the machine with each |
+//! | a probe is two packets | one | quinn's second is a PING, padded |
+
+mod conversation;
+mod ours;
+mod theirs;
+
+use conversation::{
+    Conversation, End, Kind, Path, ANSWER_BYTES, LATENCY_S, QUESTIONS, ROUND_TRIP_S,
+};
+
+const SHORT: (f64, usize) = QUESTIONS[0];
+const LONG: (f64, usize) = QUESTIONS[1];
+
+fn both() -> [Conversation; 2] {
+    [ours::converse(Path::Whole), theirs::converse(Path::Whole)]
+}
+
+/// Two times that are the same but for the rounding of either clock.
+fn assert_same_s(found_s: f64, expected_s: f64) {
+    assert!(
+        (found_s - expected_s).abs() < 1e-6,
+        "{found_s} s, expected {expected_s} s"
+    );
+}
+
+/// Packets of the long message by round trip since it was handed over.
+fn flights(seen: &Conversation) -> Vec<usize> {
+    let flight = |number: u32| {
+        let start_s = LONG.0 + f64::from(number) * ROUND_TRIP_S - 1e-6;
+        let sent = seen.sent(End::Client, Kind::Stream, start_s..start_s + ROUND_TRIP_S);
+        sent.len()
+    };
+    (0..4).map(flight).collect()
+}
+
+/// What the client sent of the long message.
+fn long_datagrams(seen: &Conversation) -> Vec<usize> {
+    let sent = seen.sent(
+        End::Client,
+        Kind::Stream,
+        LONG.0..LONG.0 + 4.0 * ROUND_TRIP_S - 1e-6,
+    );
+    sent.into_iter().map(|seen| seen.bytes).collect()
+}
+
+#[test]
+fn the_handshake_is_the_same_three_datagrams() {
+    for seen in both() {
+        let long_headers = [Kind::Initial, Kind::Handshake];
+        let handshake = seen
+            .datagrams
+            .iter()
+            .filter(|seen| long_headers.contains(&seen.kind));
+        let handshake: Vec<_> = handshake.collect();
+        assert_eq!(handshake.len(), 3, "{handshake:?}");
+        for (number, datagram) in handshake.into_iter().enumerate() {
+            assert_same_s(datagram.at_s, number as f64 * LATENCY_S);
+            assert_eq!(datagram.from, End::BOTH[number % 2]);
+            assert_eq!((datagram.kind, datagram.bytes), (Kind::Initial, 1_200));
+        }
+    }
+}
+
+#[test]
+fn the_first_message_goes_with_the_end_of_the_handshake() {
+    for seen in both() {
+        let data = seen.sent(End::Client, Kind::Stream, 0.0..LONG.0);
+        assert_eq!(data.len(), 1);
+        assert_same_s(data[0].at_s, ROUND_TRIP_S);
+        assert_eq!(data[0].bytes, 1_030);
+        assert_same_s(seen.whole_s(End::Server, SHORT.1), 1.5 * ROUND_TRIP_S);
+    }
+}
+
+#[test]
+fn what_follows_the_handshake_is_small_and_over_before_the_next_message() {
+    let [ours, theirs] = both();
+    let control = |seen: &Conversation| {
+        let of = |end| seen.sent(end, Kind::Control, 0.0..LONG.0);
+        let all = End::BOTH.map(of).concat();
+        (all.len(), all.iter().map(|seen| seen.bytes).sum::<usize>())
+    };
+    assert_eq!(control(&ours), (1, 27));
+    let (count, bytes) = control(&theirs);
+    assert_eq!(count, 5);
+    assert!(
+        (500..=600).contains(&bytes),
+        "{bytes} bytes: tickets have no fixed size"
+    );
+    for seen in [ours, theirs] {
+        let last = seen.datagrams.iter().rfind(|seen| seen.at_s < LONG.0);
+        assert!(last.expect("a handshake").at_s < 4.0 * ROUND_TRIP_S);
+    }
+}
+
+#[test]
+fn a_long_message_takes_as_many_datagrams_of_the_same_size() {
+    let [ours, theirs] = both().map(|seen| long_datagrams(&seen));
+    assert_eq!((ours.len(), theirs.len()), (86, 86));
+    for datagrams in [&ours, &theirs] {
+        let (last, full) = datagrams.split_last().expect("86");
+        assert!(full.iter().all(|&bytes| bytes == 1_200));
+        assert!(*last < 1_200);
+    }
+    let saved: usize = ours.iter().sum::<usize>() - theirs.iter().sum::<usize>();
+    assert!((160..=2 * 85).contains(&saved), "{saved} bytes");
+}
+
+#[test]
+fn the_window_grows_with_what_is_acknowledged() {
+    let [ours, theirs] = both().map(|seen| flights(&seen));
+    assert_eq!(ours, [10, 20, 40, 16]);
+    let first = ours[0] - 1;
+    let second = 2 * (first - first % 2);
+    let third = 2 * second;
+    assert_eq!(theirs, [first, second, third, 86 - first - second - third]);
+}
+
+#[test]
+fn messages_are_whole_in_the_same_round_trip() {
+    let [ours, theirs] = both().map(|seen| seen.whole_s(End::Server, LONG.1) - LONG.0);
+    assert_same_s(ours, 3.5 * ROUND_TRIP_S);
+    let pacing_s = theirs - ours;
+    assert!(
+        (0.0..0.25 * ROUND_TRIP_S).contains(&pacing_s),
+        "{pacing_s} s"
+    );
+}
+
+#[test]
+fn every_second_packet_is_acknowledged() {
+    for seen in both() {
+        let transfer_s = LONG.0..LONG.0 + 4.0 * ROUND_TRIP_S;
+        let acks = seen.sent(End::Server, Kind::Ack, transfer_s);
+        assert_eq!(acks.len(), long_datagrams(&seen).len() / 2);
+        assert!(acks.iter().all(|ack| (31..=34).contains(&ack.bytes)));
+    }
+}
+
+#[test]
+fn the_answer_leaves_at_once_in_a_datagram_of_its_own() {
+    for seen in both() {
+        let whole_s = seen.whole_s(End::Server, LONG.1);
+        assert_same_s(seen.whole_s(End::Client, ANSWER_BYTES), whole_s + LATENCY_S);
+        let said = seen.sent(End::Server, Kind::Stream, whole_s..whole_s + LATENCY_S);
+        let [end, answer] = said[..] else {
+            panic!("the end of the question's stream, then the answer: {said:?}");
+        };
+        assert!((32..=37).contains(&end.bytes), "{} bytes", end.bytes);
+        assert_eq!(answer.bytes, 1_030);
+    }
+}
+
+#[test]
+fn a_lone_packet_is_acknowledged_after_25_ms() {
+    for seen in both() {
+        let [.., end, ack] = seen.datagrams[..] else {
+            panic!("nothing was said");
+        };
+        assert_eq!((end.from, end.kind), (End::Client, Kind::Stream));
+        assert_eq!((ack.from, ack.kind), (End::Server, Kind::Ack));
+        assert_same_s(ack.at_s, end.at_s + LATENCY_S + 0.025);
+    }
+}
+
+#[test]
+fn a_silent_connection_is_given_up_30_s_after_the_last_datagram() {
+    for seen in both() {
+        let last = seen.datagrams.last().expect("something was said");
+        let given_up_s = seen.given_up_s.expect("it is over");
+        assert_same_s(given_up_s, last.at_s + LATENCY_S + 30.0);
+    }
+}
+
+#[test]
+fn a_client_that_nobody_hears_tries_again_after_twice_the_time() {
+    let mut tries = Vec::new();
+    for seen in [ours::converse(Path::Cut), theirs::converse(Path::Cut)] {
+        let initial =
+            |seen: &&conversation::Seen| (seen.kind, seen.bytes) == (Kind::Initial, 1_200);
+        assert!(seen.datagrams.iter().all(|seen| initial(&seen)));
+        assert_same_s(seen.given_up_s.expect("it is over"), 30.0);
+        let mut times_s: Vec<f64> = seen.datagrams.iter().map(|seen| seen.at_s).collect();
+        tries.push(times_s.len());
+        times_s.dedup();
+        assert_eq!(times_s.len(), 5, "{times_s:?}");
+        for (number, at_s) in times_s.into_iter().enumerate() {
+            // 3 initial round trips of 333 ms, doubled each time.
+            assert_same_s(at_s, 0.999 * (f64::from(1 << number) - 1.0));
+        }
+    }
+    assert_eq!(tries, [1 + 4, 1 + 2 * 4]);
+}
