@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pocketsim_protocols::contract::{Application, Lane, Machine, OutputsOf, Seconds, Transport};
+use slab::Slab;
 
 use crate::costs::CostTable;
 use crate::energy::Accountant;
@@ -23,7 +24,6 @@ use crate::progress::Progress;
 use crate::proximity::Contacts;
 use crate::queue::Queue;
 use crate::resources::{Listener, World};
-use crate::slab::Slab;
 use crate::trace::Trace;
 
 /// Drives one run of `plan` with applications `A` over transports `T` in world `W`.
@@ -33,6 +33,7 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     pub(crate) phones: Vec<Phone<A, T>>,
     pub(crate) costs: Vec<CostTable>,
     pub(crate) queue: Queue<Due>,
+    /// By token; what has ended leaves its token to what begins next.
     pub(crate) works: Slab<Work>,
     pub(crate) flights: Slab<Flight<<T as Machine>::Message>>,
     pub(crate) trace: Trace,
@@ -216,7 +217,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         works.sort_unstable();
         flights.sort_unstable();
         for token in works {
-            self.works.remove(token);
+            self.works.remove(token as usize);
         }
         for token in flights {
             self.land_from_access(token, false);
@@ -240,7 +241,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             self.failed.works.push(token);
             return self.await_failures();
         }
-        let work = self.works.remove(token);
+        let work = self.works.remove(token as usize);
         if work.wait_s > 0.0 {
             let free = self.world.clock() + work.wait_s;
             self.queue

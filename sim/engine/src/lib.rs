@@ -24,7 +24,6 @@ pub mod resources;
 pub mod run;
 mod schedule;
 pub mod simgrid;
-pub mod slab;
 pub mod socket;
 mod steps;
 pub mod streams;

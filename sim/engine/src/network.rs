@@ -86,7 +86,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         if let Some(energy) = &mut self.energy {
             energy.send(way.from.0, self.world.clock(), bytes);
         }
-        let token = self.flights.insert(flight);
+        let token = self.flights.insert(flight) as u32;
         if ordered {
             self.order.launch(way, token);
         }
@@ -96,7 +96,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// The world's links have carried it (or failed): unless it was lost, the far radio heard it.
     pub(crate) fn land_from_access(&mut self, token: u32, done: bool) {
         let now = self.world.clock();
-        let flight = self.flights.get_mut(token);
+        let flight = &mut self.flights[token as usize];
         if let Some(energy) = self.energy.as_mut().filter(|_| done && !flight.lost) {
             let bytes = wire_bytes(flight.datagram.udp_payload_bytes);
             energy.receive(flight.way.to.0, now, bytes);
@@ -106,7 +106,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// The links have carried it (or failed), and perhaps others wait for it.
     pub(crate) fn land(&mut self, token: u32, done: bool) {
-        let flight = self.flights.get_mut(token);
+        let flight = &mut self.flights[token as usize];
         flight.failed = !done;
         if !flight.ordered {
             return self.go_on(token);
@@ -121,7 +121,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// What is left of its way?
     fn go_on(&mut self, token: u32) {
         let now = self.world.clock();
-        let flight = self.flights.get_mut(token);
+        let flight = &mut self.flights[token as usize];
         if flight.failed || flight.lost {
             return self.fail(token);
         }
@@ -137,7 +137,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     }
 
     fn fail(&mut self, token: u32) {
-        let flight = self.flights.remove(token);
+        let flight = self.flights.remove(token as usize);
         let reason = if !flight.failed {
             Reason::LinkLoss
         } else if self.phones[flight.way.from.0 as usize].on {
@@ -150,7 +150,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// A datagram reaches the far phone: into the socket buffer, or lost.
     pub(crate) fn deliver(&mut self, token: u32) {
-        let flight = self.flights.remove(token);
+        let flight = self.flights.remove(token as usize);
         let phone = &mut self.phones[flight.way.to.0 as usize];
         if !phone.on || phone.epoch != flight.epoch {
             return self.drop_flight(&flight, Reason::ReceiverOff);

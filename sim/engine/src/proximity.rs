@@ -175,7 +175,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             self.flights.insert(Flight {
                 lost: lost || passage.cut,
                 ..flight
-            }),
+            }) as u32,
             sender.epoch,
         );
         self.queue.push(passage.end_s, due);
@@ -183,11 +183,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// A contact has carried it, if the sender stayed on for that long.
     pub(crate) fn land_from_contact(&mut self, token: u32, epoch: u32) {
-        let from = self.flights.get_mut(token).way.from;
+        let from = self.flights[token as usize].way.from;
         if self.phones[from.0 as usize].epoch == epoch {
             return self.land(token, true);
         }
-        let flight = self.flights.remove(token);
+        let flight = self.flights.remove(token as usize);
         self.drop_flight(&flight, Reason::SenderOff);
     }
 

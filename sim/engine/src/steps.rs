@@ -93,7 +93,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     fn start_work(&mut self, cost: Cost, threads: u32, work: Work) {
         if cost.cpu_s > 0.0 {
             let (phone, priority) = (NodeId(work.phone), self.priority(&work));
-            let token = self.works.insert(work);
+            let token = self.works.insert(work) as u32;
             self.world.spend(
                 token,
                 phone,
