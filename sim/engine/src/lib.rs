@@ -8,6 +8,7 @@ mod columns;
 mod configs;
 pub mod costs;
 pub mod driver;
+pub mod ending;
 pub mod energy;
 pub mod holdings;
 pub mod lane;
