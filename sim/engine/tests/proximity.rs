@@ -19,7 +19,7 @@ const BLE: ProximityLink = ProximityLink {
 
 /// Contacts of phones 0 and 1: when, for how long, on which of `links`.
 fn contacts(links: &[ProximityLink], rows: &[(f64, f64, u32)]) -> Contacts {
-    Contacts::new(&Proximity {
+    Contacts::new(Proximity {
         links: links.to_vec(),
         time_s: rows.iter().map(|row| row.0).collect(),
         duration_s: rows.iter().map(|row| row.1).collect(),
