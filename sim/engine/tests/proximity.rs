@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use _engine::plan::{Access, Outage, Plan, Proximity, ProximityLink};
 use _engine::proximity::{Contacts, Passage};
-use _engine::trace::Trace;
-use common::{arrive, meet, plan, reasons, times, trade, turn};
+use common::{arrive, counter, meet, plan, reasons, times, trade, turn};
 use pocketsim_protocols::contract::{EventKind, Reason};
 
 const BLE: ProximityLink = ProximityLink {
@@ -145,10 +144,6 @@ fn without_network() -> Plan {
     let mut plan = plan(2);
     plan.access[0].loss_ratio = 1.0;
     plan
-}
-
-fn counter(trace: &Trace, name: &str) -> u64 {
-    trace.counters().get(name).copied().unwrap_or(0)
 }
 
 #[test]
