@@ -49,7 +49,7 @@ def build_plan(count: int, end_s: float) -> dict[str, Any]:
     # One access network for each phone: a plan gives latencies to networks only.
     (radio,) = made["access"]
     made["access"] = [{**radio, "latency_s": latency_s} for latency_s in access_latencies_s(count)]
-    made["phones"]["access"] = list(range(count))
+    made["phones"]["access"] = np.arange(count, dtype=np.uint32)
     return made
 
 

@@ -30,6 +30,9 @@ fn main() {
         .compile("pocketsim_shim");
     println!("cargo:rustc-link-search=native={}", library.display());
     println!("cargo:rustc-link-lib=dylib=simgrid");
+    // Tests of whole runs find it where it lies; cargo sets LD_LIBRARY_PATH itself.
+    let rpath = format!("-Wl,-rpath,{}", library.display());
+    println!("cargo:rustc-link-arg-tests={rpath}");
     // Where sim/_engine.abi3.so finds SimGrid: beside the package once installed, in build/ when it
     // lies in the source tree.
     println!("cargo:rustc-link-arg-cdylib=-Wl,-rpath,$ORIGIN/..:$ORIGIN/../build/simgrid/lib");

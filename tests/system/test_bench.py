@@ -67,6 +67,20 @@ def test_pocketsims_part_runs_alone(seconds):
     assert not check.mistakes(result, 25, float(seconds))
 
 
+@pytest.mark.engine
+@pytest.mark.parametrize("arrivals", [0, 1_000])
+def test_a_plan_is_handed_over_and_nothing_happens_in_it(arrivals):
+    script = ROOT / "bench" / "hand_over.py"
+    done = subprocess.run(
+        [sys.executable, script, str(arrivals)], capture_output=True, text=True, check=True
+    )
+    result = json.loads(done.stdout)
+    assert list(result) == ["arrivals", "hand_over_s", "memory_beyond_arrays_mb"]
+    assert result["arrivals"] == arrivals
+    assert result["hand_over_s"] > 0
+    assert result["memory_beyond_arrays_mb"] >= 0
+
+
 def test_a_simulator_that_fails_says_why():
     rival = run.Rival("broken", (sys.executable, "-c", "raise SystemExit('out of luck')"), 1.0)
     with pytest.raises(SystemExit, match="broken: exit code 1\nout of luck"):

@@ -1,10 +1,9 @@
-//! Columns between Python and the engine: arrays in, bytes out, without a Python object per value.
+//! Columns of a plan: arrays of Python's, without a Python object per value.
+//!
+//! What deliberately does not live here: the columns of a trace, which go the other way.
 
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
-
-use crate::trace::Columns;
 
 /// A column of doubles, from an array of them; any other array is a mistake.
 pub(crate) fn floats(array: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
@@ -29,23 +28,4 @@ pub(crate) fn flags(array: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
 
 fn column<T: Element>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     PyBuffer::<T>::get(array)?.to_vec(array.py())
-}
-
-/// The columns of a trace, each as little-endian bytes.
-pub(crate) fn to_dict<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    let set = |name: &str, bytes: Vec<u8>| dict.set_item(name, PyBytes::new(py, &bytes));
-    set("time_s", bytes(&columns.time_s, f64::to_le_bytes))?;
-    set("node", bytes(&columns.node, u32::to_le_bytes))?;
-    set("kind", columns.kind.clone())?;
-    set("message", bytes(&columns.message, u64::to_le_bytes))?;
-    set("peer", bytes(&columns.peer, u32::to_le_bytes))?;
-    set("size_bytes", bytes(&columns.size_bytes, u32::to_le_bytes))?;
-    set("reason", columns.reason.clone())?;
-    set("logged", columns.logged.clone())?;
-    Ok(dict)
-}
-
-fn bytes<T: Copy, const N: usize>(values: &[T], write: fn(T) -> [u8; N]) -> Vec<u8> {
-    values.iter().flat_map(|&value| write(value)).collect()
 }

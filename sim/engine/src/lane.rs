@@ -2,17 +2,40 @@
 //!
 //! A lane handles one input at a time. The outputs of that input are its steps,
 //! performed in order; outputs of a layer called on the way take the place of
-//! the step that called it. The next input is taken when no step is left.
+//! the step that called it. The next input is taken when no step is left. What deliberately does
+//! not live here: what a step does.
 
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
     AppRequest, Application, Delivery, Event, Lane, Machine, NodeId, Operation, Output, OutputsOf,
-    Transport,
+    Seconds, Transport,
 };
 
-/// What the driver still has to do on a lane, in order.
-pub enum Step<A: Application, T: Transport<A::Block>> {
+/// One of a phone's two machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layer {
+    /// The upper one.
+    Application,
+    /// The lower one.
+    Transport,
+}
+
+/// One round of a sender loop: a proposal, and then a sleep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Round {
+    /// Number of the loop.
+    pub number: u32,
+    /// The counterparty.
+    pub peer: NodeId,
+    /// Nominal payload.
+    pub payload_bytes: u32,
+    /// From this time on it does not take place.
+    pub end_s: Seconds,
+}
+
+/// What is still to be done on a lane, in order.
+pub(crate) enum Step<A: Application, T: Transport<A::Block>> {
     /// Spend an operation.
     Work(Operation, u32),
     /// Give a block to the transport.
@@ -32,36 +55,41 @@ pub enum Step<A: Application, T: Transport<A::Block>> {
 }
 
 /// What waits for a lane to become free.
-pub enum Input<A: Application, T: Transport<A::Block>> {
+pub(crate) enum Input<A: Application, T: Transport<A::Block>> {
     /// A datagram in the socket buffer.
     Datagram(NodeId, <T as Machine>::Message),
     /// A request to the application.
     App(AppRequest<A::Block>),
     /// A request to the transport.
     Net(<T as Machine>::Request),
-    /// The application's timeout.
-    AppTimeout,
-    /// The transport's timeout.
-    NetTimeout,
-    /// Another round of sender loop number n.
-    Loop(u32),
+    /// A machine's timeout.
+    Timeout(Layer),
+    /// Another round of a sender loop.
+    Round(Round),
+}
+
+/// What a free lane does next.
+pub(crate) enum Next<A: Application, T: Transport<A::Block>> {
+    /// It goes on with its input.
+    Step(Step<A, T>),
+    /// It takes another one.
+    Input(Input<A, T>),
 }
 
 /// One lane of one phone.
-pub struct LaneState<A: Application, T: Transport<A::Block>> {
-    /// Which.
-    pub lane: Lane,
+pub(crate) struct LaneState<A: Application, T: Transport<A::Block>> {
+    lane: Lane,
     /// Whether work is being spent on it.
-    pub busy: bool,
+    busy: bool,
     /// What is left of the current input.
-    pub steps: VecDeque<Step<A, T>>,
+    steps: VecDeque<Step<A, T>>,
     /// What comes after.
-    pub inbox: VecDeque<Input<A, T>>,
+    inbox: VecDeque<Input<A, T>>,
 }
 
 impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
     /// An idle lane.
-    pub fn new(lane: Lane) -> Self {
+    pub(crate) fn new(lane: Lane) -> Self {
         Self {
             lane,
             busy: false,
@@ -70,13 +98,56 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
         }
     }
 
+    /// Which.
+    pub(crate) fn lane(&self) -> Lane {
+        self.lane
+    }
+
     /// Whether nothing runs or waits here.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         !self.busy && self.steps.is_empty() && self.inbox.is_empty()
     }
 
+    /// Work is being spent on it from now on, or no longer.
+    pub(crate) fn set_busy(&mut self, busy: bool) {
+        self.busy = busy;
+    }
+
+    /// Queues `input`.
+    pub(crate) fn post(&mut self, input: Input<A, T>) {
+        self.inbox.push_back(input);
+    }
+
+    /// Takes what it does next; none while it is busy, or when it is idle.
+    pub(crate) fn next(&mut self) -> Option<Next<A, T>> {
+        if self.busy {
+            return None;
+        }
+        let step = self.steps.pop_front().map(Next::Step);
+        step.or_else(|| self.inbox.pop_front().map(Next::Input))
+    }
+
+    /// Takes the next step if that is an operation that `joins`.
+    pub(crate) fn next_work(
+        &mut self,
+        joins: impl FnOnce(Operation) -> bool,
+    ) -> Option<(Operation, u32)> {
+        match self.steps.front() {
+            Some(&Step::Work(operation, bytes)) if joins(operation) => {
+                self.steps.pop_front();
+                Some((operation, bytes))
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds a step after what is left of the current input.
+    pub(crate) fn push(&mut self, step: Step<A, T>) {
+        self.steps.push_back(step);
+    }
+
     /// Puts the application's outputs before what is left.
-    pub fn splice_app(&mut self, outputs: &mut OutputsOf<A>) {
+    pub(crate) fn splice_app(&mut self, outputs: &mut OutputsOf<A>) {
         for output in outputs.drain(..).rev() {
             let step = match output {
                 Output::Work { operation, bytes } => Step::Work(operation, bytes),
@@ -90,7 +161,7 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
     }
 
     /// Puts the transport's outputs before what is left.
-    pub fn splice_net(&mut self, outputs: &mut OutputsOf<T>) {
+    pub(crate) fn splice_net(&mut self, outputs: &mut OutputsOf<T>) {
         for output in outputs.drain(..).rev() {
             let step = match output {
                 Output::Work { operation, bytes } => Step::Work(operation, bytes),
@@ -102,5 +173,15 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
             };
             self.steps.push_front(step);
         }
+    }
+
+    /// What is left of the current input.
+    pub(crate) fn take_steps(&mut self) -> VecDeque<Step<A, T>> {
+        std::mem::take(&mut self.steps)
+    }
+
+    /// What waited after it.
+    pub(crate) fn into_inbox(self) -> VecDeque<Input<A, T>> {
+        self.inbox
     }
 }

@@ -3,17 +3,21 @@
 //! The engine is given a [`plan::Plan`] of numbers and returns columns; it never
 //! parses a document and knows no protocol by name outside [`run`].
 
+mod abandoned;
+mod books;
 #[cfg(feature = "python")]
 mod columns;
 mod configs;
 pub mod costs;
 pub mod driver;
+pub mod ending;
 pub mod energy;
 pub mod holdings;
-pub mod lane;
+mod lane;
+mod lanes;
 mod network;
 pub mod order;
-pub mod phone;
+mod phone;
 pub mod plan;
 pub mod progress;
 pub mod proximity;
@@ -21,12 +25,12 @@ pub mod proximity;
 mod python;
 pub mod queue;
 pub mod resources;
+mod routes;
 pub mod run;
 mod schedule;
 pub mod simgrid;
-pub mod slab;
 pub mod socket;
-mod steps;
+mod stage;
 pub mod streams;
 mod town;
 pub mod trace;

@@ -1,242 +1,343 @@
-//! What becomes of a datagram: sent, carried, delayed, lost, or in a socket.
+//! The network: what becomes of a datagram between two phones, until it is lost or at a socket.
 //!
 //! The world shares links between datagrams; constant link latency is its
-//! business. Jitter, loss, order, the relay's detour and the finite socket
-//! buffer are not in any flow model, so they are added here. What phones in
-//! reach of each other carry is [`crate::proximity`]'s.
+//! business. Jitter, loss, order and the relay's detour are not in any flow model, so they are
+//! added here. What phones in reach of each other send goes over a contact, in closed form. What
+//! deliberately does not live here: sockets, and what is in a datagram.
 
-use pocketsim_protocols::contract::{
-    Application, Event, EventKind, Lane, NodeId, Path, Reason, Seconds, Transport,
-};
+use std::collections::VecDeque;
 
-use crate::driver::{Driver, Due};
-use crate::lane::Input;
-use crate::order::Way;
+use pocketsim_protocols::contract::{Datagram, NodeId, Path, Reason, Seconds};
+use slab::Slab;
+
+use crate::books::{Books, Dropped};
+use crate::order::{Order, Way};
+use crate::plan::Access;
+use crate::proximity::Contacts;
 use crate::resources::World;
+use crate::routes::Routes;
 use crate::socket::{fragments, wire_bytes};
+use crate::stage::{Due, Stage};
+use crate::streams::Stream;
 use crate::trace::Tally;
 
-/// A datagram between two sockets.
-pub(crate) struct Flight<D> {
-    pub way: Way,
-    pub datagram: D,
-    /// The far phone's epoch when it was sent.
-    pub epoch: u32,
-    /// Delay beyond the links' own.
-    pub extra_s: Seconds,
-    /// Whether loss was drawn for it.
-    pub lost: bool,
-    /// Whether the links failed under it.
-    pub failed: bool,
-    /// Whether what left later must not arrive before it.
-    pub ordered: bool,
+/// The datagrams of one run that are under way, with a body of type `B`.
+pub(crate) struct Network<B> {
+    routes: Routes,
+    contacts: Contacts,
+    order: Order,
+    /// By phone.
+    senders: Vec<Sender>,
+    /// By token; what has ended leaves its token to what begins next.
+    flights: Slab<Flight<B>>,
+    /// Tokens of what has landed, in the order in which it goes on.
+    landed: VecDeque<u32>,
 }
 
-impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
+/// What a phone draws for what it sends.
+struct Sender {
+    loss_stream: Stream,
+    jitter_stream: Stream,
+}
+
+/// A datagram between two sockets.
+struct Flight<B> {
+    way: Way,
+    datagram: Datagram<B>,
+    /// The far phone's epoch when it was sent.
+    epoch: u32,
+    /// Delay beyond the links' own.
+    extra_s: Seconds,
+    /// Whether loss was drawn for it.
+    lost: bool,
+    /// Whether the links failed under it.
+    failed: bool,
+    /// Whether what left later must not arrive before it.
+    ordered: bool,
+}
+
+/// A datagram at the far socket.
+pub(crate) struct Arrived<B> {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub datagram: Datagram<B>,
+}
+
+impl<B> Network<B> {
+    /// An idle network of `phones` phones.
+    pub(crate) fn new(seed: u64, phones: u32, routes: Routes, contacts: Contacts) -> Self {
+        Self {
+            routes,
+            contacts,
+            order: Order::default(),
+            senders: (0..phones).map(|phone| Sender::new(seed, phone)).collect(),
+            flights: Slab::new(),
+            landed: VecDeque::new(),
+        }
+    }
+
     /// Puts a datagram on the air.
-    pub(crate) fn launch(&mut self, from: u32, to: NodeId, datagram: T::Message) {
-        self.trace.count(Tally::DatagramsSent);
+    pub(crate) fn launch<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        from: u32,
+        to: NodeId,
+        datagram: Datagram<B>,
+    ) {
+        books.count(Tally::DatagramsSent);
         let way = Way {
             from: NodeId(from),
             to,
             path: datagram.path,
         };
-        if self.meets(way) {
-            return self.launch_in_contact(way, datagram);
+        let mut flight = Flight::new(way, datagram, stage.epoch(to.0));
+        if self.meet(way, stage.now()) {
+            return self.launch_in_contact(stage, books, flight);
         }
-        let (lost, extra_s) = self.draw_path(way, fragments(datagram.udp_payload_bytes));
-        let ordered = self.keeps_order(way);
-        let flight = Flight {
-            lost,
-            extra_s,
-            ..self.flight(way, datagram, ordered)
-        };
-        if !self.phones[to.0 as usize].on {
-            return self.drop_flight(&flight, Reason::ReceiverOff);
+        (flight.lost, flight.extra_s) = self.draw_path(&flight);
+        flight.ordered = self.routes.keep_order(way);
+        if !stage.is_on(to.0) {
+            return self.drop(stage.now(), books, &flight, Reason::ReceiverOff);
         }
-        if self.is_out(way) {
-            return self.drop_flight(&flight, Reason::LinkLoss);
+        if self.routes.are_out(way, stage.now()) {
+            return self.drop(stage.now(), books, &flight, Reason::LinkLoss);
         }
-        self.carry(flight);
-    }
-
-    /// A datagram that nothing has happened to yet.
-    pub(crate) fn flight(
-        &self,
-        way: Way,
-        datagram: T::Message,
-        ordered: bool,
-    ) -> Flight<T::Message> {
-        Flight {
-            way,
-            datagram,
-            epoch: self.phones[way.to.0 as usize].epoch,
-            extra_s: 0.0,
-            lost: false,
-            failed: false,
-            ordered,
-        }
-    }
-
-    /// Hands a datagram to the world's links.
-    fn carry(&mut self, flight: Flight<T::Message>) {
-        let (way, ordered) = (flight.way, flight.ordered);
-        let bytes = wire_bytes(flight.datagram.udp_payload_bytes);
-        self.trace.add(Tally::AccessBytes, bytes);
-        if let Some(energy) = &mut self.energy {
-            energy.send(way.from.0, self.world.clock(), bytes);
-        }
-        let token = self.flights.insert(flight);
-        if ordered {
-            self.order.launch(way, token);
-        }
-        self.world.carry(token, way.from, way.to, bytes);
+        self.carry(stage, books, flight);
     }
 
     /// The world's links have carried it (or failed): unless it was lost, the far radio heard it.
-    pub(crate) fn land_from_access(&mut self, token: u32, done: bool) {
-        let now = self.world.clock();
-        let flight = self.flights.get_mut(token);
-        if let Some(energy) = self.energy.as_mut().filter(|_| done && !flight.lost) {
-            let bytes = wire_bytes(flight.datagram.udp_payload_bytes);
-            energy.receive(flight.way.to.0, now, bytes);
+    pub(crate) fn land_from_access(
+        &mut self,
+        now: Seconds,
+        books: &mut Books,
+        token: u32,
+        done: bool,
+    ) {
+        let flight = &self.flights[token as usize];
+        if done && !flight.lost {
+            books.receive(now, flight.way.to, flight.wire_bytes());
         }
         self.land(token, done);
     }
 
-    /// The links have carried it (or failed), and perhaps others wait for it.
-    pub(crate) fn land(&mut self, token: u32, done: bool) {
-        let flight = self.flights.get_mut(token);
-        flight.failed = !done;
-        if !flight.ordered {
-            return self.go_on(token);
+    /// A contact has carried it, if the sender stayed on for that long.
+    pub(crate) fn land_from_contact<W: World>(
+        &mut self,
+        stage: &Stage<W>,
+        books: &mut Books,
+        token: u32,
+        epoch: u32,
+    ) {
+        let from = self.flights[token as usize].way.from;
+        if stage.epoch(from.0) == epoch {
+            return self.land(token, true);
         }
-        let mut released = std::mem::take(&mut self.released);
-        self.order
-            .land(flight.way, token, |token| released.push(token));
-        released.drain(..).for_each(|token| self.go_on(token));
-        self.released = released;
+        let flight = self.flights.remove(token as usize);
+        self.drop(stage.now(), books, &flight, Reason::SenderOff);
+    }
+
+    /// The next of what has landed that is at its socket; others wait or are lost.
+    pub(crate) fn next_arrived<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+    ) -> Option<Arrived<B>> {
+        while let Some(token) = self.landed.pop_front() {
+            let arrived = self.go_on(stage, books, token);
+            if arrived.is_some() {
+                return arrived;
+            }
+        }
+        None
+    }
+
+    /// It is at the far phone: at its socket, unless the phone went off meanwhile.
+    pub(crate) fn deliver<W: World>(
+        &mut self,
+        stage: &Stage<W>,
+        books: &mut Books,
+        token: u32,
+    ) -> Option<Arrived<B>> {
+        let (now, flight) = (stage.now(), self.flights.remove(token as usize));
+        let to = flight.way.to;
+        if !stage.is_on(to.0) || stage.epoch(to.0) != flight.epoch {
+            self.drop(now, books, &flight, Reason::ReceiverOff);
+            return None;
+        }
+        self.settle_order(now, &flight);
+        Some(Arrived {
+            from: flight.way.from,
+            to,
+            datagram: flight.datagram,
+        })
+    }
+
+    /// A phone goes off: what it had not sent yet no longer keeps its contacts busy.
+    pub(crate) fn silence(&mut self, now: Seconds, phone: u32) {
+        self.contacts.silence(phone, now);
+    }
+
+    /// Whether a contact takes what goes this way now; the relay is never near.
+    fn meet(&mut self, way: Way, now: Seconds) -> bool {
+        way.path == Path::Direct && self.contacts.join(way.from.0, way.to.0, now)
+    }
+
+    /// Sends a datagram to a phone in reach.
+    fn launch_in_contact<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        mut flight: Flight<B>,
+    ) {
+        let (now, way, bytes) = (stage.now(), flight.way, flight.wire_bytes());
+        if !stage.is_on(way.to.0) {
+            return self.drop(now, books, &flight, Reason::ReceiverOff);
+        }
+        let passage = self.contacts.carry(way.from.0, way.to.0, now, bytes);
+        books.meet([way.from, way.to], passage, bytes);
+        let sender = &mut self.senders[way.from.0 as usize];
+        flight.lost = sender.loses(passage.loss_ratio, flight.fragments()) || passage.cut;
+        let token = self.flights.insert(flight) as u32;
+        stage.push(
+            passage.end_s,
+            Due::ContactEnd(token, stage.epoch(way.from.0)),
+        );
+    }
+
+    /// Hands a datagram to the world's links.
+    fn carry<W: World>(&mut self, stage: &mut Stage<W>, books: &mut Books, flight: Flight<B>) {
+        let (way, ordered, bytes) = (flight.way, flight.ordered, flight.wire_bytes());
+        books.send(stage.now(), way.from, bytes);
+        let token = self.flights.insert(flight) as u32;
+        if ordered {
+            self.order.launch(way, token);
+        }
+        stage.carry(token, way.from, way.to, bytes);
+    }
+
+    /// The links have carried it (or failed), and perhaps others wait for it.
+    fn land(&mut self, token: u32, done: bool) {
+        let flight = &mut self.flights[token as usize];
+        flight.failed = !done;
+        let landed = &mut self.landed;
+        if flight.ordered {
+            self.order
+                .land(flight.way, token, |token| landed.push_back(token));
+        } else {
+            landed.push_back(token);
+        }
     }
 
     /// What is left of its way?
-    fn go_on(&mut self, token: u32) {
-        let now = self.world.clock();
-        let flight = self.flights.get_mut(token);
+    fn go_on<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        token: u32,
+    ) -> Option<Arrived<B>> {
+        let (now, flight) = (stage.now(), &self.flights[token as usize]);
         if flight.failed || flight.lost {
-            return self.fail(token);
+            self.fail(stage, books, token);
+            return None;
         }
         let mut date = now + flight.extra_s;
         if flight.ordered {
             date = self.order.delivery(flight.way, date);
         }
         if date > now {
-            self.queue.push(date, Due::Delivery(token));
-        } else {
-            self.deliver(token);
+            stage.push(date, Due::Delivery(token));
+            return None;
         }
+        self.deliver(stage, books, token)
     }
 
-    fn fail(&mut self, token: u32) {
-        let flight = self.flights.remove(token);
+    fn fail<W: World>(&mut self, stage: &Stage<W>, books: &mut Books, token: u32) {
+        let flight = self.flights.remove(token as usize);
         let reason = if !flight.failed {
             Reason::LinkLoss
-        } else if self.phones[flight.way.from.0 as usize].on {
+        } else if stage.is_on(flight.way.from.0) {
             Reason::ReceiverOff
         } else {
             Reason::SenderOff
         };
-        self.drop_flight(&flight, reason);
+        self.drop(stage.now(), books, &flight, reason);
     }
 
-    /// A datagram reaches the far phone: into the socket buffer, or lost.
-    pub(crate) fn deliver(&mut self, token: u32) {
-        let flight = self.flights.remove(token);
-        let phone = &mut self.phones[flight.way.to.0 as usize];
-        if !phone.on || phone.epoch != flight.epoch {
-            return self.drop_flight(&flight, Reason::ReceiverOff);
-        }
-        if !phone.socket.admit(flight.datagram.udp_payload_bytes) {
-            return self.drop_flight(&flight, Reason::BufferFull);
-        }
-        self.settle_order(&flight);
-        self.trace.count(Tally::DatagramsDelivered);
-        let input = Input::Datagram(flight.way.from, flight.datagram);
-        self.post(flight.way.to.0, Lane::RECEIVE, input);
+    fn drop(&mut self, now: Seconds, books: &mut Books, flight: &Flight<B>, reason: Reason) {
+        self.settle_order(now, flight);
+        let dropped = Dropped {
+            from: flight.way.from,
+            to: flight.way.to,
+            datagram: &flight.datagram,
+            reason,
+        };
+        books.drop(now, Tally::DatagramsDropped, dropped);
     }
 
-    fn settle_order(&mut self, flight: &Flight<T::Message>) {
+    fn settle_order(&mut self, now: Seconds, flight: &Flight<B>) {
         if flight.ordered {
-            self.order.settle(flight.way, self.world.clock());
+            self.order.settle(flight.way, now);
         }
     }
 
-    pub(crate) fn drop_flight(&mut self, flight: &Flight<T::Message>, reason: Reason) {
-        self.settle_order(flight);
-        self.trace.count_drop(Tally::DatagramsDropped, reason);
-        self.record_drop(flight.way.from, flight.way.to, &flight.datagram, reason);
-    }
-
-    /// A phone went off with a datagram in its socket buffer.
-    pub(crate) fn leave_unread(&mut self, from: NodeId, to: NodeId, datagram: &T::Message) {
-        let reason = Reason::ReceiverOff;
-        self.trace.count_drop(Tally::DatagramsUnread, reason);
-        self.record_drop(from, to, datagram, reason);
-    }
-
-    /// A phone went off before it put a datagram on the air.
-    pub(crate) fn cut_off(&mut self, from: NodeId, to: NodeId, datagram: &T::Message) {
-        let reason = Reason::SenderOff;
-        self.trace.count_drop(Tally::DatagramsCutOff, reason);
-        self.record_drop(from, to, datagram, reason);
-    }
-
-    /// The transaction of a datagram that never reaches a machine gets a row.
-    fn record_drop(&mut self, from: NodeId, to: NodeId, datagram: &T::Message, reason: Reason) {
-        let Some(message) = datagram.message else {
-            return;
-        };
-        let event = Event {
-            kind: EventKind::Drop,
-            message,
-            peer: from,
-            size_bytes: datagram.udp_payload_bytes,
-            reason: Some(reason),
-        };
-        self.trace.record(self.world.clock(), to, &event);
-    }
-
-    /// Whether the datagram is lost, and its delay beyond the links' own.
+    /// Whether a datagram is lost, and its delay beyond the links' own.
     ///
     /// Each hop draws for itself.
-    fn draw_path(&mut self, way: Way, fragments: u32) -> (bool, Seconds) {
-        let phones = &self.plan.phones;
-        let [sender, receiver] = [way.from, way.to].map(|phone| phone.0 as usize);
-        let near = &self.plan.access[phones.access[sender] as usize];
-        let far = &self.plan.access[phones.access[receiver] as usize];
-        let backbone = &self.plan.backbone;
-        let mut extra_s = match way.path {
-            Path::Relay => 2.0 * backbone.relay_latency_s,
-            Path::Direct if phones.site[sender] != phones.site[receiver] => backbone.latency_s,
-            Path::Direct => 0.0,
-        };
-        let phone = &mut self.phones[sender];
-        let mut lost = false;
-        for hop in [near, far] {
-            lost |= phone.loses(hop.loss_ratio, fragments);
-            if hop.jitter_median_s > 0.0 {
-                extra_s += phone
-                    .jitter_stream
-                    .lognormal(hop.jitter_median_s, hop.jitter_sigma);
-            }
+    fn draw_path(&mut self, flight: &Flight<B>) -> (bool, Seconds) {
+        let (mut lost, mut extra_s) = (false, self.routes.between_s(flight.way));
+        let sender = &mut self.senders[flight.way.from.0 as usize];
+        for hop in self.routes.hops(flight.way) {
+            lost |= sender.loses(hop.loss_ratio, flight.fragments());
+            extra_s += sender.jitter_s(hop);
         }
         (lost, extra_s)
     }
+}
 
-    /// Whether datagrams between these phones arrive in the order they left.
-    fn keeps_order(&self, way: Way) -> bool {
-        let reorders = |phone: NodeId| {
-            self.plan.access[self.plan.phones.access[phone.0 as usize] as usize].reorders
-        };
-        !reorders(way.from) && !reorders(way.to)
+impl Sender {
+    fn new(seed: u64, phone: u32) -> Self {
+        Self {
+            loss_stream: Stream::new(seed, "loss", phone),
+            jitter_stream: Stream::new(seed, "jitter", phone),
+        }
+    }
+
+    /// Draws whether a datagram is lost, which it is with any of its fragments.
+    fn loses(&mut self, loss_ratio: f64, fragments: u32) -> bool {
+        let arrives = (1.0 - loss_ratio).powi(fragments as i32);
+        loss_ratio > 0.0 && self.loss_stream.uniform() >= arrives
+    }
+
+    fn jitter_s(&mut self, hop: &Access) -> Seconds {
+        if hop.jitter_median_s > 0.0 {
+            let stream = &mut self.jitter_stream;
+            stream.lognormal(hop.jitter_median_s, hop.jitter_sigma)
+        } else {
+            0.0
+        }
+    }
+}
+
+impl<B> Flight<B> {
+    /// A datagram that nothing has happened to yet.
+    fn new(way: Way, datagram: Datagram<B>, epoch: u32) -> Self {
+        Self {
+            way,
+            datagram,
+            epoch,
+            extra_s: 0.0,
+            lost: false,
+            failed: false,
+            ordered: false,
+        }
+    }
+
+    fn fragments(&self) -> u32 {
+        fragments(self.datagram.udp_payload_bytes)
+    }
+
+    fn wire_bytes(&self) -> u32 {
+        wire_bytes(self.datagram.udp_payload_bytes)
     }
 }

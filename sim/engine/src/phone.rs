@@ -1,117 +1,213 @@
-//! One phone: its machines, its lanes, its socket, its streams.
+//! One phone: its machines with their alarms, its lanes, its socket, what its operations cost.
+//!
+//! What deliberately does not live here: the world, and what is written down.
 
-use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
+use pocketsim_protocols::contract::{
+    Application, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds, Transport,
+};
 
-use crate::lane::{Input, LaneState};
+use crate::costs::{Cost, CostTable};
+use crate::lane::{Input, LaneState, Layer, Next};
 use crate::socket::SocketBuffer;
 use crate::streams::Stream;
 
-/// A phone as the driver sees it.
-pub struct Phone<A: Application, T: Transport<A::Block>> {
-    /// The upper machine.
-    pub application: A,
-    /// The lower machine.
-    pub transport: T,
+/// A phone as its lanes see it.
+pub(crate) struct Phone<A: Application, T: Transport<A::Block>> {
+    application: A,
+    transport: T,
+    /// Number of its profile.
+    profile: u32,
     /// Its executors; the receive and send lanes stay, tasks come and go.
-    pub lanes: Vec<LaneState<A, T>>,
-    /// Whether it is on.
-    pub on: bool,
-    /// How often it went off: what was started before is void.
-    pub epoch: u32,
-    /// The socket's receive buffer.
-    pub socket: SocketBuffer,
-    /// Draws of costs.
-    pub cost_stream: Stream,
-    /// Draws of its sender loops' sleeps.
-    pub sleep_stream: Stream,
-    /// Draws of the loss of what it sends.
-    pub loss_stream: Stream,
-    /// Draws of the jitter of what it sends.
-    pub jitter_stream: Stream,
-    /// The application's alarm.
-    pub app_alarm: Alarm,
-    /// The transport's alarm.
-    pub net_alarm: Alarm,
+    lanes: Vec<LaneState<A, T>>,
+    socket: SocketBuffer,
+    cost_stream: Stream,
+    /// By layer.
+    alarms: [Alarm; 2],
 }
 
 /// What the driver knows of a machine's timeout.
 #[derive(Clone, Copy, Debug)]
-pub struct Alarm {
+struct Alarm {
     /// When the driver will look again; infinite for never.
-    pub armed: Seconds,
+    armed_s: Seconds,
     /// Whether the timeout waits in the receive lane already.
-    pub pending: bool,
-}
-
-impl Alarm {
-    /// Nothing to wait for.
-    pub const OFF: Alarm = Alarm {
-        armed: Seconds::INFINITY,
-        pending: false,
-    };
+    pending: bool,
 }
 
 impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
-    /// A phone that is on and idle.
-    pub fn new(
-        number: u32,
-        seed: u64,
-        socket_buffer_bytes: u64,
-        application: A,
-        transport: T,
+    /// An idle phone with its two machines, whose costs are draws of `cost_stream`.
+    pub(crate) fn new(
+        machines: (A, T),
+        profile: u32,
+        socket: SocketBuffer,
+        cost_stream: Stream,
     ) -> Self {
         Self {
-            application,
-            transport,
-            lanes: vec![LaneState::new(Lane::RECEIVE), LaneState::new(Lane::SEND)],
-            on: true,
-            epoch: 0,
-            socket: SocketBuffer::new(socket_buffer_bytes),
-            cost_stream: Stream::new(seed, "cost", number),
-            sleep_stream: Stream::new(seed, "sleep", number),
-            loss_stream: Stream::new(seed, "loss", number),
-            jitter_stream: Stream::new(seed, "jitter", number),
-            app_alarm: Alarm::OFF,
-            net_alarm: Alarm::OFF,
+            application: machines.0,
+            transport: machines.1,
+            profile,
+            lanes: idle_lanes(),
+            socket,
+            cost_stream,
+            alarms: [Alarm::OFF; 2],
         }
     }
 
-    /// The two lanes that every phone has, idle.
-    pub fn post_idle_lanes(&mut self) {
-        self.lanes = vec![LaneState::new(Lane::RECEIVE), LaneState::new(Lane::SEND)];
-    }
-
-    /// Whether anything but the two threads runs or waits.
-    pub fn has_tasks(&self) -> bool {
-        self.lanes.len() > THREADS
-    }
-
-    /// Where `lane` stands in [`Phone::lanes`], if it is there.
-    pub fn find(&self, lane: Lane) -> Option<usize> {
-        self.lanes.iter().position(|state| state.lane == lane)
-    }
-
     /// Queues `input` on `lane`, which is made if need be.
-    pub fn post(&mut self, lane: Lane, input: Input<A, T>) {
+    pub(crate) fn post(&mut self, lane: Lane, input: Input<A, T>) {
         let at = self.find(lane).unwrap_or_else(|| {
             self.lanes.push(LaneState::new(lane));
             self.lanes.len() - 1
         });
-        self.lanes[at].inbox.push_back(input);
+        self.lanes[at].post(input);
     }
 
-    /// Draws whether a datagram that it sends is lost, which it is with any of its fragments.
-    pub fn loses(&mut self, loss_ratio: f64, fragments: u32) -> bool {
-        let arrives = (1.0 - loss_ratio).powi(fragments as i32);
-        loss_ratio > 0.0 && self.loss_stream.uniform() >= arrives
-    }
-
-    /// Forgets the task at `at` when it is idle.
-    pub fn retire(&mut self, at: usize) {
-        if self.lanes[at].lane.0 >= Lane::FIRST_TASK && self.lanes[at].is_idle() {
+    /// Takes what `lane` does next, with its place; a task that is idle is forgotten.
+    pub(crate) fn next(&mut self, lane: Lane) -> Option<(usize, Next<A, T>)> {
+        let at = self.find(lane)?;
+        let next = self.lanes[at].next();
+        if next.is_none() && lane.0 >= Lane::FIRST_TASK && self.lanes[at].is_idle() {
             self.lanes.swap_remove(at);
         }
+        next.map(|next| (at, next))
     }
+
+    /// Its work is done: the lane is free again.
+    pub(crate) fn free(&mut self, lane: Lane) {
+        let at = self.find(lane).expect("a busy lane stays");
+        self.lanes[at].set_busy(false);
+    }
+
+    /// The lane at `at`.
+    pub(crate) fn lane(&mut self, at: usize) -> &mut LaneState<A, T> {
+        &mut self.lanes[at]
+    }
+
+    /// Whether anything but the two threads runs or waits.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.lanes.len() > THREADS
+    }
+
+    /// Takes a datagram into the socket buffer, if it fits.
+    pub(crate) fn admit(&mut self, udp_payload_bytes: u32) -> bool {
+        self.socket.admit(udp_payload_bytes)
+    }
+
+    /// A datagram has been read.
+    pub(crate) fn release(&mut self, udp_payload_bytes: u32) {
+        self.socket.release(udp_payload_bytes);
+    }
+
+    /// Asks the application something on the lane at `at`; `out` is scratch space.
+    pub(crate) fn ask_app(
+        &mut self,
+        at: usize,
+        out: &mut OutputsOf<A>,
+        call: impl FnOnce(&mut A, &mut OutputsOf<A>),
+    ) {
+        call(&mut self.application, out);
+        self.lanes[at].splice_app(out);
+    }
+
+    /// Asks the transport something on the lane at `at`; `out` is scratch space.
+    pub(crate) fn ask_net(
+        &mut self,
+        at: usize,
+        out: &mut OutputsOf<T>,
+        call: impl FnOnce(&mut T, &mut OutputsOf<T>),
+    ) {
+        call(&mut self.transport, out);
+        self.lanes[at].splice_net(out);
+    }
+
+    /// What the operation costs together with those that follow it directly on the lane at `at`
+    /// and use as many threads; each is told to `draw`.
+    pub(crate) fn draw_work(
+        &mut self,
+        at: usize,
+        (operation, bytes): (Operation, u32),
+        tables: &[CostTable],
+        mut draw: impl FnMut(Operation, Cost),
+    ) -> (Cost, u32) {
+        let table = &tables[self.profile as usize];
+        let threads = table.threads(operation);
+        let mut cost = table.draw(operation, bytes, &mut self.cost_stream);
+        draw(operation, cost);
+        let lane = &mut self.lanes[at];
+        while let Some((operation, bytes)) = lane.next_work(|next| table.threads(next) == threads) {
+            let next = table.draw(operation, bytes, &mut self.cost_stream);
+            draw(operation, next);
+            cost = cost.plus(next);
+        }
+        (cost, threads)
+    }
+
+    /// When to look at a machine's timeout, if that is sooner than it would be looked at.
+    pub(crate) fn arm(&mut self, layer: Layer) -> Option<Seconds> {
+        let (date, _) = self.timeout(layer)?;
+        let alarm = &mut self.alarms[layer as usize];
+        if alarm.pending || date >= alarm.armed_s {
+            return None;
+        }
+        alarm.armed_s = date;
+        Some(date)
+    }
+
+    /// A machine's alarm rings: whether its timeout is due, and so now pending.
+    pub(crate) fn ring(&mut self, layer: Layer, now: Seconds) -> bool {
+        let timeout = self.timeout(layer);
+        let alarm = &mut self.alarms[layer as usize];
+        if alarm.armed_s <= now {
+            alarm.armed_s = Seconds::INFINITY;
+        }
+        alarm.pending |= timeout.is_some_and(|(date, _)| date <= now);
+        alarm.pending
+    }
+
+    /// A machine's timeout is no longer pending.
+    pub(crate) fn silence(&mut self, layer: Layer) {
+        self.alarms[layer as usize].pending = false;
+    }
+
+    /// The phone goes off: returns what its transport held, and its lanes.
+    pub(crate) fn shut_down(&mut self, now: Seconds) -> (Held<A>, Vec<LaneState<A, T>>) {
+        self.socket.clear();
+        self.alarms = [Alarm::OFF; 2];
+        let lanes = std::mem::replace(&mut self.lanes, idle_lanes());
+        (self.transport.shut_down(now), lanes)
+    }
+
+    /// Its application, at the end.
+    pub(crate) fn into_application(self) -> A {
+        self.application
+    }
+
+    fn timeout(&self, layer: Layer) -> Option<(Seconds, &'static str)> {
+        match layer {
+            Layer::Application => self.application.next_timeout(),
+            Layer::Transport => self.transport.next_timeout(),
+        }
+    }
+
+    fn find(&self, lane: Lane) -> Option<usize> {
+        self.lanes.iter().position(|state| state.lane() == lane)
+    }
+}
+
+impl Alarm {
+    /// Nothing to wait for.
+    const OFF: Alarm = Alarm {
+        armed_s: Seconds::INFINITY,
+        pending: false,
+    };
+}
+
+/// What a transport held, and whose it is or for whom.
+pub(crate) type Held<A> = Vec<(NodeId, Delivery<<A as Application>::Block>)>;
+
+/// The two lanes that every phone has.
+fn idle_lanes<A: Application, T: Transport<A::Block>>() -> Vec<LaneState<A, T>> {
+    vec![LaneState::new(Lane::RECEIVE), LaneState::new(Lane::SEND)]
 }
 
 // The receive lane and the send lane, which are always there.

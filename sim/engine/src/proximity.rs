@@ -3,20 +3,15 @@
 //! Such a link is private to the pair, so it needs no flow model: [`Contacts`] is a closed form
 //! beside SimGrid's links. Each way is first in, first out: a datagram starts when the contact is
 //! set up and the one before it is out, takes its bytes over the link's rate, and then the
-//! latency. What is not through when the contact closes is lost. Who meets when is the plan's.
+//! latency. What is not through when the contact closes is lost. What deliberately does not live
+//! here: who meets when, which is the plan's, and what is under way.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pocketsim_protocols::contract::{Application, Path, Reason, Seconds, Transport};
+use pocketsim_protocols::contract::Seconds;
 
-use crate::driver::{Driver, Due};
-use crate::network::Flight;
-use crate::order::Way;
 use crate::plan::{Proximity, ProximityLink};
 use crate::queue::Queue;
-use crate::resources::World;
-use crate::socket::{fragments, wire_bytes};
-use crate::trace::Tally;
 
 /// The contacts that are open, and how far the plan's have been opened.
 #[derive(Debug)]
@@ -54,18 +49,13 @@ struct Contact {
 
 impl Contacts {
     /// The contacts of a plan, none of them open yet.
-    pub fn new(plan: &Proximity) -> Self {
+    pub fn new(plan: Proximity) -> Self {
         Self {
-            plan: plan.clone(),
+            plan,
             next: 0,
             open: BTreeMap::new(),
             closings: Queue::new(),
         }
-    }
-
-    /// Whether phones can meet at all.
-    pub fn exist(&self) -> bool {
-        !self.plan.links.is_empty()
     }
 
     /// Whether a contact of the two is open at `now`, which must not go back.
@@ -142,61 +132,6 @@ impl Contact {
             busy_s: (self.closes_s.min(*free_s) - start_s).max(0.0),
             loss_ratio: link.loss_ratio,
         }
-    }
-}
-
-impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
-    /// Whether a contact takes what goes this way now; the relay is never near.
-    pub(crate) fn meets(&mut self, way: Way) -> bool {
-        let now = self.world.clock();
-        way.path == Path::Direct && self.contacts.join(way.from.0, way.to.0, now)
-    }
-
-    /// Sends a datagram to a phone in reach.
-    pub(crate) fn launch_in_contact(&mut self, way: Way, datagram: T::Message) {
-        let flight = self.flight(way, datagram, false);
-        if !self.phones[way.to.0 as usize].on {
-            return self.drop_flight(&flight, Reason::ReceiverOff);
-        }
-        let payload_bytes = flight.datagram.udp_payload_bytes;
-        let (now, bytes) = (self.world.clock(), wire_bytes(payload_bytes));
-        let passage = self.contacts.carry(way.from.0, way.to.0, now, bytes);
-        // What waits until they part never takes the air.
-        if passage.busy_s > 0.0 {
-            self.trace.count(Tally::ContactDatagrams);
-            self.trace.add(Tally::ContactBytes, bytes);
-        }
-        if let Some(energy) = &mut self.energy {
-            energy.meet([way.from.0, way.to.0], passage.link, passage.busy_s);
-        }
-        let sender = &mut self.phones[way.from.0 as usize];
-        let lost = sender.loses(passage.loss_ratio, fragments(payload_bytes));
-        let due = Due::ContactEnd(
-            self.flights.insert(Flight {
-                lost: lost || passage.cut,
-                ..flight
-            }),
-            sender.epoch,
-        );
-        self.queue.push(passage.end_s, due);
-    }
-
-    /// A contact has carried it, if the sender stayed on for that long.
-    pub(crate) fn land_from_contact(&mut self, token: u32, epoch: u32) {
-        let from = self.flights.get_mut(token).way.from;
-        if self.phones[from.0 as usize].epoch == epoch {
-            return self.land(token, true);
-        }
-        let flight = self.flights.remove(token);
-        self.drop_flight(&flight, Reason::SenderOff);
-    }
-
-    /// Whether an access network that this way takes is out.
-    pub(crate) fn is_out(&self, way: Way) -> bool {
-        let now = self.world.clock();
-        let access = [way.from, way.to].map(|phone| self.plan.phones.access[phone.0 as usize]);
-        let mut outages = self.plan.outages.iter();
-        outages.any(|of| access.contains(&of.access) && (of.start_s..of.end_s).contains(&now))
     }
 }
 

@@ -4,12 +4,12 @@ use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::columns;
 use crate::holdings::Holdings;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::run::RunResult;
 use crate::simgrid::MODEL_OPTIONS;
+use crate::trace::Columns;
 
 /// Drives protocol machines on SimGrid; one engine per process, for good.
 #[pymodule]
@@ -88,7 +88,7 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     }
     let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
     let reasons: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
-    dict.set_item("columns", columns::to_dict(py, &result.trace.columns)?)?;
+    dict.set_item("columns", columns_to_dict(py, &result.trace.columns)?)?;
     dict.set_item("event_kinds", kinds)?;
     dict.set_item("reasons", reasons)?;
     dict.set_item("counters", counters)?;
@@ -103,6 +103,25 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     let tokens = tokens.map(|of| tokens_to_dict(py, of)).transpose()?;
     dict.set_item("tokens", tokens)?;
     Ok(dict)
+}
+
+/// The columns of a trace, each as little-endian bytes.
+fn columns_to_dict<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let set = |name: &str, bytes: Vec<u8>| dict.set_item(name, PyBytes::new(py, &bytes));
+    set("time_s", bytes(&columns.time_s, f64::to_le_bytes))?;
+    set("node", bytes(&columns.node, u32::to_le_bytes))?;
+    set("kind", columns.kind.clone())?;
+    set("message", bytes(&columns.message, u64::to_le_bytes))?;
+    set("peer", bytes(&columns.peer, u32::to_le_bytes))?;
+    set("size_bytes", bytes(&columns.size_bytes, u32::to_le_bytes))?;
+    set("reason", columns.reason.clone())?;
+    set("logged", columns.logged.clone())?;
+    Ok(dict)
+}
+
+fn bytes<T: Copy, const N: usize>(values: &[T], write: fn(T) -> [u8; N]) -> Vec<u8> {
+    values.iter().flat_map(|&value| write(value)).collect()
 }
 
 fn tokens_to_dict<'py>(py: Python<'py>, holdings: &Holdings) -> PyResult<Bound<'py, PyDict>> {

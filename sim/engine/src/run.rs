@@ -21,6 +21,7 @@ use pocketsim_protocols::transport::TransportConfig;
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
 use crate::driver::Driver;
+use crate::ending::Ending;
 use crate::holdings::Holdings;
 use crate::plan::{self, Plan};
 use crate::progress::Progress;
@@ -42,28 +43,6 @@ pub struct RunResult {
     pub energy_j: BTreeMap<&'static str, f64>,
     /// What the applications say at the end.
     pub ending: Ending,
-}
-
-/// What the applications of a run say at its end.
-#[derive(Debug, Default)]
-pub struct Ending {
-    /// Index of each phone's next proposal; zeros for protocols without one.
-    pub final_index: Vec<u64>,
-    /// Counters beside those of the trace, by name.
-    pub counters: BTreeMap<&'static str, u64>,
-    /// What each token is worth that somebody signed over and kept, in cents, by its serial.
-    pub kept_cents: BTreeMap<u64, u64>,
-    /// The tokens that phones have; only where the plan asks for them.
-    pub holdings: Option<Holdings>,
-}
-
-impl Ending {
-    fn indices<A>(applications: &[A], next_index: impl Fn(&A) -> u64) -> Self {
-        Self {
-            final_index: applications.iter().map(next_index).collect(),
-            ..Self::default()
-        }
-    }
 }
 
 /// Runs `plan` in this process's one SimGrid engine; `progress` hears how far it is.

@@ -13,8 +13,8 @@ use pocketsim_protocols::payment::{
 };
 use pocketsim_protocols::token::{Authority, Client, Handshake, Rules, Signer};
 
+use crate::ending::Ending;
 use crate::plan::{Phones, Plan, Tokens};
-use crate::run::Ending;
 use crate::streams::Stream;
 
 /// The machines of one town, made phone by phone.

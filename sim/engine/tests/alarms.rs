@@ -4,7 +4,8 @@ mod common;
 
 use _engine::driver::Driver;
 use _engine::plan::Plan;
-use common::{plan, run, times, turn, Closed, Nothing};
+use _engine::trace::Trace;
+use common::{nodes, plan, run, times, turn, Closed, Nothing};
 use pocketsim_protocols::contract::{
     AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Operation, Output,
     OutputsOf, Seconds,
@@ -50,14 +51,22 @@ impl Application for Clock {
 }
 
 /// When phone 0 ticks; each tick takes it a second.
-fn ticks(mut plan: Plan) -> Vec<Seconds> {
+fn ticks(plan: Plan) -> Vec<Seconds> {
+    times(&watch(plan, |_| 10.0), EventKind::Take)
+}
+
+/// A run of clocks that tick first when `first_s` says.
+fn watch(mut plan: Plan, first_s: impl Fn(u32) -> Seconds) -> Trace {
     plan.profiles[0].cpu_s[Operation::Sign as usize] = 1.0;
     let (world, end) = (Closed::default(), plan.duration_s);
     let config = TransportConfig::default();
-    let clock = |_| (Clock { next_s: 10.0 }, Udp::new(&config));
+    let clock = |phone| {
+        let next_s = first_s(phone);
+        (Clock { next_s }, Udp::new(&config))
+    };
     let mut driver = Driver::new(plan, world.clone(), clock);
     run(&world, &mut driver, end);
-    times(&driver.finish().0, EventKind::Take)
+    driver.finish().0
 }
 
 #[test]
@@ -86,4 +95,26 @@ fn what_it_was_doing_when_it_went_off_is_not_done() {
     turn(&mut plan, 10.5, 0, false);
     turn(&mut plan, 11.5, 0, true);
     assert_eq!(ticks(plan)[..2], [21.0, 31.0]);
+}
+
+#[test]
+fn a_timeout_that_has_passed_comes_at_once() {
+    let trace = watch(plan(1), |_| -5.0);
+    assert_eq!(times(&trace, EventKind::Take)[..2], [1.0, 11.0]);
+}
+
+#[test]
+fn phones_that_tick_at_once_tick_in_the_order_they_were_armed() {
+    let trace = watch(plan(3), |_| 10.0);
+    assert_eq!(nodes(&trace, EventKind::Take)[..6], [0, 1, 2, 0, 1, 2]);
+    let trace = watch(plan(3), |phone| 12.0 - f64::from(phone));
+    assert_eq!(nodes(&trace, EventKind::Take)[..3], [2, 1, 0]);
+}
+
+#[test]
+fn a_phone_that_is_off_at_first_ticks_when_it_is_on() {
+    let mut plan = plan(1);
+    turn(&mut plan, 0.0, 0, false);
+    turn(&mut plan, 50.0, 0, true);
+    assert_eq!(ticks(plan)[..2], [51.0, 61.0]);
 }

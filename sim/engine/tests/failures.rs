@@ -2,14 +2,9 @@
 
 mod common;
 
-use _engine::driver::Driver;
 use _engine::plan::Plan;
-use _engine::trace::Trace;
-use common::{arrive, plan, run, times, turn, Closed, Flights};
-use pocketsim_protocols::contract::{EventKind, NodeId};
-use pocketsim_protocols::pairwise::Pairwise;
-use pocketsim_protocols::transport::udp::Udp;
-use pocketsim_protocols::transport::TransportConfig;
+use common::{arrive, nodes, plan, times, trade_where, turn, Flights};
+use pocketsim_protocols::contract::EventKind;
 
 /// Five proposals of phone 0 are in the air when it goes off.
 fn cut_off() -> Plan {
@@ -23,20 +18,10 @@ fn cut_off() -> Plan {
     plan
 }
 
-fn trade(plan: Plan, flights: Flights) -> Trace {
-    let world = Closed::where_flights(flights);
-    let (end, config) = (plan.duration_s, TransportConfig::default());
-    let mut driver = Driver::new(plan, world.clone(), |node| {
-        (Pairwise::new(NodeId(node)), Udp::new(&config))
-    });
-    run(&world, &mut driver, end);
-    driver.finish().0
-}
-
 #[test]
 fn the_order_in_which_a_world_names_failures_does_not_show() {
-    let [one, other] =
-        [Flights::Fail, Flights::FailBackwards].map(|order| trade(cut_off(), order).columns);
+    let [one, other] = [Flights::Fail, Flights::FailBackwards]
+        .map(|order| trade_where(cut_off(), order).0.columns);
     assert_eq!(one.message, other.message);
     assert_eq!(one.kind, other.kind);
     assert_eq!(one.time_s, other.time_s);
@@ -44,15 +29,9 @@ fn the_order_in_which_a_world_names_failures_does_not_show() {
 
 #[test]
 fn what_fails_ends_at_the_time_it_fails_and_in_order_of_its_token() {
-    let trace = trade(cut_off(), Flights::FailBackwards);
+    let (trace, _) = trade_where(cut_off(), Flights::FailBackwards);
     assert_eq!(times(&trace, EventKind::Drop), [1.005; 5]);
-    let columns = &trace.columns;
-    let dropped = columns.kind.iter().zip(&columns.node);
-    let to: Vec<u32> = dropped
-        .filter(|(&kind, _)| kind == EventKind::Drop as u8)
-        .map(|(_, &node)| node)
-        .collect();
-    assert_eq!(to, [1, 2, 3, 4, 5]);
+    assert_eq!(nodes(&trace, EventKind::Drop), [1, 2, 3, 4, 5]);
     // And the phone goes on when it is back.
     assert_eq!(times(&trace, EventKind::Store).len(), 1);
 }

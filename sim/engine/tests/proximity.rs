@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use _engine::plan::{Access, Outage, Plan, Proximity, ProximityLink};
 use _engine::proximity::{Contacts, Passage};
-use _engine::trace::Trace;
-use common::{arrive, meet, plan, reasons, times, trade, turn};
+use common::{arrive, counter, meet, plan, reasons, times, trade, turn};
 use pocketsim_protocols::contract::{EventKind, Reason};
 
 const BLE: ProximityLink = ProximityLink {
@@ -19,7 +18,7 @@ const BLE: ProximityLink = ProximityLink {
 
 /// Contacts of phones 0 and 1: when, for how long, on which of `links`.
 fn contacts(links: &[ProximityLink], rows: &[(f64, f64, u32)]) -> Contacts {
-    Contacts::new(&Proximity {
+    Contacts::new(Proximity {
         links: links.to_vec(),
         time_s: rows.iter().map(|row| row.0).collect(),
         duration_s: rows.iter().map(|row| row.1).collect(),
@@ -145,10 +144,6 @@ fn without_network() -> Plan {
     let mut plan = plan(2);
     plan.access[0].loss_ratio = 1.0;
     plan
-}
-
-fn counter(trace: &Trace, name: &str) -> u64 {
-    trace.counters().get(name).copied().unwrap_or(0)
 }
 
 #[test]

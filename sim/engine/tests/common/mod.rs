@@ -3,6 +3,8 @@
 
 #![allow(dead_code)] // each test binary uses its own part
 
+pub mod puppet;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -70,6 +72,8 @@ pub struct Closed {
     failed: Rc<RefCell<Vec<Happening>>>,
     /// What becomes of flights of a phone that goes off.
     flights: Flights,
+    /// What its phones were asked to compute.
+    demands: Rc<RefCell<Vec<(NodeId, CpuDemand)>>>,
 }
 
 /// What a world does with the flights of a phone that goes off.
@@ -91,6 +95,11 @@ impl Closed {
             flights,
             ..Self::default()
         }
+    }
+
+    /// What its phones were asked to compute, in order.
+    pub fn demands(&self) -> Vec<(NodeId, CpuDemand)> {
+        self.demands.borrow().clone()
     }
 }
 
@@ -115,6 +124,7 @@ impl Spender for Closed {
     fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand) {
         let mut agenda = self.agenda.borrow_mut();
         assert!(!agenda.off.contains(&phone), "work on a phone that is off");
+        self.demands.borrow_mut().push((phone, demand));
         let date = agenda.now + demand.cpu_s / f64::from(demand.threads);
         agenda.add(date, Happening::Work(token), &[phone]);
     }
@@ -317,7 +327,12 @@ pub fn trade(plan: Plan) -> RunTrace {
 
 /// As [`trade`], and what phones spent, joules by component.
 pub fn trade_with_energy(plan: Plan) -> (RunTrace, BTreeMap<&'static str, f64>) {
-    let world = Closed::default();
+    trade_where(plan, Flights::default())
+}
+
+/// As [`trade_with_energy`] in a world that does this with the flights of a phone that goes off.
+pub fn trade_where(plan: Plan, flights: Flights) -> (RunTrace, BTreeMap<&'static str, f64>) {
+    let world = Closed::where_flights(flights);
     let end = plan.duration_s;
     let config = TransportConfig::default();
     let mut driver = Driver::new(plan, world.clone(), |node| {
@@ -326,6 +341,20 @@ pub fn trade_with_energy(plan: Plan) -> (RunTrace, BTreeMap<&'static str, f64>) 
     run(&world, &mut driver, end);
     let energy_j = driver.energy_j();
     (driver.finish().0, energy_j)
+}
+
+/// What is counted beside events; 0 for what never happened.
+pub fn counter(trace: &RunTrace, name: &str) -> u64 {
+    trace.counters().get(name).copied().unwrap_or(0)
+}
+
+/// Phones of the events of one kind.
+pub fn nodes(trace: &RunTrace, kind: EventKind) -> Vec<u32> {
+    let columns = &trace.columns;
+    let rows = columns.kind.iter().zip(&columns.node);
+    rows.filter(|(&number, _)| number == kind as u8)
+        .map(|(_, &node)| node)
+        .collect()
 }
 
 /// Times of the events of one kind.

@@ -1,0 +1,145 @@
+//! What a phone that goes off leaves undone: what others will miss is accounted for.
+//!
+//! What deliberately does not live here: what was in the world when the phone went off, which fails
+//! there.
+
+use std::collections::VecDeque;
+
+use pocketsim_protocols::contract::{
+    AppRequest, Application, Delivery, Event, EventKind, MessageId, NodeId, Payload, Reason,
+    Seconds, Transport,
+};
+
+use crate::books::{Books, Dropped};
+use crate::lane::{Input, LaneState, Step};
+use crate::phone::Held;
+use crate::trace::Tally;
+
+/// Takes what `phone` was doing to its end.
+pub(crate) struct Abandoned<'a> {
+    now: Seconds,
+    phone: u32,
+    books: &'a mut Books,
+    /// Sender loops of the phone, which go on when it is back.
+    loops: Vec<u32>,
+}
+
+impl<'a> Abandoned<'a> {
+    /// Nothing yet of `phone`, which goes off now.
+    pub(crate) fn new(now: Seconds, phone: u32, books: &'a mut Books) -> Self {
+        Self {
+            now,
+            phone,
+            books,
+            loops: vec![],
+        }
+    }
+
+    /// What its transport held.
+    pub(crate) fn held<A: Application>(&mut self, held: Held<A>) {
+        for (peer, delivery) in held {
+            self.delivery(peer, delivery);
+        }
+    }
+
+    /// What was running or waiting on one of its lanes.
+    pub(crate) fn lane<A: Application, T: Transport<A::Block>>(
+        &mut self,
+        mut lane: LaneState<A, T>,
+    ) {
+        self.steps(lane.take_steps());
+        for input in lane.into_inbox() {
+            self.input(input);
+        }
+    }
+
+    /// The numbers of its sender loops, in the order they were met.
+    pub(crate) fn into_loops(self) -> Vec<u32> {
+        self.loops
+    }
+
+    fn steps<A: Application, T: Transport<A::Block>>(&mut self, steps: VecDeque<Step<A, T>>) {
+        let mut unmade = None;
+        for step in steps {
+            match step {
+                // Cut off before it was made: nobody ever counts it as sent.
+                Step::Observe(event) if event.kind == EventKind::Send => {
+                    unmade = Some(event.message);
+                    self.books.count(Tally::ArrivalsCutOff);
+                }
+                Step::AppSend(_, block) if unmade == Some(block.message_id()) => {}
+                step => self.step(step),
+            }
+        }
+    }
+
+    fn step<A: Application, T: Transport<A::Block>>(&mut self, step: Step<A, T>) {
+        match step {
+            Step::AppSend(to, block) => self.lose(block.message_id(), to, Reason::SenderOff),
+            // It was never on the air.
+            Step::NetSend(to, datagram) => {
+                let dropped = Dropped {
+                    from: NodeId(self.phone),
+                    to,
+                    datagram: &datagram,
+                    reason: Reason::SenderOff,
+                };
+                self.books.drop(self.now, Tally::DatagramsCutOff, dropped);
+            }
+            Step::Deliver(from, delivery) => self.delivery(from, delivery),
+            Step::Observe(event) => self.event(event),
+            Step::Sleep(number) => self.loops.push(number),
+            _ => {}
+        }
+    }
+
+    /// A row that would have told what became of a transaction.
+    fn event(&mut self, event: Event) {
+        let reason = match event.kind {
+            EventKind::Store => Reason::SenderOff,
+            EventKind::Lose => event.reason.unwrap_or(Reason::SenderOff),
+            // The first of two is on its way or stored.
+            EventKind::Refuse if event.reason == Some(Reason::Duplicate) => return,
+            EventKind::Refuse => Reason::ReceiverOff,
+            _ => return,
+        };
+        self.lose(event.message, event.peer, reason);
+    }
+
+    fn delivery<P: Payload>(&mut self, from: NodeId, delivery: Delivery<P>) {
+        let (payload, reason) = match delivery {
+            Delivery::Received(payload) => (payload, Reason::ReceiverOff),
+            Delivery::Failed { payload, reason } => (payload, reason),
+        };
+        self.lose(payload.message_id(), from, reason);
+    }
+
+    fn input<A: Application, T: Transport<A::Block>>(&mut self, input: Input<A, T>) {
+        match input {
+            // Nobody will read it.
+            Input::Datagram(from, datagram) => {
+                let dropped = Dropped {
+                    from,
+                    to: NodeId(self.phone),
+                    datagram: &datagram,
+                    reason: Reason::ReceiverOff,
+                };
+                self.books.drop(self.now, Tally::DatagramsUnread, dropped);
+            }
+            Input::App(AppRequest::Undelivered {
+                to,
+                payload,
+                reason,
+            }) => self.lose(payload.message_id(), to, reason),
+            Input::App(AppRequest::Transact { .. } | AppRequest::Pay { .. }) => {
+                self.books.count(Tally::ArrivalsCutOff);
+            }
+            Input::Round(round) => self.loops.push(round.number),
+            Input::Net(_) | Input::Timeout(_) => {}
+        }
+    }
+
+    fn lose(&mut self, message: MessageId, peer: NodeId, reason: Reason) {
+        self.books.lose(self.now, self.phone, message, peer, reason);
+    }
+}

@@ -1,0 +1,136 @@
+//! The books of a run: its trace, and the accounts of energy if the plan asks for them.
+//!
+//! What deliberately does not live here: why something happened.
+
+use std::collections::BTreeMap;
+
+use pocketsim_protocols::contract::{
+    Datagram, Event, EventKind, MessageId, NodeId, Operation, Reason, Seconds,
+};
+
+use crate::energy::Accountant;
+use crate::plan::Plan;
+use crate::proximity::Passage;
+use crate::trace::{Tally, Trace};
+
+/// What is written down while a run goes on.
+pub(crate) struct Books {
+    trace: Trace,
+    energy: Option<Accountant>,
+}
+
+impl Books {
+    /// Empty books of `plan`.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self {
+            trace: Trace::new(&plan.trace, plan.phones.profile.len()),
+            energy: Accountant::new(plan),
+        }
+    }
+
+    /// A row about `phone`.
+    pub(crate) fn record(&mut self, now: Seconds, phone: u32, event: &Event) {
+        self.trace.record(now, NodeId(phone), event);
+    }
+
+    /// A row that says that `phone` went on or off.
+    pub(crate) fn record_phone(&mut self, now: Seconds, phone: u32, kind: EventKind) {
+        let node = NodeId(phone);
+        let event = Event::new(kind, MessageId::new(node, u32::MAX), node, 0);
+        self.record(now, phone, &event);
+    }
+
+    /// A transaction is given up at `phone`.
+    pub(crate) fn lose(
+        &mut self,
+        now: Seconds,
+        phone: u32,
+        message: MessageId,
+        peer: NodeId,
+        reason: Reason,
+    ) {
+        let event = Event::new(EventKind::Lose, message, peer, 0).because(reason);
+        self.record(now, phone, &event);
+    }
+
+    /// A datagram never reaches a machine: it counts as `tally`, its transaction gets a row.
+    pub(crate) fn drop<B>(&mut self, now: Seconds, tally: Tally, of: Dropped<'_, B>) {
+        self.trace.count_drop(tally, of.reason);
+        if let Some(message) = of.datagram.message {
+            let size_bytes = of.datagram.udp_payload_bytes;
+            let event = Event::new(EventKind::Drop, message, of.from, size_bytes);
+            self.record(now, of.to.0, &event.because(of.reason));
+        }
+    }
+
+    /// Counts one `tally`.
+    pub(crate) fn count(&mut self, tally: Tally) {
+        self.trace.count(tally);
+    }
+
+    /// An operation begins.
+    pub(crate) fn operate(&mut self, operation: Operation, cpu_s: Seconds) {
+        self.trace.spend(operation, cpu_s);
+    }
+
+    /// `phone` computes.
+    pub(crate) fn compute(&mut self, phone: u32, cpu_s: Seconds) {
+        if let Some(energy) = &mut self.energy {
+            energy.compute(phone, cpu_s);
+        }
+    }
+
+    /// `phone` begins to send over its access network.
+    pub(crate) fn send(&mut self, now: Seconds, phone: NodeId, wire_bytes: u32) {
+        self.trace.add(Tally::AccessBytes, wire_bytes);
+        if let Some(energy) = &mut self.energy {
+            energy.send(phone.0, now, wire_bytes);
+        }
+    }
+
+    /// `phone` has received over its access network.
+    pub(crate) fn receive(&mut self, now: Seconds, phone: NodeId, wire_bytes: u32) {
+        if let Some(energy) = &mut self.energy {
+            energy.receive(phone.0, now, wire_bytes);
+        }
+    }
+
+    /// A contact of two phones takes a datagram.
+    pub(crate) fn meet(&mut self, phones: [NodeId; 2], passage: Passage, wire_bytes: u32) {
+        // What waits until they part never takes the air.
+        if passage.busy_s > 0.0 {
+            self.trace.count(Tally::ContactDatagrams);
+            self.trace.add(Tally::ContactBytes, wire_bytes);
+        }
+        if let Some(energy) = &mut self.energy {
+            energy.meet(phones.map(|phone| phone.0), passage.link, passage.busy_s);
+        }
+    }
+
+    /// `phone` goes off.
+    pub(crate) fn switch_off(&mut self, now: Seconds, phone: u32) {
+        if let Some(energy) = &mut self.energy {
+            energy.switch_off(phone, now);
+        }
+        self.record_phone(now, phone, EventKind::PhoneOff);
+    }
+
+    /// What phones spend until `end_s`, joules by component; empty without accounts.
+    pub(crate) fn energy_j(&self, end_s: Seconds) -> BTreeMap<&'static str, f64> {
+        let accountant = self.energy.as_ref();
+        accountant.map_or_else(BTreeMap::new, |of| of.spent_j(end_s))
+    }
+
+    /// The trace, at the end.
+    pub(crate) fn into_trace(self) -> Trace {
+        self.trace
+    }
+}
+
+/// A datagram that never reaches a machine.
+pub(crate) struct Dropped<'a, B> {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub datagram: &'a Datagram<B>,
+    pub reason: Reason,
+}

@@ -1,0 +1,394 @@
+//! What happens on lanes: inputs to machines, steps to work, and what leaves the phone.
+//!
+//! One loop runs every lane that has something to do until all of them wait for time to pass.
+//! What deliberately does not live here: datagrams once they are on the air, and who asks
+//! applications for what. Of both the loop only says that it is their turn ([`Effect`]).
+
+use std::collections::VecDeque;
+
+use pocketsim_protocols::contract::{
+    AppRequest, Application, Datagram, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds,
+    Transport,
+};
+use slab::Slab;
+
+use crate::abandoned::Abandoned;
+use crate::books::Books;
+use crate::costs::{Cost, CostTable};
+use crate::lane::{Input, Layer, Next, Round, Step};
+use crate::phone::Phone;
+use crate::plan::Plan;
+use crate::resources::{CpuDemand, World};
+use crate::socket::SocketBuffer;
+use crate::stage::{Due, Stage};
+use crate::streams::Stream;
+
+/// The lanes of every phone of a run.
+pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
+    phones: Vec<Phone<A, T>>,
+    /// By profile.
+    costs: Vec<CostTable>,
+    /// Lanes with something to do, in the order they got it.
+    ready: VecDeque<(u32, Lane)>,
+    /// By token; what has ended leaves its token to what begins next.
+    works: Slab<Work>,
+    app_out: OutputsOf<A>,
+    net_out: OutputsOf<T>,
+}
+
+/// Work that the world spends for a lane.
+struct Work {
+    phone: u32,
+    lane: Lane,
+    epoch: u32,
+    /// What the lane waits for after the core is done.
+    wait_s: Seconds,
+}
+
+/// What a step of a lane asks of others.
+pub(crate) enum Effect<B> {
+    /// A datagram goes on the air.
+    Launch {
+        from: u32,
+        to: NodeId,
+        datagram: Datagram<B>,
+    },
+    /// Sender loop number n sleeps.
+    Sleep(u32),
+}
+
+impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
+    /// The idle lanes of `plan`'s phones, with the machines that `make` makes.
+    pub(crate) fn new(plan: &Plan, mut make: impl FnMut(u32) -> (A, T)) -> Self {
+        let phone = |(number, &profile): (u32, &u32)| {
+            let costs = Stream::new(plan.seed, "cost", number);
+            Phone::new(make(number), profile, socket(plan, profile), costs)
+        };
+        Self {
+            phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
+            costs: plan.profiles.iter().map(CostTable::new).collect(),
+            ready: VecDeque::new(),
+            works: Slab::new(),
+            app_out: Vec::new(),
+            net_out: Vec::new(),
+        }
+    }
+
+    /// Some applications want to be woken before anything happens to them.
+    pub(crate) fn arm_applications<W: World>(&mut self, stage: &mut Stage<W>) {
+        for phone in 0..self.phones.len() as u32 {
+            self.arm(stage, phone, Layer::Application);
+        }
+    }
+
+    /// Queues `input` on a lane of a phone and marks the lane as ready.
+    pub(crate) fn post(&mut self, phone: u32, lane: Lane, input: Input<A, T>) {
+        self.phones[phone as usize].post(lane, input);
+        self.ready.push_back((phone, lane));
+    }
+
+    /// Queues a datagram at the socket of `to`, or gives it back when its buffer is full.
+    pub(crate) fn take_in(
+        &mut self,
+        to: u32,
+        from: NodeId,
+        datagram: T::Message,
+    ) -> Option<T::Message> {
+        if !self.phones[to as usize].admit(datagram.udp_payload_bytes) {
+            return Some(datagram);
+        }
+        self.post(to, Lane::RECEIVE, Input::Datagram(from, datagram));
+        None
+    }
+
+    /// Runs ready lanes until all of them wait for time to pass, or one has something for others.
+    pub(crate) fn next_effect<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+    ) -> Option<Effect<T::Body>> {
+        while let Some(&(phone, lane)) = self.ready.front() {
+            match self.phones[phone as usize].next(lane) {
+                Some((at, Next::Input(input))) => self.feed(stage, phone, at, input),
+                Some((at, Next::Step(step))) => {
+                    let effect = self.perform(stage, books, phone, at, step);
+                    if effect.is_some() {
+                        return effect;
+                    }
+                }
+                None => drop(self.ready.pop_front()),
+            }
+        }
+        None
+    }
+
+    /// The world has spent what a lane asked for.
+    pub(crate) fn end_work<W: World>(&mut self, stage: &mut Stage<W>, token: u32) {
+        let work = self.works.remove(token as usize);
+        if work.wait_s > 0.0 {
+            work.wait(stage);
+        } else {
+            self.free(stage, work.phone, work.lane, work.epoch);
+        }
+    }
+
+    /// The world has failed what a lane asked for: its phone is off.
+    pub(crate) fn forget_work(&mut self, token: u32) {
+        self.works.remove(token as usize);
+    }
+
+    /// Work that a lane began in `epoch` is over.
+    pub(crate) fn free<W: World>(&mut self, stage: &Stage<W>, phone: u32, lane: Lane, epoch: u32) {
+        if stage.epoch(phone) == epoch {
+            self.phones[phone as usize].free(lane);
+            self.ready.push_back((phone, lane));
+        }
+    }
+
+    /// A phone that comes back is woken for what came due meanwhile, too.
+    pub(crate) fn wake<W: World>(&mut self, stage: &mut Stage<W>, phone: u32) {
+        self.arm(stage, phone, Layer::Application);
+        self.arm(stage, phone, Layer::Transport);
+    }
+
+    /// It is time to look at a timeout that was armed in `epoch`.
+    pub(crate) fn look<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        layer: Layer,
+        phone: u32,
+        epoch: u32,
+    ) {
+        if stage.epoch(phone) != epoch {
+            return; // It has been off since, and is armed anew when it is on.
+        }
+        if self.phones[phone as usize].ring(layer, stage.now()) {
+            self.post(phone, Lane::RECEIVE, Input::Timeout(layer));
+        } else {
+            self.arm(stage, phone, layer);
+        }
+    }
+
+    /// A phone goes off: everything it was doing ends. Returns the sender loops that ran on it.
+    pub(crate) fn shut_down(&mut self, now: Seconds, books: &mut Books, phone: u32) -> Vec<u32> {
+        let (held, lanes) = self.phones[phone as usize].shut_down(now);
+        let mut abandoned = Abandoned::new(now, phone, books);
+        abandoned.held::<A>(held);
+        for lane in lanes {
+            abandoned.lane(lane);
+        }
+        abandoned.into_loops()
+    }
+
+    /// Each phone's application, at the end.
+    pub(crate) fn into_applications(self) -> Vec<A> {
+        let phones = self.phones.into_iter();
+        phones.map(Phone::into_application).collect()
+    }
+
+    fn feed<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, at: usize, input: Input<A, T>) {
+        match input {
+            Input::Datagram(from, datagram) => {
+                self.phones[phone as usize].release(datagram.udp_payload_bytes);
+                self.ask_net(stage, phone, at, |transport, now, out| {
+                    transport.receive(from, datagram, now, out);
+                });
+            }
+            Input::App(request) => self.ask_app(stage, phone, at, |app, now, out| {
+                app.command(request, now, out);
+            }),
+            Input::Net(request) => self.ask_net(stage, phone, at, |transport, now, out| {
+                transport.command(request, now, out);
+            }),
+            Input::Timeout(layer) => self.feed_timeout(stage, phone, at, layer),
+            Input::Round(round) => self.feed_round(stage, phone, at, round),
+        }
+    }
+
+    fn feed_timeout<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        phone: u32,
+        at: usize,
+        layer: Layer,
+    ) {
+        self.phones[phone as usize].silence(layer);
+        match layer {
+            Layer::Application => self.ask_app(stage, phone, at, |app, now, out| {
+                app.handle_timeout(now, out);
+            }),
+            Layer::Transport => self.ask_net(stage, phone, at, |transport, now, out| {
+                transport.handle_timeout(now, out);
+            }),
+        }
+    }
+
+    /// One round: propose, then sleep.
+    fn feed_round<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, at: usize, round: Round) {
+        if stage.now() >= round.end_s {
+            return;
+        }
+        let lane = self.phones[phone as usize].lane(at);
+        lane.push(Step::Sleep(round.number));
+        let request = AppRequest::Transact {
+            peer: round.peer,
+            payload_bytes: round.payload_bytes,
+        };
+        self.ask_app(stage, phone, at, |app, now, out| {
+            app.command(request, now, out)
+        });
+    }
+
+    fn perform<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        at: usize,
+        step: Step<A, T>,
+    ) -> Option<Effect<T::Body>> {
+        match step {
+            Step::Work(operation, bytes) => {
+                self.spend(stage, books, phone, at, (operation, bytes));
+            }
+            Step::AppSend(to, block) => self.ask_net(stage, phone, at, |transport, now, out| {
+                transport.transmit(to, block, now, out);
+            }),
+            Step::NetSend(to, datagram) => {
+                let from = phone;
+                return Some(Effect::Launch { from, to, datagram });
+            }
+            Step::Observe(event) => books.record(stage.now(), phone, &event),
+            Step::Deliver(from, delivery) => self.hand_up(stage, phone, at, from, delivery),
+            Step::AppPost(lane, request) => self.post(phone, lane, Input::App(request)),
+            Step::NetPost(lane, request) => self.post(phone, lane, Input::Net(request)),
+            Step::Sleep(number) => return Some(Effect::Sleep(number)),
+        }
+        None
+    }
+
+    /// Spends this operation as one piece of work with those that follow it
+    /// directly and use as many threads.
+    fn spend<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        at: usize,
+        operation: (Operation, u32),
+    ) {
+        let state = &mut self.phones[phone as usize];
+        let draw = |operation, cost: Cost| books.operate(operation, cost.cpu_s);
+        let (cost, threads) = state.draw_work(at, operation, &self.costs, draw);
+        books.compute(phone, cost.cpu_s);
+        if cost.is_free() {
+            return;
+        }
+        let lane = state.lane(at);
+        lane.set_busy(true);
+        let work = Work {
+            phone,
+            lane: lane.lane(),
+            epoch: stage.epoch(phone),
+            wait_s: cost.wait_s,
+        };
+        if cost.cpu_s > 0.0 {
+            let demand = CpuDemand {
+                cpu_s: cost.cpu_s,
+                threads,
+                priority: self.priority(&work),
+            };
+            stage.spend(self.works.insert(work) as u32, phone, demand);
+        } else {
+            work.wait(stage);
+        }
+    }
+
+    /// The weight of a lane's work when the phone's cores are shared.
+    ///
+    /// Between threads alone weights are equal and need not be told, which spares
+    /// the world a change of every piece of work where no tasks are (plain UDP).
+    fn priority(&self, work: &Work) -> f64 {
+        let is_thread = work.lane.0 < Lane::FIRST_TASK;
+        if is_thread && self.phones[work.phone as usize].has_tasks() {
+            THREAD_PRIORITY
+        } else {
+            1.0
+        }
+    }
+
+    fn hand_up<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        phone: u32,
+        at: usize,
+        from: NodeId,
+        delivery: Delivery<A::Block>,
+    ) {
+        self.ask_app(stage, phone, at, |app, now, out| match delivery {
+            Delivery::Received(block) => app.receive(from, block, now, out),
+            Delivery::Failed { payload, reason } => {
+                let to = from;
+                let request = AppRequest::Undelivered {
+                    to,
+                    payload,
+                    reason,
+                };
+                app.command(request, now, out);
+            }
+        });
+    }
+
+    fn ask_app<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        phone: u32,
+        at: usize,
+        call: impl FnOnce(&mut A, Seconds, &mut OutputsOf<A>),
+    ) {
+        let (state, now) = (&mut self.phones[phone as usize], stage.now());
+        state.ask_app(at, &mut self.app_out, |app, out| call(app, now, out));
+        self.arm(stage, phone, Layer::Application);
+    }
+
+    fn ask_net<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        phone: u32,
+        at: usize,
+        call: impl FnOnce(&mut T, Seconds, &mut OutputsOf<T>),
+    ) {
+        let (state, now) = (&mut self.phones[phone as usize], stage.now());
+        state.ask_net(at, &mut self.net_out, |net, out| call(net, now, out));
+        self.arm(stage, phone, Layer::Transport);
+    }
+
+    fn arm<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, layer: Layer) {
+        if let Some(date) = self.phones[phone as usize].arm(layer) {
+            stage.push(date, Due::Timeout(layer, phone, stage.epoch(phone)));
+        }
+    }
+}
+
+impl Work {
+    /// The lane waits without a core.
+    fn wait<W: World>(&self, stage: &mut Stage<W>) {
+        let free_s = stage.now() + self.wait_s;
+        stage.push(free_s, Due::LaneFree(self.phone, self.lane, self.epoch));
+    }
+}
+
+fn socket(plan: &Plan, profile: u32) -> SocketBuffer {
+    let asked_bytes = plan.transport.socket_buffer_bytes;
+    let default_bytes = plan.profiles[profile as usize].socket_buffer_bytes;
+    SocketBuffer::new(if asked_bytes > 0 {
+        asked_bytes
+    } else {
+        default_bytes
+    })
+}
+
+// Assumed: a thread that sleeps most of the time runs at once when it wakes, since
+// the scheduler places it before tasks that have been computing (wake-up preemption
+// of Linux's CFS). Large enough that it keeps a core against thousands of tasks.
+const THREAD_PRIORITY: f64 = 1e4;

@@ -1,0 +1,125 @@
+//! The stage of the driver: the world, which phones are on in it, and what comes due beside it.
+//!
+//! Every part of the driver acts through it. A world need not order simultaneous timers by age, so
+//! what comes due waits in one queue, and the world is asked for one alarm. What deliberately does
+//! not live here: what becomes of what comes due, and what phones do.
+
+use pocketsim_protocols::contract::{Lane, NodeId, Seconds};
+
+use crate::lane::Layer;
+use crate::queue::Queue;
+use crate::resources::{CpuDemand, World};
+
+/// What comes due in the queue.
+pub(crate) enum Due {
+    /// The next open arrival of the plan.
+    Arrival,
+    /// The next churn transition of the plan.
+    Transition,
+    /// Another round of a sender loop.
+    Loop(u32),
+    /// A lane's wait is over (phone, lane, epoch).
+    LaneFree(u32, Lane, u32),
+    /// A datagram reaches the far socket.
+    Delivery(u32),
+    /// A contact has carried a datagram (token, the sender's epoch).
+    ContactEnd(u32, u32),
+    /// A machine's timeout may be due (which, phone, epoch).
+    Timeout(Layer, u32, u32),
+    /// What the world has failed is taken to its end.
+    Failures,
+}
+
+/// A world with a queue beside it.
+pub(crate) struct Stage<W> {
+    world: W,
+    queue: Queue<Due>,
+    /// When the world will wake the driver; infinite for never.
+    alarm_s: Seconds,
+    phones: Vec<Presence>,
+}
+
+#[derive(Clone, Copy)]
+struct Presence {
+    on: bool,
+    /// How often it went off: what was started before is void.
+    epoch: u32,
+}
+
+impl<W: World> Stage<W> {
+    /// `world` at its beginning, with every phone on and nothing to come.
+    pub(crate) fn new(world: W, phones: usize) -> Self {
+        let presence = Presence { on: true, epoch: 0 };
+        Self {
+            world,
+            queue: Queue::new(),
+            alarm_s: Seconds::INFINITY,
+            phones: vec![presence; phones],
+        }
+    }
+
+    /// Simulated time, seconds.
+    pub(crate) fn now(&self) -> Seconds {
+        self.world.clock()
+    }
+
+    /// Lets `due` come due at `date`, after what was queued for then.
+    pub(crate) fn push(&mut self, date: Seconds, due: Due) {
+        self.queue.push(date, due);
+    }
+
+    /// Takes the first of what is due.
+    pub(crate) fn pop_due(&mut self) -> Option<Due> {
+        self.queue.pop_due(self.world.clock())
+    }
+
+    /// Asks the world for an alarm if something comes sooner than the one asked for.
+    pub(crate) fn set_alarm(&mut self) {
+        if let Some(date) = self.queue.next_date() {
+            if date < self.alarm_s {
+                self.alarm_s = date;
+                // A machine may ask for a time that has passed: at once, then.
+                self.world.wake_at(date.max(self.world.clock()));
+            }
+        }
+    }
+
+    /// The alarm went off.
+    pub(crate) fn forget_alarm(&mut self) {
+        self.alarm_s = Seconds::INFINITY;
+    }
+
+    /// Whether `phone` is on.
+    pub(crate) fn is_on(&self, phone: u32) -> bool {
+        self.phones[phone as usize].on
+    }
+
+    /// How often `phone` went off.
+    pub(crate) fn epoch(&self, phone: u32) -> u32 {
+        self.phones[phone as usize].epoch
+    }
+
+    /// Turns `phone` on.
+    pub(crate) fn turn_on(&mut self, phone: u32) {
+        self.phones[phone as usize].on = true;
+        self.world.set_on(NodeId(phone), true);
+    }
+
+    /// Turns `phone` off; what it was doing in the world fails, which the world reports later.
+    pub(crate) fn turn_off(&mut self, phone: u32) {
+        let presence = &mut self.phones[phone as usize];
+        presence.on = false;
+        presence.epoch += 1;
+        self.world.set_on(NodeId(phone), false);
+    }
+
+    /// The world's links carry `wire_bytes`.
+    pub(crate) fn carry(&mut self, token: u32, from: NodeId, to: NodeId, wire_bytes: u32) {
+        self.world.carry(token, from, to, wire_bytes);
+    }
+
+    /// The world's cores do work.
+    pub(crate) fn spend(&mut self, token: u32, phone: u32, demand: CpuDemand) {
+        self.world.spend(token, NodeId(phone), demand);
+    }
+}

@@ -1,0 +1,134 @@
+//! Sender loops: when a round takes place, how long it sleeps, and when a loop is over.
+
+mod common;
+
+use _engine::plan::{Plan, SenderLoop};
+use common::{arrive, cost, nodes, plan, times, trade, turn};
+use pocketsim_protocols::contract::{EventKind, Operation};
+
+fn sender_loop(from_phone: u32) -> SenderLoop {
+    SenderLoop {
+        from_phone,
+        to_phone: (from_phone + 1) % 2,
+        start_s: 1.0,
+        duration_s: 5.0,
+        interval_s: 1.0,
+        overshoot_s: 0.0,
+        overshoot_sigma: 0.0,
+        payload_bytes: 100,
+    }
+}
+
+/// When a phone with one such loop proposes.
+fn rounds(of: SenderLoop) -> Vec<f64> {
+    rounds_in(plan(2), of)
+}
+
+fn rounds_in(mut plan: Plan, of: SenderLoop) -> Vec<f64> {
+    plan.workload.loops.push(of);
+    times(&trade(plan), EventKind::Send)
+}
+
+#[test]
+fn a_loop_begins_at_its_start_and_ends_before_its_duration_is_over() {
+    assert_eq!(rounds(sender_loop(0)), [1.0, 2.0, 3.0, 4.0, 5.0]);
+}
+
+#[test]
+fn a_loop_sleeps_longer_than_it_asks() {
+    let of = SenderLoop {
+        overshoot_s: 0.25,
+        ..sender_loop(0)
+    };
+    assert_eq!(rounds(of), [1.0, 2.25, 3.5, 4.75]);
+}
+
+#[test]
+fn a_loop_sleeps_after_its_proposal_is_made_not_after_it_began() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::UdpSend, 0.5);
+    assert_eq!(rounds_in(plan, sender_loop(0)), [1.0, 2.5, 4.0, 5.5]);
+}
+
+#[test]
+fn overshoots_are_draws_of_mean_one_around_theirs() {
+    let of = SenderLoop {
+        duration_s: 90.0,
+        interval_s: 0.01,
+        overshoot_s: 0.01,
+        overshoot_sigma: 0.5,
+        ..sender_loop(0)
+    };
+    let rounds = rounds(of);
+    let sleeps: Vec<f64> = rounds.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mean = sleeps.iter().sum::<f64>() / sleeps.len() as f64;
+    // About 4500 sleeps; standard error: 0.01 x sqrt(exp(0.25) - 1) / sqrt(4500) = 0.00008.
+    assert!((mean - 0.02).abs() < 0.0004, "{mean}");
+    assert!(sleeps.iter().all(|&sleep| sleep > 0.01));
+    assert!(sleeps.iter().any(|&sleep| sleep > 0.03));
+}
+
+#[test]
+fn a_loop_leaves_the_sleeps_of_other_phones_alone() {
+    let of = |from_phone| SenderLoop {
+        overshoot_s: 0.1,
+        overshoot_sigma: 0.5,
+        ..sender_loop(from_phone)
+    };
+    let alone = rounds(of(1));
+    let mut plan = plan(2);
+    plan.workload.loops = vec![of(0), of(1)];
+    let trace = trade(plan);
+    let sent = nodes(&trace, EventKind::Send).into_iter();
+    let sent = sent.zip(times(&trace, EventKind::Send));
+    let beside: Vec<f64> = sent.filter(|row| row.0 == 1).map(|row| row.1).collect();
+    assert_eq!(beside, alone);
+}
+
+#[test]
+fn a_loop_waits_for_its_lane() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::UdpSend, 1.5);
+    arrive(&mut plan, 0.5, 0, 1);
+    // Its first round waits until 2.0, then sends for 1.5 s and sleeps for a second.
+    assert_eq!(rounds_in(plan, sender_loop(0)), [0.5, 2.0, 4.5]);
+}
+
+#[test]
+fn a_loop_whose_phone_comes_back_too_late_is_over() {
+    let mut plan = plan(2);
+    turn(&mut plan, 2.5, 0, false);
+    turn(&mut plan, 6.5, 0, true);
+    assert_eq!(rounds_in(plan, sender_loop(0)), [1.0, 2.0]);
+}
+
+#[test]
+fn a_loop_of_another_phone_does_not_resume_with_this_one() {
+    let mut plan = plan(2);
+    plan.workload.loops = vec![sender_loop(0), sender_loop(1)];
+    for phone in [0, 1] {
+        turn(&mut plan, 1.5, phone, false);
+    }
+    turn(&mut plan, 3.25, 1, true);
+    turn(&mut plan, 4.25, 0, true);
+    let trace = trade(plan);
+    assert_eq!(nodes(&trace, EventKind::Send), [0, 1, 1, 0, 1, 0, 1]);
+    let expected = [1.0, 1.0, 3.25, 4.25, 4.25, 5.25, 5.25];
+    assert_eq!(times(&trace, EventKind::Send), expected);
+}
+
+#[test]
+fn two_loops_of_a_phone_go_on_in_the_order_they_paused() {
+    let mut plan = plan(2);
+    let other = SenderLoop {
+        start_s: 1.25,
+        interval_s: 0.5,
+        ..sender_loop(0)
+    };
+    plan.workload.loops = vec![sender_loop(0), other];
+    turn(&mut plan, 1.5, 0, false);
+    turn(&mut plan, 3.0, 0, true);
+    // The second slept until 1.75, the first until 2: so they paused, so they go on at 3.
+    let sent = times(&trade(plan), EventKind::Send);
+    assert_eq!(sent[..6], [1.0, 1.25, 3.0, 3.0, 3.5, 4.0]);
+}

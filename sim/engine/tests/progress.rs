@@ -1,0 +1,76 @@
+//! How far a run is: told in order, to its end, and without a trace.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use _engine::driver::Driver;
+use _engine::plan::Plan;
+use _engine::progress::Progress;
+use _engine::trace::Trace;
+use common::{arrive, plan, run, Closed};
+use pocketsim_protocols::contract::NodeId;
+use pocketsim_protocols::pairwise::Pairwise;
+use pocketsim_protocols::transport::udp::Udp;
+use pocketsim_protocols::transport::TransportConfig;
+
+/// A trade every 3.7 s of a hundred.
+fn sparse() -> Plan {
+    let mut plan = plan(2);
+    for number in 0..27 {
+        arrive(&mut plan, f64::from(number) * 3.7, 0, 1);
+    }
+    plan
+}
+
+fn trade(plan: Plan, progress: Option<Progress>) -> Trace {
+    let (world, end, config) = (
+        Closed::default(),
+        plan.duration_s,
+        TransportConfig::default(),
+    );
+    let mut driver = Driver::new(plan, world.clone(), |node| {
+        (Pairwise::new(NodeId(node)), Udp::new(&config))
+    });
+    if let Some(progress) = progress {
+        driver.watch(progress);
+    }
+    run(&world, &mut driver, end);
+    driver.finish().0
+}
+
+fn told(plan: Plan) -> Vec<f64> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = told.clone();
+    let progress = Progress::to(move |share| heard.lock().expect("one thread").push(share));
+    trade(plan, Some(progress));
+    let told = told.lock().expect("one thread");
+    told.clone()
+}
+
+#[test]
+fn a_run_tells_each_hundredth_it_reaches() {
+    let expected: Vec<f64> = (1..27)
+        .map(|number| (f64::from(number) * 3.7).floor() / 100.0)
+        .collect();
+    assert_eq!(told(sparse()), expected);
+}
+
+#[test]
+fn a_crowded_run_tells_no_hundredth_twice() {
+    let mut plan = plan(2);
+    plan.duration_s = 1.0;
+    (0..2000).for_each(|number| arrive(&mut plan, f64::from(number) / 2000.0, 0, 1));
+    let told = told(plan);
+    assert!(told.len() > 90);
+    assert!(told.windows(2).all(|pair| pair[0] < pair[1]));
+}
+
+#[test]
+fn who_listens_gets_the_same_run() {
+    let listening = trade(sparse(), Some(Progress::to(|_| {})));
+    let alone = trade(sparse(), None);
+    assert_eq!(listening.columns.time_s, alone.columns.time_s);
+    assert_eq!(listening.columns.message, alone.columns.message);
+    assert_eq!(listening.counters(), alone.counters());
+}

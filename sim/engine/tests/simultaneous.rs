@@ -1,0 +1,122 @@
+//! What happens at one moment happens in an order of its own: what was queued first comes first.
+
+mod common;
+
+use _engine::plan::SenderLoop;
+use _engine::queue::Queue;
+use common::puppet::{act, post, said, say, work, Cue};
+use common::{arrive, cost, counter, nodes, plan, times, trade, turn};
+use pocketsim_protocols::contract::{EventKind, Lane, Operation};
+
+fn sender_loop(from_phone: u32, payload_bytes: u32) -> SenderLoop {
+    SenderLoop {
+        from_phone,
+        to_phone: 1,
+        start_s: 1.0,
+        duration_s: 10.0,
+        interval_s: 1.0,
+        overshoot_s: 0.0,
+        overshoot_sigma: 0.0,
+        payload_bytes,
+    }
+}
+
+/// Every puppet says what it is asked for.
+fn echo(_: u32, cue: Cue) -> Vec<common::puppet::Act> {
+    match cue {
+        Cue::Asked(number) => vec![say(number)],
+        Cue::Got(_) | Cue::Failed(_) => vec![],
+    }
+}
+
+#[test]
+fn arrivals_of_one_moment_come_as_the_plan_has_them() {
+    let mut plan = plan(4);
+    for from in [2, 0, 3, 1] {
+        arrive(&mut plan, 1.0, from, (from + 1) % 4);
+    }
+    assert_eq!(nodes(&trade(plan), EventKind::Send), [2, 0, 3, 1]);
+}
+
+#[test]
+fn a_phone_that_goes_off_first_of_all_is_asked_for_nothing_then() {
+    let mut plan = plan(2);
+    turn(&mut plan, 1.0, 0, false);
+    arrive(&mut plan, 1.0, 0, 1);
+    let trace = trade(plan);
+    assert_eq!(counter(&trace, "arrivals_while_off"), 1);
+    assert!(times(&trace, EventKind::Send).is_empty());
+}
+
+#[test]
+fn an_arrival_that_waited_for_longer_than_a_transition_comes_before_it() {
+    let mut plan = plan(2);
+    // The second transition is queued when the first one happens, the arrival at the beginning.
+    turn(&mut plan, 0.5, 0, false);
+    turn(&mut plan, 1.0, 0, true);
+    arrive(&mut plan, 1.0, 0, 1);
+    assert_eq!(counter(&trade(plan), "arrivals_while_off"), 1);
+}
+
+#[test]
+fn an_arrival_comes_before_a_loop_and_loops_as_the_plan_has_them() {
+    let mut plan = plan(2);
+    plan.duration_s = 1.5;
+    plan.workload.loops = vec![sender_loop(0, 30), sender_loop(0, 20)];
+    arrive(&mut plan, 1.0, 0, 1);
+    assert_eq!(said(&act(plan, echo)), [100, 30, 20]);
+}
+
+#[test]
+fn loops_that_sleep_for_as_long_keep_their_order() {
+    let mut plan = plan(2);
+    plan.duration_s = 3.5;
+    plan.workload.loops = vec![sender_loop(0, 30), sender_loop(0, 20)];
+    assert_eq!(said(&act(plan, echo)), [30, 20, 30, 20, 30, 20]);
+}
+
+#[test]
+fn transitions_of_one_moment_happen_one_after_the_other() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Sign, 2.0);
+    for on in [false, true, false, true] {
+        turn(&mut plan, 2.0, 0, on);
+    }
+    arrive(&mut plan, 1.0, 0, 1);
+    let trace = act(plan, |_, cue| match cue {
+        Cue::Asked(_) => vec![work(Operation::Sign), say(1)],
+        Cue::Got(_) | Cue::Failed(_) => vec![],
+    });
+    assert_eq!(times(&trace, EventKind::PhoneOff), [2.0; 2]);
+    assert_eq!(times(&trace, EventKind::PhoneOn), [2.0; 2]);
+    assert!(said(&trace).is_empty(), "its work was cut off");
+}
+
+#[test]
+fn lanes_of_a_phone_take_turns_in_the_order_they_got_something() {
+    let mut plan = plan(2);
+    arrive(&mut plan, 1.0, 0, 1);
+    let trace = act(plan, |_, cue| match cue {
+        Cue::Asked(100) => [17, 16, 18].map(|lane| post(lane, lane)).to_vec(),
+        Cue::Asked(lane) if lane < 20 => vec![say(lane), post(Lane::SEND.0, lane + 10)],
+        Cue::Asked(number) => vec![say(number)],
+        Cue::Got(_) | Cue::Failed(_) => vec![],
+    });
+    assert_eq!(said(&trace), [17, 16, 18, 27, 26, 28]);
+}
+
+#[test]
+fn a_queue_sorts_by_date_and_leaves_equal_dates_as_they_came() {
+    let mut state = 1_u32;
+    let mut queue = Queue::new();
+    let mut expected: Vec<(u32, u32)> = Vec::new();
+    for number in 0..2000 {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let date = state >> 26;
+        queue.push(f64::from(date), number);
+        expected.push((date, number));
+    }
+    expected.sort_by_key(|&(date, _)| date); // stable
+    let taken = std::iter::from_fn(|| queue.pop_due(f64::INFINITY));
+    assert!(taken.eq(expected.into_iter().map(|(_, number)| number)));
+}
