@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from rust_source import Function, bare, functions, without_tests
+
+from support.rust_source import Function, bare, functions, without_tests
 
 
 def lengths(text: str) -> dict[str, int]:
-    return {of.name: of.code_lines for of in functions(without_tests(bare(text)))}
+    return {function.name: function.code_lines for function in functions(without_tests(bare(text)))}
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rust_source import bare, without_tests
-from rust_source import functions as rust_functions
+
+from support.rust_source import bare, without_tests
+from support.rust_source import functions as rust_functions
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60

@@ -111,7 +111,9 @@ fn six_durations_are_a_judgement_and_five_are_none() {
 fn four_per_cent_are_the_limit_and_one_outlier_in_a_half_is_none() {
     let settled = |durations: [f64; 6]| {
         let mut settling = Settling::default();
-        durations.map(|duration| settling.add(duration));
+        for duration in durations {
+            settling.add(duration);
+        }
         settling.has_settled()
     };
     assert!(settled([1.0, 1.0, 1.0, 1.04, 1.04, 1.04]));
