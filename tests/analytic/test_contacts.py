@@ -17,7 +17,7 @@ def trade(**access):
 
 
 def meet(plan, time_s, duration_s, **link):
-    link = {"bytes_per_s": RATE, "latency_s": LATENCY_S, "setup_s": SETUP_S, **link}
+    link = {"rate_bytes_per_s": RATE, "latency_s": LATENCY_S, "setup_s": SETUP_S, **link}
     plans.meet(plan, time_s, duration_s, 1, 0, **link)
 
 
@@ -83,7 +83,7 @@ def test_each_pair_has_a_link_of_its_own():
     plan = plans.plan(6)
     plan["access"] = [plans.access(**DEAF)]
     for pair in range(3):
-        link = {"bytes_per_s": RATE, "latency_s": LATENCY_S}
+        link = {"rate_bytes_per_s": RATE, "latency_s": LATENCY_S}
         plans.meet(plan, 0.0, 50.0, 2 * pair, 2 * pair + 1, **link)
     for pair in range(3):
         plans.arrive(plan, 1.0, 2 * pair, 2 * pair + 1)

@@ -69,7 +69,7 @@ def test_nothing_is_sent_that_udp_cannot_carry():
 @pytest.mark.parametrize(("senders", "share"), [(1, 1.0), (2, 0.5), (4, 0.25)])
 def test_phones_that_send_at_once_share_their_sites_air(senders, share):
     capacity = 2e5
-    plan = plans.plan(2 * senders, sites=[{"bytes_per_s": capacity}, {"bytes_per_s": 0.0}])
+    plan = plans.plan(2 * senders, sites={"capacity_bytes_per_s": [capacity, 0.0]})
     plan["phones"]["site"] = [0] * senders + [1] * senders
     for phone in range(senders):
         plans.arrive(plan, 0.0, phone, senders + phone, 1000)
@@ -79,7 +79,7 @@ def test_phones_that_send_at_once_share_their_sites_air(senders, share):
 
 
 def test_a_phone_on_narrow_radio_leaves_the_rest_of_the_air_to_the_other():
-    plan = plans.plan(4, sites=[{"bytes_per_s": 1e5}, {"bytes_per_s": 0.0}])
+    plan = plans.plan(4, sites={"capacity_bytes_per_s": [1e5, 0.0]})
     plan["phones"]["site"] = [0, 0, 1, 1]
     plan["access"] = [plans.access(up_bytes_per_s=2e4), plans.access()]
     plan["phones"]["access"] = [0, 1, 1, 1]

@@ -26,7 +26,7 @@ def test_contacts_and_outages_give_the_same_bytes_in_two_processes(mode):
     work = plan["workload"]
     rows = list(zip(work["time_s"], work["from_phone"], work["to_phone"], strict=True))
     for number, (time_s, one, other) in enumerate(rows[::2]):
-        link = {"bytes_per_s": 59e3, "latency_s": 0.03, "setup_s": 0.2, "loss_ratio": 0.02}
+        link = {"rate_bytes_per_s": 59e3, "latency_s": 0.03, "setup_s": 0.2, "loss_ratio": 0.02}
         plans.meet(plan, time_s, 1.0 + number % 7, other, one, **link)
     plan["outages"] = [{"access": 1, "start_s": 20.0, "end_s": 40.0}]
     one, other = (plans.run(plan, PYTHONHASHSEED=seed) for seed in ("1", "2"))
@@ -95,7 +95,7 @@ def test_a_phone_that_does_nothing_changes_nothing(mode):
 def test_a_phone_that_trades_leaves_the_others_their_draws(mode):
     """On links that are not shared, what two other phones do takes the same times."""
     plan = plans.busy_town(14, 4, mode)
-    plan["sites"] = [{"bytes_per_s": 0.0}] * 2
+    plan["sites"] = {"capacity_bytes_per_s": [0.0] * 2}
     quiet = plans.plan(4)  # nobody goes off, so that enough is stored over every transport
     plan["workload"], plan["churn"] = quiet["workload"], quiet["churn"]
     for number in range(100):

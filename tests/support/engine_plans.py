@@ -25,6 +25,7 @@ from sim.plan import plan as plan_module
 ROOT = Path(__file__).resolve().parents[2]
 LATENCY_S = 0.010  # one hop; two between phones
 WIDE_BYTES_PER_S = 1e15  # sizes do not show
+TRANSPORTS = ("udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva")
 # The offline token thesis's, which are the scenario's defaults.
 EVA = {
     "variant": "modified",

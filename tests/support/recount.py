@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 
+from pocketsim import testing
 from sim import metrics
 from sim.trace import from_engine
 
@@ -51,8 +52,8 @@ def fates(trace, duration_s):
     """What sim.metrics.repetitions says became of the transactions."""
     result = {"columns": trace.columns, "event_kinds": trace.kinds, "reasons": trace.reasons}
     table = from_engine(result, 0)
-    run = {"repetitions": 1, "duration_s": duration_s}
-    resolved = {"title": "", "rung": {}, "run": run}
+    resolved = testing.resolved(repetitions=1)
+    resolved["run"]["duration_s"] = duration_s
     return metrics.measure(table, resolved)["counts"]
 
 

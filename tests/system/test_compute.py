@@ -13,14 +13,14 @@ pytestmark = pytest.mark.engine
 
 PACKET_TASKS = ("verify_packet", "sign_packet", "handle_packet")
 SIGN_S, VERIFY_S = 0.010, 0.020
-ONLINE = {"task": "verify_token", "threads": 1, "count": 5, "bytes": 147, "tokens": 1}
+ONLINE = {"task": "verify_token", "threads": 1, "count": 5, "payload_bytes": 147, "tokens": 1}
 ONLINE["recipients"] = 3
 
 
 def compute(cores=2, phones=1, **options):
     plan = plans.plan(phones, cores=cores, protocol="compute")
     plan["protocol"]["compute"] = {**ONLINE, **options}
-    plan["transport"]["kind"] = "none"
+    plan["transport"]["mode"] = "none"
     plans.cost(plan, "sign", SIGN_S)
     plans.cost(plan, "verify", VERIFY_S)
     for phone in range(phones):
@@ -53,7 +53,7 @@ def test_more_threads_than_cores_gain_nothing(threads):
 def test_a_row_has_the_bytes_that_the_scenario_is_checked_for(task):
     options = {"recipients": 3, "tokens": 100}
     asked = tasks.payload_bytes(task, 1200, options["recipients"])
-    rows = plans.run(compute(task=task, count=1, bytes=asked, **options)).of("compute")
+    rows = plans.run(compute(task=task, count=1, payload_bytes=asked, **options)).of("compute")
     assert rows.size_bytes.tolist() == [tasks.traced_bytes(task, 1200, **options)]
 
 

@@ -124,7 +124,7 @@ def complaints(model):
 
 def test_the_models_are_all_looked_at():
     names = {f"{model.__module__.partition('.')[0]}.{model.__name__}" for model in SECTIONS}
-    assert {"sim.Scenario", "sim.SweepDocument", "calibration.Profile"} <= names
+    assert {"sim.Scenario", "sim.SweepDocument", "sim.Profile"} <= names
     assert {"calibration.Document", "sim.Town"} & names
     assert len(SECTIONS) > 50
     assert sim.scenario.document.Scenario in SECTIONS

@@ -221,8 +221,8 @@ def test_equal_runs_give_equal_bytes(form, monkeypatch):
 
 
 def test_a_graph_of_a_run_directory(tmp_path):
-    resolved = {**testing.resolved("trades", repetitions=2), "churn": None}
-    resolved["protocol"] = {"kind": "trustchain"}
+    trades = {"protocol": {"kind": "trustchain"}, "churn": None}
+    resolved = testing.resolved("trades", repetitions=2, **trades)
     run, table = (
         testing.run_dir(tmp_path, resolved, testing.Shape()),
         testing.events(resolved, testing.Shape()),
