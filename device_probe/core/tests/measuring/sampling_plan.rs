@@ -116,9 +116,9 @@ fn four_per_cent_are_the_limit_and_one_outlier_in_a_half_is_none() {
         }
         settling.has_settled()
     };
-    assert!(settled([1.0, 1.0, 1.0, 1.04, 1.04, 1.04]));
-    assert!(!settled([1.0, 1.0, 1.0, 1.05, 1.05, 1.05]));
-    assert!(!settled([1.0, 1.0, 1.0, 0.95, 0.95, 0.95]));
+    assert!(settled([1.0, 1.0, 1.0, 1.039, 1.039, 1.039]));
+    assert!(!settled([1.0, 1.0, 1.0, 1.041, 1.041, 1.041]));
+    assert!(!settled([1.0, 1.0, 1.0, 0.959, 0.959, 0.959]));
     assert!(settled([1.0, 9.0, 1.0, 1.0, 1.0, 9.0]));
 }
 
