@@ -21,10 +21,11 @@ from sim import trace
 from sim.base.errors import EnvironmentMissingError, NoRoomError, room_for
 from sim.plan.build_plan import build_plan
 from sim.run.children import EXIT_NO_ROOM
+from sim.run.job import parquet_path, summary_path, tokens_path
 from sim.trace import holdings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from sim.run.job import Job
 
 
 def main() -> int:
@@ -39,7 +40,7 @@ def main() -> int:
     return attempt(job, _engine)
 
 
-def attempt(job: Mapping[str, Any], engine: Any) -> int:
+def attempt(job: Job, engine: Any) -> int:
     """Run one job and return the exit code; where there is no room is the last line of stderr."""
     try:
         run(job, engine)
@@ -49,7 +50,7 @@ def attempt(job: Mapping[str, Any], engine: Any) -> int:
     return 0
 
 
-def run(job: Mapping[str, Any], engine: Any) -> None:
+def run(job: Job, engine: Any) -> None:
     """Run one job with `engine`, a module with `run(plan, progress)`, and write its files.
 
     Raises NoRoomError, which names the file that there is no room for.
@@ -77,21 +78,6 @@ def run(job: Mapping[str, Any], engine: Any) -> None:
     path = summary_path(directory, repetition)
     with room_for(path):
         path.write_text(json.dumps(summary), encoding="utf-8")
-
-
-def parquet_path(directory: Path, repetition: int) -> Path:
-    """Return where a child puts the events of a repetition."""
-    return directory / f"repetition-{repetition}.parquet"
-
-
-def tokens_path(directory: Path, repetition: int) -> Path:
-    """Return where a child puts the tokens that phones have at the end of a repetition."""
-    return directory / f"repetition-{repetition}.tokens.parquet"
-
-
-def summary_path(directory: Path, repetition: int) -> Path:
-    """Return where a child puts counters and chain indices of a repetition."""
-    return directory / f"repetition-{repetition}.json"
 
 
 def _tell(share: float) -> None:

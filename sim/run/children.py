@@ -12,13 +12,15 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
+
+    from sim.run.job import Job
 
     Heard = Callable[[float], None]
 
@@ -46,9 +48,7 @@ class Children:
         self._live: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
-    def run(
-        self, job: Mapping[str, Any], keep_failed_in: Path, progress: Heard | None = None
-    ) -> str:
+    def run(self, job: Job, keep_failed_in: Path, progress: Heard | None = None) -> str:
         """Run one job to its end and return what it wrote to stderr.
 
         `progress` gets the shares of the job that the child says are done, from another thread;
@@ -142,9 +142,7 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _engine_error(
-    returncode: int, stderr: str, job: Mapping[str, Any], directory: Path
-) -> EngineError:
+def _engine_error(returncode: int, stderr: str, job: Job, directory: Path) -> EngineError:
     how = signal.Signals(-returncode).name if returncode < 0 else f"exit code {returncode}"
     rung = job["resolved"]["rung"]
     what = f"repetition {job['repetition']} of {rung} ended with {how}"
@@ -157,7 +155,7 @@ def _engine_error(
     return EngineError(what, tail, f"{shlex.join(COMMAND)} < {shlex.quote(str(path))}")
 
 
-def _keep(job: Mapping[str, Any], stderr: str, directory: Path) -> Path:
+def _keep(job: Job, stderr: str, directory: Path) -> Path:
     """Write a job, to be run again, and what it said into `directory`; return the job's file."""
     directory = directory.absolute()  # the line that replays it may be pasted anywhere
     directory.mkdir(parents=True, exist_ok=True)

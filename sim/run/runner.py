@@ -19,8 +19,8 @@ from sim import trace
 from sim.base.build import git_commit
 from sim.base.errors import EngineError, RunInProgressError, room_for
 from sim.run import rundir
-from sim.run.child import parquet_path, summary_path, tokens_path
 from sim.run.children import Children, default_jobs
+from sim.run.job import Job, Summary, parquet_path, summary_path, tokens_path
 from sim.scenario import Document, load, point
 from sim.scenario.resolve import Profiles, Rung, resolve
 from sim.trace import holdings
@@ -195,7 +195,7 @@ def _run_rung(
     with rundir.building(target) as aside:
 
         def one(repetition: int, first_index: list[int] | None) -> str:
-            job = {
+            job: Job = {
                 "resolved": rung.resolved,
                 "repetition": repetition,
                 "first_index": first_index,
@@ -229,7 +229,9 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
 
     repetitions = range(len(logs))
     parts = [parquet_path(aside, repetition) for repetition in repetitions]
-    summaries = [_read(summary_path(aside, repetition)) for repetition in repetitions]
+    summaries: list[Summary] = [
+        _read(summary_path(aside, repetition)) for repetition in repetitions
+    ]
     events = aside / "events.parquet"
     trace.join(parts, events)
     if rung.resolved["output"]["tokens"]:
@@ -257,9 +259,7 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
     (aside / "log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
 
 
-def _manifest(
-    document: Document, rung: Rung, summaries: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
+def _manifest(document: Document, rung: Rung, summaries: Sequence[Summary]) -> dict[str, Any]:
     import numpy as np
     import pyarrow as pa
     import scipy
@@ -285,7 +285,8 @@ def _manifest(
         "profiles": {name: profile["digest"] for name, profile in resolved["profiles"].items()},
         "engine_options": resolved["engine_options"],
         "repetitions": [
-            {key: summary[key] for key in _REPETITION if key in summary} for summary in summaries
+            {key: value for key, value in summary.items() if key in _REPETITION}
+            for summary in summaries
         ],
         "final_index": summaries[-1]["final_index"] if continued else None,
     }

@@ -163,6 +163,20 @@ def test_the_build_digest_covers_what_a_run_depends_on(repository: list[Path], r
     assert {modules[name] for name in found} == set(build.sources())
 
 
+def test_what_determines_a_run_is_typed(repository: list[Path], root: Path) -> None:
+    """With these types mypy knows every key of a resolved scenario and of a plan; `Any` has all."""
+    typed = {"resolved", "plan", "contents", "job"}
+    loose = [
+        f"{path.relative_to(root)}:{node.lineno} {name}: {ast.unparse(node.annotation)}"
+        for path in python_modules(repository, root).values()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None
+        for name in [node.arg if isinstance(node, ast.arg) else ast.unparse(node.target)]
+        if name in typed and "Any" in ast.unparse(node.annotation)
+    ]
+    assert not loose
+
+
 def test_rust_protocols_depend_on_no_simulator(root: Path) -> None:
     manifest = tomllib.loads((root / "sim/protocols/Cargo.toml").read_text())
     dependencies = set(manifest.get("dependencies", {}))

@@ -1,0 +1,47 @@
+"""What a child process is given and what it leaves: the job, the summary, the files' names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+from sim.metrics.parts import Told
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sim.scenario.resolved import Resolved
+
+
+class Job(TypedDict):
+    """One repetition; `first_index` where its chains go on from another's."""
+
+    resolved: Resolved
+    repetition: int
+    first_index: list[int] | None
+    out_dir: str
+
+
+class Summary(Told):
+    """What a repetition came to beside its events; the key where it keeps tokens."""
+
+    repetition: int
+    engine_seed: int
+    clock_s: float
+    final_index: list[int]
+    simgrid: str
+    authority_key: NotRequired[str]
+
+
+def parquet_path(directory: Path, repetition: int) -> Path:
+    """Return where a child puts the events of a repetition."""
+    return directory / f"repetition-{repetition}.parquet"
+
+
+def tokens_path(directory: Path, repetition: int) -> Path:
+    """Return where a child puts the tokens that phones have at the end of a repetition."""
+    return directory / f"repetition-{repetition}.tokens.parquet"
+
+
+def summary_path(directory: Path, repetition: int) -> Path:
+    """Return where a child puts counters and chain indices of a repetition."""
+    return directory / f"repetition-{repetition}.json"
