@@ -21,14 +21,22 @@ demo: setup ## Simulate the published experiments, compare, write runs/demo/repo
 	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html $(if $(SUBSET),--subset '$(SUBSET)')
 
 ##@ Develop
-.PHONY: test
+.PHONY: test test-rust test-python test-programs
 # The cases of property tests are drawn from a fixed seed, so that the same code gives the same
 # verdict. Draw others now and then: make test PROPTEST_RNG_SEED=$RANDOM HYPOTHESIS=fresh
 PROPTEST_RNG_SEED ?= 1
 HYPOTHESIS ?= repeatable
-test: setup ## Run every test, Rust and Python
+test: test-rust test-python ## Run every test, Rust and Python
+
+# With -j2, Rust's run beside Python's: most of their time goes into waiting for what is on a network.
+test-rust: test-programs
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked
+
+test-python: test-programs
 	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
+
+test-programs: setup
+	$(CARGO) test --workspace --locked --no-run
 
 .PHONY: fuzz
 SECONDS ?= 10
