@@ -144,7 +144,7 @@ def bionic_library(name: str) -> bytes:
     """Return the bytes of one of bionic's libraries from the jar of unidbg."""
     jar = BUILD / "jars/unidbg-android.jar"
     if not jar.exists():
-        raise Missing(f"{jar.relative_to(ROOT)} is missing: run make android-jars")
+        raise Missing(f"{jar.relative_to(ROOT)} is missing: run make apk")
     with zipfile.ZipFile(jar) as archive:
         return archive.read(f"android/sdk23/lib64/{name}.so")
 

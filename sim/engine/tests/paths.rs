@@ -35,6 +35,16 @@ fn one() -> Plan {
     plan
 }
 
+/// A contact's link that is ready at once and loses nothing.
+fn link(rate_bytes_per_s: f64, latency_s: f64) -> ProximityLink {
+    ProximityLink {
+        rate_bytes_per_s,
+        latency_s,
+        setup_s: 0.0,
+        loss_ratio: 0.0,
+    }
+}
+
 /// How long the datagram takes beyond its links.
 fn beyond_s(plan: Plan, path: Path) -> f64 {
     times(&carry(plan, path), EventKind::Take)[0] - 1.0 - LINKS_S
@@ -74,13 +84,7 @@ fn jitter_of_both_networks_adds_up() {
 #[test]
 fn a_relayed_datagram_takes_no_contact() {
     let mut plan = one();
-    let link = ProximityLink {
-        rate_bytes_per_s: 1e6,
-        latency_s: 0.0,
-        setup_s: 0.0,
-        loss_ratio: 0.0,
-    };
-    meet(&mut plan, 0.0, 50.0, link);
+    meet(&mut plan, 0.0, 50.0, link(1e6, 0.0));
     let [relayed, direct] = [Path::Relay, Path::Direct].map(|path| carry(plan.clone(), path));
     assert_eq!(counter(&relayed, "contact_bytes"), 0);
     assert_eq!(counter(&relayed, "access_bytes"), 1000);
@@ -92,13 +96,7 @@ fn a_relayed_datagram_takes_no_contact() {
 fn a_contact_that_opens_later_takes_nothing_back() {
     let mut plan = one();
     plan.access[0].jitter_median_s = 1.0;
-    let link = ProximityLink {
-        rate_bytes_per_s: 1e6,
-        latency_s: 0.25,
-        setup_s: 0.0,
-        loss_ratio: 0.0,
-    };
-    meet(&mut plan, 1.5, 50.0, link);
+    meet(&mut plan, 1.5, 50.0, link(1e6, 0.25));
     ask(&mut plan, 2.0, 10);
     let trace = carry(plan, Path::Direct);
     // What is on the network still arrives over it, after what took the contact.
@@ -136,13 +134,7 @@ fn an_outage_stops_the_relay_too() {
 #[test]
 fn what_a_contact_has_not_sent_when_it_closes_ends_with_it() {
     let mut plan = plan(2);
-    let link = ProximityLink {
-        rate_bytes_per_s: 1000.0,
-        latency_s: 0.25,
-        setup_s: 0.0,
-        loss_ratio: 0.0,
-    };
-    meet(&mut plan, 0.0, 3.5, link);
+    meet(&mut plan, 0.0, 3.5, link(1000.0, 0.25));
     (0..5).for_each(|_| ask(&mut plan, 1.0, BYTES));
     let trace = carry(plan, Path::Direct);
     // A second each: out at 2, 3, 4, ... of which the second arrives at 3.25.
@@ -155,13 +147,7 @@ fn what_a_contact_has_not_sent_when_it_closes_ends_with_it() {
 #[test]
 fn what_is_sent_after_a_contact_goes_over_the_network_again() {
     let mut plan = one();
-    let link = ProximityLink {
-        rate_bytes_per_s: 1e6,
-        latency_s: 0.25,
-        setup_s: 0.0,
-        loss_ratio: 0.0,
-    };
-    meet(&mut plan, 0.0, 2.0, link);
+    meet(&mut plan, 0.0, 2.0, link(1e6, 0.25));
     for time_s in [1.99, 2.0] {
         ask(&mut plan, time_s, BYTES);
     }
