@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sim.devices.contents import Number, Operation, Provenance, Shipped
+    from sim.devices.contents import (
+        Cost,
+        Number,
+        OwnCost,
+        Provenance,
+        Shipped,
+        ShippedImplementation,
+    )
     from sim.scenario.resolved import Paced, Resolved, Run, Rung, Transport
 
 
@@ -80,6 +87,7 @@ def resolved(
         "versions": {"pocketsim": "0", "build": "0" * 12},
         "devices": [{"role": "person", "profile": "invented", "count": 2, "access": {"wifi": 1.0}}],
         "profiles": {"invented": profile()},
+        "implementation": implementation(),
         "network": {"backbone_latency_s": 0.0, "relay_latency_s": 0.0, "access": {}},
         "churn": None,
         "contacts": None,
@@ -131,21 +139,6 @@ def profile() -> Shipped:
     def known(basis: str) -> Provenance:
         return {"samples": 0, "basis": basis, "source": "invented for tests", "fitted_to": []}
 
-    def cost(cpu_s: float, basis: str) -> Operation:
-        return {
-            "samples": 0,
-            "basis": basis,
-            "source": "invented for tests",
-            "fitted_to": [],
-            "cpu_s": cpu_s,
-            "per_byte_s": 1e-9,
-            "wait_s": 0.0,
-            "threads": 1,
-            "spread_sigma": 0.0,
-            "repetition_sigma": 0.0,
-            "standard_error_s": cpu_s / 5,
-        }
-
     number: Number = {**known("assumed"), "value": 0.5, "standard_error": 0.1}
     bases = ("fitted", "proxy", "assumed", "published")
     names = ("sign", "verify", "store", "encode")
@@ -159,32 +152,80 @@ def profile() -> Shipped:
             "probe": "none",
             "does_not_claim": ["anything about a real phone"],
             "cores": {**number, "value": 8.0},
+            "core_classes": {},
+            "priced_on": None,
             "socket_buffer_bytes": 212_992,
         },
         "operations": {
-            name: cost(1e-4 * (place + 1), basis)
+            name: _cost(1e-4 * (place + 1), basis)
             for place, (name, basis) in enumerate(zip(names, bases, strict=True))
         },
-        "app": {
+        "scheduler": {
             "sleep_overshoot": {
                 "base_s": number,
                 "slope_s": number,
                 "spread_sigma": number,
                 "repetition_sigma": number,
             },
-            "kept_connection": {
-                "duplicate_dial_probability": number,
-                "duplicate_dial_window_s": {
-                    **known("assumed"),
-                    "from": 1.0,
-                    "to": 2.0,
-                    "standard_error": 0.1,
-                },
-                "break_rate_per_s": number,
-            },
         },
         "digest": "0" * 64,
         "drawn_as": "invented",
+        "own_cost_factors": {},
+    }
+
+
+def implementation() -> ShippedImplementation:
+    """Return the content of an invented implementation profile that has plain UDP alone."""
+    known: Provenance = {
+        "samples": 0,
+        "basis": "assumed",
+        "source": "invented for tests",
+        "fitted_to": [],
+    }
+    own_cost: OwnCost = {
+        **_cost(5e-5, "assumed"),
+        "step": "command",
+        "scales_with": None,
+        "reference_s": None,
+    }
+    return {
+        "implementation": {
+            "name": "Invented app",
+            "described_on": "2025-06-22",
+            "described_by": "nobody",
+            "does_not_claim": ["anything about a real app"],
+        },
+        "pacing": {**known, "value": "floored_ms"},
+        "log_entries": None,
+        "duplicate_window_s": {**known, "value": 30.0, "standard_error": 1.0},
+        "threads_first": {**known, "value": True},
+        "steps": {},
+        "own_costs": {"native_call": own_cost},
+        "udp": {"socket_timeout_s": {**known, "value": 5.0, "standard_error": 1.0}},
+        "quic_keep": None,
+        "quic_reconnect": None,
+        "tftp": None,
+        "ipv8": None,
+        "ipv8_sealed": None,
+        "eva": None,
+        "digest": "0" * 64,
+        "called": "invented",
+    }
+
+
+def _cost(cpu_s: float, basis: str) -> Cost:
+    return {
+        "samples": 0,
+        "basis": basis,
+        "source": "invented for tests",
+        "fitted_to": [],
+        "cpu_s": cpu_s,
+        "per_byte_s": 1e-9,
+        "wait_s": 0.0,
+        "threads": 1,
+        "spread_sigma": 0.0,
+        "repetition_sigma": 0.0,
+        "standard_error_s": cpu_s / 5,
     }
 
 

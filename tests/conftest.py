@@ -34,6 +34,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SCENARIO = """
+implementation = "trustchain_throughput_2025"
+
 [run]
 seed = 7
 duration = "2s"

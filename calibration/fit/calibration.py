@@ -18,20 +18,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibration.fit.costs import cases, price
-from calibration.fit.device import core_count, cores, sleep_overshoot, sleepers, socket_buffer_bytes
-from calibration.fit.kernels import SOURCES, STORES, UNPRICED
+from calibration.fit.device import (
+    core_classes,
+    core_count,
+    cores,
+    sleep_overshoot,
+    sleepers,
+    socket_buffer_bytes,
+)
+from calibration.fit.kernels import SOURCES, STORES
 from sim.base.documents import Section
-from sim.base.engine_facts import operations
+from sim.base.engine_facts import device_operations
 from sim.base.errors import ScenarioError, UserError
 from sim.base.units import SIZE
-from sim.devices.profile import App, Device, Operation, Profile
+from sim.devices.profile import Cost, Device, Profile, Scheduler
 from sim.devices.provenance import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from calibration.fit.kernels import Source
     from calibration.fit.probe_report import Report
+    from sim.devices.profile import SleepOvershoot
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class Calibration:
     """Makes a device profile of reports.
 
     Args:
-        base: Name of a profile and the profile, which fills what was not measured.
+        base: Name of a profile and the profile, which fills what was not measured; None for none.
         name: Of the device; None for its maker and model.
         measured_by: Who ran the probe.
         store: Kernel that prices `store`, one of `calibration.fit.kernels.STORES`.
@@ -62,7 +70,7 @@ class Calibration:
 
     def __init__(
         self,
-        base: tuple[str, Profile],
+        base: tuple[str, Profile] | None = None,
         *,
         name: str | None = None,
         measured_by: str = "not stated",
@@ -80,42 +88,60 @@ class Calibration:
 
         Raises ScenarioError for reports of several devices, twice the same one or spoiled ones.
         """
-        _, base = self.base
+        base = self.base[1] if self.base else None
         reports = sorted(reports, key=lambda report: (report.started_at, report.digest))
         _refuse_strangers(reports)
         if not self.allow_spoiled:
             _refuse_spoiled(reports)
-        priced = {name: self._priced(name, reports) for name in operations()}
-        sleeps = sleep_overshoot(reports, base.app.sleep_overshoot)
+        priced = {name: self._priced(name, reports) for name in device_operations()}
+        sleeps = sleep_overshoot(reports, base.scheduler.sleep_overshoot if base else None)
         buffer_bytes = socket_buffer_bytes(reports)
-        parts = {**priced, "app.sleep_overshoot": sleeps, "device.socket_buffer": buffer_bytes}
+        parts = {**priced, _SLEEPS: sleeps, "device.socket_buffer": buffer_bytes}
         missing = [key for key, part in parts.items() if part is None]
-        if sleeps and len(sleepers(reports)) == 1:
-            missing.append(_SLEEPS_DIFFER)
-        self.kept_ = tuple(self._kept(key, reports) for key in (*missing, "app.kept_connection"))
-        self.profile_ = Profile(
-            device=self._device(reports, buffer_bytes or base.device.socket_buffer),
-            operations={
-                name: operation or base.operations[name] for name, operation in priced.items()
-            },
-            app=App(
-                sleep_overshoot=sleeps or base.app.sleep_overshoot,
-                kept_connection=base.app.kept_connection,
-            ),
-        )
+        if base is None:
+            self._refuse_holes(missing, reports)
+            self.kept_ = ()
+        else:
+            if sleeps and len(sleepers(reports)) == 1:
+                missing.append(_SLEEPS_DIFFER)
+            self.kept_ = tuple(self._kept(key, base, reports) for key in missing)
+        self.profile_ = self._profile(reports, priced, sleeps, buffer_bytes)
         return self
 
-    def _priced(self, name: str, reports: Sequence[Report]) -> Operation | None:
-        if name in UNPRICED:
-            return None
+    def _refuse_holes(self, missing: Sequence[str], reports: Sequence[Report]) -> None:
+        if missing:
+            key, others = missing[0], len(missing) - 1
+            said = f" and {others} more" if others else ""
+            reason = f"not measured: {key}{said} ({self._why_missing(key, reports)})"
+            raise ScenarioError(reports[-1].path, "", f"{reason}; name a profile with --base")
+
+    def _profile(
+        self,
+        reports: Sequence[Report],
+        priced: Mapping[str, Cost | None],
+        sleeps: SleepOvershoot | None,
+        buffer_bytes: int | None,
+    ) -> Profile:
+        """Return what was measured, and the base's for what was not."""
+        base = self.base[1] if self.base else None
+        operations = {name: cost or _of(base).operations[name] for name, cost in priced.items()}
+        buffer_bytes = buffer_bytes or _of(base).device.socket_buffer
+        sleeps = sleeps or _of(base).scheduler.sleep_overshoot
+        return Profile(
+            device=self._device(reports, buffer_bytes),
+            operations=operations,
+            scheduler=Scheduler(sleep_overshoot=sleeps),
+        )
+
+    def _priced(self, name: str, reports: Sequence[Report]) -> Cost | None:
         return price(self._source(name), reports, core_count(reports))
 
-    def _kept(self, key: str, reports: Sequence[Report]) -> Kept:
-        return Kept(key, _basis(self.base[1], key), self._why_missing(key, reports))
+    def _kept(self, key: str, base: Profile, reports: Sequence[Report]) -> Kept:
+        return Kept(key, _basis(base, key), self._why_missing(key, reports))
 
     def _why_missing(self, key: str, reports: Sequence[Report]) -> str:
-        if key in _UNMEASURABLE:
-            return _UNMEASURABLE[key]
+        if key == _SLEEPS_DIFFER:
+            return "one report does not tell how much repetitions differ"
         kernel = _KERNELS.get(key) or self._lacking(self._source(key), reports)
         said = [
             case.reason
@@ -151,6 +177,7 @@ class Calibration:
                 "probe": f"{last.made.probe_version}, {last.made.build}, {last.made.target}",
                 "does_not_claim": self._does_not_claim(reports),
                 "cores": cores(reports),
+                "core_classes": core_classes(reports),
                 "socket_buffer": SIZE.write(buffer_bytes),
             }
         )
@@ -167,8 +194,9 @@ class Calibration:
         classes = {core.core_class for report in reports for core in report.document.device.cores}
         if len(classes) > 1:
             claims.append("cores by class: operations were timed where the system put one thread")
-        kept = ", ".join(map(str, self.kept_))
-        claims.append(f"{kept}: of profile {self.base[0]}, not of this device")
+        if self.base and self.kept_:
+            kept = ", ".join(map(str, self.kept_))
+            claims.append(f"{kept}: of profile {self.base[0]}, not of this device")
         if len(reports) == 1:
             claims.append(
                 "how much runs differ: there is one report, so repetition_sigma of the operations "
@@ -179,6 +207,11 @@ class Calibration:
             for report in reports
             for spoiled in report.document.spoiled
         ]
+
+
+def _of(base: Profile | None) -> Profile:
+    assert base is not None, "without a base nothing is missing"
+    return base
 
 
 def _basis(base: Profile, key: str) -> str:
@@ -218,10 +251,6 @@ def _refuse_spoiled(reports: Sequence[Report]) -> None:
             raise ScenarioError(report.path, "spoiled", reason)
 
 
-_SLEEPS_DIFFER = "app.sleep_overshoot.repetition_sigma"
-_KERNELS = {"app.sleep_overshoot": "sleep_overshoot", "device.socket_buffer": "udp_buffer_capacity"}
-_UNMEASURABLE = {
-    **UNPRICED,
-    "app.kept_connection": "how often the app loses its connection shows only in long trades",
-    _SLEEPS_DIFFER: "one report does not tell how much repetitions differ",
-}
+_SLEEPS = "scheduler.sleep_overshoot"
+_SLEEPS_DIFFER = f"{_SLEEPS}.repetition_sigma"
+_KERNELS = {_SLEEPS: "sleep_overshoot", "device.socket_buffer": "udp_buffer_capacity"}

@@ -16,7 +16,7 @@ import numpy as np
 from calibration.fit.lines import Line, combine, fit_line
 from calibration.fit.samples import FEWEST_SAMPLES, Estimate, estimate, execution_sigma
 from sim.base.units import DURATION
-from sim.devices.profile import Operation
+from sim.devices.profile import Cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ REFERENCE_BYTES = 668.0
 hashes (Chirila 2025, appendix B), in the midst of what the protocols ask for."""
 
 
-def price(source: Source, reports: Sequence[Report], cores: int) -> Operation | None:
+def price(source: Source, reports: Sequence[Report], cores: int) -> Cost | None:
     """Return the cost that `source` says, or None when no report has measured its kernel."""
     looks = [look for report in reports if (look := _look(source, report))]
     if not looks:
@@ -47,7 +47,7 @@ def price(source: Source, reports: Sequence[Report], cores: int) -> Operation | 
     cpu_s = weighted([look.cpu.intercept for look in looks])
     lack = math.sqrt(np.mean([look.lack_of_fit() ** 2 for look in looks]))
     relative = math.hypot(mean.relative_error(), lack)
-    return Operation.model_validate(
+    return Cost.model_validate(
         {
             "cpu": seconds(cpu_s),
             "per_byte": seconds(weighted([look.cpu.slope for look in looks])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,10 +36,13 @@ def sleepers(reports: Sequence[Report]) -> list[Report]:
     return [report for report in reports if _sleeps(report)]
 
 
-def sleep_overshoot(reports: Sequence[Report], base: SleepOvershoot) -> SleepOvershoot | None:
+def sleep_overshoot(
+    reports: Sequence[Report], base: SleepOvershoot | None
+) -> SleepOvershoot | None:
     """Return the law base + slope * ln(interval / 1 ms), or None when no report has slept.
 
-    One report cannot tell how much repetitions differ: that number is then `base`'s.
+    One report cannot tell how much repetitions differ: that number is then `base`'s, or without a
+    base 0, with an error as wide as the spread of single sleeps.
     """
     found = {report: _sleeps(report) for report in sleepers(reports)}
     if not found:
@@ -50,7 +54,14 @@ def sleep_overshoot(reports: Sequence[Report], base: SleepOvershoot) -> SleepOve
     sigmas = np.array([one.sample_sigma for sleeps in found.values() for one in sleeps.values()])
     count = sum(one.samples for sleeps in found.values() for one in sleeps.values())
     known = _measured(count, f"{named(list(found))}; kernel sleep_overshoot: {_LAW}")
-    between = _between(lines, known) if len(lines) > 1 else base.repetition_sigma
+    if len(lines) > 1:
+        between = _between(lines, known)
+    elif base is not None:
+        between = base.repetition_sigma
+    else:
+        source = f"{named(list(found))}; one report does not tell how much repetitions differ"
+        unknown = {"basis": "assumed", "samples": 0, "source": source}
+        between = _plain(0.0, max(float(sigmas.mean()), _LEAST_SHARE), unknown)
     return SleepOvershoot(
         base=_duration(
             [line.intercept for line in lines], [_error(line, 0) for line in lines], known
@@ -86,6 +97,12 @@ def cores(reports: Sequence[Report]) -> PlainNumber:
 def core_count(reports: Sequence[Report]) -> int:
     """Return the number of cores that the system counts."""
     return max(1, *(len(report.document.device.cores) for report in reports))
+
+
+def core_classes(reports: Sequence[Report]) -> dict[str, int]:
+    """Return the cores by class as the system tells them; nothing where all are of one."""
+    classes = Counter(str(core.core_class) for core in reports[-1].document.device.cores)
+    return dict(sorted(classes.items())) if len(classes) > 1 else {}
 
 
 def socket_buffer_bytes(reports: Sequence[Report]) -> int | None:

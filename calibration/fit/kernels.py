@@ -95,12 +95,3 @@ STORES = {
         variant=(("wal", 0.0),),
     ),
 }
-
-# Why no kernel can price these; they come from a base profile.
-UNPRICED = {
-    "command": "the app's call into the native library; the probe has no such app around it",
-    "discovery": "waits for a server on the Internet; the probe asks none",
-    "overlay_send": "a packet of Kotlin-IPv8 on its way out; the probe has no such overlay",
-    "overlay_receive": "a packet of Kotlin-IPv8 on its way in; the probe has no such overlay",
-    "file_block": "one TFTP block with its file; the kernels append larger records",
-}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.base.units import DURATION, RATE, SIZE
-from sim.devices.profile import Operation, Profile, load
-from sim.devices.provenance import DurationNumber, Provenance, RateNumber, Window
+from sim.base.units import DURATION, SIZE, Dimension
+from sim.devices.profile import Cost, Profile, load
+from sim.devices.provenance import DurationNumber, Provenance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ def as_toml(profile: Profile) -> str:
     """Return the document that `sim.devices.profile.load` reads as exactly `profile`."""
     import tomli_w
 
-    device = profile.device.model_dump(exclude={"cores", "socket_buffer"})
+    device = profile.device.model_dump(exclude={"cores", "socket_buffer"}, exclude_none=True)
     document = {
         "device": {
             **device,
@@ -26,9 +26,9 @@ def as_toml(profile: Profile) -> str:
         "operations": {
             name: _operation(operation) for name, operation in profile.operations.items()
         },
-        "app": {
+        "scheduler": {
             part: {name: _number(number) for name, number in numbers}
-            for part, numbers in profile.app
+            for part, numbers in profile.scheduler
         },
     }
     return f"{_HEAD.format(name=profile.device.name)}\n{tomli_w.dumps(document)}"
@@ -40,7 +40,7 @@ def write_profile(profile: Profile, path: Path) -> None:
     assert load(path) == profile, "a profile reads as it was written"
 
 
-def _operation(operation: Operation) -> dict[str, Any]:
+def _operation(operation: Cost) -> dict[str, Any]:
     spelt = {
         key: DURATION.write(getattr(operation, key))
         for key in ("cpu", "per_byte", "wait", "standard_error")
@@ -68,7 +68,7 @@ def _provenance(number: Provenance) -> dict[str, Any]:
     }
 
 
-_DIMENSIONS = {DurationNumber: DURATION, RateNumber: RATE, Window: DURATION}
+_DIMENSIONS: dict[type[Provenance], Dimension] = {DurationNumber: DURATION}
 _HEAD = """# {name}.
 #
 # Made by `pocketsim calibrate` from reports of the device probe; each number says of which.

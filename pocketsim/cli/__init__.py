@@ -23,6 +23,7 @@ from pocketsim.cli import (
     inspect,
     measured,
     present,
+    profiles,
     running,
     sweeping,
     targets,
@@ -38,6 +39,8 @@ app = typer.Typer(
 )
 sweep = typer.Typer(help="Many runs over a grid of values.", no_args_is_help=True)
 app.add_typer(sweep, name="sweep")
+profile = typer.Typer(help="Profiles of devices and of implementations.", no_args_is_help=True)
+app.add_typer(profile, name="profile")
 app.command("run")(common.command(running.run))
 app.command("check")(common.command(inspect.check))
 app.command("show")(common.command(inspect.show))
@@ -47,6 +50,7 @@ app.command("export")(common.command(exporting.export))
 app.command("validate")(common.command(present.validate))
 app.command("calibrate")(common.command(measured.calibrate))
 app.command("metrics")(common.command(measured.metrics))
+profile.command("split")(common.command(profiles.split))
 sweep.command("run")(common.command(sweeping.run))
 sweep.command("plan")(common.command(sweeping.plan))
 sweep.command("collect")(common.command(sweeping.collect))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import collections
 import importlib
 import importlib.metadata
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,11 +17,11 @@ from pocketsim.cli.running import AsJson, Overrides, ScenarioFile
 from pocketsim.cli.warning import warn
 from sim.base import axes
 from sim.base.errors import UserError, printable
+from sim.devices.numbers import bases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from sim.devices.contents import Contents, Provenance
     from sim.scenario.resolve import Rung
     from sim.scenario.resolved import Group
 
@@ -69,11 +68,10 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     has_roles = any(group["role"] != "person" for group in first["devices"])
     head = ("profile", "count", "access", *(("role",) if has_roles else ()))
     console.table("devices", head, [_group_row(group)[: len(head)] for group in first["devices"]])
-    profiles = first["profiles"].items()
-    head = ("profile", "basis of the operations", "of the app")
-    console.table(
-        "what the profiles rest on", head, [(name, *_bases(profile)) for name, profile in profiles]
-    )
+    implementation = first["implementation"]
+    rows = [(name, _bases(profile)) for name, profile in first["profiles"].items()]
+    rows.append((implementation["called"], _bases(implementation)))
+    console.table("what the profiles rest on", ("profile", "basis of its numbers"), rows)
     columns = [_rung_columns(rung) for rung in rungs]
     names = max(map(list, columns), key=len)  # a transport without EVA's axes has fewer
     console.table(
@@ -95,7 +93,7 @@ def doctor() -> None:
 
 def _check(file: Path) -> None:
     from sim.base.documents import read_toml
-    from sim.devices import profile
+    from sim.devices import implementation, profile
     from sim.scenario import load
     from sim.scenario.resolve import resolve
 
@@ -105,8 +103,10 @@ def _check(file: Path) -> None:
 
         points = load_sweep(file, Path())
         warn(task.document for point in points for task in point.tasks)
-    elif "device" in data:
+    elif isinstance(data.get("device"), dict):
         profile.load(file)
+    elif isinstance(data.get("implementation"), dict):
+        implementation.load(file)
     else:
         document = load(file)
         resolve(document)
@@ -123,7 +123,10 @@ def _app_faults(rungs: Sequence[Rung]) -> list[str]:
         if rung.resolved["transport"]["mode"] == app_faults.KEPT
     ]
     known = {transport["app_faults"] for transport in kept}
-    said = {True: "stall and break as often as the profiles say", False: "do not stall or break"}
+    said = {
+        True: "stall and break as often as the implementation says",
+        False: "do not stall or break",
+    }
     return [
         f"kept connections {said[has_faults]} (transport.app_faults)"
         for has_faults in sorted(known)
@@ -145,21 +148,8 @@ def _rung_columns(rung: Rung) -> dict[str, str]:
     return {key: axes.text(value) for key, value in columns.items()}
 
 
-def _bases(profile: Contents) -> tuple[str, str]:
-    operations, app = profile["operations"], profile["app"]
-    sleeps, kept = app["sleep_overshoot"], app["kept_connection"]
-    numbers: list[Provenance] = [
-        *(sleeps["base_s"], sleeps["slope_s"]),
-        *(sleeps["spread_sigma"], sleeps["repetition_sigma"]),
-        *(kept["duplicate_dial_probability"], kept["break_rate_per_s"]),
-    ]
-    every = [number["basis"] for number in numbers] + [kept["duplicate_dial_window_s"]["basis"]]
-    return _counted(operation["basis"] for operation in operations.values()), _counted(every)
-
-
-def _counted(bases: Iterable[str]) -> str:
-    counts = collections.Counter(bases)
-    return ", ".join(f"{count} {basis}" for basis, count in sorted(counts.items()))
+def _bases(contents: Mapping[str, Any]) -> str:
+    return ", ".join(f"{count} {basis}" for basis, count in sorted(bases(contents).items()))
 
 
 def _python() -> tuple[str, str, str]:

@@ -21,13 +21,13 @@ def calibrate(
         Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
     ],
     base: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--base",
-            help="Profile for what was not measured: some numbers no kernel measures.",
+            help="Profile for what no report measured; without it, that is refused.",
             metavar="PROFILE",
         ),
-    ],
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", help="Of the device, instead of the report's.")
     ] = None,
@@ -57,7 +57,7 @@ def calibrate(
         raise UserError(f"--store: {store!r} is not one of {', '.join(STORES)}{hint}")
     if out.suffix != ".toml":
         raise UserError(f"--out: {out}: a profile's file ends in .toml")
-    start = base, profile.load(_profile(base))
+    start = (base, profile.load(_profile(base))) if base is not None else None
     calibration = Calibration(
         start, name=name, measured_by=measured_by, store=store, allow_spoiled=allow_spoiled
     )

@@ -19,7 +19,7 @@ def warn(documents: Iterable[Document]) -> None:
     lines = [
         f"warning: {document.path}: {key_path}: {text}"
         for document in documents
-        for key_path, text in warnings(document.scenario)
+        for key_path, text in warnings(document)
     ]
     for line in dict.fromkeys(lines):
         console.say(line)

@@ -56,6 +56,7 @@ def write_report(
         page.section("rows", "Every published row")
         page.add(verdicts.rows(validation))
     _profiles(page, runs)
+    _implementations(page, runs)
     _limitations(page, runs)
     out_html.write_text(page.html(), encoding="utf-8")
 
@@ -212,6 +213,17 @@ def _profiles(page: Page, runs: Sequence[Run]) -> None:
         page.add(folded("every number", provenance.numbers_table(profile), unfold=True))
 
 
+def _implementations(page: Page, runs: Sequence[Run]) -> None:
+    page.section("implementations", "Implementations and what they rest on")
+    page.paragraph(_IMPLEMENTATIONS)
+    for name, content in provenance.implementations(runs).items():
+        about = content["implementation"]
+        page.add(f"<h3>{escape(about['name'])} <code>{escape(name)}</code></h3>")
+        said = f"described by {about['described_by']}, {about['described_on']}"
+        page.add(f'<p class="caption">{escape(said)}</p><p>{provenance.bases(content)}</p>')
+        page.add(folded("every number", provenance.numbers_table(content), unfold=True))
+
+
 def _limitations(page: Page, runs: Sequence[Run]) -> None:
     page.section("limitations", "Limitations")
     found = provenance.profiles(runs)
@@ -219,6 +231,11 @@ def _limitations(page: Page, runs: Sequence[Run]) -> None:
         f"{profile['device']['name']} does not claim: {text}"
         for profile in found.values()
         for text in profile["device"]["does_not_claim"]
+    ]
+    named += [
+        f"{content['implementation']['name']} does not claim: {text}"
+        for content in provenance.implementations(runs).values()
+        for text in content["implementation"]["does_not_claim"]
     ]
     theses = _LIMITATIONS if any(is_of_trades(run) for run in runs) else ()
     lines = [*([_UNPROBED] if provenance.unprobed(found) else []), *theses, *named]
@@ -314,6 +331,10 @@ _FATES = (
 _PROFILES = (
     "Costs are CPU time on one core plus a cost per byte, and waiting off the CPU. The standard "
     "error is of the number itself, not of single operations."
+)
+_IMPLEMENTATIONS = (
+    "What a program does whatever device it runs on: costs of its own beside operations of the "
+    "device, pacing, timers, faults."
 )
 _LIMITATIONS = (
     "The theses did not measure their Wi-Fi: its latency and jitter are fitted or assumed.",

@@ -1,8 +1,7 @@
-"""Tables of what a run rests on: its settings, and every number of its device profiles."""
+"""Tables of what a run rests on: its settings, and every number of its profiles."""
 
 from __future__ import annotations
 
-from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,13 @@ from pocketsim.report import theme
 from pocketsim.report.page import table, tag
 from pocketsim.report.points import Setting, listed
 from pocketsim.report.runs import PAYLOAD, RATE, TRANSPORT, by_scenario, transport_name
+from sim.devices import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pocketsim.report.runs import Run
-    from sim.devices.contents import Contents
+    from sim.devices.contents import Contents, ShippedImplementation
 
 
 def scenarios(runs: Sequence[Run]) -> str:
@@ -47,14 +47,25 @@ def unprobed(contents: Mapping[str, Contents]) -> list[str]:
     return [name for name, profile in contents.items() if profile["device"]["probe"] == "none"]
 
 
-def bases(profile: Contents) -> str:
+def implementations(runs: Sequence[Run]) -> dict[str, ShippedImplementation]:
+    """Return the implementations of `runs` by name; a name used twice is numbered."""
+    found: dict[str, ShippedImplementation] = {}
+    for run in runs:
+        content = run.resolved["implementation"]
+        if content not in found.values():
+            name = content["called"]
+            found[name if name not in found else f"{name} ({len(found) + 1})"] = content
+    return found
+
+
+def bases(profile: Mapping[str, Any]) -> str:
     """Return how many numbers of a profile rest on what, as coloured tags."""
-    counts = Counter(number["basis"] for _, number in numbers(profile))
+    counts = numbers.bases(profile)
     known = [name for name in theme.BASIS_COLOURS if counts[name]]
     return " ".join(tag(f"{counts[name]} {name}", theme.BASIS_COLOURS[name]) for name in known)
 
 
-def numbers_table(profile: Contents) -> str:
+def numbers_table(profile: Mapping[str, Any]) -> str:
     """Return one line for each number of a profile: value, uncertainty, basis and source."""
     head = ("number", "value", "standard error", "basis", "samples", "source")
     lines = [
@@ -66,23 +77,9 @@ def numbers_table(profile: Contents) -> str:
             str(number.get("samples", 0) or ""),
             escape(_source(number)),
         )
-        for name, number in numbers(profile)
+        for name, number in numbers.numbers(profile)
     ]
     return table(head, lines, numeric=(1, 2, 4))
-
-
-def numbers(profile: Contents) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield every number that carries a basis, with its path in the profile."""
-    yield from _numbers("", profile)
-
-
-def _numbers(path: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    if "basis" in part:
-        yield path, part
-        return
-    for key, inner in part.items():
-        if isinstance(inner, dict):
-            yield from _numbers(f"{path}.{key}" if path else key, inner)
 
 
 def _scenario(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -145,10 +142,14 @@ def _value(name: str, number: Mapping[str, Any]) -> str:
 def _error(name: str, number: Mapping[str, Any]) -> str:
     if "cpu_s" in number:
         return seconds(number["standard_error_s"])
-    return _scaled(name, number["standard_error"])
+    return _scaled(name, number["standard_error"]) if "standard_error" in number else ""
 
 
-def _scaled(name: str, value: float) -> str:
+def _scaled(name: str, value: float | str) -> str:
+    if isinstance(value, bool | str):  # a choice
+        return str(value).lower()
+    if name.endswith("_bytes"):
+        return f"{value:g} B"
     if name.endswith("_per_s"):
         return f"{value:g} 1/s"
     return seconds(value) if name.endswith("_s") else f"{value:g}"

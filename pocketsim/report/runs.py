@@ -281,7 +281,8 @@ def _settings(manifest: Mapping[str, Any], resolved: Resolved) -> dict[str, Sett
     """
     digests = {
         f"{_DIGEST}{name}": Setting(digest[:_DIGITS], "", f"content of {name}")
-        for name, digest in manifest.get("profiles", {}).items()
+        for key in ("profiles", "implementation")
+        for name, digest in manifest.get(key, {}).items()
     }
     build = Setting(resolved["versions"]["build"][:_DIGITS], "", "build")
     found = {**points.named(manifest["scenario"]), **digests, "build": build}

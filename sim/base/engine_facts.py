@@ -63,9 +63,18 @@ PAYLOAD_BYTES_MIN = 4
 """COUNTER_DIGITS: a block's payload is never shorter."""
 
 
+OF_AN_IMPLEMENTATION = ("command", "discovery", "file_block", "overlay_send", "overlay_receive")
+"""Operations that no device has a cost of: what they consist of is the implementation's affair."""
+
+
 def operations() -> tuple[str, ...]:
-    """Return the operations that a device profile must price, in the engine's order."""
+    """Return the operations that machines ask for, in the engine's order."""
     return OPERATIONS
+
+
+def device_operations() -> tuple[str, ...]:
+    """Return the operations that a device profile must price, in the engine's order."""
+    return tuple(name for name in OPERATIONS if name not in OF_AN_IMPLEMENTATION)
 
 
 def model_options() -> dict[str, str]:

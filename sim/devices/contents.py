@@ -1,12 +1,13 @@
-"""A device profile as plain values in SI units: what a resolved scenario holds and draws change.
+"""Profiles as plain values in SI units: what a resolved scenario holds and draws change.
 
-The names are those of the document (`sim.devices.profile`) with their units last, by the rule of
-`sim.base.si`; a test compares the two. Nothing here needs the document's model or its library.
+The names are those of the documents (`sim.devices.profile` and `.implementation`) with their units
+last, by the rule of `sim.base.si`; a test compares the two. Nothing here needs the documents'
+models or their library.
 """
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class Provenance(TypedDict):
@@ -41,8 +42,8 @@ Window = TypedDict(
 """A uniform window; the error shifts both ends together."""
 
 
-class Operation(Provenance):
-    """What one operation costs: core time, then a wait without a core."""
+class Cost(Provenance):
+    """What something takes: core time, then a wait without a core."""
 
     cpu_s: float
     per_byte_s: float
@@ -65,6 +66,8 @@ class Device(TypedDict):
     probe: str
     does_not_claim: list[str]
     cores: Number
+    core_classes: dict[str, int]
+    priced_on: str | None
     socket_buffer_bytes: int
 
 
@@ -77,34 +80,134 @@ class SleepOvershoot(TypedDict):
     repetition_sigma: Number
 
 
-class KeptConnection(TypedDict):
-    """How the app loses the connection that it keeps."""
-
-    duplicate_dial_probability: Number
-    duplicate_dial_window_s: Window
-    break_rate_per_s: Number
-
-
-class App(TypedDict):
-    """Behaviour of the benchmark app."""
+class Scheduler(TypedDict):
+    """When threads run that want to."""
 
     sleep_overshoot: SleepOvershoot
-    kept_connection: KeptConnection
 
 
 class Contents(TypedDict):
     """A device profile."""
 
     device: Device
-    operations: dict[str, Operation]
-    app: App
+    operations: dict[str, Cost]
+    scheduler: Scheduler
 
 
 class Shipped(Contents):
-    """A profile as it was read, beside what it is called.
+    """A device profile as it was read, beside what it is called.
 
     `digest` is that of its file; `drawn_as` names its streams, which a group's factors leave alone.
+    `own_cost_factors` are those of the group on costs of the implementation's own.
     """
 
     digest: str
     drawn_as: str
+    own_cost_factors: dict[str, Number]
+
+
+class Choice(Provenance):
+    """One of several ways, or a whole number that code sets."""
+
+    value: Any
+
+
+class About(TypedDict):
+    """Which program."""
+
+    name: str
+    described_on: str
+    described_by: str
+    does_not_claim: list[str]
+
+
+class Step(TypedDict):
+    """What a step of a machine takes of the device."""
+
+    operations: dict[str, float]
+
+
+class OwnCost(Cost):
+    """What a step takes beyond operations of the device."""
+
+    step: str
+    scales_with: str | None
+    reference_s: float | None
+
+
+class KeptConnection(TypedDict):
+    """How the program loses the connection that it keeps."""
+
+    duplicate_dial_probability: Number
+    duplicate_dial_window_s: Window
+    break_rate_per_s: Number
+
+
+class Udp(TypedDict):
+    """Plain datagrams."""
+
+    socket_timeout_s: Number
+
+
+class Quic(TypedDict):
+    """QUIC."""
+
+    poll_interval_s: Number
+    connect_timeout_s: Number
+    idle_timeout_s: Number
+    keep_alive_s: Number
+    answer_on_same_connection: Choice
+    relay_first: Choice
+    socket_buffer_bytes: Number | None
+    kept_connection: KeptConnection | None
+
+
+class EvaOptions(TypedDict):
+    """EVA."""
+
+    variant: Choice
+    encryption: Choice
+    block_bytes: Number
+    window: Choice
+    retransmit_interval_s: Number
+    retransmit_attempts: Choice
+    write_request_retries: Choice
+    timeout_s: Number
+    reduce_window_after_timeout: Choice
+    min_window: Choice
+    scheduled_send_interval_s: Number
+    scheduled_tasks_check_delay_s: Number
+    binary_size_limit_bytes: Number
+    simultaneous_transfers: Choice | None
+    send_threads: Choice
+    race_window_s: Number
+
+
+class NoOptions(TypedDict):
+    """A transport that has no options."""
+
+
+class ImplementationContents(TypedDict):
+    """The profile of an implementation."""
+
+    implementation: About
+    pacing: Choice
+    log_entries: Choice | None
+    duplicate_window_s: Number
+    threads_first: Choice
+    steps: dict[str, Step]
+    own_costs: dict[str, OwnCost]
+    udp: Udp | None
+    quic_keep: Quic | None
+    quic_reconnect: Quic | None
+    tftp: NoOptions | None
+    ipv8: NoOptions | None
+    ipv8_sealed: NoOptions | None
+    eva: EvaOptions | None
+
+
+class ShippedImplementation(ImplementationContents):
+    """The profile of an implementation as it was read; `called` also names its streams."""
+
+    digest: str
+    called: str

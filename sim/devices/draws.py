@@ -1,132 +1,196 @@
-"""From a profile's contents to the numbers of one repetition: uncertainty, sessions, factors.
+"""From profiles' contents to the numbers of one repetition: uncertainty, sessions, factors.
 
-Works on the plain values that `sim.devices.profile.contents` returns and resolved.json holds, so
-that a child process needs neither the document's model nor its library. What draws imports the
-streams itself, so that checking a scenario with factors does not load numpy.
+Works on the plain values that resolved.json holds, so that a child process needs neither the
+documents' models nor their library. What draws imports the streams itself, so that checking a
+scenario with factors does not load numpy. Of an implementation its own costs and its faults are
+drawn; what its code says is as it is.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sim.devices.contents import App, Number, Operation, Shipped, SleepOvershoot
+    from sim.devices.contents import (
+        Cost,
+        KeptConnection,
+        Number,
+        OwnCost,
+        Scheduler,
+        Shipped,
+        ShippedImplementation,
+        SleepOvershoot,
+    )
 
     Drawn = Callable[[str, float, float], float]
     """Takes the end of a stream's name, a mean and a standard error."""
 
+AnyCost = TypeVar("AnyCost", "Cost", "OwnCost")
+
 
 def draw(contents: Shipped, seed: int, name: str) -> Shipped:
-    """Return `contents` with every number drawn from its uncertainty.
+    """Return a device profile with every number drawn from its uncertainty.
 
     Each number has `value` for its mean and `standard_error` for its deviation: lognormal, and
     Beta if it is a probability (`sim.base.streams` says what becomes of 0). Each is from its own
     stream "name/<key>", so that a new number leaves the others' draws alone.
     """
+    positive = _positive(seed, name)
+    operations = {key: _drawn(key, cost, positive) for key, cost in contents["operations"].items()}
+    return {
+        **contents,
+        "operations": operations,
+        "scheduler": _scheduler(contents["scheduler"], positive),
+    }
+
+
+def draw_implementation(
+    implementation: ShippedImplementation, seed: int, name: str
+) -> ShippedImplementation:
+    """Return an implementation with its own costs and faults drawn as `draw` draws a device's."""
     from sim.base import streams
 
-    def positive(key: str, mean: float, standard_error: float) -> float:
-        return streams.positive(seed, f"{name}/{key}", mean, standard_error)
+    positive = _positive(seed, name)
 
     def probability(key: str, mean: float, standard_error: float) -> float:
         return streams.probability(seed, f"{name}/{key}", mean, standard_error)
 
-    operations = {
-        key: _scaled(
-            operation,
-            positive(key, operation["cpu_s"] + operation["wait_s"], operation["standard_error_s"]),
-        )
-        for key, operation in contents["operations"].items()
+    found: ShippedImplementation = {
+        **implementation,
+        "own_costs": {
+            key: _drawn(key, cost, positive) for key, cost in implementation["own_costs"].items()
+        },
     }
-    app = _app(contents["app"], positive, probability)
-    return {**contents, "operations": operations, "app": app}
+    keep = implementation["quic_keep"]
+    if keep is not None and keep["kept_connection"] is not None:
+        faults = _faults(keep["kept_connection"], positive, probability)
+        found["quic_keep"] = {**keep, "kept_connection": faults}
+    return found
 
 
 def vary(contents: Shipped, seed: int, name: str) -> Shipped:
-    """Return `contents` with the factors that one repetition shares, from streams "name/<key>".
+    """Return a device profile with the factors that one repetition shares, streams "name/<key>".
 
     A factor is lognormal with mean 1 and the number's own `repetition_sigma`.
     """
-    from sim.base.streams import lognormal_factor
-
-    def factor(key: str, sigma: float) -> float:
-        return lognormal_factor(seed, f"{name}/{key}", sigma)
-
-    operations = {
-        key: _times(operation, factor(key, operation["repetition_sigma"]))
-        for key, operation in contents["operations"].items()
-    }
-    law = contents["app"]["sleep_overshoot"]
+    factor = _factor(seed, name)
+    law = contents["scheduler"]["sleep_overshoot"]
     common = factor("sleep_overshoot", law["repetition_sigma"]["value"])
     paced: SleepOvershoot = {
         **law,
         "base_s": {**law["base_s"], "value": law["base_s"]["value"] * common},
         "slope_s": {**law["slope_s"], "value": law["slope_s"]["value"] * common},
     }
-    app: App = {**contents["app"], "sleep_overshoot": paced}
-    return {**contents, "operations": operations, "app": app}
+    operations = {
+        key: _times(cost, factor(key, cost["repetition_sigma"]))
+        for key, cost in contents["operations"].items()
+    }
+    return {**contents, "operations": operations, "scheduler": {"sleep_overshoot": paced}}
+
+
+def vary_implementation(
+    implementation: ShippedImplementation, seed: int, name: str
+) -> ShippedImplementation:
+    """Return an implementation with its own costs varied as `vary` varies a device's."""
+    factor = _factor(seed, name)
+    own_costs = {
+        key: _times(cost, factor(key, cost["repetition_sigma"]))
+        for key, cost in implementation["own_costs"].items()
+    }
+    return {**implementation, "own_costs": own_costs}
 
 
 def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:
-    """Return `contents` with the costs of some operations multiplied, and each factor kept.
+    """Return a device profile with some costs multiplied, and each factor kept.
 
     A cost's standard error grows with it, so a draw of the product is the product of the draw. The
-    factor's own error is kept beside it and not drawn.
+    factor's own error is kept beside it and not drawn. Factors of no operation of the device are of
+    costs of the implementation's own.
     """
 
-    def times(operation: Operation, factor: Number) -> Operation:
-        error_s = operation["standard_error_s"] * factor["value"]
+    def times(cost: Cost, factor: Number) -> Cost:
+        error_s = cost["standard_error_s"] * factor["value"]
         return {
-            **_times(operation, factor["value"]),
+            **_times(cost, factor["value"]),
             "standard_error_s": error_s,
             "cost_factor": factor,
         }
 
     operations = {
-        key: times(operation, factors[key]) if key in factors else operation
-        for key, operation in contents["operations"].items()
+        key: times(cost, factors[key]) if key in factors else cost
+        for key, cost in contents["operations"].items()
     }
-    return {**contents, "operations": operations}
+    own = {key: factor for key, factor in factors.items() if key not in operations}
+    return {**contents, "operations": operations, "own_cost_factors": own}
 
 
-def _app(app: App, positive: Drawn, probability: Drawn) -> App:
-    """Return the numbers of the app, drawn; streams are called as the document calls them."""
-    sleeps, kept = app["sleep_overshoot"], app["kept_connection"]
+def _positive(seed: int, name: str) -> Drawn:
+    from sim.base import streams
+
+    def positive(key: str, mean: float, standard_error: float) -> float:
+        return streams.positive(seed, f"{name}/{key}", mean, standard_error)
+
+    return positive
+
+
+def _factor(seed: int, name: str) -> Callable[[str, float], float]:
+    from sim.base.streams import lognormal_factor
+
+    def factor(key: str, sigma: float) -> float:
+        return lognormal_factor(seed, f"{name}/{key}", sigma)
+
+    return factor
+
+
+def _drawn(key: str, cost: AnyCost, positive: Drawn) -> AnyCost:
+    total_s = positive(key, cost["cpu_s"] + cost["wait_s"], cost["standard_error_s"])
+    return _scaled(cost, total_s)
+
+
+def _number(law: Drawn, place: str, number: Number) -> Number:
+    return {**number, "value": law(place, number["value"], number["standard_error"])}
+
+
+def _scheduler(scheduler: Scheduler, positive: Drawn) -> Scheduler:
+    """Return the scheduler's numbers, drawn; streams are called as the document calls them."""
+    sleeps = scheduler["sleep_overshoot"]
+    return {
+        "sleep_overshoot": {
+            "base_s": _number(positive, "sleep_overshoot.base", sleeps["base_s"]),
+            "slope_s": _number(positive, "sleep_overshoot.slope", sleeps["slope_s"]),
+            "spread_sigma": _number(
+                positive, "sleep_overshoot.spread_sigma", sleeps["spread_sigma"]
+            ),
+            "repetition_sigma": _number(
+                positive, "sleep_overshoot.repetition_sigma", sleeps["repetition_sigma"]
+            ),
+        }
+    }
+
+
+def _faults(kept: KeptConnection, positive: Drawn, probability: Drawn) -> KeptConnection:
+    """Return the faults' numbers, drawn; streams are called as the document calls them."""
     chance, window = kept["duplicate_dial_probability"], kept["duplicate_dial_window_s"]
     place = "kept_connection.duplicate_dial_window"
     start_s = positive(place, window["from"], window["standard_error"])
-
-    def drawn(law: Drawn, place: str, number: Number) -> Number:
-        return {**number, "value": law(place, number["value"], number["standard_error"])}
-
     return {
-        "sleep_overshoot": {
-            "base_s": drawn(positive, "sleep_overshoot.base", sleeps["base_s"]),
-            "slope_s": drawn(positive, "sleep_overshoot.slope", sleeps["slope_s"]),
-            "spread_sigma": drawn(positive, "sleep_overshoot.spread_sigma", sleeps["spread_sigma"]),
-            "repetition_sigma": drawn(
-                positive, "sleep_overshoot.repetition_sigma", sleeps["repetition_sigma"]
-            ),
+        "duplicate_dial_probability": _number(
+            probability, "kept_connection.duplicate_dial_probability", chance
+        ),
+        "duplicate_dial_window_s": {
+            **window,
+            "from": start_s,
+            "to": start_s + window["to"] - window["from"],
         },
-        "kept_connection": {
-            "duplicate_dial_probability": drawn(
-                probability, "kept_connection.duplicate_dial_probability", chance
-            ),
-            "duplicate_dial_window_s": {
-                **window,
-                "from": start_s,
-                "to": start_s + window["to"] - window["from"],
-            },
-            "break_rate_per_s": drawn(
-                positive, "kept_connection.break_rate", kept["break_rate_per_s"]
-            ),
-        },
+        "break_rate_per_s": _number(
+            positive, "kept_connection.break_rate", kept["break_rate_per_s"]
+        ),
     }
 
 
-def _times(cost: Operation, factor: float) -> Operation:
+def _times(cost: AnyCost, factor: float) -> AnyCost:
     return {
         **cost,
         "cpu_s": cost["cpu_s"] * factor,
@@ -135,7 +199,7 @@ def _times(cost: Operation, factor: float) -> Operation:
     }
 
 
-def _scaled(cost: Operation, total_s: float) -> Operation:
+def _scaled(cost: AnyCost, total_s: float) -> AnyCost:
     """Share a drawn total among cpu and wait as they stood; per-byte cost goes along."""
     mean_s = cost["cpu_s"] + cost["wait_s"]
     if mean_s == 0:

@@ -1,5 +1,7 @@
 """The device profile: what each operation costs on one phone model, and how sure that is.
 
+What a program does with them is an implementation's profile (`sim.devices.implementation`).
+
 A profile is a TOML file, one per device and date; a cost without uncertainty and source does not
 load. Threads, sigmas, cost per byte and the socket buffer carry no uncertainty of their own. Here
 are the model and the loader. What does not live here: the draws of one repetition
@@ -10,27 +12,29 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
 from sim.base import si
-from sim.base.documents import Duration, Section, Size, read_toml, validate, written
-from sim.base.engine_facts import operations
+from sim.base.documents import Count, Duration, Section, Size, read_toml, validate, written
+from sim.base.engine_facts import OF_AN_IMPLEMENTATION, device_operations
 from sim.base.errors import ScenarioError, nearest
-from sim.devices.provenance import DurationNumber, PlainNumber, Provenance, RateNumber, Window
+from sim.devices.provenance import DurationNumber, PlainNumber, Provenance
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sim.devices.contents import Contents
 
 # Data beside the packages, not an import: this room knows no calibration.
 PROFILES = Path(__file__).resolve().parents[2] / "calibration" / "profiles"
+DEVICES, IMPLEMENTATIONS = PROFILES / "devices", PROFILES / "implementations"
 
 
-class Operation(Provenance):
-    """What one operation costs: cpu + per_byte * bytes of core time, then wait without a core."""
+class Cost(Provenance):
+    """What something takes: cpu + per_byte * bytes of core time, then wait without a core."""
 
     cpu: Duration = Field(description="Core time.")
     per_byte: Duration = Field(default=written("0s"), description="CPU time for each byte.")
@@ -38,7 +42,7 @@ class Operation(Provenance):
         default=written("0s"), description="Time in which the lane waits, off the CPU."
     )
     threads: Annotated[int, Field(ge=1, le=1024)] = Field(
-        default=1, description="Cores that the operation can use at once; cpu is their sum."
+        default=1, description="Cores that it can use at once; cpu is their sum."
     )
     spread_sigma: Annotated[float, Field(ge=0, le=5)] = Field(
         default=0.0, description="Sigma of a lognormal factor of mean 1 on the whole cost."
@@ -49,7 +53,7 @@ class Operation(Provenance):
     standard_error: Duration = Field(description="Standard error of cpu + wait.")
 
     @model_validator(mode="after")
-    def _is_uncertain(self) -> Operation:
+    def _is_uncertain(self) -> Cost:
         if self.cpu + self.wait > 0 and self.standard_error == 0:
             raise ValueError("a cost without uncertainty: standard_error is 0")
         return self
@@ -66,7 +70,21 @@ class Device(Section):
     probe: str = Field(min_length=1, description="Version of the probe, or 'none'.")
     does_not_claim: list[str] = Field(min_length=1, description="What must not be read into it.")
     cores: PlainNumber = Field(description="Cores that share the work.")
+    core_classes: dict[str, Count] = Field(
+        default=written({}), description="Cores by class; absent: they are not told apart."
+    )
+    priced_on: str | None = Field(
+        default=None,
+        description="Class that operations were timed on or taken from; absent: where the system "
+        "put one thread.",
+    )
     socket_buffer: Size = Field(description="Default receive buffer, as the kernel counts.")
+
+    @model_validator(mode="after")
+    def _priced_on_a_class(self) -> Device:
+        if self.priced_on is not None and self.priced_on not in self.core_classes:
+            raise ValueError(f"priced_on = {self.priced_on!r} is none of core_classes")
+        return self
 
 
 class SleepOvershoot(Section):
@@ -82,58 +100,37 @@ class SleepOvershoot(Section):
     )
 
 
-class KeptConnection(Section):
-    """How the app loses the one connection that it keeps."""
+class Scheduler(Section):
+    """When threads run that want to."""
 
-    duplicate_dial_probability: PlainNumber = Field(
-        description="Chance that a second dial races with the first and replaces it."
-    )
-    duplicate_dial_window: Window = Field(description="When, after the first dial, that happens.")
-    break_rate: RateNumber = Field(description="How often an open connection breaks for good.")
-
-    @model_validator(mode="after")
-    def _probability_is_one(self) -> KeptConnection:
-        chance = self.duplicate_dial_probability
-        if chance.value > 1:
-            raise ValueError("duplicate_dial_probability.value is more than 1")
-        # Else no distribution has both (`sim.base.streams.probability`, which this must not load).
-        certain = chance.value in {0, 1}
-        limit = 1.0 if certain else math.sqrt(chance.value * (1 - chance.value))
-        if chance.standard_error >= limit:
-            raise ValueError(
-                f"duplicate_dial_probability.standard_error is {chance.standard_error:g}: that of "
-                f"a probability of {chance.value:g} is below {limit:.3g}"
-            )
-        return self
-
-
-class App(Section):
-    """Behaviour of the benchmark app on this phone."""
-
-    sleep_overshoot: SleepOvershoot = Field(description="Sender loop.")
-    kept_connection: KeptConnection = Field(description="QUIC with a kept connection.")
+    sleep_overshoot: SleepOvershoot = Field(description="How much too long sleeps are.")
 
 
 class Profile(Section):
     """A device profile document."""
 
     device: Device = Field(description="The device.")
-    operations: dict[str, Operation] = Field(description="Costs by operation.")
-    app: App = Field(description="The benchmark app.")
+    operations: dict[str, Cost] = Field(description="Costs by operation.")
+    scheduler: Scheduler = Field(description="The operating system's scheduler.")
 
 
 def load(path: Path) -> Profile:
     """Return the profile in the file at `path`.
 
-    Raises ScenarioError with file and key path; every operation of the engine has to be priced.
+    Raises ScenarioError with file and key path; every operation of a device has to be priced.
     """
     _, data = read_toml(path)
+    _refuse_other_documents(path, data)
     profile = validate(Profile, data, path)
     for name in profile.operations:
-        if name not in operations():
+        if name in OF_AN_IMPLEMENTATION:
+            reason = "is no operation of a device: what it takes is in an implementation's profile"
+            raise ScenarioError(path, f"operations.{name}", reason)
+        if name not in device_operations():
             reason = "unknown operation"
-            raise ScenarioError(path, f"operations.{name}", reason, nearest(name, operations()))
-    for name in operations():
+            guess = nearest(name, device_operations())
+            raise ScenarioError(path, f"operations.{name}", reason, guess)
+    for name in device_operations():
         if name not in profile.operations:
             raise ScenarioError(path, f"operations.{name}", "is required")
     if profile.device.cores.value < 1:
@@ -141,24 +138,37 @@ def load(path: Path) -> Profile:
     return profile
 
 
-def find(name: str, beside: Path) -> Path:
+def _refuse_other_documents(path: Path, data: Mapping[str, Any]) -> None:
+    if "implementation" in data:
+        raise ScenarioError(path, "", "is the profile of an implementation, not of a device")
+    if "app" in data:
+        reason = (
+            "is of version 0.1, with device and app in one; "
+            f"convert it with `pocketsim profile split {path}`"
+        )
+        raise ScenarioError(path, "app", reason)
+
+
+def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
     """Return the file of profile `name`: a shipped one, or a path relative to folder `beside`.
 
-    Raises LookupError with a reason and the nearest shipped name.
+    `shipped_in` is `DEVICES` or `IMPLEMENTATIONS`. Raises LookupError with a reason and the nearest
+    shipped name.
     """
     if name.endswith(".toml"):
         path, reason, suggestion = beside / name, f"no such file {beside / name}", None
     else:
-        path, reason = PROFILES / f"{name}.toml", f"no profile {name!r}"
-        suggestion = nearest(name, shipped())
+        what = "device" if shipped_in == DEVICES else "implementation"
+        path, reason = shipped_in / f"{name}.toml", f"no {what} {name!r}"
+        suggestion = nearest(name, shipped(shipped_in))
     if not path.is_file():
         raise LookupError(reason, suggestion)
     return path
 
 
-def shipped() -> list[str]:
+def shipped(shipped_in: Path = DEVICES) -> list[str]:
     """Return the names of the profiles that come with the package, sorted."""
-    return sorted(path.stem for path in PROFILES.glob("*.toml"))
+    return sorted(path.stem for path in shipped_in.glob("*.toml"))
 
 
 def contents(profile: Profile) -> Contents:

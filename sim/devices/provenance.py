@@ -1,7 +1,7 @@
-"""Numbers that say how they are known: with a standard error, a basis and a source.
+"""Numbers and choices that say how they are known: with a standard error, a basis and a source.
 
-Device profiles consist of them, and scenarios use them where a session of measurements differed
-from the phone's profile. Nothing here knows what a number is for.
+Profiles of devices and of implementations consist of them, and scenarios use them where a session
+of measurements differed from the phone's profile. Nothing here knows what a number is for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from sim.base.documents import Duration, Rate, Section
+from sim.base.documents import Duration, Rate, Section, Size
 
 Plain = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -58,6 +58,25 @@ class PlainNumber(_Number):
 
     value: Plain = Field(description="Best estimate.")
     standard_error: Plain = Field(description="Standard error of the estimate.")
+
+
+class SizeNumber(_Number):
+    """A number of bytes with its uncertainty."""
+
+    value: Size = Field(description="Best estimate.")
+    standard_error: Size = Field(description="Standard error of the estimate.")
+
+
+class Limit(Provenance):
+    """A whole number that code sets, as a limit or a count: it has no error."""
+
+    value: int = Field(ge=0, le=2**53, description="What the code says.")
+
+
+class Flag(Provenance):
+    """Whether something is done."""
+
+    value: bool = Field(description="true or false.")
 
 
 class RateNumber(_Number):

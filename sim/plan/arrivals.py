@@ -38,17 +38,20 @@ def sender_loop(
 ) -> plan.SenderLoop:
     """Return the benchmark loop in which phone 0 proposes to phone 1.
 
-    `overshoot` is the app's law of phone 0: base + slope * ln(interval / 1 ms), seconds.
+    `overshoot` is the law of phone 0's scheduler: base + slope * ln(interval / 1 ms), seconds.
     """
     base_s, slope_s = overshoot["base_s"]["value"], overshoot["slope_s"]["value"]
     interval_s = workload["interval_s"]
-    overshoot_s = base_s + slope_s * math.log(interval_s / _SHORTEST_SLEEP_S)
+    # Who never sleeps cannot sleep too long.
+    unpaced = workload["pacing"] == "unpaced"
+    overshoot_s = 0.0 if unpaced else base_s + slope_s * math.log(interval_s / _SHORTEST_SLEEP_S)
     return {
         "from_phone": 0,
         "to_phone": 1,
         "start_s": workload["start_s"],
         "duration_s": duration_s - workload["start_s"],
         "interval_s": interval_s,
+        "by_clock": workload["pacing"] == "by_clock",
         "overshoot_s": max(0.0, overshoot_s),
         "overshoot_sigma": overshoot["spread_sigma"]["value"],
         "payload_bytes": workload["payload_bytes"],

@@ -21,7 +21,7 @@ from sim.plan.population import ROLES, Population, populate, profile_columns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sim.devices.contents import KeptConnection, Shipped
+    from sim.devices.contents import Shipped, ShippedImplementation
     from sim.plan.plan import Floats, Plan
     from sim.scenario import resolved as given
     from sim.scenario.resolved import Resolved
@@ -37,12 +37,13 @@ def build_plan(
     name = f"repetition/{repetition}"
     people = populate(resolved, name)
     drawn = _profiles(resolved, name)
+    implementation = _implementation(resolved, name)
     changes = _churn(resolved, name, people)
     workload, proximity = _happenings(resolved, name, people, changes, drawn)
     return {
         "seed": engine_seed(resolved["run"]["seed"], repetition),
         "duration_s": resolved["run"]["duration_s"],
-        "profiles": [profile_columns(profile) for profile in drawn],
+        "profiles": [profile_columns(profile, implementation) for profile in drawn],
         "access": [
             _access(network) for _, network in sorted(resolved["network"]["access"].items())
         ],
@@ -61,7 +62,7 @@ def build_plan(
         },
         "workload": workload,
         "protocol": _protocol(resolved),
-        "transport": _transport(resolved, name, people, drawn),
+        "transport": _transport(resolved, name, people, implementation),
         "trace": _trace(resolved),
         "energy": _energy(resolved),
     }
@@ -83,6 +84,15 @@ def _profiles(resolved: Resolved, name: str) -> list[Shipped]:
         ]
     session = _session(resolved, name)
     return [draws.vary(profile, seed, f"{session}/{profile['drawn_as']}") for profile in found]
+
+
+def _implementation(resolved: Resolved, name: str) -> ShippedImplementation:
+    """Return the implementation in one repetition; all phones run the same, so draws are common."""
+    seed, implementation = resolved["run"]["seed"], resolved["implementation"]
+    place = f"implementation/{implementation['called']}"
+    if resolved["run"]["draw"] == "posterior":
+        implementation = draws.draw_implementation(implementation, seed, f"{name}/{place}")
+    return draws.vary_implementation(implementation, seed, f"{_session(resolved, name)}/{place}")
 
 
 def _session(resolved: Resolved, name: str) -> str:
@@ -157,7 +167,7 @@ def _happenings(
     if workload["kind"] == "compute":
         return compute.starts(workload, people), town.nobody_meets()
     if workload["kind"] == "paced":
-        overshoot = drawn[people.profile[0]]["app"]["sleep_overshoot"]
+        overshoot = drawn[people.profile[0]]["scheduler"]["sleep_overshoot"]
         loop = arrivals.sender_loop(workload, overshoot, run["duration_s"])
         return arrivals.none([loop]), town.nobody_meets()
     if workload["kind"] == "town":
@@ -179,10 +189,10 @@ def _protocol(resolved: Resolved) -> plan.Protocol:
 
 
 def _transport(
-    resolved: Resolved, name: str, people: Population, drawn: Sequence[Shipped]
+    resolved: Resolved, name: str, people: Population, implementation: ShippedImplementation
 ) -> plan.Transport:
     options = resolved["transport"]
-    duplicate_dial_s, connection_break_s = _kept_connections(resolved, name, people, drawn)
+    duplicate_dial_s, connection_break_s = _kept_connections(resolved, name, people, implementation)
     return {
         "mode": options["mode"],
         "poll_interval_s": options["poll_interval_s"],
@@ -191,6 +201,7 @@ def _transport(
         "keep_alive_s": options["keep_alive_s"],
         "relay_first": options["relay_first"],
         "answer_on_same_connection": options["answer_on_same_connection"],
+        "threads_first": implementation["threads_first"]["value"],
         "socket_timeout_s": options["socket_timeout_s"],
         "socket_buffer_bytes": options["socket_buffer_bytes"],
         "duplicate_dial_s": duplicate_dial_s,
@@ -200,27 +211,22 @@ def _transport(
 
 
 def _kept_connections(
-    resolved: Resolved, name: str, people: Population, drawn: Sequence[Shipped]
+    resolved: Resolved, name: str, people: Population, implementation: ShippedImplementation
 ) -> tuple[Floats, Floats]:
     """Draw for each phone when its kept connection is replaced and when it breaks, in seconds."""
-    if not resolved["transport"]["app_faults"]:
+    keep = implementation["quic_keep"]
+    kept = keep["kept_connection"] if keep else None
+    if kept is None or not resolved["transport"]["app_faults"]:
         never_s = np.full(people.lane.size, math.inf)
         return never_s, never_s
     lanes = Lanes(resolved["run"]["seed"], f"{_session(resolved, name)}/kept")
-    laws = [_law(profile["app"]["kept_connection"]) for profile in drawn]
-    probability, start_s, end_s, rate_per_s = np.array(laws)[people.profile].T
+    window, rate_per_s = kept["duplicate_dial_window_s"], kept["break_rate_per_s"]["value"]
+    start_s, probability = window["from"], kept["duplicate_dial_probability"]["value"]
     chance, place, wait = (lanes.uniform(people.lane, draw) for draw in range(3))
-    dial_s = np.where(chance < probability, start_s + place * (end_s - start_s), math.inf)
+    dial_s = np.where(chance < probability, start_s + place * (window["to"] - start_s), math.inf)
     with np.errstate(divide="ignore"):
         break_s = -np.log(wait) / rate_per_s
     return plan.floats(dial_s), plan.floats(break_s)
-
-
-def _law(kept: KeptConnection) -> tuple[float, float, float, float]:
-    """Return probability and window of a second dial, and rate of breaks."""
-    window = kept["duplicate_dial_window_s"]
-    probability = kept["duplicate_dial_probability"]["value"]
-    return probability, window["from"], window["to"], kept["break_rate_per_s"]["value"]
 
 
 def _trace(resolved: Resolved) -> plan.Trace:

@@ -115,6 +115,7 @@ class SenderLoop(TypedDict):
     start_s: float
     duration_s: float
     interval_s: float
+    by_clock: bool
     overshoot_s: float
     overshoot_sigma: float
     payload_bytes: int
@@ -163,6 +164,7 @@ class Transport(TypedDict):
     keep_alive_s: float
     relay_first: bool
     answer_on_same_connection: bool
+    threads_first: bool
     socket_timeout_s: float
     socket_buffer_bytes: int
     duplicate_dial_s: Floats

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sim.base.engine_facts import operations
 from sim.base.streams import Lanes
+from sim.devices.prices import prices
 from sim.plan import plan
 
 if TYPE_CHECKING:
-    from sim.devices.contents import Contents
+    from sim.devices.contents import ImplementationContents, Shipped
     from sim.scenario.resolved import Resolved
 
 Indices = npt.NDArray[np.int64]
@@ -58,9 +58,9 @@ def populate(resolved: Resolved, name: str) -> Population:
     return Population(lane, profile, access, site, site_access, role)
 
 
-def profile_columns(contents: Contents) -> plan.Profile:
-    """Return one profile as the engine takes it: an array of each cost over the operations."""
-    costs = [contents["operations"][name] for name in operations()]
+def profile_columns(contents: Shipped, implementation: ImplementationContents) -> plan.Profile:
+    """Return one device as the engine takes it: an array of each cost over a machine's steps."""
+    costs = prices(contents, implementation)
     return {
         "cores": round(contents["device"]["cores"]["value"]),
         "cpu_s": plan.floats([cost["cpu_s"] for cost in costs]),

@@ -283,6 +283,9 @@ def _manifest(document: Document, rung: Rung, summaries: Sequence[Summary]) -> d
         },
         "git_commit": git_commit(),
         "profiles": {name: profile["digest"] for name, profile in resolved["profiles"].items()},
+        "implementation": {
+            resolved["implementation"]["called"]: resolved["implementation"]["digest"]
+        },
         "engine_options": resolved["engine_options"],
         "repetitions": [
             {key: value for key, value in summary.items() if key in _REPETITION}

@@ -1,8 +1,8 @@
-"""Whether the app of the theses loses the connection that it keeps, as device profiles say.
+"""Whether an implementation loses the connection that it keeps, as its profile says.
 
 These faults are frequencies among runs of one experiment, two phones for 25 s, and no mechanism is
 known. They act there, and elsewhere only when the scenario asks for them. How often they come is in
-the profiles; when they come to which phone is drawn in `sim.plan`.
+that profile; when they come to which phone is drawn in `sim.plan`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,22 @@ from sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
     from sim.scenario.document import Scenario
+    from sim.scenario.load import Document
 
 
-def act(scenario: Scenario) -> bool:
-    """Return whether kept connections of `scenario` are lost as the theses' app loses them."""
-    asked = scenario.transport.app_faults
-    return is_benchmark(scenario) if asked is None else asked
+def act(document: Document) -> bool:
+    """Return whether kept connections of a scenario are lost as its implementation loses them."""
+    keep, asked = document.implementation.quic_keep, document.scenario.transport.app_faults
+    if keep is None or keep.kept_connection is None:
+        return False
+    return is_benchmark(document.scenario) if asked is None else asked
 
 
-def are_stretched(scenario: Scenario) -> bool:
+def are_stretched(document: Document) -> bool:
     """Return whether faults act on a kept connection where nobody has seen them."""
+    scenario = document.scenario
     keeps = KEPT in scenario.transport.mode
-    return keeps and act(scenario) and not is_benchmark(scenario)
+    return keeps and act(document) and not is_benchmark(scenario)
 
 
 def is_benchmark(scenario: Scenario) -> bool:

@@ -1,7 +1,7 @@
 """The scenario document, field by field: what may be written in the TOML file.
 
 Values leave this module in SI units. The sections of a town are in `sim.scenario.town`. What
-deliberately does not live here: defaults that depend on a device profile, the product of the lists
+deliberately does not live here: defaults that depend on a profile, the product of the lists
 (`sim.scenario.resolve`), and anything random.
 """
 
@@ -20,8 +20,6 @@ from sim.base.documents import (
     Section,
     written,
 )
-from sim.base.engine_facts import operations
-from sim.base.errors import nearest
 from sim.base.families import FAMILIES
 from sim.devices.provenance import PlainNumber
 from sim.scenario.churn import Churn
@@ -109,18 +107,9 @@ class Devices(Section):
 
     cost_factors: dict[str, PlainNumber] = Field(
         default={},
-        description="Factors on the costs of operations, by name, where this session of "
-        "measurements differed from the profile.",
+        description="Factors on the costs of the device's operations, or on the implementation's "
+        "own, by name, where this session of measurements differed from the profiles.",
     )
-
-    @model_validator(mode="after")
-    def _factors_have_operations(self) -> Devices:
-        for name in self.cost_factors:
-            if name not in operations():
-                guess = nearest(name, operations())
-                hint = f" (did you mean {guess!r}?)" if guess else ""
-                raise ValueError(f"unknown operation {name!r} in cost_factors{hint}")
-        return self
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> Devices:
@@ -140,14 +129,14 @@ class Protocol(Section):
         default="counted",
         description="counted: same sizes and costs without the arithmetic; real: Ed25519, SHA-256.",
     )
-    duplicate_window: Duration = Field(
-        default=written("30s"), description="A block seen again within this is dropped."
+    duplicate_window: Duration | None = Field(
+        default=None,
+        description="A block seen again within this is dropped; absent: the implementation's.",
     )
-    benchmark_log_entries: int = Field(
-        default=0,
-        ge=0,
-        le=2**53,
-        description="Capacity of each phone's benchmark log; 0: no limit.",
+    benchmark_log_entries: Annotated[int, Field(ge=0, le=2**53)] | None = Field(
+        default=None,
+        description="Capacity of each phone's benchmark log; 0: no limit; absent: the "
+        "implementation's.",
     )
     tokens: Tokens | None = Field(
         default=None, description="Options of offline tokens; may be left out."
@@ -174,6 +163,11 @@ class Scenario(Section):
     title: str = Field(default="", description="For people.")
     run: Run = Field(description="Duration, repetitions and seed.")
     devices: list[Devices] = Field(min_length=1, description="Groups of phones.")
+    implementation: str = Field(
+        min_length=1,
+        description="Program that all phones run: name of a shipped implementation profile, or "
+        "path of a .toml file relative to the scenario.",
+    )
     network: Network = Field(description="What joins them.")
     churn: Churn | None = Field(
         default=None,

@@ -85,9 +85,9 @@ def _lists(scenario: Scenario) -> dict[str, Sequence[Any]]:
     lists: dict[str, Sequence[Any]] = {
         "transport.mode": transport.mode,
         "transport.socket_buffer": transport.socket_buffer or [None],
-        "transport.eva.encryption": transport.eva.encryption,
-        "transport.eva.block": transport.eva.block,
-        "transport.eva.window": transport.eva.window,
+        "transport.eva.encryption": transport.eva.encryption or [None],
+        "transport.eva.block": transport.eva.block or [None],
+        "transport.eva.window": transport.eva.window or [None],
     }
     lists |= parts.of(scenario).lists(scenario)
     if isinstance(workload, Compute):

@@ -1,6 +1,7 @@
 """From a file and `--set` overrides to a checked `Scenario`.
 
-Reads nothing but the document itself: profiles are looked up by `sim.scenario.resolve`.
+Reads the document and the profile of its implementation, which says what the document leaves out;
+device profiles are looked up by `sim.scenario.resolve`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from sim.base.documents import key_path, read_toml, validate
 from sim.base.errors import ScenarioError
-from sim.scenario import consistency, limits
+from sim.scenario import consistency, implementations, limits
 from sim.scenario.document import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sim.devices.implementation import Implementation
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,8 @@ class Document:
     """A loaded scenario: where it came from, its text, and what it says after overrides.
 
     `overridden` are the key paths of `overrides`, as messages spell them; `label` is the name of
-    their source.
+    their source. `scenario` has what it leaves to its implementation, but for options of
+    transports; that is `implementation`, from the file at `implementation_path`.
     """
 
     path: Path
@@ -35,6 +39,8 @@ class Document:
     overridden: tuple[str, ...]
     label: str
     scenario: Scenario
+    implementation_path: Path
+    implementation: Implementation
 
     def source_of(self, place: str) -> str | Path:
         """Return what a mistake at the key path `place` is blamed on: the overrides or the file."""
@@ -64,7 +70,7 @@ def read(path: str | Path) -> Source:
     path = Path(path)
     text, data = read_toml(path)
     for table, what in _OTHER_DOCUMENTS.items():
-        if table in data:
+        if isinstance(data.get(table), dict):
             raise ScenarioError(path, "", f"is {what}, not a scenario")
     return Source(path, text, data)
 
@@ -75,14 +81,26 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
     made = [_override(data, text_, label) for text_ in overrides]
     keys = tuple(key for key, _ in made)
     try:
-        scenario = validate(Scenario, data, path)
+        said = validate(Scenario, data, path)
+        implementation_path, implementation = implementations.load(said, path)
+        scenario = implementations.filled(said, implementation)
+        implementations.check(scenario, implementation, path)
         consistency.check(scenario, path)
         limits.check(scenario, path)
     except ScenarioError as error:
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
         raise
-    return Document(path, source.text, tuple(overrides), keys, label, scenario)
+    return Document(
+        path,
+        source.text,
+        tuple(overrides),
+        keys,
+        label,
+        scenario,
+        implementation_path,
+        implementation,
+    )
 
 
 def parse_value(text: str) -> Any:
@@ -158,4 +176,5 @@ def _enter(container: Any, part: str | int, label: str, path: str) -> Any:
 _OTHER_DOCUMENTS = {
     "sweep": "a sweep (`pocketsim sweep run` takes it)",
     "device": "a device profile",
+    "implementation": "the profile of an implementation",
 }

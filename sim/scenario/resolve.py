@@ -1,7 +1,7 @@
 """From a scenario to its rungs: one plain, JSON-able dictionary in SI units for each run.
 
-A resolved dictionary says everything that a run depends on (numbers, profile contents, versions,
-engine options), so its digest names the run. It holds nothing random: that is `sim.plan`.
+A resolved dictionary says everything that a run depends on (numbers, contents of profiles,
+versions, engine options), so its digest names the run. It holds nothing random: that is `sim.plan`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from sim.base.build import build_digest
 from sim.base.engine_facts import model_options
 from sim.base.errors import ScenarioError
 from sim.devices import draws
+from sim.devices import implementation as implementation_documents
 from sim.devices import profile as profiles
-from sim.scenario import app_faults, ladders, parts
+from sim.scenario import app_faults, implementations, ladders, parts
 from sim.scenario.resolved import SCHEMA
 from sim.scenario.workloads import Paced
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sim.devices.contents import Number, Shipped
+    from sim.devices.contents import Number, Shipped, ShippedImplementation
     from sim.scenario import Document, Scenario
     from sim.scenario.resolved import (
         Churn,
@@ -74,6 +75,7 @@ class _Common(TypedDict):
     run: Run
     devices: list[Group]
     profiles: dict[str, Shipped]
+    implementation: ShippedImplementation
     network: Network
     churn: Churn | None
     contacts: Contacts | None
@@ -100,7 +102,7 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
             "rung": ladders.rung(scenario, at),
             "protocol": _protocol(scenario, at),
             "workload": _workload(scenario, at),
-            "transport": _transport(scenario, at),
+            "transport": _transport(document, at),
             "continues": previous,
         }
         name = f"{ladders.slug(resolved['rung'])}-{digest(resolved)[:_DIGEST_DIGITS]}"
@@ -130,6 +132,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "run": cast("Run", si.section(scenario.run)),
         "devices": devices,
         "profiles": contents,
+        "implementation": _implementation(document),
         "network": cast("Network", si.section(scenario.network)),
         "churn": si.plain(scenario.churn),
         "contacts": si.plain(scenario.contacts),
@@ -172,6 +175,7 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
             **profiles.contents(profiles.load(path)),
             "digest": profiles.digest(path),
             "drawn_as": name,  # factors give a group a profile of its own, but no other draws
+            "own_cost_factors": {},
         }
     if not group.cost_factors:
         return name, read[path]
@@ -191,6 +195,7 @@ def _workload(scenario: Scenario, at: Mapping[str, Any]) -> Workload:
     here = _below("workload", at)
     found = si.section(workload, {**here, "payments": here["rate"]})
     if isinstance(workload, Paced):
+        assert workload.pacing is not None, "the implementation says it"
         found["interval_s"] = interval_s(workload.pacing, here["rate"])
     return cast("Workload", found)
 
@@ -212,25 +217,36 @@ def interval_s(pacing: str, rate_per_s: float) -> float:
     """
     if pacing == "unpaced":
         return _NO_SLEEP_S
+    if pacing == "by_clock":
+        return 1.0 / rate_per_s
     if pacing == "floored_ms":
         return math.floor(1000 / rate_per_s) / 1000
     return 1.024 / rate_per_s
 
 
-def _transport(scenario: Scenario, at: Mapping[str, Any]) -> Transport:
-    transport, mode = scenario.transport, at["transport.mode"]
-    default_buffer_bytes = _QUIC_SOCKET_BUFFER_BYTES if mode.startswith("quic") else 0
+def _transport(document: Document, at: Mapping[str, Any]) -> Transport:
+    scenario, mode = document.scenario, at["transport.mode"]
+    transport = implementations.with_transport(scenario.transport, document.implementation, mode)
     asked = at["transport.socket_buffer"]
     eva = si.section(transport.eva, _below("transport.eva", at)) if mode == "eva" else None
+    default_bytes = implementations.socket_buffer_bytes(document.implementation, mode)
     own = {
         "mode": mode,
-        "socket_buffer": default_buffer_bytes if asked is None else asked,
-        "app_faults": mode == app_faults.KEPT and app_faults.act(scenario),
+        "socket_buffer": default_bytes if asked is None else asked,
+        "app_faults": mode == app_faults.KEPT and app_faults.act(document),
         "eva": eva,
     }
     return cast("Transport", si.section(transport, own))
 
 
+def _implementation(document: Document) -> ShippedImplementation:
+    path = document.implementation_path
+    return {
+        **implementation_documents.contents(document.implementation),
+        "digest": profiles.digest(path),
+        "called": path.stem,
+    }
+
+
 _DIGEST_DIGITS = 12
 _NO_SLEEP_S = 1e-9  # not 0: where proposals cost nothing, time would stand still
-_QUIC_SOCKET_BUFFER_BYTES = 7 << 20  # netwatch udp.rs, SOCKET_BUFFER_SIZE: iroh 0.35 asks for it

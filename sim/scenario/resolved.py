@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 if TYPE_CHECKING:
-    from sim.devices.contents import Shipped
+    from sim.devices.contents import Shipped, ShippedImplementation
 
 
 class Run(TypedDict):
@@ -296,6 +296,7 @@ class Resolved(TypedDict):
     rung: Rung
     devices: list[Group]
     profiles: dict[str, Shipped]
+    implementation: ShippedImplementation
     network: Network
     churn: Churn | None
     contacts: Contacts | None
@@ -309,4 +310,4 @@ class Resolved(TypedDict):
     continues: str | None
 
 
-SCHEMA = 2
+SCHEMA = 3

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sim.scenario.document import Scenario
+    from sim.scenario.load import Document
 
 
-def warnings(scenario: Scenario) -> list[tuple[str, str]]:
+def warnings(document: Document) -> list[tuple[str, str]]:
     """Return pairs of a key path and what to know about it, in order of the document's sections."""
-    return [*_oversized(scenario), *_stretched_faults(scenario)]
+    return [*_oversized(document.scenario), *_stretched_faults(document)]
 
 
 def _oversized(scenario: Scenario) -> Iterator[tuple[str, str]]:
@@ -37,8 +38,8 @@ def _oversized(scenario: Scenario) -> Iterator[tuple[str, str]]:
                 yield "workload.payload", text
 
 
-def _stretched_faults(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    if app_faults.are_stretched(scenario):
+def _stretched_faults(document: Document) -> Iterator[tuple[str, str]]:
+    if app_faults.are_stretched(document):
         text = (
             "kept connections stall and break as those of the theses' app did, which is known of "
             f"two paced phones that trade for {app_faults.LONGEST_BENCHMARK_S:g} s, and not of this"

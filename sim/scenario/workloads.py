@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sim.base.documents import Duration, Rates, Section, Sizes, written
 
@@ -18,18 +18,13 @@ class Paced(Section):
     kind: Literal["paced"] = Field(description="Kind of workload.")
     rate: Rates = Field(description="Nominal proposals per second; a list is a ladder.")
     payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
-    pacing: Literal["floored_ms", "batch_1024ms", "unpaced"] = Field(
-        default="floored_ms",
-        description="Sleep between proposals: floor(1000/rate) ms, 1024/rate ms, or none, whatever "
-        "the rate says.",
+    pacing: Literal["floored_ms", "batch_1024ms", "by_clock", "unpaced"] | None = Field(
+        default=None,
+        description="Sleep between proposals: floor(1000/rate) ms; 1024/rate ms; until the next "
+        "multiple of 1/rate since the start; or none, whatever the rate says. Absent: as the "
+        "implementation does.",
     )
     start: Duration = Field(default=written("0s"), description="When the loop starts.")
-
-    @model_validator(mode="after")
-    def _interval_is_not_zero(self) -> Paced:
-        if self.pacing == "floored_ms" and max(self.rate) > _MS_PER_S:
-            raise ValueError("a rate above 1000/s floors to a sleep of 0 ms; use batch_1024ms")
-        return self
 
 
 class Poisson(Section):
@@ -42,6 +37,3 @@ class Poisson(Section):
     )
     payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
     start: Duration = Field(default=written("0s"), description="Nothing is proposed before.")
-
-
-_MS_PER_S = 1000

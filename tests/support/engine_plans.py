@@ -209,6 +209,7 @@ def transport(name, phones, **changes):
         "keep_alive_s": 1.0,
         "relay_first": False,
         "answer_on_same_connection": False,
+        "threads_first": True,
         "socket_timeout_s": 5.0,
         "socket_buffer_bytes": 0,
         "duplicate_dial_s": [math.inf] * phones,

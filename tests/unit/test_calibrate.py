@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from calibration.fit import device as behaviour
 from calibration.fit import kernels, write
 from calibration.fit.calibration import Calibration
 from calibration.fit.costs import REFERENCE_BYTES, price
-from sim.base.engine_facts import operations
+from sim.base.engine_facts import device_operations
 from sim.base.errors import ScenarioError, UserError
 from sim.devices import profile
 from support import synthetic_reports as synthetic
@@ -24,7 +23,7 @@ BASE = "moto_g04s"
 
 @pytest.fixture(scope="module")
 def base():
-    return BASE, profile.load(profile.PROFILES / f"{BASE}.toml")
+    return BASE, profile.load(profile.DEVICES / f"{BASE}.toml")
 
 
 def reports(number_of, seed=0, **phone):
@@ -48,8 +47,8 @@ def truth(name):
 COMPUTING = [name for name, source in kernels.SOURCES.items() if source.kernel in synthetic.KERNELS]
 
 
-def test_every_operation_has_a_kernel_or_a_reason():
-    assert sorted([*kernels.SOURCES, *kernels.UNPRICED]) == sorted(operations())
+def test_every_operation_of_a_device_has_a_kernel():
+    assert sorted(kernels.SOURCES) == sorted(device_operations())
     assert kernels.STORES["file_append"] == kernels.SOURCES["store"]
 
 
@@ -139,7 +138,7 @@ def test_a_received_datagram_wakes_its_thread(fitted):
 
 
 def test_the_sleep_law(fitted):
-    law = fitted.app.sleep_overshoot
+    law = fitted.scheduler.sleep_overshoot
     for number, true_s in ((law.base, 0.2e-3), (law.slope, 0.1e-3)):
         assert number.basis == "measured"
         assert number.value == pytest.approx(true_s, rel=0.1)
@@ -150,12 +149,12 @@ def test_the_sleep_law(fitted):
 
 
 def test_one_report_does_not_tell_how_repetitions_sleep(base):
-    law = Calibration(base).fit(reports(1)).profile_.app.sleep_overshoot
-    assert law.repetition_sigma == base[1].app.sleep_overshoot.repetition_sigma
+    law = Calibration(base).fit(reports(1)).profile_.scheduler.sleep_overshoot
+    assert law.repetition_sigma == base[1].scheduler.sleep_overshoot.repetition_sigma
     assert law.base.basis == "measured"
 
 
-SIGMA = "app.sleep_overshoot.repetition_sigma"
+SIGMA = "scheduler.sleep_overshoot.repetition_sigma"
 
 
 def claims(calibration):
@@ -172,11 +171,11 @@ def test_what_one_report_takes_from_the_base_is_said(base):
         calibration = Calibration(base).fit(found)
         (kept,) = [one for one in calibration.kept_ if one.key == SIGMA]
         assert (kept.basis, kept.why) == (
-            base[1].app.sleep_overshoot.repetition_sigma.basis,
+            base[1].scheduler.sleep_overshoot.repetition_sigma.basis,
             "one report does not tell how much repetitions differ",
         )
         (said,) = [claim for claim in claims(calibration) if BASE in claim]
-        assert f"{SIGMA} (fitted), app.kept_connection (fitted): of profile {BASE}" in said
+        assert f"{SIGMA} (fitted): of profile {BASE}" in said
     assert not any(SIGMA in claim for claim in claims(Calibration(base).fit(reports(2))))
 
 
@@ -211,16 +210,20 @@ def test_the_default_buffer_is_the_one_nobody_asked_for(fitted):
     assert fitted.device.socket_buffer == 229376
 
 
-def test_what_is_kept_keeps_its_provenance(base, fitted):
-    for name in kernels.UNPRICED:
-        assert fitted.operations[name] == base[1].operations[name]
-    assert fitted.app.kept_connection == base[1].app.kept_connection
-    (said,) = [claim for claim in fitted.device.does_not_claim if BASE in claim]
-    unmeasured = (
-        "command (assumed), discovery (fitted), file_block (assumed), overlay_send (assumed), "
-        "overlay_receive (assumed)"
-    )
-    assert said.startswith(f"{unmeasured}, app.kept_connection (fitted): of profile")
+def test_a_report_of_everything_takes_no_base(fitted):
+    alone = Calibration().fit(reports(4, between=0.03))
+    assert alone.profile_ == fitted
+    assert alone.kept_ == ()
+    (one,) = [Calibration().fit(reports(1)).profile_.scheduler.sleep_overshoot.repetition_sigma]
+    assert (one.value, one.basis) == (0.0, "assumed")
+    assert one.standard_error > 0.05
+
+
+def test_without_a_base_a_hole_is_refused():
+    broken = without(synthetic.Phone().report(), "ed25519_sign", "sha256", reason="no such call")
+    expected = "not measured: sign and 1 more .kernel ed25519_sign: no such call.; name a profile"
+    with pytest.raises(ScenarioError, match=expected):
+        Calibration().fit([synthetic.in_memory(broken)])
 
 
 def test_the_device_is_the_reports(fitted):
@@ -249,13 +252,12 @@ def test_a_kernel_that_was_not_measured_says_why(base):
     broken = without(broken, "wake_up_latency", reason="no threads")
     calibration = Calibration(base).fit([synthetic.in_memory(broken)])
     why = {kept.key: kept.why for kept in calibration.kept_}
-    assert list(why)[:3] == ["command", "sign", "udp_receive"]
-    assert why["command"] == kernels.UNPRICED["command"]
+    assert list(why)[:2] == ["sign", "udp_receive"]
     assert why["sign"] == "kernel ed25519_sign: no such call"
     # It was received often enough; how long its thread takes to wake up is not known.
     assert why["udp_receive"] == "kernel wake_up_latency: no threads"
     assert why["device.socket_buffer"] == "kernel udp_buffer_capacity: no such call"
-    assert "device.socket_buffer, app." in "".join(claims(calibration))
+    assert "device.socket_buffer, scheduler." in "".join(claims(calibration))
     assert calibration.profile_.operations["sign"] == base[1].operations["sign"]
 
 
@@ -364,7 +366,7 @@ def test_the_order_of_reports_does_not_matter(base, tmp_path):
 
 @pytest.mark.parametrize("name", profile.shipped())
 def test_a_profile_is_read_as_it_was_written(tmp_path, name):
-    shipped = profile.load(profile.PROFILES / f"{name}.toml")
+    shipped = profile.load(profile.DEVICES / f"{name}.toml")
     path = tmp_path / "again.toml"
     write.write_profile(shipped, path)
     assert profile.load(path) == shipped
@@ -397,18 +399,7 @@ def test_the_command(cli, files):
     arguments = ("calibrate", "r1.json", "r2.json", "-o", "out/phone.toml", "--base", BASE)
     done = cli(*arguments, "--measured-by", "me")
     assert (done.returncode, done.stdout) == (0, "out/phone.toml\n"), done.stderr
-    taken = [line.split(": ")[:2] for line in done.stderr.splitlines()]
-    assert taken == [
-        ["taken from moto_g04s", f"{key} ({basis})"]
-        for key, basis in (
-            ("command", "assumed"),
-            ("discovery", "fitted"),
-            ("file_block", "assumed"),
-            ("overlay_send", "assumed"),
-            ("overlay_receive", "assumed"),
-            ("app.kept_connection", "fitted"),
-        )
-    ]
+    assert done.stderr == ""
     first = (files / "out/phone.toml").read_bytes()
     assert cli("check", "out/phone.toml").stderr == "out/phone.toml: ok\n"
     assert profile.load(files / "out/phone.toml").device.measured_by == "me"
@@ -423,7 +414,7 @@ def test_a_scenario_takes_the_profile(cli, files, scenario):
     assert cli("calibrate", "r1.json", "-o", "phone.toml", "--base", BASE).returncode == 0
     done = cli("show", scenario, "--set", "devices[0].profile=phone.toml")
     assert done.returncode == 0, done.stderr
-    assert "21 measured" in done.stdout
+    assert "24 measured" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -433,7 +424,7 @@ def test_a_scenario_takes_the_profile(cli, files, scenario):
             ("r3.json", "-o", "p.toml", "--base", BASE),
             "r3.json: no such file (did you mean r2.json?)",
         ),
-        (("r1.json", "-o", "p.toml", "--base", "moto_g4s"), "--base: no profile 'moto_g4s' (did"),
+        (("r1.json", "-o", "p.toml", "--base", "moto_g4s"), "--base: no device 'moto_g4s' (did"),
         (("r1.json", "-o", "p.json", "--base", BASE), "a profile's file ends in .toml"),
         (
             ("r1.json", "-o", "p.toml", "--base", BASE, "--store", "sqlite_wall"),
@@ -451,12 +442,14 @@ def test_mistakes_are_one_line_and_exit_2(cli, files, arguments, expected):
     assert sorted(files.iterdir()) == before
 
 
-def test_a_base_is_asked_for(cli, files):
-    done = cli("calibrate", "r1.json", "-o", "p.toml")
+def test_a_base_is_asked_for_where_something_is_missing(cli, files):
+    assert cli("calibrate", "r1.json", "-o", "p.toml").returncode == 0
+    broken = without(synthetic.Phone().report(), "ed25519_sign", reason="no such call")
+    (files / "r1.json").write_text(json.dumps(broken))
+    done = cli("calibrate", "r1.json", "-o", "q.toml")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "Missing option '--base'" in done.stderr
-    (said,) = re.findall(r"--base PROFILE(.*?)--name", cli("calibrate", "--help").stdout, re.DOTALL)
-    assert " ".join(said.split()).endswith("some numbers no kernel measures. [required]")
+    assert "not measured: sign (kernel ed25519_sign: no such call); name a profile" in done.stderr
+    assert not (files / "q.toml").exists()
 
 
 def test_packets_are_priced_by_the_bytes_of_their_datagrams():

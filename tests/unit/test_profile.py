@@ -11,15 +11,23 @@ from sim.base import engine_facts
 from sim.base.errors import ScenarioError
 from sim.devices import draws, profile
 
+NO_OPERATION = """[operations.overlay_send]
+cpu = "0s"
+standard_error = "0s"
+basis = "proxy"
+source = "x"
+
+[operations.sign]"""
+
 
 @pytest.fixture
 def text():
-    return (profile.PROFILES / "moto_g04s.toml").read_text()
+    return (profile.DEVICES / "moto_g04s.toml").read_text()
 
 
 @pytest.mark.parametrize("name", profile.shipped())
 def test_shipped_profiles_load_and_claim_little(name):
-    loaded = profile.load(profile.PROFILES / f"{name}.toml")
+    loaded = profile.load(profile.DEVICES / f"{name}.toml")
     assert loaded.device.probe == "none"
     for operation in loaded.operations.values():
         assert operation.basis != "measured"
@@ -45,25 +53,30 @@ def test_the_package_claims_no_more_than_its_profiles():
         ('basis = "proxy"', 'basis = "guessed"', "must be one of measured, published, proxy"),
         ("measured_on = 2025-06-22", 'measured_on = "June"', "must be a date"),
         ("value = 8", "value = 0", "must be at least 1"),
-        ('"15/h", standard_error = "6/h"', '"15/h", standard_error = "0/h"', "without uncertainty"),
         (
             '"0.72ms", standard_error = "0.1ms"',
             '"0s", standard_error = "0s"',
             "without uncertainty",
         ),
+        ("threads = 2", "threads = 0", "operations.endpoint_setup.threads: "),
+        ("threads = 2", "repetition_sigma = -1", "endpoint_setup.repetition_sigma: "),
         (
-            "value = 0.47, standard_error = 0.13",
-            "value = 0.47, standard_error = 0.5",
-            "standard_error is 0.5: that of a probability of 0.47 is below 0.499",
+            'priced_on = "little"',
+            'priced_on = "huge"',
+            "priced_on = 'huge' is none of core_classes",
         ),
         (
-            "value = 0.47, standard_error = 0.13",
-            "value = 0, standard_error = 1",
-            "standard_error is 1: that of a probability of 0 is below 1",
+            "[operations.sign]",
+            NO_OPERATION,
+            "operations.overlay_send: is no operation of a device",
         ),
-        ("threads = 8", "threads = 0", "operations.endpoint_setup.threads: "),
-        ("repetition_sigma = 0.15", "repetition_sigma = -1", "endpoint_setup.repetition_sigma: "),
-        ("\nslope = ", "\nslop = ", "app.sleep_overshoot.slop: unknown key (did you mean slope?)"),
+        ("[device]", "[app]\n[device]", "convert it with `pocketsim profile split"),
+        ("[device]", "[implementation]\n[device]", "is the profile of an implementation"),
+        (
+            "\nslope = ",
+            "\nslop = ",
+            "scheduler.sleep_overshoot.slop: unknown key (did you mean slope?)",
+        ),
     ],
 )
 def test_unfit_profiles_do_not_load(tmp_path, text, old, new, expected):
@@ -78,8 +91,8 @@ def test_unfit_profiles_do_not_load(tmp_path, text, old, new, expected):
 
 def test_every_operation_is_priced(tmp_path, text):
     path = tmp_path / "own.toml"
-    path.write_text(re.sub(r'\[operations\.file_block\].*?"""\n', "", text, flags=re.DOTALL))
-    with pytest.raises(ScenarioError, match=r"operations\.file_block: is required"):
+    path.write_text(re.sub(r'\[operations\.stream_open\].*?"""\n', "", text, flags=re.DOTALL))
+    with pytest.raises(ScenarioError, match=r"operations\.stream_open: is required"):
         profile.load(path)
 
 
@@ -90,31 +103,27 @@ def test_operations_are_those_of_the_machine_contract(root):
 
 
 def test_draws_keep_proportions_and_leave_the_mean_alone():
-    plain = profile.contents(profile.load(profile.PROFILES / "moto_g04s.toml"))
+    plain = profile.contents(profile.load(profile.DEVICES / "moto_g04s.toml"))
     drawn = draws.draw(plain, 1, "repetition/0/profile/moto_g04s")
     assert drawn == draws.draw(plain, 1, "repetition/0/profile/moto_g04s")
     assert drawn != draws.draw(plain, 1, "repetition/1/profile/moto_g04s")
-    was, now = plain["operations"]["discovery"], drawn["operations"]["discovery"]
-    assert now["wait_s"] / now["cpu_s"] == pytest.approx(was["wait_s"] / was["cpu_s"])
-    window = drawn["app"]["kept_connection"]["duplicate_dial_window_s"]
-    before = plain["app"]["kept_connection"]["duplicate_dial_window_s"]
-    assert window["to"] - window["from"] == pytest.approx(before["to"] - before["from"])
-    assert drawn["app"]["kept_connection"]["duplicate_dial_probability"]["value"] <= 1
+    was, now = plain["operations"]["hash"], drawn["operations"]["hash"]
+    assert now["per_byte_s"] / now["cpu_s"] == pytest.approx(was["per_byte_s"] / was["cpu_s"])
 
 
 @pytest.mark.parametrize("name", profile.shipped())
 def test_draws_of_every_number_of_a_shipped_profile_keep_its_mean(name):
-    plain = profile.contents(profile.load(profile.PROFILES / f"{name}.toml"))
+    plain = profile.contents(profile.load(profile.DEVICES / f"{name}.toml"))
     drawn = [draws.draw(plain, 1, str(number)) for number in range(1000)]
 
     def numbers(contents):
         yield from (cost["cpu_s"] + cost["wait_s"] for cost in contents["operations"].values())
-        for part in contents["app"].values():
-            yield from (number.get("value", number.get("from")) for number in part.values())
+        for part in contents["scheduler"].values():
+            yield from (number["value"] for number in part.values())
 
     errors = [cost["standard_error_s"] for cost in plain["operations"].values()]
     errors += [
-        number["standard_error"] for part in plain["app"].values() for number in part.values()
+        number["standard_error"] for part in plain["scheduler"].values() for number in part.values()
     ]
     found = np.array([list(numbers(contents)) for contents in drawn])
     for values, mean, error in zip(found.T, numbers(plain), errors, strict=True):
@@ -125,7 +134,7 @@ def test_draws_of_every_number_of_a_shipped_profile_keep_its_mean(name):
 
 
 def test_drawn_costs_spread_as_their_standard_error():
-    plain = profile.contents(profile.load(profile.PROFILES / "pocophone_f1.toml"))
+    plain = profile.contents(profile.load(profile.DEVICES / "pocophone_f1.toml"))
     costs = [
         draws.draw(plain, 1, str(number))["operations"]["sign"]["cpu_s"] for number in range(300)
     ]
@@ -137,7 +146,7 @@ def test_drawn_costs_spread_as_their_standard_error():
 
 
 def test_what_a_repetition_shares_has_mean_one_and_its_own_sigma():
-    plain = profile.contents(profile.load(profile.PROFILES / "moto_g04s.toml"))
+    plain = profile.contents(profile.load(profile.DEVICES / "moto_g04s.toml"))
     cost = {**plain["operations"]["sign"], "repetition_sigma": 0.3, "wait_s": 1e-3}
     plain = {**plain, "operations": {**plain["operations"], "sign": cost}}
     varied = [draws.vary(plain, 1, f"repetition/{number}")["operations"] for number in range(400)]
@@ -150,14 +159,15 @@ def test_what_a_repetition_shares_has_mean_one_and_its_own_sigma():
 
 
 def test_a_cost_factor_is_applied_and_kept():
-    plain = profile.contents(profile.load(profile.PROFILES / "moto_g04s.toml"))
+    plain = profile.contents(profile.load(profile.DEVICES / "moto_g04s.toml"))
     factor = {"value": 1.5, "standard_error": 0.1, "basis": "assumed", "source": "a warm day"}
-    scaled = draws.scaled(plain, {"discovery": factor})
-    was, now = plain["operations"]["discovery"], scaled["operations"]["discovery"]
+    scaled = draws.scaled(plain, {"store": factor, "iroh_bind": factor})
+    was, now = plain["operations"]["store"], scaled["operations"]["store"]
     for key in ("cpu_s", "per_byte_s", "wait_s"):
         assert now[key] == 1.5 * was[key]
     assert now["cost_factor"] == factor
-    assert {**scaled["operations"], "discovery": was} == plain["operations"]
+    assert scaled["own_cost_factors"] == {"iroh_bind": factor}
+    assert {**scaled["operations"], "store": was} == plain["operations"]
 
 
 @pytest.mark.engine

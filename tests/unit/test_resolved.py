@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sim.base import si
-from sim.devices import contents, profile, provenance
+from sim.devices import contents, implementation, profile, provenance
 from sim.scenario import (
     churn,
     compute,
@@ -25,7 +25,8 @@ SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
 # Beside what is in the document: what is made of it.
 MADE = {
     resolved.Paced: {"interval_s"},
-    contents.Operation: {"cost_factor"},
+    contents.Cost: {"cost_factor"},
+    contents.OwnCost: {"cost_factor"},
 }
 SAME_NAMES = {
     (network, resolved): ("Access", "Network", "Outage"),
@@ -36,7 +37,16 @@ SAME_NAMES = {
     (document, resolved): ("Run", "Protocol", "Output"),
     (energy, resolved): ("Radio", "ContactRadio", "Energy"),
     (transports, resolved): ("Transport", "Eva"),
-    (profile, contents): ("Operation", "Device", "App", "SleepOvershoot", "KeptConnection"),
+    (profile, contents): ("Cost", "Device", "Scheduler", "SleepOvershoot"),
+    (implementation, contents): (
+        "About",
+        "Step",
+        "OwnCost",
+        "Udp",
+        "Quic",
+        "Eva",
+        "KeptConnection",
+    ),
 }
 PAIRS = [
     *(
@@ -45,6 +55,10 @@ PAIRS = [
         for name in names
     ),
     (profile.Profile, contents.Contents),
+    (implementation.Implementation, contents.ImplementationContents),
+    *((kind, contents.Choice) for kind in (provenance.Limit, provenance.Flag)),
+    (implementation.PacingLaw, contents.Choice),
+    (implementation.EvaVariant, contents.Choice),
     (provenance.PlainNumber, contents.Number),
     (provenance.Window, contents.Window),
 ]

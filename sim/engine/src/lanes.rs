@@ -30,6 +30,7 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     costs: Vec<CostTable>,
     /// Lanes with something to do, in the order they got it.
     ready: VecDeque<(u32, Lane)>,
+    threads_first: bool,
     /// By token; what has ended leaves its token to what begins next.
     works: Slab<Work>,
     app_out: OutputsOf<A>,
@@ -68,6 +69,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
             costs: plan.profiles.iter().map(CostTable::new).collect(),
             ready: VecDeque::new(),
+            threads_first: plan.transport.threads_first,
             works: Slab::new(),
             app_out: Vec::new(),
             net_out: Vec::new(),
@@ -310,7 +312,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// the world a change of every piece of work where no tasks are (plain UDP).
     fn priority(&self, work: &Work) -> f64 {
         let is_thread = work.lane.0 < Lane::FIRST_TASK;
-        if is_thread && self.phones[work.phone as usize].has_tasks() {
+        if self.threads_first && is_thread && self.phones[work.phone as usize].has_tasks() {
             THREAD_PRIORITY
         } else {
             1.0

@@ -228,7 +228,7 @@ pub struct Workload {
     pub loops: Vec<SenderLoop>,
 }
 
-/// The benchmark loop of the theses' app: `while elapsed < duration { send; sleep }`.
+/// A benchmark loop: `while elapsed < duration { send; sleep }`.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct SenderLoop {
@@ -242,6 +242,9 @@ pub struct SenderLoop {
     pub duration_s: Seconds,
     /// Requested sleep between proposals, seconds.
     pub interval_s: Seconds,
+    /// Whether it sleeps until the next multiple of the interval since its start, which what it
+    /// does and how late it woke leave alone; else for an interval after each proposal.
+    pub by_clock: bool,
     /// Mean overshoot of that sleep, seconds.
     pub overshoot_s: Seconds,
     /// Sigma of a lognormal factor of mean 1 on each overshoot.
@@ -329,6 +332,8 @@ pub struct Transport {
     pub relay_first: bool,
     /// Whether answers go back on the connection that brought the proposal (quic keep).
     pub answer_on_same_connection: bool,
+    /// Whether the threads that read the socket and propose run before tasks when both want cores.
+    pub threads_first: bool,
     /// Socket receive timeout, seconds (udp).
     pub socket_timeout_s: Seconds,
     /// Receive buffer that the transport asks for, bytes as the kernel counts; 0 for the default.

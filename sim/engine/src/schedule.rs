@@ -19,6 +19,8 @@ pub(crate) struct Schedule {
     churn: Churn,
     next_arrival: usize,
     next_transition: usize,
+    /// Proposals that each loop has made.
+    made: Vec<u32>,
     /// Loops of phones that are off.
     paused_loops: Vec<u32>,
     /// Draws of the loops' sleeps, by phone.
@@ -45,6 +47,7 @@ impl Schedule {
         }
         let stream = |phone| Stream::new(seed, "sleep", phone);
         Self {
+            made: vec![0; workload.loops.len()],
             workload,
             churn,
             next_arrival: 0,
@@ -110,12 +113,22 @@ impl Schedule {
         None
     }
 
-    /// The loop's sleep, which the operating system always makes longer than asked.
+    /// The loop's sleep, which the operating system always makes longer than asked. A loop that
+    /// keeps to the clock does not sleep while it is late.
     pub(crate) fn sleep<W: World>(&mut self, stage: &mut Stage<W>, number: u32) {
         let sender = &self.workload.loops[number as usize];
+        let made = &mut self.made[number as usize];
+        *made += 1;
+        let sleep_s = match sender.by_clock {
+            true => sender.start_s + f64::from(*made) * sender.interval_s - stage.now(),
+            false => sender.interval_s,
+        };
         let stream = &mut self.sleep_streams[sender.from_phone as usize];
         let overshoot_s = sender.overshoot_s * stream.factor(sender.overshoot_sigma);
-        let date = stage.now() + sender.interval_s + overshoot_s;
+        let date = match sleep_s > 0.0 {
+            true => stage.now() + sleep_s + overshoot_s,
+            false => stage.now(),
+        };
         stage.push(date, Due::Loop(number));
     }
 

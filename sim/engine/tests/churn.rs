@@ -143,6 +143,7 @@ fn a_round_that_waits_when_its_phone_goes_off_takes_place_when_it_is_back() {
         start_s: 1.0,
         duration_s: 2.5,
         interval_s: 0.5,
+        by_clock: false,
         overshoot_s: 0.0,
         overshoot_sigma: 0.0,
         payload_bytes: 100,

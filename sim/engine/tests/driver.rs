@@ -203,6 +203,7 @@ fn a_sender_loop_goes_on_when_its_phone_is_back() {
         start_s: 0.0,
         duration_s: 10.0,
         interval_s: 1.0,
+        by_clock: false,
         overshoot_s: 0.0,
         overshoot_sigma: 0.0,
         payload_bytes: 100,

@@ -13,6 +13,7 @@ fn sender_loop(from_phone: u32) -> SenderLoop {
         start_s: 1.0,
         duration_s: 5.0,
         interval_s: 1.0,
+        by_clock: false,
         overshoot_s: 0.0,
         overshoot_sigma: 0.0,
         payload_bytes: 100,
@@ -51,10 +52,30 @@ fn a_loop_sleeps_after_its_proposal_is_made_not_after_it_began() {
 }
 
 #[test]
+fn a_loop_by_the_clock_keeps_to_it() {
+    let by_clock = SenderLoop {
+        by_clock: true,
+        overshoot_s: 0.25,
+        ..sender_loop(0)
+    };
+    // Neither a late waking nor the work of a proposal moves the next one.
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::UdpSend, 0.5);
+    assert_eq!(
+        rounds_in(plan.clone(), by_clock.clone()),
+        [1.0, 2.25, 3.25, 4.25, 5.25]
+    );
+    // Who is late goes on at once: what is due at 2 and 3 is proposed at 3 and 5.
+    cost(&mut plan, Operation::UdpSend, 2.0);
+    assert_eq!(rounds_in(plan, by_clock), [1.0, 3.0, 5.0]);
+}
+
+#[test]
 fn overshoots_are_draws_of_mean_one_around_theirs() {
     let of = SenderLoop {
         duration_s: 90.0,
         interval_s: 0.01,
+        by_clock: false,
         overshoot_s: 0.01,
         overshoot_sigma: 0.5,
         ..sender_loop(0)
@@ -123,6 +144,7 @@ fn two_loops_of_a_phone_go_on_in_the_order_they_paused() {
     let other = SenderLoop {
         start_s: 1.25,
         interval_s: 0.5,
+        by_clock: false,
         ..sender_loop(0)
     };
     plan.workload.loops = vec![sender_loop(0), other];

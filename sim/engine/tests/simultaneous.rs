@@ -15,6 +15,7 @@ fn sender_loop(from_phone: u32, payload_bytes: u32) -> SenderLoop {
         start_s: 1.0,
         duration_s: 10.0,
         interval_s: 1.0,
+        by_clock: false,
         overshoot_s: 0.0,
         overshoot_sigma: 0.0,
         payload_bytes,

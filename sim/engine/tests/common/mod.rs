@@ -281,6 +281,7 @@ fn udp() -> Transport {
         keep_alive_s: 0.0,
         relay_first: false,
         answer_on_same_connection: false,
+        threads_first: true,
         socket_timeout_s: 5.0,
         socket_buffer_bytes: 0,
         duplicate_dial_s: vec![],

@@ -1,0 +1,255 @@
+"""The profile of an implementation: what a program does, whatever device it runs on.
+
+A TOML file, one for each program and version. It says what a step of a protocol machine takes: how
+many of the device's operations, and costs of the program's own where no such operation exists. And
+it says how the program paces its proposals, polls, keeps time and fails. What an operation costs on
+a phone is the device's profile (`sim.devices.profile`); what both come to, `sim.devices.prices`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+from pydantic import Field, model_validator
+
+from sim.base import si
+from sim.base.documents import PositiveDuration, Section, read_toml, validate, written
+from sim.base.engine_facts import device_operations, operations
+from sim.base.errors import ScenarioError, nearest
+from sim.devices.profile import Cost
+from sim.devices.provenance import (
+    DurationNumber,
+    Flag,
+    Limit,
+    PlainNumber,
+    Provenance,
+    RateNumber,
+    SizeNumber,
+    Window,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sim.devices.contents import ImplementationContents
+
+Pacing = Literal["floored_ms", "batch_1024ms", "by_clock", "unpaced"]
+
+
+class About(Section):
+    """Which program, who describes it, and what the profile does not claim."""
+
+    name: str = Field(min_length=1, description="Implementation and version.")
+    described_on: dt.date = Field(description="Date of the program or of its description.")
+    described_by: str = Field(min_length=1, description="Who says so.")
+    does_not_claim: list[str] = Field(min_length=1, description="What must not be read into it.")
+
+
+class Step(Section):
+    """What one step of a machine takes of the device."""
+
+    operations: dict[str, Annotated[float, Field(gt=0, le=1e6)]] = Field(
+        description="How many of which operation of the device; empty: none."
+    )
+
+
+class OwnCost(Cost):
+    """What a step takes beyond operations of the device, as measured or fitted on one device."""
+
+    step: str = Field(description="The step that it is part of.")
+    scales_with: str | None = Field(
+        default=None,
+        description="Operation of the device whose cost says how fast another device is; absent: "
+        "it takes as long everywhere. A wait never scales.",
+    )
+    reference: PositiveDuration | None = Field(
+        default=None, description="What that operation costs where the number was found."
+    )
+
+    @model_validator(mode="after")
+    def _leads_somewhere(self) -> OwnCost:
+        _known(self.step, operations(), "step")
+        if self.scales_with is not None:
+            _known(self.scales_with, device_operations(), "operation")
+        if (self.scales_with is None) != (self.reference is None):
+            raise ValueError("scales_with and reference go together")
+        return self
+
+
+class PacingLaw(Provenance):
+    """How the sender loop keeps its rate."""
+
+    value: Pacing = Field(
+        description="Sleep between proposals: floor(1000/rate) ms; 1024/rate ms; until the next "
+        "multiple of 1/rate; or none, whatever the rate says."
+    )
+
+
+class KeptConnection(Section):
+    """How the program loses the one connection that it keeps."""
+
+    duplicate_dial_probability: PlainNumber = Field(
+        description="Chance that a second dial races with the first and replaces it."
+    )
+    duplicate_dial_window: Window = Field(description="When, after the first dial, that happens.")
+    break_rate: RateNumber = Field(description="How often an open connection breaks for good.")
+
+    @model_validator(mode="after")
+    def _probability_is_one(self) -> KeptConnection:
+        chance = self.duplicate_dial_probability
+        if chance.value > 1:
+            raise ValueError("duplicate_dial_probability.value is more than 1")
+        # Else no distribution has both (`sim.base.streams.probability`, which this must not load).
+        certain = chance.value in {0, 1}
+        limit = 1.0 if certain else math.sqrt(chance.value * (1 - chance.value))
+        if chance.standard_error >= limit:
+            raise ValueError(
+                f"duplicate_dial_probability.standard_error is {chance.standard_error:g}: that of "
+                f"a probability of {chance.value:g} is below {limit:.3g}"
+            )
+        return self
+
+
+class Udp(Section):
+    """Plain datagrams."""
+
+    socket_timeout: DurationNumber = Field(description="Receive timeout of the socket.")
+
+
+class Quic(Section):
+    """QUIC, with a kept or with a new connection."""
+
+    poll_interval: DurationNumber = Field(
+        description="How often it looks for finished streams; 0 for at once."
+    )
+    connect_timeout: DurationNumber = Field(description="A connection attempt is given up then.")
+    idle_timeout: DurationNumber = Field(description="A connection silent for this is closed.")
+    keep_alive: DurationNumber = Field(description="Ping of an open connection; 0 for none.")
+    answer_on_same_connection: Flag = Field(
+        description="Whether answers go back on the connection that brought the proposal."
+    )
+    relay_first: Flag = Field(
+        description="Whether it starts over the relay and moves to the direct path."
+    )
+    socket_buffer: SizeNumber | None = Field(
+        default=None,
+        description="Receive buffer that it asks for, as the kernel counts; absent: the phone's "
+        "default.",
+    )
+    kept_connection: KeptConnection | None = Field(
+        default=None, description="Faults of a kept connection; absent: none."
+    )
+
+
+class Tftp(Section):
+    """TFTP; its machine has no options."""
+
+
+class Ipv8(Section):
+    """Bare packets of IPv8, plain or sealed."""
+
+
+class EvaVariant(Provenance):
+    """Which EVA."""
+
+    value: Literal["original", "modified"] = Field(
+        description="original: lost blocks as text, always encrypted; modified: after pull "
+        "request 71 of kotlin-ipv8."
+    )
+
+
+class EvaOptions(Section):
+    """EVA's options."""
+
+    variant: EvaVariant = Field(description="Which EVA.")
+    encryption: Flag = Field(description="Whether packets are sealed boxes.")
+    block: SizeNumber = Field(description="Data of a full block.")
+    window: Limit = Field(description="Blocks between two acknowledgements.")
+    retransmit_interval: DurationNumber = Field(
+        description="Silence after which the receiver repeats its acknowledgement."
+    )
+    retransmit_attempts: Limit = Field(description="It is repeated one time less.")
+    write_request_retries: Limit = Field(description="Repeats of an unanswered offer.")
+    timeout: DurationNumber = Field(description="Silence after which either end gives up.")
+    reduce_window_after_timeout: Limit = Field(description="Blocks less after each timeout.")
+    min_window: Limit = Field(description="The window is never smaller.")
+    scheduled_send_interval: DurationNumber = Field(description="Looks at waiting transfers.")
+    scheduled_tasks_check_delay: DurationNumber = Field(description="Looks for what is overdue.")
+    binary_size_limit: SizeNumber = Field(description="Larger messages are refused.")
+    simultaneous_transfers: Limit | None = Field(
+        default=None, description="Above this, new transfers wait; absent: never."
+    )
+    send_threads: Limit = Field(description="Threads that send.")
+    race_window: DurationNumber = Field(
+        description="How long two starts of waiting transfers overlap (original)."
+    )
+
+
+class Implementation(Section):
+    """An implementation profile document; what it has a section of, it can be run with."""
+
+    implementation: About = Field(description="The program.")
+    pacing: PacingLaw = Field(description="Its sender loop.")
+    log_entries: Limit | None = Field(
+        default=None, description="Capacity of its benchmark log; absent: no limit."
+    )
+    duplicate_window: DurationNumber = Field(
+        description="A block seen again within this is dropped."
+    )
+    threads_first: Flag = Field(
+        description="Whether threads that read the socket and propose run before tasks when both "
+        "want cores."
+    )
+    steps: dict[str, Step] = Field(
+        default=written({}),
+        description="Steps that take something else than one operation of their name.",
+    )
+    own_costs: dict[str, OwnCost] = Field(
+        default=written({}), description="Costs of its own, by what they stand for."
+    )
+    udp: Udp | None = Field(default=None, description="Plain UDP.")
+    quic_keep: Quic | None = Field(default=None, description="QUIC, a connection kept.")
+    quic_reconnect: Quic | None = Field(default=None, description="QUIC, one for each message.")
+    tftp: Tftp | None = Field(default=None, description="TFTP.")
+    ipv8: Ipv8 | None = Field(default=None, description="Packets of IPv8.")
+    ipv8_sealed: Ipv8 | None = Field(default=None, description="Sealed packets of IPv8.")
+    eva: EvaOptions | None = Field(default=None, description="EVA.")
+
+    @model_validator(mode="after")
+    def _steps_are_known(self) -> Implementation:
+        for name, step in self.steps.items():
+            _known(name, operations(), "step")
+            for operation in step.operations:
+                _known(operation, device_operations(), "operation")
+        return self
+
+    def modes(self) -> list[str]:
+        """Return the transports that it has."""
+        return [mode for mode in MODES if getattr(self, mode) is not None]
+
+
+MODES = ("udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva")
+
+
+def load(path: Path) -> Implementation:
+    """Return the profile in the file at `path`; raises ScenarioError with file and key path."""
+    _, data = read_toml(path)
+    if "implementation" not in data:
+        what = "a device profile" if "device" in data else "no profile of an implementation"
+        raise ScenarioError(path, "", f"is {what}: it has no [implementation]")
+    return validate(Implementation, data, path)
+
+
+def contents(found: Implementation) -> ImplementationContents:
+    """Return the profile as plain JSON values in SI units, as resolved.json holds it."""
+    return cast("ImplementationContents", si.section(found))
+
+
+def _known(name: str, names: tuple[str, ...], what: str) -> None:
+    if name not in names:
+        guess = nearest(name, names)
+        raise ValueError(
+            f"unknown {what} {name!r}" + (f" (did you mean {guess!r}?)" if guess else "")
+        )

@@ -1,0 +1,90 @@
+"""What the steps of a machine cost: a device's operations, as many as an implementation takes.
+
+A step is what a machine asks for by `Work`; unless the implementation says otherwise it is one
+operation of its name on the device. Costs of the implementation's own come on top; where they were
+found on one device, another's are scaled by how fast that one is. Nothing is drawn here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypedDict
+
+from sim.base.engine_facts import device_operations, operations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sim.devices.contents import Contents, Cost, ImplementationContents, OwnCost, Shipped
+
+
+class Price(TypedDict):
+    """What one step costs."""
+
+    cpu_s: float
+    per_byte_s: float
+    wait_s: float
+    threads: int
+    spread_sigma: float
+
+
+def prices(device: Shipped, implementation: ImplementationContents) -> list[Price]:
+    """Return what each step costs on `device`, in the engine's order of steps."""
+    return [_sum(list(_parts(name, device, implementation))) for name in operations()]
+
+
+def takes(step: str, implementation: ImplementationContents) -> dict[str, float]:
+    """Return how many of which operation of the device a step takes."""
+    if step in implementation["steps"]:
+        return implementation["steps"][step]["operations"]
+    return {step: 1.0} if step in device_operations() else {}
+
+
+def speed_factor(cost: OwnCost, device: Contents) -> float:
+    """Return how many times as long computing takes on `device` as where `cost` was found."""
+    if cost["scales_with"] is None or cost["reference_s"] is None:
+        return 1.0
+    return device["operations"][cost["scales_with"]]["cpu_s"] / cost["reference_s"]
+
+
+def _parts(step: str, device: Shipped, implementation: ImplementationContents) -> Iterator[Price]:
+    for name, count in takes(step, implementation).items():
+        yield _price(device["operations"][name], count, count)
+    for name, cost in implementation["own_costs"].items():
+        if cost["step"] == step:
+            asked = device["own_cost_factors"].get(name)
+            factor = asked["value"] if asked else 1.0
+            yield _price(cost, factor * speed_factor(cost, device), factor)
+
+
+def _price(cost: Cost, cpu_factor: float, wait_factor: float) -> Price:
+    return {
+        "cpu_s": cost["cpu_s"] * cpu_factor,
+        "per_byte_s": cost["per_byte_s"] * cpu_factor,
+        "wait_s": cost["wait_s"] * wait_factor,
+        "threads": cost["threads"],
+        "spread_sigma": cost["spread_sigma"],
+    }
+
+
+def _sum(parts: list[Price]) -> Price:
+    """Return the sum of independent parts, on as many threads as the longest of them.
+
+    The spread is that of the sum, to first order: parts vary on their own.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    total_s = math.fsum(_at_once_s(part) for part in parts) or 1.0
+    return {
+        "cpu_s": math.fsum(part["cpu_s"] for part in parts),
+        "per_byte_s": math.fsum(part["per_byte_s"] for part in parts),
+        "wait_s": math.fsum(part["wait_s"] for part in parts),
+        "threads": max(parts, key=_at_once_s)["threads"] if parts else 1,
+        "spread_sigma": math.hypot(
+            *(part["spread_sigma"] * (_at_once_s(part) / total_s) for part in parts)
+        ),
+    }
+
+
+def _at_once_s(part: Price) -> float:
+    return part["cpu_s"] + part["wait_s"]

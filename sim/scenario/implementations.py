@@ -1,0 +1,128 @@
+"""What a scenario leaves to the implementation that it names: pacing, timers, transports' options.
+
+`filled` puts in what holds for all of a scenario, `with_transport` what holds for one transport.
+What the implementation's own costs come to is the plan's business.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sim.base.documents import Section
+from sim.base.engine_facts import device_operations
+from sim.base.errors import ScenarioError, nearest
+from sim.devices import implementation as documents
+from sim.devices import profile
+from sim.scenario.workloads import Paced
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sim.devices.implementation import Implementation
+    from sim.scenario.document import Scenario
+    from sim.scenario.transports import Eva, Transport
+
+
+AnySection = TypeVar("AnySection", bound=Section)
+
+
+def find(name: str, path: Path) -> Path:
+    """Return the file of the implementation that the scenario at `path` names."""
+    try:
+        return profile.find(name, path.parent, profile.IMPLEMENTATIONS)
+    except LookupError as error:
+        reason, suggestion = error.args
+        raise ScenarioError(path, "implementation", reason, suggestion) from None
+
+
+def filled(scenario: Scenario, implementation: Implementation) -> Scenario:
+    """Return the scenario with what it leaves out of its loop, its protocol and EVA."""
+    protocol, workload = scenario.protocol, scenario.workload
+    entries = implementation.log_entries.value if implementation.log_entries else 0
+    update: dict[str, Any] = {
+        "protocol": _with(
+            protocol,
+            duplicate_window=implementation.duplicate_window.value,
+            benchmark_log_entries=entries,
+        ),
+        "transport": _with_eva(scenario.transport, implementation),
+    }
+    if isinstance(workload, Paced):
+        update["workload"] = _with(workload, pacing=implementation.pacing.value)
+    return scenario.model_copy(update=update)
+
+
+def with_transport(transport: Transport, implementation: Implementation, mode: str) -> Transport:
+    """Return the transport with the options of `mode` as `implementation` has them, if left out.
+
+    What a mode has no use for is 0 or false.
+    """
+    quic = getattr(implementation, mode) if mode.startswith("quic") else None
+    timers = {name: getattr(quic, name).value if quic else 0.0 for name in _TIMERS}
+    flags = {name: getattr(quic, name).value if quic else False for name in _FLAGS}
+    udp = implementation.udp if mode == "udp" else None
+    return _with(
+        transport, **timers, **flags, socket_timeout=udp.socket_timeout.value if udp else 0.0
+    )
+
+
+def socket_buffer_bytes(implementation: Implementation, mode: str) -> int:
+    """Return the receive buffer that an implementation asks for, 0 for none."""
+    asked = getattr(getattr(implementation, mode, None), "socket_buffer", None)
+    return asked.value if asked else 0
+
+
+def check(scenario: Scenario, implementation: Implementation, path: Path) -> None:
+    """Raise ScenarioError for what the implementation of a scenario cannot do."""
+    for mode in scenario.transport.mode:
+        if mode != "none" and mode not in implementation.modes():
+            has = ", ".join(implementation.modes())
+            reason = f"{scenario.implementation} has no {mode}; it has {has}"
+            raise ScenarioError(
+                path, "transport.mode", reason, nearest(mode, implementation.modes())
+            )
+    names = [*device_operations(), *implementation.own_costs]
+    for number, group in enumerate(scenario.devices):
+        for name in group.cost_factors:
+            if name not in names:
+                place = f"devices[{number}].cost_factors.{name}"
+                reason = f"neither an operation nor a cost of {scenario.implementation}"
+                raise ScenarioError(path, place, reason, nearest(name, names))
+    workload = scenario.workload
+    if not isinstance(workload, Paced) or workload.pacing != "floored_ms":
+        return
+    if max(workload.rate) > _MS_PER_S:
+        reason = "a rate above 1000/s floors to a sleep of 0 ms; use pacing batch_1024ms"
+        raise ScenarioError(path, "workload", reason)
+
+
+def load(scenario: Scenario, path: Path) -> tuple[Path, Implementation]:
+    """Return the file of the scenario's implementation, and what it says."""
+    found = find(scenario.implementation, path)
+    return found, documents.load(found)
+
+
+def _with_eva(transport: Transport, implementation: Implementation) -> Transport:
+    if implementation.eva is None:
+        return transport
+    said = {
+        name: number.value
+        for name in type(implementation.eva).model_fields
+        if (number := getattr(implementation.eva, name)) is not None
+    }
+    for name in _EVA_LISTS:
+        said[name] = [said[name]]
+    eva: Eva = _with(transport.eva, **said)
+    return transport.model_copy(update={"eva": eva})
+
+
+def _with(section: AnySection, **said: Any) -> AnySection:
+    """Return `section` with what is said where it is silent."""
+    absent = {key: value for key, value in said.items() if getattr(section, key) is None}
+    return section.model_copy(update=absent)
+
+
+_TIMERS = ("poll_interval", "connect_timeout", "idle_timeout", "keep_alive")
+_FLAGS = ("answer_on_same_connection", "relay_first")
+_EVA_LISTS = ("encryption", "block", "window")
+_MS_PER_S = 1000

@@ -1,0 +1,239 @@
+"""Profiles of implementations: what they say, what a step costs with them, and old profiles."""
+
+import re
+
+import pytest
+
+from calibration.fit import split
+from sim.base.engine_facts import device_operations, operations
+from sim.base.errors import ScenarioError
+from sim.devices import draws, implementation, prices, profile
+from sim.scenario import load
+from sim.scenario.resolve import resolve
+
+NAMES = profile.shipped(profile.IMPLEMENTATIONS)
+APP = "trustchain_throughput_2025"
+
+
+FACTOR = 'devices[0].cost_factors={iroh_bin={value=2, standard_error=0, basis="proxy", source="x"}}'
+
+
+def shipped(name):
+    return implementation.load(profile.IMPLEMENTATIONS / f"{name}.toml")
+
+
+def device(name="moto_g04s"):
+    found = profile.contents(profile.load(profile.DEVICES / f"{name}.toml"))
+    return {**found, "digest": "", "drawn_as": name, "own_cost_factors": {}}
+
+
+def cost_of(step, program, phone="moto_g04s"):
+    found = prices.prices(device(phone), implementation.contents(shipped(program)))
+    return found[operations().index(step)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shipped_implementations_load_and_claim_little(name):
+    found = shipped(name)
+    assert found.implementation.does_not_claim
+    assert found.modes()
+    assert all(cost.basis != "measured" for cost in found.own_costs.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_references_are_what_the_operation_costs_on_some_shipped_device(name):
+    costs = [device(one)["operations"] for one in profile.shipped()]
+    for cost in shipped(name).own_costs.values():
+        if cost.scales_with:
+            known = [operations_[cost.scales_with]["cpu_s"] for operations_ in costs]
+            assert cost.reference in known
+
+
+def test_a_step_is_one_operation_of_its_name_unless_something_else_is_said():
+    found = implementation.contents(shipped("probe"))
+    for step in device_operations():
+        assert prices.takes(step, found) == {step: 1.0}
+        expected = device()["operations"][step]
+        assert {key: expected[key] for key in ("cpu_s", "wait_s", "per_byte_s", "threads")} == {
+            key: value for key, value in cost_of(step, "probe").items() if key != "spread_sigma"
+        }
+    assert cost_of("command", "probe")["cpu_s"] == 0.0
+    assert cost_of("discovery", "probe")["wait_s"] == 0.0
+
+
+def test_an_own_cost_stands_for_a_step_and_scales_with_the_device():
+    assert cost_of("endpoint_setup", APP)["cpu_s"] == 1.175
+    slower = 161 / 336
+    fast = cost_of("endpoint_setup", APP, phone="pocophone_f1")
+    assert fast["cpu_s"] == pytest.approx(1.175 * slower)
+    # A wait for a server is as long for everybody.
+    found = cost_of("discovery", APP, phone="pocophone_f1")
+    assert (found["cpu_s"], found["wait_s"]) == (pytest.approx(500e-6 * slower), 12e-3)
+
+
+def test_a_step_may_take_several_operations():
+    found = implementation.contents(shipped(APP))
+    found["steps"]["store"] = {"operations": {"store": 2.0, "hash": 1.0}}
+    phone = device()
+    price = prices.prices(phone, found)[operations().index("store")]
+    costs = phone["operations"]
+    assert price["cpu_s"] == pytest.approx(2 * costs["store"]["cpu_s"] + costs["hash"]["cpu_s"])
+    assert price["per_byte_s"] == costs["hash"]["per_byte_s"]
+    # Of 40 us and 1 us that vary on their own.
+    assert price["spread_sigma"] == pytest.approx((40 * 0.3) / 41, rel=1e-3)
+
+
+def test_a_factor_of_a_group_is_on_its_phones_alone():
+    factor = {"value": 0.5, "standard_error": 0.1, "basis": "assumed", "source": "cold"}
+    phone = draws.scaled(device(), {"iroh_bind": factor})
+    found = implementation.contents(shipped(APP))
+    at = operations().index("endpoint_setup")
+    assert prices.prices(phone, found)[at]["cpu_s"] == pytest.approx(1.175 / 2)
+    assert prices.prices(device(), found)[at]["cpu_s"] == 1.175
+
+
+def test_draws_of_own_costs_leave_what_the_code_says():
+    plain = {**implementation.contents(shipped(APP)), "digest": "", "called": APP}
+    drawn = draws.draw_implementation(plain, 1, "repetition/0")
+    assert drawn == draws.draw_implementation(plain, 1, "repetition/0")
+    for key, cost in drawn["own_costs"].items():
+        was = plain["own_costs"][key]
+        assert cost["cpu_s"] != was["cpu_s"]
+        assert cost["wait_s"] / cost["cpu_s"] == pytest.approx(was["wait_s"] / was["cpu_s"])
+    faults, before = (one["quic_keep"].pop("kept_connection") for one in (drawn, plain))
+    assert faults["duplicate_dial_probability"]["value"] <= 1
+    window, was = faults["duplicate_dial_window_s"], before["duplicate_dial_window_s"]
+    assert window["to"] - window["from"] == pytest.approx(was["to"] - was["from"])
+    assert {**drawn, "own_costs": 0} == {**plain, "own_costs": 0}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('step = "command"', 'step = "comand"', "unknown step 'comand' (did you mean 'command'?)"),
+        ('scales_with = "verify"\n', "", "scales_with and reference go together"),
+        ('"verify"', '"verifi"', "unknown operation 'verifi' (did you mean 'verify'?)"),
+        ("[steps.endpoint_setup]", "[steps.endpoint]", "unknown step 'endpoint'"),
+        ('value = "floored_ms"', 'value = "floored"', "must be one of floored_ms"),
+        (
+            "value = 0.47, standard_error = 0.13",
+            "value = 0.47, standard_error = 0.5",
+            "standard_error is 0.5: that of a probability of 0.47 is below 0.499",
+        ),
+        (
+            "value = 0.47, standard_error = 0.13",
+            "value = 0, standard_error = 1",
+            "standard_error is 1: that of a probability of 0 is below 1",
+        ),
+        ('"15/h", standard_error = "6/h"', '"15/h", standard_error = "0/h"', "without uncertainty"),
+        ("[quic_keep]", "[quic_kep]", "quic_kep: unknown key (did you mean quic_keep?)"),
+        ("[implementation]", "[device]", "is a device profile: it has no [implementation]"),
+    ],
+)
+def test_unfit_implementations_do_not_load(tmp_path, old, new, expected):
+    text = (profile.IMPLEMENTATIONS / f"{APP}.toml").read_text()
+    assert old in text
+    path = tmp_path / "own.toml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(ScenarioError) as caught:
+        implementation.load(path)
+    assert expected in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["implementation=prob"], "no implementation 'prob' (did you mean probe?)"),
+        (["implementation=kotlin_ipv8_2023", "transport.mode=quic_keep"], "has no quic_keep; it"),
+        (
+            [FACTOR],
+            "cost_factors.iroh_bin: neither an operation nor a cost of trustchain_throughput_2025",
+        ),
+        (["workload.rate=1024/s"], "a rate above 1000/s floors to a sleep of 0 ms"),
+    ],
+)
+def test_scenarios_ask_no_more_than_the_implementation_can(scenario, overrides, expected):
+    with pytest.raises(ScenarioError) as caught:
+        load(scenario, overrides)
+    assert expected in str(caught.value)
+
+
+def test_what_a_scenario_says_goes_before_the_implementation(scenario):
+    def transport(*overrides):
+        mode = "transport.mode=quic_keep"
+        return resolve(load(scenario, [mode, *overrides]))[0].resolved["transport"]
+
+    assert transport()["poll_interval_s"] == 0.01
+    assert transport("transport.poll_interval=0s")["poll_interval_s"] == 0.0
+    assert transport("implementation=probe")["poll_interval_s"] == 0.0
+    assert (transport()["relay_first"], transport("transport.relay_first=true")["relay_first"]) == (
+        False,
+        True,
+    )
+    assert not transport("implementation=probe", "transport.app_faults=true")["app_faults"]
+
+
+OLD = """
+[device]
+name = "Old phone"
+soc = "x"
+os = "y"
+measured_on = 2025-01-01
+measured_by = "me"
+probe = "none"
+does_not_claim = ["much"]
+cores = { value = 8, standard_error = 0, basis = "published", source = "z" }
+socket_buffer = "212992B"
+"""
+
+
+def old_profile(folder):
+    """A profile as version 0.1 had it: every operation, and the app."""
+    cost = 'cpu = "{}us"\nstandard_error = "5us"\nbasis = "assumed"\nsource = "a guess"\n'
+    text = OLD
+    for number, name in enumerate(operations(), start=1):
+        text += f"\n[operations.{name}]\n{cost.format(number)}"
+    law = (profile.DEVICES / "moto_g04s.toml").read_text().split("[scheduler.sleep_overshoot]")[1]
+    kept = (profile.IMPLEMENTATIONS / f"{APP}.toml").read_text()
+    kept = kept.split("[quic_keep.kept_connection]")[1]
+    text += f"\n[app.sleep_overshoot]{law}\n[app.kept_connection]{kept}"
+    path = folder / "old.toml"
+    path.write_text(text)
+    return path
+
+
+def test_an_old_profile_is_refused_and_can_be_split(cli, tmp_path, scenario):
+    old = old_profile(tmp_path)
+    done = cli("check", old)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    (command,) = re.findall(r"`pocketsim (profile split .*)`", done.stderr)
+    made = cli(*command.split())
+    assert made.returncode == 0, made.stderr
+    phone, app = made.stdout.split()
+    assert cli("check", phone, app).returncode == 0
+    overrides = ["--set", f"devices[0].profile={phone}", "--set", f"implementation={app}"]
+    assert cli("run", scenario, "--dry-run", *overrides).returncode == 0
+    found = implementation.load(tmp_path / app)
+    kept = profile.load(tmp_path / phone)
+    assert sorted(kept.operations) == sorted(device_operations())
+    assert found.own_costs["discovery"].cpu == pytest.approx(
+        1e-6 * (1 + list(operations()).index("discovery"))
+    )
+    assert found.quic_keep.kept_connection.duplicate_dial_probability.value == 0.47
+
+
+def test_what_is_no_old_profile_is_not_split(cli, tmp_path):
+    for name in ("moto_g04s", "pocophone_f1"):
+        done = cli("profile", "split", profile.DEVICES / f"{name}.toml", "-o", tmp_path / "out")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "is no profile of version 0.1" in done.stderr
+    assert not (tmp_path / "out").exists()
+    broken = old_profile(tmp_path)
+    broken.write_text(broken.read_text().replace('cpu = "2us"', 'cpu = "2"'))
+    done = cli("profile", "split", broken, "-o", tmp_path / "out")
+    assert done.returncode == 2
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(ScenarioError, match=r"app: is no profile of version 0\.1"):
+        split.split(profile.DEVICES / "moto_g04s.toml")
