@@ -33,8 +33,9 @@ settings.load_profile("repeatable")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-SCENARIO = """
-implementation = "trustchain_throughput_2025"
+EVERY_TRANSPORT = ROOT / "tests" / "support" / "every_transport.toml"
+SCENARIO = f"""
+implementation = "{EVERY_TRANSPORT}"
 
 [run]
 seed = 7

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-def numbers(contents: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def numbers(profile: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield every number of a profile that carries a basis, with its path in it."""
-    yield from _numbers("", contents)
+    yield from _numbers("", profile)
 
 
-def bases(contents: Mapping[str, Any]) -> Counter[str]:
+def bases(profile: Mapping[str, Any]) -> Counter[str]:
     """Return how many numbers of a profile rest on what."""
-    return Counter(number["basis"] for _, number in numbers(contents))
+    return Counter(number["basis"] for _, number in numbers(profile))
 
 
 def _numbers(path: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

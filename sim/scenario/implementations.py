@@ -96,10 +96,17 @@ def check(scenario: Scenario, implementation: Implementation, path: Path) -> Non
         raise ScenarioError(path, "workload", reason)
 
 
-def load(scenario: Scenario, path: Path) -> tuple[Path, Implementation]:
-    """Return the file of the scenario's implementation, and what it says."""
+def load(
+    scenario: Scenario, path: Path, read: dict[Path, Implementation]
+) -> tuple[Path, Implementation]:
+    """Return the file of the scenario's implementation, and what it says.
+
+    What is in `read` is not read again, what is read is added to it.
+    """
     found = find(scenario.implementation, path)
-    return found, documents.load(found)
+    if found not in read:
+        read[found] = documents.load(found)
+    return found, read[found]
 
 
 def _with_eva(transport: Transport, implementation: Implementation) -> Transport:

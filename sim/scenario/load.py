@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +49,15 @@ class Document:
 
 @dataclass(frozen=True)
 class Source:
-    """A scenario's file as it stands, read once to be loaded with many overrides."""
+    """A scenario's file as it stands, read once to be loaded with many overrides.
+
+    `implementations` are those that were read on the way, by their files.
+    """
 
     path: Path
     text: str
     data: dict[str, Any]
+    implementations: dict[Path, Implementation] = field(default_factory=dict)
 
 
 def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") -> Document:
@@ -82,7 +86,9 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
     keys = tuple(key for key, _ in made)
     try:
         said = validate(Scenario, data, path)
-        implementation_path, implementation = implementations.load(said, path)
+        implementation_path, implementation = implementations.load(
+            said, path, source.implementations
+        )
         scenario = implementations.filled(said, implementation)
         implementations.check(scenario, implementation, path)
         consistency.check(scenario, path)

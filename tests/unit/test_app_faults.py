@@ -75,7 +75,7 @@ def test_they_can_be_switched_off(scenario):
 
 def test_who_keeps_no_connection_is_the_same_run(scenario):
     asked = ["transport.app_faults=true", POISSON]
-    for mode in ("udp", "quic_reconnect"):
+    for mode in ("udp", "quic_reconnect", "tftp"):
         settings = [POISSON, f"transport.mode={mode}"]
         assert resolved(scenario, *settings) == resolved(scenario, *settings, *asked)
         assert not warnings(load(scenario, [*settings, *asked]))

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import sim
 from pocketsim.cli import app
+from sim.devices.numbers import numbers
 
 # One of each kind of mistake: the scenario's text, the rest of the line on stderr.
 MISTAKES = {
@@ -29,12 +30,12 @@ MISTAKES = {
     "profile": (
         "moto_g04s",
         "moto",
-        "devices[0].profile: no profile 'moto' (did you mean moto_g04s?)",
+        "devices[0].profile: no device 'moto' (did you mean moto_g04s?)",
     ),
     "toml": (
         "[run]",
         "[run",
-        "line 2, column 5: not TOML: expected ']' at the end of a table declaration",
+        "line 4, column 5: not TOML: expected ']' at the end of a table declaration",
     ),
     "no seed": ("seed = 7\n", "", "run.seed: is required"),
 }
@@ -68,7 +69,7 @@ def test_a_missing_file_is_one_line_and_exit_2(cli, tmp_path):
 
 def test_a_bad_profile_names_its_own_file(cli, tmp_path, scenario, root):
     own = tmp_path / "own.toml"
-    text = (root / "calibration/profiles/moto_g04s.toml").read_text()
+    text = (root / "calibration/profiles/devices/moto_g04s.toml").read_text()
     own.write_text(text.replace('standard_error = "25us"\n', "", 1))
     done = cli("run", scenario, "--set", "devices[0].profile=own.toml")
     assert (done.returncode, done.stdout) == (2, "")
@@ -187,7 +188,7 @@ def test_version(cli):
 def test_check_tells_of_every_file(cli, scenario, tmp_path, root):
     bad = tmp_path / "bad.toml"
     bad.write_text(scenario.read_text().replace("seed = 7", "sed = 7"))
-    profile = root / "calibration/profiles/moto_g04s.toml"
+    profile = root / "calibration/profiles/devices/moto_g04s.toml"
     sweep = root / "scenarios/sweeps/rate_by_transport.toml"
     done = cli("check", scenario, bad, profile, sweep)
     assert done.returncode == 2
@@ -214,10 +215,9 @@ def test_show(cli, scenario, tmp_path):
     done = cli("show", scenario)
     assert "moto_g04s" in done.stdout
     rungs = json.loads(cli("show", scenario, "--json").stdout)
-    bases = [
-        operation["basis"] for operation in rungs[0]["profiles"]["moto_g04s"]["operations"].values()
-    ]
-    assert f"{bases.count('assumed')} assumed, {bases.count('fitted')} fitted" in done.stdout
+    found = [number["basis"] for _, number in numbers(rungs[0]["profiles"]["moto_g04s"])]
+    assert f"{found.count('assumed')} assumed, {found.count('fitted')} fitted" in done.stdout
+    assert "every_transport" in done.stdout
     assert [rung["rung"]["rate_per_s"] for rung in rungs] == [4, 8]
     assert mess(tmp_path) == []
 

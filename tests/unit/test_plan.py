@@ -135,8 +135,8 @@ def with_overshoot(resolved, **law):
     name = resolved["devices"][0]["profile"]
     profile = resolved["profiles"][name]
     numbers = {key: {"value": value, "standard_error": 0.0} for key, value in law.items()}
-    app = {**profile["app"], "sleep_overshoot": numbers}
-    return {**resolved, "profiles": {name: {**profile, "app": app}}}
+    scheduler = {"sleep_overshoot": numbers}
+    return {**resolved, "profiles": {name: {**profile, "scheduler": scheduler}}}
 
 
 @pytest.mark.parametrize(
@@ -180,14 +180,11 @@ def test_costs_reach_the_engine_in_its_order(scenario):
     resolved = resolve(load(scenario, ["run.draw=mean"]))[0].resolved
     (columns,) = build_plan(resolved, 0)["profiles"]
     (profile,) = resolved["profiles"].values()
-    steady = [name for name in operations() if not profile["operations"][name]["repetition_sigma"]]
-    for name in operations():
-        cost, at = profile["operations"][name], operations().index(name)
-        assert columns["threads"][at] == cost["threads"]
-        if name in steady:
-            assert columns["cpu_s"][at] == cost["cpu_s"]
-            assert columns["wait_s"][at] == cost["wait_s"]
-    assert columns["threads"][operations().index("endpoint_setup")] == 8
+    own = {cost["step"]: cost for cost in resolved["implementation"]["own_costs"].values()}
+    for at, name in enumerate(operations()):
+        cost = own[name] if name in own else profile["operations"][name]
+        for key in ("cpu_s", "per_byte_s", "wait_s", "threads", "spread_sigma"):
+            assert columns[key][at] == cost[key]
 
 
 def test_cost_factors_scale_one_group(scenario):
@@ -202,9 +199,9 @@ def test_cost_factors_scale_one_group(scenario):
             assert now[key][number] == (2 if name == "store" else 1) * was[key][number]
 
 
-def factor_of(value):
+def factor_of(value, own_cost="lookup"):
     one = f'{{value={value}, standard_error=0.1, basis="assumed", source="another day"}}'
-    return f"cost_factors={{store={one}, endpoint_setup={one}}}"
+    return f"cost_factors={{store={one}, {own_cost}={one}}}"
 
 
 def as_phones_see_it(plan):
@@ -225,7 +222,7 @@ def test_a_factor_of_one_changes_nothing(scenario, town, draw, mode):
     # Of two groups with one profile, one gets a profile of its own.
     was, now = (
         build_plan(town(f"run.draw={draw}", "devices[1].profile=moto_g04s", *changes), 1)
-        for changes in ([], [f"devices[1].{factor_of(1.0)}"])
+        for changes in ([], [f"devices[1].{factor_of(1.0, 'iroh_discovery')}"])
     )
     assert as_phones_see_it(now) == as_phones_see_it(was)
 
@@ -252,7 +249,7 @@ def test_a_factor_scales_what_is_drawn(scenario):
         build_plan(resolve(load(scenario, ["run.draw=posterior", *changes]))[0].resolved, 0)
         for changes in ([], [f"devices[0].{factor_of(3.0)}"])
     )
-    at = operations().index("endpoint_setup")
+    at = operations().index("discovery")
     for key in ("cpu_s", "wait_s"):
         assert now["profiles"][0][key][at] == pytest.approx(3 * was["profiles"][0][key][at])
 
@@ -443,19 +440,16 @@ def test_sites_fill_up_per_network(town):
     assert len(plan["sites"]["capacity_bytes_per_s"]) == sizes.size
 
 
-def test_kept_connections_follow_the_profile(town):
+def test_kept_connections_follow_the_implementation(town):
     kept = ("transport.mode=quic_keep", "transport.app_faults=true")
     plan = build_plan(town("devices[0].count=6000", "devices[1].count=4000", *kept), 0)
     dial_s = np.array(plan["transport"]["duplicate_dial_s"])
     break_s = np.array(plan["transport"]["connection_break_s"])
-    resolved = town()
-    for number, name in enumerate(sorted(resolved["profiles"])):
-        law = resolved["profiles"][name]["app"]["kept_connection"]
-        here = np.array(plan["phones"]["profile"]) == number
-        dials_s = dial_s[here][np.isfinite(dial_s[here])]
-        chance = law["duplicate_dial_probability"]["value"]
-        assert dials_s.size / here.sum() == pytest.approx(chance, abs=0.03)
-        window = law["duplicate_dial_window_s"]
-        assert ((window["from"] <= dials_s) & (dials_s <= window["to"])).all()
-        rate_per_s = law["break_rate_per_s"]["value"]
-        assert (1 / break_s[here].mean()) == pytest.approx(rate_per_s, rel=0.06)
+    law = town()["implementation"]["quic_keep"]["kept_connection"]
+    dials_s = dial_s[np.isfinite(dial_s)]
+    chance = law["duplicate_dial_probability"]["value"]
+    assert dials_s.size / dial_s.size == pytest.approx(chance, abs=0.02)
+    window = law["duplicate_dial_window_s"]
+    assert ((window["from"] <= dials_s) & (dials_s <= window["to"])).all()
+    rate_per_s = law["break_rate_per_s"]["value"]
+    assert (1 / break_s.mean()) == pytest.approx(rate_per_s, rel=0.06)

@@ -298,7 +298,7 @@ def test_a_subset_without_rows_is_the_users_mistake(tmp_path: Path):
 
 def test_fitted_rows_are_those_that_fitted_numbers_name(root: Path):
     """A profile or scenario that saw a figure makes that figure fitted, not predicted."""
-    documents = [*root.glob("calibration/profiles/*.toml"), *root.glob("scenarios/*/*.toml")]
+    documents = [*root.glob("calibration/profiles/*/*.toml"), *root.glob("scenarios/*/*.toml")]
     named = {
         name
         for path in documents

@@ -18,6 +18,7 @@ from pocketsim import testing
 from pocketsim.report import ladders, provenance, towns, write_report
 from pocketsim.report.runs import as_series, load
 from sim import metrics, trace
+from sim.devices.numbers import numbers
 from sim.metrics import energy
 from sim.metrics import town as payments
 
@@ -93,12 +94,24 @@ def test_profiles_state_the_basis_of_every_number(run_dirs: list[Path]):
     profiles = provenance.profiles(load(run_dirs))
     assert list(profiles) == ["invented"]
     assert provenance.unprobed(profiles) == ["invented"]
-    names = [name for name, _ in provenance.numbers(profiles["invented"])]
+    names = [name for name, _ in numbers(profiles["invented"])]
     assert "operations.sign" in names
-    assert "app.kept_connection.break_rate_per_s" in names
+    assert "scheduler.sleep_overshoot.base_s" in names
     grid = provenance.numbers_table(profiles["invented"])
     assert grid.count("<tr>") == len(names) + 1
     assert "100 µs + 1 ns/B" in grid
+
+
+def test_implementations_state_what_they_rest_on(run_dirs: list[Path], tmp_path: Path):
+    found = provenance.implementations(load(run_dirs))
+    assert list(found) == ["invented"]
+    grid = provenance.numbers_table(found["invented"])
+    assert grid.count("<tr>") == len(list(numbers(found["invented"]))) + 1
+    for text in ("own_costs.native_call", "floored_ms", "true", "30 s"):
+        assert text in grid
+    write_report(run_dirs, tmp_path / "report.html")
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Invented app does not claim: anything about a real app" in html
 
 
 @pytest.mark.parametrize(
@@ -317,7 +330,7 @@ def test_a_report_on_towns_has_no_charts_of_trades(town_dirs: list[Path], tmp_pa
     write_report(town_dirs, tmp_path / "towns.html")
     html = (tmp_path / "towns.html").read_text(encoding="utf-8")
     assert re.findall(r'<h2 id="([\w-]+)"', html) == [
-        *("scenarios", "towns", "profiles", "limitations"),
+        *("scenarios", "towns", "profiles", "implementations", "limitations"),
     ]
     assert "<title>Phones that pay with offline tokens" in html
     assert "The theses did not measure" not in html

@@ -84,7 +84,7 @@ def test_a_file_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
 
 def test_a_profile_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
     """Beside the scenario lies another Moto: its name is the same, a number is not."""
-    shipped = (root / "calibration/profiles/moto_g04s.toml").read_text()
+    shipped = (root / "calibration/profiles/devices/moto_g04s.toml").read_text()
     own, profile = tmp_path / "udp_128b.toml", tmp_path / "moto_g04s.toml"
     own.write_text((root / UDP).read_text().replace('"moto_g04s"', '"moto_g04s.toml"'))
     profile.write_text(shipped)

@@ -44,7 +44,7 @@ SAME_NAMES = {
         "OwnCost",
         "Udp",
         "Quic",
-        "Eva",
+        "EvaOptions",
         "KeptConnection",
     ),
 }

@@ -146,7 +146,12 @@ def test_a_sweep_reads_its_scenario_and_a_profile_once(sweep_file, tmp_path, mon
 
     monkeypatch.setattr(files, "_read_text", counted)
     assert len(sweep.load_sweep(sweep_file, tmp_path / "runs")) == 12
-    assert opened == {"sweep.toml": 1, "small.toml": 1, "moto_g04s.toml": 1}
+    assert opened == {
+        "sweep.toml": 1,
+        "small.toml": 1,
+        "moto_g04s.toml": 1,
+        "every_transport.toml": 1,
+    }
 
 
 def test_who_has_an_invalid_point_refuses_it_and_a_check_has_all(cli, sweep_file, tmp_path):

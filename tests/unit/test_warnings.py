@@ -11,7 +11,7 @@ from support import engine_plans as plans
 
 
 def said(path, *overrides):
-    return warnings(load(path, overrides).scenario)
+    return warnings(load(path, overrides))
 
 
 def test_no_shipped_scenario_is_warned_of(root):
