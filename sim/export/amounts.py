@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.base.build import build_digest
+from sim.base.build import versions
 from sim.plan.build_plan import build_plan
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def cents(events: pa.Table, resolved: Resolved, repetition: int) -> Array | None:
     """Return the amount of the payment of each row of a repetition, in cents; 0 for other rows.
 
-    None when it cannot be known: of another protocol, of another build (its draws may differ),
+    None when it cannot be known: of another protocol, of another version (its draws may differ),
     of a sampled trace, with churn (who goes off may skip a payment), and where a replay may succeed
     (it is worth what was replayed).
     """
@@ -57,7 +57,7 @@ def _is_known(resolved: Resolved) -> bool:
     replays = workload["cheat_ratio"] * workload["replay_ratio"] > 0
     return (
         resolved["output"]["trace"] == "full"
-        and resolved["versions"]["build"] == build_digest()
+        and resolved["versions"] == versions()
         and not (replays and tokens["handshake"] == "none")
     )
 

@@ -260,9 +260,7 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
 
 
 def _manifest(document: Document, rung: Rung, summaries: Sequence[Summary]) -> dict[str, Any]:
-    import numpy as np
     import pyarrow as pa
-    import scipy
 
     resolved = rung.resolved
     continued = resolved["run"]["app"] == "continued"
@@ -276,8 +274,6 @@ def _manifest(document: Document, rung: Rung, summaries: Sequence[Summary]) -> d
         "versions": {
             **resolved["versions"],
             "python": platform.python_version(),
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
             "pyarrow": pa.__version__,
             "simgrid": summaries[0]["simgrid"],
         },

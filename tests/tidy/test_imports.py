@@ -19,7 +19,7 @@ ARROWS: dict[str, set[str]] = {
     "sim": set(),
     "sim.base": {"sim"},
     "sim.devices": {"sim.base"},
-    "sim.scenario": {"sim", "sim.base", "sim.devices"},
+    "sim.scenario": {"sim.base", "sim.devices"},
     "sim.plan": {"sim.base", "sim.devices", "sim.scenario"},
     "sim.trace": set(),
     "sim.metrics": {"sim.base", "sim.scenario", "sim.trace"},

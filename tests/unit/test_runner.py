@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sim import trace
-from sim.base.errors import EngineError, NoRoomError, RunInProgressError, ScenarioError
+from sim.base.errors import EngineError, NoRoomError, RunInProgressError, ScenarioError, UserError
 from sim.run import children, rundir, runner
 from sim.scenario import load
 
@@ -106,6 +106,28 @@ def test_a_crash_is_told_even_where_its_job_cannot_be_kept(
     assert "\nreplay: not possible, the job could not be kept (" in text
     assert str(occupied) in text
     assert names(tmp_path / "runs" / "small") == []
+
+
+def test_code_that_changed_meanwhile_makes_no_run(scenario, tmp_path, monkeypatch):
+    tasks = runner.tasks_of(load(scenario), tmp_path / "runs")
+    for task in tasks:
+        # As of a process that lives since before the change.
+        task.rungs[0].resolved["versions"]["build"] = "0" * 12
+    with pytest.raises(UserError, match="code of `sim` changed while this process ran"):
+        runner.run_tasks(tasks, 2, keep_going=True)
+    assert names(tmp_path / "runs" / "small") == []
+
+
+def test_a_job_is_replayed_with_whatever_code_there_is(scenario, tmp_path, fake_engine):
+    fake_engine.setenv("FAKE_ABORT", "1")
+    with pytest.raises(EngineError) as caught:
+        runner.run(scenario, ["workload.rate=4/s"], tmp_path / "runs")
+    job = Path(str(caught.value).split(" < ")[-1])
+    told = json.loads(job.read_text())
+    told["resolved"]["versions"]["build"] = "0" * 12
+    command = [sys.executable, "-P", "-m", "sim.run.child"]
+    subprocess.run(command, input=json.dumps(told), text=True, check=True)
+    assert (job.parent / "repetition-1.parquet").exists()
 
 
 def test_keep_going_reports_crashes_as_outcomes(scenario, tmp_path, fake_engine):
