@@ -1,4 +1,5 @@
-# Types of the compiled engine (sim/engine); load it in child processes only.
+# Types of the compiled engine (sim/engine). Whatever simulates loads it in a child process; validation
+# asks it for a replay, without SimGrid, in its own.
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,7 +3,7 @@
 Everything is read from a trace, from the engine's counters and from what double-spent tokens are
 worth. A *payment* is asked for when its payer starts it or finds that he cannot; it is complete
 when he has his receipt, and in flight if the run ends before he has it or loses it. Rows on tokens
-have the serial for their message. What other protocol families achieve is in `sim.metrics`.
+have the serial for their message. What all runs have is in `sim.metrics.trades`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Definitions are those of the offline token thesis and its programs. A transfer is timed at its
 receiver, from the arrival of its first block until the whole message is there. Signing is timed
 from the first signature to the message's hand-over, validating from the message's arrival to the
-last verification. What other protocol families achieve is in `sim.metrics`.
+last verification. What all runs have is in `sim.metrics.trades`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Any
 
 from sim import trace
 from sim.base.build import git_commit
-from sim.base.errors import EngineError, RunInProgressError, room_for
+from sim.base.errors import EngineError, RunInProgressError, printable, room_for
 from sim.run import rundir
 from sim.run.children import Children, default_jobs
 from sim.run.job import Job, Summary, parquet_path, summary_path, tokens_path
@@ -240,7 +240,8 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
         parts += kept
     for path in [*parts, *(summary_path(aside, repetition) for repetition in repetitions)]:
         path.unlink()
-    applied = "".join(f"# --set {override}\n" for override in document.overrides)
+    # Each a comment of one line, whatever it holds: the file stays TOML.
+    applied = "".join(f"# --set {printable(override)}\n" for override in document.overrides)
     (aside / "scenario.toml").write_text(applied + document.text, encoding="utf-8")
     _write(aside / "resolved.json", rung.resolved)
     found = metrics.measure(

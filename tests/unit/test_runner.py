@@ -44,6 +44,16 @@ def test_a_run_directory_is_complete(scenario, tmp_path):
     assert names(first.parent) == sorted(directory.name for directory in directories)
 
 
+def test_an_override_of_several_lines_leaves_the_scenario_a_document(scenario, tmp_path):
+    overrides = ['title="""\nseveral\nlines"""', "workload.rate=4/s"]
+    (directory,) = runner.run(scenario, overrides, tmp_path / "runs")
+    stored = load(directory / "scenario.toml", overrides)
+    assert stored.scenario == load(scenario, overrides).scenario
+    assert stored.text.startswith(
+        '# --set title="""\\nseveral\\nlines"""\n# --set workload.rate=4/s\n'
+    )
+
+
 def test_the_same_run_twice_is_byte_identical(scenario, tmp_path):
     one = runner.run(scenario, out=tmp_path / "one", jobs=2)[0]
     other = runner.run(scenario, out=tmp_path / "other", jobs=1)[0]

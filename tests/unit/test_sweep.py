@@ -215,11 +215,13 @@ def test_a_full_disk_ends_a_sweep_with_one_line(cli, small_sweep, tmp_path, limi
     assert list((tmp_path / "runs" / "small").iterdir()) == []
 
 
-@pytest.mark.parametrize("shard", ["0/2", "3/2", "x", "1"])
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "x", "1", "1/" + "9" * 5000])
 def test_a_bad_shard_is_usage(cli, sweep_file, shard):
     done = cli("sweep", "run", sweep_file, "--shard", shard)
     assert done.returncode == 2
     assert "--shard" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr) < 2000
 
 
 def test_a_killed_sweep_goes_on_without_running_anything_twice(fake_cli, small_sweep, tmp_path):
