@@ -14,9 +14,9 @@ from sim.metrics.trades import COMPLETED, beside
 from sim.trace.columns import ratio
 
 if TYPE_CHECKING:
-    from sim.metrics.parts import Told
     from sim.scenario.resolved import Resolved
     from sim.trace.columns import Columns
+    from sim.trace.told import Told
 
 __all__ = ["COMPLETED", "NAMES", "QUANTILES", "RATIOS", "TRANSACTION", "beside", "measure", "names"]
 

@@ -27,9 +27,9 @@ from sim.trace.columns import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sim.metrics.parts import Told
     from sim.scenario.resolved import Resolved, Tokens
     from sim.trace.columns import Columns
+    from sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 

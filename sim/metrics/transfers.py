@@ -21,9 +21,9 @@ from sim.trace.columns import ratio, times_by_message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.metrics.parts import Told
     from sim.scenario.resolved import Resolved
     from sim.trace.columns import Columns
+    from sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from sim.metrics.parts import Told
+from sim.trace.told import Told
 
 if TYPE_CHECKING:
     from pathlib import Path
