@@ -12,7 +12,7 @@ import typer
 
 from pocketsim.cli import console, targets
 from pocketsim.cli.present import complete
-from sim.base.errors import ScenarioError, nearest
+from sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,15 +82,14 @@ def _chosen(to: Format | None, file: Path | None) -> Format:
     """Return the format that is asked for, by name or by the suffix of the file."""
     if file is None or not file.suffix:
         return to or Format.csv
+    if to is None:
+        return targets.by_suffix(file, _BY_SUFFIX, " or by --to")
     suffix = file.suffix.lower()
     said = _BY_SUFFIX.get(suffix)
-    if to is None and said is None:
-        reason = f'no format is called "{suffix}": name one by {", ".join(_BY_SUFFIX)} or by --to'
-        raise ScenarioError(file, "", reason, nearest(suffix, _BY_SUFFIX))
-    if said is not None and to not in {None, said, Format.tokens}:
+    if said is not None and to not in {said, Format.tokens}:
         reason = f'"{suffix}" says that it is no {to}'
         raise ScenarioError(file, "", reason, f"--to {said}")
-    return to or said or Format.csv
+    return to
 
 
 def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path | None) -> None:

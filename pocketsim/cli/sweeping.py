@@ -103,8 +103,9 @@ def collect(
     from sim.run import collect as collecting
     from sim.run import sweep
 
-    points = _points(file, out, shard)
     targets.check_outside_runs(table)
+    as_csv = bool(table.suffix) and targets.by_suffix(table, _IS_CSV)
+    points = _points(file, out, shard)
     found, missing = collecting.table(points)
     if missing:
         every = len({run.directory for run in sweep.runs(points)})
@@ -112,7 +113,7 @@ def collect(
         console.fail(f"{len(missing)} of {every} runs are missing; {remedy}")
     if found.num_rows:
         with targets.replacing(table) as aside:
-            collecting.write(found, aside, as_csv=table.suffix == ".csv")
+            collecting.write(found, aside, as_csv=as_csv)
         targets.tell(table)
     if missing:
         raise typer.Exit(_EXIT_SOME_LACK)
@@ -167,4 +168,5 @@ def _counted(numbers: Any) -> str:
 
 _WORDS = {"there": "there", "missing": "missing", "busy": "being run"}
 _STATES = tuple(_WORDS)
+_IS_CSV = {".parquet": False, ".csv": True}
 _EXIT_SOME_LACK = 4

@@ -251,6 +251,21 @@ def test_computing_and_trading_do_not_mix(scenario, overrides, expected):
     assert expected in str(caught.value)
 
 
+BATCHES = ["protocol.kind=token_batch", "devices[0].count=3"]
+
+
+@pytest.mark.parametrize("sizes", ["286B", '["1000B", "286B"]'])
+def test_a_batch_holds_a_token(scenario, sizes):
+    load(scenario, [*BATCHES, "workload.payload=287B"])
+    load(scenario, ["protocol.kind=transfer", f"workload.payload={sizes}"])
+    with pytest.raises(ScenarioError) as caught:
+        load(scenario, [*BATCHES, f"workload.payload={sizes}"])
+    assert str(caught.value) == (
+        "--set: workload.payload: a batch of 286 B holds no token; one takes 287 B "
+        "(did you mean 287B?)"
+    )
+
+
 TASK_MAX = 2**31 - 1
 FITS = f"a trace counts up to {TASK_MAX:,}"
 

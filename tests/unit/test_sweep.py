@@ -73,6 +73,14 @@ def test_lists_of_a_zip_advance_together(sweep_file, tmp_path):
     assert first["network"]["access"]["home_wifi"]["latency_s"] == 0.002
 
 
+def test_a_swept_text_stays_what_it_is(small_sweep, tmp_path):
+    text = '\U0001f4f1 \u00b5 "\\ \t\n\x7f'
+    axis = '\n"title" = ["\\U0001F4F1 \\u00b5 \\"\\\\ \\t\\n\\u007F"]\n'
+    small_sweep.write_text(SMALL + axis)
+    points = sweep.load_sweep(small_sweep, tmp_path / "runs")
+    assert {point.tasks[0].document.scenario.title for point in points} == {text}
+
+
 def test_the_shipped_mix_keeps_its_shares(root, tmp_path):
     points = sweep.load_sweep(root / "scenarios/sweeps/population.toml", tmp_path / "runs")
     groups = [point.tasks[0].rungs[0].resolved["devices"] for point in points]
