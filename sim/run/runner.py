@@ -18,7 +18,7 @@ from typing import Any
 from sim import trace
 from sim.base.build import git_commit
 from sim.base.errors import EngineError, RunInProgressError, printable, room_for
-from sim.run import rundir
+from sim.run import results, rundir
 from sim.run.children import Children, default_jobs
 from sim.run.job import Job, Summary, parquet_path, summary_path, tokens_path
 from sim.scenario import Document, load, point
@@ -190,7 +190,7 @@ def _run_rung(
 ) -> str:
     if rundir.is_complete(target):
         return "reused"
-    first_index = _read(previous / "manifest.json")["final_index"] if previous else None
+    first_index = results.read_manifest(previous)["final_index"] if previous else None
     repetitions = range(rung.resolved["run"]["repetitions"])
     with rundir.building(target) as aside:
 
