@@ -40,8 +40,7 @@ ARROWS: dict[str, set[str]] = {
     "pocketsim": {"sim.base", "sim.devices", "sim.metrics", "sim.scenario", "sim.trace"},
     "pocketsim.report": {
         *("sim.base", "sim.devices", "sim.scenario"),
-        *("sim.trace", "sim.metrics", "sim.run"),
-        "calibration.validate",
+        *("sim.metrics", "sim.run", "calibration.validate"),
     },
     "pocketsim.cli": {
         *("sim", "sim.base", "sim.devices", "sim.scenario"),
