@@ -158,6 +158,11 @@ def labels(runs: Sequence[Run], without: Collection[str] = ()) -> list[str]:
     return points.labels(places, [key for key in told if key not in without])
 
 
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """Return what to call each of some runs of one scenario, in words."""
+    return [label or "simulated" for label in labels(runs)]
+
+
 def as_series(runs: Sequence[Run]) -> list[Series]:
     """Return `runs`, which are in order, as series."""
     rows = published.rows()
