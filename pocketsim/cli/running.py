@@ -73,5 +73,6 @@ def start(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
     for outcome in outcomes:
         counts[outcome.status] += 1
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    console.say(f"{summary} in {time.monotonic() - started_s:.1f} s")
+    took = f"{summary} in {time.monotonic() - started_s:.1f} s"
+    console.say(took if summary else "nothing to run")
     return outcomes

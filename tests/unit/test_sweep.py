@@ -345,6 +345,11 @@ def test_a_plan_of_a_shard_counts_its_own(cli, small_sweep, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_shard_without_points_says_so(cli, small_sweep):
+    done = cli("sweep", "run", small_sweep, "--shard", "7/7")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "nothing to run\n")
+
+
 def test_a_plan_writes_nothing_and_so_blames_no_target(cli, small_sweep, tmp_path):
     (tmp_path / "file").write_text("")
     done = cli("sweep", "plan", small_sweep, "--out", "file")
