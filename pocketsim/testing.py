@@ -259,7 +259,7 @@ def run_dir(
 
 
 def manifest(resolved: Resolved, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return of a manifest what tells an invented run from others: its values and its point."""
+    """Return of a manifest what is read back, of an invented run: its values and its point."""
     run, rung = resolved["run"], resolved["rung"]
     asked = {
         "transport.mode": _plain(rung["transport"]),
@@ -282,6 +282,11 @@ def manifest(resolved: Resolved, settings: Mapping[str, Any]) -> dict[str, Any]:
         },
         "point": asked,
         "profiles": {name: digest(content) for name, content in resolved["profiles"].items()},
+        "implementation": {
+            resolved["implementation"]["called"]: digest(resolved["implementation"])
+        },
+        "repetitions": [{"repetition": number} for number in range(run["repetitions"])],
+        "final_index": None,
     }
 
 

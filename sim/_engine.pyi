@@ -1,4 +1,5 @@
-# Types of the compiled engine (sim/engine); load it in child processes only.
+# Types of the compiled engine (sim/engine). What simulates loads it in child processes only;
+# validation asks it for a replay, which needs no SimGrid, in its own.
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,8 +1,8 @@
 """The `pocketsim` command: wires files, runner and reports together, and holds no logic.
 
-stdout is data, stderr is progress. Exit codes: 0 done, 1 crash, 2 usage or invalid document, 3 a
-check failed, 4 some runs of a sweep failed or are missing, 5 environment missing or without room,
-130 interrupted.
+stdout is data, stderr is progress. Exit codes: 0 done, 1 crash, 2 usage, an invalid document or a
+run that another process is at, 3 a check failed, 4 some runs of a sweep failed or are missing, 5
+environment missing or without room, 130 interrupted.
 """
 
 from __future__ import annotations

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import enum
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pocketsim.cli import console, targets
 from pocketsim.cli.present import complete
-from sim.base.errors import ScenarioError, nearest
+from sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,9 +59,9 @@ def export(
 ) -> None:
     """Write a run as CSV, as a graph, or as tokens."""
     (directory,) = complete(run, several=False)
-    from sim.run import rundir
+    from sim.run import results
 
-    resolved = rundir.read_resolved(directory)
+    resolved = results.read_resolved(directory)
     _check_repetition(resolved, repetition)
     if csv is not None and (to not in {None, Format.csv} or out is not None):
         raise ScenarioError("--csv", "", "takes no --out and no other --to", "--out")
@@ -82,21 +81,21 @@ def _chosen(to: Format | None, file: Path | None) -> Format:
     """Return the format that is asked for, by name or by the suffix of the file."""
     if file is None or not file.suffix:
         return to or Format.csv
+    if to is None:
+        return targets.by_suffix(file, _BY_SUFFIX, " or by --to")
     suffix = file.suffix.lower()
     said = _BY_SUFFIX.get(suffix)
-    if to is None and said is None:
-        reason = f'no format is called "{suffix}": name one by {", ".join(_BY_SUFFIX)} or by --to'
-        raise ScenarioError(file, "", reason, nearest(suffix, _BY_SUFFIX))
-    if said is not None and to not in {None, said, Format.tokens}:
+    if said is not None and to not in {said, Format.tokens}:
         reason = f'"{suffix}" says that it is no {to}'
         raise ScenarioError(file, "", reason, f"--to {said}")
-    return to or said or Format.csv
+    return to
 
 
 def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path | None) -> None:
     from sim.export.app_csv import write_csv
+    from sim.run import results
 
-    transport = _read(directory / "metrics.json")["rung"]["transport"]
+    transport = results.read_metrics(directory)["rung"]["transport"]
     table = _events(directory, repetition)
     duration_s = resolved["run"]["duration_s"]
     if file is None:
@@ -120,7 +119,7 @@ def _graph(directory: Path, repetition: int, file: Path | None, form: Format) ->
 
 
 def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path | None) -> None:
-    from sim.run import rundir
+    from sim.run import results, rundir
     from sim.trace import holdings
 
     _check_tokens(directory, resolved)
@@ -128,8 +127,10 @@ def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path |
         raise ScenarioError("--to", "", "tokens are a folder of files", "--to tokens --out DIR")
     if not _can_appear(folder):
         raise ScenarioError(folder, "", "is there already; name a new folder")
-    key = _read(directory / "manifest.json")["repetitions"][repetition]["authority_key"]
-    rows = holdings.read(directory / rundir.TOKENS, repetition)
+    key = results.read_manifest(directory)["repetitions"][repetition]["authority_key"]
+    file = directory / rundir.TOKENS
+    with results.parquet(file):
+        rows = holdings.read(file, repetition)
     with targets.writing(folder):
         holdings.write_batches(rows, key, folder)
     console.data(str(folder))
@@ -162,18 +163,14 @@ def _check_repetition(resolved: Resolved, repetition: int | None) -> None:
 
 
 def _events(directory: Path, repetition: int | None) -> pa.Table:
-    from sim import trace
+    from sim.run import results
 
-    table = trace.read(directory / "events.parquet")
+    table = results.read_events(directory)
     if repetition is None:
         return table
     import pyarrow.compute as pc
 
     return table.filter(pc.equal(table["repetition"], repetition))
-
-
-def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 _BY_SUFFIX = {f".{form}": form for form in Format if form is not Format.tokens}

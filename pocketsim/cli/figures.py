@@ -5,27 +5,27 @@ Means over repetitions only; everything else, intervals among it, is in each run
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pocketsim.cli import console
 from sim.base import axes
+from sim.run.results import read_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from sim.run.results import Metrics
+    from sim.scenario.point import Value
+
 
 def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:
     """Say the main metrics of the runs in `directories`, made with `overrides`, a row each."""
-    found = [
-        json.loads((directory / "metrics.json").read_text(encoding="utf-8"))
-        for directory in directories
-    ]
+    found = [read_metrics(directory) for directory in directories]
     columns = {
         metric: head
         for metric, head in MAIN.items()
-        if any(run["metrics"].get(metric, _NONE)["mean"] is not None for run in found)
+        if any(_known(run, metric) is not None for run in found)
     }
     rows = [
         (name, *(_mean(run, metric) for metric in columns))
@@ -36,7 +36,7 @@ def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:
     console.table("; ".join([title, *overrides]), ("run", *columns.values()), rows, console.say)
 
 
-def _names(found: Sequence[dict[str, Any]]) -> list[str]:
+def _names(found: Sequence[Metrics]) -> list[str]:
     """Return for each run its transport, and those values of its point that tell it from others."""
     points = [run["point"] for run in found]
     keys = dict.fromkeys(key for point in points for key in point if key != _TRANSPORT)
@@ -49,14 +49,18 @@ def _names(found: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _value(key: str, value: dict[str, Any] | None) -> str:
+def _value(key: str, value: Value | None) -> str:
     if value is None:
         return ""
     return f"{axes.leaf(key)} {axes.text(value['value'])}{value['unit']}"
 
 
-def _mean(found: dict[str, Any], metric: str) -> str:
-    mean = found["metrics"].get(metric, _NONE)["mean"]
+def _known(found: Metrics, metric: str) -> float | None:
+    return found["metrics"][metric]["mean"] if metric in found["metrics"] else None
+
+
+def _mean(found: Metrics, metric: str) -> str:
+    mean = _known(found, metric)
     if mean is None:
         return "-"
     if metric.endswith("_ratio"):
@@ -84,6 +88,5 @@ MAIN = {
     "double_spends": "double spends",
     "wrongly_accused": "wrongly accused",
 }
-_NONE: dict[str, Any] = {"mean": None}
 _WHOLE_FROM = 1000
 _TRANSPORT = "transport.mode"  # named in every row

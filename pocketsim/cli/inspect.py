@@ -163,7 +163,7 @@ def _library(name: str) -> tuple[str, str, str]:
         if name == "simgrid":
             _in_child(f"import {name}")
         else:
-            importlib.import_module(name)
+            importlib.import_module(name.replace("-", "_"))
         found = importlib.metadata.version(name)
     except (ImportError, OSError, RuntimeError) as error:
         return name, str(error), "install the dependencies: make setup"
@@ -190,7 +190,7 @@ def _in_child(statement: str) -> None:
 
 _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
-    *("pydantic", "plotly", "rich", "simgrid"),
+    *("pydantic", "plotly", "rich", "simgrid", "tomli-w", "typer"),
 )
 _EXIT_INVALID = 2
 _EXIT_ENVIRONMENT = 5

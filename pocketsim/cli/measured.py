@@ -10,7 +10,7 @@ import typer
 
 from pocketsim.cli import console, targets
 from pocketsim.cli.running import AsJson
-from sim.base.errors import UserError, nearest, shown
+from sim.base.errors import UserError, did_you_mean, nearest, shown
 
 
 def calibrate(
@@ -52,8 +52,7 @@ def calibrate(
     from sim.devices import profile
 
     if store not in STORES:
-        suggestion = nearest(store, STORES)
-        hint = f" (did you mean {suggestion}?)" if suggestion else ""
+        hint = did_you_mean(nearest(store, STORES))
         raise UserError(f"--store: {store!r} is not one of {', '.join(STORES)}{hint}")
     if out.suffix != ".toml":
         raise UserError(f"--out: {out}: a profile's file ends in .toml")
@@ -121,5 +120,4 @@ def _profile(base: str) -> Path:
         return profile.find(base, Path())
     except LookupError as error:
         reason, suggestion = error.args
-        hint = f" (did you mean {suggestion}?)" if suggestion else ""
-        raise UserError(f"--base: {reason}{hint}") from None
+        raise UserError(f"--base: {reason}{did_you_mean(suggestion)}") from None

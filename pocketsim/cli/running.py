@@ -38,7 +38,7 @@ def run(
 
     With --json, prints their metrics instead. Runs that are there already are not repeated.
     """
-    from sim.run import runner
+    from sim.run import results, runner
     from sim.scenario import load
 
     changes = [*(overrides or []), *([f"run.seed={seed}"] if seed is not None else [])]
@@ -56,7 +56,7 @@ def run(
             console.data(str(outcome.directory))
         figures.show([outcome.directory for outcome in outcomes], document.overrides)
         return
-    metrics = [_metrics(outcome.directory) for outcome in outcomes]
+    metrics = [results.read_metrics(outcome.directory) for outcome in outcomes]
     console.data(json.dumps(metrics[0] if len(metrics) == 1 else {"rungs": metrics}, indent=1))
 
 
@@ -73,9 +73,6 @@ def start(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
     for outcome in outcomes:
         counts[outcome.status] += 1
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-    console.say(f"{summary} in {time.monotonic() - started_s:.1f} s")
+    took = f"{summary} in {time.monotonic() - started_s:.1f} s"
+    console.say(took if summary else "nothing to run")
     return outcomes
-
-
-def _metrics(directory: Path) -> Any:
-    return json.loads((directory / "metrics.json").read_text(encoding="utf-8"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from pocketsim.cli import console, targets
 from pocketsim.cli.running import AsJson, Jobs, Out, start
 from pocketsim.cli.warning import warn
 from sim.base import axes
+from sim.base.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,8 +103,9 @@ def collect(
     from sim.run import collect as collecting
     from sim.run import sweep
 
-    points = _points(file, out, shard)
     targets.check_outside_runs(table)
+    as_csv = bool(table.suffix) and targets.by_suffix(table, _IS_CSV)
+    points = _points(file, out, shard)
     found, missing = collecting.table(points)
     if missing:
         every = len({run.directory for run in sweep.runs(points)})
@@ -110,7 +113,7 @@ def collect(
         console.fail(f"{len(missing)} of {every} runs are missing; {remedy}")
     if found.num_rows:
         with targets.replacing(table) as aside:
-            collecting.write(found, aside, as_csv=table.suffix == ".csv")
+            collecting.write(found, aside, as_csv=as_csv)
         targets.tell(table)
     if missing:
         raise typer.Exit(_EXIT_SOME_LACK)
@@ -119,10 +122,13 @@ def collect(
 def _points(file: Path, out: Path, shard: str) -> Sequence[Point]:
     from sim.run import sweep
 
-    number, _, count = shard.partition("/")
-    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        raise typer.BadParameter(f"{shard!r} is not I/N with 1 <= I <= N", param_hint="--shard")
-    return sweep.load_sweep(file, out, int(number), int(count))
+    # No number of thousands of digits: Python refuses to read those.
+    said = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
+    number, count = map(int, said.groups()) if said else (0, 0)
+    if not 1 <= number <= count:
+        reason = f"{shown(repr(shard))} is not I/N with 1 <= I <= N"
+        raise typer.BadParameter(reason, param_hint="--shard")
+    return sweep.load_sweep(file, out, number, count)
 
 
 def _command(file: Path, out: Path, shard: str) -> str:
@@ -162,4 +168,5 @@ def _counted(numbers: Any) -> str:
 
 _WORDS = {"there": "there", "missing": "missing", "busy": "being run"}
 _STATES = tuple(_WORDS)
+_IS_CSV = {".parquet": False, ".csv": True}
 _EXIT_SOME_LACK = 4

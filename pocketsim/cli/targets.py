@@ -11,13 +11,15 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pocketsim.cli import console
-from sim.base.errors import ScenarioError, UserError, no_room
+from sim.base.errors import ScenarioError, UserError, nearest, no_room
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+Form = TypeVar("Form")
 
 RUN_FILES = ("metrics.json", "resolved.json", "events.parquet")
 """What makes a folder a run directory."""
@@ -31,6 +33,18 @@ def check_outside_runs(target: Path) -> None:
         if all((folder / name).is_file() for name in RUN_FILES):
             reason = f"lies in the run directory {folder}, which is never written to again"
             raise ScenarioError(target, "", reason)
+
+
+def by_suffix(file: Path, forms: Mapping[str, Form], or_by: str = "") -> Form:
+    """Return the form that the suffix of a file says, in capitals or not; refuse any other.
+
+    `or_by` is what names a form otherwise.
+    """
+    suffix = file.suffix.lower()
+    if suffix not in forms:
+        reason = f'no format is called "{suffix}": name one by {", ".join(forms)}{or_by}'
+        raise ScenarioError(file, "", reason, nearest(suffix, forms))
+    return forms[suffix]
 
 
 @contextlib.contextmanager

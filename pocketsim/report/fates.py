@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.report import theme
 from pocketsim.report.page import interval, number, table
-from pocketsim.report.runs import labels
+from pocketsim.report.runs import run_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ def chart(runs: Sequence[Run]) -> go.Figure:
     """Return one bar for each run of a scenario: stored, in flight, and lost by reason, in %."""
     height_px = _FRAME_PX + _BAR_PX * len(runs)
     chart = theme.figure("share of what was sent, %", "", height_px)
-    names = _names(runs)
+    names = run_names(runs)
     for fate, colour in _colours(_fates(runs)).items():
         counts = [_counts(run).get(fate, 0) for run in runs]
         sent = [run.metrics["counts"]["sent"] for run in runs]
@@ -58,7 +58,7 @@ def counts_table(runs: Sequence[Run]) -> str:
     fates = _fates(runs)
     head = ["run", "sent", *(escape(_WORDS.get(fate, f"lost: {fate}")) for fate in fates)]
     lines = []
-    for run, name in zip(runs, _names(runs), strict=True):
+    for run, name in zip(runs, run_names(runs), strict=True):
         counts, sent = _counts(run), run.metrics["counts"]["sent"]
         cells = [_counted(counts.get(fate, 0), sent) for fate in fates]
         lines.append([escape(name), f"{sent:,}", *cells])
@@ -70,14 +70,10 @@ def metrics_table(runs: Sequence[Run]) -> str:
     known = [name for name in METRICS if any(run.has(name) for run in runs)]
     lines = [
         [escape(name), *(_cell(run, metric) for metric in known)]
-        for run, name in zip(runs, _names(runs), strict=True)
+        for run, name in zip(runs, run_names(runs), strict=True)
     ]
     heads = [escape(METRICS[name]) for name in known]
     return table(["run", *heads], lines, numeric=range(1, len(heads) + 1))
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    return [label or "simulated" for label in labels(runs)]
 
 
 def _counts(run: Run) -> dict[str, int]:

@@ -9,7 +9,8 @@ import numpy as np
 from pocketsim.report import theme
 from pocketsim.report.rates import asked_title
 from pocketsim.report.runs import Run, Series, transport_name
-from sim import metrics, trace
+from sim import metrics
+from sim.run.results import read_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,7 +81,7 @@ def distributions(group: Sequence[Series]) -> go.Figure:
 
 def quantiles(run: Run) -> tuple[float, ...] | None:
     """Return the 5th, 25th, 50th, 75th and 95th percentile of a run's round trips, in ms."""
-    table = trace.read(run.path / "events.parquet")
+    table = read_events(run.path)
     trips = metrics.round_trips(table, run.resolved["run"]["duration_s"])
     rtt_ms = np.concatenate([took_ms for _, took_ms in trips]) if trips else np.empty(0)
     if not rtt_ms.size:

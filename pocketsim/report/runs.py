@@ -17,12 +17,12 @@ from calibration.validate import published
 from pocketsim.report import points
 from pocketsim.report.originals import Originals
 from pocketsim.report.points import Setting
-from sim.base.errors import ScenarioError
-from sim.run import rundir
+from sim.run import results
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from sim.run.results import Manifest, Metrics
     from sim.scenario.resolved import Resolved
 
     Bounds = tuple[float, float]
@@ -50,7 +50,7 @@ class Run:
     settings: dict[str, Setting]
     point: tuple[str, ...]
     is_original: bool
-    metrics: dict[str, Any]
+    metrics: Metrics
     resolved: Resolved
 
     @property
@@ -90,8 +90,8 @@ class Run:
     def bounds(self, metric: str) -> Bounds | None:
         """Return the 95 % interval of that mean; None where it is undefined."""
         summary = self.metrics["metrics"][metric]
-        known = summary["ci95_low"] is not None and summary["ci95_high"] is not None
-        return (summary["ci95_low"], summary["ci95_high"]) if known else None
+        low, high = summary["ci95_low"], summary["ci95_high"]
+        return None if low is None or high is None else (low, high)
 
     def values(self, metric: str) -> list[float]:
         """Return one value for each repetition; 0 where it is undefined."""
@@ -127,8 +127,8 @@ def load(run_dirs: Iterable[Path], originals: Collection[Path] = ()) -> list[Run
     """Return the runs by scenario, transport, payload, axes and rate, whatever the order given.
 
     `originals` are run directories known to be of scenarios as they come with the project, such as
-    those of a validation; of others it is found out. Raises ScenarioError for a run of an older
-    version, whose files do not say what they would have to.
+    those of a validation; of others it is found out. Raises ScenarioError for a run whose files
+    do not say what they would have to: damaged, or of another version.
     """
     shipped = Originals()
     # A copy of a run in another folder is the same run: its directory's name says what it is.
@@ -156,6 +156,11 @@ def labels(runs: Sequence[Run], without: Collection[str] = ()) -> list[str]:
     keys = dict.fromkeys(key for place in places for key in place)
     told = [key for key in keys if key in several or key not in _ALWAYS]
     return points.labels(places, [key for key in told if key not in without])
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """Return what to call each of some runs of one scenario, in words."""
+    return [label or "simulated" for label in labels(runs)]
 
 
 def as_series(runs: Sequence[Run]) -> list[Series]:
@@ -244,12 +249,8 @@ def _series(runs: Sequence[Run], rows: Iterable[published.Row]) -> Series:
 
 
 def _run(path: Path, shipped: Originals, originals: Collection[Path]) -> Run:
-    metrics, manifest = (
-        json.loads((path / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("metrics", "manifest")
-    )
-    resolved = rundir.read_resolved(path)
-    _check_version(path, metrics, manifest)
+    resolved = results.read_resolved(path)
+    metrics, manifest = results.read_metrics(path), results.read_manifest(path)
     rung = metrics["rung"]
     return Run(
         path=path,
@@ -268,21 +269,15 @@ def _run(path: Path, shipped: Originals, originals: Collection[Path]) -> Run:
     )
 
 
-def _check_version(path: Path, metrics: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
-    intervals = all("ci95_low" in summary for summary in metrics["metrics"].values())
-    if "scenario" not in manifest or "point" not in manifest or not intervals:
-        raise ScenarioError(path, "", "was made by an older version; run it again")
-
-
-def _settings(manifest: Mapping[str, Any], resolved: Resolved) -> dict[str, Setting]:
+def _settings(manifest: Manifest, resolved: Resolved) -> dict[str, Setting]:
     """Return what was in effect, with names: the scenario, the content of profiles, the build.
 
     Where phones are in several groups, they are summed up: that is what a mix of them is called.
     """
     digests = {
         f"{_DIGEST}{name}": Setting(digest[:_DIGITS], "", f"content of {name}")
-        for key in ("profiles", "implementation")
-        for name, digest in manifest.get(key, {}).items()
+        for digests_of in (manifest["profiles"], manifest["implementation"])
+        for name, digest in digests_of.items()
     }
     build = Setting(resolved["versions"]["build"][:_DIGITS], "", "build")
     found = {**points.named(manifest["scenario"]), **digests, "build": build}

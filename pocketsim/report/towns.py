@@ -13,7 +13,7 @@ import numpy as np
 
 from pocketsim.report import theme
 from pocketsim.report.page import interval, number, table
-from pocketsim.report.runs import labels
+from pocketsim.report.runs import run_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
 
 def figures_table(runs: Sequence[Run]) -> str:
     """Return the metrics of one scenario's runs, a column each, as HTML."""
-    head = ["", *(escape(name) for name in _names(runs)), "unit", "meaning"]
+    head = ["", *(escape(name) for name in run_names(runs)), "unit", "meaning"]
     told = {name for run in runs for name in run.metrics["metrics"]}
     lines: list[list[str]] = []
     for group, rows in METRICS.items():
@@ -63,7 +63,7 @@ def figures_table(runs: Sequence[Run]) -> str:
 
 def _payments(runs: Sequence[Run]) -> go.Figure:
     chart = _day(runs, "payments in the hour")
-    named = list(zip(runs, _names(runs), theme.colours(len(runs)), strict=True))
+    named = list(zip(runs, run_names(runs), theme.colours(len(runs)), strict=True))
     days = [(_hourly(run, "payments_asked"), name, colour) for run, name, colour in named]
     if all(asked == days[0][0] for asked, _, _ in days):
         days = [(days[0][0], "", theme.FAINT)]
@@ -79,7 +79,7 @@ def _payments(runs: Sequence[Run]) -> go.Figure:
 
 def _waiting(runs: Sequence[Run]) -> go.Figure:
     chart = _day(runs, "tokens paid and not verified")
-    for run, name, colour in zip(runs, _names(runs), theme.colours(len(runs)), strict=True):
+    for run, name, colour in zip(runs, run_names(runs), theme.colours(len(runs)), strict=True):
         waiting = _hourly(run, "unverified_tokens")
         _add(chart, [hour + 1.0 for hour in range(len(waiting))], waiting, name, colour)
     return chart
@@ -87,7 +87,7 @@ def _waiting(runs: Sequence[Run]) -> go.Figure:
 
 def _hands(runs: Sequence[Run]) -> go.Figure:
     chart = _day(runs, "recipients of a paid token")
-    for run, name, colour in zip(runs, _names(runs), theme.colours(len(runs)), strict=True):
+    for run, name, colour in zip(runs, run_names(runs), theme.colours(len(runs)), strict=True):
         recipients = _hourly(run, "token_recipients_mean")
         _add(chart, _middles(recipients), recipients, name, colour)
     return chart
@@ -95,7 +95,7 @@ def _hands(runs: Sequence[Run]) -> go.Figure:
 
 def _energy(runs: Sequence[Run]) -> go.Figure:
     chart = theme.figure("", "mJ for each payment")
-    for run, label, colour in zip(runs, _names(runs), theme.colours(len(runs)), strict=True):
+    for run, label, colour in zip(runs, run_names(runs), theme.colours(len(runs)), strict=True):
         if not _is_priced(run):
             continue
         spent_j, completed = run.metrics["energy_j"], run.mean(_COMPLETED) or 1.0
@@ -158,10 +158,6 @@ def _hourly(run: Run, name: str) -> list[float | None]:
 
 def _middles(hours: Sequence[float | None]) -> list[float]:
     return [hour + 0.5 for hour in range(len(hours))]
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    return [label or "simulated" for label in labels(runs)]
 
 
 def _is_priced(run: Run) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import subprocess
 from pathlib import Path
@@ -19,6 +20,8 @@ NOT_OF_A_RUN = (
     *("scenario/schema.py", "scenario/warnings.py"),
 )
 """What of the package no run can tell; all else is what the runner and its children import."""
+LIBRARIES = ("numpy", "scipy", "simgrid")
+"""Whose version may change what is drawn, computed or replayed; the engine links to the last."""
 
 
 @functools.cache
@@ -31,6 +34,18 @@ def build_digest() -> str:
     engine = engine_file()
     digest.update(engine.read_bytes() if engine else b"no engine")
     return digest.hexdigest()[:12]
+
+
+def versions() -> dict[str, str]:
+    """Return what can change a run: this package, its build, and libraries that draw or replay.
+
+    A library that is not there is "missing".
+    """
+    return {
+        "pocketsim": sim.__version__,
+        "build": build_digest(),
+        **{name: _version(name) for name in LIBRARIES},
+    }
 
 
 def sources() -> list[Path]:
@@ -51,9 +66,25 @@ def engine_file() -> Path | None:
 
 def git_commit() -> str | None:
     """Return the commit of the source tree ("-dirty" when changed), or None outside of one."""
-    command = ["git", "-C", str(_PACKAGE), "describe", "--always", "--dirty", "--abbrev=40"]
+    # An environment may lie in the repository of something else, which has no file of ours.
+    if _git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return None
+    return _git("describe", "--always", "--dirty", "--abbrev=40")
+
+
+def _git(*arguments: str) -> str | None:
+    """Return what git says of the package's folder, or None where it fails or says nothing."""
+    command = ["git", "-C", str(_PACKAGE), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return None
-    return done.stdout.strip() or None
+    return (done.stdout.strip() or None) if done.returncode == 0 else None
+
+
+@functools.cache
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"

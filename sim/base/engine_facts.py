@@ -1,7 +1,7 @@
 """What the front half has to know about the compiled engine without loading it.
 
-Loading the extension loads SimGrid, which belongs in child processes only. Tests compare these
-lists with the engine's own, the operations with the machine contract, and sizes with the protocols.
+Loading the extension loads SimGrid, too heavy for looking something up. Tests compare these lists
+with the engine's own, the operations with the machine contract, and sizes with the protocols.
 """
 
 from __future__ import annotations

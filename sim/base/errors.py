@@ -46,8 +46,7 @@ class ScenarioError(UserError):
     def __str__(self) -> str:
         file = shown(self.file, _LONGEST_PATH)
         place = f"{file}: {shown(self.key_path)}" if self.key_path else file
-        hint = f" (did you mean {shown(self.suggestion)}?)" if self.suggestion else ""
-        return f"{place}: {shown(self.reason, _LONGEST_TEXT)}{hint}"
+        return f"{place}: {shown(self.reason, _LONGEST_TEXT)}{did_you_mean(self.suggestion)}"
 
 
 class EnvironmentMissingError(UserError):
@@ -114,6 +113,11 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     # To compare takes time that grows with both lengths, and nothing alike is as long as this.
     matches = difflib.get_close_matches(word[:_LONGEST_PATH], others, n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+def did_you_mean(suggestion: str | None) -> str:
+    """Return what an error's text ends with where something else was perhaps meant, or nothing."""
+    return f" (did you mean {shown(suggestion)}?)" if suggestion else ""
 
 
 def shown(text: str, at_most: int = 120) -> str:

@@ -1,16 +1,13 @@
-"""The protocol families: one record each, and where their parts of a room are found.
+"""The protocol families: one record each.
 
-What a family is to a room lies in that room under the family's name: `sim.scenario.transfers` says
-what a scenario of transfers must be and how it is resolved, `sim.metrics.transfers` what such a run
-achieved. What each room asks of these modules is a `Protocol` there. The machines are the engine's.
+What a family is to a room lies in that room under the family's name: `transfers` of the room of
+scenarios says what a scenario of transfers must be and how it is resolved, that of the room of
+metrics what such a run achieved. `parts` of each room finds them. The machines are the engine's.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -57,13 +54,3 @@ def family(kind: str) -> Family:
 def taking(workload: str) -> list[str]:
     """Return the kinds of the families that take a kind of workload."""
     return [family.kind for family in FAMILIES if workload in family.workloads]
-
-
-@functools.cache
-def _module(room: str, name: str) -> Any:
-    return importlib.import_module(f"sim.{room}.{name}")
-
-
-def part(kind: str, room: str) -> Any:
-    """Return the module of a family in a room, "scenario" or "metrics"."""
-    return _module(room, family(kind).module)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.base.build import build_digest
+from sim import trace
+from sim.base.build import versions
 from sim.plan.build_plan import build_plan
 
 if TYPE_CHECKING:
@@ -25,19 +26,19 @@ if TYPE_CHECKING:
 def cents(events: pa.Table, resolved: Resolved, repetition: int) -> Array | None:
     """Return the amount of the payment of each row of a repetition, in cents; 0 for other rows.
 
-    None when it cannot be known: of another protocol, of another build (its draws may differ),
+    None when it cannot be known: of another protocol, of another version (its draws may differ),
     of a sampled trace, with churn (who goes off may skip a payment), and where a replay may succeed
     (it is worth what was replayed).
     """
     if not _is_known(resolved):
         return None
     message = events["message_id"].to_numpy()
-    # The node that proposed is the upper half; serials of tokens are ids of other kinds of rows.
+    # Of other kinds of rows the ids may be serials of tokens.
     kind = np.array(events["kind"].to_pylist(), dtype=object)
     begun = np.isin(kind, ("send", "unpayable"))
     order = np.argsort(message[begun])
     payment, peer = message[begun][order], events["peer"].to_numpy()[begun][order]
-    amounts = _of_payers(build_plan(resolved, repetition)["workload"], payment >> _NODE, peer)
+    amounts = _of_payers(build_plan(resolved, repetition)["workload"], trace.origin(payment), peer)
     if amounts is None:
         return None
     found = np.zeros(message.size, dtype=np.int64)
@@ -57,7 +58,7 @@ def _is_known(resolved: Resolved) -> bool:
     replays = workload["cheat_ratio"] * workload["replay_ratio"] > 0
     return (
         resolved["output"]["trace"] == "full"
-        and resolved["versions"]["build"] == build_digest()
+        and resolved["versions"] == versions()
         and not (replays and tokens["handshake"] == "none")
     )
 
@@ -79,5 +80,4 @@ def _of_payers(workload: Workload, payer: Array, peer: Array) -> Array | None:
     return np.array(workload["amount_cents"], dtype=np.int64)[place] if is_so.all() else None
 
 
-_NODE = 32  # the payer is the upper half of a message id
 _OF_A_PAYMENT = ("send", "store", "store_peer", "unpayable")

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from sim import trace
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -62,7 +64,7 @@ def write_csv(
         "message_id": message,
         "message_size": rows["message_size"].to_numpy(),
         "tag": np.char.add(f"{label}#", rows["repetition"].to_numpy().astype(str)),
-        "sequence_number": message & _SEQUENCE,
+        "sequence_number": trace.sequence_number(message),
         "peer": pa.array(peer, mask=peer < 0),
         "reason": rows["reason"].cast(pa.string()),
     }
@@ -106,4 +108,3 @@ _MODES = {
     "tftp": "TFTP",
     "eva": "EVA",
 }
-_SEQUENCE = (1 << 32) - 1  # the low half of a message id

@@ -12,10 +12,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import trace
 from sim.export import amounts
 from sim.metrics.parts import traced_share
-from sim.run import rundir
+from sim.run import results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,10 +35,10 @@ def of_run(directory: Path, repetition: int = 0) -> nx.DiGraph:
     """
     import pyarrow.compute as pc
 
-    resolved = rundir.read_resolved(directory)
+    resolved = results.read_resolved(directory)
     if not 0 <= repetition < resolved["run"]["repetitions"]:
         raise IndexError(f"{directory}: no repetition {repetition}")
-    events = trace.read(directory / "events.parquet")
+    events = results.read_events(directory)
     events = events.filter(pc.equal(events["repetition"], repetition))
     return of_events(events, resolved, repetition, amounts.cents(events, resolved, repetition))
 

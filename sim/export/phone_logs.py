@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from sim import trace
-from sim.base.errors import ScenarioError, nearest, shown
+from sim.base.errors import ScenarioError, did_you_mean, nearest, shown
 from sim.base.files import opened
 from sim.export.app_csv import COLUMNS, EPOCH, EXTRA_COLUMNS, MEANINGS
 from sim.export.log_columns import Flags, Ids, Names, Numbers, Words, WrongLineError, whole_number
@@ -194,9 +194,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _other_keys(row: dict[str, Any]) -> str:
     for key in row:
         if key not in _KEYS:
-            guess = nearest(key, _KEYS)
-            hint = f" (did you mean {guess}?)" if guess else ""
-            return f"unknown key {shown(repr(key))}{hint}"
+            return f"unknown key {shown(repr(key))}{did_you_mean(nearest(key, _KEYS))}"
     return f"no {next(key for key in trace.COLUMNS if key not in row)!r}"
 
 

@@ -1,7 +1,7 @@
 """What phones that only compute achieved: tasks a second, data rate, time per task.
 
 Throughput is that of the offline token thesis's programs (section VI-A): everything done, over the
-time until the last thread is done. What protocols achieve is in `sim.metrics`.
+time until the last thread is done. What protocols achieve is in `sim.metrics.trades`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from sim.metrics.parts import traced_share
 from sim.metrics.trades import COMPLETED, beside
+from sim.trace.columns import ratio
 
 if TYPE_CHECKING:
-    from sim.metrics.parts import Told
     from sim.scenario.resolved import Resolved
     from sim.trace.columns import Columns
+    from sim.trace.told import Told
 
 __all__ = ["COMPLETED", "NAMES", "QUANTILES", "RATIOS", "TRANSACTION", "beside", "measure", "names"]
 
@@ -31,7 +32,7 @@ def names(_resolved: Resolved) -> tuple[str, ...]:
 
 
 def measure(part: Columns, _told: Told, resolved: Resolved) -> dict[str, float]:
-    """Return the metrics of one repetition; NaN when nothing was done.
+    """Return the metrics of one repetition; NaN when nothing was done or took no time.
 
     A task that handles several tokens counts once. `data_rate_mb_per_s` is in 10^6 bytes;
     `task_us_mean` is the time for which one thread has one task. A sampled trace keeps a share of
@@ -42,10 +43,12 @@ def measure(part: Columns, _told: Told, resolved: Resolved) -> dict[str, float]:
     done = part.of_kind("compute")
     took_s = float(done.time_s[-1]) - workload["start_s"] if done.time_s.size else math.nan
     share = traced_share(resolved["output"])
-    rate_per_s = done.time_s.size / share / took_s
+    # Where tasks cost nothing, no time passes.
+    rate_per_s = ratio(done.time_s.size / share, took_s)
+    done_bytes = float(done.size_bytes.sum(dtype="int64"))
     threads = workload["threads"] * sum(group["count"] for group in resolved["devices"])
     return {
         "task_rate_per_s": rate_per_s,
-        "data_rate_mb_per_s": float(done.size_bytes.sum(dtype="int64")) / share / took_s / 1e6,
-        "task_us_mean": 1e6 * threads / rate_per_s,
+        "data_rate_mb_per_s": ratio(done_bytes / share, took_s) / 1e6,
+        "task_us_mean": ratio(1e6 * threads, rate_per_s),
     }

@@ -1,7 +1,7 @@
 """What became of transactions: stored, lost with a reason, or in flight at the end.
 
 Fates are those of ARCHITECTURE.md ("What must stay true"): every transaction has one, and they add
-up. Rates, ratios and latencies are in `sim.metrics`.
+up. Rates, ratios and latencies are in `sim.metrics.trades`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def of(part: Columns, messages: Array) -> dict[str, Any]:
     """Return what became of the transactions `messages` in the rows of one repetition.
 
-    The first of these that happened to it: stored; given up; a datagram dropped; refused.
+    Of what happened to one, in whatever order of time, the first of these counts: stored; given up;
+    a datagram dropped; refused.
     """
     lost: dict[str, int] = {}
     left = _distinct(messages)

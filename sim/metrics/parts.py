@@ -1,32 +1,18 @@
-"""What the metrics room asks of a protocol family, and what the engine tells of a repetition."""
+"""What the metrics room asks of a protocol family: a module of its name here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, cast
+import importlib
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from sim.base import families
+from sim.base.families import family
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sim.scenario.resolved import Output, Resolved
     from sim.trace.columns import Columns
-
-
-class Told(TypedDict):
-    """What the engine tells of one repetition beside its trace; empty where nothing was told.
-
-    `counters` by name, `cpu_s` core seconds by operation over all phones, `kept_cents` what each
-    token is worth that somebody signed over and kept, by serial, `energy_j` joules by component.
-    """
-
-    counters: Mapping[str, int]
-    cpu_s: Mapping[str, float]
-    kept_cents: Mapping[str, int]
-    energy_j: Mapping[str, float]
-
-
-NOTHING: Told = {"counters": {}, "cpu_s": {}, "kept_cents": {}, "energy_j": {}}
+    from sim.trace.told import Told
 
 
 class Part(Protocol):
@@ -61,4 +47,5 @@ def traced_share(output: Output) -> float:
 
 def of(resolved: Resolved) -> Part:
     """Return the part of a run's family."""
-    return cast("Part", families.part(resolved["protocol"]["kind"], "metrics"))
+    name = family(resolved["protocol"]["kind"]).module
+    return cast("Part", importlib.import_module(f"{__package__}.{name}"))

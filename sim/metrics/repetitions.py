@@ -26,16 +26,17 @@ from sim.base.streams import stream
 from sim.metrics import energy, fates, trades
 from sim.metrics import parts as families
 from sim.metrics.intervals import bootstrap, normal_ci95, student_t
-from sim.metrics.parts import NOTHING, traced_share
+from sim.metrics.parts import traced_share
 from sim.trace.columns import Columns, split
+from sim.trace.told import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
-    from sim.metrics.parts import Told
     from sim.scenario.resolved import Resolved
+    from sim.trace.told import Told
 
 
 def measure(

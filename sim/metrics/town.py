@@ -3,7 +3,7 @@
 Everything is read from a trace, from the engine's counters and from what double-spent tokens are
 worth. A *payment* is asked for when its payer starts it or finds that he cannot; it is complete
 when he has his receipt, and in flight if the run ends before he has it or loses it. Rows on tokens
-have the serial for their message. What other protocol families achieve is in `sim.metrics`.
+have the serial for their message. What all runs have is in `sim.metrics.trades`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from sim.trace.columns import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sim.metrics.parts import Told
     from sim.scenario.resolved import Resolved, Tokens
     from sim.trace.columns import Columns
+    from sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sim.metrics.parts import Told
     from sim.scenario.resolved import Resolved
+    from sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 

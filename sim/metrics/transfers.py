@@ -3,7 +3,7 @@
 Definitions are those of the offline token thesis and its programs. A transfer is timed at its
 receiver, from the arrival of its first block until the whole message is there. Signing is timed
 from the first signature to the message's hand-over, validating from the message's arrival to the
-last verification. What other protocol families achieve is in `sim.metrics`.
+last verification. What all runs have is in `sim.metrics.trades`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import numpy as np
 from sim.base import token_bytes
 from sim.metrics.parts import traced_share
 from sim.metrics.trades import COMPLETED, TRANSACTION, beside
+from sim.trace import origin
 from sim.trace.columns import ratio, times_by_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.metrics.parts import Told
     from sim.scenario.resolved import Resolved
     from sim.trace.columns import Columns
+    from sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 
@@ -96,7 +97,7 @@ def _arrival_s(part: Columns) -> Array:
 
 def _first_block_s(part: Columns) -> Array:
     begun = part.of_kind("begin")
-    return times_by_message(begun.where(begun.node != _origin(begun)), part.of_kind("store"))
+    return times_by_message(begun.where(begun.node != origin(begun.message)), part.of_kind("store"))
 
 
 def _stored(part: Columns) -> float:
@@ -113,7 +114,9 @@ def _loss(counters: Mapping[str, int]) -> float:
 
 def _token_rates(part: Columns, tokens: int) -> dict[str, float]:
     stored, begun, sent = part.of_kind("store"), part.of_kind("begin"), part.of_kind("send")
-    signed_s = sent.time_s - times_by_message(begun.where(begun.node == _origin(begun)), sent)
+    signed_s = sent.time_s - times_by_message(
+        begun.where(begun.node == origin(begun.message)), sent
+    )
     arrived_s = _arrival_s(part)
     steps = {
         "sign": (sent, signed_s),
@@ -129,15 +132,9 @@ def _token_rates(part: Columns, tokens: int) -> dict[str, float]:
     return found
 
 
-def _origin(rows: Columns) -> Array:
-    origin: Array = rows.message >> _SEQUENCE_BITS
-    return origin
-
-
 def _mean(values: Array) -> float:
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else math.nan
 
 
 _BYTES_PER_MB = 1e6
-_SEQUENCE_BITS = 32  # a message id is its origin and its number there

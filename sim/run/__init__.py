@@ -1,1 +1,1 @@
-"""From rungs to run directories, in child processes. Nothing here parses a document or draws."""
+"""From rungs to run directories, in child processes. Nothing draws; sweeps alone are read here."""

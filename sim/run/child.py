@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sim import trace
+from sim.base.build import build_digest
 from sim.base.errors import EnvironmentMissingError, NoRoomError, room_for
 from sim.plan.build_plan import build_plan
-from sim.run.children import EXIT_NO_ROOM
+from sim.run.children import EXIT_NO_ROOM, EXIT_OTHER_CODE
 from sim.run.job import parquet_path, summary_path, tokens_path
 from sim.trace import holdings
 
@@ -31,12 +32,15 @@ if TYPE_CHECKING:
 def main() -> int:
     """Read the job from stdin and run it; return the exit code."""
     _die_with_parent()
-    job = json.load(sys.stdin)
+    job: Job = json.load(sys.stdin)
     try:
         from sim import _engine
     except ImportError as error:
         sys.stderr.write(f"the compiled engine does not load: {error}\n")
         return EnvironmentMissingError.exit_code
+    # All is imported: what these files are now is what will run.
+    if build_digest() != job["resolved"]["versions"]["build"] and not job.get("is_replay"):
+        return EXIT_OTHER_CODE
     return attempt(job, _engine)
 
 

@@ -14,7 +14,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError
+from sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,8 @@ COMMAND = [sys.executable, "-P", "-m", "sim.run.child"]
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
 EXIT_NO_ROOM = os.EX_CANTCREAT
 """What a child ends with that has no room for its files. Without an engine it ends with 5."""
+EXIT_OTHER_CODE = os.EX_TEMPFAIL
+"""What a child ends with whose code is not that which the run was resolved by."""
 
 
 class StoppedError(Exception):
@@ -55,7 +57,7 @@ class Children:
         what it raises is raised here, when the child has ended, and it is not called again.
         Raises EngineError when the child crashed (its job is then kept in `keep_failed_in` for
         replay), EnvironmentMissingError when there is no engine, NoRoomError when there is no room
-        for what the child writes, StoppedError after `stop`.
+        for what the child writes, UserError when the code has changed, StoppedError after `stop`.
         """
         with self._slots:
             process, told = self._start()
@@ -78,6 +80,8 @@ class Children:
             raise EnvironmentMissingError(f"{stderr.strip()}\n{_FIX}")
         if process.returncode == EXIT_NO_ROOM:
             raise NoRoomError(stderr.strip().rpartition("\n")[2])
+        if process.returncode == EXIT_OTHER_CODE:
+            raise UserError(_CHANGED)
         if process.returncode != 0:
             raise _engine_error(process.returncode, stderr, job, keep_failed_in)
         return stderr
@@ -160,10 +164,13 @@ def _keep(job: Job, stderr: str, directory: Path) -> Path:
     directory = directory.absolute()  # the line that replays it may be pasted anywhere
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"repetition-{job['repetition']}.job.json"
-    path.write_text(json.dumps({**job, "out_dir": str(directory)}), encoding="utf-8")
+    path.write_text(
+        json.dumps({**job, "out_dir": str(directory), "is_replay": True}), encoding="utf-8"
+    )
     (directory / f"repetition-{job['repetition']}.stderr.txt").write_text(stderr, encoding="utf-8")
     return path
 
 
 _TAIL_LINES = 20
+_CHANGED = "the code of `sim` changed while this process ran; start it again"
 _FIX = "build it with `make setup`; `pocketsim doctor` tells what is missing"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sim.run import sweep
+from sim.run import results, sweep
 from sim.scenario import point
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
 
 
 def _rows(run: sweep.Run, at: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    found = json.loads((run.directory / "metrics.json").read_text(encoding="utf-8"))
+    found = results.read_metrics(run.directory)
     rung = {key: value for key, value in found["rung"].items() if key != "axes"}
     families = {"": found["metrics"]}
     families |= {f"{name}.": found[name] for name in ("cpu_s", "energy_j") if name in found}

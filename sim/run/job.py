@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from sim.metrics.parts import Told
+from sim.trace.told import Told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,12 +13,16 @@ if TYPE_CHECKING:
 
 
 class Job(TypedDict):
-    """One repetition; `first_index` where its chains go on from another's."""
+    """One repetition; `first_index` where its chains go on from another's.
+
+    Code that has changed since the run was resolved refuses it, unless it only `is_replay`.
+    """
 
     resolved: Resolved
     repetition: int
     first_index: list[int] | None
     out_dir: str
+    is_replay: NotRequired[bool]
 
 
 class Summary(Told):

@@ -1,7 +1,7 @@
 """Run directories: built aside, renamed into place last, one writer at a time.
 
 That a run directory is there means that it is complete; this is what makes a killed sweep
-resumable. What is in the files does not matter here.
+resumable. What is in the files does not matter here (`sim.run.results` reads them).
 """
 
 from __future__ import annotations
@@ -9,20 +9,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import shutil
 import time
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from sim.base.errors import RunInProgressError, ScenarioError
-from sim.scenario.resolved import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from sim.scenario.resolved import Resolved
 
 FILES = (
     "scenario.toml",
@@ -98,15 +94,6 @@ def is_held(target: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
-
-
-def read_resolved(directory: Path) -> Resolved:
-    """Return what a run depended on; raise ScenarioError for one of another version."""
-    path = directory / "resolved.json"
-    resolved = json.loads(path.read_text(encoding="utf-8"))
-    if resolved.get("schema") != SCHEMA:
-        raise ScenarioError(path, "schema", "was made by another version; run it again")
-    return cast("Resolved", resolved)
 
 
 def failed_folder(target: Path) -> Path:

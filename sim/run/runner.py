@@ -17,8 +17,8 @@ from typing import Any
 
 from sim import trace
 from sim.base.build import git_commit
-from sim.base.errors import EngineError, RunInProgressError, room_for
-from sim.run import rundir
+from sim.base.errors import EngineError, RunInProgressError, printable, room_for
+from sim.run import results, rundir
 from sim.run.children import Children, default_jobs
 from sim.run.job import Job, Summary, parquet_path, summary_path, tokens_path
 from sim.scenario import Document, load, point
@@ -190,7 +190,7 @@ def _run_rung(
 ) -> str:
     if rundir.is_complete(target):
         return "reused"
-    first_index = _read(previous / "manifest.json")["final_index"] if previous else None
+    first_index = results.read_manifest(previous)["final_index"] if previous else None
     repetitions = range(rung.resolved["run"]["repetitions"])
     with rundir.building(target) as aside:
 
@@ -240,7 +240,8 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
         parts += kept
     for path in [*parts, *(summary_path(aside, repetition) for repetition in repetitions)]:
         path.unlink()
-    applied = "".join(f"# --set {override}\n" for override in document.overrides)
+    # Each a comment of one line, whatever it holds: the file stays TOML.
+    applied = "".join(f"# --set {printable(override)}\n" for override in document.overrides)
     (aside / "scenario.toml").write_text(applied + document.text, encoding="utf-8")
     _write(aside / "resolved.json", rung.resolved)
     found = metrics.measure(
@@ -260,9 +261,7 @@ def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) 
 
 
 def _manifest(document: Document, rung: Rung, summaries: Sequence[Summary]) -> dict[str, Any]:
-    import numpy as np
     import pyarrow as pa
-    import scipy
 
     resolved = rung.resolved
     continued = resolved["run"]["app"] == "continued"
@@ -276,8 +275,6 @@ def _manifest(document: Document, rung: Rung, summaries: Sequence[Summary]) -> d
         "versions": {
             **resolved["versions"],
             "python": platform.python_version(),
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
             "pyarrow": pa.__version__,
             "simgrid": summaries[0]["simgrid"],
         },

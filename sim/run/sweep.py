@@ -165,11 +165,18 @@ def _factors(document: SweepDocument, path: Path) -> list[list[dict[str, Any]]]:
 
 def _toml(value: Any, path: Path, key: str) -> str:
     """Write a value of the sweep file as it would stand in an override."""
-    if isinstance(value, bool | int | float | str):
+    if isinstance(value, str):
+        return _toml_text(value)
+    if isinstance(value, bool | int | float):
         return json.dumps(value)
     if isinstance(value, list):
         return "[" + ", ".join(_toml(item, path, key) for item in value) + "]"
     if isinstance(value, dict):
-        items = (f"{json.dumps(name)} = {_toml(item, path, key)}" for name, item in value.items())
+        items = (f"{_toml_text(name)} = {_toml(item, path, key)}" for name, item in value.items())
         return "{" + ", ".join(items) + "}"
     raise ScenarioError(path, f'axes."{key}"', f"{value!r} cannot be swept")
+
+
+def _toml_text(text: str) -> str:
+    # JSON escapes what is beyond 16 bits as two halves, and leaves DEL; TOML takes neither.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from sim.base import families
+from sim.base.families import family
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,4 +32,5 @@ class Part(Protocol):
 
 def of(scenario: Scenario) -> Part:
     """Return the part of a scenario's family."""
-    return cast("Part", families.part(scenario.protocol.kind, "scenario"))
+    name = family(scenario.protocol.kind).module
+    return cast("Part", importlib.import_module(f"{__package__}.{name}"))

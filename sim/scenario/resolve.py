@@ -12,9 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-import sim
 from sim.base import si
-from sim.base.build import build_digest
+from sim.base.build import versions
 from sim.base.engine_facts import model_options
 from sim.base.errors import ScenarioError
 from sim.devices import draws
@@ -128,7 +127,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "schema": SCHEMA,
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
-        "versions": {"pocketsim": sim.__version__, "build": build_digest()},
+        "versions": versions(),
         "run": cast("Run", si.section(scenario.run)),
         "devices": devices,
         "profiles": contents,

@@ -5,12 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim.base import token_bytes
-from sim.scenario.trades import check, lists, options
+from sim.base.errors import ScenarioError
+from sim.scenario import trades
+from sim.scenario.trades import lists, options
+from sim.scenario.workloads import Paced, Poisson
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sim.scenario.document import Scenario
 
 __all__ = ["check", "lists", "message_bytes", "options"]
+
+
+def check(scenario: Scenario, path: Path) -> None:
+    """Raise ScenarioError for what only a town has, and for a batch that holds no token."""
+    trades.check(scenario, path)
+    workload = scenario.workload
+    if scenario.protocol.kind != "token_batch" or not isinstance(workload, Paced | Poisson):
+        return
+    token, smallest = token_bytes.size(1), min(workload.payload)
+    if smallest < token:
+        reason = f"a batch of {smallest} B holds no token; one takes {token} B"
+        raise ScenarioError(path, "workload.payload", reason, f"{token}B")
 
 
 def message_bytes(scenario: Scenario, payload_bytes: int) -> int:

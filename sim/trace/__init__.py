@@ -11,8 +11,10 @@ from sim.trace.table import (
     from_engine,
     join,
     numbers,
+    origin,
     read,
     schema,
+    sequence_number,
     words,
     write,
 )
@@ -24,8 +26,10 @@ __all__ = [
     "from_engine",
     "join",
     "numbers",
+    "origin",
     "read",
     "schema",
+    "sequence_number",
     "words",
     "write",
 ]

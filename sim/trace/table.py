@@ -32,6 +32,18 @@ COLUMNS = (
 )
 
 
+def origin(message_id: Array) -> Array:
+    """Return the node that made each of these messages."""
+    made_by: Array = message_id >> _SEQUENCE_BITS
+    return made_by
+
+
+def sequence_number(message_id: Array) -> Array:
+    """Return which message of its node each of these is."""
+    number: Array = message_id & ((1 << _SEQUENCE_BITS) - 1)
+    return number
+
+
 def schema() -> pa.Schema:
     """Return the columns and types of every trace."""
     import pyarrow as pa
@@ -173,5 +185,6 @@ _ENGINE_TYPES = {
     "reason": "u1",
     "logged": "u1",
 }
+_SEQUENCE_BITS = 32  # the lower half of a message id
 _NO_REASON = 255  # the engine's byte for "no reason"
 _ROWS_PER_GROUP = 1 << 20  # a reader that wants one repetition skips the others' groups

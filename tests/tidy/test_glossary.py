@@ -77,6 +77,27 @@ def test_what_it_names_is_there(root: Path, used: frozenset[str]) -> None:
     assert not [name for name in names if not is_there(name, root, used)]
 
 
+def words_in(name: str, root: Path) -> frozenset[str]:
+    """Return every word of a file, or of the sources in a folder or a Python module's file."""
+    path = root / (name if "/" in name else f"{name.replace('.', '/')}.py")
+    if path.is_file():
+        return words_of(path)
+    inside = [file for file in path.rglob("*") if file.suffix in SOURCES]
+    return frozenset().union(*map(words_of, inside))
+
+
+def test_what_is_said_to_be_in_a_file_is_there(root: Path) -> None:
+    said = re.findall(r"`([^`]+)` in `([^`]+)`", (root / GLOSSARY).read_text())
+    assert len(said) > len(EXPECTED)
+    wrong = [
+        f"{name} in {place}"
+        for name, place in said
+        if not set(re.findall(r"\w+", name)) <= words_in(place, root)
+    ]
+    assert not wrong
+    assert not {"Carrier"} <= words_in("sim/plan", root)
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -7,6 +7,7 @@ here, only that they make no circle.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import networkx as nx
@@ -50,6 +51,18 @@ def test_no_rust_module_imports_itself_by_way_of_others(
     files = [path for path in repository if source in path.parents and path.suffix == ".rs"]
     graph = module_graph({module_path(path, source): path.read_text() for path in files})
     assert not circles(graph)
+
+
+def test_only_one_module_calls_simgrid(root: Path) -> None:
+    source = root / "sim/engine/src"
+    raw = {path.relative_to(source).as_posix(): path.read_text() for path in source.rglob("*.rs")}
+    code = {name: without_tests(bare(text)) for name, text in raw.items()}
+    foreign = {name for name, text in raw.items() if 'extern "C"' in text}
+    naming = {name for name, text in code.items() if re.search(r"\b(simgrid|SimGrid)\b", text)}
+    assert foreign == {"simgrid.rs"}
+    # The root declares it, one makes it, and one shows its options.
+    assert naming == {"lib.rs", "simgrid.rs", "run.rs", "python.rs"}
+    assert re.findall(r"\bsimgrid::\w+", code["python.rs"]) == ["simgrid::MODEL_OPTIONS"]
 
 
 def test_the_graph_has_the_arrows_that_everybody_knows(repository: list[Path], root: Path) -> None:

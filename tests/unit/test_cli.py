@@ -1,15 +1,17 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import sim
-from pocketsim.cli import app
+from pocketsim.cli import app, inspect
 from sim.devices.numbers import numbers
 
 # One of each kind of mistake: the scenario's text, the rest of the line on stderr.
@@ -179,6 +181,13 @@ def test_every_command_says_as_much_as_it_is_asked_to():
         said = CliRunner().invoke(app, [*command, "--help"]).stdout
         assert "-q, --quiet" in said, command
         assert "-v, --verbose" in said, command
+
+
+def test_the_doctor_knows_every_library(root):
+    asked = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = [re.match(r"[\w-]+", requirement)[0] for requirement in asked]
+    assert sorted(inspect._LIBRARIES) == sorted(names)
+    assert [inspect._library(name)[2] for name in names] == [""] * len(names)
 
 
 def test_version(cli):

@@ -33,10 +33,10 @@ def points(sweep_file, tmp_path, fake_engine, monkeypatch):
 
 
 def frame(path):
-    return pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+    return pd.read_csv(path) if path.suffix.lower() == ".csv" else pd.read_parquet(path)
 
 
-@pytest.mark.parametrize("name", ["all.parquet", "new/all.csv"])
+@pytest.mark.parametrize("name", ["all.parquet", "new/all.CSV"])
 def test_a_row_for_each_run_and_repetition(cli, sweep_file, points, tmp_path, name):
     runner.run_tasks(sweep.unique_tasks(points), 2)
     done = cli("sweep", "collect", sweep_file, "-o", name)
@@ -94,6 +94,16 @@ def test_a_table_is_not_written_into_a_run(cli, sweep_file, points, tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert "never written to again" in done.stderr
     assert sorted(outcome.directory.iterdir()) == before
+
+
+@pytest.mark.parametrize(("name", "meant"), [("all.tsv", ".csv"), ("all.parqet", ".parquet")])
+def test_a_suffix_of_no_table_is_refused(cli, sweep_file, points, tmp_path, name, meant):
+    runner.run_tasks(points[0].tasks, 2)
+    done = cli("sweep", "collect", sweep_file, "-o", name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f'{name}: no format is called "')
+    assert done.stderr.endswith(f"name one by .parquet, .csv (did you mean {meant}?)\n")
+    assert not (tmp_path / name).exists()
 
 
 def test_points_that_are_the_same_have_their_rows_once(scenario, points, tmp_path):

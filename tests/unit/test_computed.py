@@ -8,8 +8,8 @@ import pytest
 from pocketsim import testing
 from sim import metrics, trace
 from sim.metrics import compute
-from sim.metrics.parts import NOTHING
 from sim.trace.columns import Columns
+from sim.trace.told import NOTHING
 
 THREADS, PHONES = 4, 2
 
@@ -51,6 +51,12 @@ def test_of_a_sampled_trace_what_was_done_is_scaled_up():
     assert compute.measure(Columns.of(events), NOTHING, resolved(**sampled)) == pytest.approx(ALL)
     found = metrics.measure(events, resolved(**sampled))["metrics"]
     assert {name: found[name]["mean"] for name in ALL} == pytest.approx(ALL)
+
+
+def test_what_takes_no_time_has_no_rate():
+    found = compute.measure(Columns.of(tasks(0, 0, 0)), NOTHING, resolved())
+    assert tuple(found) == compute.NAMES
+    assert all(math.isnan(value) for value in found.values())
 
 
 def test_where_nothing_was_done_nothing_is_known():

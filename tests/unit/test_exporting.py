@@ -1,6 +1,7 @@
 """`export --to`: what it refuses, where it writes, and what it leaves when it fails."""
 
 import csv
+import json
 import subprocess
 import sys
 
@@ -180,10 +181,16 @@ def test_tokens_need_a_new_folder(call, run, tmp_path):
     assert [path.name for path in (tmp_path / "old").iterdir()] == ["a"]
 
 
+def keep_key(made, *repetitions):
+    manifest = json.loads((made / "manifest.json").read_text())
+    manifest["repetitions"] = repetitions
+    (made / "manifest.json").write_text(json.dumps(manifest))
+
+
 def test_tokens_are_batches_and_an_index(call, run, rows, tmp_path):
     made = run(**TOWN, output=KEEPS)
     holdings.write(rows, made / rundir.TOKENS)
-    (made / "manifest.json").write_text(f'{{"repetitions": [{{}}, {{"authority_key": "{KEY}"}}]}}')
+    keep_key(made, {}, {"authority_key": KEY})
     (tmp_path / "out").mkdir()
     done = call(made, "--to", "tokens", "--repetition", 1, "-o", "out")
     assert (done.exit_code, done.stdout) == (0, "out\n")
@@ -253,7 +260,7 @@ def test_a_folder_is_no_file(call, run, tmp_path, to, target):
 def test_where_nothing_can_be_written_is_said(call, run, rows, tmp_path, to, target):
     made = run(**(TOWN if to == "tokens" else {}), output=KEEPS)
     holdings.write(rows, made / rundir.TOKENS)
-    (made / "manifest.json").write_text(f'{{"repetitions": [{{"authority_key": "{KEY}"}}]}}')
+    keep_key(made, {"authority_key": KEY})
     (tmp_path / "dangling").symlink_to(tmp_path / "none/at all")
     (tmp_path / "file").touch()
     before = contents(tmp_path)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pocketsim import testing
 from sim import metrics, trace
 from sim.metrics import compute, town, trades, transfers
-from sim.metrics.parts import NOTHING
+from sim.trace.told import NOTHING
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "metrics.json"
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from pocketsim import testing
+from sim import trace
 from sim.metrics import compute, energy, town, trades, transfers
 
 SECTIONS = {
@@ -33,6 +34,10 @@ def entries(root, title):
 @pytest.mark.parametrize("title", SECTIONS)
 def test_every_metric_is_explained(root, title):
     assert sorted(entries(root, title)) == sorted(SECTIONS[title])
+
+
+def test_every_column_is_explained(root):
+    assert entries(root, "Columns of events.parquet") == list(trace.COLUMNS)
 
 
 @pytest.mark.parametrize("title", ENUMS)

@@ -12,8 +12,8 @@ from pocketsim import testing
 from sim import metrics, trace
 from sim.metrics import energy
 from sim.metrics import town as payments
-from sim.metrics.parts import NOTHING
 from sim.trace.columns import Columns, last_before, next_after
+from sim.trace.told import NOTHING
 
 Row = tuple[float, str, int, int, int, int]
 

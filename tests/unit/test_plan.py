@@ -118,11 +118,6 @@ def test_without_powers_the_plan_asks_for_no_energy(town):
     assert build_plan(town(), 0)["energy"] is None
 
 
-def test_the_plan_holds_plain_numbers(town):
-    plan = build_plan(town(), 0)
-    assert json.loads(json.dumps(plan)) == plan
-
-
 def test_sender_loop(scenario):
     resolved = resolve(load(scenario, ["workload.rate=8/s", "workload.start=500ms"]))[0].resolved
     (loop,) = build_plan(resolved, 0)["workload"]["loops"]

@@ -255,7 +255,7 @@ def test_a_run_of_an_older_version_is_refused(tmp_path: Path, lacks: str):
     manifest = json.loads((run / "manifest.json").read_text())
     del manifest[lacks]
     (run / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ScenarioError, match="made by an older version; run it again"):
+    with pytest.raises(ScenarioError, match="of another version; remove the run"):
         write_report([run], tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
 
@@ -265,7 +265,7 @@ def test_intervals_of_an_older_version_are_refused(tmp_path: Path):
     found = json.loads((run / "metrics.json").read_text())
     del found["metrics"]["success_ratio"]["ci95_low"]
     (run / "metrics.json").write_text(json.dumps(found))
-    with pytest.raises(ScenarioError, match="made by an older version; run it again"):
+    with pytest.raises(ScenarioError, match="of another version; remove the run"):
         load([run])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sim import trace
-from sim.base.errors import EngineError, NoRoomError, RunInProgressError, ScenarioError
+from sim.base.errors import EngineError, NoRoomError, RunInProgressError, ScenarioError, UserError
 from sim.run import children, rundir, runner
 from sim.scenario import load
 
@@ -42,6 +42,16 @@ def test_a_run_directory_is_complete(scenario, tmp_path):
     assert (first / "log.txt").read_text() == ""
     assert (first / "scenario.toml").read_text().startswith("# --set run.repetitions=3\n")
     assert names(first.parent) == sorted(directory.name for directory in directories)
+
+
+def test_an_override_of_several_lines_leaves_the_scenario_a_document(scenario, tmp_path):
+    overrides = ['title="""\nseveral\nlines"""', "workload.rate=4/s"]
+    (directory,) = runner.run(scenario, overrides, tmp_path / "runs")
+    stored = load(directory / "scenario.toml", overrides)
+    assert stored.scenario == load(scenario, overrides).scenario
+    assert stored.text.startswith(
+        '# --set title="""\\nseveral\\nlines"""\n# --set workload.rate=4/s\n'
+    )
 
 
 def test_the_same_run_twice_is_byte_identical(scenario, tmp_path):
@@ -106,6 +116,28 @@ def test_a_crash_is_told_even_where_its_job_cannot_be_kept(
     assert "\nreplay: not possible, the job could not be kept (" in text
     assert str(occupied) in text
     assert names(tmp_path / "runs" / "small") == []
+
+
+def test_code_that_changed_meanwhile_makes_no_run(scenario, tmp_path, monkeypatch):
+    tasks = runner.tasks_of(load(scenario), tmp_path / "runs")
+    for task in tasks:
+        # As of a process that lives since before the change.
+        task.rungs[0].resolved["versions"]["build"] = "0" * 12
+    with pytest.raises(UserError, match="code of `sim` changed while this process ran"):
+        runner.run_tasks(tasks, 2, keep_going=True)
+    assert names(tmp_path / "runs" / "small") == []
+
+
+def test_a_job_is_replayed_with_whatever_code_there_is(scenario, tmp_path, fake_engine):
+    fake_engine.setenv("FAKE_ABORT", "1")
+    with pytest.raises(EngineError) as caught:
+        runner.run(scenario, ["workload.rate=4/s"], tmp_path / "runs")
+    job = Path(str(caught.value).split(" < ")[-1])
+    told = json.loads(job.read_text())
+    told["resolved"]["versions"]["build"] = "0" * 12
+    command = [sys.executable, "-P", "-m", "sim.run.child"]
+    subprocess.run(command, input=json.dumps(told), text=True, check=True)
+    assert (job.parent / "repetition-1.parquet").exists()
 
 
 def test_keep_going_reports_crashes_as_outcomes(scenario, tmp_path, fake_engine):
@@ -252,13 +284,13 @@ def test_stale_folders_are_swept_and_live_ones_not(tmp_path):
     assert live.exists()
 
 
-def test_children_leave_pandas_alone(scenario, tmp_path):
+def test_children_load_no_more_than_they_need(scenario, tmp_path):
     code = (
         "import sys;from sim.run import child;import types;"
         f"sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
         "from support import fake_child;"
         "import json;child.run(json.load(sys.stdin), fake_child);"
-        "assert 'pandas' not in sys.modules and 'scipy' not in sys.modules"
+        "left = {'pandas', 'scipy', 'sim.metrics'} & sys.modules.keys(); assert not left, left"
     )
     (task, *_) = runner.tasks_of(load(scenario), tmp_path)
     job = {

@@ -62,7 +62,7 @@ MISTAKES = [
     ),
     ("count = 2", "count = 1", "devices", "at least 2 phones", None),
     ("count = 2", "count = 0", "devices[0].count", "greater than or equal to 1", None),
-    ("[run]", "[run", "line 2, column 5", "not TOML", None),
+    ("[run]", "[run", "line 4, column 5", "not TOML", None),
     ('payload = "100B"', 'payload = "100B"\nstart = "9s"', "workload.start", "not before", None),
 ]
 
@@ -249,6 +249,21 @@ def test_computing_and_trading_do_not_mix(scenario, overrides, expected):
     with pytest.raises(ScenarioError) as caught:
         load(scenario, overrides)
     assert expected in str(caught.value)
+
+
+BATCHES = ["protocol.kind=token_batch", "devices[0].count=3"]
+
+
+@pytest.mark.parametrize("sizes", ["286B", '["1000B", "286B"]'])
+def test_a_batch_holds_a_token(scenario, sizes):
+    load(scenario, [*BATCHES, "workload.payload=287B"])
+    load(scenario, ["protocol.kind=transfer", f"workload.payload={sizes}"])
+    with pytest.raises(ScenarioError) as caught:
+        load(scenario, [*BATCHES, f"workload.payload={sizes}"])
+    assert str(caught.value) == (
+        "--set: workload.payload: a batch of 286 B holds no token; one takes 287 B "
+        "(did you mean 287B?)"
+    )
 
 
 TASK_MAX = 2**31 - 1

@@ -73,6 +73,14 @@ def test_lists_of_a_zip_advance_together(sweep_file, tmp_path):
     assert first["network"]["access"]["home_wifi"]["latency_s"] == 0.002
 
 
+def test_a_swept_text_stays_what_it_is(small_sweep, tmp_path):
+    text = '\U0001f4f1 \u00b5 "\\ \t\n\x7f'
+    axis = '\n"title" = ["\\U0001F4F1 \\u00b5 \\"\\\\ \\t\\n\\u007F"]\n'
+    small_sweep.write_text(SMALL + axis)
+    points = sweep.load_sweep(small_sweep, tmp_path / "runs")
+    assert {point.tasks[0].document.scenario.title for point in points} == {text}
+
+
 def test_the_shipped_mix_keeps_its_shares(root, tmp_path):
     points = sweep.load_sweep(root / "scenarios/sweeps/population.toml", tmp_path / "runs")
     groups = [point.tasks[0].rungs[0].resolved["devices"] for point in points]
@@ -220,11 +228,13 @@ def test_a_full_disk_ends_a_sweep_with_one_line(cli, small_sweep, tmp_path, limi
     assert list((tmp_path / "runs" / "small").iterdir()) == []
 
 
-@pytest.mark.parametrize("shard", ["0/2", "3/2", "x", "1"])
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "x", "1", "1/" + "9" * 5000])
 def test_a_bad_shard_is_usage(cli, sweep_file, shard):
     done = cli("sweep", "run", sweep_file, "--shard", shard)
     assert done.returncode == 2
     assert "--shard" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr) < 2000
 
 
 def test_a_killed_sweep_goes_on_without_running_anything_twice(fake_cli, small_sweep, tmp_path):
@@ -338,6 +348,11 @@ def test_a_plan_of_a_shard_counts_its_own(cli, small_sweep, tmp_path):
     found = json.loads(cli("sweep", "plan", small_sweep, "--shard", "2/4", "--json").stdout)
     assert found["points"] == 2
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_shard_without_points_says_so(cli, small_sweep):
+    done = cli("sweep", "run", small_sweep, "--shard", "7/7")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "nothing to run\n")
 
 
 def test_a_plan_writes_nothing_and_so_blames_no_target(cli, small_sweep, tmp_path):

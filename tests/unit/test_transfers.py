@@ -6,8 +6,8 @@ import pytest
 from pocketsim import testing
 from sim import metrics, trace
 from sim.metrics import transfers
-from sim.metrics.parts import NOTHING
 from sim.trace.columns import Columns
+from sim.trace.told import NOTHING
 
 
 def rows(*events):

@@ -1,0 +1,178 @@
+"""What run directories hold, read back: whatever is wrong with a file is a ScenarioError.
+
+They were written by `sim.run.runner`, but may be of another version, or be damaged since. Nothing
+here says what a value means: that is `sim.metrics`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import typing
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+
+from sim import trace
+from sim.base.errors import ScenarioError
+from sim.base.files import key_path, opened
+from sim.scenario.point import Value  # noqa: TC001 - hints are read at run time
+from sim.scenario.resolved import SCHEMA, Resolved, Rung
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+
+
+class Estimate(TypedDict):
+    """A metric over repetitions, as `sim.metrics.summary` makes it; None where it is undefined."""
+
+    mean: float | None
+    ci95_low: float | None
+    ci95_high: float | None
+    values: list[float | None]
+
+
+class Fates(TypedDict):
+    """What became of transactions; `lost` by reason."""
+
+    sent: int
+    stored: int
+    in_flight: int
+    lost: dict[str, int]
+
+
+class Metrics(TypedDict):
+    """The content of metrics.json, of which docs/metrics.md has the meaning."""
+
+    rung: Rung
+    repetitions: int
+    metrics: dict[str, Estimate]
+    cpu_s: NotRequired[dict[str, Estimate]]
+    energy_j: NotRequired[dict[str, Estimate]]
+    hourly: NotRequired[list[dict[str, list[float | None]]]]
+    counts: Fates
+    fates: list[Fates]
+    point: dict[str, Value]
+
+
+class Told(TypedDict):
+    """What a manifest has of a repetition; the key where the run keeps tokens."""
+
+    authority_key: NotRequired[str]
+
+
+class Manifest(TypedDict):
+    """Of manifest.json what is read back."""
+
+    scenario: dict[str, Value]
+    point: dict[str, Value]
+    profiles: dict[str, str]
+    implementation: dict[str, str]
+    repetitions: list[Told]
+    final_index: list[int] | None
+
+
+def read_metrics(directory: Path) -> Metrics:
+    """Return the metrics of a run; raise ScenarioError where they are not what they should be."""
+    return cast("Metrics", _checked(directory / "metrics.json", Metrics))
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Return the manifest of a run; raise ScenarioError where it is not what it should be."""
+    return cast("Manifest", _checked(directory / "manifest.json", Manifest))
+
+
+def read_resolved(directory: Path) -> Resolved:
+    """Return what a run depended on; raise ScenarioError for one of another version."""
+    path = directory / "resolved.json"
+    resolved = _json(path)
+    if not isinstance(resolved, dict) or resolved.get("schema") != SCHEMA:
+        raise ScenarioError(path, "schema", "was made by another version; run it again")
+    return cast("Resolved", resolved)
+
+
+def read_events(directory: Path) -> pa.Table:
+    """Return the trace of a run; raise ScenarioError where it cannot be read."""
+    path = directory / "events.parquet"
+    with parquet(path):
+        return trace.read(path)
+
+
+@contextlib.contextmanager
+def parquet(path: Path) -> Iterator[None]:
+    """Raise ScenarioError where the block, which reads the table at `path`, cannot."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ScenarioError(path, "", f"{_DAMAGED} ({reason})") from None
+
+
+def _checked(path: Path, kind: Any) -> Any:
+    found = _json(path)
+    misfit = _misfit(found, kind, ())
+    if misfit is not None:
+        raise ScenarioError(path, key_path(misfit), _DAMAGED)
+    return found
+
+
+def _json(path: Path) -> Any:
+    with opened(path) as file:
+        text = file.read()
+    try:
+        return json.loads(text)
+    except (RecursionError, ValueError) as error:
+        raise ScenarioError(path, "", f"{_DAMAGED} ({error})") from None
+
+
+def _misfit(value: Any, kind: Any, place: tuple[str | int, ...]) -> tuple[str | int, ...] | None:
+    """Return where `value` is not of the type `kind`, or None; other keys than it has may be."""
+    inside: Iterable[tuple[str | int, Any, Any]]
+    origin = typing.get_origin(kind)
+    if typing.is_typeddict(kind):
+        if not isinstance(value, dict):
+            return place
+        inside = [
+            (key, value.get(key, _MISSING), hint)
+            for key, (hint, is_required) in _keys(kind).items()
+            if is_required or key in value
+        ]
+    elif origin in (dict, list):
+        if not isinstance(value, origin):
+            return place
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        inside = [(key, item, typing.get_args(kind)[-1]) for key, item in items]
+    else:
+        return None if kind not in _PLAIN or type(value) in _PLAIN[kind] else place
+    misfits = (_misfit(item, hint, (*place, key)) for key, item, hint in inside)
+    return next((misfit for misfit in misfits if misfit is not None), None)
+
+
+@functools.cache
+def _keys(kind: Any) -> dict[str, tuple[Any, bool]]:
+    """Return of each key of a TypedDict the type of its value, and whether it must be there."""
+    hints = typing.get_type_hints(kind, localns={"Any": Any}, include_extras=True)
+    return {
+        key: (typing.get_args(hint)[0], False)
+        if typing.get_origin(hint) is NotRequired
+        else (hint, True)
+        for key, hint in hints.items()
+    }
+
+
+_NUMBERS = (int, float)
+# What a value of each plain type is once it was JSON; a type that is not here may be anything.
+_PLAIN: dict[Any, tuple[type, ...]] = {
+    str: (str,),
+    int: (int,),
+    float: _NUMBERS,
+    float | None: (*_NUMBERS, type(None)),
+    list[int] | None: (list, type(None)),
+    float | int | str | bool | None: (*_NUMBERS, str, bool, type(None)),
+}
+_MISSING = object()
+_DAMAGED = "is damaged or of another version; remove the run directory and run it again"
