@@ -14,10 +14,10 @@ from sim.scenario.fields import Ratio, Sigma
 class Bursts(Section):
     """Losses that cluster (Gilbert 1960, Elliott 1963): a network is in a burst or not.
 
-    For each phone and direction it may change from one to the other between any two IP packets, with
-    probability share / (mean_packets (1 - share)) into a burst and 1 / mean_packets out of it: p and
-    r of tc-netem(8)'s `loss gemodel`, whose 1-h is `loss_ratio` here and whose 1-k is the network's.
-    Closed forms of what comes of it are in sim/protocols/src/bursts.rs.
+    For each phone and direction it may change between any two IP packets, into a burst with
+    probability share / (mean_packets (1 - share)), out of it with 1 / mean_packets: p and r of
+    tc-netem(8)'s `loss gemodel`, whose 1-h is `loss_ratio` here and whose 1-k is the network's.
+    Closed forms of what comes of it are in docs/scenarios.md.
     """
 
     share: float = Field(
@@ -59,9 +59,7 @@ class Access(Section):
         description="Probability that an IP packet is lost here outside bursts; a datagram is lost"
         " with any of its packets.",
     )
-    bursts: Bursts | None = Field(
-        default=None, description="Losses that cluster; absent for none."
-    )
+    bursts: Bursts | None = Field(default=None, description="Losses that cluster; absent for none.")
     reorders: bool = Field(
         default=False, description="Whether jitter may overtake earlier datagrams of a pair."
     )
