@@ -38,7 +38,7 @@ class Bursts(Section):
         least = 1 / (1 - self.share)
         if self.mean_packets < least * (1 - _ROUNDING):
             raise ValueError(
-                f"mean_packets {self.mean_packets:g} is less than {least:.4f}, as long as runs of"
+                f"mean_packets {self.mean_packets:g} is less than {least:.8g}, as long as runs of"
                 f" chance are with a share of {self.share:g}"
             )
         return self

@@ -146,11 +146,12 @@ def test_what_cannot_be_is_refused(scenario, row):
     assert row["wrong"] in said
 
 
-def test_the_reason_says_what_could_be(scenario):
-    row = {"bursts": {"share": 0.2, "mean_packets": 1.2}}
-    with pytest.raises(ScenarioError, match=r"1\.2 is less than 1\.2500") as caught:
-        with_bursts(scenario, row)
+@pytest.mark.parametrize(("share", "least"), [(0.02, 1.0204082), (0.2, 1.25), (0.9, 10)])
+def test_the_least_that_is_said_can_be(scenario, share, least):
+    with pytest.raises(ScenarioError, match=rf"1 is less than {least}, as") as caught:
+        with_bursts(scenario, {"bursts": {"share": share, "mean_packets": 1}})
     assert caught.value.key_path == "network.access.home_wifi.bursts"
+    with_bursts(scenario, {"bursts": {"share": share, "mean_packets": least}})
 
 
 def test_a_network_may_have_bursts_and_has_none_by_default(scenario):

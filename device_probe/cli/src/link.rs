@@ -62,8 +62,9 @@ pub struct Arguments {
     /// What may wait for the rate; more is dropped.
     #[arg(long, default_value = "64kB", requires = "rate", value_parser = quantity::sizes)]
     queue: UpDown,
-    /// Root of all chance: the same seed gives the n-th datagram of a direction the same chance;
-    /// what is of no flow is dropped, draws none and does not count.
+    /// Root of all chance: the same seed gives the n-th datagram of a direction the same chance, and
+    /// its n-th IP packet the same bursts; what is of no flow is dropped, draws none and does not
+    /// count.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// A flow without datagrams for so long is closed; at least 2s.

@@ -83,7 +83,7 @@ fn bursts_that_cannot_be_are_refused_with_the_reason() {
         ),
         (
             &["--bursts-share", "20%", "--bursts-mean-packets", "1.2/8"],
-            "up: bursts: mean_packets 1.2 is not between 1.2500",
+            "up: bursts: mean_packets 1.2 is not between 1.25,",
         ),
     ];
     for (arguments, expected) in cases {

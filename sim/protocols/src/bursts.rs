@@ -52,8 +52,9 @@ impl Bursts {
         if mean_packets >= least * (1.0 - ROUNDING) && mean_packets <= MEAN_PACKETS_MAX {
             return Ok(());
         }
+        let least = (least * 1e7).round() / 1e7; // what is said here can be
         Err(format!(
-            "mean_packets {mean_packets} is not between {least:.4}, as long as runs of chance are \
+            "mean_packets {mean_packets} is not between {least}, as long as runs of chance are \
              with a share of {share}, and {MEAN_PACKETS_MAX}"
         ))
     }
@@ -179,6 +180,20 @@ mod tests {
             let reason = given(&row["bursts"]).check().expect_err("impossible");
             let wrong = row["wrong"].as_str().expect("a name");
             assert!(reason.starts_with(wrong), "{row}: {reason}");
+        }
+    }
+
+    #[test]
+    fn the_least_that_is_said_can_be() {
+        for (share, least) in [
+            (0.02, 1.0204082),
+            (0.2, 1.25),
+            (0.3, 1.4285714),
+            (0.9, 10.0),
+        ] {
+            assert_eq!(bursts(share, least, 1.0).check(), Ok(()));
+            let reason = bursts(share, 1.0, 1.0).check().expect_err("too short");
+            assert!(reason.contains(&format!("between {least}, ")), "{reason}");
         }
     }
 

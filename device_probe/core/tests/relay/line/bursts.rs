@@ -196,7 +196,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     assert_eq!(
         faults.check("down"),
         Err(
-            "down: bursts: mean_packets 1.2 is not between 1.2500, as long as runs of chance are \
+            "down: bursts: mean_packets 1.2 is not between 1.25, as long as runs of chance are \
              with a share of 0.2, and 1000000"
                 .to_owned()
         )
