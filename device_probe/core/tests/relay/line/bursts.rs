@@ -174,11 +174,13 @@ fn a_datagram_is_lost_with_any_of_its_packets() {
         (bursts(100.0), stays(100.0)),
     ] {
         let mut line = line(&faults);
+        let mut delivered = 0;
         for number in 0..MANY {
             line.offer(1, number, 5000, ms(0.01 * number as f64)); // four packets
+            delivered += due(&mut line, Duration::MAX).len();
         }
-        let found = due(&mut line, Duration::MAX).len() as f64 / MANY as f64;
-        // Beyond chance: bursts of 100 packets leave 400 independent ones.
+        let found = delivered as f64 / MANY as f64;
+        // With bursts of 100 packets, of which there are 400, the standard error is 0.0064.
         assert!((found - arrives).abs() < 0.02, "{found}, {arrives}");
     }
 }
