@@ -43,7 +43,7 @@ SECONDS ?= 10
 fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10 for each
 	device_probe/fuzz/run.sh $(SECONDS)
 
-# With QUICK=1 the next three say whether everything runs, in seconds, and judge no time.
+# With QUICK=1 the next four say whether everything runs, in seconds, and judge no time.
 .PHONY: bench
 BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000)
 bench: setup build/bench/bare_loop build/bench/bare_queues ## Compare the engine's speed with other simulators on one workload
@@ -55,6 +55,10 @@ ROUNDS ?= $(if $(QUICK),1,5)
 bench-probe: setup ## Compare the probe's cryptography with libsodium's; exit code 3 beyond twice its time
 	$(CARGO) build --release --locked -p pocketsim-probe
 	$(BIN)/python bench/libsodium.py --rounds $(ROUNDS) $(if $(QUICK),--no-bar)
+
+.PHONY: bench-bursts
+bench-bursts: setup probe ## Put a million packets through bursts of loss, simulated and by `probe link`; exit code 3 beyond 5 %
+	$(BIN)/python bench/bursts.py --probe build/bin/probe $(if $(QUICK),--packets 20000 --no-bar)
 
 .PHONY: repeat-probe
 REPEATED := $(if $(QUICK),--quick --only ed25519_sign --only ed25519_verify,--full) --quiet

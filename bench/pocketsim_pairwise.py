@@ -39,18 +39,23 @@ SEED = 1
 
 def build_plan(count: int, end_s: float) -> dict[str, Any]:
     """Return the plan of `count` phones that propose for `end_s` simulated seconds."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pairwise.toml"
-        path.write_text(tomli_w.dumps(document(count, end_s)), encoding="utf-8")
-        path.with_name(PHONE).write_text(tomli_w.dumps(phone()), encoding="utf-8")
-        (rung,) = resolve.resolve(scenario.load(path))
-    made = plan.build_plan(rung.resolved, repetition=0)
+    made = planned(document(count, end_s))
     made["protocol"]["kind"] = "pairwise"
     # One access network for each phone: a plan gives latencies to networks only.
     (radio,) = made["access"]
     made["access"] = [{**radio, "latency_s": latency_s} for latency_s in access_latencies_s(count)]
     made["phones"]["access"] = np.arange(count, dtype=np.uint32)
     return made
+
+
+def planned(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan of a scenario whose phones are `phone()`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pairwise.toml"
+        path.write_text(tomli_w.dumps(document), encoding="utf-8")
+        path.with_name(PHONE).write_text(tomli_w.dumps(phone()), encoding="utf-8")
+        (rung,) = resolve.resolve(scenario.load(path))
+    return plan.build_plan(rung.resolved, repetition=0)
 
 
 def document(count: int, end_s: float) -> dict[str, Any]:

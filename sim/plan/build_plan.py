@@ -113,6 +113,7 @@ def _access(network: given.Access) -> plan.Access:
         "jitter_median_s": network["jitter_median_s"],
         "jitter_sigma": network["jitter_sigma"],
         "loss_ratio": network["loss_ratio"],
+        "bursts": network["bursts"],
         "reorders": network["reorders"],
     }
 

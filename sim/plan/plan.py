@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from sim.scenario.resolved import Eva, Radio, Tokens
+    from sim.scenario.resolved import Bursts, Eva, Radio, Tokens
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]
@@ -45,6 +45,7 @@ class Access(TypedDict):
     jitter_median_s: float
     jitter_sigma: float
     loss_ratio: float
+    bursts: Bursts | None
     reorders: bool
 
 

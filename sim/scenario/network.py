@@ -11,6 +11,39 @@ from sim.base.documents import Bandwidth, Count, Duration, Section, written
 from sim.scenario.fields import Ratio, Sigma
 
 
+class Bursts(Section):
+    """Losses that cluster (Gilbert 1960, Elliott 1963): a network is in a burst or not.
+
+    For each phone and direction it may change between any two IP packets, into a burst with
+    probability share / (mean_packets (1 - share)), out of it with 1 / mean_packets: p and r of
+    tc-netem(8)'s `loss gemodel`, whose 1-h is `loss_ratio` here and whose 1-k is the network's.
+    Closed forms of what comes of it are in docs/scenarios.md.
+    """
+
+    share: float = Field(
+        ge=0, lt=1, allow_inf_nan=False, description="Share of all packets that meet a burst."
+    )
+    mean_packets: float = Field(
+        ge=1,
+        le=1e6,
+        allow_inf_nan=False,
+        description="Mean length of a burst in packets; at least 1 / (1 - share), that of chance.",
+    )
+    loss_ratio: Ratio = Field(
+        default=1.0, description="Probability that a packet in a burst is lost."
+    )
+
+    @model_validator(mode="after")
+    def _they_are_no_shorter_than_chance(self) -> Bursts:
+        least = 1 / (1 - self.share)
+        if self.mean_packets < least * (1 - _ROUNDING):
+            raise ValueError(
+                f"mean_packets {self.mean_packets:g} is less than {least:.8g}, as long as runs of"
+                f" chance are with a share of {self.share:g}"
+            )
+        return self
+
+
 class Access(Section):
     """One kind of access network: the hop between a phone and its access point or cell."""
 
@@ -21,7 +54,12 @@ class Access(Section):
         default=written("0s"), description="Median of the lognormal extra delay of each datagram."
     )
     jitter_sigma: Sigma = Field(default=0.0, description="Sigma of that delay.")
-    loss_ratio: Ratio = Field(default=0.0, description="Probability that a datagram is lost here.")
+    loss_ratio: Ratio = Field(
+        default=0.0,
+        description="Probability that an IP packet is lost here outside bursts; a datagram is lost"
+        " with any of its packets.",
+    )
+    bursts: Bursts | None = Field(default=None, description="Losses that cluster; absent for none.")
     reorders: bool = Field(
         default=False, description="Whether jitter may overtake earlier datagrams of a pair."
     )
@@ -59,3 +97,6 @@ class Outage(Section):
         if self.end <= self.start:
             raise ValueError("end is not after start")
         return self
+
+
+_ROUNDING = 1e-6  # of 1 / (1 - share), which people write in decimals

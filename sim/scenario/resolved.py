@@ -41,6 +41,14 @@ class Group(TypedDict):
     access: dict[str, float]
 
 
+class Bursts(TypedDict):
+    """How losses of an access network cluster."""
+
+    share: float
+    mean_packets: float
+    loss_ratio: float
+
+
 class Access(TypedDict):
     """One kind of access network."""
 
@@ -50,6 +58,7 @@ class Access(TypedDict):
     jitter_median_s: float
     jitter_sigma: float
     loss_ratio: float
+    bursts: Bursts | None
     reorders: bool
     site_capacity_bytes_per_s: float | None
     phones_per_site: int | None

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import signal
 import socket
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from support.interop_programs import PATIENCE_S, running, wait_until
+from sim.scenario.network import Access, Bursts
+from support.interop_programs import PATIENCE_S, ROOT, running, wait_until
+
+sys.path.append(str(ROOT / "bench"))  # scripts, not a package
+import bursts
 
 pytestmark = pytest.mark.interop
 
@@ -148,3 +155,28 @@ def test_reordering_is_what_the_receiver_sees(probe, server, client):
     late = sum(number < max(got[: at + 1]) for at, number in enumerate(got))
     assert late == counts["reordered_datagrams"]
     assert abs(late - 80) < 5 * math.sqrt(400 * 0.2 * 0.8)
+
+
+def option(*keys):
+    """Return what the link calls a key of the scenario; its shares are in %, not ratios."""
+    return "--" + "-".join(keys).removesuffix("_ratio").replace("_", "-")
+
+
+def test_bursts_have_the_words_of_a_scenario(probe):
+    command = [str(probe), "link", "--help"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    options = set(re.findall(r"--[a-z-]+", said))
+    assert option("loss_ratio") in options
+    assert {"loss_ratio", "bursts"} <= set(Access.model_fields)
+    words = {option("bursts", key) for key in Bursts.model_fields}
+    assert words == {one for one in options if one.startswith("--bursts")}
+
+
+def test_losses_in_bursts_come_as_they_were_put_in(probe):
+    chain = bursts.chains()[0]
+    lost = bursts.relayed(chain, 20_000, probe)  # as many as its statistics say
+    put_in, found = bursts.expected(chain), bursts.measured(lost)
+    # Some 600 bursts: the standard errors are 0.7 % and 4 %.
+    assert found.autocorrelation == pytest.approx(put_in.autocorrelation, rel=bursts.BAR)
+    assert found.loss_ratio == pytest.approx(put_in.loss_ratio, rel=0.16)
+    assert found.p50_packets == pytest.approx(put_in.p50_packets, abs=1)

@@ -195,6 +195,7 @@ def access(**changes):
         "jitter_median_s": 0.0,
         "jitter_sigma": 0.0,
         "loss_ratio": 0.0,
+        "bursts": None,
         "reorders": False,
         **changes,
     }

@@ -29,7 +29,7 @@ MADE = {
     contents.OwnCost: {"cost_factor"},
 }
 SAME_NAMES = {
-    (network, resolved): ("Access", "Network", "Outage"),
+    (network, resolved): ("Access", "Bursts", "Network", "Outage"),
     (churn, resolved): ("Weibull", "Lognormal", "Churn"),
     (workloads, resolved): ("Paced", "Poisson"),
     (town, resolved): ("Town", "Amount", "PowerLaw", "ContactLink", "Contacts", "Tokens"),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use pocketsim_probe_core::relay::rule::Faults;
+use pocketsim_probe_core::relay::rule::{Bursts, Faults};
 use pocketsim_probe_core::relay::statistics::{Counts, Statistics};
 use pocketsim_probe_core::relay::{Options, Relay};
 
@@ -38,9 +38,18 @@ pub struct Arguments {
     /// Let jitter change the order; then its share is uniform for every datagram.
     #[arg(long)]
     jitter_reorders: bool,
-    /// Datagrams lost, such as 1%.
+    /// IP packets lost outside bursts, such as 1%; a datagram is lost with any of its packets.
     #[arg(long, default_value = "0", value_parser = quantity::ratios)]
     loss: UpDown,
+    /// Share of all packets that meet a burst of loss (Gilbert-Elliott).
+    #[arg(long, requires = "bursts_mean_packets", value_parser = quantity::ratios)]
+    bursts_share: Option<UpDown>,
+    /// Mean length of a burst in packets; at least 1 / (1 - share), that of chance.
+    #[arg(long, requires = "bursts_share", value_parser = quantity::means)]
+    bursts_mean_packets: Option<UpDown>,
+    /// Packets in a burst that are lost.
+    #[arg(long, default_value = "100%", requires = "bursts_share", value_parser = quantity::ratios)]
+    bursts_loss: UpDown,
     /// Datagrams overtaken by the next one of their flow (after 200ms they go on alone).
     #[arg(long, default_value = "0", value_parser = quantity::ratios)]
     reorder: UpDown,
@@ -53,8 +62,9 @@ pub struct Arguments {
     /// What may wait for the rate; more is dropped.
     #[arg(long, default_value = "64kB", requires = "rate", value_parser = quantity::sizes)]
     queue: UpDown,
-    /// Root of all chance: the same seed gives the n-th datagram of a direction the same chance;
-    /// what is of no flow is dropped, draws none and does not count.
+    /// Root of all chance: the same seed gives the n-th datagram of a direction the same chance, and
+    /// its n-th IP packet the same bursts; what is of no flow is dropped, draws none and does not
+    /// count.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// A flow without datagrams for so long is closed; at least 2s.
@@ -100,6 +110,14 @@ fn faults(arguments: &Arguments, of: impl Fn(UpDown) -> f64) -> Faults {
         jitter_s: of(arguments.jitter),
         jitter_reorders: arguments.jitter_reorders,
         loss_ratio: of(arguments.loss),
+        bursts: arguments
+            .bursts_share
+            .zip(arguments.bursts_mean_packets)
+            .map(|(share, mean_packets)| Bursts {
+                share: of(share),
+                mean_packets: of(mean_packets),
+                loss_ratio: of(arguments.bursts_loss),
+            }),
         reorder_ratio: of(arguments.reorder),
         duplicate_ratio: of(arguments.duplicate),
         rate_bytes_per_s: arguments.rate.map(&of),

@@ -109,22 +109,35 @@ pub struct UpDown {
 
 /// A duration for each direction, in seconds.
 pub fn durations(text: &str) -> Result<UpDown, String> {
-    up_down(&DURATION, text)
+    up_down(|text| DURATION.parse(text), text)
 }
 
 /// A ratio for each direction.
 pub fn ratios(text: &str) -> Result<UpDown, String> {
-    up_down(&RATIO, text)
+    up_down(|text| RATIO.parse(text), text)
+}
+
+/// A mean count for each direction: a plain number.
+pub fn means(text: &str) -> Result<UpDown, String> {
+    let number = |text: &str| {
+        let found = text
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|mean| mean.is_finite());
+        found.ok_or_else(|| format!("{text:?} is not a mean; write it as \"8.5\""))
+    };
+    up_down(number, text)
 }
 
 /// A bandwidth for each direction, in bytes per second.
 pub fn bandwidths(text: &str) -> Result<UpDown, String> {
-    up_down(&BANDWIDTH, text)
+    up_down(|text| BANDWIDTH.parse(text), text)
 }
 
 /// A size for each direction, in bytes.
 pub fn sizes(text: &str) -> Result<UpDown, String> {
-    up_down(&SIZE, text)
+    up_down(|text| SIZE.parse(text), text)
 }
 
 /// How much of a disk, in bytes.
@@ -137,11 +150,11 @@ pub fn duration(text: &str) -> Result<f64, String> {
     DURATION.parse(text)
 }
 
-fn up_down(dimension: &Dimension, text: &str) -> Result<UpDown, String> {
+fn up_down(parse: impl Fn(&str) -> Result<f64, String>, text: &str) -> Result<UpDown, String> {
     let (up, down) = text.split_once('/').unwrap_or((text, text));
     Ok(UpDown {
-        up: dimension.parse(up)?,
-        down: dimension.parse(down)?,
+        up: parse(up)?,
+        down: parse(down)?,
     })
 }
 

@@ -64,6 +64,37 @@ fn arguments_that_cannot_be_are_refused_with_the_reason() {
 }
 
 #[test]
+fn bursts_that_cannot_be_are_refused_with_the_reason() {
+    let cases: [(&[&str], &str); 7] = [
+        (&["--bursts-share", "2%"], "--bursts-mean-packets"),
+        (&["--bursts-mean-packets", "8"], "--bursts-share"),
+        (&["--bursts-loss", "50%"], "--bursts-share"),
+        (
+            &["--bursts-share", "2%", "--bursts-mean-packets", "8%"],
+            "\"8%\" is not a mean; write it as \"8.5\"",
+        ),
+        (
+            &["--bursts-share", "2", "--bursts-mean-packets", "8"],
+            "\"2\" has no unit; a ratio takes %",
+        ),
+        (
+            &["--bursts-share", "2%/100%", "--bursts-mean-packets", "8"],
+            "down: bursts: share 1 is not from 0 to below 1",
+        ),
+        (
+            &["--bursts-share", "20%", "--bursts-mean-packets", "1.2/8"],
+            "up: bursts: mean_packets 1.2 is not between 1.25,",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let output = refused(&[&["--to", "127.0.0.1:9"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let reason = reason(&output);
+        assert!(reason.contains(expected), "{arguments:?}: {reason}");
+    }
+}
+
+#[test]
 fn a_port_that_is_taken_is_the_machines_fault() {
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

@@ -5,6 +5,7 @@
 
 mod abandoned;
 mod books;
+mod bursts;
 #[cfg(feature = "python")]
 mod columns;
 mod configs;

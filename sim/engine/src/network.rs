@@ -11,6 +11,7 @@ use pocketsim_protocols::contract::{Datagram, NodeId, Path, Reason, Seconds};
 use slab::Slab;
 
 use crate::books::{Books, Dropped};
+use crate::bursts::Chains;
 use crate::order::{Order, Way};
 use crate::plan::Access;
 use crate::proximity::Contacts;
@@ -26,6 +27,7 @@ pub(crate) struct Network<B> {
     routes: Routes,
     contacts: Contacts,
     order: Order,
+    chains: Chains,
     /// By phone.
     senders: Vec<Sender>,
     /// By token; what has ended leaves its token to what begins next.
@@ -66,10 +68,12 @@ pub(crate) struct Arrived<B> {
 impl<B> Network<B> {
     /// An idle network of `phones` phones.
     pub(crate) fn new(seed: u64, phones: u32, routes: Routes, contacts: Contacts) -> Self {
+        let bursts: Vec<_> = (0..phones).map(|phone| routes.bursts(phone)).collect();
         Self {
             routes,
             contacts,
             order: Order::default(),
+            chains: Chains::new(seed, &bursts),
             senders: (0..phones).map(|phone| Sender::new(seed, phone)).collect(),
             flights: Slab::new(),
             landed: VecDeque::new(),
@@ -287,8 +291,10 @@ impl<B> Network<B> {
     fn draw_path(&mut self, flight: &Flight<B>) -> (bool, Seconds) {
         let (mut lost, mut extra_s) = (false, self.routes.between_s(flight.way));
         let sender = &mut self.senders[flight.way.from.0 as usize];
-        for hop in self.routes.hops(flight.way) {
-            lost |= sender.loses(hop.loss_ratio, flight.fragments());
+        let crossings = self.chains.cross(flight.way, flight.fragments());
+        for (hop, crossing) in self.routes.hops(flight.way).into_iter().zip(crossings) {
+            lost |= crossing.lost;
+            lost |= sender.loses(hop.loss_ratio, crossing.outside_packets);
             extra_s += sender.jitter_s(hop);
         }
         (lost, extra_s)
@@ -303,7 +309,9 @@ impl Sender {
         }
     }
 
-    /// Draws whether a datagram is lost, which it is with any of its fragments.
+    /// Draws whether a datagram is lost, which it is with any of so many fragments.
+    ///
+    /// It draws without any, too, so that bursts leave what is lost outside them as it was.
     fn loses(&mut self, loss_ratio: f64, fragments: u32) -> bool {
         let arrives = (1.0 - loss_ratio).powi(fragments as i32);
         loss_ratio > 0.0 && self.loss_stream.uniform() >= arrives

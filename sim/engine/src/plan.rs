@@ -85,10 +85,24 @@ pub struct Access {
     pub jitter_median_s: Seconds,
     /// Sigma of that lognormal delay.
     pub jitter_sigma: f64,
-    /// Probability that a datagram is lost on this hop.
+    /// Probability that an IP packet is lost on this hop outside bursts.
     pub loss_ratio: f64,
+    /// How other losses on this hop cluster, for each phone and direction; none for not at all.
+    pub bursts: Option<Bursts>,
     /// Whether a datagram may overtake earlier ones between the same phones.
     pub reorders: bool,
+}
+
+/// How losses cluster (`pocketsim_protocols::bursts`).
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct Bursts {
+    /// Share of all packets that meet a burst, in [0, 1).
+    pub share: f64,
+    /// Mean length of a burst in packets, lost or not.
+    pub mean_packets: f64,
+    /// Probability that a packet in a burst is lost.
+    pub loss_ratio: f64,
 }
 
 /// Access points and cells: the air of one is shared by every phone on it.

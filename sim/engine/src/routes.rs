@@ -6,7 +6,7 @@
 use pocketsim_protocols::contract::{NodeId, Path, Seconds};
 
 use crate::order::Way;
-use crate::plan::{Access, Backbone, Outage, Phones};
+use crate::plan::{Access, Backbone, Bursts, Outage, Phones};
 
 /// The access networks of a plan's phones, and what joins them.
 pub(crate) struct Routes {
@@ -35,6 +35,11 @@ impl Routes {
     /// The networks at both ends, the sender's first.
     pub(crate) fn hops(&self, way: Way) -> [&Access; 2] {
         [way.from, way.to].map(|phone| &self.access[self.number(phone) as usize])
+    }
+
+    /// How losses cluster in a phone's network.
+    pub(crate) fn bursts(&self, phone: u32) -> Option<Bursts> {
+        self.access[self.number(NodeId(phone)) as usize].bursts
     }
 
     /// What lies between the two networks takes so long, seconds.

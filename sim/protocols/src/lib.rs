@@ -1,6 +1,7 @@
 //! Protocols of pocketsim as machines without I/O; see [`contract`].
 
 pub mod block;
+pub mod bursts;
 pub mod compute;
 pub mod contract;
 pub mod crypto;

@@ -110,7 +110,7 @@ impl<T: Clone> Line<T> {
     /// A datagram of `flow` arrives at `now`.
     pub fn offer(&mut self, flow: u64, content: T, payload_bytes: u64, now: Duration) {
         self.counts.received(payload_bytes);
-        let draw = self.rules.draw();
+        let draw = self.rules.draw(packets(payload_bytes));
         if self.under_way_bytes + memory_bytes(payload_bytes) > UNDER_WAY_BYTES_MAX {
             return self.counts.dropped(Reason::RelayFull);
         }
@@ -235,8 +235,12 @@ impl<T: Clone> Line<T> {
 /// Bytes of a datagram with the IP and UDP headers of all its fragments, as the simulator's
 /// links count them (IPv4 without options, also where the relay itself runs on IPv6).
 pub fn wire_bytes(payload_bytes: u64) -> u64 {
-    let fragments = (payload_bytes + UDP_HEADER_BYTES).div_ceil(FRAGMENT_BYTES_MAX);
-    payload_bytes + UDP_HEADER_BYTES + fragments * IP_HEADER_BYTES
+    payload_bytes + UDP_HEADER_BYTES + u64::from(packets(payload_bytes)) * IP_HEADER_BYTES
+}
+
+/// IP packets that a datagram takes over Ethernet or Wi-Fi, as in the simulator.
+fn packets(payload_bytes: u64) -> u32 {
+    (payload_bytes + UDP_HEADER_BYTES).div_ceil(FRAGMENT_BYTES_MAX) as u32
 }
 
 /// What a datagram costs while it is under way.

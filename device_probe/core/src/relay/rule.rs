@@ -11,6 +11,8 @@
 
 use std::time::Duration;
 
+pub use pocketsim_protocols::bursts::Bursts;
+use pocketsim_protocols::bursts::{Chain, Crossing};
 use pocketsim_protocols::named_enum;
 use serde::Serialize;
 
@@ -28,8 +30,10 @@ pub struct Faults {
     /// Whether jitter may change the order; otherwise a datagram waits for those before it in its
     /// flow, so closer ones are delayed by more than a uniform share.
     pub jitter_reorders: bool,
-    /// Probability that a datagram is lost.
+    /// Probability that an IP packet is lost outside bursts; a datagram is lost with any of its own.
     pub loss_ratio: f64,
+    /// How other losses cluster.
+    pub bursts: Option<Bursts>,
     /// Probability that a datagram is overtaken by the next one of its flow that is not itself
     /// held back; one that nobody follows within [`HELD_MAX`] goes on alone.
     pub reorder_ratio: f64,
@@ -58,8 +62,9 @@ impl Faults {
             ("rate_bytes_per_s", rate, RATE_BYTES_PER_S_MIN, f64::MAX),
         ];
         let wrong = |(_, value, least, most): &(_, f64, f64, f64)| !(least..=most).contains(&value);
+        let bursts = self.bursts.map_or(Ok(()), |bursts| bursts.check());
         match ranges.into_iter().find(wrong) {
-            None => Ok(()),
+            None => bursts.map_err(|reason| format!("{direction}: bursts: {reason}")),
             Some((name, value, least, f64::MAX)) => {
                 Err(format!("{direction}: {name} {value} is less than {least}"))
             }
@@ -73,7 +78,7 @@ impl Faults {
 named_enum! {
     /// Why the relay did not deliver a datagram.
     Reason {
-        /// Lost as `loss_ratio` says.
+        /// Lost as `loss_ratio` or `bursts` says, which no receiver could tell apart.
         Loss = "loss",
         /// The queue before the rate had no room.
         QueueFull = "queue_full",
@@ -119,6 +124,8 @@ pub struct Draw {
 pub struct Rules {
     faults: Faults,
     serialiser: Option<Serialiser>,
+    chain: Option<Chain>,
+    bursts: Stream,
     loss: Stream,
     jitter: Stream,
     reorder: Stream,
@@ -132,6 +139,8 @@ impl Rules {
         let serialiser = |rate| Serialiser::new(rate, faults.queue_bytes);
         Self {
             serialiser: faults.rate_bytes_per_s.map(serialiser),
+            chain: faults.bursts.map(Chain::new),
+            bursts: stream("bursts"),
             loss: stream("loss"),
             jitter: stream("jitter"),
             reorder: stream("reorder"),
@@ -140,10 +149,11 @@ impl Rules {
         }
     }
 
-    /// What chance says of the next datagram: one draw of each stream, whatever becomes of it.
-    pub fn draw(&mut self) -> Draw {
+    /// What chance says of the next datagram, of so many IP packets: as many draws of each stream,
+    /// whatever becomes of it.
+    pub fn draw(&mut self, packets: u32) -> Draw {
         Draw {
-            lost: self.loss.happens(self.faults.loss_ratio),
+            lost: self.loses(packets),
             jitter: self.jitter.uniform(),
             held: self.reorder.happens(self.faults.reorder_ratio),
             twice: self.duplicate.happens(self.faults.duplicate_ratio),
@@ -173,6 +183,16 @@ impl Rules {
     /// Whether a datagram has to wait for those before it in its flow.
     pub fn keeps_order(&self) -> bool {
         !self.faults.jitter_reorders
+    }
+
+    /// Bursts are the link's, whose every flow they meet, like its rate.
+    fn loses(&mut self, packets: u32) -> bool {
+        let crossing = match &mut self.chain {
+            Some(chain) => chain.carry(packets, || self.bursts.uniform()),
+            None => Crossing::outside(packets),
+        };
+        let arrives = (1.0 - self.faults.loss_ratio).powi(crossing.outside_packets as i32);
+        self.loss.happens(1.0 - arrives) || crossing.lost
     }
 
     fn travel(&self, draw: &Draw) -> Duration {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use pocketsim_probe_core::relay::queue::Line;
 use pocketsim_probe_core::relay::rule::Faults;
 
+mod bursts;
 mod faults;
 mod order;
 mod properties;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pocketsim_probe_core::relay::arrival::{self, ask_for_stamps};
 use pocketsim_probe_core::relay::flow::{Way, IN_USE};
-use pocketsim_probe_core::relay::rule::Faults;
+use pocketsim_probe_core::relay::queue::Line;
+use pocketsim_probe_core::relay::rule::{Bursts, Faults};
 use pocketsim_probe_core::relay::socket::Sockets;
 use pocketsim_probe_core::relay::statistics::Statistics;
 use pocketsim_probe_core::relay::{Options, Relay, IDLE};
@@ -289,6 +290,43 @@ fn what_is_lost_is_counted() {
     let statistics = relay.end();
     assert_eq!(statistics.up.dropped_datagrams["loss"], 1);
     assert_eq!(statistics.up.delivered_datagrams, 0);
+}
+
+#[test]
+fn bursts_on_sockets_are_those_of_the_rule() {
+    let (server, client) = (socket(), socket());
+    let faults = Faults {
+        loss_ratio: 0.01,
+        bursts: Some(Bursts {
+            share: 0.2,
+            mean_packets: 5.0,
+            loss_ratio: 0.9,
+        }),
+        ..Faults::default()
+    };
+    let relay = Running::with(server.local_addr().unwrap(), |options| {
+        options.up = faults.clone();
+    });
+    let mut rule = Line::new(&faults, 1, "up");
+    let mut expected = 0;
+    for first in (0..1000u32).step_by(50) {
+        for number in first..first + 50 {
+            rule.offer(1, number, 4, Duration::ZERO);
+            client
+                .send_to(&number.to_be_bytes(), relay.address)
+                .unwrap();
+        }
+        while let Some((_, number, _)) = rule.pop_due(Duration::ZERO) {
+            assert_eq!(receive(&server).0, number.to_be_bytes());
+            expected += 1;
+        }
+    }
+    assert!((700..900).contains(&expected), "{expected}");
+    let up = relay.end().up;
+    assert_eq!(up.delivered_datagrams, expected);
+    // What came last may have been lost after the last that arrived was read.
+    let lost = up.dropped_datagrams["loss"];
+    assert!(lost <= 1000 - expected && lost > 0, "{lost}");
 }
 
 /// Nothing comes within the time that everything else takes many times over.

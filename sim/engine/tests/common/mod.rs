@@ -215,6 +215,7 @@ pub fn plan(count: usize) -> Plan {
             jitter_median_s: 0.0,
             jitter_sigma: 0.0,
             loss_ratio: 0.0,
+            bursts: None,
             reorders: false,
         }],
         sites: Sites {

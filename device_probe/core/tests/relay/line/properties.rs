@@ -25,6 +25,7 @@ fn any_faults() -> impl Strategy<Value = Faults> {
                     jitter_s,
                     jitter_reorders,
                     loss_ratio: loss,
+                    bursts: None,
                     reorder_ratio: reorder,
                     duplicate_ratio: duplicate,
                     rate_bytes_per_s: rate,

@@ -1,0 +1,63 @@
+//! Bursts of loss between phones and their access points: a chain for each phone and direction.
+//!
+//! What deliberately does not live here: what a burst is (`pocketsim_protocols::bursts`), and what
+//! networks lose outside bursts.
+
+use pocketsim_protocols::bursts::{self, Chain, Crossing};
+
+use crate::order::Way;
+use crate::plan::Bursts;
+use crate::streams::Stream;
+
+/// The chains of one run, by phone; where a network has no bursts there is none.
+pub(crate) struct Chains {
+    up: Vec<Option<Box<Hop>>>,
+    down: Vec<Option<Box<Hop>>>,
+}
+
+/// One direction between a phone and its access point.
+struct Hop {
+    chain: Chain,
+    stream: Stream,
+}
+
+impl Chains {
+    /// Links that have carried nothing yet; `bursts` are those of each phone's network.
+    pub(crate) fn new(seed: u64, bursts: &[Option<Bursts>]) -> Self {
+        let chains = |name: &str| {
+            let hop = |(phone, given): (u32, &Option<Bursts>)| {
+                given.map(|given| Box::new(Hop::new(given, Stream::new(seed, name, phone))))
+            };
+            (0..).zip(bursts).map(hop).collect()
+        };
+        Self {
+            up: chains("bursts/up"),
+            down: chains("bursts/down"),
+        }
+    }
+
+    /// Carries the packets of a datagram over both its hops, the sender's first.
+    ///
+    /// Both chains go on whatever becomes of it: a network's losses must not move another's bursts.
+    pub(crate) fn cross(&mut self, way: Way, packets: u32) -> [Crossing; 2] {
+        let [from, to] = [way.from, way.to].map(|phone| phone.0 as usize);
+        [&mut self.up[from], &mut self.down[to]].map(|hop| match hop {
+            Some(hop) => hop.chain.carry(packets, || hop.stream.uniform()),
+            None => Crossing::outside(packets),
+        })
+    }
+}
+
+impl Hop {
+    fn new(given: Bursts, stream: Stream) -> Self {
+        let bursts = bursts::Bursts {
+            share: given.share,
+            mean_packets: given.mean_packets,
+            loss_ratio: given.loss_ratio,
+        };
+        Self {
+            chain: Chain::new(bursts),
+            stream,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+"""Bursts of loss on a simulated link against the closed forms of Gilbert's and Elliott's chain."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.base.errors import ScenarioError
+from sim.scenario import load
+from sim.scenario.resolve import resolve
+from support import engine_plans as plans
+
+sys.path.append(str(ROOT / "bench"))  # scripts, not a package
+import bursts
+
+VECTORS = json.loads((ROOT / "tests/vectors/bursts.json").read_text())
+PACKETS = 1_000_000
+
+
+def chain_of(share, mean_packets, loss_ratio=1.0, outside=0.0):
+    inside = {"share": share, "mean_packets": mean_packets, "loss_ratio": loss_ratio}
+    return {"loss_ratio": outside, "bursts": inside}
+
+
+def lost_by(plan, sender, receiver):
+    """Return which proposals between two phones are lost, in order."""
+    trace = plans.run(plan)
+    sent = trace.of("send", sender)
+    to = sent.message[sent.peer == receiver]
+    return np.isin(to, trace.of("process", receiver).message, invert=True)
+
+
+def proposing(chain, count, *, payload_bytes=100, ways=((0, 1),), phones=2):
+    """Return a plan with proposals on each of `ways`; network 0 has the bursts, 1 nothing."""
+    plan = plans.plan(phones, duration_s=1e6)
+    plan["access"] = [plans.access(**chain), plans.access()]
+    plan["phones"]["access"] = [1] * phones
+    for number in range(count):
+        for sender, receiver in ways:
+            plans.arrive(plan, 0.1 * number, sender, receiver, payload_bytes)
+    return plan
+
+
+@pytest.mark.parametrize("row", VECTORS["chains"], ids=lambda row: str(row["bursts"]["share"]))
+def test_the_vectors_are_the_closed_forms(row):
+    assert vars(bursts.expected(row)) == pytest.approx(row["expected"], rel=1e-9)
+
+
+@given(st.floats(0.01, 0.9), st.floats(1, 100))
+def test_without_loss_outside_runs_are_the_bursts(share, times_chance):
+    """As Gilbert's chain: k losses or more in a row with probability (1 - 1 / mean)^(k - 1)."""
+    mean_packets = times_chance / (1 - share)
+    found = bursts.expected(chain_of(share, mean_packets))
+    assert found.loss_ratio == pytest.approx(share)
+    assert found.autocorrelation == pytest.approx(1 - 1 / times_chance, abs=1e-9)
+    for level, packets in zip((0.5, 0.9, 0.99), list(vars(found).values())[2:], strict=True):
+        longer = [(1 - 1 / mean_packets) ** count for count in (packets - 1, packets)]
+        assert longer[1] <= 1 - level + 1e-9
+        assert longer[0] >= 1 - level - 1e-9
+
+
+@given(st.floats(0.01, 0.9))
+def test_bursts_as_long_as_chances_runs_are_independent_losses(share):
+    assert bursts.expected(chain_of(share, 1 / (1 - share))).autocorrelation == pytest.approx(
+        0, abs=1e-9
+    )
+
+
+def test_runs_are_counted_from_end_to_end():
+    lost = np.array([1, 1, 0, 1, 0, 0, 1, 1, 1], bool)
+    found = bursts.measured(lost)
+    assert (found.p50_packets, found.p99_packets) == (2, 3)
+    assert found.loss_ratio == pytest.approx(6 / 9)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("chain", bursts.chains(), ids=lambda chain: str(chain["bursts"]["share"]))
+def test_a_simulated_link_loses_as_was_put_in(chain):
+    put_in, found = bursts.expected(chain), bursts.measured(bursts.simulated(chain, PACKETS))
+    assert max(bursts.apart(found, put_in).values()) <= bursts.BAR, found
+    null = bursts.measured(bursts.independent(put_in.loss_ratio, PACKETS))
+    off = bursts.apart(null, put_in)
+    assert off.pop("loss_ratio") <= bursts.BAR
+    assert min(off.values()) > 0.5
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("way", [(0, 1), (1, 0)])
+def test_each_phone_has_a_chain_for_each_direction(way):
+    """What others send and receive in the same network moves no burst."""
+    chain = chain_of(0.3, 10.0)
+
+    def lost(ways):
+        plan = proposing(chain, 2000, ways=ways, phones=4)
+        plan["phones"]["access"] = [0, 1, 0, 1]
+        return lost_by(plan, *way)
+
+    alone = lost([way])
+    assert 0.15 < alone.mean() < 0.45
+    assert (alone == lost([way, (2, 3), (3, 2)])).all()
+    other = {(0, 1): (2, 1), (1, 0): (1, 2)}[way]
+    plan = proposing(chain, 2000, ways=[other], phones=4)
+    plan["phones"]["access"] = [0, 1, 0, 1]
+    assert (alone != lost_by(plan, *other)).any()
+
+
+@pytest.mark.engine
+def test_bursts_leave_other_losses_as_they_were():
+    def lost(chain):
+        plan = proposing(chain, 5000)
+        plan["phones"]["access"] = [0, 1]
+        return lost_by(plan, 0, 1)
+
+    network, inside = {"loss_ratio": 0.1}, chain_of(0.3, 10.0)
+    alone, burst, both = lost(network), lost(inside), lost({**inside, **network})
+    assert (both == alone | burst).all()
+    assert (alone & ~burst).any()
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("mean_packets", [2.0, 20.0])
+def test_a_datagram_is_lost_with_any_of_its_packets(mean_packets):
+    plan = proposing(chain_of(0.1, mean_packets), 20_000, payload_bytes=5000)  # four packets
+    plan["phones"]["access"] = [0, 1]
+    # All four stay outside bursts; the standard error is 0.0075 with bursts of 20.
+    stays = 1 - 0.1 / (mean_packets * 0.9)
+    assert 1 - lost_by(plan, 0, 1).mean() == pytest.approx(0.9 * stays**3, abs=0.025)
+
+
+def with_bursts(scenario, row):
+    text = ", ".join(f"{key} = {value}" for key, value in row["bursts"].items())
+    return load(scenario, [f"network.access.home_wifi.bursts={{{text}}}"])
+
+
+@pytest.mark.parametrize("row", VECTORS["refused"], ids=lambda row: str(row["bursts"]))
+def test_what_cannot_be_is_refused(scenario, row):
+    with pytest.raises(ScenarioError) as caught:
+        with_bursts(scenario, row)
+    said = f"{caught.value.key_path} {caught.value.reason}"
+    assert said.startswith("network.access.home_wifi.bursts")
+    assert row["wrong"] in said
+
+
+@pytest.mark.parametrize(("share", "least"), [(0.02, 1.0204082), (0.2, 1.25), (0.9, 10)])
+def test_the_least_that_is_said_can_be(scenario, share, least):
+    with pytest.raises(ScenarioError, match=rf"1 is less than {least}, as") as caught:
+        with_bursts(scenario, {"bursts": {"share": share, "mean_packets": 1}})
+    assert caught.value.key_path == "network.access.home_wifi.bursts"
+    with_bursts(scenario, {"bursts": {"share": share, "mean_packets": least}})
+
+
+def test_a_network_may_have_bursts_and_has_none_by_default(scenario):
+    for settings, expected in (
+        ([], None),
+        (
+            ["network.access.home_wifi.bursts={share = 0.02, mean_packets = 8}"],
+            {"share": 0.02, "mean_packets": 8.0, "loss_ratio": 1.0},
+        ),
+    ):
+        resolved = resolve(load(scenario, settings))[0].resolved
+        assert resolved["network"]["access"]["home_wifi"]["bursts"] == expected
