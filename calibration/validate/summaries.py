@@ -1,17 +1,17 @@
 """One line for each group of published rows: its errors, its bar, and what the line rests on.
 
 Pure. A bar is applied to all rows of a group; beside its verdict stand the errors of the rows that
-a fit has seen and of those that are predicted, each alone.
+a fit has seen and of those that are predicted, each alone, and those of models without a mechanism.
 """
 
 from __future__ import annotations
 
 import functools
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from calibration.validate import published
+from calibration.validate import counts, published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -41,17 +41,27 @@ class Errors:
 class Summary(Errors):
     """One group: errors of all rows and, in `by_basis`, of the rows of each basis alone.
 
-    `met` is the bar's verdict on all rows; None for a group without a bar. `known_missed` when the
-    bar is missed for a reason that is written down, so that this miss is no news.
+    `independent` counts rows but once where several are read off the same runs. `met` is the bar's
+    verdict on all rows; None for a group without a bar. `known_missed` when the bar is missed for
+    a reason that is written down, by no more than its ceiling, so that this miss is no news.
+    `p_value` is that of all counts of outcomes together. `nulls` are the errors of models without
+    a mechanism, over the predicted rows or, where there are none, all; `best_null` names the one
+    that comes closest. `standing` says what the group is worth: "validated", "described", "not
+    validated", or "" without a bar.
     """
 
     group: str
     title: str
     bar: str
     unanswered: int
+    independent: int
     by_basis: dict[str, Errors]
     met: bool | None
     known_missed: bool = False
+    p_value: float | None = None
+    nulls: dict[str, Errors] = field(default_factory=dict)
+    best_null: str = ""
+    standing: str = ""
 
     @property
     def all_fitted(self) -> bool:
@@ -75,7 +85,7 @@ def misses_bar(row: Comparison, *, known: bool = False) -> bool:
     A bar on a median rests on no single row.
     """
     group = _groups()[row.group]
-    if group.known_missed is not known or not _bar(group)[1]:
+    if not _bar(group)[1] or _is_known(row, group.known_missed) is not known:
         return False
     if row.simulated is None or group.comparison in _CLAIMS:
         return not row.holds
@@ -85,22 +95,96 @@ def misses_bar(row: Comparison, *, known: bool = False) -> bool:
     return most is not None and row.error_ratio is not None and abs(row.error_ratio) > most
 
 
+def _is_known(row: Comparison, ceiling: published.Ceiling | None) -> bool:
+    """Return whether a miss of this row is within what is known."""
+    if ceiling is None or row.simulated is None:
+        return False
+    off = max(abs(row.error_ratio or 0.0), row.claim_error_ratio or 0.0)
+    return ceiling.metric == "median_error_ratio" or off <= ceiling.ceiling_ratio
+
+
+def independent(rows: Iterable[Comparison]) -> int:
+    """Return how many rows there are if those that are read off the same runs count once."""
+    return len({row.reading or row.id for row in rows})
+
+
 def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
     bar, checks = _bar(group)
     bases = sorted({row.basis for row in rows})
     met = _met(rows, checks) if checks else None
+    errors = _errors_of(rows)
+    judged = [row for row in rows if row.basis == "predicted"] or list(rows)
+    beside = _null_errors(judged)
+    best = min(beside, key=lambda name: _rank(beside[name]), default="")
     return Summary(
-        **vars(_errors_of(rows)),
+        **vars(errors),
         group=group.name,
         title=group.title,
         bar=bar,
         unanswered=sum(row.simulated is None for row in rows),
+        independent=independent(rows),
         by_basis={
             basis: _errors_of([row for row in rows if row.basis == basis]) for basis in bases
         },
         met=met,
-        known_missed=group.known_missed and met is False,
+        known_missed=met is False and _within_ceiling(group, rows, errors),
+        p_value=_p_value(rows),
+        nulls=beside,
+        best_null=best,
+        standing=""
+        if met is None
+        else _standing(
+            _errors_of(judged), beside.get(best), fitted="predicted" not in bases, met=met
+        ),
     )
+
+
+def _null_errors(rows: Sequence[Comparison]) -> dict[str, Errors]:
+    """Return the errors of each null that answers every row that is judged."""
+    judged = [row for row in rows if row.error_ratio is not None or row.holds is not None]
+    names = {name for row in judged for name in row.nulls}
+    whole = sorted(name for name in names if all(name in row.nulls for row in judged))
+    return {name: _errors_of([_as_null(row, name) for row in judged]) for name in whole}
+
+
+def _as_null(row: Comparison, name: str) -> Comparison:
+    null = row.nulls[name]
+    return replace(row, error_ratio=null.error_ratio, holds=null.holds, agrees=None)
+
+
+def _rank(errors: Errors) -> float:
+    """Return how far rows are off: the median error or, of claims, how many fail."""
+    if errors.median_error_ratio is not None and not errors.claims:
+        return errors.median_error_ratio
+    return errors.claims - errors.held
+
+
+def _standing(own: Errors, null: Errors | None, *, fitted: bool, met: bool) -> str:
+    """Return what a group with a bar is worth.
+
+    Rows that were fitted, or made the format, describe. Predictions count as validation where
+    their bar is met and they are off by at most half of what the best null is.
+    """
+    if fitted:
+        return "described"
+    beats = null is not None and 0.0 < _rank(null) >= _TIMES_BETTER * _rank(own)
+    return "validated" if met and beats else "not validated"
+
+
+def _within_ceiling(group: published.Group, rows: Sequence[Comparison], errors: Errors) -> bool:
+    """Return whether a miss is known, and no worse than it was when it became so."""
+    ceiling = group.known_missed
+    if ceiling is None or any(row.simulated is None for row in rows):
+        return False
+    claims = [row.claim_error_ratio for row in rows if row.claim_error_ratio is not None]
+    worst = {**vars(errors), "claim_error_ratio": max(claims, default=None)}[ceiling.metric]
+    return worst is not None and worst <= ceiling.ceiling_ratio
+
+
+def _p_value(rows: Iterable[Comparison]) -> float | None:
+    counted = [row.outcomes for row in rows if row.outcomes is not None]
+    pairs = [(found.published, found.simulated) for found in counted]
+    return counts.joint_p_value(pairs) if pairs else None
 
 
 def _errors_of(rows: Sequence[Comparison]) -> Errors:
@@ -139,9 +223,15 @@ def _bar(group: published.Group) -> tuple[str, list[Callable[[Sequence[Compariso
     if (each := group.row_error_ratio_max) is not None:
         words.append(f"each <= {each:.0%}" + (" or agrees" if group.ci95_suffices else ""))
         checks.append(lambda rows: all(_near(row, each, group) for row in rows))
+    if (judged := group.outcomes) is not None:
+        least = judged.p_min
+        words.append(f"counts p >= {least:.0%}")
+        checks.append(lambda rows: (_p_value(rows) or 0.0) >= least)
     if group.comparison in _CLAIMS and not group.reported_only:
         words.append(_CLAIMS[group.comparison])
         checks.append(lambda rows: all(row.holds for row in rows))
+    if (most_known := group.known_missed) is not None:
+        words.append(f"known to be missed by up to {most_known.ceiling_ratio:.0%}")
     return ", ".join(words), checks
 
 
@@ -159,7 +249,9 @@ _groups = functools.cache(published.groups)  # asked for once for each row
 _CLAIMS = {
     "replay": "exact",
     "at_least": "holds",
+    "above": "holds",
     "below": "holds",
     "above_other": "holds",
     "no_gain": "holds",
 }
+_TIMES_BETTER = 2

@@ -120,7 +120,7 @@ def test_figures_are_printed_on_request(call, judged):
 def test_validate_as_json(call, judged):
     done = call("validate", "--json")
     assert done.exit_code == 3
-    assert json.loads(done.stdout)["passed"] is False
+    assert json.loads(done.stdout)["verdict"] == "missed"
     assert len(judged) == 1
 
 
