@@ -7,7 +7,6 @@ Pure: takes rows and the contents of metrics.json files, runs nothing.
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -136,7 +135,7 @@ def _above_other(row: published.Row, rungs: Rungs) -> Comparison:
         return replace(blank(row), note=f"{row.note}; no simulated value")
     least = min(values, key=lambda pair: pair[0] - pair[1])
     note = f"{row.note}; closest pair: {least[0]:.3f} against {least[1]:.3f}"
-    short = max(0.0, least[1] / least[0] - 1) if least[0] else math.inf
+    short = 1 - least[0] / least[1] if least[0] < least[1] else 0.0
     found = replace(blank(row), simulated=least[0], claim_error_ratio=short, note=note)
     return replace(found, holds=least[0] > least[1])
 

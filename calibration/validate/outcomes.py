@@ -106,11 +106,14 @@ def _ends(
     )
     if not had:
         return empty
+    found = replace(empty, simulated=simulated_counts[-1] / len(had), simulated_runs=len(had))
+    judged = published.groups()[row.group].outcomes
+    assert judged is not None, "a group of outcomes says how they are judged"
+    if row.target.rate_min_per_s < judged.from_rate_per_s:
+        return replace(found, note=f"{found.note}; too few to be judged")
     p_value = counts.p_value(published_counts, simulated_counts)
     return replace(
-        empty,
-        simulated=simulated_counts[-1] / len(had),
-        simulated_runs=len(had),
+        found,
         outcomes=OutcomeCounts(published_counts, simulated_counts),
         p_value=p_value,
         agrees=p_value >= _CHANCE,

@@ -94,8 +94,8 @@ class Row:
 class Ceiling:
     """How far a bar that is known to be missed may be missed: `metric` of its group's errors.
 
-    It is "median_error_ratio", "worst_error_ratio", or "claim_error_ratio", by how much the worst
-    claim fails.
+    It is "median_error_ratio", "worst_error_ratio", "claim_error_ratio", by how much the worst
+    claim fails, or "p_shortfall_ratio", by how much a p-value is too small.
     """
 
     metric: str
@@ -104,7 +104,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """How outcomes of runs are judged: over so many repetitions from a rate on, by a p-value."""
+    """How outcomes of runs are judged: from a rate on, over so many repetitions, by a p-value."""
 
     p_min: float
     repetitions: int

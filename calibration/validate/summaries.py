@@ -100,7 +100,7 @@ def _is_known(row: Comparison, ceiling: published.Ceiling | None) -> bool:
     if ceiling is None or row.simulated is None:
         return False
     off = max(abs(row.error_ratio or 0.0), row.claim_error_ratio or 0.0)
-    return ceiling.metric == "median_error_ratio" or off <= ceiling.ceiling_ratio
+    return ceiling.metric not in {_WORST, _CLAIM} or off <= ceiling.ceiling_ratio
 
 
 def independent(rows: Iterable[Comparison]) -> int:
@@ -112,12 +112,11 @@ def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
     bar, checks = _bar(group)
     bases = sorted({row.basis for row in rows})
     met = _met(rows, checks) if checks else None
-    errors = _errors_of(rows)
     judged = [row for row in rows if row.basis == "predicted"] or list(rows)
     beside = _null_errors(judged)
     best = min(beside, key=lambda name: _rank(beside[name]), default="")
     return Summary(
-        **vars(errors),
+        **vars(_errors_of(rows)),
         group=group.name,
         title=group.title,
         bar=bar,
@@ -127,8 +126,8 @@ def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
             basis: _errors_of([row for row in rows if row.basis == basis]) for basis in bases
         },
         met=met,
-        known_missed=met is False and _within_ceiling(group, rows, errors),
-        p_value=_p_value(rows),
+        known_missed=met is False and _is_known_miss(group, rows, checks),
+        p_value=_p_value(rows, 1.0) if any(row.outcomes for row in rows) else None,
         nulls=beside,
         best_null=best,
         standing=""
@@ -171,20 +170,32 @@ def _standing(own: Errors, null: Errors | None, *, fitted: bool, met: bool) -> s
     return "validated" if met and beats else "not validated"
 
 
-def _within_ceiling(group: published.Group, rows: Sequence[Comparison], errors: Errors) -> bool:
-    """Return whether a miss is known, and no worse than it was when it became so."""
+def _is_known_miss(
+    group: published.Group, rows: Sequence[Comparison], checks: Sequence[_Check]
+) -> bool:
+    """Return whether a miss is of the kind that is known, and no worse than when it became so."""
     ceiling = group.known_missed
     if ceiling is None or any(row.simulated is None for row in rows):
         return False
+    if any(check.kind != ceiling.metric and not check.holds(rows) for check in checks):
+        return False
+    short = 1 - _p_value(rows, without=1.0) / group.outcomes.p_min if group.outcomes else None
     claims = [row.claim_error_ratio for row in rows if row.claim_error_ratio is not None]
-    worst = {**vars(errors), "claim_error_ratio": max(claims, default=None)}[ceiling.metric]
-    return worst is not None and worst <= ceiling.ceiling_ratio
+    errors = _errors_of(rows)
+    how_far = {
+        _MEDIAN: errors.median_error_ratio,
+        _WORST: errors.worst_error_ratio,
+        _CLAIM: max(claims, default=None),
+        _P_SHORTFALL: short,
+    }[ceiling.metric]
+    return how_far is not None and how_far <= ceiling.ceiling_ratio
 
 
-def _p_value(rows: Iterable[Comparison]) -> float | None:
+def _p_value(rows: Iterable[Comparison], without: float) -> float:
+    """Return the p-value of all counts of outcomes together, or `without` where there are none."""
     counted = [row.outcomes for row in rows if row.outcomes is not None]
     pairs = [(found.published, found.simulated) for found in counted]
-    return counts.joint_p_value(pairs) if pairs else None
+    return counts.joint_p_value(pairs) if pairs else without
 
 
 def _errors_of(rows: Sequence[Comparison]) -> Errors:
@@ -204,34 +215,41 @@ def _errors_of(rows: Sequence[Comparison]) -> Errors:
     )
 
 
-def _met(
-    rows: Sequence[Comparison], checks: Sequence[Callable[[Sequence[Comparison]], bool]]
-) -> bool:
-    return all(row.simulated is not None for row in rows) and all(check(rows) for check in checks)
+@dataclass(frozen=True)
+class _Check:
+    """One condition of a bar, and the kind of error that it bounds."""
+
+    kind: str
+    holds: Callable[[Sequence[Comparison]], bool]
 
 
-def _bar(group: published.Group) -> tuple[str, list[Callable[[Sequence[Comparison]], bool]]]:
+def _met(rows: Sequence[Comparison], checks: Sequence[_Check]) -> bool:
+    answered = all(row.simulated is not None for row in rows)
+    return answered and all(check.holds(rows) for check in checks)
+
+
+def _bar(group: published.Group) -> tuple[str, list[_Check]]:
     """Return the group's bar in words and as checks; both empty for none."""
     words: list[str] = []
-    checks: list[Callable[[Sequence[Comparison]], bool]] = []
+    checks: list[_Check] = []
     if (most := group.median_error_ratio_max) is not None:
         words.append(f"median error <= {most:.0%}")
-        checks.append(lambda rows: statistics.median(_errors(rows)) <= most)
+        checks.append(_Check(_MEDIAN, lambda rows: statistics.median(_errors(rows)) <= most))
     if (worst := group.worst_error_ratio_max) is not None:
         words.append(f"worst <= {worst:.0%}")
-        checks.append(lambda rows: max(_errors(rows)) <= worst)
+        checks.append(_Check(_WORST, lambda rows: max(_errors(rows)) <= worst))
     if (each := group.row_error_ratio_max) is not None:
         words.append(f"each <= {each:.0%}" + (" or agrees" if group.ci95_suffices else ""))
-        checks.append(lambda rows: all(_near(row, each, group) for row in rows))
+        checks.append(_Check(_WORST, lambda rows: all(_near(row, each, group) for row in rows)))
     if (judged := group.outcomes) is not None:
         least = judged.p_min
         words.append(f"counts p >= {least:.0%}")
-        checks.append(lambda rows: (_p_value(rows) or 0.0) >= least)
+        checks.append(_Check(_P_SHORTFALL, lambda rows: _p_value(rows, without=1.0) >= least))
     if group.comparison in _CLAIMS and not group.reported_only:
         words.append(_CLAIMS[group.comparison])
-        checks.append(lambda rows: all(row.holds for row in rows))
+        checks.append(_Check(_CLAIM, lambda rows: all(row.holds for row in rows)))
     if (most_known := group.known_missed) is not None:
-        words.append(f"known to be missed by up to {most_known.ceiling_ratio:.0%}")
+        words.append(f"known to be missed by up to {100 * most_known.ceiling_ratio:.3g}%")
     return ", ".join(words), checks
 
 
@@ -255,3 +273,5 @@ _CLAIMS = {
     "no_gain": "holds",
 }
 _TIMES_BETTER = 2
+_MEDIAN, _WORST = "median_error_ratio", "worst_error_ratio"
+_CLAIM, _P_SHORTFALL = "claim_error_ratio", "p_shortfall_ratio"

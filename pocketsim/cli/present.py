@@ -59,7 +59,8 @@ def validate(
         _print_tables(result, rows=rows or bool(subset), every_row=rows)
     if report:
         _write_report(result, report)
-    raise typer.Exit(_EXIT_CODES[result.verdict])
+    if code := _EXIT_CODES[result.verdict]:
+        raise typer.Exit(code)
 
 
 def report(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from calibration.validate import nulls, published, summaries, validation
-from calibration.validate.answers import Comparison, Null, RungKey, blank
+from calibration.validate import counts, nulls, published, summaries, validation
+from calibration.validate.answers import Comparison, Null, OutcomeCounts, RungKey, blank
 from pocketsim import testing
 from sim import metrics
 
@@ -156,8 +156,24 @@ def test_a_claim_that_fails_by_more_than_it_did_is_a_miss():
         assert validation.ValidationResult((), (summary,)).verdict == verdict
 
 
+def test_a_miss_of_another_kind_than_the_known_one_is_a_miss():
+    """Of `keep_outcomes` the counts are known to be unlikely; complete runs are near."""
+    unlikely = OutcomeCounts((2, 2, 1), (81, 13, 106))
+    share = replace(off("s", 0.0, None), group="keep_outcomes", error_ratio=None, outcomes=unlikely)
+    verdicts = []
+    for error in (0.0, 0.2):
+        stores = replace(off("c", error, 0.1), group="keep_outcomes")
+        (summary,) = summaries.summarise([share, stores])
+        assert summary.p_value == pytest.approx(counts.p_value((2, 2, 1), (81, 13, 106)), abs=0.01)
+        verdicts.append(validation.ValidationResult((), (summary,)).verdict)
+    assert verdicts == ["met but for known misses", "missed"]
+    never = replace(share, outcomes=OutcomeCounts((2, 2, 1), (0, 0, 200)))
+    (summary,) = summaries.summarise([never])
+    assert (summary.met, summary.known_missed) == (False, False), "less likely than is known"
+
+
 def test_every_ceiling_says_of_which_error():
-    names = {"median_error_ratio", "worst_error_ratio", "claim_error_ratio"}
+    names = {"median_error_ratio", "worst_error_ratio", "claim_error_ratio", "p_shortfall_ratio"}
     known = [group.known_missed for group in published.groups().values() if group.known_missed]
     assert known
     assert {ceiling.metric for ceiling in known} <= names
