@@ -111,7 +111,7 @@ def independent(rows: Iterable[Comparison]) -> int:
 def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
     bar, checks = _bar(group)
     bases = sorted({row.basis for row in rows})
-    met = _met(rows, checks) if checks else None
+    met = _met(rows, checks) if checks and any(map(_is_judged, rows)) else None
     judged = [row for row in rows if row.basis == "predicted"] or list(rows)
     beside = _null_errors(judged)
     best = min(beside, key=lambda name: _rank(beside[name]), default="")
@@ -136,6 +136,12 @@ def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
             _errors_of(judged), beside.get(best), fitted="predicted" not in bases, met=met
         ),
     )
+
+
+def _is_judged(row: Comparison) -> bool:
+    """Return whether a row has any part in a verdict; the mean of a mixture has none."""
+    verdicts = (row.error_ratio, row.holds, row.outcomes)
+    return row.simulated is None or any(verdict is not None for verdict in verdicts)
 
 
 def _null_errors(rows: Sequence[Comparison]) -> dict[str, Errors]:
@@ -234,10 +240,10 @@ def _bar(group: published.Group) -> tuple[str, list[_Check]]:
     checks: list[_Check] = []
     if (most := group.median_error_ratio_max) is not None:
         words.append(f"median error <= {most:.0%}")
-        checks.append(_Check(_MEDIAN, lambda rows: statistics.median(_errors(rows)) <= most))
+        checks.append(_Check(_MEDIAN, lambda rows: _median(rows) <= most))
     if (worst := group.worst_error_ratio_max) is not None:
         words.append(f"worst <= {worst:.0%}")
-        checks.append(_Check(_WORST, lambda rows: max(_errors(rows)) <= worst))
+        checks.append(_Check(_WORST, lambda rows: max(_errors(rows), default=0.0) <= worst))
     if (each := group.row_error_ratio_max) is not None:
         words.append(f"each <= {each:.0%}" + (" or agrees" if group.ci95_suffices else ""))
         checks.append(_Check(_WORST, lambda rows: all(_near(row, each, group) for row in rows)))
@@ -251,6 +257,11 @@ def _bar(group: published.Group) -> tuple[str, list[_Check]]:
     if (most_known := group.known_missed) is not None:
         words.append(f"known to be missed by up to {100 * most_known.ceiling_ratio:.3g}%")
     return ", ".join(words), checks
+
+
+def _median(rows: Iterable[Comparison]) -> float:
+    errors = _errors(rows)
+    return statistics.median(errors) if errors else 0.0
 
 
 def _errors(rows: Iterable[Comparison]) -> list[float]:

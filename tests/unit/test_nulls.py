@@ -172,6 +172,14 @@ def test_a_miss_of_another_kind_than_the_known_one_is_a_miss():
     assert (summary.met, summary.known_missed) == (False, False), "less likely than is known"
 
 
+def test_a_group_of_which_nothing_is_judged_has_no_verdict():
+    mean = Comparison("m", "m", "keep_outcomes", "fitted", "1/s", 21.2, 20.8, 33.6)
+    (summary,) = summaries.summarise([mean])
+    assert (summary.met, summary.standing, summary.p_value) == (None, "", None)
+    (summary,) = summaries.summarise([replace(mean, simulated=None)])
+    assert summary.met is False
+
+
 def test_every_ceiling_says_of_which_error():
     names = {"median_error_ratio", "worst_error_ratio", "claim_error_ratio", "p_shortfall_ratio"}
     known = [group.known_missed for group in published.groups().values() if group.known_missed]
