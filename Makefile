@@ -17,8 +17,10 @@ setup: .venv/.engine ## Install what is missing and build the engine into .venv
 
 .PHONY: demo
 # SUBSET=latency: only that group of figures, or rows such as 'B1_*'.
+# Exit code 6 says that only such bars are missed as are known to be.
 demo: setup ## Simulate the published experiments, compare, write runs/demo/report.html
-	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html $(if $(SUBSET),--subset '$(SUBSET)')
+	$(BIN)/pocketsim validate --out runs/demo --report runs/demo/report.html $(if $(SUBSET),--subset '$(SUBSET)') || \
+		{ code=$$?; [ $$code = 6 ] || exit $$code; }
 
 ##@ Develop
 .PHONY: test test-rust test-python test-programs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.metrics.intervals import Z_95, Mean, agree, normal_ci95
@@ -29,6 +29,23 @@ Rungs = dict[RungKey, "Mapping[str, Any]"]
 
 
 @dataclass(frozen=True)
+class Null:
+    """What a null model says of a row: its value, and how that is judged where it is."""
+
+    value: float
+    error_ratio: float | None
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class OutcomeCounts:
+    """Runs that stalled, broke part-way and completed, in this order."""
+
+    published: tuple[int, int, int]
+    simulated: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """One published figure beside its simulation, both in `unit`.
 
@@ -37,6 +54,10 @@ class Comparison:
     it. `agrees` says whether the two differ by no more than the scatter of both explains. `holds`
     is the verdict on a claim or an exact figure. All three are None where they do not apply,
     `simulated` where nothing answers the row. `in_flight_ratio` stands beside a share of success.
+    `claim_error_ratio` is by how much a claim fails, 0 where it holds. `outcomes` are counts of
+    runs with their `p_value` (`calibration.validate.counts`). `session`, `metric` and `statistic`
+    are the row's; `reading` is the same for rows that are read off the same runs. `nulls` are what
+    models without a mechanism say (`calibration.validate.nulls`).
     """
 
     id: str
@@ -55,6 +76,14 @@ class Comparison:
     holds: bool | None = None
     in_flight_ratio: float | None = None
     note: str = ""
+    claim_error_ratio: float | None = None
+    outcomes: OutcomeCounts | None = None
+    p_value: float | None = None
+    session: str = ""
+    metric: str = ""
+    statistic: str = ""
+    reading: str = ""
+    nulls: Mapping[str, Null] = field(default_factory=dict)
 
 
 def blank(row: published.Row) -> Comparison:
@@ -69,7 +98,26 @@ def blank(row: published.Row) -> Comparison:
         ci95=row.ci95,
         runs=row.runs,
         note=row.note,
+        session=row.session,
+        metric=row.target.metric,
+        statistic=row.target.statistic,
+        reading=_reading(row),
     )
+
+
+def _reading(row: published.Row) -> str:
+    """Return what tells readings of different runs, or of different work, apart.
+
+    Rates and counts of sends and stores are one reading of a run; a row that stands for one run is
+    that run's.
+    """
+    target = row.target
+    parts = (
+        *(row.session, target.transport, target.rate_min_per_s, target.rate_max_per_s),
+        *(target.payload_bytes, target.axes, row.run),
+        _SAME_READING.get(target.metric, target.metric) or row.id,
+    )
+    return " ".join(map(str, parts))
 
 
 def answer(row: published.Row, rungs: Rungs) -> Comparison:
@@ -110,7 +158,7 @@ def judged(found: Comparison, resolution: float) -> Comparison:
 
 def _in_flight(target: published.Target, rungs: Rungs) -> float | None:
     """Return what was in flight at the end of what was sent, at most, beside a share of success."""
-    if target.metric != "success_ratio":
+    if target.metric not in {"success_ratio", "unmatched_count"}:
         return None
     shares = [rung["metrics"]["in_flight_ratio"]["mean"] for rung in matching(target, rungs)]
     return max((share for share in shares if share is not None), default=None)
@@ -121,7 +169,8 @@ def matching(target: published.Target, rungs: Rungs) -> list[Mapping[str, Any]]:
     return [
         rungs[key]
         for key in sorted(rungs)
-        if (key.scenario, key.transport) == (target.scenario, target.transport)
+        if key.scenario in target.scenarios
+        and target.transport in {"", key.transport}
         and target.rate_min_per_s <= key.rate_per_s <= target.rate_max_per_s
         and target.payload_bytes in {None, key.payload_bytes}
         and target.covers(dict(key.axes))
@@ -165,6 +214,13 @@ _STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
     "growth": lambda values: values[-1] / values[0],
     "share_percent": lambda values: values[0],
     "median": statistics.median,
+    "sum": sum,
     "min": min,
     "max": max,
+}
+_TRADE, _TASKS = "trades of the runs", "tasks"
+_SAME_READING = {
+    **dict.fromkeys(("send_rate_per_s", "send_count"), _TRADE),
+    **dict.fromkeys(("store_rate_per_s", "store_count"), _TRADE),
+    **dict.fromkeys(("task_rate_per_s", "data_rate_mb_per_s"), _TASKS),
 }

@@ -6,12 +6,15 @@ Pure: takes rows and the contents of metrics.json files, runs nothing.
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from calibration.validate import block_sizes, outcomes, published
+from calibration.validate import block_sizes, nulls, outcomes, published
 from calibration.validate.answers import (
     Comparison,
+    Null,
     Rungs,
     answer,
     blank,
@@ -21,56 +24,98 @@ from calibration.validate.answers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    Verdict = Callable[[float, float], bool]
+    Distance = Callable[[float, float], float]
 
 
 def compare(
-    rows: Sequence[published.Row], rungs: Rungs, replay: block_sizes.Replay | None = None
+    rows: Sequence[published.Row],
+    rungs: Rungs,
+    replay: block_sizes.Replay | None = None,
+    settings: nulls.Settings | None = None,
 ) -> list[Comparison]:
-    """Return the comparisons of `rows`, group by group.
+    """Return the comparisons of `rows`, group by group, each beside what null models say.
 
     Rows of one table of runs become one comparison each for counts, outcomes or block sizes.
-    `replay` is `sim._engine.replay_chain`; it is needed for block sizes only.
+    `replay` is `sim._engine.replay_chain`; it is needed for block sizes only. `settings` are the
+    rungs' resolved scenarios, without which only a session's constants are nulls.
     """
-    groups = published.groups()
+    others = {
+        name: _by_id(_all(rows, found)) for name, found in nulls.rungs(settings or {}).items()
+    }
+    everything = _all(published.rows(), nulls.rungs(settings or {})["nominal"])
+    peers = [row for row in everything if _comparison(row) in _BY_SIZE and row.metric]
+    return [_beside(found, others, peers) for found in _all(rows, rungs, replay)]
+
+
+def _all(
+    rows: Sequence[published.Row], rungs: Rungs, replay: block_sizes.Replay | None = None
+) -> list[Comparison]:
     found: list[Comparison] = []
-    for name, group in groups.items():
+    for name, group in published.groups().items():
         own = [row for row in rows if row.group == name]
         if group.comparison == "replay":
             found += _replayed(own, replay)
         elif group.comparison == "outcomes":
             found += outcomes.compare(own, rungs)
         else:
-            judge = _JUDGES[group.comparison]
-            found += [judge(row, rungs) for row in _merge_runs(own)]
+            found += [_judge(group.comparison, row, rungs) for row in _merge_runs(own)]
     return found
+
+
+def _judge(comparison: str, row: published.Row, rungs: Rungs) -> Comparison:
+    if comparison == "above_other":
+        return _above_other(row, rungs)
+    return _verdict(comparison, answer(row, rungs), row.resolution)
+
+
+def _verdict(comparison: str, found: Comparison, resolution: float = 0.0) -> Comparison:
+    """Return a comparison with its error, or with whether its claim holds."""
+    if comparison in _BY_SIZE:
+        return judged(found, resolution)
+    if comparison not in _CLAIMS or found.simulated is None:
+        return found
+    holds, failed_by = _CLAIMS[comparison]
+    said = 1 + _GAIN_RATIO if comparison == "no_gain" else found.published
+    if said is None:
+        return found
+    short = max(0.0, failed_by(found.simulated, said))
+    return replace(found, holds=holds(found.simulated, said), claim_error_ratio=short)
+
+
+def _beside(
+    found: Comparison, others: Mapping[str, Mapping[str, Comparison]], peers: Sequence[Comparison]
+) -> Comparison:
+    """Return a comparison with what each null says of its row, where it says anything."""
+    known = {name: said[found.id] for name, said in others.items() if found.id in said}
+    if found.metric in nulls.GROWTH_ONLY and found.statistic != "growth":
+        known = {}
+    constant = nulls.session(found, peers) if _comparison(found) in {*_BY_SIZE, *_CLAIMS} else None
+    if constant is not None:
+        row = replace(found, simulated=constant, ci95=None, simulated_ci95=None, holds=None)
+        known["session"] = _verdict(_comparison(found), row)
+    said = {
+        name: Null(row.simulated, row.error_ratio, row.holds)
+        for name, row in known.items()
+        if row.simulated is not None and (row.error_ratio is not None or row.holds is not None)
+    }
+    return replace(found, nulls=said)
+
+
+def _comparison(row: Comparison) -> str:
+    return _groups()[row.group].comparison
+
+
+def _by_id(found: Iterable[Comparison]) -> dict[str, Comparison]:
+    return {row.id: row for row in found}
 
 
 def needs_simulation(row: published.Row) -> bool:
     """Return whether a row is answered by runs, not by replaying a chain or not at all."""
     comparison = published.groups()[row.group].comparison
     return bool(row.target.metric) and comparison != "replay"
-
-
-def _relative(row: published.Row, rungs: Rungs) -> Comparison:
-    return judged(answer(row, rungs), row.resolution)
-
-
-def _claim(holds: Callable[[float, float], bool]) -> Callable[[published.Row, Rungs], Comparison]:
-    def judge(row: published.Row, rungs: Rungs) -> Comparison:
-        found = answer(row, rungs)
-        if found.simulated is None or row.value is None:
-            return found
-        return replace(found, holds=holds(found.simulated, row.value))
-
-    return judge
-
-
-def _no_gain(row: published.Row, rungs: Rungs) -> Comparison:
-    found = answer(row, rungs)
-    if found.simulated is None:
-        return found
-    return replace(found, holds=found.simulated < 1 + _GAIN_RATIO)
 
 
 def _above_other(row: published.Row, rungs: Rungs) -> Comparison:
@@ -90,7 +135,9 @@ def _above_other(row: published.Row, rungs: Rungs) -> Comparison:
         return replace(blank(row), note=f"{row.note}; no simulated value")
     least = min(values, key=lambda pair: pair[0] - pair[1])
     note = f"{row.note}; closest pair: {least[0]:.3f} against {least[1]:.3f}"
-    return replace(blank(row), simulated=least[0], holds=least[0] > least[1], note=note)
+    short = 1 - least[0] / least[1] if least[0] < least[1] else 0.0
+    found = replace(blank(row), simulated=least[0], claim_error_ratio=short, note=note)
+    return replace(found, holds=least[0] > least[1])
 
 
 def _of(row: published.Row, transport: str, rungs: Rungs) -> Rungs:
@@ -146,12 +193,13 @@ def _size(row: published.Row, match: block_sizes.Match) -> Comparison:
     )
 
 
-_JUDGES: dict[str, Callable[[published.Row, Rungs], Comparison]] = {
-    "relative": _relative,
-    "at_least": _claim(lambda simulated, said: simulated >= said),
-    "below": _claim(lambda simulated, said: simulated < said),
-    "above_other": _above_other,
-    "no_gain": _no_gain,
-    "none": answer,
+_groups = functools.cache(published.groups)  # asked for once for each row
+_BY_SIZE = {"relative", "outcomes"}
+_CLAIMS: dict[str, tuple[Verdict, Distance]] = {
+    "at_least": (operator.ge, lambda simulated, said: 1 - simulated / said),
+    "above": (operator.gt, lambda simulated, said: 1 - simulated / said),
+    "below": (operator.lt, lambda simulated, said: simulated / said - 1),
+    "no_gain": (operator.lt, lambda simulated, said: simulated / said - 1),
 }
+"""What makes a claim hold, and by how much of what is said it fails."""
 _GAIN_RATIO = 0.05  # "no significant increase" has no figure; the bar of most rows here

@@ -1,20 +1,23 @@
 """Runs over a kept connection: how many stall, break part-way and complete.
 
-Their rates are a mixture of two modes, so a mean over five runs says little. Compared are the
-shares of each outcome, by the interval of their difference, and the upper mode.
+Their rates are a mixture of two modes, so a mean over five runs says little. Compared are how many
+runs came to each end, by how likely the published counts are under the simulated shares
+(`calibration.validate.counts`), and the upper mode.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calibration.validate import published
+from calibration.validate import counts, published
 from calibration.validate.answers import (
     Comparison,
+    OutcomeCounts,
     Rungs,
     answer,
     blank,
@@ -23,7 +26,7 @@ from calibration.validate.answers import (
     mean_of_runs,
 )
 from sim.metrics import classify
-from sim.metrics.intervals import Z_95, normal_ci95
+from sim.metrics.intervals import normal_ci95
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -50,17 +53,15 @@ def _outcomes_at(rate: float, table: Sequence[published.Row], rungs: Rungs) -> l
     said = [(row.value or 0.0, sent) for row in table]
     matched = matching(table[0].target, rungs)
     had = _runs_of(matched[0]) if matched else []
-    note = f"published {_shape(said)}; simulated {_shape(had) if had else 'nothing'}"
     row = mean_of_runs(table)
-    shares = [_share(row, kind, said, had, note) for kind in ("stalled", "partial")]
-    return [*shares, _complete(row, said, had)]
+    return [_ends(row, said, had), _complete(row, said, had)]
 
 
 def _sent_per_run(row: published.Row, rate: float) -> float:
     """Sends per run at this rate: the published rate over the run; runs print stores alone."""
     rates = [
         other.value
-        for other in published.rows()
+        for other in _rows()
         if other.target.scenario == row.target.scenario
         and other.target.metric == "send_rate_per_s"
         and other.target.rate_min_per_s == rate
@@ -82,34 +83,47 @@ def _classes(runs: Iterable[tuple[float, float]]) -> Counter[str]:
 
 def _shape(runs: Sequence[tuple[float, float]]) -> str:
     """Return the classes in words: "2 stalled, 2 partial, 1 complete of 5"."""
-    counts = _classes(runs)
-    words = ", ".join(f"{counts[kind]} {kind}" for kind in ("stalled", "partial", "complete"))
+    found = _classes(runs)
+    words = ", ".join(f"{found[kind]} {kind}" for kind in ("stalled", "partial", "complete"))
     return f"{words} of {len(runs)}"
 
 
-def _share(
-    row: published.Row,
-    kind: str,
-    said: Sequence[tuple[float, float]],
-    had: Sequence[tuple[float, float]],
-    note: str,
+def _ends(
+    row: published.Row, said: Sequence[tuple[float, float]], had: Sequence[tuple[float, float]]
 ) -> Comparison:
-    count, n = _classes(said)[kind], len(said)
+    """Compare how many runs came to each end; the figure is the share of complete runs."""
+    published_counts, simulated_counts = _counts(said), _counts(had)
     empty = replace(
         blank(row),
-        id=row.id.replace("stores", f"{kind}_share"),
-        what=row.what.replace(row.quantity, f"share of {kind} runs"),
+        id=row.id.replace("stores", "complete_share"),
+        what=row.what.replace(row.quantity, "share of complete runs"),
         unit="1",
-        published=count / n,
+        metric="complete_run_ratio",
+        published=published_counts[-1] / len(said),
         ci95=None,
-        runs=n,
-        note=note,
+        runs=len(said),
+        note=f"published {_shape(said)}; simulated {_shape(had) if had else 'nothing'}",
     )
     if not had:
         return empty
-    ours = _classes(had)[kind]
-    found = replace(empty, simulated=ours / len(had), simulated_runs=len(had))
-    return replace(found, agrees=shares_agree((count, n), (ours, len(had))))
+    found = replace(empty, simulated=simulated_counts[-1] / len(had), simulated_runs=len(had))
+    judged = published.groups()[row.group].outcomes
+    assert judged is not None, "a group of outcomes says how they are judged"
+    if row.target.rate_min_per_s < judged.from_rate_per_s:
+        return replace(found, note=f"{found.note}; too few to be judged")
+    p_value = counts.p_value(published_counts, simulated_counts)
+    return replace(
+        found,
+        outcomes=OutcomeCounts(published_counts, simulated_counts),
+        p_value=p_value,
+        agrees=p_value >= _CHANCE,
+        note=f"{empty.note}; p = {p_value:.2g}",
+    )
+
+
+def _counts(runs: Sequence[tuple[float, float]]) -> tuple[int, int, int]:
+    found = _classes(runs)
+    return found["stalled"], found["partial"], found["complete"]
 
 
 def _complete(
@@ -136,25 +150,9 @@ def _complete(
     return judged(replace(found, simulated_runs=len(ours)), resolution=0.0)
 
 
-def shares_agree(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Return whether two shares, each a count of a number, may be one.
-
-    Whether 0 is in the 95 % interval of their difference (Newcombe, Statistics in Medicine 17,
-    1998, method 10), which is made of the Wilson intervals of both.
-    """
-    fewer, more = sorted((one, other), key=lambda pair: pair[0] / pair[1])
-    less, share = (count / n for count, n in (fewer, more))
-    most, least = wilson(*fewer)[1], wilson(*more)[0]
-    return share - less <= math.hypot(share - least, most - less)
-
-
-def wilson(count: int, n: int) -> tuple[float, float]:
-    """Return the 95 % Wilson score interval of a share of `count` in `n` (Wilson 1927)."""
-    z = Z_95
-    middle = (count + z * z / 2) / (n + z * z)
-    half = z / (n + z * z) * math.sqrt(count * (n - count) / n + z * z / 4)
-    return middle - half, middle + half
-
-
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+_rows = functools.cache(published.rows)  # asked for once for each rung
+_CHANCE = 0.05  # of counts that are no likelier than these, below which a rung does not agree

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,8 @@ class Target:
     `statistic`: "mean" over the repetitions of one rung; "min", "max" or "median" of that over the
     span; "run", one value per repetition; "classes", outcomes of repetitions;
     "versus_<transport>", compared with another transport at the same rates; "growth", the last of
-    a span over its first; "share_percent" of the sum over all axes; "" for none.
+    a span over its first; "share_percent" of the sum over all axes; "sum" over the span; "" for
+    none. `transport` "" covers every transport, `also` are further scenarios whose rungs count.
     `axes` are the values of the rung's other axes, by key of the scenario; of a pair, the first and
     last of a span. An axis that is not named may have any value.
     """
@@ -42,6 +43,12 @@ class Target:
     metric: str
     statistic: str
     axes: tuple[tuple[str, Any], ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """Every scenario whose rungs count."""
+        return (self.scenario, *self.also)
 
     def covers(self, axes: Mapping[str, Any]) -> bool:
         """Return whether a rung with these axes is among those that answer."""
@@ -53,8 +60,8 @@ class Row:
     """One printed number: `value` in `unit`, rounded to `resolution`; None where none is printed.
 
     `ci95` is half the printed interval, over `runs` runs, as its document defines it. `run` numbers
-    the run in tables that list runs. `basis` is "fitted", "predicted",
-    "reproduced from format", or "not compared" when nothing is simulated for it.
+    the run in tables that list runs. `session` names the runs that were made together. `basis` is
+    "fitted", "predicted", "reproduced from format", or "not compared" when nothing is simulated.
     """
 
     id: str
@@ -71,6 +78,7 @@ class Row:
     basis: str
     note: str
     target: Target
+    session: str = ""
 
     @property
     def what(self) -> str:
@@ -80,6 +88,27 @@ class Row:
         spans = {key: _span(said) for key, said in target.axes}
         parts = [f"{self.section} {self.quantity}", _conditions(target), axes.words(spans)]
         return ", ".join(part for part in parts if part) + run
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """How far a bar that is known to be missed may be missed: `metric` of its group's errors.
+
+    It is "median_error_ratio", "worst_error_ratio", "claim_error_ratio", by how much the worst
+    claim fails, or "p_shortfall_ratio", by how much a p-value is too small.
+    """
+
+    metric: str
+    ceiling_ratio: float
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """How outcomes of runs are judged: from a rate on, over so many repetitions, by a p-value."""
+
+    p_min: float
+    repetitions: int
+    from_rate_per_s: float
 
 
 @dataclass(frozen=True)
@@ -94,7 +123,8 @@ class Group:
     row_error_ratio_max: float | None = None
     ci95_suffices: bool = False
     reported_only: bool = False
-    known_missed: bool = False
+    known_missed: Ceiling | None = None
+    outcomes: Outcomes | None = None
     basis: str = "predicted"
 
 
@@ -122,12 +152,18 @@ def rows(folder: Path = FOLDER) -> tuple[Row, ...]:
 def groups(folder: Path = FOLDER) -> dict[str, Group]:
     """Return the groups of bars.toml by name."""
     found = _toml(folder / "bars.toml")
-    return {name: Group(name=name, **options) for name, options in found.items()}
+    return {name: _group(name, options) for name, options in found.items()}
 
 
 def documents(folder: Path = FOLDER) -> dict[str, Any]:
     """Return for each document its title, device, conditions and sections."""
     return _toml(folder / "documents.toml")
+
+
+def _group(name: str, options: dict[str, Any]) -> Group:
+    parts = {"known_missed": Ceiling, "outcomes": Outcomes}
+    made = {key: part(**options[key]) for key, part in parts.items() if key in options}
+    return Group(name=name, **{**options, **made})
 
 
 def _conditions(target: Target) -> str:
@@ -167,6 +203,7 @@ def _row(
         raise ValueError(f"{place}: unknown section {line['section']!r}")
     if line["ci95"] and "runs" not in about:
         raise ValueError(f"{place}: an interval over an unknown number of runs")
+    section = about["sections"][line["section"]]
     return Row(
         id=line["id"],
         document=document,
@@ -181,7 +218,8 @@ def _row(
         group=line["group"],
         basis=_basis(line, of_group[line["group"]], fitted),
         note=line["note"],
-        target=_target(about["sections"][line["section"]]["scenario"], line),
+        target=replace(_target(section["scenario"], line), also=tuple(section.get("also", ()))),
+        session=f"{document}: {section.get('session', line['section'])}",
     )
 
 

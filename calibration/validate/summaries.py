@@ -1,17 +1,17 @@
 """One line for each group of published rows: its errors, its bar, and what the line rests on.
 
 Pure. A bar is applied to all rows of a group; beside its verdict stand the errors of the rows that
-a fit has seen and of those that are predicted, each alone.
+a fit has seen and of those that are predicted, each alone, and those of models without a mechanism.
 """
 
 from __future__ import annotations
 
 import functools
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from calibration.validate import published
+from calibration.validate import counts, published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -41,17 +41,27 @@ class Errors:
 class Summary(Errors):
     """One group: errors of all rows and, in `by_basis`, of the rows of each basis alone.
 
-    `met` is the bar's verdict on all rows; None for a group without a bar. `known_missed` when the
-    bar is missed for a reason that is written down, so that this miss is no news.
+    `independent` counts rows but once where several are read off the same runs. `met` is the bar's
+    verdict on all rows; None for a group without a bar. `known_missed` when the bar is missed for
+    a reason that is written down, by no more than its ceiling, so that this miss is no news.
+    `p_value` is that of all counts of outcomes together. `nulls` are the errors of models without
+    a mechanism, over the predicted rows or, where there are none, all; `best_null` names the one
+    that comes closest. `standing` says what the group is worth: "validated", "described", "not
+    validated", or "" without a bar.
     """
 
     group: str
     title: str
     bar: str
     unanswered: int
+    independent: int
     by_basis: dict[str, Errors]
     met: bool | None
     known_missed: bool = False
+    p_value: float | None = None
+    nulls: dict[str, Errors] = field(default_factory=dict)
+    best_null: str = ""
+    standing: str = ""
 
     @property
     def all_fitted(self) -> bool:
@@ -75,7 +85,7 @@ def misses_bar(row: Comparison, *, known: bool = False) -> bool:
     A bar on a median rests on no single row.
     """
     group = _groups()[row.group]
-    if group.known_missed is not known or not _bar(group)[1]:
+    if not _bar(group)[1] or _is_known(row, group.known_missed) is not known:
         return False
     if row.simulated is None or group.comparison in _CLAIMS:
         return not row.holds
@@ -85,22 +95,113 @@ def misses_bar(row: Comparison, *, known: bool = False) -> bool:
     return most is not None and row.error_ratio is not None and abs(row.error_ratio) > most
 
 
+def _is_known(row: Comparison, ceiling: published.Ceiling | None) -> bool:
+    """Return whether a miss of this row is within what is known."""
+    if ceiling is None or row.simulated is None:
+        return False
+    off = max(abs(row.error_ratio or 0.0), row.claim_error_ratio or 0.0)
+    return ceiling.metric not in {_WORST, _CLAIM} or off <= ceiling.ceiling_ratio
+
+
+def independent(rows: Iterable[Comparison]) -> int:
+    """Return how many rows there are if those that are read off the same runs count once."""
+    return len({row.reading or row.id for row in rows})
+
+
 def _summary(group: published.Group, rows: Sequence[Comparison]) -> Summary:
     bar, checks = _bar(group)
     bases = sorted({row.basis for row in rows})
-    met = _met(rows, checks) if checks else None
+    met = _met(rows, checks) if checks and any(map(_is_judged, rows)) else None
+    judged = [row for row in rows if row.basis == "predicted"] or list(rows)
+    beside = _null_errors(judged)
+    best = min(beside, key=lambda name: _rank(beside[name]), default="")
     return Summary(
         **vars(_errors_of(rows)),
         group=group.name,
         title=group.title,
         bar=bar,
         unanswered=sum(row.simulated is None for row in rows),
+        independent=independent(rows),
         by_basis={
             basis: _errors_of([row for row in rows if row.basis == basis]) for basis in bases
         },
         met=met,
-        known_missed=group.known_missed and met is False,
+        known_missed=met is False and _is_known_miss(group, rows, checks),
+        p_value=_p_value(rows, 1.0) if any(row.outcomes for row in rows) else None,
+        nulls=beside,
+        best_null=best,
+        standing=""
+        if met is None
+        else _standing(
+            _errors_of(judged), beside.get(best), fitted="predicted" not in bases, met=met
+        ),
     )
+
+
+def _is_judged(row: Comparison) -> bool:
+    """Return whether a row has any part in a verdict; the mean of a mixture has none."""
+    verdicts = (row.error_ratio, row.holds, row.outcomes)
+    return row.simulated is None or any(verdict is not None for verdict in verdicts)
+
+
+def _null_errors(rows: Sequence[Comparison]) -> dict[str, Errors]:
+    """Return the errors of each null that answers every row that is judged."""
+    judged = [row for row in rows if row.error_ratio is not None or row.holds is not None]
+    names = {name for row in judged for name in row.nulls}
+    whole = sorted(name for name in names if all(name in row.nulls for row in judged))
+    return {name: _errors_of([_as_null(row, name) for row in judged]) for name in whole}
+
+
+def _as_null(row: Comparison, name: str) -> Comparison:
+    null = row.nulls[name]
+    return replace(row, error_ratio=null.error_ratio, holds=null.holds, agrees=None)
+
+
+def _rank(errors: Errors) -> float:
+    """Return how far rows are off: the median error or, of claims, how many fail."""
+    if errors.median_error_ratio is not None and not errors.claims:
+        return errors.median_error_ratio
+    return errors.claims - errors.held
+
+
+def _standing(own: Errors, null: Errors | None, *, fitted: bool, met: bool) -> str:
+    """Return what a group with a bar is worth.
+
+    Rows that were fitted, or made the format, describe. Predictions count as validation where
+    their bar is met and they are off by at most half of what the best null is.
+    """
+    if fitted:
+        return "described"
+    beats = null is not None and 0.0 < _rank(null) >= _TIMES_BETTER * _rank(own)
+    return "validated" if met and beats else "not validated"
+
+
+def _is_known_miss(
+    group: published.Group, rows: Sequence[Comparison], checks: Sequence[_Check]
+) -> bool:
+    """Return whether a miss is of the kind that is known, and no worse than when it became so."""
+    ceiling = group.known_missed
+    if ceiling is None or any(row.simulated is None for row in rows):
+        return False
+    if any(check.kind != ceiling.metric and not check.holds(rows) for check in checks):
+        return False
+    short = 1 - _p_value(rows, without=1.0) / group.outcomes.p_min if group.outcomes else None
+    claims = [row.claim_error_ratio for row in rows if row.claim_error_ratio is not None]
+    errors = _errors_of(rows)
+    how_far = {
+        _MEDIAN: errors.median_error_ratio,
+        _WORST: errors.worst_error_ratio,
+        _CLAIM: max(claims, default=None),
+        _P_SHORTFALL: short,
+    }[ceiling.metric]
+    return how_far is not None and how_far <= ceiling.ceiling_ratio
+
+
+def _p_value(rows: Iterable[Comparison], without: float) -> float:
+    """Return the p-value of all counts of outcomes together, or `without` where there are none."""
+    counted = [row.outcomes for row in rows if row.outcomes is not None]
+    pairs = [(found.published, found.simulated) for found in counted]
+    return counts.joint_p_value(pairs) if pairs else without
 
 
 def _errors_of(rows: Sequence[Comparison]) -> Errors:
@@ -120,29 +221,47 @@ def _errors_of(rows: Sequence[Comparison]) -> Errors:
     )
 
 
-def _met(
-    rows: Sequence[Comparison], checks: Sequence[Callable[[Sequence[Comparison]], bool]]
-) -> bool:
-    return all(row.simulated is not None for row in rows) and all(check(rows) for check in checks)
+@dataclass(frozen=True)
+class _Check:
+    """One condition of a bar, and the kind of error that it bounds."""
+
+    kind: str
+    holds: Callable[[Sequence[Comparison]], bool]
 
 
-def _bar(group: published.Group) -> tuple[str, list[Callable[[Sequence[Comparison]], bool]]]:
+def _met(rows: Sequence[Comparison], checks: Sequence[_Check]) -> bool:
+    answered = all(row.simulated is not None for row in rows)
+    return answered and all(check.holds(rows) for check in checks)
+
+
+def _bar(group: published.Group) -> tuple[str, list[_Check]]:
     """Return the group's bar in words and as checks; both empty for none."""
     words: list[str] = []
-    checks: list[Callable[[Sequence[Comparison]], bool]] = []
+    checks: list[_Check] = []
     if (most := group.median_error_ratio_max) is not None:
         words.append(f"median error <= {most:.0%}")
-        checks.append(lambda rows: statistics.median(_errors(rows)) <= most)
+        checks.append(_Check(_MEDIAN, lambda rows: _median(rows) <= most))
     if (worst := group.worst_error_ratio_max) is not None:
         words.append(f"worst <= {worst:.0%}")
-        checks.append(lambda rows: max(_errors(rows)) <= worst)
+        checks.append(_Check(_WORST, lambda rows: max(_errors(rows), default=0.0) <= worst))
     if (each := group.row_error_ratio_max) is not None:
         words.append(f"each <= {each:.0%}" + (" or agrees" if group.ci95_suffices else ""))
-        checks.append(lambda rows: all(_near(row, each, group) for row in rows))
+        checks.append(_Check(_WORST, lambda rows: all(_near(row, each, group) for row in rows)))
+    if (judged := group.outcomes) is not None:
+        least = judged.p_min
+        words.append(f"counts p >= {least:.0%}")
+        checks.append(_Check(_P_SHORTFALL, lambda rows: _p_value(rows, without=1.0) >= least))
     if group.comparison in _CLAIMS and not group.reported_only:
         words.append(_CLAIMS[group.comparison])
-        checks.append(lambda rows: all(row.holds for row in rows))
+        checks.append(_Check(_CLAIM, lambda rows: all(row.holds for row in rows)))
+    if (most_known := group.known_missed) is not None:
+        words.append(f"known to be missed by up to {100 * most_known.ceiling_ratio:.3g}%")
     return ", ".join(words), checks
+
+
+def _median(rows: Iterable[Comparison]) -> float:
+    errors = _errors(rows)
+    return statistics.median(errors) if errors else 0.0
 
 
 def _errors(rows: Iterable[Comparison]) -> list[float]:
@@ -159,7 +278,11 @@ _groups = functools.cache(published.groups)  # asked for once for each row
 _CLAIMS = {
     "replay": "exact",
     "at_least": "holds",
+    "above": "holds",
     "below": "holds",
     "above_other": "holds",
     "no_gain": "holds",
 }
+_TIMES_BETTER = 2
+_MEDIAN, _WORST = "median_error_ratio", "worst_error_ratio"
+_CLAIM, _P_SHORTFALL = "claim_error_ratio", "p_shortfall_ratio"

@@ -7,6 +7,7 @@ rows come on request. Names that `--subset` takes are never cut: lines are fille
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from calibration.validate.summaries import misses_bar
@@ -23,19 +24,31 @@ if TYPE_CHECKING:
 SUMMARY_HEAD = (
     "group",
     "rows",
+    "independent",
     "median error",
     "worst",
     "predicted alone",
     "fitted alone",
+    "best null",
     "agree",
     "claims held",
     "bar",
-    "met",
+    "counts as",
+    "verdict",
 )
 SUMMARY_NOTE = (
     "The bar is applied to all rows of a group. Predicted and fitted alone: rows, then their "
     "median and worst error or how many hold. A figure agrees when it is off by no more than the "
-    "scatter of both over their runs, and the printed rounding, explain (Welch's test, 95 %)."
+    "scatter of both over their runs, and the printed rounding, explain (Welch's test, 95 %); "
+    "counts of outcomes, when those that are no likelier have a chance of 5 % or more. Independent "
+    "are rows that are not read off the same runs."
+)
+NULL_NOTE = (
+    "A null knows nothing of the mechanism: nominal is what the configured numbers alone give, "
+    "sleep the sender loop's sleeps, session one constant for each published session. The best is "
+    "that with the smallest median error over the predicted rows, or the fewest claims that fail. "
+    "A group counts as validation if its bar is met and its predicted rows are off by at most half "
+    "of that; if all its rows are fitted or made the format, it is a description."
 )
 FORMAT_NOTE = (
     "Block sizes involve no simulation: details of the format (key names, hex hashes, a counter "
@@ -67,24 +80,38 @@ def render(result: ValidationResult, *, rows: bool = False, every_row: bool = Fa
 
 
 def _group_lines(summaries: Sequence[Summary]) -> Iterator[tuple[str, str]]:
-    yield _GROUP.format(*("group", "rows", "median", "worst", "agree", "hold", "bar")), "bold"
+    head = ("group", "rows", "indep", "median", "worst", "null", "agree", "bar")
+    yield _GROUP.format(*head), "bold"
     for summary in summaries:
-        verdict = (
-            "known miss"
-            if summary.known_missed
-            else {True: "met", False: "MISSED", None: "-"}[summary.met]
-        )
         style = "yellow" if summary.known_missed else _STYLES[summary.met]
-        _, rows, median, worst, _, _, agree, hold, *_ = summary_cells(summary)
-        yield (
-            _GROUP.format(summary.group, rows, median, worst, agree, hold, verdict).rstrip(),
-            style,
-        )
-        bar = f"; bar: {summary.bar}" if summary.bar else ""
-        alone = (
-            f"; predicted {_predicted(summary)}; fitted {_alone(summary.by_basis.get('fitted'))}"
-        )
-        yield _aside(f"{summary.title}{bar}{alone if summary.met is not None else ''}"), "dim"
+        _, rows, alone, median, worst, _, _, _, agree, hold, *_, said = summary_cells(summary)
+        cells = (rows, alone, median, worst, _null(summary), agree or hold, said or "-")
+        yield _GROUP.format(summary.group, *cells).rstrip(), style
+        yield _aside("; ".join(_more(summary))), "dim"
+
+
+def _more(summary: Summary) -> Iterator[str]:
+    yield summary.title
+    if summary.met is None:
+        return
+    yield f"bar: {summary.bar}"
+    if summary.p_value is not None:
+        yield f"counts p = {summary.p_value:.2g}"
+    yield f"predicted {_predicted(summary)}"
+    yield f"fitted {_alone(summary.by_basis.get('fitted'))}"
+    if summary.best_null:
+        yield f"best null {summary.best_null} {_null(summary)}"
+    yield summary.standing
+
+
+def _null(summary: Summary) -> str:
+    """Return the best null in a cell: its median error, or how many claims it fulfils."""
+    null = summary.nulls.get(summary.best_null)
+    if null is None:
+        return ""
+    if null.claims:
+        return f"{null.held} of {null.claims}"
+    return _percent(null.median_error_ratio)
 
 
 def _row_lines(rows: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
@@ -110,39 +137,36 @@ def markdown(result: ValidationResult, *, every_row: bool = False) -> str:
 
 
 def verdict_line(result: ValidationResult) -> str:
-    """Return in words whether the bars are met, which are not, and what they rest on."""
+    """Return the verdict, which bars are missed, and what all of it is worth."""
     judged = [summary for summary in result.summaries if summary.met is not None]
     missed = [summary.title for summary in judged if not summary.met and not summary.known_missed]
     known = [summary.title for summary in judged if summary.known_missed]
+    said = [f"{result.verdict[0].upper()}{result.verdict[1:]}." if judged else "No bar applies."]
     if missed:
-        said = f"Missed: {'; '.join(missed)}."
-    elif judged:
-        said = _met([summary for summary in judged if summary.met], len(judged))
-    else:
-        said = "No bar applies."
-    return f"{said} Known to be missed: {'; '.join(known)}." if known else said
+        said.append(f"Missed: {'; '.join(missed)}.")
+    if known:
+        said.append(f"Known to be missed: {'; '.join(known)}.")
+    return " ".join([*said, *worth(result)])
 
 
-def _met(met: Sequence[Summary], bars: int) -> str:
-    """Return how many of the bars are met, and how many of those rest on fitted rows alone."""
-    if bars == 1:
-        said = "The bar is met" if met else "The bar is missed"
-    else:
-        said = (
-            f"All {bars} bars are met" if len(met) == bars else f"{len(met)} of {bars} bars are met"
+def worth(result: ValidationResult) -> Iterator[str]:
+    """Yield how many bars are met, what their groups count as, and on how many rows that rests."""
+    judged = [summary for summary in result.summaries if summary.met is not None]
+    met = sum(bool(summary.met) for summary in judged)
+    if judged:
+        counted = Counter(summary.standing for summary in judged)
+        standings = ", ".join(
+            f"{counted[word]} {word}" for word in ("validated", "described", "not validated")
         )
-    fitted = sum(summary.all_fitted for summary in met)
-    if not fitted:
-        return f"{said}."
-    if bars == 1:
-        return f"{said}; it rests on fitted rows alone."
-    return f"{said}; {fitted} of them rest{'s' * (fitted == 1)} on fitted rows alone."
+        yield f"{met} of {len(judged)} bars met; {standings}."
+    rows = sum(row.simulated is not None for row in result.comparisons)
+    yield f"{rows} rows, {result.independent} independent."
 
 
 def notes(result: ValidationResult) -> list[str]:
     """Return how to read the table of groups."""
     sizes = any(summary.group == "block_sizes" for summary in result.summaries)
-    return [SUMMARY_NOTE, *([FORMAT_NOTE] if sizes else [])]
+    return [SUMMARY_NOTE, NULL_NOTE, *([FORMAT_NOTE] if sizes else [])]
 
 
 def shown(result: ValidationResult, *, every_row: bool = False) -> list[Comparison]:
@@ -170,14 +194,17 @@ def summary_cells(summary: Summary) -> tuple[str, ...]:
     return (
         summary.title,
         answered if summary.unanswered else str(summary.rows),
+        str(summary.independent),
         _percent(summary.median_error_ratio),
         _percent(summary.worst_error_ratio),
         _predicted(summary),
         _alone(summary.by_basis.get("fitted")),
+        f"{_null(summary)} ({summary.best_null})" if summary.best_null else "",
         f"{summary.agreeing} of {summary.with_ci}" if summary.with_ci else "",
         f"{summary.held} of {summary.claims}" if summary.claims else "",
         summary.bar or "none",
-        {True: "yes", False: "NO", None: ""}[summary.met],
+        summary.standing,
+        "known miss" if summary.known_missed else _VERDICTS[summary.met],
     )
 
 
@@ -234,7 +261,8 @@ def _markdown_table(lines: Sequence[Sequence[str]]) -> str:
 
 
 WIDTH = 80  # columns of the narrowest terminal that is in use, and of what is piped
-_GROUP = "{:<20}{:>8}{:>8}{:>8}{:>11}{:>11}  {}"
+_GROUP = "{:<19}{:>7}{:>7}{:>8}{:>8}{:>9}{:>10}  {}"
 _ROW = "{:<26}{:>18}{:>18}{:>9}  {}"
+_VERDICTS = {True: "met", False: "MISSED", None: ""}
 _STYLES = {True: "green", False: "red", None: ""}
 _LONG, _WHOLE = 1e4, 100.0  # from here on in whole numbers, not in powers of ten

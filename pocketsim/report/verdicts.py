@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from calibration.validate import table as text
+from calibration.validate import validation
 from pocketsim.report import theme
 from pocketsim.report.page import folded, table, tag
 
@@ -15,20 +16,22 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from calibration.validate.answers import Comparison
+    from calibration.validate.summaries import Summary
     from calibration.validate.validation import ValidationResult
 
 
 def summary(result: ValidationResult) -> str:
     """Return the verdict in a sentence, and one line for each group."""
-    known = any(group.known_missed for group in result.summaries)
-    colour = "bad" if not result.passed else "" if known else "good"
+    colour = {validation.MISSED: "bad", validation.KNOWN_MISSES: "", validation.ALL_MET: "good"}
     lines = []
     for group in result.summaries:
-        *cells, _ = (escape(cell) for cell in text.summary_cells(group))
-        lines.append((*cells, _met(group.met)))
-    grid = table(text.SUMMARY_HEAD, lines, numeric=(1, 2, 3, 4, 5, 6, 7))
+        *cells, said = (escape(cell) for cell in text.summary_cells(group))
+        lines.append((*cells, _verdict(group, said)))
+    grid = table(text.SUMMARY_HEAD, lines, numeric=tuple(range(1, 10)))
     notes = "".join(f'<p class="caption">{escape(note)}</p>' for note in text.notes(result))
-    return f'<p class="{colour}">{escape(text.verdict_line(result))}</p>{grid}{notes}'
+    return (
+        f'<p class="{colour[result.verdict]}">{escape(text.verdict_line(result))}</p>{grid}{notes}'
+    )
 
 
 def rows(result: ValidationResult) -> str:
@@ -95,10 +98,11 @@ def _line(row: Comparison) -> tuple[str, ...]:
     return (f"<code>{name}</code>", *cells, escape(row.note))
 
 
-def _met(met: bool | None) -> str:  # noqa: FBT001 - a verdict, not a switch
-    if met is None:
+def _verdict(group: Summary, said: str) -> str:
+    if group.met is None:
         return ""
-    return tag("met", theme.GOOD) if met else tag("missed", theme.BAD)
+    colour = theme.NEUTRAL if group.known_missed else theme.GOOD if group.met else theme.BAD
+    return tag(said.lower(), colour)
 
 
 _COLOURS = {True: theme.GOOD, False: theme.BAD, None: theme.NEUTRAL}

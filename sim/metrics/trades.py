@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OF_ALL = (
     *("send_rate_per_s", "store_rate_per_s", "send_count", "store_count"),
-    *("success_ratio", "in_flight_ratio"),
+    *("unmatched_count", "success_ratio", "in_flight_ratio"),
     *("rtt_ms_p50", "rtt_ms_p95", "rtt_ms_mean", "processing_ms_p50"),
     *("stored_block_bytes_min", "stored_block_bytes_mean", "stored_block_bytes_max"),
     *("stalled_run_ratio", "partial_run_ratio"),
@@ -61,13 +61,16 @@ def of_all(part: Columns, duration_s: float, share: float) -> dict[str, float]:
     _, rtt_ms = _round_trips(log)
     processing_ms = 1e3 * (stored.time_s - times_by_message(back, stored))
     outcome = classify(n_stored, n_sent)
-    by_then = fates.of(part.where(part.time_s <= duration_s), sent.message)
+    by_then = fates.of(part.where(part.time_s <= _end_s(part, log, duration_s)), sent.message)
+    # A log that is not cut off is of a run that is over: what it does not say stored, failed.
+    undecided = by_then["in_flight"] if math.isfinite(duration_s) else 0
     return {
         "send_rate_per_s": ratio(n_sent, window_s),
         "store_rate_per_s": ratio(n_stored, window_s),
         "send_count": n_sent,
         "store_count": n_stored,
-        "success_ratio": ratio(n_stored, n_sent),
+        "unmatched_count": n_sent - n_stored,
+        "success_ratio": ratio(by_then["stored"], by_then["sent"] - undecided),
         "in_flight_ratio": ratio(by_then["in_flight"], by_then["sent"]),
         "rtt_ms_p50": percentile(rtt_ms, 50),
         "rtt_ms_p95": percentile(rtt_ms, 95),
@@ -101,6 +104,19 @@ def _round_trips(part: Columns) -> tuple[Array, Array]:
     sent_s = times_by_message(sent, stored)
     known = np.isfinite(sent_s)
     return sent_s[known], 1e3 * (stored.time_s - sent_s)[known]
+
+
+def _end_s(part: Columns, log: Columns, duration_s: float) -> float:
+    """Return until when fates are known: the end of the measurement, or of a log that is full.
+
+    What is stored when the log is full was not lost, and nobody could know. So that nothing is lost
+    for longer than it may be stored, what is lost after that is unknown, too.
+    """
+    missed = part.where(~part.logged & (part.time_s <= duration_s))
+    if not any(missed.of_kind(kind).time_s.size for kind in ("send", "store")):
+        return duration_s
+    last_s = [float(log.of_kind(kind).time_s.max(initial=0.0)) for kind in ("send", "store")]
+    return max(last_s)
 
 
 def _window_s(sent_s: Array, stored_s: Array) -> float:

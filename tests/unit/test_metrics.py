@@ -81,7 +81,8 @@ def test_two_transactions_by_hand():
             "store_rate_per_s": 1.0,
             "send_count": 3,
             "store_count": 2,
-            "success_ratio": 2 / 3,
+            "unmatched_count": 1,
+            "success_ratio": 1,  # of the two whose fate is known
             "in_flight_ratio": 1 / 3,
             "rtt_ms_p50": 21.0,
             "rtt_ms_p95": 12 + 0.95 * 18,
@@ -110,7 +111,8 @@ def test_events_beyond_the_log_or_the_end_are_not_measured_but_have_a_fate():
     )
     assert means(found)["send_count"] == 2
     assert means(found)["store_count"] == 1
-    assert means(found)["success_ratio"] == 1 / 2
+    assert means(found)["success_ratio"] == 1
+    assert means(found)["unmatched_count"] == 1
     assert means(found)["in_flight_ratio"] == 1 / 2, "it was stored when nobody measured any more"
     assert found["counts"] == {"sent": 3, "stored": 2, "in_flight": 1, "lost": {}}
 
@@ -132,10 +134,41 @@ def test_fates():
             event(1.1, "drop", 99, reason="link_loss"),  # no transaction of ours
         ]
     )
-    assert means(found)["success_ratio"] == 1 / 7
+    assert means(found)["success_ratio"] == 1 / 5, "of one stored and four lost"
     assert means(found)["in_flight_ratio"] == 2 / 7
     lost = {"buffer_full": 1, "fork": 1, "idle_timeout": 1, "link_loss": 1}
     assert found["counts"] == {"sent": 7, "stored": 1, "in_flight": 2, "lost": lost}
+
+
+def test_how_long_a_run_is_does_not_change_its_success():
+    """Of a queue that only grows, what is under way at the end is no failure."""
+    rows = [
+        *(event(0.1 * at, "send", at) for at in range(1, 40)),
+        *(event(0.2 * at, "store", at) for at in range(1, 40) if at % 4),
+        *(event(0.2 * at, "drop", at, reason="link_loss") for at in range(4, 40, 4)),
+    ]
+    rows.sort(key=lambda row: row[1])
+    shares = [means(measured(rows, duration_s=end_s)) for end_s in (2.0, 4.0, 8.0)]
+    assert [found["success_ratio"] for found in shares] == pytest.approx([0.8, 0.75, 30 / 39])
+    assert [found["in_flight_ratio"] for found in shares] == pytest.approx([0.5, 19 / 39, 0])
+
+
+def test_what_a_full_log_missed_is_in_flight():
+    stored_unseen = [
+        event(0.0, "send", 1),
+        event(0.1, "send", 2),
+        event(0.2, "send", 3),
+        event(0.3, "store", 1),
+        event(0.4, "store", 2, logged=False),
+        event(0.5, "send", 4, logged=False),
+        event(0.6, "lose", 3, reason="idle_timeout"),
+    ]
+    found = means(measured(stored_unseen))
+    assert (found["success_ratio"], found["in_flight_ratio"]) == (1, pytest.approx(2 / 3))
+    assert found["unmatched_count"] == 2
+    logged = [(*row[:-1], True) for row in stored_unseen]
+    found = means(measured(logged))
+    assert (found["success_ratio"], found["in_flight_ratio"]) == (pytest.approx(2 / 3), 1 / 4)
 
 
 def test_a_run_without_events_has_no_rates():

@@ -2,14 +2,23 @@
 
 import json
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from calibration.validate import published, validation
+from calibration.validate import published, summaries, validation
+from calibration.validate.answers import Comparison
 from pocketsim import testing
-from pocketsim.cli import app, inspect
-from sim.base.errors import EnvironmentMissingError, ScenarioError
+from pocketsim.cli import app, inspect, present
+from sim.base.errors import (
+    EngineError,
+    EnvironmentMissingError,
+    NoRoomError,
+    ScenarioError,
+    UserError,
+)
 from sim.export import app_csv
 
 
@@ -104,6 +113,32 @@ def test_a_missed_bar_is_exit_3_with_the_table_on_stdout(call, judged, tmp_path)
     assert judged[0][2] == ["latency"]
 
 
+@pytest.mark.parametrize(
+    ("off", "code", "said"),
+    [(0.0, 0, "All met."), (0.1, 6, "Met but for known misses."), (0.5, 3, "Missed.")],
+)
+def test_each_verdict_has_its_words_and_its_exit_code(call, runs, monkeypatch, off, code, said):
+    row = Comparison("a", "a", "token_receive", "predicted", "1/s", 1.0, None, 1.0 + off)
+    rows = (replace(row, error_ratio=off),)
+    result = validation.ValidationResult(
+        rows, tuple(summaries.summarise(rows)), tuple((runs / "a").iterdir())
+    )
+    monkeypatch.setattr(validation, "validate", lambda *_, **__: result)
+    done = call("validate", "--report", "r.html")
+    assert done.exit_code == code
+    assert said in " ".join(done.stdout.split())
+    assert f">{said}" in Path("r.html").read_text()
+    assert json.loads(call("validate", "--json").stdout)["verdict"] == said.lower().rstrip(".")
+
+
+def test_every_verdict_has_an_exit_code():
+    words = {validation.ALL_MET, validation.KNOWN_MISSES, validation.MISSED}
+    assert set(present._EXIT_CODES) == words
+    codes = set(present._EXIT_CODES.values())
+    assert len(codes) == 3
+    assert not codes & {UserError.exit_code, EngineError.exit_code, NoRoomError.exit_code}
+
+
 def test_figures_are_printed_on_request(call, judged):
     asked = {
         (): False,
@@ -120,7 +155,7 @@ def test_figures_are_printed_on_request(call, judged):
 def test_validate_as_json(call, judged):
     done = call("validate", "--json")
     assert done.exit_code == 3
-    assert json.loads(done.stdout)["passed"] is False
+    assert json.loads(done.stdout)["verdict"] == "missed"
     assert len(judged) == 1
 
 

@@ -122,9 +122,9 @@ def test_a_csv_tells_of_what_the_app_does_not_log(tmp_path):
     ]
     of_run = metrics.measure(table, testing.resolved(repetitions=1))
     of_file = metrics.of_log(phone_logs.read(tmp_path / "a.csv"), "x")
-    # A file does not say when its measurement was over: what was stored later was in flight then.
-    shares = [found["metrics"].pop("in_flight_ratio")["mean"] for found in (of_run, of_file)]
-    assert shares == [1 / 4, 0]
+    # A file does not say when its measurement was over: what it does not say stored, failed.
+    shares = [found["metrics"].pop("success_ratio")["mean"] for found in (of_run, of_file)]
+    assert shares == [1 / 3, 1 / 4]
     assert of_file["metrics"] == of_run["metrics"]
     assert of_file["counts"] == of_run["counts"]
     assert of_run["counts"]["lost"] == {"buffer_full": 1, "fork": 1, "retries_exhausted": 1}
