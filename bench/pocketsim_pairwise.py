@@ -28,7 +28,7 @@ import workload
 
 from sim import _engine, scenario
 from sim.base import streams
-from sim.base.engine_facts import operations
+from sim.base.engine_facts import device_operations
 from sim.base.units import BANDWIDTH, DURATION, RATE, SIZE
 from sim.devices import profile as profiles
 from sim.plan import build_plan as plan
@@ -62,6 +62,8 @@ def document(count: int, end_s: float) -> dict[str, Any]:
     """Return the scenario; as in a bare flow model, datagrams may overtake."""
     radio = BANDWIDTH.write(workload.ACCESS_BYTES_PER_S)
     return {
+        # Its steps are one operation each, and nothing else.
+        "implementation": "probe",
         "run": {"seed": SEED, "duration": DURATION.write(end_s)},
         "devices": [{"profile": PHONE, "count": count, "access": "radio"}],
         "network": {
@@ -79,7 +81,7 @@ def document(count: int, end_s: float) -> dict[str, Any]:
             "rate": RATE.write(workload.RATE_PER_S),
             "payload": SIZE.write(workload.MESSAGE_BYTES),
         },
-        "transport": {"mode": "udp", "poll_interval": "0s", "socket_buffer": "1MiB"},
+        "transport": {"mode": "udp", "socket_buffer": "1MiB"},
     }
 
 
@@ -91,7 +93,7 @@ def phone() -> dict[str, Any]:
     found = tomllib.loads(profiles.find("moto_g04s", Path()).read_text(encoding="utf-8"))
     found["device"]["cores"]["value"] = 1
     costs_s = {"verify": workload.ANSWER_CPU_S, "store": workload.CONFIRM_CPU_S}
-    found["operations"] = {name: cost(costs_s.get(name, 0.0)) for name in operations()}
+    found["operations"] = {name: cost(costs_s.get(name, 0.0)) for name in device_operations()}
     return found
 
 

@@ -230,7 +230,11 @@ class Implementation(Section):
         return [mode for mode in MODES if getattr(self, mode) is not None]
 
 
-MODES = ("udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva")
+NOT_TRANSPORTS = (
+    *("implementation", "pacing", "log_entries", "duplicate_window", "threads_first"),
+    *("steps", "own_costs"),
+)
+MODES = tuple(name for name in Implementation.model_fields if name not in NOT_TRANSPORTS)
 
 
 def load(path: Path) -> Implementation:

@@ -17,6 +17,8 @@ from support import engine_plans as plans
 pytestmark = pytest.mark.engine
 
 CHURN = """
+implementation = "trustchain_throughput_2025"
+
 [run]
 seed = 1
 duration = "20s"

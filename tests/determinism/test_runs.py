@@ -6,6 +6,8 @@ from pocketsim.cli import exporting
 from sim.run import rundir, runner
 
 TOWN = """
+implementation = "trustchain_throughput_2025"
+
 [run]
 seed = 5
 duration = "20s"

@@ -11,8 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+EVERY_TRANSPORT = Path(__file__).parents[1] / "support/every_transport.toml"
 
 RECORD = '    Family("toy", ("poisson",), "toy", "nothing but a test"),\n]\n"""A list'
 SCENARIO_PART = '''"""A toy, as a protocol family of scenarios: no more than two phones play."""
@@ -48,15 +51,21 @@ def measure(part, told, resolved):
     sent, stored = (part.of_kind(kind).time_s.size for kind in ("send", "store"))
     return {"toy_count": float(sent), "toy_lost_ratio": 1 - stored / sent}
 '''
+TFTP = '    tftp: Tftp | None = Field(default=None, description="TFTP.")\n'
 NEW = {"sim/scenario/toy.py": SCENARIO_PART, "sim/metrics/toy.py": METRICS_PART}
 CHANGED = {
     "sim/base/families.py": (']\n"""A list', RECORD),
     "sim/scenario/transports.py": ('"eva", "none"\n]', '"eva", "none", "toy"\n]'),
+    "sim/devices/implementation.py": (TFTP, f"{TFTP}{TFTP.replace('tftp', 'toy')}"),
+    "sim/devices/contents.py": (
+        "    tftp: NoOptions | None\n",
+        "    tftp: NoOptions | None\n    toy: NoOptions | None\n",
+    ),
 }
 # What the bullets of "Where to add" call these places.
 NAMED = {
     "A protocol family": ("sim/base/families.py", "sim/scenario", "sim/metrics"),
-    "A transport": ("sim/scenario/transports.py",),
+    "A transport": ("sim/scenario/transports.py", "sim/devices/implementation.py"),
     "A metric": ("sim/metrics",),
 }
 USE = """
@@ -96,6 +105,8 @@ def changed(root, tmp_path):
 def document(scenario):
     text = scenario.read_text().replace('kind = "paced"', 'kind = "poisson"')
     text = text.replace('rate = ["4/s", "8/s"]', 'rate = "4/s"')
+    text = text.replace(str(EVERY_TRANSPORT), "toy.toml")
+    scenario.with_name("toy.toml").write_text(EVERY_TRANSPORT.read_text() + "\n[toy]\n")
     scenario.write_text(text.replace('"udp"', '"toy"') + '\n[protocol]\nkind = "toy"\n')
     return scenario
 
