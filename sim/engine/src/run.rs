@@ -148,7 +148,10 @@ fn over<A: Application>(
     make: impl FnMut(u32) -> A,
     ending: impl FnOnce(&[A]) -> Ending,
 ) -> Result<RunResult, String> {
-    let config = TransportConfig::from(&plan.transport);
+    let mut config = TransportConfig::from(&plan.transport);
+    // A connection for one message waits for its answer, and only a trade has one for each.
+    let answers = plan.protocol.kind == "trustchain" || plan.transport.mode == "quic_keep";
+    config.answer_on_same_connection &= answers;
     let (seed, options) = (plan.seed, plan.transport.clone());
     let config = move |node: u32| phone_config(config, &options, seed, node);
     match plan.transport.mode.as_str() {

@@ -47,7 +47,8 @@ pub struct TransportConfig {
     pub keep_alive_s: Seconds,
     /// Begin on the relay and move to the direct path when it answers (quic).
     pub relay_first: bool,
-    /// Answer on the connection that the peer dialled instead of dialling back (quic, keep).
+    /// Answer on the connection that brought the message instead of dialling back (quic). With a
+    /// connection for each message it then lives until its answer has come, so there must be one.
     pub answer_on_same_connection: bool,
     /// How long after the first dial to a peer a second dial that raced with it
     /// takes its place, unserved; infinite for never (quic, keep).

@@ -93,6 +93,29 @@ fn an_answer_dials_its_own_connection() {
     assert_eq!(world.count(1, Operation::HandshakeStart), 1);
 }
 
+/// Each message has a connection of its own, and its answer comes back on it.
+#[test]
+fn a_connection_for_each_message_may_wait_for_the_answer() {
+    let config = TransportConfig {
+        answer_on_same_connection: true,
+        ..quic(ConnectionMode::Reconnect)
+    };
+    let mut world = quic_world(2, LATENCY_S, &config);
+    echo(&mut world);
+    for k in 0..3 {
+        world.transmit_at(0.001 * f64::from(k), 0, 1, parcel(0, k, 600));
+    }
+    world.run_until(5.0);
+    assert_eq!(times(&world, 0), [40.0, 41.0, 42.0]);
+    assert_eq!(world.count(0, Operation::HandshakeStart), 3);
+    assert_eq!(world.count(1, Operation::HandshakeStart), 0);
+    // What was answered was delivered, for both ends, and both are done with it.
+    assert!(world.failed(0).is_empty() && world.failed(1).is_empty());
+    assert_eq!(world.machine(0).open_connections(), 0);
+    assert_eq!(world.machine(1).open_connections(), 0);
+    assert_eq!(world.count(0, Operation::EndpointClose), 3);
+}
+
 #[test]
 fn or_it_takes_the_one_that_is_there() {
     let config = TransportConfig {

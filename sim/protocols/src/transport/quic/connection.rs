@@ -18,7 +18,7 @@ use crate::contract::{
     work, Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path,
     Payload, Reason, Seconds,
 };
-use crate::transport::TransportConfig;
+use crate::transport::{ConnectionMode, TransportConfig};
 
 /// State of one connection at one end.
 #[derive(Clone, Debug)]
@@ -213,7 +213,12 @@ impl<P: Payload> Connection<P> {
         if self.state == ConnectionState::Established {
             let record = self.streams.finish(stream);
             self.queue(Level::Data, record);
+            if self.dialler && self.config.mode == ConnectionMode::Reconnect {
+                // What is closed next is acknowledged now: its sender would take it for lost.
+                self.acknowledge_data();
+            }
             self.flush(now, out);
+            self.close_if_done(now, out);
         }
     }
 

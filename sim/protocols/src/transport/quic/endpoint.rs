@@ -36,6 +36,7 @@ impl<P: Payload> Quic<P> {
         match connection.state {
             ConnectionState::Gone => {
                 self.direct.remove(&connection.peer);
+                self.asking.retain(|_, asking| *asking != id);
             }
             _ => self.keep(connection),
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::wire::ConnectionId;
 use super::{Out, Request, Step};
-use crate::contract::{work, Delivery, Lane, NodeId, Operation, Output, Payload, Seconds};
+use crate::contract::{work, Delivery, Lane, MessageId, NodeId, Operation, Output, Payload, Seconds};
 
 /// A stream of a connection.
 type StreamId = (ConnectionId, u32);
@@ -87,6 +87,12 @@ impl<P: Payload> Inbox<P> {
             let app = self.waiting[&stream].app;
             post(stream, app, out);
         }
+    }
+
+    /// The transaction of a message that waits.
+    pub fn message(&self, stream: StreamId) -> Option<MessageId> {
+        let waiting = self.waiting.get(&stream)?;
+        Some(waiting.payload.message_id())
     }
 
     /// The app takes one message.

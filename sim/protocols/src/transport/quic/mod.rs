@@ -3,7 +3,8 @@
 //! A message is a bidirectional stream of its own. In [`ConnectionMode::Reconnect`]
 //! every message makes an endpoint, finds the peer, connects, writes, waits for
 //! the acknowledgement and takes everything down again, as the benchmark app of
-//! the throughput thesis first did (section 3.2). In [`ConnectionMode::Keep`] the
+//! the throughput thesis first did (section 3.2); or, with
+//! [`TransportConfig::answer_on_same_connection`], waits for the answer on it, as `probe trade` does. In [`ConnectionMode::Keep`] the
 //! first message to a peer dials and the connection stays (section 4.2.4).
 //!
 //! Each connection has two lanes: packets and timers are handled on the first,
@@ -25,7 +26,7 @@ use self::timer::Timer;
 use self::wire::{Content, Packet};
 use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
-    work, Datagram, Delivery, Machine, NodeId, Operation, Outputs, OutputsOf, Payload, Seconds,
+    work, Datagram, Delivery, Machine, MessageId, NodeId, Operation, Outputs, OutputsOf, Payload, Seconds,
     Transport,
 };
 use crate::deadlines::Deadlines;
@@ -98,6 +99,8 @@ pub struct Quic<P> {
     found: BTreeSet<NodeId>,
     /// Peers whose direct path answered, while the endpoint lives.
     direct: BTreeSet<NodeId>,
+    /// Connections of single messages that wait for an answer, by what they brought.
+    asking: BTreeMap<MessageId, ConnectionId>,
     inbox: inbox::Inbox<P>,
     dialled: u32,
     lanes: u32,
@@ -116,6 +119,7 @@ impl<P: Payload> Quic<P> {
             accepted: BTreeMap::new(),
             found: BTreeSet::new(),
             direct: BTreeSet::new(),
+            asking: BTreeMap::new(),
             inbox: inbox::Inbox::new(node, config.poll_interval_s, config.poll_phase_s),
             dialled: 0,
             lanes: 0,
@@ -186,7 +190,7 @@ impl<P: Payload> Machine for Quic<P> {
             }
             Step::Timer => self.with(id, out, now, |c, out| c.on_timer(now, out)),
             Step::Write => self.with(id, out, now, |c, out| c.write(now, out)),
-            Step::Serve(stream) => self.inbox.serve((id, stream), out),
+            Step::Serve(stream) => self.serve(id, stream, out),
             Step::Finish(stream) => self.with(id, out, now, |c, out| c.finish(stream, now, out)),
         }
     }
@@ -217,7 +221,7 @@ impl<P: Payload> Transport<P> for Quic<P> {
     fn transmit(&mut self, to: NodeId, payload: P, now: Seconds, out: &mut OutputsOf<Self>) {
         work(out, Operation::TaskSpawn, 0);
         match self.config.mode {
-            ConnectionMode::Reconnect => self.transmit_alone(to, payload, out),
+            ConnectionMode::Reconnect => self.transmit_alone(to, payload, now, out),
             ConnectionMode::Keep => self.transmit_pooled(to, payload, now, out),
         }
     }
@@ -233,6 +237,7 @@ impl<P: Payload> Transport<P> for Quic<P> {
         self.accepted.clear();
         self.found.clear();
         self.direct.clear();
+        self.asking.clear();
         left
     }
 }

@@ -37,10 +37,36 @@ impl PoolEntry {
 }
 
 impl<P: Payload> Quic<P> {
-    /// A connection for this message only.
-    pub(super) fn transmit_alone(&mut self, to: NodeId, payload: P, out: &mut Out<P>) {
-        let id = self.start(to, payload.message_id(), Seconds::INFINITY, out);
-        self.enqueue(id, payload);
+    /// The connection that asked, or one for this message only.
+    pub(super) fn transmit_alone(
+        &mut self,
+        to: NodeId,
+        payload: P,
+        now: Seconds,
+        out: &mut Out<P>,
+    ) {
+        let asked = self.asking.remove(&payload.message_id());
+        match asked.filter(|&id| self.is_open(id)) {
+            Some(id) => {
+                self.enqueue(id, payload);
+                self.with(id, out, now, |connection, out| connection.post(Step::Write, out));
+            }
+            None => {
+                let id = self.start(to, payload.message_id(), Seconds::INFINITY, out);
+                self.enqueue(id, payload);
+            }
+        }
+    }
+
+    /// The app takes a message, and may answer it.
+    pub(super) fn serve(&mut self, id: ConnectionId, stream: u32, out: &mut Out<P>) {
+        let single = self.config.mode == ConnectionMode::Reconnect && id.dialler != self.node;
+        if single && self.config.answer_on_same_connection {
+            if let Some(message) = self.inbox.message((id, stream)) {
+                self.asking.insert(message, id);
+            }
+        }
+        self.inbox.serve((id, stream), out);
     }
 
     /// The connection that is kept for the peer, dialled if need be.

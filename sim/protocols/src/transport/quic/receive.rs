@@ -34,10 +34,13 @@ impl<P: Payload> Connection<P> {
         self.close_if_done(now, out);
     }
 
-    /// A connection of one message ends when that message is acknowledged.
-    fn close_if_done(&mut self, now: Seconds, out: &mut super::Out<P>) {
+    /// A connection of one message ends when that message is acknowledged, and answered if its
+    /// answer comes back on it.
+    pub(super) fn close_if_done(&mut self, now: Seconds, out: &mut super::Out<P>) {
         let single = self.dialler && self.config.mode == ConnectionMode::Reconnect;
-        if single && self.state == ConnectionState::Established && self.streams.is_idle() {
+        let waits = self.config.answer_on_same_connection && !self.streams.has_served();
+        let done = self.streams.is_idle() && !waits;
+        if single && self.state == ConnectionState::Established && done {
             self.close(now, out);
         }
     }

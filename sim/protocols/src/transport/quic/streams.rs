@@ -168,6 +168,11 @@ impl<P: Payload> Streams<P> {
         Record::Finish(stream)
     }
 
+    /// Whether the app is done with any message that came.
+    pub fn has_served(&self) -> bool {
+        self.finished > 0
+    }
+
     /// The peer allows `max_streams` in all.
     pub fn on_credit(&mut self, max_streams: u32) {
         self.credit = self.credit.max(max_streams);

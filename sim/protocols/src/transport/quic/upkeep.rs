@@ -27,7 +27,7 @@ impl<P: Payload> Connection<P> {
         self.flush(now, out);
     }
 
-    fn acknowledge_data(&mut self) {
+    pub(super) fn acknowledge_data(&mut self) {
         if let Some(space) = &mut self.spaces[Level::Data as usize] {
             space.ack_due = true;
         }
