@@ -70,7 +70,7 @@ def _no_gain(row: published.Row, rungs: Rungs) -> Comparison:
     found = answer(row, rungs)
     if found.simulated is None:
         return found
-    return replace(found, holds=found.simulated < 1 + _GAIN_RATIO)
+    return replace(found, holds=found.simulated < 1 + GAIN_RATIO)
 
 
 def _above_other(row: published.Row, rungs: Rungs) -> Comparison:
@@ -154,4 +154,4 @@ _JUDGES: dict[str, Callable[[published.Row, Rungs], Comparison]] = {
     "no_gain": _no_gain,
     "none": answer,
 }
-_GAIN_RATIO = 0.05  # "no significant increase" has no figure; the bar of most rows here
+GAIN_RATIO = 0.05  # "no significant increase" has no figure; the bar of most rows here

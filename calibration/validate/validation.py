@@ -82,7 +82,7 @@ def validate(
     if not rows:
         known = ", ".join(published.groups())
         raise UserError(f"no published row matches {', '.join(subset or ())}; groups: {known}")
-    replay = _replay()
+    replay = chain_replay()
     needed = scenarios(rows) + (list(FIGURES_ONLY) if subset is None else [])
     tasks = {scenario: runner.tasks_of(load(root / scenario), out_dir) for scenario in needed}
     every = [task for of_scenario in tasks.values() for task in of_scenario]
@@ -145,7 +145,8 @@ def _silent(_total: int, _labels: Mapping[str, str]) -> Iterator[Progress]:
     yield lambda _name, _repetition, _share: None
 
 
-def _replay() -> Replay:
+def chain_replay() -> Replay:
+    """Return what replays a chain; raises EnvironmentMissingError without an engine."""
     try:
         from sim._engine import replay_chain
     except ImportError as error:
