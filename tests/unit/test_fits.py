@@ -147,6 +147,7 @@ MISTAKES = [
     ('kind = "choice"', 'kind = "choise"', "parameters[0].prior.kind", "choice"),
     ('loss = "claim"', 'loss = "claims"', "rows[0].loss", "claim"),
     ('loss = "claim"', 'loss = "outcome"', "rows[0]", "needs outcome, count and runs"),
+    ('loss = "claim"', 'loss = "claim"\nplayed_by = "F3_sign"', "rows[0]", "only loss = 'outcome'"),
     ("trials = 4", "trial = 4", "trial", "trials"),
     ("sign_and_verify", "sign_and_verfy", "scenarios.", "sign_and_verify"),
     ("run.duration=100ms", "run.durtion=100ms", "run.durtion", "duration"),

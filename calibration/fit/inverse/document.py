@@ -114,6 +114,10 @@ class Rows(Section):
     runs: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="Of loss = 'outcome': of how many."
     )
+    played_by: str | None = Field(
+        default=None,
+        description="Of loss = 'outcome': the row whose rung stands for those of all.",
+    )
 
     @model_validator(mode="after")
     def _counts_outcomes(self) -> Rows:
@@ -122,6 +126,8 @@ class Rows(Section):
             raise ValueError(
                 "loss = 'outcome' needs outcome, count and runs, and no other has them"
             )
+        if self.played_by is not None and self.loss != "outcome":
+            raise ValueError("only loss = 'outcome' has played_by")
         if self.count is not None and self.runs is not None and self.count > self.runs:
             raise ValueError("count is more than runs")
         return self
@@ -156,6 +162,13 @@ class Target:
 
     table: Rows
     rows: tuple[published.Row, ...]
+
+    @property
+    def played(self) -> tuple[published.Row, ...]:
+        """The rows whose rungs are simulated."""
+        if self.table.played_by is None:
+            return self.rows
+        return tuple(row for row in self.rows if row.id == self.table.played_by)
 
 
 @dataclass(frozen=True)
@@ -192,6 +205,11 @@ def load(path: Path) -> Loaded:
         Target(table, _rows(table.ids, every, path, f"rows[{number}].ids"))
         for number, table in enumerate(fit.rows)
     )
+    for number, target in enumerate(targets):
+        if not target.played:
+            reason, known = "is not one of ids", [row.id for row in target.rows]
+            hint = nearest(target.table.played_by or "", known)
+            raise ScenarioError(path, f"rows[{number}].played_by", reason, hint)
     found = Loaded(path, hashlib.sha256(text.encode()).hexdigest(), fit, targets)
     _check_parameters(found)
     used = {row.target.scenario for target in targets for row in target.rows}

@@ -106,7 +106,7 @@ def _outcome(target: Target, rungs: Rungs) -> Terms:
     assert count is not None, "the document says so"
     assert number is not None, "the document says so"
     shares = []
-    for row in target.rows:
+    for row in target.played:
         pairs = _stored_and_sent(row, rungs)
         like = sum(classify(stored, sent) == kind for stored, sent in pairs)
         shares.append((like + 0.5) / (len(pairs) + 1))

@@ -152,13 +152,13 @@ class Trials:
         return found
 
     def _rows(self) -> list[Any]:
-        return [row for target in self._loaded.targets for row in target.rows]
+        return [row for target in self._loaded.targets for row in target.played]
 
 
 def scenario_names(loaded: Loaded) -> list[str]:
     """Return the scenarios that the rows of a fit need, in order of first use."""
     return list(
-        dict.fromkeys(row.target.scenario for target in loaded.targets for row in target.rows)
+        dict.fromkeys(row.target.scenario for target in loaded.targets for row in target.played)
     )
 
 
