@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from calibration.fit.inverse import document, likelihood, places, priors
 from calibration.fit.inverse.document import Rows
@@ -263,9 +264,11 @@ def test_scatter_costs_nothing_where_it_is_what_is_printed():
         return terms("A1_w16_store", rung("store_rate_per_s", values), loss="scatter")[0]
 
     assert loss(sigma) == pytest.approx(0, abs=1e-6)
-    # (n - 1) / 2 * (ratio - 1 - ln(ratio)), with the ratio of the variances.
-    assert loss(2 * sigma) == pytest.approx(2 * (0.25 - 1 + math.log(4)), rel=1e-3)
-    assert loss(sigma / 2) == pytest.approx(2 * (4 - 1 - math.log(4)), rel=1e-3)
+    # The density of F with 4 and 49 degrees of freedom, as a scale's likelihood.
+    for factor in (0.5, 2.0):
+        ratio = 1 / factor**2
+        said = stats.f.logpdf(ratio, 4, 49) + math.log(ratio)
+        assert loss(factor * sigma) == pytest.approx(stats.f.logpdf(1, 4, 49) - said, rel=1e-3)
 
 
 @pytest.mark.parametrize(("share", "cost"), [(0.995, 0), (0.99, 0), (0.98, 0.5), (0.97, 2)])

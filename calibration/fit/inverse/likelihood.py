@@ -71,7 +71,8 @@ def _mean(row: published.Row, rungs: Rungs, model_error: float) -> Term:
 def _scatter(row: published.Row, rungs: Rungs, _model_error: float) -> Term:
     """Return what the standard deviation behind a printed interval costs, if runs are normal.
 
-    Of n runs it is distributed as chi-squared; that of the simulation is taken as it is.
+    The ratio of two sample variances is distributed as F: that of the simulation is known no better
+    than its number of runs allows, either.
     """
     values = _values(row, rungs)
     if len(values) < _FEWEST or row.ci95 is None:
@@ -80,7 +81,9 @@ def _scatter(row: published.Row, rungs: Rungs, _model_error: float) -> Term:
     rounding = row.resolution**2 / 12
     own = statistics.variance(values)
     ratio = (said**2 + rounding) / (own + rounding)
-    loss = (row.runs - 1) * (ratio - 1 - math.log(ratio)) / 2
+    theirs, ours = row.runs - 1, len(values) - 1
+    both = theirs + ours
+    loss = (both * math.log((theirs * ratio + ours) / both) - theirs * math.log(ratio)) / 2
     return Term(loss, said, math.sqrt(own), (row.section,))
 
 

@@ -241,7 +241,13 @@ def _as_table(result: Result, one: LeftOut) -> dict[str, Any]:
 def _written(unit: places.Unit, value: Any) -> Any:
     if isinstance(value, bool | str):
         return value
-    return unit.write(_short(value)) if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    text = unit.write(value)
+    if not isinstance(text, str):
+        return _short(text)
+    suffix = text.lstrip("0123456789.+-")
+    return f"{_short(float(text.removesuffix(suffix))):g}{suffix}"
 
 
 def _short(value: float) -> float:
