@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from sim.base.errors import EnvironmentMissingError
+from sim.run.child import die_with_parent
 from sim.run.children import ENVIRONMENT, engine_error
 
 if TYPE_CHECKING:
@@ -81,8 +82,6 @@ class Forks:
 
 def main() -> int:
     """Answer each line of stdin, which asks for runs, with one of stdout, until there are none."""
-    from sim.run.child import die_with_parent
-
     die_with_parent()
     # What a fork would else load each time anew.
     for name in _NEEDED:
@@ -175,6 +174,7 @@ def _fork(step: Step, job: Job) -> int:
     # Of the fork nothing may go on: neither what the parent has begun, nor its way out.
     code = 1
     try:
+        die_with_parent()
         descriptor = os.open(_log(job), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(descriptor, 2)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
