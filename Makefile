@@ -154,7 +154,7 @@ build/.system: tools/bootstrap.sh
 	@touch $@
 
 .venv/.packages: build/.system pyproject.toml uv.lock
-	$(UV) sync --frozen --no-install-project
+	$(UV) sync --frozen --no-install-project --extra fit
 	@touch $@
 
 build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py

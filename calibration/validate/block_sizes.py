@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Replay = Callable[[int, int, int, int], Sequence[int]]
     """`sim._engine.replay_chain`: payload_bytes, first_index, count, outstanding -> sizes."""
 
+_HALF_DIGIT = 0.05 + 1e-9  # means are printed to 0.1, extremes in whole bytes
+
 
 @dataclass(frozen=True)
 class Run:
@@ -69,6 +71,22 @@ def matches(found: Sequence[Run], replay: Replay) -> list[Match]:
         else:
             result += [_match(run, 1, replay, "index from 1") for run in of_section]
     return result
+
+
+def outstanding_proposals(run: Run, replay: Replay, within: float = _HALF_DIGIT) -> int:
+    """Return how many further proposals were out before the first store of a chain from 1.
+
+    It is the smallest number whose mean size is no more than `within` above the run's.
+    """
+    # Only the first blocks of a chain depend on what was out: each one more lacks a previous
+    # hash, so the mean falls and the smallest number that fits is where it comes into range.
+    choices = range(min(run.count, _OUTSTANDING_MAX))
+
+    def mean(outstanding: int) -> float:
+        return _statistics(replay(run.payload_bytes, 1, run.count, outstanding))[2]
+
+    found = bisect.bisect_left(choices, -(run.printed[2] + within), key=lambda at: -mean(at))
+    return min(found, choices[-1])
 
 
 def _run(key: tuple[str, float, int], by_metric: dict[str, published.Row]) -> Run:
@@ -138,12 +156,8 @@ def _match(run: Run, first_index: int, replay: Replay, note: str) -> Match:
     if first_index != 1:
         found = sizes(0)
         return Match(run, found, _fits(run, found), f"{note}; first index {first_index}")
-    # Only the first blocks of a chain depend on what was out: each one more lacks a previous
-    # hash, so the mean falls and the smallest number that fits is where it comes into range.
-    choices = range(min(run.count, _OUTSTANDING_MAX))
-    goal = -(run.printed[2] + _HALF_DIGIT)
-    outstanding = bisect.bisect_left(choices, goal, key=lambda choice: -sizes(choice)[2])
-    found = sizes(min(outstanding, choices[-1]))
+    outstanding = outstanding_proposals(run, replay)
+    found = sizes(outstanding)
     note = f"{note}; {outstanding} further proposals before the first store"
     return Match(run, found, _fits(run, found), note)
 
@@ -165,7 +179,6 @@ def _side(run: Run, sizes: Sequence[int]) -> int:
 
 
 _SIZES = ("stored_block_bytes_min", "stored_block_bytes_max", "stored_block_bytes_mean")
-_HALF_DIGIT = 0.05 + 1e-9  # means are printed to 0.1, extremes in whole bytes
 _OUTSTANDING_MAX = 1000  # at 1024/s about one second of proposals without an answer
 _RUNS = 5  # per workload
 _DURATION_S = 25.0  # of a run: bounds how far a held-out workload moved the index

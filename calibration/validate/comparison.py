@@ -78,7 +78,7 @@ def _verdict(comparison: str, found: Comparison, resolution: float = 0.0) -> Com
     if comparison not in _CLAIMS or found.simulated is None:
         return found
     holds, failed_by = _CLAIMS[comparison]
-    said = 1 + _GAIN_RATIO if comparison == "no_gain" else found.published
+    said = 1 + GAIN_RATIO if comparison == "no_gain" else found.published
     if said is None:
         return found
     short = max(0.0, failed_by(found.simulated, said))
@@ -202,4 +202,4 @@ _CLAIMS: dict[str, tuple[Verdict, Distance]] = {
     "no_gain": (operator.lt, lambda simulated, said: simulated / said - 1),
 }
 """What makes a claim hold, and by how much of what is said it fails."""
-_GAIN_RATIO = 0.05  # "no significant increase" has no figure; the bar of most rows here
+GAIN_RATIO = 0.05  # "no significant increase" has no figure; the bar of most rows here

@@ -91,7 +91,7 @@ def validate(
     if not rows:
         known = ", ".join(published.groups())
         raise UserError(f"no published row matches {', '.join(subset or ())}; groups: {known}")
-    replay = _replay()
+    replay = chain_replay()
     documents = {name: load(root / name) for name in scenarios(rows)}
     shipped = {name: runner.tasks_of(read, out_dir) for name, read in documents.items()}
     often = {
@@ -190,7 +190,8 @@ def _silent(_total: int, _labels: Mapping[str, str]) -> Iterator[Progress]:
     yield lambda _name, _repetition, _share: None
 
 
-def _replay() -> Replay:
+def chain_replay() -> Replay:
+    """Return what replays a chain; raises EnvironmentMissingError without an engine."""
     try:
         from sim._engine import replay_chain
     except ImportError as error:

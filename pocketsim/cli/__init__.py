@@ -20,6 +20,7 @@ from pocketsim.cli import (
     common,
     console,
     exporting,
+    fitting,
     inspect,
     measured,
     present,
@@ -41,6 +42,10 @@ sweep = typer.Typer(help="Many runs over a grid of values.", no_args_is_help=Tru
 app.add_typer(sweep, name="sweep")
 profile = typer.Typer(help="Profiles of devices and of implementations.", no_args_is_help=True)
 app.add_typer(profile, name="profile")
+calibrate = typer.Typer(cls=fitting.ReportsByDefault)
+app.add_typer(calibrate, name="calibrate")
+calibrate.command("reports")(common.command(measured.calibrate))
+calibrate.command("published")(common.command(fitting.published))
 app.command("run")(common.command(running.run))
 app.command("check")(common.command(inspect.check))
 app.command("show")(common.command(inspect.show))
@@ -48,7 +53,6 @@ app.command("doctor")(common.command(inspect.doctor))
 app.command("report")(common.command(present.report))
 app.command("export")(common.command(exporting.export))
 app.command("validate")(common.command(present.validate))
-app.command("calibrate")(common.command(measured.calibrate))
 app.command("metrics")(common.command(measured.metrics))
 profile.command("split")(common.command(profiles.split))
 sweep.command("run")(common.command(sweeping.run))

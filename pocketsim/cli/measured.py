@@ -43,7 +43,8 @@ def calibrate(
 ) -> None:
     """Make a device profile of reports of one device.
 
-    What no report has measured is taken from --base with its provenance, and listed.
+    What no report has measured is taken from --base with its provenance, and listed. `calibrate
+    published FIT` makes fitted numbers again from published rows.
     """
     from calibration.fit import probe_report
     from calibration.fit.calibration import Calibration

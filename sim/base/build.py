@@ -16,7 +16,8 @@ import sim
 
 _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
-    *("export", "devices/contents.py", "devices/numbers.py", "run/collect.py", "run/sweep.py"),
+    *("export", "devices/contents.py", "devices/numbers.py", "run/collect.py"),
+    *("run/forks.py", "run/sweep.py"),
     *("scenario/schema.py", "scenario/warnings.py"),
 )
 """What of the package no run can tell; all else is what the runner and its children import."""

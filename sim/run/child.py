@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def main() -> int:
     """Read the job from stdin and run it; return the exit code."""
-    _die_with_parent()
+    die_with_parent()
     job: Job = json.load(sys.stdin)
     try:
         from sim import _engine
@@ -89,7 +89,7 @@ def _tell(share: float) -> None:
     sys.stdout.flush()
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Ask Linux to kill this process when the one that started it is gone."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

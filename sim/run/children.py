@@ -83,7 +83,7 @@ class Children:
         if process.returncode == EXIT_OTHER_CODE:
             raise UserError(_CHANGED)
         if process.returncode != 0:
-            raise _engine_error(process.returncode, stderr, job, keep_failed_in)
+            raise engine_error(process.returncode, stderr, job, keep_failed_in)
         return stderr
 
     def stop(self) -> None:
@@ -146,7 +146,8 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _engine_error(returncode: int, stderr: str, job: Job, directory: Path) -> EngineError:
+def engine_error(returncode: int, stderr: str, job: Job, directory: Path) -> EngineError:
+    """Return what to say of a child that crashed; its job is kept in `directory` for replay."""
     how = signal.Signals(-returncode).name if returncode < 0 else f"exit code {returncode}"
     rung = job["resolved"]["rung"]
     what = f"repetition {job['repetition']} of {rung} ended with {how}"

@@ -143,7 +143,7 @@ def _override(data: dict[str, Any], override: str, label: str) -> tuple[str, str
     That is the outermost table that was not there: what it lacks is the override's fault, too.
     """
     key, equals, value = override.partition("=")
-    parts = _parse_key(key.strip())
+    parts = parse_key(key.strip())
     if not equals or not parts:
         raise ScenarioError(label, override, "write it as key.path=value")
     path = key_path(parts)
@@ -163,7 +163,8 @@ def _override(data: dict[str, Any], override: str, label: str) -> tuple[str, str
     return path, new
 
 
-def _parse_key(key: str) -> list[str | int]:
+def parse_key(key: str) -> list[str | int]:
+    """Return the parts of a key path as messages spell it: devices[0].profile."""
     parts = re.findall(r"[^.\[\]]+", key)
     return [int(part) if part.isdecimal() else part for part in parts]
 

@@ -54,6 +54,9 @@ SHORT = {
     "pocketsim calibrate": [
         "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
     ],
+    "pocketsim calibrate published": [
+        "calibrate published {root}/calibration/fits/laptop_cores.toml -o cores.toml"
+    ],
     "pocketsim metrics": ["metrics log.csv --json"],
     "pocketsim validate": [
         "validate --subset block_sizes --report page.html --json",

@@ -32,10 +32,13 @@ ARROWS: dict[str, set[str]] = {
         *("sim.trace", "sim.metrics", "sim.run"),
     },
     "calibration": set(),
-    "calibration.fit": {"sim.base", "sim.devices"},
     "calibration.validate": {
         *("sim._engine", "sim.base", "sim.metrics"),
         *("sim.run", "sim.scenario"),
+    },
+    "calibration.fit": {
+        *("sim", "sim.base", "sim.devices", "sim.metrics", "sim.run", "sim.scenario"),
+        "calibration.validate",
     },
     "pocketsim": {"sim.base", "sim.devices", "sim.metrics", "sim.scenario", "sim.trace"},
     "pocketsim.report": {

@@ -176,6 +176,7 @@ def test_every_command_says_as_much_as_it_is_asked_to():
     for command in (
         *([name] for name in commands),
         ["metrics"],
+        ["calibrate", "published"],
         *(["sweep", name] for name in ("run", "plan", "collect")),
     ):
         said = CliRunner().invoke(app, [*command, "--help"]).stdout

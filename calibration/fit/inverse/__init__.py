@@ -1,0 +1,1 @@
+"""From published rows to fitted numbers, by simulation. Nothing here changes a profile."""

@@ -1,0 +1,241 @@
+"""Trials: values of the parameters, simulated, and what they cost. Each is made once and kept.
+
+A trial patches copies of the documents in a temporary folder, lets the ordinary loader and resolver
+read them, and simulates those rungs alone that rows point to. Scenarios keep their seeds, so all
+trials share their random numbers. A journal (optuna's, a file) holds every trial: a search that was
+killed goes over the same ones again and finds them made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from calibration.fit.inverse import likelihood
+from calibration.fit.inverse.likelihood import Term, Terms
+from calibration.fit.inverse.places import REFERENCES, ROOT
+from calibration.validate.answers import matching
+from calibration.validate.validation import chain_replay, rung_key
+from sim.base.build import build_digest
+from sim.base.documents import read_toml
+from sim.base.errors import EnvironmentMissingError, ScenarioError
+from sim.scenario.load import Source, apply
+from sim.scenario.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from calibration.fit.inverse.document import Loaded
+    from calibration.fit.inverse.places import Documents, Unit
+    from calibration.validate.answers import RungKey
+    from sim.run.forks import Forks
+    from sim.scenario.resolve import Profiles
+    from sim.scenario.resolved import Resolved
+
+Values = tuple[Any, ...]
+"""Of the parameters, in their order; numbers in SI units."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Values and what they cost, row by row."""
+
+    values: Values
+    terms: Terms
+
+    def loss(self, without: str | None = None) -> float:
+        """Return the sum of the terms, but for those that only sections of a session inform."""
+        return sum(
+            term.loss for term in self.terms.values() if session(term.sections[0]) != without
+        )
+
+
+class Trials:
+    """Makes trials of one fit document, remembers them, and tells of each that it makes."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        documents: Documents,
+        units: dict[str, Unit],
+        forks: Forks,
+        journal: Path,
+    ) -> None:
+        self._loaded, self._documents, self._units, self._forks = loaded, documents, units, forks
+        self._sources = {name: _source(name) for name in scenario_names(loaded)}
+        self._replay = chain_replay()
+        self._journal = _Journal(journal, f"{loaded.digest} {build_digest()}")
+        self._kept = self._journal.read()
+        self.asked: dict[Values, Trial] = {}
+        """What this search has asked for, made now or before."""
+        self.told: Callable[[Trial, int], None] = _nothing
+        """Called with each trial that is asked for the first time, and how many there were."""
+
+    def make(self, several: Sequence[Values]) -> list[Trial]:
+        """Return a trial for each of some values, side by side as far as there are cores."""
+        found = self.look(several)
+        for trial in found:
+            if trial.values not in self.asked:
+                self.asked[trial.values] = trial
+                self.told(trial, len(self.asked))
+        return found
+
+    def look(self, several: Sequence[Values]) -> list[Trial]:
+        """Return what `make` does, and leave the search as if nobody had asked."""
+        missing = list(dict.fromkeys(at for at in several if at not in self._kept))
+        if missing:
+            with tempfile.TemporaryDirectory(prefix="pocketsim-") as folder:
+                runs = [
+                    self._runs(at, Path(folder) / str(number)) for number, at in enumerate(missing)
+                ]
+            every = [run for mine in runs for run in mine.values()]
+            measured = iter(self._forks.measure(every))
+            for at, mine in zip(missing, runs, strict=True):
+                rungs = {key: next(measured) for key in mine}
+                self._kept[at] = Trial(at, self._terms(rungs))
+                self._journal.add(self._kept[at])
+        return [self._kept[at] for at in several]
+
+    def _terms(self, rungs: dict[RungKey, Any]) -> Terms:
+        found: Terms = {}
+        for target in self._loaded.targets:
+            found |= {
+                f"{name} {target.table.loss}": term
+                for name, term in likelihood.terms(target, rungs, self._replay).items()
+            }
+        return found
+
+    def _runs(self, values: Values, folder: Path) -> dict[RungKey, Resolved]:
+        """Return the rungs that rows point to, with `values` in the documents."""
+        parameters = self._loaded.fit.parameters
+        placed = [
+            (place, self._units[parameter.name].write(value))
+            for parameter, value in zip(parameters, values, strict=True)
+            for place in (parameter, *parameter.also)
+        ]
+        patched = self._documents.patched(placed)
+        try:
+            return self._resolved(patched, folder)
+        except ScenarioError as error:
+            said = ", ".join(f"{place.key} = {value}" for place, value in placed)
+            file = error.file
+            if Path(file).is_relative_to(folder):
+                file = str(ROOT / Path(file).relative_to(folder))
+            reason = f"{file}: {error.key_path}: {error.reason}; with {said}"
+            raise ScenarioError(self._loaded.path, "parameters", reason, error.suggestion) from None
+
+    def _resolved(
+        self, patched: dict[str, dict[str, Any]], folder: Path
+    ) -> dict[RungKey, Resolved]:
+        for name, data in patched.items():
+            if Path(name).parent.name in REFERENCES:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(tomli_w.dumps(data), encoding="utf-8")
+        found: dict[RungKey, Resolved] = {}
+        read: Profiles = {}
+        for name, source in self._sources.items():
+            data = _pointed(patched.get(name, source.data), patched, folder)
+            table = self._loaded.fit.scenarios.get(name)
+            label = f"{self._loaded.path}: scenarios"
+            document = apply(
+                dataclasses.replace(source, data=data), table.set if table else (), label
+            )
+            for rung in resolve(document, read):
+                key = rung_key(name, rung.resolved["rung"])
+                if any(matching(row.target, {key: {}}) for row in self._rows()):
+                    found[key] = rung.resolved
+        return found
+
+    def _rows(self) -> list[Any]:
+        return [row for target in self._loaded.targets for row in target.played]
+
+
+def scenario_names(loaded: Loaded) -> list[str]:
+    """Return the scenarios that the rows of a fit need, in order of first use."""
+    return list(
+        dict.fromkeys(row.target.scenario for target in loaded.targets for row in target.played)
+    )
+
+
+def session(section: str) -> str:
+    """Return the session in which the figures of a section of a thesis were measured."""
+    return _SESSIONS.get(section, section)
+
+
+def _pointed(
+    data: dict[str, Any], patched: dict[str, dict[str, Any]], folder: Path
+) -> dict[str, Any]:
+    """Return a scenario that names the copies in `folder` of the profiles that are patched."""
+    copies = {
+        (REFERENCES[path.parent.name], path.stem): str(folder / path)
+        for path in map(Path, patched)
+        if path.parent.name in REFERENCES
+    }
+    groups = [
+        {
+            key: copies.get((key, value), value) if isinstance(value, str) else value
+            for key, value in group.items()
+        }
+        for group in data.get("devices", [])
+    ]
+    return {**data, "devices": groups}
+
+
+class _Journal:
+    """Every trial of one version of a fit document and of the build, in a file."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        try:
+            import optuna
+            from optuna.storages import JournalStorage
+            from optuna.storages.journal import JournalFileBackend
+        except ImportError:
+            raise EnvironmentMissingError(
+                "optuna is missing, with which fits are searched: run `make setup`, or install "
+                "pocketsim with the extra `fit`"
+            ) from None
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._optuna = optuna
+        self._study = optuna.create_study(
+            storage=JournalStorage(JournalFileBackend(str(path))),
+            study_name=name,
+            load_if_exists=True,
+        )
+
+    def read(self) -> dict[Values, Trial]:
+        found = {}
+        for kept in self._study.get_trials(deepcopy=False):
+            terms = {
+                name: Term(loss, said, had, tuple(sections))
+                for name, (loss, said, had, sections) in kept.user_attrs["terms"].items()
+            }
+            values = tuple(kept.user_attrs["values"])
+            found[values] = Trial(values, terms)
+        return found
+
+    def add(self, trial: Trial) -> None:
+        terms = {name: list(dataclasses.astuple(term)) for name, term in trial.terms.items()}
+        self._study.add_trial(
+            self._optuna.trial.create_trial(
+                value=trial.loss(), user_attrs={"values": list(trial.values), "terms": terms}
+            )
+        )
+
+
+def _source(name: str) -> Source:
+    text, data = read_toml(ROOT / name)
+    return Source(ROOT / name, text, data)
+
+
+def _nothing(_trial: Trial, _number: int) -> None:
+    pass
+
+
+_SESSIONS = {"B.1": "B.1/B.2", "B.2": "B.1/B.2", "B.3": "B.3/B.4", "B.4": "B.3/B.4"}
+"""Sections of the throughput thesis that print the same runs; any other is a session of its own."""

@@ -1,0 +1,79 @@
+"""`calibrate published`: fitted numbers, made again from the rows that they were fitted to."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from pocketsim.cli import console, targets
+from pocketsim.cli.running import Jobs
+from sim.run.children import default_jobs
+
+if TYPE_CHECKING:
+    from calibration.fit.inverse.remake import Result
+    from calibration.fit.inverse.trials import Trial
+
+
+class ReportsByDefault(TyperGroup):
+    """`calibrate REPORT...` is `calibrate reports REPORT...`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take what begins with no command as arguments of the default one."""
+        known = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args if known else ["reports", *args])
+
+
+def published(
+    fit: Annotated[Path, typer.Argument(help="Fit document (TOML).", metavar="FIT")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="Result to write (TOML); runs/fits/FIT.toml.", metavar="FILE"
+        ),
+    ] = None,
+    jobs: Jobs = None,
+) -> None:
+    """Make the numbers of a fit document again from published rows, by simulation.
+
+    Trials are kept in a journal beside the result: what was interrupted goes on from there. No
+    profile or scenario is changed.
+    """
+    from calibration.fit.inverse.remake import as_toml, remake
+
+    result_file = out or Path("runs/fits") / f"{fit.stem}.toml"
+    targets.check_outside_runs(result_file)
+    started_s = time.monotonic()
+    with targets.writing(result_file):
+        result = remake(fit, result_file.with_suffix(".journal"), jobs or default_jobs(), _tell)
+    with targets.replacing(result_file) as aside:
+        aside.write_text(as_toml(result), encoding="utf-8")
+    _print(result)
+    took_s = time.monotonic() - started_s
+    console.say(f"{result.evaluations} trials in {took_s:.0f} s; loss {result.best.loss():.4g}")
+    targets.tell(result_file)
+
+
+def _tell(trial: Trial, number: int) -> None:
+    if number % _EVERY == 0:
+        console.say(f"trial {number}: loss {trial.loss():.4g}")
+
+
+def _print(result: Result) -> None:
+    from calibration.fit.inverse.remake import parameter_table
+
+    rows = []
+    for number in range(len(result.loaded.fit.parameters)):
+        told = parameter_table(result, number)
+        within = told.get("within", [told.get("low"), told.get("high")])
+        said = ", ".join(map(str, within)) if "within" in told else " to ".join(map(str, within))
+        today = f"{told['today']}{'' if told['today_is_within'] else ' (outside)'}"
+        rows.append((told["name"], str(told["value"]), said, told["verdict"], today))
+    head = ("parameter", "value", "95 %", "verdict", "today")
+    console.table(result.loaded.fit.title, head, rows)
+
+
+_EVERY = 10  # trials to a line of progress
