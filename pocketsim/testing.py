@@ -171,6 +171,7 @@ def profile() -> Shipped:
         "digest": "0" * 64,
         "drawn_as": "invented",
         "own_cost_factors": {},
+        "speed_factors": {"native_call": 1.0},
     }
 
 

@@ -98,12 +98,14 @@ class Shipped(Contents):
     """A device profile as it was read, beside what it is called.
 
     `digest` is that of its file; `drawn_as` names its streams, which a group's factors leave alone.
-    `own_cost_factors` are those of the group on costs of the implementation's own.
+    Of costs of the implementation's own, `own_cost_factors` are those of the group, and
+    `speed_factors` say how many times as long computing takes here as where they were found.
     """
 
     digest: str
     drawn_as: str
     own_cost_factors: dict[str, Number]
+    speed_factors: dict[str, float]
 
 
 class Choice(Provenance):

@@ -40,8 +40,15 @@ def takes(step: str, implementation: ImplementationContents) -> dict[str, float]
     return {step: 1.0} if step in device_operations() else {}
 
 
-def speed_factor(cost: OwnCost, device: Contents) -> float:
-    """Return how many times as long computing takes on `device` as where `cost` was found."""
+def speed_factors(device: Contents, implementation: ImplementationContents) -> dict[str, float]:
+    """Return how many times as long computing takes on `device` as where an own cost was found.
+
+    Of a device as it is shipped: what is drawn of it says nothing about where a cost was found.
+    """
+    return {name: _speed_factor(cost, device) for name, cost in implementation["own_costs"].items()}
+
+
+def _speed_factor(cost: OwnCost, device: Contents) -> float:
     if cost["scales_with"] is None or cost["reference_s"] is None:
         return 1.0
     return device["operations"][cost["scales_with"]]["cpu_s"] / cost["reference_s"]
@@ -54,7 +61,7 @@ def _parts(step: str, device: Shipped, implementation: ImplementationContents) -
         if cost["step"] == step:
             asked = device["own_cost_factors"].get(name)
             factor = asked["value"] if asked else 1.0
-            yield _price(cost, factor * speed_factor(cost, device), factor)
+            yield _price(cost, factor * device["speed_factors"][name], factor)
 
 
 def _price(cost: Cost, cpu_factor: float, wait_factor: float) -> Price:

@@ -19,6 +19,7 @@ from sim.base.errors import ScenarioError
 from sim.devices import draws
 from sim.devices import implementation as implementation_documents
 from sim.devices import profile as profiles
+from sim.devices.prices import speed_factors
 from sim.scenario import app_faults, implementations, ladders, parts
 from sim.scenario.resolved import SCHEMA
 from sim.scenario.workloads import Paced
@@ -175,13 +176,16 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
             "digest": profiles.digest(path),
             "drawn_as": name,  # factors give a group a profile of its own, but no other draws
             "own_cost_factors": {},
+            "speed_factors": {},
         }
+    own = implementation_documents.contents(document.implementation)
+    shipped: Shipped = {**read[path], "speed_factors": speed_factors(read[path], own)}
     if not group.cost_factors:
-        return name, read[path]
+        return name, shipped
     factors = {
         key: cast("Number", si.section(factor)) for key, factor in group.cost_factors.items()
     }
-    return f"{name} in devices[{number}]", draws.scaled(read[path], factors)
+    return f"{name} in devices[{number}]", draws.scaled(shipped, factors)
 
 
 def _protocol(scenario: Scenario, at: Mapping[str, Any]) -> Protocol:

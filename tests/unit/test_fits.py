@@ -28,7 +28,7 @@ trials = 4
 
 [[parameters]]
 name = "cores"
-document = "calibration/profiles/thinkpad_l13.toml"
+document = "calibration/profiles/devices/thinkpad_l13.toml"
 key = "device.cores.value"
 prior = { kind = "choice", values = [2, 4, 6] }
 
@@ -47,7 +47,7 @@ steps = 4
 
 [[parameters]]
 name = "sign"
-document = "calibration/profiles/thinkpad_l13.toml"
+document = "calibration/profiles/devices/thinkpad_l13.toml"
 key = "operations.sign.cpu"
 prior = { kind = "lognormal", median = "40us", sigma = 0.7 }
 from = "5us"

@@ -8,6 +8,7 @@ from calibration.fit import split
 from sim.base.engine_facts import device_operations, operations
 from sim.base.errors import ScenarioError
 from sim.devices import draws, implementation, prices, profile
+from sim.plan.build_plan import build_plan
 from sim.scenario import load
 from sim.scenario.resolve import resolve
 
@@ -22,13 +23,15 @@ def shipped(name):
     return implementation.load(profile.IMPLEMENTATIONS / f"{name}.toml")
 
 
-def device(name="moto_g04s"):
+def device(name="moto_g04s", program=APP):
     found = profile.contents(profile.load(profile.DEVICES / f"{name}.toml"))
-    return {**found, "digest": "", "drawn_as": name, "own_cost_factors": {}}
+    factors = prices.speed_factors(found, implementation.contents(shipped(program)))
+    known = {"digest": "", "drawn_as": name, "own_cost_factors": {}, "speed_factors": factors}
+    return {**found, **known}
 
 
 def cost_of(step, program, phone="moto_g04s"):
-    found = prices.prices(device(phone), implementation.contents(shipped(program)))
+    found = prices.prices(device(phone, program), implementation.contents(shipped(program)))
     return found[operations().index(step)]
 
 
@@ -90,6 +93,17 @@ def test_a_factor_of_a_group_is_on_its_phones_alone():
     at = operations().index("endpoint_setup")
     assert prices.prices(phone, found)[at]["cpu_s"] == pytest.approx(1.175 / 2)
     assert prices.prices(device(), found)[at]["cpu_s"] == 1.175
+
+
+def test_what_is_drawn_of_a_device_does_not_scale_what_was_found_on_it(scenario):
+    settings = ["run.draw=posterior", f"implementation={APP}", "transport.mode=quic_reconnect"]
+    resolved = resolve(load(scenario, settings))[0].resolved
+    for cost in resolved["implementation"]["own_costs"].values():
+        cost["standard_error_s"] = cost["repetition_sigma"] = 0.0
+    at = operations().index("endpoint_setup")
+    drawn = [build_plan(resolved, number)["profiles"][0] for number in range(3)]
+    assert {columns["cpu_s"][at] for columns in drawn} == {1.175}
+    assert len({columns["cpu_s"][operations().index("verify")] for columns in drawn}) == 3
 
 
 def test_draws_of_own_costs_leave_what_the_code_says():
