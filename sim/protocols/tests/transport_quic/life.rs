@@ -164,6 +164,15 @@ fn a_server_sends_three_times_what_it_got_and_no_more() {
 }
 
 #[test]
+fn a_server_that_may_send_nothing_waits_without_a_probe() {
+    let mut world = a_client_that_is_not_heard_again();
+    world.run_until(12.0);
+    let server = world.machine(1).next_timeout();
+    let (at, reason) = server.expect("it does not wait for ever");
+    assert_eq!((to_ms(at), reason), (30_010.0, "quic idle timeout"));
+}
+
+#[test]
 fn a_hundred_streams_are_open_at_once_and_no_more() {
     let mut world = quic_world(2, 0.050, &quic(KEEP));
     world.transmit_at(0.0, 0, 1, parcel(0, 0, 10));

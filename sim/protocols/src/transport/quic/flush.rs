@@ -79,7 +79,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Three times what came in, until the peer's address is proven (RFC 9000 8.1).
-    fn may_amplify(&self) -> bool {
+    pub(super) fn may_amplify(&self) -> bool {
         let limit = self.received_bytes.saturating_mul(AMPLIFICATION_LIMIT);
         self.validated || self.sent_bytes + MTU_BYTES <= limit
     }

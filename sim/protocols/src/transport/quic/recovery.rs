@@ -95,13 +95,17 @@ impl<P: Payload> Connection<P> {
         space.probes = PROBE_PACKETS;
     }
 
-    /// Sets the timer of the next loss or probe (RFC 9002 6.2.1).
+    /// Sets the timer of the next loss or probe (RFC 9002 6.2.1); a server that may send nothing
+    /// does not probe before it hears from the client (6.2.2.1).
     pub(super) fn set_recovery_timer(&mut self, now: Seconds) {
         let losses = self.spaces.iter().flatten().map(|space| space.loss_s);
         let loss_s = losses.fold(Seconds::INFINITY, Seconds::min);
-        let at = match loss_s.is_finite() {
-            true => loss_s,
-            false => self.probe_time_s(now),
+        let at = if loss_s.is_finite() {
+            loss_s
+        } else if self.may_amplify() {
+            self.probe_time_s(now)
+        } else {
+            Seconds::INFINITY
         };
         self.timers.set(Timer::Recovery, at);
     }
