@@ -19,24 +19,8 @@ fn town() -> Town<Counted> {
     town
 }
 
-/// Gives `body` to node `to`; what it sends then.
-fn give(town: &mut Town<Counted>, from: u32, to: u32, body: Body) -> Vec<Body> {
-    let message = Message {
-        id: MessageId::new(NodeId(from), u32::MAX),
-        body,
-    };
-    let mut out = Vec::new();
-    town.nodes[to as usize].receive(NodeId(from), message, town.now, &mut out);
-    let sent = out.into_iter().filter_map(|output| match output {
-        Output::Send { message, .. } => Some(message.body),
-        _ => None,
-    });
-    sent.collect()
-}
-
 fn is_paying(town: &Town<Counted>, payment: MessageId) -> bool {
-    let owner = town.nodes[PAYER as usize].wallet_owner();
-    owner.expect("no authority").is_paying(&payment)
+    town.owner(PAYER).is_paying(&payment)
 }
 
 fn receipt(payment: MessageId) -> Body {
@@ -66,14 +50,14 @@ fn offered(town: &mut Town<Counted>) -> MessageId {
 fn a_payer_who_has_not_signed_listens_to_his_payee_only() {
     let mut town = town();
     let payment = offered(&mut town);
-    assert_eq!(give(&mut town, PAYEE, PAYER, receipt(payment)), []);
+    assert_eq!(town.give(PAYEE, PAYER, receipt(payment)), []);
     for body in [request(payment, 7), Body::Decline { payment }] {
-        assert_eq!(give(&mut town, OTHER, PAYER, body), []);
+        assert_eq!(town.give(OTHER, PAYER, body), []);
     }
     assert!(is_paying(&town, payment));
-    give(&mut town, PAYEE, PAYER, Body::Decline { payment });
+    town.give(PAYEE, PAYER, Body::Decline { payment });
     assert!(!is_paying(&town, payment));
-    assert_eq!(give(&mut town, PAYEE, PAYER, request(payment, 7)), []);
+    assert_eq!(town.give(PAYEE, PAYER, request(payment, 7)), []);
     assert_eq!(town.cents(PAYER), 8_300);
 }
 
@@ -81,16 +65,16 @@ fn a_payer_who_has_not_signed_listens_to_his_payee_only() {
 fn a_payer_signs_once_and_waits_for_the_receipt_of_his_payee() {
     let mut town = town();
     let payment = offered(&mut town);
-    let signed = give(&mut town, PAYEE, PAYER, request(payment, 7));
+    let signed = town.give(PAYEE, PAYER, request(payment, 7));
     assert!(matches!(signed[..], [Body::Payment { .. }]), "{signed:?}");
     let left_cents = town.cents(PAYER);
     assert!(left_cents <= 7_300);
-    assert_eq!(give(&mut town, PAYEE, PAYER, request(payment, 8)), []);
-    give(&mut town, PAYEE, PAYER, Body::Decline { payment });
-    give(&mut town, OTHER, PAYER, receipt(payment));
+    assert_eq!(town.give(PAYEE, PAYER, request(payment, 8)), []);
+    town.give(PAYEE, PAYER, Body::Decline { payment });
+    town.give(OTHER, PAYER, receipt(payment));
     assert!(is_paying(&town, payment));
     for _ in 0..2 {
-        assert_eq!(give(&mut town, PAYEE, PAYER, receipt(payment)), []);
+        assert_eq!(town.give(PAYEE, PAYER, receipt(payment)), []);
         assert!(!is_paying(&town, payment));
     }
     assert_eq!(town.cents(PAYER), left_cents, "signed over once");
@@ -105,13 +89,13 @@ fn a_payee_asks_the_same_until_the_payer_himself_cancels() {
         amount_cents: 1_000,
         tendered_cents: 1_000,
     };
-    assert_eq!(give(&mut town, OTHER, PAYEE, offer.clone()), []);
-    let asked = give(&mut town, PAYER, PAYEE, offer.clone());
+    assert_eq!(town.give(OTHER, PAYEE, offer.clone()), []);
+    let asked = town.give(PAYER, PAYEE, offer.clone());
     assert!(matches!(asked[..], [Body::Request { .. }]), "{asked:?}");
-    give(&mut town, OTHER, PAYEE, Body::Cancel { payment });
-    assert_eq!(give(&mut town, PAYER, PAYEE, offer.clone()), asked);
-    give(&mut town, PAYER, PAYEE, Body::Cancel { payment });
-    let again = give(&mut town, PAYER, PAYEE, offer);
+    town.give(OTHER, PAYEE, Body::Cancel { payment });
+    assert_eq!(town.give(PAYER, PAYEE, offer.clone()), asked);
+    town.give(PAYER, PAYEE, Body::Cancel { payment });
+    let again = town.give(PAYER, PAYEE, offer);
     assert!(matches!(again[..], [Body::Request { .. }]), "{again:?}");
     assert_ne!(again, asked, "the first request is forgotten");
 }
@@ -125,15 +109,15 @@ fn a_payee_gives_one_receipt_however_often_the_payment_comes() {
         amount_cents: 1_000,
         tendered_cents: 1_000,
     };
-    let asked = give(&mut town, PAYER, PAYEE, offer.clone());
-    let signed = give(&mut town, PAYEE, PAYER, asked[0].clone());
-    assert_eq!(give(&mut town, OTHER, PAYEE, signed[0].clone()), []);
-    let receipt = give(&mut town, PAYER, PAYEE, signed[0].clone());
+    let asked = town.give(PAYER, PAYEE, offer.clone());
+    let signed = town.give(PAYEE, PAYER, asked[0].clone());
+    assert_eq!(town.give(OTHER, PAYEE, signed[0].clone()), []);
+    let receipt = town.give(PAYER, PAYEE, signed[0].clone());
     assert!(matches!(receipt[..], [Body::Receipt { refusal: None, .. }]));
     let cents = town.cents(PAYEE);
     assert!(cents > 8_300);
-    give(&mut town, PAYER, PAYEE, Body::Cancel { payment });
-    assert_eq!(give(&mut town, PAYER, PAYEE, offer), [], "it is paid");
-    assert_eq!(give(&mut town, PAYER, PAYEE, signed[0].clone()), receipt);
+    town.give(PAYER, PAYEE, Body::Cancel { payment });
+    assert_eq!(town.give(PAYER, PAYEE, offer), [], "it is paid");
+    assert_eq!(town.give(PAYER, PAYEE, signed[0].clone()), receipt);
     assert_eq!(town.cents(PAYEE), cents, "taken once");
 }

@@ -102,6 +102,28 @@ impl<C: Crypto> Town<C> {
         self.drain(NodeId(from), out);
     }
 
+    /// Gives `body` to node `to`; what it sends then, which is not carried.
+    pub fn give(&mut self, from: u32, to: u32, body: Body) -> Vec<Body> {
+        let id = MessageId::new(NodeId(from), u32::MAX);
+        let mut out = Vec::new();
+        let message = Message { id, body };
+        self.nodes[to as usize].receive(NodeId(from), message, self.now, &mut out);
+        let mut sent = Vec::new();
+        for output in out {
+            match output {
+                Output::Send { message, .. } => sent.push(message.body),
+                Output::Observe(event) => self.events.push((self.now, NodeId(to), event)),
+                _ => {}
+            }
+        }
+        sent
+    }
+
+    pub fn owner(&self, node: u32) -> &WalletOwner<C, Source> {
+        let owner = self.nodes[node as usize].wallet_owner();
+        owner.expect("no authority")
+    }
+
     pub fn drain(&mut self, node: NodeId, out: OutputsOf<Participant<C, Source>>) {
         for output in out {
             match output {
@@ -166,10 +188,7 @@ impl<C: Crypto> Town<C> {
     }
 
     pub fn cents(&self, node: u32) -> u64 {
-        let owner = self.nodes[node as usize]
-            .wallet_owner()
-            .expect("no authority");
-        owner.wallet().held_cents()
+        self.owner(node).wallet().held_cents()
     }
 
     pub fn count(&self, kind: EventKind) -> usize {
