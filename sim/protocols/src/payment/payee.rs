@@ -376,7 +376,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         let state = next.state();
         let before = self.incoming.insert(payment, next);
         let due = PAYEE.next(before.as_ref().map(IncomingPayment::state), event);
-        debug_assert_eq!(state, due, "{event:?} of {payment:?}");
+        assert_eq!(state, due, "{event:?} of {payment:?}");
     }
 
     /// `event` ends the payment, and nothing is kept of it.
@@ -385,7 +385,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
             return;
         };
         let due = PAYEE.next(Some(before.state()), event);
-        debug_assert_eq!(PayeeState::Forgotten, due, "{event:?} of {payment:?}");
+        assert_eq!(PayeeState::Forgotten, due, "{event:?} of {payment:?}");
         if let IncomingPayment::Asked {
             challenge: Some(challenge),
             ..
