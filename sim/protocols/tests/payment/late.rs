@@ -36,20 +36,10 @@ fn request(payment: MessageId, word: u8) -> Body {
     Body::Request { payment, challenge }
 }
 
-/// The payer has offered 10 EUR.
-fn offered(town: &mut Town<Counted>) -> MessageId {
-    town.pay(PAYER, PAYEE, 1_000, Conduct::Honest);
-    let (_, (_, _, message)) = town.mail.pop_first().expect("an offer");
-    match message.body {
-        Body::Offer { payment, .. } => payment,
-        other => panic!("{other:?}"),
-    }
-}
-
 #[test]
 fn a_payer_who_has_not_signed_listens_to_his_payee_only() {
     let mut town = town();
-    let payment = offered(&mut town);
+    let payment = town.offered(PAYER, PAYEE, 1_000);
     assert_eq!(town.give(PAYEE, PAYER, receipt(payment)), []);
     for body in [request(payment, 7), Body::Decline { payment }] {
         assert_eq!(town.give(OTHER, PAYER, body), []);
@@ -64,7 +54,7 @@ fn a_payer_who_has_not_signed_listens_to_his_payee_only() {
 #[test]
 fn a_payer_signs_once_and_waits_for_the_receipt_of_his_payee() {
     let mut town = town();
-    let payment = offered(&mut town);
+    let payment = town.offered(PAYER, PAYEE, 1_000);
     let signed = town.give(PAYEE, PAYER, request(payment, 7));
     assert!(matches!(signed[..], [Body::Payment { .. }]), "{signed:?}");
     let left_cents = town.cents(PAYER);
@@ -103,7 +93,7 @@ fn a_payee_asks_the_same_until_the_payer_himself_cancels() {
 #[test]
 fn a_payee_gives_one_receipt_however_often_the_payment_comes() {
     let mut town = town();
-    let payment = offered(&mut town);
+    let payment = town.offered(PAYER, PAYEE, 1_000);
     let offer = Body::Offer {
         payment,
         amount_cents: 1_000,
@@ -120,4 +110,78 @@ fn a_payee_gives_one_receipt_however_often_the_payment_comes() {
     assert_eq!(town.give(PAYER, PAYEE, offer), [], "it is paid");
     assert_eq!(town.give(PAYER, PAYEE, signed[0].clone()), receipt);
     assert_eq!(town.cents(PAYEE), cents, "taken once");
+}
+
+#[test]
+fn a_receipt_with_too_little_change_is_a_loss() {
+    let mut town = town();
+    // What is left are three notes of 20 EUR.
+    for cents in [1_000, 1_300] {
+        town.pay(PAYER, OTHER, cents, Conduct::Honest);
+        town.run_for(5.0);
+    }
+    let payment = town.offered(PAYER, PAYEE, 1_500);
+    town.give(PAYEE, PAYER, request(payment, 7));
+    assert_eq!(town.cents(PAYER), 4_000);
+    town.give(PAYEE, PAYER, receipt(payment));
+    assert!(!is_paying(&town, payment));
+    assert!(!town.messages(EventKind::Store).contains(&payment));
+    assert_eq!(town.reasons(EventKind::Lose), [Some(Reason::Malformed)]);
+}
+
+/// When the payer says again what he has signed, for so many times, since he has.
+fn repeated_s(town: &mut Town<Counted>, times: usize) -> Vec<f64> {
+    let (signed_s, payer) = (town.now, NodeId(PAYER));
+    let mut repeated_s = Vec::new();
+    while repeated_s.len() < times {
+        let mut out = Vec::new();
+        let machine = &mut town.nodes[PAYER as usize];
+        let (now, _) = machine.next_timeout().expect("he waits");
+        machine.handle_timeout(now, &mut out);
+        let is_payment = |output: &_| match output {
+            Output::Send { message, .. } => matches!(
+                message,
+                Message {
+                    body: Body::Payment { .. },
+                    ..
+                }
+            ),
+            _ => false,
+        };
+        if out.iter().any(is_payment) {
+            repeated_s.push(now - signed_s);
+        }
+        town.now = now;
+        town.drain(payer, out);
+    }
+    repeated_s
+}
+
+#[test]
+fn what_is_signed_is_said_again_ever_more_slowly_up_to_the_interval_of_calls() {
+    let mut town = town();
+    let payment = town.offered(PAYER, PAYEE, 1_000);
+    town.give(PAYEE, PAYER, request(payment, 7));
+    let due_s = [1, 3, 7, 15, 31, 63, 127, 255, 511, 1_023, 1_923, 2_823];
+    assert_eq!(repeated_s(&mut town, due_s.len()), due_s.map(f64::from));
+}
+
+#[test]
+fn a_payer_who_cannot_sign_waits_for_no_change() {
+    let mut town = town();
+    // Each time all that he has, so he can sign only one of them.
+    let payments: Vec<_> = (0..66).map(|_| town.offered(PAYER, PAYEE, 8_300)).collect();
+    for (at, payment) in payments.into_iter().enumerate() {
+        let sent = town.give(PAYEE, PAYER, request(payment, 7));
+        let is_signed = matches!(sent[..], [Body::Payment { .. }]);
+        assert!(is_signed == (at == 0) && is_signed == is_paying(&town, payment));
+    }
+    town.run_for(1_000.0);
+    town.mail.clear();
+    let payment = town.offered(PAYER, PAYEE, 8_300);
+    let sent = town.give(PAYEE, PAYER, request(payment, 7));
+    assert!(
+        matches!(sent[..], [Body::Payment { .. }]),
+        "there is room to ask for change"
+    );
 }

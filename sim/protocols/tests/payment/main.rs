@@ -3,7 +3,9 @@
 #[path = "../tokens/mod.rs"]
 mod tokens;
 
+mod authority;
 mod histories;
 mod late;
 mod mechanisms;
+mod sizes;
 mod town;
