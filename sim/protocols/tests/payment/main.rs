@@ -4,6 +4,7 @@
 mod tokens;
 
 mod authority;
+mod bounds;
 mod histories;
 mod late;
 mod mechanisms;
