@@ -2,7 +2,7 @@
 //!
 //! Pacing and segmentation offload are not modelled: messages are a few packets
 //! long, and quinn's smallest burst is ten. An acknowledgement that is not due yet
-//! does not ride along with data; quinn-proto 0.11.19 does bundle it.
+//! does not ride along with data; quinn-proto does bundle it.
 
 use super::connection::Connection;
 use super::states::ConnectionState;
@@ -185,7 +185,8 @@ fn cut(record: Record, room: u32) -> (Option<(Record, u32)>, Option<Record>) {
     )
 }
 
-/// RFC 9000 8.1; quinn-proto connection/paths.rs:160-162.
+/// RFC 9000 8.1; quinn-proto
+/// `PathData::anti_amplification_blocked`.
 const AMPLIFICATION_LIMIT: u32 = 3;
 
 /// A shorter rest of a packet is left empty instead of starting a stream in it.

@@ -144,11 +144,12 @@ impl<P: Payload> Connection<P> {
     }
 }
 
-/// max_ack_delay of both ends (RFC 9000 18.2; quinn-proto connection/spaces.rs:634).
+/// max_ack_delay of both ends (RFC 9000 18.2; quinn-proto `TransportParameters`).
 pub(super) const MAX_ACK_DELAY_S: Seconds = 0.025;
 
-/// Packets per probe timeout (RFC 9002 6.2.4; quinn-proto connection/mod.rs).
+/// Packets per probe timeout (RFC 9002 6.2.4; quinn-proto
+/// `Connection::on_loss_detection_timeout`).
 const PROBE_PACKETS: u32 = 2;
 
-/// Probe timeouts double up to 2^16 (quinn-proto connection/mod.rs:1862-1898).
+/// Probe timeouts double up to 2^16 (quinn-proto `Connection::pto_time_and_space`).
 const BACKOFF_EXPONENT_MAX: u32 = 16;

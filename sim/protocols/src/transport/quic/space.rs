@@ -188,14 +188,14 @@ impl Space {
 }
 
 /// The second packet that asks for it is acknowledged at once (RFC 9000 13.2.2;
-/// quinn-proto connection/spaces.rs:696-702).
+/// quinn-proto `PendingAcks::packet_received`).
 const ACK_ELICITING_THRESHOLD: u32 = 2;
 
 /// After more packets than this that ask for nothing, an ACK rides along with the
-/// next packet (quinn-proto connection/spaces.rs, `maybe_ack_non_eliciting`).
+/// next packet (quinn-proto `PendingAcks::maybe_ack_non_eliciting`).
 const LAZY_ACK_THRESHOLD: u32 = 10;
 
-/// Reordering tolerated in packets (RFC 9002 6.1.1; quinn-proto config/transport.rs:362-406).
+/// Reordering tolerated in packets (RFC 9002 6.1.1; quinn-proto `TransportConfig::default`).
 const PACKET_THRESHOLD: u32 = 3;
 
 /// quinn drops ranges when their acknowledgement is confirmed; here the newest

@@ -194,7 +194,7 @@ impl<P: Payload> Streams<P> {
 }
 
 /// quinn's default limit of concurrent bidirectional streams
-/// (quinn-proto config/transport.rs:362-406).
+/// (quinn-proto `TransportConfig::default`).
 const CONCURRENT_STREAMS: u32 = 100;
 
 #[cfg(test)]
