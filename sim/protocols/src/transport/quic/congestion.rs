@@ -180,6 +180,7 @@ mod tests {
     fn slow_start_doubles_and_loss_takes_three_tenths() {
         let (mut path, rtt) = (Congestion::new(), Rtt::new());
         for _ in 0..10 {
+            assert!(path.allows());
             path.on_sent(1200);
         }
         assert!(!path.allows());

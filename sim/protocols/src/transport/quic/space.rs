@@ -265,11 +265,26 @@ mod tests {
     }
 
     #[test]
+    fn after_more_than_ten_packets_that_ask_for_nothing_one_acknowledgement_rides_along() {
+        let mut space = Space::new();
+        for number in 0..10 {
+            space.on_received(number, false, 1.0);
+        }
+        assert!(space.take_ack(1.0).is_none());
+        space.on_received(10, false, 1.0);
+        assert!(space.take_ack(1.0).is_some());
+        assert!(space.take_ack(1.0).is_none(), "and they count anew");
+    }
+
+    #[test]
     fn only_what_asks_for_an_acknowledgement_closes_a_gap() {
         let (asks, silent) = (true, false);
         assert!(is_due_after(&[(2, silent), (3, asks)]), "1 is missing");
         assert!(!is_due_after(&[(1, silent), (2, asks)]), "nothing is");
-        assert!(!is_due_after(&[(2, silent), (1, asks)]), "in order but for 2");
+        assert!(
+            !is_due_after(&[(2, silent), (1, asks)]),
+            "in order but for 2"
+        );
         assert!(!is_due_after(&[(2, silent)]), "it asks for nothing");
         let mut space = Space::new();
         space.on_received(1, true, 1.0);

@@ -88,7 +88,7 @@ impl<P: Payload> Connection<P> {
 }
 
 /// How long a closed connection answers late packets (RFC 9000 10.2; quinn-proto
-/// connection/mod.rs:3498-3500).
+/// `Connection::set_close_timer`).
 const DRAIN_PROBE_TIMEOUTS: f64 = 3.0;
 
 /// Between disco pings of an open connection (iroh 0.35 magicsock.rs:99).
