@@ -18,7 +18,7 @@ impl<P: Payload> Connection<P> {
     /// Sends whatever may be sent now.
     pub(super) fn flush(&mut self, now: Seconds, out: &mut Out<P>) {
         if !matches!(
-            self.state,
+            self.state(),
             ConnectionState::Handshaking | ConnectionState::Established
         ) {
             return;

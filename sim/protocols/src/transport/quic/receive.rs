@@ -19,7 +19,7 @@ impl<P: Payload> Connection<P> {
         out: &mut super::Out<P>,
     ) {
         self.received_bytes = self.received_bytes.saturating_add(bytes);
-        match self.state {
+        match self.state() {
             ConnectionState::Closing => return self.send_close(out),
             ConnectionState::Draining | ConnectionState::Gone => return,
             ConnectionState::Preparing
@@ -37,7 +37,7 @@ impl<P: Payload> Connection<P> {
     /// A connection of one message ends when that message is acknowledged.
     fn close_if_done(&mut self, now: Seconds, out: &mut super::Out<P>) {
         let single = self.dialler && self.config.mode == ConnectionMode::Reconnect;
-        if single && self.state == ConnectionState::Established && self.streams.is_idle() {
+        if single && self.state() == ConnectionState::Established && self.streams.is_idle() {
             self.close(now, out);
         }
     }
@@ -45,7 +45,7 @@ impl<P: Payload> Connection<P> {
     fn on_packet(&mut self, packet: Packet<P>, now: Seconds, out: &mut super::Out<P>) {
         // Data that overtook the handshake cannot be read (RFC 9001 5.7).
         if !self.is_open()
-            || (packet.level == Level::Data && self.state != ConnectionState::Established)
+            || (packet.level == Level::Data && self.state() != ConnectionState::Established)
         {
             return;
         }
@@ -97,7 +97,7 @@ impl<P: Payload> Connection<P> {
             Control::ServerFlight if !self.answered => {
                 self.answer(Operation::HandshakeFinish, Step::Proceed, out);
             }
-            Control::ClientFinished if self.state == ConnectionState::Handshaking => {
+            Control::ClientFinished if self.state() == ConnectionState::Handshaking => {
                 work(out, Operation::HandshakeConfirm, 0);
                 self.confirmed = true;
                 self.discard(Level::Handshake);

@@ -125,7 +125,7 @@ impl<P: Payload> Connection<P> {
         // A client whose flight is acknowledged but not answered must keep the
         // server's amplification limit open (RFC 9002 6.2.2.1).
         let may_deadlock =
-            self.dialler && self.state == ConnectionState::Handshaking && !self.answered;
+            self.dialler && self.state() == ConnectionState::Handshaking && !self.answered;
         match may_deadlock {
             true => now + self.rtt.probe_timeout_s() * backoff,
             false => Seconds::INFINITY,

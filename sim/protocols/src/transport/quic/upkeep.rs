@@ -37,7 +37,7 @@ impl<P: Payload> Connection<P> {
     pub fn heard(&mut self, now: Seconds) {
         self.asked = false;
         self.reset_idle(now);
-        if self.config.keep_alive_s > 0.0 && self.state == ConnectionState::Established {
+        if self.config.keep_alive_s > 0.0 && self.state() == ConnectionState::Established {
             self.timers
                 .set(Timer::KeepAlive, now + self.config.keep_alive_s);
         }
