@@ -43,6 +43,10 @@ RUST_PROTOCOLS_NEVER_SAY = re.compile(
     r"|\bHash(Map|Set)\b",
 )
 
+# What somebody wrote to look at a value once; only commands, examples and builds print.
+RUST_PRINTS = re.compile(r"\b(?:e?print(?:ln)?|dbg)!")
+RUST_THAT_PRINTS = ("device_probe/cli", "device_probe/core/examples")
+
 # A path of somebody's machine, or the address of a package index.
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(home|root|work|Users|opt|mnt)/\w")
 REGISTRY = re.compile(
@@ -232,6 +236,31 @@ def test_rust_protocols_know_no_world(repository: list[Path], root: Path) -> Non
         for match in RUST_PROTOCOLS_NEVER_SAY.finditer(line)
     ]
     assert not found
+
+
+def rust_prints(text: str) -> list[str]:
+    return [match[0] for match in RUST_PRINTS.finditer(bare(text))]
+
+
+def test_rust_prints_in_commands_only(repository: list[Path], root: Path) -> None:
+    found = [
+        f"{name}: {call}"
+        for path in repository
+        if path.suffix == ".rs"
+        and path.name != "build.rs"
+        and not (name := path.relative_to(root).as_posix()).startswith(RUST_THAT_PRINTS)
+        for call in rust_prints(path.read_text())
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("call", ['eprintln!("{x}");', 'print!("{x}")', "dbg!(x);"])
+def test_the_rule_on_prints_bites(call: str) -> None:
+    assert rust_prints(f"fn f() {{ {call} }}")
+
+
+def test_the_rule_on_prints_spares_comments_and_texts() -> None:
+    assert not rust_prints('// println!()\nlet text = "dbg!(x)"; writeln!(out, "x")')
 
 
 def test_no_machine_paths_and_no_registry_hosts(repository: list[Path], root: Path) -> None:

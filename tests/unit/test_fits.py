@@ -71,7 +71,7 @@ def fitted_numbers(folder):
             parts, value = waiting.pop()
             if isinstance(value, dict):
                 if value.get("basis") == "fitted":
-                    yield str(path.relative_to(ROOT)), key_path(parts), set(value["fitted_to"])
+                    yield str(path.relative_to(ROOT)), key_path(parts), sorted(value["fitted_to"])
                 waiting += [((*parts, key), inside) for key, inside in value.items()]
             elif isinstance(value, list):
                 waiting += [((*parts, number), inside) for number, inside in enumerate(value)]
@@ -105,7 +105,7 @@ def test_every_fitted_number_is_in_one_fit_from_the_rows_that_it_names(file, key
         if place.document == file and (place.key + ".").startswith(key + ".")
     ]
     assert len({fit for fit, _ in found}) == 1, found
-    assert set().union(*(rested for _, rested in found)) == rows
+    assert sorted(set().union(*(rested for _, rested in found))) == rows
 
 
 def test_rows_of_fits_are_those_that_count_as_fitted():

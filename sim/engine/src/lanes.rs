@@ -214,7 +214,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         at: usize,
         layer: Layer,
     ) {
-        self.phones[phone as usize].silence(layer);
+        if !self.phones[phone as usize].silence(layer, stage.now()) {
+            return self.arm(stage, phone, layer); // It was put off while it waited.
+        }
         match layer {
             Layer::Application => self.ask_app(stage, phone, at, |app, now, out| {
                 app.handle_timeout(now, out);

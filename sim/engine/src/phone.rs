@@ -153,20 +153,26 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         Some(date)
     }
 
-    /// A machine's alarm rings: whether its timeout is due, and so now pending.
+    /// A machine's alarm rings: whether its timeout is due, and pending from now on.
     pub(crate) fn ring(&mut self, layer: Layer, now: Seconds) -> bool {
-        let timeout = self.timeout(layer);
+        let is_due = self.is_due(layer, now);
         let alarm = &mut self.alarms[layer as usize];
         if alarm.armed_s <= now {
             alarm.armed_s = Seconds::INFINITY;
         }
-        alarm.pending |= timeout.is_some_and(|(date, _)| date <= now);
-        alarm.pending
+        let begins = is_due && !alarm.pending;
+        alarm.pending |= is_due;
+        begins
     }
 
-    /// A machine's timeout is no longer pending.
-    pub(crate) fn silence(&mut self, layer: Layer) {
+    /// A machine's timeout is no longer pending: whether it still is due.
+    pub(crate) fn silence(&mut self, layer: Layer, now: Seconds) -> bool {
         self.alarms[layer as usize].pending = false;
+        self.is_due(layer, now)
+    }
+
+    fn is_due(&self, layer: Layer, now: Seconds) -> bool {
+        self.timeout(layer).is_some_and(|(date, _)| date <= now)
     }
 
     /// The phone goes off: returns what its transport held, and its lanes.

@@ -5,10 +5,10 @@ mod common;
 use _engine::driver::Driver;
 use _engine::plan::Plan;
 use _engine::trace::Trace;
-use common::{nodes, plan, run, times, turn, Closed, Nothing};
+use common::{arrive, nodes, plan, run, times, turn, Closed, Nothing};
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Event, EventKind, Machine, MessageId, NodeId, Operation, Output,
-    OutputsOf, Seconds,
+    AppRequest, Application, Conduct, Event, EventKind, Lane, Machine, MessageId, NodeId,
+    Operation, Output, OutputsOf, Seconds,
 };
 use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::TransportConfig;
@@ -117,4 +117,85 @@ fn a_phone_that_is_off_at_first_ticks_when_it_is_on() {
     turn(&mut plan, 0.0, 0, false);
     turn(&mut plan, 50.0, 0, true);
     assert_eq!(ticks(plan)[..2], [51.0, 61.0]);
+}
+
+/// Waits until the second that it was last asked for, and tells of each timeout that it is given;
+/// asked for none, it keeps its receive lane busy for six seconds.
+struct Sleeper {
+    next_s: Seconds,
+}
+
+impl Machine for Sleeper {
+    type Message = Nothing;
+    type Request = AppRequest<Nothing>;
+    type Value = ();
+
+    fn receive(&mut self, _: NodeId, _: Nothing, _: Seconds, _: &mut OutputsOf<Self>) {}
+
+    fn command(&mut self, request: Self::Request, _: Seconds, out: &mut OutputsOf<Self>) {
+        let (operation, bytes) = (Operation::Sign, 0);
+        match request {
+            AppRequest::Transact {
+                payload_bytes: 0,
+                peer,
+            } => out.push(Output::Post {
+                lane: Lane::RECEIVE,
+                request: AppRequest::Pay {
+                    peer,
+                    amount_cents: 0,
+                    conduct: Conduct::Honest,
+                },
+            }),
+            AppRequest::Transact { payload_bytes, .. } => self.next_s = f64::from(payload_bytes),
+            AppRequest::Pay { .. } => out.push(Output::Work { operation, bytes }),
+            AppRequest::Undelivered { .. } => unreachable!("it sends nothing"),
+        }
+    }
+
+    fn handle_timeout(&mut self, _: Seconds, out: &mut OutputsOf<Self>) {
+        self.next_s = Seconds::INFINITY;
+        let (kind, message, peer) = (EventKind::Take, MessageId(0), NodeId(0));
+        out.push(Output::Observe(Event::new(kind, message, peer, 0)));
+    }
+
+    fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
+        let waits = self.next_s.is_finite();
+        waits.then_some((self.next_s, "what it was asked for"))
+    }
+}
+
+impl Application for Sleeper {
+    type Block = Nothing;
+}
+
+/// When a phone that waits until 5 s, and is busy until 6 s, is given its timeouts, if it is asked
+/// each second from 1 s on to wait until another.
+fn given(asked_s: &[u32]) -> Vec<Seconds> {
+    let mut plan = plan(2);
+    plan.profiles[0].cpu_s[Operation::Sign as usize] = 6.0;
+    for (second, asked_s) in [0].iter().chain(asked_s).enumerate() {
+        arrive(&mut plan, second as Seconds, 0, 1);
+        plan.workload.payload_bytes[second] = *asked_s;
+    }
+    let (world, end) = (Closed::default(), plan.duration_s);
+    let config = TransportConfig::default();
+    let sleeper = |phone| {
+        let next_s = if phone == 0 { 5.0 } else { Seconds::INFINITY };
+        (Sleeper { next_s }, Udp::new(&config))
+    };
+    let mut driver = Driver::new(plan, world.clone(), sleeper);
+    run(&world, &mut driver, end);
+    times(&driver.finish().0, EventKind::Take)
+}
+
+#[test]
+fn a_timeout_that_waits_for_its_lane_is_given_once() {
+    assert_eq!(given(&[]), [6.0]);
+    // What was armed for 5 s finds that of 3 s waiting.
+    assert_eq!(given(&[3]), [6.0]);
+}
+
+#[test]
+fn a_timeout_that_is_put_off_while_it_waits_comes_when_it_is_due() {
+    assert_eq!(given(&[2, 2, 2, 50]), [50.0]);
 }

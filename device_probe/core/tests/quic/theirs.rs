@@ -264,12 +264,6 @@ impl Phone {
         let mut datagram = Vec::new();
         let sent = connection.poll_transmit(now, 1, &mut datagram)?;
         assert_eq!(sent.size, datagram.len(), "one at a time");
-        eprintln!(
-            "{:?} {} {:?}",
-            datagram[0] & 0x80,
-            datagram.len(),
-            connection.stats().frame_tx
-        );
         let kind = kind(datagram[0], &before, &connection.stats().frame_tx);
         Some((BytesMut::from(&datagram[..]), kind))
     }

@@ -376,7 +376,8 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         let state = next.state();
         let before = self.incoming.insert(payment, next);
         let due = PAYEE.next(before.as_ref().map(IncomingPayment::state), event);
-        debug_assert_eq!(state, due, "{event:?} of {payment:?}");
+        assert_eq!(state, due, "{event:?} of {payment:?}");
+        self.wait_no_more(before);
     }
 
     /// `event` ends the payment, and nothing is kept of it.
@@ -385,11 +386,17 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
             return;
         };
         let due = PAYEE.next(Some(before.state()), event);
-        debug_assert_eq!(PayeeState::Forgotten, due, "{event:?} of {payment:?}");
-        if let IncomingPayment::Asked {
+        assert_eq!(PayeeState::Forgotten, due, "{event:?} of {payment:?}");
+        self.wait_no_more(Some(before));
+    }
+
+    /// Gives up what was asked for, which no token may have answered: a payer who sends none, or
+    /// only bad ones, must not keep others from being asked.
+    fn wait_no_more(&mut self, before: Option<IncomingPayment>) {
+        if let Some(IncomingPayment::Asked {
             challenge: Some(challenge),
             ..
-        } = before
+        }) = before
         {
             self.client.forget(&challenge);
         }

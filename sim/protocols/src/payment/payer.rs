@@ -280,7 +280,7 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
     fn end(&mut self, payment: MessageId, event: PayerEvent) -> OutgoingPayment {
         let mut outgoing = self.outgoing.remove(&payment).expect("it was here");
         outgoing.happen(event);
-        debug_assert!(PAYER.ends().contains(&outgoing.state), "{event:?}");
+        assert!(PAYER.ends().contains(&outgoing.state), "{event:?}");
         outgoing
     }
 }

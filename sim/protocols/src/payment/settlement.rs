@@ -156,14 +156,9 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
     fn wanted_cents(&self) -> u64 {
         let wallet = self.wallet();
         let cents = wallet.held_cents() + wallet.pending_cents();
-        let owed_cents: u64 = self
-            .incoming
-            .values()
-            .map(super::payee::IncomingPayment::owed_cents)
-            .sum();
         let is_low = cents < self.config.low_cents;
         let missing_cents = self.config.full_cents.saturating_sub(cents);
-        owed_cents + if is_low { missing_cents } else { 0 }
+        self.owed_cents() + if is_low { missing_cents } else { 0 }
     }
 
     /// Draws orders for what is wanted, unless some are open.

@@ -99,6 +99,12 @@ impl<C: Crypto, R: Random> WalletOwner<C, R> {
         self.kept.range(first..=last).next().is_some()
     }
 
+    /// Change that he owes, in cents.
+    pub fn owed_cents(&self) -> u64 {
+        let incoming = self.incoming.values();
+        incoming.map(IncomingPayment::owed_cents).sum()
+    }
+
     /// Serials that he has ordered and not got.
     pub fn ordered(&self) -> impl Iterator<Item = Serial> + '_ {
         self.settlement.orders().iter().map(|order| order.serial)

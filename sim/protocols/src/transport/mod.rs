@@ -84,7 +84,7 @@ impl Default for TransportConfig {
 /// The largest UDP payload that IPv4 carries: 65535 - 20 - 8 (RFC 768, RFC 791).
 pub const UDP_PAYLOAD_BYTES_MAX: u32 = 65_507;
 
-/// Idle timeout of an unconfigured quinn connection (quinn-proto config/transport.rs:362-406).
+/// Idle timeout of an unconfigured quinn connection (quinn-proto `TransportConfig::default`).
 const QUINN_IDLE_TIMEOUT_S: Seconds = 30.0;
 
 /// iroh 0.35 sets this on every connection (iroh/src/endpoint.rs:128-129).

@@ -68,6 +68,8 @@ proptest! {
         prop_assert_eq!((audit.accused, audit.lost_cents, audit.undetected_serials), (0, 0, 0));
         prop_assert_eq!(audit.held_cents, audit.circulating_cents);
         prop_assert_eq!(town.messages(EventKind::Store), town.messages(EventKind::StorePeer));
+        // Without the handshake a payment that comes twice looks like a replay.
+        prop_assert!(!is_challenging || town.count(EventKind::Refuse) == 0);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 #[path = "../tokens/mod.rs"]
 mod tokens;
 
+mod authority;
+mod bounds;
 mod histories;
 mod late;
 mod mechanisms;
+mod sizes;
 mod town;

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::tokens::{denomination, key};
 use crate::town::*;
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::{Counted, Real};
 use pocketsim_protocols::payment::*;
-use pocketsim_protocols::token::{Answer, Handshake, Order, Refusal, Token};
+use pocketsim_protocols::token::Handshake;
 
 #[test]
 fn a_payment_with_change_arrives_whole() {
@@ -84,12 +83,7 @@ fn online_nothing_is_paid_without_a_network() {
     town.pay(1, 2, 1_000, Conduct::Honest);
     town.run_for(60.0);
     assert_eq!(town.messages(EventKind::Store).len(), 1);
-    let lost = town
-        .events
-        .iter()
-        .filter(|(_, _, event)| event.kind == EventKind::Lose);
-    let reasons: Vec<_> = lost.map(|(_, _, event)| event.reason).collect();
-    assert_eq!(reasons, [Some(Reason::SocketTimeout)]);
+    assert_eq!(town.reasons(EventKind::Lose), [Some(Reason::SocketTimeout)]);
     town.audit();
 }
 
@@ -103,6 +97,13 @@ fn online_a_double_spender_is_refused_before_the_receipt() {
     town.pay(1, 3, 5_000, Conduct::DoubleSpend);
     town.run_for(5.0);
     assert_eq!(town.messages(EventKind::Store).len(), 1);
+    for kind in [EventKind::Refuse, EventKind::Lose] {
+        assert_eq!(
+            town.reasons(kind),
+            [Some(Reason::Fork)],
+            "what the authority said"
+        );
+    }
     assert!(town.audit().accused > 0);
     assert_eq!(town.cents(3), 8_300);
 }
@@ -114,8 +115,14 @@ fn offline_a_double_spender_is_named_afterwards_and_the_second_payee_loses() {
     town.online = false;
     town.pay(1, 2, 5_000, Conduct::DoubleSpend);
     town.run_for(5.0);
+    assert_eq!(
+        town.count(EventKind::DoubleSpend),
+        0,
+        "kept, and not spent again"
+    );
     town.pay(1, 3, 5_000, Conduct::DoubleSpend);
     town.run_for(5.0);
+    assert!(town.count(EventKind::DoubleSpend) > 0);
     assert_eq!(town.messages(EventKind::Store).len(), 2, "nobody can know");
     assert_eq!(town.cents(2) + town.cents(3), 2 * (8_300 + 5_000));
     let before = town.audit();
@@ -155,56 +162,149 @@ fn who_pays_with_a_token_that_was_spent_twice_gets_the_others_back() {
         "but for what he was cheated of"
     );
     assert_eq!(town.cents(2) + town.cents(3), both_cents - 1_000);
+    assert_eq!(worth(town.owner(2).refused()), all_cents, "signed away");
     assert_eq!(town.audit().wrongly_accused, 0);
+}
+
+/// Nodes 1 and 2 have agreed on a payment with change, and node 2 has paid all that he could have
+/// given it with away before he is paid: the payment, and the change in cents.
+fn change_that_left(town: &mut Town<Counted>) -> (MessageId, u64) {
+    town.run_until(10.0);
+    // What is left are three notes of 20 EUR.
+    for cents in [1_000, 1_300] {
+        town.pay(1, 0, cents, Conduct::Honest);
+        town.run_for(5.0);
+    }
+    town.online = false;
+    town.pay(1, 2, 1_500, Conduct::Honest);
+    let (_, (_, _, message)) = town.mail.pop_first().expect("an offer");
+    let Body::Offer { payment, .. } = message.body else {
+        panic!("{message:?}");
+    };
+    let request = town.give(1, 2, message.body).remove(0);
+    let signed = town.give(2, 1, request).remove(0);
+    town.pay(2, 0, 8_300, Conduct::Honest);
+    town.run_for(0.5);
+    assert_eq!(town.cents(2), 0);
+    assert_eq!(town.give(1, 2, signed), [], "no receipt without change");
+    (payment, 500)
 }
 
 #[test]
 fn change_that_is_owed_is_withdrawn_once_and_given_though_the_payer_is_silent() {
     let mut town = Town::<Counted>::new(3, CALM);
-    town.run_until(10.0);
-    // Both are told that there is change, and there is only one 2 EUR coin to give less than 5.
+    let (payment, change_cents) = change_that_left(&mut town);
+    assert_eq!(town.owner(2).owed_cents(), change_cents);
+    assert!(!town.messages(EventKind::StorePeer).contains(&payment));
     let minted_cents = town.audit().minted_cents;
-    for payer in [1, 2] {
-        town.pay(payer, 0, 8_299, Conduct::Honest);
-    }
-    town.run_for(4_000.0);
-    let stored = town.messages(EventKind::Store);
-    assert_eq!(stored, town.messages(EventKind::StorePeer));
-    let audit = town.audit();
-    assert!(audit.minted_cents - minted_cents < 20_000, "{audit:?}");
+    town.online = true;
+    town.run_without(1, 1_000.0);
+    assert_eq!(town.owner(2).owed_cents(), 0);
+    assert_eq!(town.audit().minted_cents, minted_cents + change_cents);
+    assert!(town.messages(EventKind::StorePeer).contains(&payment));
+    assert!(town.messages(EventKind::Store).contains(&payment));
+    assert_eq!([town.cents(1), town.cents(2)], [4_500, 2_000]);
+}
+
+/// Node 2 is paid 50 EUR for nothing, and change is wanted, in a payment that he never asked for.
+fn paid_unasked(acceptance: Acceptance) -> (Town<Counted>, Body, Vec<Body>) {
+    let handshake = Handshake::None;
+    let setting = Setting {
+        handshake,
+        acceptance,
+        ..CALM
+    };
+    let mut town = Town::<Counted>::new(3, setting);
+    town.run_until(10.0);
+    let (payment, challenge) = (town.offered(1, 2, 5_000), None);
+    let signed = town.give(2, 1, Body::Request { payment, challenge });
+    let Body::Payment { terms, tokens, .. } = signed[0].clone() else {
+        panic!("{signed:?}");
+    };
+    let terms = Terms {
+        amount_cents: 0,
+        ..terms
+    };
+    let body = Body::Payment {
+        payment,
+        terms,
+        tokens,
+    };
+    let sent = town.give(1, 2, body.clone());
+    (town, body, sent)
 }
 
 #[test]
-fn a_payer_is_held_to_his_offer_and_nobody_is_paid_with_nothing() {
+fn there_is_no_change_for_what_was_never_asked_for() {
+    let (mut town, body, receipt) = paid_unasked(Acceptance::Offline);
+    let is_thanks = |body: &Body| match body {
+        Body::Receipt {
+            refusal, change, ..
+        } => refusal.is_none() && change.is_empty(),
+        _ => false,
+    };
+    assert!(
+        matches!(&receipt[..], [one] if is_thanks(one)),
+        "{receipt:?}"
+    );
+    assert_eq!(town.cents(2), 8_300 + 5_000);
+    assert_eq!(town.give(1, 2, body), receipt, "kept to be given again");
+    assert_eq!(town.cents(2), 8_300 + 5_000);
+}
+
+#[test]
+fn online_what_was_never_asked_for_is_verified_before_its_receipt() {
+    let (mut town, body, sent) = paid_unasked(Acceptance::Online);
+    let [Body::Submissions(submissions)] = &sent[..] else {
+        panic!("{sent:?}");
+    };
+    assert_eq!(worth(submissions.iter().map(|one| &one.token)), 5_000);
+    assert_eq!(town.give(1, 2, body), [], "nothing is said before that");
+    // What was not carried is submitted again.
+    town.run_for(1_000.0);
+    assert_eq!(town.messages(EventKind::StorePeer).len(), 1);
+    assert_eq!(town.cents(2), 8_300 + 5_000);
+}
+
+#[test]
+fn there_is_no_change_beyond_what_was_tendered() {
     let mut town = Town::<Counted>::new(3, CALM);
     town.run_until(10.0);
-    let (payer, payee) = (NodeId(1), NodeId(2));
-    let before_cents = town.cents(2);
+    let payment = town.offered(1, 2, 5_000);
+    let offer = Body::Offer {
+        payment,
+        amount_cents: 1_000,
+        tendered_cents: 1_200,
+    };
+    let request = town.give(1, 2, offer).remove(0);
+    let signed = town.give(2, 1, request).remove(0);
+    let receipt = town.give(1, 2, signed);
+    let [Body::Receipt { change, .. }] = &receipt[..] else {
+        panic!("{receipt:?}");
+    };
+    assert_eq!(worth(change.iter()), 200);
+    assert_eq!(town.cents(2), 8_300 + 5_000 - 200);
+}
+
+#[test]
+fn nobody_is_paid_with_nothing() {
+    let mut town = Town::<Counted>::new(3, CALM);
+    town.run_until(10.0);
     for sequence in 0..2_000 {
-        let payment = MessageId::new(payer, 1_000 + sequence);
         let terms = Terms {
             amount_cents: 0,
             tendered_cents: 5_000,
             challenge: None,
         };
-        let tokens = std::sync::Arc::from([]);
         let body = Body::Payment {
-            payment,
+            payment: MessageId::new(NodeId(1), 1_000 + sequence),
             terms,
-            tokens,
+            tokens: Arc::from([]),
         };
-        let message = Message { id: payment, body };
-        let mut out = Vec::new();
-        town.nodes[2].receive(payer, message, town.now, &mut out);
-        town.drain(payee, out);
+        town.give(1, 2, body);
     }
-    assert_eq!(
-        town.cents(2),
-        before_cents,
-        "no change for what was never asked"
-    );
-    let owner = town.nodes[2].wallet_owner().expect("no authority");
-    assert_eq!(owner.outbox().count(), 0, "and nothing is kept of it");
+    assert_eq!(town.cents(2), 8_300);
+    assert_eq!(town.owner(2).outbox().count(), 0, "nothing is kept of it");
 }
 
 /// The thesis's victim: paid twice with one token, he spends it twice in good faith.
@@ -244,15 +344,24 @@ fn a_replay_makes_its_victim_the_accused_unless_he_asks_for_an_answer() {
 fn a_payment_is_cancelled_when_nobody_answers_and_its_request_is_forgotten() {
     let mut town = Town::<Counted>::new(2, CALM);
     town.run_until(10.0);
-    town.setting.lose_per_mille = 1_000;
     town.pay(1, 0, 100, Conduct::Honest);
-    town.run_for(60.0);
-    assert_eq!(town.count(EventKind::Lose), 1);
+    town.run_without(0, 20.0);
+    assert_eq!(town.owner(0).outbox().count(), 1, "he has asked");
+    town.run_without(0, 20.0);
+    assert_eq!(town.reasons(EventKind::Lose), [Some(Reason::SocketTimeout)]);
     assert_eq!(town.cents(1), 8_300);
+    assert_eq!(town.owner(0).outbox().count(), 0);
+}
+
+#[test]
+fn nobody_pays_what_he_has_not_nor_himself_nor_a_stranger() {
+    let mut town = Town::<Counted>::new(2, CALM);
+    town.run_until(10.0);
     town.pay(1, 0, 90_000, Conduct::Honest);
     town.pay(1, 1, 100, Conduct::Honest);
     town.pay(1, 7, 100, Conduct::Honest);
     assert_eq!(town.count(EventKind::Unpayable), 3);
+    assert!(town.mail.is_empty());
 }
 
 #[test]
@@ -271,80 +380,4 @@ fn a_shop_cashes_in_what_is_above_its_till() {
         audit.minted_cents,
         audit.redeemed_cents + audit.circulating_cents
     );
-}
-
-#[test]
-fn messages_weigh_what_their_tokens_do() {
-    let mut town = Town::<Counted>::new(2, CALM);
-    town.run_until(0.5);
-    let letter = |town: &Town<Counted>| town.mail.values().next().map(|of| of.2.wire_bytes());
-    town.run_until(10.0);
-    town.pay(1, 0, 1_000, Conduct::Honest);
-    assert_eq!(letter(&town), Some(9 + 8));
-    town.mail.clear();
-}
-
-#[test]
-fn each_message_has_its_fields_and_a_head_of_nine_bytes() {
-    let (payment, challenge) = (MessageId::new(NodeId(1), 0), Some([0; 16]));
-    let of = |challenge| Order {
-        serial: [0; 8],
-        denomination: denomination(100),
-        first: key::<Counted>(1),
-        challenge,
-    };
-    let terms = Terms {
-        amount_cents: 1,
-        tendered_cents: 2,
-        challenge,
-    };
-    let refused = Answer::Refused {
-        serial: [0; 8],
-        last_proof: [0; 64],
-        reason: Refusal::DoubleSpend,
-        culprits: vec![key::<Counted>(1), key::<Counted>(2)],
-    };
-    let redeemed = Answer::Redeemed {
-        serial: [0; 8],
-        last_proof: [0; 64],
-    };
-    let (none, change): ([Token; 0], _) = ([], Arc::from([]));
-    let receipt = Body::Receipt {
-        payment,
-        refusal: None,
-        change,
-    };
-    let tokens = Arc::from(none);
-    for (body, bytes) in [
-        (
-            Body::Request {
-                payment,
-                challenge: None,
-            },
-            1,
-        ),
-        (Body::Request { payment, challenge }, 1 + 16),
-        (Body::Decline { payment }, 0),
-        (Body::Cancel { payment }, 0),
-        (
-            Body::Payment {
-                payment,
-                terms,
-                tokens,
-            },
-            2 * 4 + 1 + 16,
-        ),
-        (receipt, 1),
-        (Body::Hello, 0),
-        (Body::Welcome, 0),
-        (
-            Body::Orders(Arc::from([of(None), of(challenge)])),
-            74 + 2 * (8 + 1 + 1) + 16,
-        ),
-        (Body::Answers(Arc::from([redeemed])), 1 + 8 + 64),
-        (Body::Answers(Arc::from([refused])), 1 + 8 + 64 + 2 + 2 * 74),
-    ] {
-        let message = Message { id: payment, body };
-        assert_eq!(message.wire_bytes(), 9 + bytes, "{message:?}");
-    }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pocketsim_protocols::contract::*;
 use pocketsim_protocols::crypto::Crypto;
 use pocketsim_protocols::payment::*;
-use pocketsim_protocols::token::{Authority, Client, Handshake, Rules};
+use pocketsim_protocols::token::{Authority, Client, Denomination, Handshake, Rules, Token};
 
 use crate::tokens::{key, signer, Chance};
 
@@ -102,6 +102,46 @@ impl<C: Crypto> Town<C> {
         self.drain(NodeId(from), out);
     }
 
+    /// Gives `body` to node `to`; what it sends then, which is not carried.
+    pub fn give(&mut self, from: u32, to: u32, body: Body) -> Vec<Body> {
+        let id = MessageId::new(NodeId(from), u32::MAX);
+        let mut out = Vec::new();
+        let message = Message { id, body };
+        self.nodes[to as usize].receive(NodeId(from), message, self.now, &mut out);
+        let mut sent = Vec::new();
+        for output in out {
+            match output {
+                Output::Send { message, .. } => sent.push(message.body),
+                Output::Observe(event) => self.events.push((self.now, NodeId(to), event)),
+                _ => {}
+            }
+        }
+        sent
+    }
+
+    /// `from` offers `to` a payment; the offer is not carried.
+    pub fn offered(&mut self, from: u32, to: u32, amount_cents: u32) -> MessageId {
+        assert!(self.mail.is_empty(), "nobody else says anything");
+        self.pay(from, to, amount_cents, Conduct::Honest);
+        let (_, (_, _, message)) = self.mail.pop_first().expect("an offer");
+        match message.body {
+            Body::Offer { payment, .. } => payment,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn reasons(&self, kind: EventKind) -> Vec<Option<Reason>> {
+        let rows = self.events.iter().map(|(_, _, event)| event);
+        rows.filter(|event| event.kind == kind)
+            .map(|event| event.reason)
+            .collect()
+    }
+
+    pub fn owner(&self, node: u32) -> &WalletOwner<C, Source> {
+        let owner = self.nodes[node as usize].wallet_owner();
+        owner.expect("no authority")
+    }
+
     pub fn drain(&mut self, node: NodeId, out: OutputsOf<Participant<C, Source>>) {
         for output in out {
             match output {
@@ -160,16 +200,22 @@ impl<C: Crypto> Town<C> {
         self.run_until(self.now + length_s);
     }
 
+    /// Lets everything happen but that a letter of `node` arrives; none is faster than 10 ms.
+    pub fn run_without(&mut self, node: u32, length_s: Seconds) {
+        let end_s = self.now + length_s;
+        while self.now < end_s {
+            self.run_until(end_s.min(self.now + 0.005));
+            self.mail.retain(|_, (from, _, _)| *from != NodeId(node));
+        }
+    }
+
     pub fn audit(&self) -> Audit {
         let found = audit(&self.nodes, &self.directory, self.setting.handshake);
         found.unwrap_or_else(|violation| panic!("{violation:?}"))
     }
 
     pub fn cents(&self, node: u32) -> u64 {
-        let owner = self.nodes[node as usize]
-            .wallet_owner()
-            .expect("no authority");
-        owner.wallet().held_cents()
+        self.owner(node).wallet().held_cents()
     }
 
     pub fn count(&self, kind: EventKind) -> usize {
@@ -185,6 +231,12 @@ impl<C: Crypto> Town<C> {
             .map(|event| event.message)
             .collect()
     }
+}
+
+/// What tokens come to, in cents.
+pub fn worth<'a>(tokens: impl Iterator<Item = &'a Token>) -> u64 {
+    let value = |token: &Token| Denomination::from_byte(token.value).expect("money");
+    tokens.map(|token| value(token).cents()).sum()
 }
 
 pub fn config(node: u32, acceptance: Acceptance) -> WalletOwnerConfig {

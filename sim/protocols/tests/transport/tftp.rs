@@ -140,6 +140,52 @@ fn a_late_acknowledgement_does_not_double_the_blocks() {
     );
 }
 
+/// A message of two blocks, of whose datagrams `rule` says what becomes; a minute of it.
+fn two_blocks(rule: impl Fn(usize) -> Verdict + 'static) -> World<Tftp<Parcel>> {
+    let mut world = world(2);
+    world.rule = Box::new(move |k, _| rule(k));
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 600));
+    world.run_until(60.0);
+    assert_eq!(sequences(&world, 1), [1]);
+    world
+}
+
+#[test]
+fn a_repeated_request_is_acknowledged_again() {
+    // Request, acknowledgement, its repetition after three seconds, request after five.
+    let world = two_blocks(|k| match k {
+        1 | 2 => Verdict::Drop,
+        _ => Verdict::Pass,
+    });
+    let at = world.received(1)[0].0;
+    assert!((at - CLIENT_TIMEOUT_S - 0.050).abs() < 1e-9, "{at}");
+}
+
+#[test]
+fn who_has_all_repeats_his_last_acknowledgement_when_asked_and_not_by_himself() {
+    let world = two_blocks(|k| match k {
+        5 => Verdict::Drop,
+        _ => Verdict::Pass,
+    });
+    assert_eq!(sizes(&world, 0), [25, 516, 92, 92]);
+    assert_eq!(sizes(&world, 1), [4; 4]);
+    assert_eq!(world.machine(1).next_timeout(), None);
+}
+
+#[test]
+fn a_block_of_an_earlier_transfer_is_no_error() {
+    let mut world = world(2);
+    world.rule = Box::new(|k, _| match k {
+        2 => Verdict::Twice(1.0),
+        _ => Verdict::Pass,
+    });
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 600));
+    world.transmit_at(0.0, 0, 1, parcel(0, 2, 600));
+    world.run_until(60.0);
+    assert_eq!(sequences(&world, 1), [1, 2]);
+    assert_eq!(sizes(&world, 1), [4; 6], "no more than was asked for");
+}
+
 #[test]
 fn the_sender_gives_up_after_six_retries() {
     let mut world = world(2);

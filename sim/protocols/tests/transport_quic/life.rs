@@ -2,7 +2,7 @@
 
 use crate::common::{failed, parcel, quic, quic_world, Parcel, Verdict, World};
 use pocketsim_protocols::contract::{
-    Delivery, EventKind, Machine, NodeId, Operation, Reason, Transport,
+    Delivery, EventKind, Machine, NodeId, Operation, Output, OutputsOf, Path, Reason, Transport,
 };
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
@@ -16,6 +16,10 @@ fn sequences(world: &World<Quic<Parcel>>, node: u32) -> Vec<u32> {
         .iter()
         .map(|(_, id)| id.sequence())
         .collect()
+}
+
+fn to_ms(time_s: f64) -> f64 {
+    (time_s * 1e6).round() / 1e3
 }
 
 #[test]
@@ -139,22 +143,35 @@ fn late_answers_of_a_given_up_attempt_are_ignored() {
     assert!(world.received(1).is_empty());
 }
 
-#[test]
-fn a_server_sends_at_most_three_times_what_it_got() {
+/// A client whose first datagram is the only one that any node gets.
+fn a_client_that_is_not_heard_again() -> World<Quic<Parcel>> {
     let mut world = quic_world(2, 0.010, &quic(RECONNECT));
-    world.rule = Box::new(|_, sent| match sent.from {
-        NodeId(1) => Verdict::Drop,
-        _ => Verdict::Pass,
+    world.rule = Box::new(|k, _| match k {
+        0 => Verdict::Pass,
+        _ => Verdict::Drop,
     });
     world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
-    for step in 1..600 {
-        world.run_until(f64::from(step) * 0.1);
-        let bytes = |node| -> u32 {
-            let by = world.sent.iter().filter(|sent| sent.from == NodeId(node));
-            by.map(|sent| sent.bytes).sum()
-        };
-        assert!(bytes(1) <= 3 * bytes(0));
-    }
+    world
+}
+
+#[test]
+fn a_server_sends_three_times_what_it_got_and_no_more() {
+    let mut world = a_client_that_is_not_heard_again();
+    world.run_until(60.0);
+    let flights = world.sent.iter().filter(|sent| sent.from == NodeId(1));
+    let flights: Vec<_> = flights
+        .map(|sent| (to_ms(sent.time_s), sent.bytes))
+        .collect();
+    assert_eq!(flights, [(10.0, 1200), (1009.0, 1200), (3007.0, 1200)]);
+}
+
+#[test]
+fn a_server_that_may_send_nothing_waits_without_a_probe() {
+    let mut world = a_client_that_is_not_heard_again();
+    world.run_until(12.0);
+    let server = world.machine(1).next_timeout();
+    let (at, reason) = server.expect("it does not wait for ever");
+    assert_eq!((to_ms(at), reason), (30_010.0, "quic idle timeout"));
 }
 
 #[test]
@@ -324,11 +341,89 @@ fn a_message_outlives_the_connection_that_brought_it() {
     assert_eq!(sequences(&world, 1), [1]);
 }
 
+/// Does all that the machine has asked itself for; how many times that was.
+fn obey(quic: &mut Quic<Parcel>, out: &mut OutputsOf<Quic<Parcel>>, now: f64) -> usize {
+    let mut steps = 0;
+    while let Some(output) = out.pop() {
+        if let Output::Post { request, .. } = output {
+            steps += 1;
+            quic.command(request, now, out);
+        }
+    }
+    steps
+}
+
 #[test]
 fn a_timer_that_waits_for_its_lane_is_not_given_twice() {
     let mut quic: Quic<Parcel> = Quic::new(&quic(KEEP), NodeId(0));
     let mut out = Vec::new();
     quic.transmit(NodeId(1), parcel(0, 1, 100), 0.0, &mut out);
     assert_eq!(quic.next_timeout(), None, "its task has not begun");
+    obey(&mut quic, &mut out, 0.0);
+    let next = |quic: &Quic<Parcel>| quic.next_timeout().map(|(at, why)| (to_ms(at), why));
+    let probe = |at_ms: f64| Some((at_ms, "quic loss or probe timeout"));
+    assert_eq!(next(&quic), probe(999.0));
+    quic.handle_timeout(1.0, &mut out);
+    assert_eq!(quic.next_timeout(), None, "its lane is busy");
+    quic.handle_timeout(2.0, &mut out);
+    assert_eq!(obey(&mut quic, &mut out, 3.0), 1, "it is free again");
+    assert_eq!(next(&quic), probe(3_000.0 + 2.0 * 999.0));
     assert_eq!(quic.shut_down(0.0).len(), 1);
+}
+
+#[test]
+fn nobody_dials_for_another() {
+    let mut dialled = Vec::new();
+    let mut dialler: Quic<Parcel> = Quic::new(&quic(KEEP), NodeId(0));
+    dialler.transmit(NodeId(1), parcel(0, 1, 100), 0.0, &mut dialled);
+    let mut hello = None;
+    while let Some(output) = dialled.pop() {
+        match output {
+            Output::Post { request, .. } => dialler.command(request, 0.0, &mut dialled),
+            Output::Send { message, .. } => hello = Some(message),
+            _ => {}
+        }
+    }
+    let hello = hello.expect("its first flight");
+    let mut server: Quic<Parcel> = Quic::new(&quic(KEEP), NodeId(1));
+    server.receive(NodeId(2), hello.clone(), 0.0, &mut Vec::new());
+    assert_eq!(
+        (server.open_connections(), server.ignored_datagrams()),
+        (0, 1)
+    );
+    server.receive(NodeId(0), hello, 0.0, &mut Vec::new());
+    assert_eq!(
+        (server.open_connections(), server.ignored_datagrams()),
+        (1, 1)
+    );
+}
+
+/// By which paths the first flights of `node` leave, with their times.
+fn dials(world: &World<Quic<Parcel>>, node: u32) -> Vec<(f64, Path)> {
+    let mut connects = Vec::new();
+    let sent = world.sent.iter().filter(|sent| sent.from == NodeId(node));
+    for sent in sent.filter(|sent| sent.bytes == 1200) {
+        connects.push((to_ms(sent.time_s), sent.path));
+    }
+    connects
+}
+
+#[test]
+fn a_direct_path_is_remembered_while_a_connection_is_there() {
+    let config = TransportConfig {
+        relay_first: true,
+        keep_alive_s: 0.0,
+        ..quic(KEEP)
+    };
+    let mut world = quic_world(2, 0.010, &config);
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 100));
+    world.transmit_at(1.0, 1, 0, parcel(1, 1, 100));
+    world.transmit_at(100.0, 0, 1, parcel(0, 2, 100));
+    world.run_until(110.0);
+    let initials = |node| dials(&world, node);
+    let first_of =
+        |node: u32, from_ms: f64| initials(node).into_iter().find(|dial| dial.0 >= from_ms);
+    assert_eq!(first_of(0, 0.0), Some((0.0, Path::Relay)));
+    assert_eq!(first_of(1, 1_000.0), Some((1_000.0, Path::Direct)));
+    assert_eq!(first_of(0, 50_000.0), Some((100_000.0, Path::Relay)));
 }

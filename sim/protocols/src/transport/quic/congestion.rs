@@ -135,7 +135,7 @@ impl Congestion {
     }
 }
 
-/// Before any sample (RFC 9002 6.2.2; quinn-proto config/transport.rs:362-406).
+/// Before any sample (RFC 9002 6.2.2; quinn-proto `TransportConfig::default`).
 const INITIAL_RTT_S: Seconds = 0.333;
 
 /// Timers finer than this are noise (RFC 9002 6.1.2).
@@ -147,10 +147,10 @@ const TIME_THRESHOLD: f64 = 9.0 / 8.0;
 /// One full datagram: the initial and minimal MTU of quinn.
 const DATAGRAM_BYTES: f64 = 1200.0;
 
-/// 14720 bytes clamped to ten datagrams (quinn-proto congestion/cubic.rs:299, RFC 9002 7.2).
+/// 14720 bytes clamped to ten datagrams (quinn-proto `CubicConfig::default`, RFC 9002 7.2).
 const INITIAL_WINDOW_BYTES: f64 = 12_000.0;
 
-/// RFC 9438 sections 4.6 and 5; quinn-proto congestion/cubic.rs.
+/// RFC 9438 sections 4.6 and 5; quinn-proto `CubicConfig`.
 const CUBIC_BETA: f64 = 0.7;
 const CUBIC_C: f64 = 0.4;
 
@@ -180,6 +180,7 @@ mod tests {
     fn slow_start_doubles_and_loss_takes_three_tenths() {
         let (mut path, rtt) = (Congestion::new(), Rtt::new());
         for _ in 0..10 {
+            assert!(path.allows());
             path.on_sent(1200);
         }
         assert!(!path.allows());

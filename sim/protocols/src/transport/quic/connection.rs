@@ -28,7 +28,7 @@ pub(super) struct Connection<P> {
     pub dialler: bool,
     /// Where packets are handled; the next lane is the app's task for its streams.
     pub lane: Lane,
-    pub state: ConnectionState,
+    state: ConnectionState,
     /// Whether the direct path answered.
     pub direct: bool,
     pub streams: Streams<P>,
@@ -99,6 +99,11 @@ impl<P: Payload> Connection<P> {
             config: *config,
             first_message: first_message.unwrap_or(MessageId::new(peer, 0)),
         }
+    }
+
+    /// Where it is in its life; only events change that.
+    pub fn state(&self) -> ConnectionState {
+        self.state
     }
 
     /// Goes where `event` leads.

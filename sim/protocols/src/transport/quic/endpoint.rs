@@ -33,7 +33,7 @@ impl<P: Payload> Quic<P> {
             self.inbox
                 .arrive((id, stream), connection.peer, app, payload, now, out);
         }
-        match connection.state {
+        match connection.state() {
             ConnectionState::Gone => {
                 self.direct.remove(&connection.peer);
                 self.asking.retain(|_, asking| *asking != id);

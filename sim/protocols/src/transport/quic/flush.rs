@@ -2,7 +2,7 @@
 //!
 //! Pacing and segmentation offload are not modelled: messages are a few packets
 //! long, and quinn's smallest burst is ten. An acknowledgement that is not due yet
-//! does not ride along with data; quinn-proto 0.11.19 does bundle it.
+//! does not ride along with data; quinn-proto does bundle it.
 
 use super::connection::Connection;
 use super::states::ConnectionState;
@@ -18,7 +18,7 @@ impl<P: Payload> Connection<P> {
     /// Sends whatever may be sent now.
     pub(super) fn flush(&mut self, now: Seconds, out: &mut Out<P>) {
         if !matches!(
-            self.state,
+            self.state(),
             ConnectionState::Handshaking | ConnectionState::Established
         ) {
             return;
@@ -79,7 +79,7 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Three times what came in, until the peer's address is proven (RFC 9000 8.1).
-    fn may_amplify(&self) -> bool {
+    pub(super) fn may_amplify(&self) -> bool {
         let limit = self.received_bytes.saturating_mul(AMPLIFICATION_LIMIT);
         self.validated || self.sent_bytes + MTU_BYTES <= limit
     }
@@ -185,7 +185,8 @@ fn cut(record: Record, room: u32) -> (Option<(Record, u32)>, Option<Record>) {
     )
 }
 
-/// RFC 9000 8.1; quinn-proto connection/paths.rs:160-162.
+/// RFC 9000 8.1; quinn-proto
+/// `PathData::anti_amplification_blocked`.
 const AMPLIFICATION_LIMIT: u32 = 3;
 
 /// A shorter rest of a packet is left empty instead of starting a stream in it.

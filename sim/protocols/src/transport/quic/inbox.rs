@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 
 use super::wire::ConnectionId;
 use super::{Out, Request, Step};
-use crate::contract::{work, Delivery, Lane, MessageId, NodeId, Operation, Output, Payload, Seconds};
+use crate::contract::{
+    work, Delivery, Lane, MessageId, NodeId, Operation, Output, Payload, Seconds,
+};
 
 /// A stream of a connection.
 type StreamId = (ConnectionId, u32);

@@ -16,7 +16,8 @@
 //! A connection's state lives in `connection`, `receive`, `flush`, `recovery` and
 //! `upkeep`; which connection a message takes is in `pool`, which one a datagram
 //! belongs to in `endpoint`. Encryption is work and length only. Migration, 0-RTT,
-//! Retry, ECN, MTU discovery, byte flow control and pacing are left out.
+//! Retry, ECN, MTU discovery, byte flow control and pacing are left out. Functions of
+//! quinn-proto are named as they are in its version 0.11.19.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,8 +27,8 @@ use self::timer::Timer;
 use self::wire::{Content, Packet};
 use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
-    work, Datagram, Delivery, Machine, MessageId, NodeId, Operation, Outputs, OutputsOf, Payload, Seconds,
-    Transport,
+    work, Datagram, Delivery, Machine, MessageId, NodeId, Operation, Outputs, OutputsOf, Payload,
+    Seconds, Transport,
 };
 use crate::deadlines::Deadlines;
 

@@ -49,7 +49,9 @@ impl<P: Payload> Quic<P> {
         match asked.filter(|&id| self.is_open(id)) {
             Some(id) => {
                 self.enqueue(id, payload);
-                self.with(id, out, now, |connection, out| connection.post(Step::Write, out));
+                self.with(id, out, now, |connection, out| {
+                    connection.post(Step::Write, out)
+                });
             }
             None => {
                 let id = self.start(to, payload.message_id(), Seconds::INFINITY, out);

@@ -28,6 +28,12 @@ impl Ranges {
         after > 0 && number < self.0[after - 1].1
     }
 
+    /// Whether all of `start..end` is in it.
+    pub fn covers(&self, start: u32, end: u32) -> bool {
+        let after = self.0.partition_point(|range| range.0 <= start);
+        start >= end || (after > 0 && end <= self.0[after - 1].1)
+    }
+
     /// Whether it is `0..end`, no more and no less.
     pub fn is_whole(&self, end: u32) -> bool {
         match self.0.as_slice() {
@@ -80,6 +86,9 @@ mod tests {
             let new = (start..start + length).filter(|n| set.insert(*n)).count() > 0;
             assert_eq!(ranges.insert(start, start + length), new);
             assert!((0..270).all(|n| ranges.contains(n) == set.contains(&n)));
+            let whole = (start..start + length + 1).all(|n| set.contains(&n));
+            assert_eq!(ranges.covers(start, start + length + 1), whole);
+            assert!(ranges.covers(start, start));
         }
     }
 

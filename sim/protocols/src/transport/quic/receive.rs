@@ -19,7 +19,7 @@ impl<P: Payload> Connection<P> {
         out: &mut super::Out<P>,
     ) {
         self.received_bytes = self.received_bytes.saturating_add(bytes);
-        match self.state {
+        match self.state() {
             ConnectionState::Closing => return self.send_close(out),
             ConnectionState::Draining | ConnectionState::Gone => return,
             ConnectionState::Preparing
@@ -40,7 +40,7 @@ impl<P: Payload> Connection<P> {
         let single = self.dialler && self.config.mode == ConnectionMode::Reconnect;
         let waits = self.config.answer_on_same_connection && !self.streams.has_served();
         let done = self.streams.is_idle() && !waits;
-        if single && self.state == ConnectionState::Established && done {
+        if single && self.state() == ConnectionState::Established && done {
             self.close(now, out);
         }
     }
@@ -48,7 +48,7 @@ impl<P: Payload> Connection<P> {
     fn on_packet(&mut self, packet: Packet<P>, now: Seconds, out: &mut super::Out<P>) {
         // Data that overtook the handshake cannot be read (RFC 9001 5.7).
         if !self.is_open()
-            || (packet.level == Level::Data && self.state != ConnectionState::Established)
+            || (packet.level == Level::Data && self.state() != ConnectionState::Established)
         {
             return;
         }
@@ -100,7 +100,7 @@ impl<P: Payload> Connection<P> {
             Control::ServerFlight if !self.answered => {
                 self.answer(Operation::HandshakeFinish, Step::Proceed, out);
             }
-            Control::ClientFinished if self.state == ConnectionState::Handshaking => {
+            Control::ClientFinished if self.state() == ConnectionState::Handshaking => {
                 work(out, Operation::HandshakeConfirm, 0);
                 self.confirmed = true;
                 self.discard(Level::Handshake);

@@ -95,13 +95,17 @@ impl<P: Payload> Connection<P> {
         space.probes = PROBE_PACKETS;
     }
 
-    /// Sets the timer of the next loss or probe (RFC 9002 6.2.1).
+    /// Sets the timer of the next loss or probe (RFC 9002 6.2.1); a server that may send nothing
+    /// does not probe before it hears from the client (6.2.2.1).
     pub(super) fn set_recovery_timer(&mut self, now: Seconds) {
         let losses = self.spaces.iter().flatten().map(|space| space.loss_s);
         let loss_s = losses.fold(Seconds::INFINITY, Seconds::min);
-        let at = match loss_s.is_finite() {
-            true => loss_s,
-            false => self.probe_time_s(now),
+        let at = if loss_s.is_finite() {
+            loss_s
+        } else if self.may_amplify() {
+            self.probe_time_s(now)
+        } else {
+            Seconds::INFINITY
         };
         self.timers.set(Timer::Recovery, at);
     }
@@ -121,7 +125,7 @@ impl<P: Payload> Connection<P> {
         // A client whose flight is acknowledged but not answered must keep the
         // server's amplification limit open (RFC 9002 6.2.2.1).
         let may_deadlock =
-            self.dialler && self.state == ConnectionState::Handshaking && !self.answered;
+            self.dialler && self.state() == ConnectionState::Handshaking && !self.answered;
         match may_deadlock {
             true => now + self.rtt.probe_timeout_s() * backoff,
             false => Seconds::INFINITY,
@@ -140,11 +144,239 @@ impl<P: Payload> Connection<P> {
     }
 }
 
-/// max_ack_delay of both ends (RFC 9000 18.2; quinn-proto connection/spaces.rs:634).
+/// max_ack_delay of both ends (RFC 9000 18.2; quinn-proto `TransportParameters`).
 pub(super) const MAX_ACK_DELAY_S: Seconds = 0.025;
 
-/// Packets per probe timeout (RFC 9002 6.2.4; quinn-proto connection/mod.rs).
+/// Packets per probe timeout (RFC 9002 6.2.4; quinn-proto
+/// `Connection::on_loss_detection_timeout`).
 const PROBE_PACKETS: u32 = 2;
 
-/// Probe timeouts double up to 2^16 (quinn-proto connection/mod.rs:1862-1898).
+/// Probe timeouts double up to 2^16 (quinn-proto `Connection::pto_time_and_space`).
 const BACKOFF_EXPONENT_MAX: u32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::super::states::ConnectionEvent::{Close, Drain, Finish, Launch, PeerClose};
+    use super::super::streams::tests::Bytes;
+    use super::super::wire::{ConnectionId, Content, Frame};
+    use super::*;
+    use crate::contract::{Datagram, Lane, MessageId, NodeId, Output};
+    use crate::transport::TransportConfig;
+
+    /// A connection in its handshake; nothing is in flight.
+    fn handshaking(dialler: bool, config: &TransportConfig) -> Connection<Bytes> {
+        let (node, peer) = (NodeId(0), NodeId(1));
+        let id = ConnectionId {
+            dialler: if dialler { node } else { peer },
+            number: 0,
+        };
+        let message = dialler.then(|| MessageId::new(node, 0));
+        let mut connection = Connection::new(id, peer, Lane(16), message, config);
+        if dialler {
+            connection.happen(Launch);
+        }
+        connection
+    }
+
+    fn client() -> Connection<Bytes> {
+        handshaking(true, &TransportConfig::default())
+    }
+
+    /// Ready for data, its handshake acknowledged, though perhaps not confirmed.
+    fn established() -> Connection<Bytes> {
+        let mut connection = client();
+        connection.happen(Finish);
+        connection
+    }
+
+    /// A server that may send no more before it hears from its client.
+    fn blocked() -> Connection<Bytes> {
+        let mut server = handshaking(false, &TransportConfig::default());
+        (server.received_bytes, server.sent_bytes) = (1200, 3600);
+        server
+    }
+
+    /// Packets of 100 bytes of `level` leave, one every 10 ms from `first_s` on.
+    fn send(connection: &mut Connection<Bytes>, level: Level, count: u32, first_s: Seconds) {
+        let space = connection.spaces[level as usize].as_mut().expect("kept");
+        for number in 0..count {
+            let at = first_s + 0.010 * f64::from(number);
+            space.on_sent(vec![Record::Finish(number)], 100, at);
+            connection.congestion.on_sent(100);
+        }
+    }
+
+    fn ack(first: u32, end: u32, delay_s: Seconds) -> Ack {
+        Ack {
+            delay_s,
+            ranges: vec![(first, end)],
+        }
+    }
+
+    #[test]
+    fn the_recovery_timer_is_that_of_losses_or_of_probes_or_of_a_client_that_waits() {
+        type Make = fn() -> Connection<Bytes>;
+        // What is there at 5 s, and when the timer fires.
+        let cases: [(&str, Make, Option<Seconds>); 9] = [
+            ("nothing is in flight", established, None),
+            ("a flight is", with_flight, Some(1.0 + 0.999)),
+            ("and was probed for", probed_flight, Some(1.0 + 8.0 * 0.999)),
+            ("a packet counts as lost first", lossy_flight, Some(1.5)),
+            ("no data the peer cannot read", with_data, None),
+            ("data that he can", confirmed, Some(1.0 + 0.999 + 0.025)),
+            ("a client may be all that moves", client, Some(5.0 + 0.999)),
+            ("he has the flight", answered, None),
+            ("a server that may send nothing", blocked_flight, None),
+        ];
+        for (what, make, due_s) in cases {
+            let mut connection = make();
+            connection.set_recovery_timer(5.0);
+            let at = connection.timers.next().map(|(at, _)| at);
+            let is_due = match (at, due_s) {
+                (Some(at), Some(due_s)) => (at - due_s).abs() < 1e-9,
+                (at, due_s) => at == due_s,
+            };
+            assert!(is_due, "{what}: {at:?}");
+        }
+    }
+
+    fn with_flight() -> Connection<Bytes> {
+        let mut connection = client();
+        send(&mut connection, Level::Initial, 1, 1.0);
+        connection
+    }
+
+    fn probed_flight() -> Connection<Bytes> {
+        let mut connection = with_flight();
+        connection.probe_count = 3;
+        connection
+    }
+
+    fn lossy_flight() -> Connection<Bytes> {
+        let mut connection = with_flight();
+        let space = connection.spaces[Level::Initial as usize].as_mut();
+        space.expect("kept").loss_s = 1.5;
+        connection
+    }
+
+    fn with_data() -> Connection<Bytes> {
+        let mut connection = established();
+        send(&mut connection, Level::Data, 1, 1.0);
+        connection
+    }
+
+    fn confirmed() -> Connection<Bytes> {
+        let mut connection = with_data();
+        connection.confirmed = true;
+        connection
+    }
+
+    fn answered() -> Connection<Bytes> {
+        let mut connection = client();
+        connection.answered = true;
+        connection
+    }
+
+    fn blocked_flight() -> Connection<Bytes> {
+        let mut connection = blocked();
+        send(&mut connection, Level::Handshake, 1, 1.0);
+        connection
+    }
+
+    #[test]
+    fn an_acknowledgement_of_something_ends_the_backoff() {
+        let mut connection = probed_flight();
+        connection.on_ack(Level::Initial, &ack(7, 8, 0.0), 2.0);
+        assert_eq!(connection.probe_count, 3, "of nothing that was sent");
+        connection.on_ack(Level::Initial, &ack(0, 1, 0.0), 2.0);
+        assert_eq!(connection.probe_count, 0);
+    }
+
+    #[test]
+    fn what_the_peer_held_an_acknowledgement_is_no_round_trip_up_to_25_ms() {
+        for (delay_s, counted_s) in [(0.0, 0.0), (0.015, 0.015), (0.080, 0.025)] {
+            let mut connection = established();
+            send(&mut connection, Level::Data, 2, 0.0);
+            connection.on_ack(Level::Data, &ack(0, 1, 0.0), 0.100);
+            // Packet 1 left 10 ms later.
+            connection.on_ack(Level::Data, &ack(1, 2, delay_s), 0.010 + 0.200);
+            let due_s = 0.875 * 0.100 + 0.125 * (0.200 - counted_s);
+            assert!(
+                (connection.rtt.smoothed_s() - due_s).abs() < 1e-12,
+                "{delay_s}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_lost_leaves_again_before_all_else() {
+        let mut connection = established();
+        send(&mut connection, Level::Data, 5, 0.0);
+        let ping = Record::Control(Control::Ping);
+        connection.queue(Level::Data, ping);
+        // A round trip of a second: none is lost by time.
+        connection.on_ack(Level::Data, &ack(4, 5, 0.0), 1.040);
+        let space = connection.spaces[Level::Data as usize].as_ref();
+        let due = [Record::Finish(0), Record::Finish(1), ping];
+        assert_eq!(space.expect("kept").pending, due);
+    }
+
+    #[test]
+    fn what_is_forgotten_with_its_space_is_not_in_flight() {
+        let mut connection = client();
+        send(&mut connection, Level::Initial, 120, 0.0);
+        assert!(!connection.congestion.allows());
+        connection.discard(Level::Initial);
+        assert!(connection.congestion.allows());
+    }
+
+    #[test]
+    fn silence_ends_a_connection_after_three_probe_timeouts_at_least() {
+        for (idle_timeout_s, due_s) in [(30.0, 30.0), (1.0, 3.0 * 0.999)] {
+            let config = TransportConfig {
+                idle_timeout_s,
+                ..TransportConfig::default()
+            };
+            let mut connection = handshaking(true, &config);
+            connection.reset_idle(10.0);
+            let (at, timer) = connection.timers.next().expect("it is set");
+            assert!(
+                (at - 10.0 - due_s).abs() < 1e-9 && timer == Timer::Idle,
+                "{at}"
+            );
+        }
+    }
+
+    /// How many times it says, for a late packet, that the connection is closed.
+    fn closes(connection: &mut Connection<Bytes>) -> usize {
+        let mut out = Vec::new();
+        connection.on_packets(Vec::new(), 100, 10.1, &mut out);
+        let is_close = |output: &&Output<Datagram<super::super::QuicDatagram<Bytes>>, _, _>| {
+            let Output::Send { message, .. } = output else {
+                return false;
+            };
+            let Content::Packets(packets) = &message.body.content else {
+                return false;
+            };
+            packets.iter().any(|packet| packet.frames == [Frame::Close])
+        };
+        out.iter().filter(is_close).count()
+    }
+
+    #[test]
+    fn who_has_closed_answers_late_packets_for_three_probe_timeouts() {
+        for (event, answers) in [(Close, 1), (PeerClose, 0)] {
+            let mut connection = established();
+            match event {
+                Close => connection.close(10.0, &mut Vec::new()),
+                _ => connection.on_peer_close(10.0, &mut Vec::new()),
+            }
+            assert_eq!(closes(&mut connection), answers, "{event:?}");
+            let (at, timer) = connection.timers.next().expect("it is set");
+            assert_eq!(timer, Timer::Drain);
+            assert!((at - 10.0 - 3.0 * (0.999 + 0.025)).abs() < 1e-9, "{at}");
+            connection.happen(Drain);
+            assert_eq!(closes(&mut connection), 0, "it is gone");
+        }
+    }
+}

@@ -33,6 +33,7 @@ pub(super) struct Space {
     sent: BTreeMap<u32, SentPacket>,
     largest_acked: Option<u32>,
     received: Ranges,
+    largest_eliciting: Option<u32>,
     largest_received_s: Seconds,
     unacknowledged: u32,
     silent: u32,
@@ -51,6 +52,7 @@ impl Space {
             sent: BTreeMap::new(),
             largest_acked: None,
             received: Ranges::default(),
+            largest_eliciting: None,
             largest_received_s: 0.0,
             unacknowledged: 0,
             silent: 0,
@@ -92,8 +94,18 @@ impl Space {
             return true;
         }
         self.unacknowledged += 1;
-        self.ack_due |= self.unacknowledged >= ACK_ELICITING_THRESHOLD || number != expected;
+        let is_second = self.unacknowledged >= ACK_ELICITING_THRESHOLD;
+        self.ack_due |= is_second || self.is_out_of_order(number);
+        self.largest_eliciting = self.largest_eliciting.max(Some(number));
         true
+    }
+
+    /// Whether packet `number`, which asks for an acknowledgement and came just now, is older than
+    /// the newest that did, or something between the two is missing (RFC 9000 13.2.1; quinn-proto
+    /// `PendingAcks::is_out_of_order`). What asks for none may have come after a gap.
+    fn is_out_of_order(&self, number: u32) -> bool {
+        let next = self.largest_eliciting.map_or(0, |largest| largest + 1);
+        number < next || !self.received.covers(next, number)
     }
 
     /// Whether the peer waits for an acknowledgement.
@@ -176,14 +188,14 @@ impl Space {
 }
 
 /// The second packet that asks for it is acknowledged at once (RFC 9000 13.2.2;
-/// quinn-proto connection/spaces.rs:696-702).
+/// quinn-proto `PendingAcks::packet_received`).
 const ACK_ELICITING_THRESHOLD: u32 = 2;
 
 /// After more packets than this that ask for nothing, an ACK rides along with the
-/// next packet (quinn-proto connection/spaces.rs, `maybe_ack_non_eliciting`).
+/// next packet (quinn-proto `PendingAcks::maybe_ack_non_eliciting`).
 const LAZY_ACK_THRESHOLD: u32 = 10;
 
-/// Reordering tolerated in packets (RFC 9002 6.1.1; quinn-proto config/transport.rs:362-406).
+/// Reordering tolerated in packets (RFC 9002 6.1.1; quinn-proto `TransportConfig::default`).
 const PACKET_THRESHOLD: u32 = 3;
 
 /// quinn drops ranges when their acknowledgement is confirmed; here the newest
@@ -237,6 +249,49 @@ mod tests {
             "2 is missing"
         );
         assert!(!space.on_received(3, true, 1.5), "not new");
+    }
+
+    /// Whether an acknowledgement is due after the last of these packets, of which those that are
+    /// true ask for one; the first was acknowledged.
+    fn is_due_after(packets: &[(u32, bool)]) -> bool {
+        let mut space = Space::new();
+        space.on_received(0, true, 1.0);
+        space.ack_due = true;
+        space.take_ack(1.0).expect("it is due");
+        for (number, eliciting) in packets {
+            space.on_received(*number, *eliciting, 2.0);
+        }
+        space.ack_due
+    }
+
+    #[test]
+    fn after_more_than_ten_packets_that_ask_for_nothing_one_acknowledgement_rides_along() {
+        let mut space = Space::new();
+        for number in 0..10 {
+            space.on_received(number, false, 1.0);
+        }
+        assert!(space.take_ack(1.0).is_none());
+        space.on_received(10, false, 1.0);
+        assert!(space.take_ack(1.0).is_some());
+        assert!(space.take_ack(1.0).is_none(), "and they count anew");
+    }
+
+    #[test]
+    fn only_what_asks_for_an_acknowledgement_closes_a_gap() {
+        let (asks, silent) = (true, false);
+        assert!(is_due_after(&[(2, silent), (3, asks)]), "1 is missing");
+        assert!(!is_due_after(&[(1, silent), (2, asks)]), "nothing is");
+        assert!(
+            !is_due_after(&[(2, silent), (1, asks)]),
+            "in order but for 2"
+        );
+        assert!(!is_due_after(&[(2, silent)]), "it asks for nothing");
+        let mut space = Space::new();
+        space.on_received(1, true, 1.0);
+        assert!(space.ack_due, "0 is missing");
+        space.take_ack(1.0).expect("it is due");
+        space.on_received(0, true, 1.1);
+        assert!(space.ack_due, "late");
     }
 
     #[test]

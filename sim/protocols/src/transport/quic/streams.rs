@@ -199,16 +199,16 @@ impl<P: Payload> Streams<P> {
 }
 
 /// quinn's default limit of concurrent bidirectional streams
-/// (quinn-proto config/transport.rs:362-406).
+/// (quinn-proto `TransportConfig::default`).
 const CONCURRENT_STREAMS: u32 = 100;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::contract::{MessageId, NodeId};
 
     #[derive(Clone, Debug, PartialEq)]
-    struct Bytes(u32);
+    pub struct Bytes(u32);
     impl Payload for Bytes {
         fn wire_bytes(&self) -> u32 {
             self.0
@@ -246,6 +246,8 @@ mod tests {
         let opened = std::iter::from_fn(|| streams.open_next(true)).count();
         assert_eq!(opened, 100);
         streams.on_credit(101);
+        // It came before the other and is late.
+        streams.on_credit(100);
         assert!(streams.open_next(true).is_some() && streams.open_next(true).is_none());
     }
 

@@ -37,7 +37,7 @@ impl<P: Payload> Connection<P> {
     pub fn heard(&mut self, now: Seconds) {
         self.asked = false;
         self.reset_idle(now);
-        if self.config.keep_alive_s > 0.0 && self.state == ConnectionState::Established {
+        if self.config.keep_alive_s > 0.0 && self.state() == ConnectionState::Established {
             self.timers
                 .set(Timer::KeepAlive, now + self.config.keep_alive_s);
         }
@@ -88,7 +88,7 @@ impl<P: Payload> Connection<P> {
 }
 
 /// How long a closed connection answers late packets (RFC 9000 10.2; quinn-proto
-/// connection/mod.rs:3498-3500).
+/// `Connection::set_close_timer`).
 const DRAIN_PROBE_TIMEOUTS: f64 = 3.0;
 
 /// Between disco pings of an open connection (iroh 0.35 magicsock.rs:99).

@@ -205,11 +205,11 @@ fn varint_bytes(value: u32) -> u32 {
     }
 }
 
-/// quinn's initial and minimal MTU (quinn-proto config/transport.rs:362-406). Its
+/// quinn's initial and minimal MTU (quinn-proto `TransportConfig::default`). Its
 /// discovery would raise it to 1452 after a few probes; a block fits either way.
 pub(super) const MTU_BYTES: u32 = 1200;
 
-/// Datagrams with Initial packets are padded to this (RFC 9000 14.1; quinn-proto lib.rs:330).
+/// Datagrams with Initial packets are padded to this (RFC 9000 14.1; quinn-proto `MIN_INITIAL_SIZE`).
 pub(super) const INITIAL_DATAGRAM_BYTES: u32 = 1200;
 
 /// CONNECTION_CLOSE: type, error code, empty reason (RFC 9000 19.19).
@@ -223,7 +223,7 @@ pub(super) const DISCO_PING_BYTES: u32 = 6 + 32 + 24 + 16 + 2 + 12 + 32;
 /// observed address, 16 and a port.
 pub(super) const DISCO_PONG_BYTES: u32 = 6 + 32 + 24 + 16 + 2 + 12 + 18;
 
-/// quinn's default connection ids (quinn-proto cid_generator.rs:167-168).
+/// quinn's default connection ids (quinn-proto `HashedConnectionIdGenerator`).
 const CONNECTION_ID_BYTES: u32 = 8;
 
 /// AES-GCM and ChaCha20-Poly1305 alike (RFC 9001 5.3).
@@ -232,7 +232,7 @@ const AEAD_TAG_BYTES: u32 = 16;
 /// First byte, version, two connection ids with lengths, length (RFC 9000 17.2).
 const LONG_HEADER_BYTES: u32 = 1 + 4 + 2 * (1 + CONNECTION_ID_BYTES) + 2;
 
-/// ack_delay_exponent 3 (quinn-proto transport_parameters.rs:57-60).
+/// ack_delay_exponent 3 (quinn-proto `TransportParameters`).
 const ACK_DELAY_UNIT_S: Seconds = 8e-6;
 
 /// Estimated (RFC 8446 4.1.2, RFC 7250): header 4, version 2, random 32, session 1,
