@@ -120,12 +120,12 @@ def _grows(axis: str, value: Any) -> float:
 
 def _as_rung(known: Mapping[str, float]) -> dict[str, Any]:
     """Return metrics of one repetition, as metrics.json has them; of what is not known, no mean."""
-    metrics: defaultdict[str, Any] = defaultdict(
+    found: defaultdict[str, Any] = defaultdict(
         lambda: {"mean": None, "normal_ci95": None, "values": []}
     )
     for name, value in known.items():
-        metrics[name] = {"mean": value, "normal_ci95": None, "values": [value]}
-    return {"metrics": metrics}
+        found[name] = {"mean": value, "normal_ci95": None, "values": [value]}
+    return {"metrics": found}
 
 
 PACED = frozenset({"send_count", "store_count", "send_rate_per_s", "store_rate_per_s"})

@@ -164,9 +164,9 @@ def worth(result: ValidationResult) -> Iterator[str]:
 
 
 def notes(result: ValidationResult) -> list[str]:
-    """Return how to read the table of groups."""
+    """Return how to read the table of groups, and which prices contradict each other."""
     sizes = any(summary.group == "block_sizes" for summary in result.summaries)
-    return [SUMMARY_NOTE, NULL_NOTE, *([FORMAT_NOTE] if sizes else [])]
+    return [SUMMARY_NOTE, NULL_NOTE, *([FORMAT_NOTE] if sizes else []), *result.apart]
 
 
 def shown(result: ValidationResult, *, every_row: bool = False) -> list[Comparison]:

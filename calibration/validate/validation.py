@@ -20,6 +20,7 @@ from calibration.validate.answers import RungKey
 from calibration.validate.comparison import compare, needs_simulation
 from calibration.validate.summaries import Summary, independent, summarise
 from sim.base.errors import EnvironmentMissingError, UserError
+from sim.devices.prices import apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from calibration.validate.block_sizes import Replay
     from calibration.validate.nulls import Settings
     from sim.run.runner import Progress, Task
+    from sim.scenario.resolved import Resolved
 
     ProgressOf = Callable[[int, Mapping[str, str]], AbstractContextManager[Progress]]
 
@@ -41,12 +43,14 @@ class ValidationResult:
     """Every comparison, every group, whether bars are met, and the runs behind them.
 
     `run_dirs` are those of the scenarios as they are; rungs that were repeated more often for their
-    outcomes are not among them.
+    outcomes are not among them. `apart` are costs that an implementation and its device price
+    differently, in words.
     """
 
     comparisons: tuple[Comparison, ...]
     summaries: tuple[Summary, ...]
     run_dirs: tuple[Path, ...] = ()
+    apart: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -109,7 +113,21 @@ def validate(
             rungs |= read_rungs(name, _run_dirs(tasks))
             settings |= _resolved(name, tasks)
     flat = tuple(path for tasks in shipped.values() for path in _run_dirs(tasks))
-    return dataclasses.replace(judge(rows, rungs, replay, settings), run_dirs=flat)
+    found = judge(rows, rungs, replay, settings)
+    return dataclasses.replace(found, run_dirs=flat, apart=priced_apart(settings.values()))
+
+
+def priced_apart(rungs: Iterable[Resolved]) -> tuple[str, ...]:
+    """Return a line for each own cost that its device prices more than three errors apart."""
+    said = {
+        f"{one.own_cost} of {resolved['implementation']['called']} takes {one.own_s:.3g} s on "
+        f"{name}, whose own {one.step} takes {one.device_s:.3g} s: {one.standard_errors:.1f} "
+        "standard errors apart, so it stands for more than that operation"
+        for resolved in rungs
+        for name, device in resolved["profiles"].items()
+        for one in apart(device, resolved["implementation"])
+    }
+    return tuple(sorted(said))
 
 
 def repeated_often(

@@ -148,8 +148,8 @@ def _rung_columns(rung: Rung) -> dict[str, str]:
     return {key: axes.text(value) for key, value in columns.items()}
 
 
-def _bases(profile: Mapping[str, Any]) -> str:
-    return ", ".join(f"{count} {basis}" for basis, count in sorted(bases(profile).items()))
+def _bases(document: Mapping[str, Any]) -> str:
+    return ", ".join(f"{count} {basis}" for basis, count in sorted(bases(document).items()))
 
 
 def _python() -> tuple[str, str, str]:

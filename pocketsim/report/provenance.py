@@ -58,14 +58,14 @@ def implementations(runs: Sequence[Run]) -> dict[str, ShippedImplementation]:
     return found
 
 
-def bases(profile: Mapping[str, Any]) -> str:
+def bases(document: Mapping[str, Any]) -> str:
     """Return how many numbers of a profile rest on what, as coloured tags."""
-    counts = numbers.bases(profile)
+    counts = numbers.bases(document)
     known = [name for name in theme.BASIS_COLOURS if counts[name]]
     return " ".join(tag(f"{counts[name]} {name}", theme.BASIS_COLOURS[name]) for name in known)
 
 
-def numbers_table(profile: Mapping[str, Any]) -> str:
+def numbers_table(document: Mapping[str, Any]) -> str:
     """Return one line for each number of a profile: value, uncertainty, basis and source."""
     head = ("number", "value", "standard error", "basis", "samples", "source")
     lines = [
@@ -77,7 +77,7 @@ def numbers_table(profile: Mapping[str, Any]) -> str:
             str(number.get("samples", 0) or ""),
             escape(_source(number)),
         )
-        for name, number in numbers.numbers(profile)
+        for name, number in numbers.numbers(document)
     ]
     return table(head, lines, numeric=(1, 2, 4))
 

@@ -275,9 +275,12 @@ def _settings(manifest: Manifest, resolved: Resolved) -> dict[str, Setting]:
     Where phones are in several groups, they are summed up: that is what a mix of them is called.
     """
     digests = {
-        f"{_DIGEST}{name}": Setting(digest[:_DIGITS], "", f"content of {name}")
-        for digests_of in (manifest["profiles"], manifest["implementation"])
-        for name, digest in digests_of.items()
+        f"{_DIGEST}{kind}/{name}": Setting(digest[:_DIGITS], "", f"content of {name}")
+        for kind, named in (
+            ("device", manifest["profiles"]),
+            ("implementation", manifest["implementation"]),
+        )
+        for name, digest in named.items()
     }
     build = Setting(resolved["versions"]["build"][:_DIGITS], "", "build")
     found = {**points.named(manifest["scenario"]), **digests, "build": build}

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-def numbers(profile: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def numbers(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield every number of a profile that carries a basis, with its path in it."""
-    yield from _numbers("", profile)
+    yield from _numbers("", document)
 
 
-def bases(profile: Mapping[str, Any]) -> Counter[str]:
+def bases(document: Mapping[str, Any]) -> Counter[str]:
     """Return how many numbers of a profile rest on what."""
-    return Counter(number["basis"] for _, number in numbers(profile))
+    return Counter(number["basis"] for _, number in numbers(document))
 
 
 def _numbers(path: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -8,6 +8,7 @@ found on one device, another's are scaled by how fast that one is. Nothing is dr
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 from sim.base.engine_facts import device_operations, operations
@@ -46,6 +47,41 @@ def speed_factors(device: Contents, implementation: ImplementationContents) -> d
     Of a device as it is shipped: what is drawn of it says nothing about where a cost was found.
     """
     return {name: _speed_factor(cost, device) for name, cost in implementation["own_costs"].items()}
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A step that an own cost and the device's operation of its name price differently.
+
+    Both in seconds of core time and waiting together; `standard_errors` is how many of the two
+    numbers' joint ones lie between them.
+    """
+
+    own_cost: str
+    step: str
+    own_s: float
+    device_s: float
+    standard_errors: float
+
+
+def apart(device: Shipped, implementation: ImplementationContents) -> list[Apart]:
+    """Return own costs that stand in place of an operation and are not what it costs there.
+
+    They are more than three standard errors apart: so they stand for something else, or one of the
+    two is wrong.
+    """
+    found = []
+    for name, cost in implementation["own_costs"].items():
+        operation = device["operations"].get(cost["step"])
+        if operation is None or cost["step"] in takes(cost["step"], implementation):
+            continue
+        factor = device["speed_factors"][name]
+        own_s, device_s = cost["cpu_s"] * factor + cost["wait_s"], _at_once_s(operation)
+        errors_s = (cost["standard_error_s"] * factor, operation["standard_error_s"])
+        between = abs(own_s - device_s) / math.hypot(*errors_s)
+        if between > _APART:
+            found.append(Apart(name, cost["step"], own_s, device_s, between))
+    return found
 
 
 def _speed_factor(cost: OwnCost, device: Contents) -> float:
@@ -93,5 +129,8 @@ def _sum(parts: list[Price]) -> Price:
     }
 
 
-def _at_once_s(part: Price) -> float:
+def _at_once_s(part: Price | Cost) -> float:
     return part["cpu_s"] + part["wait_s"]
+
+
+_APART = 3.0  # standard errors: by chance one in 370

@@ -9,7 +9,6 @@ one rung to the next here. What does not live here: anything that is kept.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -83,14 +82,24 @@ class Forks:
 def main() -> int:
     """Answer each line of stdin, which asks for runs, with one of stdout, until there are none."""
     die_with_parent()
-    # What a fork would else load each time anew.
-    for name in _NEEDED:
-        importlib.import_module(name)
+    _load()
     for line in sys.stdin:
         asked = json.loads(line)
         sys.stdout.write(json.dumps(_answer(asked)) + "\n")
         sys.stdout.flush()
     return 0
+
+
+def _load() -> tuple[object, ...]:
+    """Load what a fork would else load each time anew."""
+    import pandas as pd
+    from pyarrow import parquet
+    from scipy import special
+
+    from sim import metrics
+    from sim.run import child
+
+    return pd, parquet, special, metrics, child
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
@@ -188,8 +197,6 @@ def _fork(step: Step, job: Job) -> int:
         sys.stderr.flush()
         os._exit(code)
 
-
-_NEEDED = ("pandas", "pyarrow.parquet", "scipy.special", "sim.run.child", "sim.metrics")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -65,7 +65,10 @@ CHANGED = {
 # What the bullets of "Where to add" call these places.
 NAMED = {
     "A protocol family": ("sim/base/families.py", "sim/scenario", "sim/metrics"),
-    "A transport": ("sim/scenario/transports.py", "sim/devices/implementation.py"),
+    "A transport": (
+        *("sim/scenario/transports.py", "sim/devices/implementation.py"),
+        "sim/devices/contents.py",
+    ),
     "A metric": ("sim/metrics",),
 }
 USE = """

@@ -33,7 +33,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "calibration": set(),
     "calibration.validate": {
-        *("sim._engine", "sim.base", "sim.metrics"),
+        *("sim._engine", "sim.base", "sim.devices", "sim.metrics"),
         *("sim.run", "sim.scenario"),
     },
     "calibration.fit": {

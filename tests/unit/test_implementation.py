@@ -86,6 +86,20 @@ def test_a_step_may_take_several_operations():
     assert price["spread_sigma"] == pytest.approx((40 * 0.3) / 41, rel=1e-3)
 
 
+def test_what_a_device_prices_otherwise_is_said():
+    (bind,) = prices.apart(device(), implementation.contents(shipped(APP)))
+    assert (bind.own_cost, bind.step) == ("iroh_bind", "endpoint_setup")
+    assert (bind.own_s, bind.device_s) == (1.175, 3.6e-3)
+    # 1171 ms between them, of which 150 ms and 3.6 ms are one standard error.
+    assert bind.standard_errors == pytest.approx(7.8, abs=0.05)
+    served = implementation.contents(shipped("trustchain_latency_2025"))
+    phone = device("pocophone_f1", "trustchain_latency_2025")
+    assert [one.own_cost for one in prices.apart(phone, served)] == ["serve_message"]
+    served["own_costs"]["serve_message"]["standard_error_s"] = 1e-3
+    assert prices.apart(phone, served) == []
+    assert prices.apart(device(program="probe"), implementation.contents(shipped("probe"))) == []
+
+
 def test_a_factor_of_a_group_is_on_its_phones_alone():
     factor = {"value": 0.5, "standard_error": 0.1, "basis": "assumed", "source": "cold"}
     phone = draws.scaled(device(), {"iroh_bind": factor})

@@ -78,10 +78,6 @@ fn furthest(found: Figures, expected: Figures) -> (&'static str, f64) {
 fn they_are_what_was_put_in() {
     for (faults, expected) in chains() {
         let found = figures(&losses(&faults));
-        println!(
-            "{:?}\nput in   {expected:?}\nmeasured {found:?}",
-            faults.bursts
-        );
         let (name, off) = furthest(found, expected);
         assert!(
             off <= BAR,
