@@ -5,7 +5,8 @@ mod common;
 use _engine::plan::Plan;
 use common::puppet::{act, act_in, post, said, say, send, work, Act, Cue};
 use common::{
-    arrive, cost, counter, meet, plan, reasons, times, trade, trade_where, turn, Closed, Flights,
+    arrive, cost, counter, meet, plan, reasons, sender_loop, times, trade, trade_where, turn,
+    Closed, Flights, Numbers,
 };
 use pocketsim_protocols::contract::{EventKind, Lane, Operation, Path, Reason};
 
@@ -138,15 +139,9 @@ fn a_round_that_waits_when_its_phone_goes_off_takes_place_when_it_is_back() {
     let mut plan = plan(2);
     cost(&mut plan, Operation::UdpSend, 1.0);
     plan.workload.loops.push(_engine::plan::SenderLoop {
-        from_phone: 0,
-        to_phone: 1,
-        start_s: 1.0,
         duration_s: 2.5,
         interval_s: 0.5,
-        by_clock: false,
-        overshoot_s: 0.0,
-        overshoot_sigma: 0.0,
-        payload_bytes: 100,
+        ..sender_loop(0)
     });
     // It waits for what an arrival sends.
     arrive(&mut plan, 0.5, 0, 1);
@@ -212,11 +207,8 @@ fn restless(seed: u32) -> Plan {
         cost(&mut plan, operation, 0.05);
     }
     plan.profiles[0].wait_s[Operation::Store as usize] = 0.05;
-    let (mut state, mut on) = (seed, [true; 6]);
-    let mut draw = |below: u32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 16) % below
-    };
+    let (mut numbers, mut on) = (Numbers(seed), [true; 6]);
+    let mut draw = |below: u32| (numbers.draw() >> 16) % below;
     for tick in 0..1500 {
         let (time_s, from, step) = (f64::from(tick) * 0.05, draw(6), 1 + draw(5));
         arrive(&mut plan, time_s, from, (from + step) % 6);

@@ -5,8 +5,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use _engine::energy::Accountant;
-use _engine::plan::{Energy, Outage, Phones, Plan, ProximityLink, Radio};
-use common::{arrive, cost, meet, plan, trade_with_energy, turn};
+use _engine::plan::{Energy, Outage, Phones, Plan, Radio};
+use common::{arrive, cost, meet, plan, trade_with_energy, turn, BLE};
 use pocketsim_protocols::contract::Operation;
 
 // Powers of two, so that sums are exact.
@@ -184,13 +184,6 @@ fn spend(plan: Plan) -> (BTreeMap<&'static str, f64>, f64) {
 fn close(left: f64, right: f64) {
     assert!((left - right).abs() < 1e-9, "{left} {right}");
 }
-
-const BLE: ProximityLink = ProximityLink {
-    rate_bytes_per_s: 1000.0,
-    latency_s: 0.5,
-    setup_s: 2.0,
-    loss_ratio: 0.0,
-};
 
 #[test]
 fn a_trade_over_access_networks_costs_both_ends_both_ways() {

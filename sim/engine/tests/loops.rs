@@ -3,22 +3,8 @@
 mod common;
 
 use _engine::plan::{Plan, SenderLoop};
-use common::{arrive, cost, nodes, plan, times, trade, turn};
+use common::{arrive, cost, nodes, plan, sender_loop, times, trade, turn};
 use pocketsim_protocols::contract::{EventKind, Operation};
-
-fn sender_loop(from_phone: u32) -> SenderLoop {
-    SenderLoop {
-        from_phone,
-        to_phone: (from_phone + 1) % 2,
-        start_s: 1.0,
-        duration_s: 5.0,
-        interval_s: 1.0,
-        by_clock: false,
-        overshoot_s: 0.0,
-        overshoot_sigma: 0.0,
-        payload_bytes: 100,
-    }
-}
 
 /// When a phone with one such loop proposes.
 fn rounds(of: SenderLoop) -> Vec<f64> {

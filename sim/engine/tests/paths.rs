@@ -5,7 +5,7 @@ mod common;
 use _engine::plan::{Outage, Plan, ProximityLink};
 use _engine::trace::Trace;
 use common::puppet::{act_in, say, send, Cue};
-use common::{arrive, counter, meet, plan, reasons, times, Closed, BYTES_PER_S, LATENCY_S};
+use common::{ask, counter, meet, plan, reasons, times, Closed, BYTES_PER_S, LATENCY_S};
 use pocketsim_protocols::contract::{EventKind, Path, Reason};
 
 const BYTES: u32 = 972; // 1000 with its headers
@@ -18,12 +18,6 @@ fn carry(plan: Plan, path: Path) -> Trace {
         Cue::Got(parcel) => vec![say(parcel.bytes)],
         Cue::Failed(_) => vec![],
     })
-}
-
-fn ask(plan: &mut Plan, time_s: f64, bytes: u32) {
-    arrive(plan, time_s, 0, 1);
-    let asked = plan.workload.payload_bytes.last_mut();
-    *asked.expect("an arrival") = bytes;
 }
 
 fn one() -> Plan {

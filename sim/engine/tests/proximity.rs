@@ -6,15 +6,8 @@ use std::collections::BTreeMap;
 
 use _engine::plan::{Access, Outage, Plan, Proximity, ProximityLink};
 use _engine::proximity::{Contacts, Passage};
-use common::{arrive, counter, meet, plan, reasons, times, trade, turn};
+use common::{arrive, counter, meet, plan, reasons, times, trade, turn, Numbers, BLE};
 use pocketsim_protocols::contract::{EventKind, Reason};
-
-const BLE: ProximityLink = ProximityLink {
-    rate_bytes_per_s: 1000.0,
-    latency_s: 0.5,
-    setup_s: 2.0,
-    loss_ratio: 0.0,
-};
 
 /// Contacts of phones 0 and 1: when, for how long, on which of `links`.
 fn contacts(links: &[ProximityLink], rows: &[(f64, f64, u32)]) -> Contacts {
@@ -124,9 +117,9 @@ fn every_datagram_ends_where_a_model_of_single_bytes_says() {
     };
     let mut of = contacts(&[link], &[(0.0, 60.0, 0)]);
     let mut next_free = BTreeMap::from([(0, 1024), (1, 1024)]);
-    let mut state = 1_u32;
+    let mut numbers = Numbers(1);
     for tick in (0..40_000).step_by(97) {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let state = numbers.draw();
         let (from, bytes) = (state >> 31, state >> 24 & 0x7f);
         let free = next_free.get_mut(&from).expect("both ways");
         (0..bytes).for_each(|_| *free = 1 + (*free).max(tick));

@@ -5,20 +5,13 @@ mod common;
 use _engine::plan::SenderLoop;
 use _engine::queue::Queue;
 use common::puppet::{act, post, said, say, work, Cue};
-use common::{arrive, cost, counter, nodes, plan, times, trade, turn};
+use common::{arrive, cost, counter, nodes, plan, sender_loop, times, trade, turn, Numbers};
 use pocketsim_protocols::contract::{EventKind, Lane, Operation};
 
-fn sender_loop(from_phone: u32, payload_bytes: u32) -> SenderLoop {
+fn loop_of(payload_bytes: u32) -> SenderLoop {
     SenderLoop {
-        from_phone,
-        to_phone: 1,
-        start_s: 1.0,
-        duration_s: 10.0,
-        interval_s: 1.0,
-        by_clock: false,
-        overshoot_s: 0.0,
-        overshoot_sigma: 0.0,
         payload_bytes,
+        ..sender_loop(0)
     }
 }
 
@@ -63,7 +56,7 @@ fn an_arrival_that_waited_for_longer_than_a_transition_comes_before_it() {
 fn an_arrival_comes_before_a_loop_and_loops_as_the_plan_has_them() {
     let mut plan = plan(2);
     plan.duration_s = 1.5;
-    plan.workload.loops = vec![sender_loop(0, 30), sender_loop(0, 20)];
+    plan.workload.loops = vec![loop_of(30), loop_of(20)];
     arrive(&mut plan, 1.0, 0, 1);
     assert_eq!(said(&act(plan, echo)), [100, 30, 20]);
 }
@@ -72,7 +65,7 @@ fn an_arrival_comes_before_a_loop_and_loops_as_the_plan_has_them() {
 fn loops_that_sleep_for_as_long_keep_their_order() {
     let mut plan = plan(2);
     plan.duration_s = 3.5;
-    plan.workload.loops = vec![sender_loop(0, 30), sender_loop(0, 20)];
+    plan.workload.loops = vec![loop_of(30), loop_of(20)];
     assert_eq!(said(&act(plan, echo)), [30, 20, 30, 20, 30, 20]);
 }
 
@@ -108,12 +101,11 @@ fn lanes_of_a_phone_take_turns_in_the_order_they_got_something() {
 
 #[test]
 fn a_queue_sorts_by_date_and_leaves_equal_dates_as_they_came() {
-    let mut state = 1_u32;
+    let mut numbers = Numbers(1);
     let mut queue = Queue::new();
     let mut expected: Vec<(u32, u32)> = Vec::new();
     for number in 0..2000 {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let date = state >> 26;
+        let date = numbers.draw() >> 26;
         queue.push(f64::from(date), number);
         expected.push((date, number));
     }

@@ -5,7 +5,7 @@ mod common;
 use _engine::plan::Plan;
 use _engine::trace::Trace;
 use common::puppet::{act, said, say, send, work, Act, Cue};
-use common::{arrive, cost, counter, plan, reasons, times, turn};
+use common::{ask, cost, counter, plan, reasons, times, turn};
 use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 
 const LARGE_BYTES: u64 = 2304; // what the kernel charges for a full packet
@@ -24,12 +24,6 @@ fn stalled() -> Plan {
     let mut plan = plan(2);
     cost(&mut plan, Operation::Verify, 10.0);
     plan
-}
-
-fn ask(plan: &mut Plan, time_s: f64, bytes: u32) {
-    arrive(plan, time_s, 0, 1);
-    let asked = plan.workload.payload_bytes.last_mut();
-    *asked.expect("an arrival") = bytes;
 }
 
 /// How many of `count` datagrams at once wait in the buffer; one more is being read.

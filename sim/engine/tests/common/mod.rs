@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 use _engine::driver::Driver;
 use _engine::plan::{
-    Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Proximity, ProximityLink, Sites,
-    Trace, Transport, Workload,
+    Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Proximity, ProximityLink, SenderLoop,
+    Sites, Trace, Transport, Workload,
 };
 use _engine::resources::{Carrier, CpuDemand, Listener, Spender, World};
 use _engine::trace::Trace as RunTrace;
@@ -297,6 +297,46 @@ pub fn arrive(plan: &mut Plan, time_s: Seconds, from: u32, to: u32) {
     plan.workload.from_phone.push(from);
     plan.workload.to_phone.push(to);
     plan.workload.payload_bytes.push(100);
+}
+
+/// As [`arrive`] from phone 0 at phone 1, of so many bytes.
+pub fn ask(plan: &mut Plan, time_s: Seconds, bytes: u32) {
+    arrive(plan, time_s, 0, 1);
+    let asked = plan.workload.payload_bytes.last_mut();
+    *asked.expect("an arrival") = bytes;
+}
+
+/// Phones 0 and 1 propose to each other: five rounds, one each second from 1 s on.
+pub fn sender_loop(from_phone: u32) -> SenderLoop {
+    SenderLoop {
+        from_phone,
+        to_phone: (from_phone + 1) % 2,
+        start_s: 1.0,
+        duration_s: 5.0,
+        interval_s: 1.0,
+        by_clock: false,
+        overshoot_s: 0.0,
+        overshoot_sigma: 0.0,
+        payload_bytes: 100,
+    }
+}
+
+/// A contact's link: a kilobyte each second after two, half a second long.
+pub const BLE: ProximityLink = ProximityLink {
+    rate_bytes_per_s: 1000.0,
+    latency_s: 0.5,
+    setup_s: 2.0,
+    loss_ratio: 0.0,
+};
+
+/// A linear congruential generator (Numerical Recipes); only its upper bits are any good.
+pub struct Numbers(pub u32);
+
+impl Numbers {
+    pub fn draw(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        self.0
+    }
 }
 
 /// Adds a contact on a link of its own; call in order of time.

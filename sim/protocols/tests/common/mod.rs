@@ -452,6 +452,12 @@ where
         received
     }
 
+    /// Numbers of the parcels that arrived at `node`, in order.
+    pub fn sequences(&self, node: u32) -> Vec<u32> {
+        let received = self.received(node).into_iter();
+        received.map(|(_, id)| id.sequence()).collect()
+    }
+
     /// What failed at `node`, and why.
     pub fn failed(&self, node: u32) -> Vec<(MessageId, Reason)> {
         let mut failed = Vec::new();

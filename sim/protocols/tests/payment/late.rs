@@ -176,7 +176,8 @@ fn a_payer_who_cannot_sign_waits_for_no_change() {
         let is_signed = matches!(sent[..], [Body::Payment { .. }]);
         assert!(is_signed == (at == 0) && is_signed == is_paying(&town, payment));
     }
-    town.run_for(1_000.0);
+    // He withdraws, and the first waits for its receipt still.
+    town.run_without(PAYEE, 1_000.0);
     town.mail.clear();
     let payment = town.offered(PAYER, PAYEE, 8_300);
     let sent = town.give(PAYEE, PAYER, request(payment, 7));

@@ -16,14 +16,6 @@ fn sizes(world: &World<Tftp<Parcel>>, from: u32) -> Vec<u32> {
     mine.map(|sent| sent.bytes).collect()
 }
 
-fn sequences(world: &World<Tftp<Parcel>>, node: u32) -> Vec<u32> {
-    world
-        .received(node)
-        .iter()
-        .map(|(_, id)| id.sequence())
-        .collect()
-}
-
 #[test]
 fn a_message_is_a_request_and_its_blocks_in_lockstep() {
     let mut world = world(2);
@@ -72,7 +64,7 @@ fn one_transfer_per_peer_the_rest_queue() {
         .collect();
     assert_eq!(times, [30.0, 70.0, 110.0]);
     assert_eq!((world.received(2)[0].0 * 1e3).round(), 30.0);
-    assert_eq!(sequences(&world, 1), [0, 1, 2]);
+    assert_eq!(world.sequences(1), [0, 1, 2]);
 }
 
 #[test]
@@ -95,7 +87,7 @@ fn any_lost_datagram_is_repaired() {
         world.transmit_at(0.0, 0, 1, parcel(0, 1, 600));
         world.transmit_at(0.0, 0, 1, parcel(0, 2, 600));
         world.run_until(60.0);
-        assert_eq!(sequences(&world, 1), [1, 2], "{lost}");
+        assert_eq!(world.sequences(1), [1, 2], "{lost}");
         let last_s = world.received(1)[1].0;
         // The very last acknowledgement is nobody's delay.
         let expected_s = if lost < 11 { 3.0..6.0 } else { 0.0..0.2 };
@@ -146,7 +138,7 @@ fn two_blocks(rule: impl Fn(usize) -> Verdict + 'static) -> World<Tftp<Parcel>> 
     world.rule = Box::new(move |k, _| rule(k));
     world.transmit_at(0.0, 0, 1, parcel(0, 1, 600));
     world.run_until(60.0);
-    assert_eq!(sequences(&world, 1), [1]);
+    assert_eq!(world.sequences(1), [1]);
     world
 }
 
@@ -182,7 +174,7 @@ fn a_block_of_an_earlier_transfer_is_no_error() {
     world.transmit_at(0.0, 0, 1, parcel(0, 1, 600));
     world.transmit_at(0.0, 0, 1, parcel(0, 2, 600));
     world.run_until(60.0);
-    assert_eq!(sequences(&world, 1), [1, 2]);
+    assert_eq!(world.sequences(1), [1, 2]);
     assert_eq!(sizes(&world, 1), [4; 6], "no more than was asked for");
 }
 
@@ -252,7 +244,7 @@ fn shutting_down_returns_what_was_queued() {
     world.switch_on(0);
     world.transmit_at(1.0, 0, 1, parcel(0, 3, 5000));
     world.run_until(20.0);
-    assert_eq!(sequences(&world, 1), [3]);
+    assert_eq!(world.sequences(1), [3]);
 }
 
 #[test]
@@ -386,7 +378,7 @@ proptest! {
             world.transmit_at(0.0, 0, 1, parcel(0, k, bytes));
         }
         world.run_until(5000.0);
-        let mut arrived = sequences(&world, 1);
+        let mut arrived = world.sequences(1);
         arrived.sort_unstable();
         prop_assert!(arrived.windows(2).all(|pair| pair[0] < pair[1]), "twice: {:?}", arrived);
         // One may be in both: if its last acknowledgement is lost each time, the sender gives up.
