@@ -24,6 +24,7 @@ def loop(interval_s, duration_s=10.0, payload_bytes=100):
         "start_s": 0.0,
         "duration_s": duration_s,
         "interval_s": interval_s,
+        "by_clock": False,
         "overshoot_s": 0.0,
         "overshoot_sigma": 0.0,
         "payload_bytes": payload_bytes,

@@ -225,6 +225,25 @@ def test_one_number_comes_back_and_a_second_start_makes_nothing_again(cli, tmp_p
     assert journal.read_text().count('"terms"') == made
 
 
+@pytest.mark.engine
+def test_a_number_of_an_implementation_comes_back(cli, tmp_path):
+    fit, out = tmp_path / "fit.toml", tmp_path / "result.toml"
+    overlay = SIGN.replace("devices/thinkpad_l13", "implementations/kotlin_ipv8_2023")
+    overlay = overlay.replace("operations.sign.cpu", "own_costs.overlay_receive.cpu")
+    overlay = overlay.replace("F3_sign", "F6_ipv8").replace(
+        "run.duration=100ms", "run.duration=20ms"
+    )
+    fit.write_text(
+        overlay.replace("scenarios/tokens/sign_and_verify", "scenarios/eva/overlay_packets")
+    )
+    done = cli("calibrate", "published", fit, "-o", out)
+    assert done.returncode == 0, done.stderr
+    (found,) = tomllib.loads(out.read_text())["parameters"]
+    assert found["verdict"] == "identified"
+    # 30.71 MB/s of 1200 B are 39.07 us a packet, less the 2.63 us of recvfrom.
+    assert float(found["value"].removesuffix("us")) == pytest.approx(36.4, rel=0.1)
+
+
 def rung(metric, values, **others):
     """Return the metrics of one rung, as a run directory has them."""
     n = len(values)

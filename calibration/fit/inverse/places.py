@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[3]
 """The project, to which documents are relative."""
 
-REFERENCES = {"profiles": "profile", "devices": "profile", "implementations": "implementation"}
-"""By a profile's folder, the key by which a group of phones names it."""
+DEVICES, IMPLEMENTATIONS = "devices", "implementations"
+"""Folders of profiles: what a group of phones names, and what a scenario names."""
 
 
 @dataclass(frozen=True)

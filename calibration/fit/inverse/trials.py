@@ -18,7 +18,7 @@ import tomli_w
 
 from calibration.fit.inverse import likelihood
 from calibration.fit.inverse.likelihood import Term, Terms
-from calibration.fit.inverse.places import REFERENCES, ROOT
+from calibration.fit.inverse.places import DEVICES, IMPLEMENTATIONS, ROOT
 from calibration.validate.answers import matching
 from calibration.validate.validation import chain_replay, rung_key
 from sim.base.build import build_digest
@@ -133,7 +133,7 @@ class Trials:
         self, patched: dict[str, dict[str, Any]], folder: Path
     ) -> dict[RungKey, Resolved]:
         for name, data in patched.items():
-            if Path(name).parent.name in REFERENCES:
+            if Path(name).parent.name in {DEVICES, IMPLEMENTATIONS}:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_text(tomli_w.dumps(data), encoding="utf-8")
         found: dict[RungKey, Resolved] = {}
@@ -143,7 +143,9 @@ class Trials:
             table = self._loaded.fit.scenarios.get(name)
             label = f"{self._loaded.path}: scenarios"
             document = apply(
-                dataclasses.replace(source, data=data), table.set if table else (), label
+                dataclasses.replace(source, data=data, implementations={}),
+                table.set if table else (),
+                label,
             )
             for rung in resolve(document, read):
                 key = rung_key(name, rung.resolved["rung"])
@@ -172,18 +174,20 @@ def _pointed(
 ) -> dict[str, Any]:
     """Return a scenario that names the copies in `folder` of the profiles that are patched."""
     copies = {
-        (REFERENCES[path.parent.name], path.stem): str(folder / path)
+        (path.parent.name, path.stem): str(folder / path)
         for path in map(Path, patched)
-        if path.parent.name in REFERENCES
+        if path.parent.name in {DEVICES, IMPLEMENTATIONS}
     }
+
+    def copy_of(kind: str, name: Any) -> Any:
+        return copies.get((kind, name), name) if isinstance(name, str) else name
+
     groups = [
-        {
-            key: copies.get((key, value), value) if isinstance(value, str) else value
-            for key, value in group.items()
-        }
+        {**group, "profile": copy_of(DEVICES, group.get("profile"))}
         for group in data.get("devices", [])
     ]
-    return {**data, "devices": groups}
+    program = copy_of(IMPLEMENTATIONS, data.get("implementation"))
+    return {**data, "devices": groups, "implementation": program}
 
 
 class _Journal:
