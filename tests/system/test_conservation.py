@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,9 +123,10 @@ def test_no_small_plan_loses_a_transaction_in_silence(plan):
 
 def test_a_thousand_phones_with_churn(root, tmp_path):
     """The scenario as it stands, over every transport, through the runner and its files."""
-    override = f"transport.mode={json.dumps(MODES)}"
+    every = Path(__file__).parents[1] / "support/every_transport.toml"
+    overrides = [f"implementation={every}", f"transport.mode={json.dumps(MODES)}"]
     scenario = root / "scenarios" / "scale" / "1k_churn.toml"
-    directories = runner.run(scenario, [override], tmp_path / "runs")
+    directories = runner.run(scenario, overrides, tmp_path / "runs")
     assert len(directories) == len(MODES)
     for directory in directories:
         trace = plans.from_table(read(directory / "events.parquet"))

@@ -1,6 +1,7 @@
 """Towns that pay with tokens, through the engine: what offline buys, and what cheats cost."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from sim.trace import read
 
 pytestmark = pytest.mark.engine
 
+EVERY_TRANSPORT = Path(__file__).parents[1] / "support/every_transport.toml"
 MARKET = "scenarios/tokens/market.toml"
 NOBODY_CHEATS = "workload.cheat_ratio=0"
 
@@ -79,7 +81,7 @@ def test_every_cent_is_somewhere(market):
 
 @pytest.mark.parametrize("mode", ["quic_keep", "eva", "tftp"])
 def test_money_goes_over_every_transport(market, mode):
-    run_dir = market(f"transport.mode={mode}", NOBODY_CHEATS)
+    run_dir = market(f"implementation={EVERY_TRANSPORT}", f"transport.mode={mode}", NOBODY_CHEATS)
     found = metrics(run_dir)
     assert found["payments_completed"] > 100
     assert found["wrongly_accused"] == 0
