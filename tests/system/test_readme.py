@@ -36,7 +36,9 @@ SHORT = {
         "run {root}/scenarios/tokens/outage.toml --dry-run",
     ],
     "pocketsim show": ["show small.toml"],
-    "pocketsim check": ["check small.toml sweep.toml {root}/calibration/profiles/moto_g04s.toml"],
+    "pocketsim check": [
+        "check small.toml sweep.toml {root}/calibration/profiles/devices/moto_g04s.toml"
+    ],
     "pocketsim sweep run": ["sweep run sweep.toml --shard 1/2 --out swept"],
     "pocketsim sweep plan": ["sweep plan sweep.toml --json"],
     "pocketsim sweep collect": [
@@ -54,6 +56,7 @@ SHORT = {
     "pocketsim calibrate": [
         "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
     ],
+    "pocketsim profile split": ["profile split {root}/tests/support/profile_0_1.toml -o split"],
     "pocketsim calibrate published": [
         "calibrate published {root}/calibration/fits/laptop_cores.toml -o cores.toml"
     ],

@@ -1,6 +1,7 @@
 """Profiles of implementations: what they say, what a step costs with them, and old profiles."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -200,32 +201,9 @@ def test_what_a_scenario_says_goes_before_the_implementation(scenario):
     assert not transport("implementation=probe", "transport.app_faults=true")["app_faults"]
 
 
-OLD = """
-[device]
-name = "Old phone"
-soc = "x"
-os = "y"
-measured_on = 2025-01-01
-measured_by = "me"
-probe = "none"
-does_not_claim = ["much"]
-cores = { value = 8, standard_error = 0, basis = "published", source = "z" }
-socket_buffer = "212992B"
-"""
-
-
 def old_profile(folder):
-    """A profile as version 0.1 had it: every operation, and the app."""
-    cost = 'cpu = "{}us"\nstandard_error = "5us"\nbasis = "assumed"\nsource = "a guess"\n'
-    text = OLD
-    for number, name in enumerate(operations(), start=1):
-        text += f"\n[operations.{name}]\n{cost.format(number)}"
-    law = (profile.DEVICES / "moto_g04s.toml").read_text().split("[scheduler.sleep_overshoot]")[1]
-    kept = (profile.IMPLEMENTATIONS / f"{APP}.toml").read_text()
-    kept = kept.split("[quic_keep.kept_connection]")[1]
-    text += f"\n[app.sleep_overshoot]{law}\n[app.kept_connection]{kept}"
     path = folder / "old.toml"
-    path.write_text(text)
+    path.write_text((Path(__file__).parents[1] / "support/profile_0_1.toml").read_text())
     return path
 
 
@@ -244,10 +222,12 @@ def test_an_old_profile_is_refused_and_can_be_split(cli, tmp_path, scenario):
     found = implementation.load(tmp_path / app)
     kept = profile.load(tmp_path / phone)
     assert sorted(kept.operations) == sorted(device_operations())
-    assert found.own_costs["discovery"].cpu == pytest.approx(
-        1e-6 * (1 + list(operations()).index("discovery"))
-    )
-    assert found.quic_keep.kept_connection.duplicate_dial_probability.value == 0.47
+    assert found.own_costs["discovery"].cpu == 200e-6
+    assert found.own_costs["discovery"].reference == kept.operations["verify"].cpu == 161e-6
+    assert found.quic_keep.kept_connection.duplicate_dial_probability.value == 0
+    assert kept.operations["stream_accept"].fitted_to == [
+        *("L_iroh_median", "L_iroh_reliable", "L_iroh_collapses"),
+    ]
 
 
 def test_what_is_no_old_profile_is_not_split(cli, tmp_path):
@@ -257,7 +237,7 @@ def test_what_is_no_old_profile_is_not_split(cli, tmp_path):
         assert "is no profile of version 0.1" in done.stderr
     assert not (tmp_path / "out").exists()
     broken = old_profile(tmp_path)
-    broken.write_text(broken.read_text().replace('cpu = "2us"', 'cpu = "2"'))
+    broken.write_text(broken.read_text().replace('cpu = "51us"', 'cpu = "51"'))
     done = cli("profile", "split", broken, "-o", tmp_path / "out")
     assert done.returncode == 2
     assert not (tmp_path / "out").exists()
