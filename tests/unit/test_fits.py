@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from pathlib import Path
 
@@ -112,6 +113,17 @@ def test_rows_of_fits_are_those_that_count_as_fitted():
     lists = tomllib.loads((ROOT / "calibration/published/fitted_rows.toml").read_text())
     of_fits = set().union(*(rows for _, _, rows in parameters()))
     assert of_fits == {*lists["fitted"], *lists["fitted_networks"]}
+
+
+def test_the_page_says_what_the_results_say():
+    page = (ROOT / "docs/fits.md").read_text()
+    for path in RESULTS:
+        for one in tomllib.loads(path.read_text())["parameters"]:
+            value = str(one["value"]).lower() if isinstance(one["value"], bool) else one["value"]
+            row = rf"\| `{path.stem}` \| `{one['name']}` \| {re.escape(str(value))} \|.*"
+            (found,) = re.findall(row, page)
+            assert f"| {one['verdict']} |" in found
+            assert ("(outside)" in found) != one.get("today_is_within", True)
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
