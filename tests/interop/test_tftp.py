@@ -6,6 +6,7 @@ import hashlib
 import os
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -104,12 +105,8 @@ def running_server(command, port):
 
 
 def is_bound(port):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as tried:
-        try:
-            tried.bind(("127.0.0.1", port))
-        except OSError:
-            return True
-    return False
+    # Read, not tried: to bind it here could take it from who is about to.
+    return f"0100007F:{port:04X}" in Path("/proc/net/udp").read_text()
 
 
 def test_the_probe_writes_to_the_server_of_tftp_hpa(tftp_example, in_tftpd, file):

@@ -68,7 +68,7 @@ def test_only_what_misses_a_bar_is_red():
         row("good", "udp", 0.0, agrees=True),
         row("known", "token_receive", 0.18),
         row("near", "reconnect_store", 0.5, agrees=True),
-        row("off", "reconnect_store", 0.5, agrees=False),
+        row("off", "reconnect_store", 0.9, agrees=False),
         row("said", "latency_claim", 0.5, holds=False),
         row("claimed", "iroh_reliable", 0.5, holds=False),
     ]
