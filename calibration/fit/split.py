@@ -35,6 +35,10 @@ def split(path: Path) -> tuple[Table, Table]:
         if _at(data, key) is None:
             raise ScenarioError(path, key, "is required")
     costs: Table = data["operations"]
+    kept = {f"operations.{key}": cost for key, cost in costs.items() if key in OF_AN_IMPLEMENTATION}
+    for key, table in {**kept, "app.kept_connection": data["app"]["kept_connection"]}.items():
+        if not isinstance(table, dict):
+            raise ScenarioError(path, key, f"must be a table, not {table!r}")
     device = {
         "device": data["device"],
         "operations": {key: cost for key, cost in costs.items() if key not in OF_AN_IMPLEMENTATION},

@@ -43,16 +43,17 @@ def compare(
     rungs' resolved scenarios, without which only a session's constants are nulls.
     """
     others = {
-        name: _by_id(_all(rows, found)) for name, found in nulls.rungs(settings or {}).items()
+        name: _by_id(answered(rows, found)) for name, found in nulls.rungs(settings or {}).items()
     }
-    everything = _all(published.rows(), nulls.rungs(settings or {})["nominal"])
+    everything = answered(published.rows(), nulls.rungs(settings or {})["nominal"])
     peers = [row for row in everything if _comparison(row) in _BY_SIZE and row.metric]
-    return [_beside(found, others, peers) for found in _all(rows, rungs, replay)]
+    return [_beside(found, others, peers) for found in answered(rows, rungs, replay)]
 
 
-def _all(
+def answered(
     rows: Sequence[published.Row], rungs: Rungs, replay: block_sizes.Replay | None = None
 ) -> list[Comparison]:
+    """Return what `compare` does, without what other models say."""
     found: list[Comparison] = []
     for name, group in published.groups().items():
         own = [row for row in rows if row.group == name]

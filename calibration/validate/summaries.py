@@ -95,6 +95,11 @@ def misses_bar(row: Comparison, *, known: bool = False) -> bool:
     return most is not None and row.error_ratio is not None and abs(row.error_ratio) > most
 
 
+def has_bar(name: str) -> bool:
+    """Return whether a group of rows has a bar that it may miss."""
+    return bool(_bar(_groups()[name])[1])
+
+
 def _is_known(row: Comparison, ceiling: published.Ceiling | None) -> bool:
     """Return whether a miss of this row is within what is known."""
     if ceiling is None or row.simulated is None:

@@ -1,8 +1,9 @@
-"""`calibrate published`: fitted numbers, made again from the rows that they were fitted to."""
+"""`calibrate published` and `calibrate sensitivity`: what published rows say of our numbers."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +12,13 @@ from typer.core import TyperGroup
 
 from pocketsim.cli import console, targets
 from pocketsim.cli.running import Jobs
+from sim.base.errors import UserError
 from sim.run.children import default_jobs
 
 if TYPE_CHECKING:
     from calibration.fit.inverse.remake import Result
     from calibration.fit.inverse.trials import Trial
+    from calibration.validate.sensitivity import Entry
 
 
 class ReportsByDefault(TyperGroup):
@@ -55,6 +58,57 @@ def published(
     took_s = time.monotonic() - started_s
     console.say(f"{result.evaluations} trials in {took_s:.0f} s; loss {result.best.loss():.4g}")
     targets.tell(result_file)
+
+
+def sensitivity(
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Table to write (TOML).", metavar="FILE")
+    ],
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", help="Numbers alone, such as 'moto_g04s:operations.*'.", metavar="PATTERN"
+        ),
+    ] = None,
+    subset: Annotated[
+        list[str] | None,
+        typer.Option("--subset", help="Groups or ids of published rows, as udp or 'B1_*'."),
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option("--repetitions", min=2, help="Of each run; as many again to make sure.")
+    ] = 4,
+    samples: Annotated[
+        int, typer.Option("--samples", min=0, help="Of Sobol' indices, a power of 2; 0 for none.")
+    ] = 64,
+    jobs: Jobs = None,
+) -> None:
+    """Double every number, one at a time, and tell what that moves of what published rows say.
+
+    What is made is kept in a journal beside the table: what was interrupted goes on from there. No
+    profile or scenario is changed.
+    """
+    from calibration.fit.inverse import sensitivity as table
+
+    if samples & (samples - 1):
+        raise UserError(f"--samples must be a power of 2, as 64, not {samples}")
+    targets.check_outside_runs(out)
+    chosen = table.Options(
+        tuple(only) if only else None, tuple(subset) if subset else None, repetitions, samples
+    )
+    journal = out.with_suffix(".journal")
+    with targets.writing(out):
+        found = table.make(chosen, journal, jobs or default_jobs(), _tell_entry)
+    with targets.replacing(out) as aside:
+        aside.write_text(table.as_toml(found), encoding="utf-8")
+    verdicts = Counter(entry.verdict for entry in found.entries)
+    console.table("what doubling does", ("verdict", "numbers"), sorted(verdicts.items()))
+    targets.tell(out)
+
+
+def _tell_entry(entry: Entry, number: int, count: int) -> None:
+    moved = f", {entry.change.row} by {entry.change.ratio:+.1%}" if entry.change else ""
+    name = f"{Path(entry.documents[0]).stem}:{entry.key}"
+    console.say(f"{number}/{count} {name}: {entry.verdict}{moved}")
 
 
 def _tell(trial: Trial, number: int) -> None:

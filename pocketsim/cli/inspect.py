@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibration.validate.sensitivity import NOT_VALIDATED, of_profile
 from pocketsim.cli import console
 from pocketsim.cli.running import AsJson, Overrides, ScenarioFile
 from pocketsim.cli.warning import warn
 from sim.base import axes
 from sim.base.errors import UserError, printable
-from sim.devices.numbers import bases
+from sim.devices.numbers import bases, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,9 +70,14 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     head = ("profile", "count", "access", *(("role",) if has_roles else ()))
     console.table("devices", head, [_group_row(group)[: len(head)] for group in first["devices"]])
     implementation = first["implementation"]
-    rows = [(name, _bases(profile)) for name, profile in first["profiles"].items()]
-    rows.append((implementation["called"], _bases(implementation)))
-    console.table("what the profiles rest on", ("profile", "basis of its numbers"), rows)
+    rows = [
+        (name, _bases(profile), _unmoved(profile["drawn_as"], profile))
+        for name, profile in first["profiles"].items()
+    ]
+    name = implementation["called"]
+    rows.append((name, _bases(implementation), _unmoved(name, implementation)))
+    head = ("profile", "basis of its numbers", NOT_VALIDATED)
+    console.table("what the profiles rest on", head, rows)
     columns = [_rung_columns(rung) for rung in rungs]
     names = max(map(list, columns), key=len)  # a transport without EVA's axes has fewer
     console.table(
@@ -150,6 +156,12 @@ def _rung_columns(rung: Rung) -> dict[str, str]:
 
 def _bases(document: Mapping[str, Any]) -> str:
     return ", ".join(f"{count} {basis}" for basis, count in sorted(bases(document).items()))
+
+
+def _unmoved(stem: str, document: Mapping[str, Any]) -> str:
+    """Return how many of a profile's numbers no published row depends on, of those doubled."""
+    told = of_profile(stem, numbers(document))
+    return f"{sum(said == NOT_VALIDATED for said in told.values())} of {len(told)}" if told else ""
 
 
 def _python() -> tuple[str, str, str]:

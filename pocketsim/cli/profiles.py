@@ -8,7 +8,52 @@ from typing import Annotated
 
 import typer
 
-from pocketsim.cli import targets
+from pocketsim.cli import console, targets
+from sim.base.errors import ScenarioError, nearest, printable
+
+
+def show(
+    named: Annotated[
+        str, typer.Argument(help="File, or the name of a shipped profile.", metavar="PROFILE")
+    ],
+) -> None:
+    """Show every number of a profile, what it rests on, and what published rows say of it."""
+    from calibration.validate.sensitivity import of_profile
+    from sim.base.documents import read_toml
+    from sim.devices import implementation, profile
+    from sim.devices.numbers import number_text, numbers
+
+    path = _find(named)
+    _, data = read_toml(path)
+    is_program = isinstance(data.get("implementation"), dict)
+    contents = (
+        implementation.contents(implementation.load(path))
+        if is_program
+        else profile.contents(profile.load(path))
+    )
+    told = of_profile(path.stem, numbers(contents))
+    rows = [
+        (name, number_text(name, number), number["basis"], told.get(name, ""))
+        for name, number in numbers(contents)
+    ]
+    about = data["implementation" if is_program else "device"]
+    console.data(printable(str(about["name"])))
+    for text in about["does_not_claim"]:
+        console.data(printable(f"does not claim: {text}"))
+    console.table("numbers", ("number", "value", "basis", "doubled"), rows)
+
+
+def _find(named: str) -> Path:
+    """Return the file of a profile, or raise ScenarioError."""
+    from sim.devices import profile
+
+    known = {path.stem: path for path in sorted(profile.PROFILES.glob("*/*.toml"))}
+    if named in known:
+        return known[named]
+    if named.endswith(".toml"):
+        return Path(named)
+    reason = f"no profile is called {named!r}: {', '.join(known)}, or a file"
+    raise ScenarioError(named, "", reason, nearest(named, known))
 
 
 def split(

@@ -210,7 +210,11 @@ def _profiles(page: Page, runs: Sequence[Run]) -> None:
         page.add(
             f'<p class="caption">{escape("; ".join(about))}</p><p>{provenance.bases(profile)}</p>'
         )
-        page.add(folded("every number", provenance.numbers_table(profile), unfold=True))
+        page.add(
+            folded(
+                "every number", provenance.numbers_table(profile["drawn_as"], profile), unfold=True
+            )
+        )
 
 
 def _implementations(page: Page, runs: Sequence[Run]) -> None:
@@ -221,7 +225,11 @@ def _implementations(page: Page, runs: Sequence[Run]) -> None:
         page.add(f"<h3>{escape(about['name'])} <code>{escape(name)}</code></h3>")
         said = f"described by {about['described_by']}, {about['described_on']}"
         page.add(f'<p class="caption">{escape(said)}</p><p>{provenance.bases(content)}</p>')
-        page.add(folded("every number", provenance.numbers_table(content), unfold=True))
+        page.add(
+            folded(
+                "every number", provenance.numbers_table(content["called"], content), unfold=True
+            )
+        )
 
 
 def _limitations(page: Page, runs: Sequence[Run]) -> None:

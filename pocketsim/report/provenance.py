@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from calibration.validate import sensitivity
 from pocketsim.report import theme
 from pocketsim.report.page import table, tag
 from pocketsim.report.points import Setting, listed
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pocketsim.report.runs import Run
-    from sim.devices.contents import Contents, ShippedImplementation
+    from sim.devices.contents import Contents, Shipped, ShippedImplementation
 
 
 def scenarios(runs: Sequence[Run]) -> str:
@@ -32,9 +33,9 @@ def scenarios(runs: Sequence[Run]) -> str:
     return table(head, lines, numeric=(1, 2, 3, 4, 8))
 
 
-def profiles(runs: Sequence[Run]) -> dict[str, Contents]:
+def profiles(runs: Sequence[Run]) -> dict[str, Shipped]:
     """Return the device profiles of `runs` by name; a name used twice is numbered."""
-    found: dict[str, Contents] = {}
+    found: dict[str, Shipped] = {}
     for run in runs:
         for name, content in run.resolved["profiles"].items():
             if content not in found.values():
@@ -65,16 +66,24 @@ def bases(document: Mapping[str, Any]) -> str:
     return " ".join(tag(f"{counts[name]} {name}", theme.BASIS_COLOURS[name]) for name in known)
 
 
-def numbers_table(document: Mapping[str, Any]) -> str:
-    """Return one line for each number of a profile: value, uncertainty, basis and source."""
-    head = ("number", "value", "standard error", "basis", "samples", "source")
+def numbers_table(stem: str, document: Mapping[str, Any]) -> str:
+    """Return one line for each number of a profile: value, uncertainty, basis, effect and source.
+
+    `stem` is what the shipped profile is called that the numbers may be of.
+    """
+    told = sensitivity.of_profile(stem, numbers.numbers(document))
+    head = (
+        *("number", "value", "standard error", "basis", "samples"),
+        *("published rows, if it is doubled", "source"),
+    )
     lines = [
         (
             f"<code>{escape(name)}</code>",
-            escape(_value(name, number)),
-            escape(_error(name, number)),
+            escape(numbers.number_text(name, number)),
+            escape(numbers.error_text(name, number)),
             tag(number["basis"], theme.BASIS_COLOURS.get(number["basis"], theme.NEUTRAL)),
             str(number.get("samples", 0) or ""),
+            escape(told.get(name, "")),
             escape(_source(number)),
         )
         for name, number in numbers.numbers(document)
@@ -124,43 +133,6 @@ def _axes(runs: Sequence[Run]) -> str:
 def _version(versions: Mapping[str, str]) -> str:
     build = versions["build"][:_DIGITS]
     return f"{escape(versions['pocketsim'])}<br><code>{escape(build)}</code>"
-
-
-def _value(name: str, number: Mapping[str, Any]) -> str:
-    if "cpu_s" in number:
-        parts = [seconds(number["cpu_s"])]
-        if number["per_byte_s"]:
-            parts.append(f"{seconds(number['per_byte_s'])}/B")
-        if number["wait_s"]:
-            parts.append(f"{seconds(number['wait_s'])} waiting")
-        return " + ".join(parts)
-    if "from" in number:
-        return f"{seconds(number['from'])} to {seconds(number['to'])}"
-    return _scaled(name, number["value"])
-
-
-def _error(name: str, number: Mapping[str, Any]) -> str:
-    if "cpu_s" in number:
-        return seconds(number["standard_error_s"])
-    return _scaled(name, number["standard_error"]) if "standard_error" in number else ""
-
-
-def _scaled(name: str, value: float | str) -> str:
-    if isinstance(value, bool | str):  # a choice
-        return str(value).lower()
-    if name.endswith("_bytes"):
-        return f"{value:g} B"
-    if name.endswith("_per_s"):
-        return f"{value:g} 1/s"
-    return seconds(value) if name.endswith("_s") else f"{value:g}"
-
-
-def seconds(value: float) -> str:
-    """Return a time with the unit that keeps it readable."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if abs(value) >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value / 1e-9:.3g} ns" if value else "0 s"
 
 
 def _source(number: Mapping[str, Any]) -> str:

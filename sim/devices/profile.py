@@ -10,6 +10,7 @@ are the model and the loader. What does not live here: the draws of one repetiti
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
 from pathlib import Path
@@ -161,9 +162,11 @@ def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
         what = "device" if shipped_in == DEVICES else "implementation"
         path, reason = shipped_in / f"{name}.toml", f"no {what} {name!r}"
         suggestion = nearest(name, shipped(shipped_in))
-    if not path.is_file():
-        raise LookupError(reason, suggestion)
-    return path
+    # No file is called what a file cannot be called: too long a name, or one with a zero.
+    with contextlib.suppress(OSError, ValueError):
+        if path.is_file():
+            return path
+    raise LookupError(reason, suggestion)
 
 
 def shipped(shipped_in: Path = DEVICES) -> list[str]:

@@ -166,7 +166,8 @@ def _override(data: dict[str, Any], override: str, label: str) -> tuple[str, str
 def parse_key(key: str) -> list[str | int]:
     """Return the parts of a key path as messages spell it: devices[0].profile."""
     parts = re.findall(r"[^.\[\]]+", key)
-    return [int(part) if part.isdecimal() else part for part in parts]
+    # What is longer is no place in any list, and Python refuses to read some thousand digits.
+    return [int(part) if part.isdecimal() and len(part) <= _DIGITS else part for part in parts]
 
 
 def _enter(container: Any, part: str | int, label: str, path: str) -> Any:
@@ -180,6 +181,7 @@ def _enter(container: Any, part: str | int, label: str, path: str) -> Any:
     return container.setdefault(part, {})
 
 
+_DIGITS = 9
 _OTHER_DOCUMENTS = {
     "sweep": "a sweep (`pocketsim sweep run` takes it)",
     "device": "a device profile",

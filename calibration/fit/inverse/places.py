@@ -83,8 +83,12 @@ def read(loaded: Loaded) -> tuple[Documents, dict[str, Unit]]:
     Raises ScenarioError for a document or a key that is not there, and for what is no number.
     """
     parameters = loaded.fit.parameters
-    names = {place.document for parameter in parameters for place in (parameter, *parameter.also)}
-    documents = Documents({name: _read(name) for name in sorted(names)})
+    names = {
+        place.document: f"parameters[{number}].document"
+        for number, parameter in enumerate(parameters)
+        for place in (parameter, *parameter.also)
+    }
+    documents = Documents({name: _read(name, loaded.path, at) for name, at in names.items()})
     units = {}
     for number, parameter in enumerate(parameters):
         units[parameter.name] = _unit(documents, parameter, loaded.path, f"parameters[{number}]")
@@ -102,6 +106,23 @@ def spell(name: str, unit: Unit, value: float) -> str:
     return f"{name} = {unit.write(value)}"
 
 
+def unit_of(value: object) -> Unit:
+    """Return how a value is written; what is no quantity counts as a plain number."""
+    return Unit(_dimension(value))
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a number, plain or with a unit."""
+    if isinstance(value, str):
+        return _dimension(value) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def leaves(document: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return every value of a document with its key path."""
+    return _leaves(document, ())
+
+
 def _make_sure(number: Any, value: Any) -> None:
     """Take the doubt from a number of a trial: no probability near 0 may have a large error."""
     doubt = number.get("standard_error") if isinstance(number, dict) else None
@@ -109,14 +130,18 @@ def _make_sure(number: Any, value: Any) -> None:
         number["standard_error"] = min(doubt, value / 100)
 
 
-def _read(name: str) -> dict[str, Any]:
-    return read_toml(ROOT / name)[1]
+def _read(name: str, fit: Path, where: str) -> dict[str, Any]:
+    try:
+        return read_toml(ROOT / name)[1]
+    except ScenarioError as error:
+        place = f"{name}: {error.key_path}" if error.key_path else name
+        raise ScenarioError(fit, where, f"{place}: {error.reason}", error.suggestion) from None
 
 
 def _unit(documents: Documents, parameter: Parameter, file: Path, where: str) -> Unit:
     for place in (parameter, *parameter.also):
         if documents.value(place) is None and parameter.today is None:
-            known = [key for key, _ in _leaves(documents.data[place.document], ())]
+            known = [key for key, _ in leaves(documents.data[place.document])]
             reason = f"{place.document} has no key {place.key!r}"
             raise ScenarioError(file, f"{where}.key", reason, nearest(place.key, known))
     value = today(documents, parameter)
@@ -124,7 +149,7 @@ def _unit(documents: Documents, parameter: Parameter, file: Path, where: str) ->
         if isinstance(value, dict | list):
             raise ScenarioError(file, f"{where}.key", f"{parameter.key!r} is not one value")
         return Unit(None)
-    unit = Unit(_dimension(value))
+    unit = unit_of(value)
     try:
         unit.number(value)
     except ValueError as error:

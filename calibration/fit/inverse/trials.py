@@ -14,18 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomli_w
-
 from calibration.fit.inverse import likelihood
 from calibration.fit.inverse.likelihood import Term, Terms
-from calibration.fit.inverse.places import DEVICES, IMPLEMENTATIONS, ROOT
+from calibration.fit.inverse.patched import Scenarios
+from calibration.fit.inverse.places import ROOT
 from calibration.validate.answers import matching
-from calibration.validate.validation import chain_replay, rung_key
+from calibration.validate.validation import chain_replay
 from sim.base.build import build_digest
-from sim.base.documents import read_toml
 from sim.base.errors import EnvironmentMissingError, ScenarioError
-from sim.scenario.load import Source, apply
-from sim.scenario.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
     from calibration.fit.inverse.places import Documents, Unit
     from calibration.validate.answers import RungKey
     from sim.run.forks import Forks
-    from sim.scenario.resolve import Profiles
     from sim.scenario.resolved import Resolved
 
 Values = tuple[Any, ...]
@@ -67,7 +62,12 @@ class Trials:
         journal: Path,
     ) -> None:
         self._loaded, self._documents, self._units, self._forks = loaded, documents, units, forks
-        self._sources = {name: _source(name) for name in scenario_names(loaded)}
+        self._scenarios = Scenarios.of(
+            scenario_names(loaded),
+            {name: table.set for name, table in loaded.fit.scenarios.items()},
+            f"{loaded.path}: scenarios",
+            self._is_asked_for,
+        )
         self._replay = chain_replay()
         self._journal = _Journal(journal, f"{loaded.digest} {build_digest()}")
         self._kept = self._journal.read()
@@ -120,7 +120,7 @@ class Trials:
         ]
         patched = self._documents.patched(placed)
         try:
-            return self._resolved(patched, folder)
+            return self._scenarios.resolved(patched, folder)
         except ScenarioError as error:
             said = ", ".join(f"{place.key} = {value}" for place, value in placed)
             file = error.file
@@ -129,29 +129,8 @@ class Trials:
             reason = f"{file}: {error.key_path}: {error.reason}; with {said}"
             raise ScenarioError(self._loaded.path, "parameters", reason, error.suggestion) from None
 
-    def _resolved(
-        self, patched: dict[str, dict[str, Any]], folder: Path
-    ) -> dict[RungKey, Resolved]:
-        for name, data in patched.items():
-            if Path(name).parent.name in {DEVICES, IMPLEMENTATIONS}:
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).write_text(tomli_w.dumps(data), encoding="utf-8")
-        found: dict[RungKey, Resolved] = {}
-        read: Profiles = {}
-        for name, source in self._sources.items():
-            data = _pointed(patched.get(name, source.data), patched, folder)
-            table = self._loaded.fit.scenarios.get(name)
-            label = f"{self._loaded.path}: scenarios"
-            document = apply(
-                dataclasses.replace(source, data=data, implementations={}),
-                table.set if table else (),
-                label,
-            )
-            for rung in resolve(document, read):
-                key = rung_key(name, rung.resolved["rung"])
-                if any(matching(row.target, {key: {}}) for row in self._rows()):
-                    found[key] = rung.resolved
-        return found
+    def _is_asked_for(self, key: RungKey) -> bool:
+        return any(matching(row.target, {key: {}}) for row in self._rows())
 
     def _rows(self) -> list[Any]:
         return [row for target in self._loaded.targets for row in target.played]
@@ -167,27 +146,6 @@ def scenario_names(loaded: Loaded) -> list[str]:
 def session(section: str) -> str:
     """Return the session in which the figures of a section of a thesis were measured."""
     return _SESSIONS.get(section, section)
-
-
-def _pointed(
-    data: dict[str, Any], patched: dict[str, dict[str, Any]], folder: Path
-) -> dict[str, Any]:
-    """Return a scenario that names the copies in `folder` of the profiles that are patched."""
-    copies = {
-        (path.parent.name, path.stem): str(folder / path)
-        for path in map(Path, patched)
-        if path.parent.name in {DEVICES, IMPLEMENTATIONS}
-    }
-
-    def copy_of(kind: str, name: Any) -> Any:
-        return copies.get((kind, name), name) if isinstance(name, str) else name
-
-    groups = [
-        {**group, "profile": copy_of(DEVICES, group.get("profile"))}
-        for group in data.get("devices", [])
-    ]
-    program = copy_of(IMPLEMENTATIONS, data.get("implementation"))
-    return {**data, "devices": groups, "implementation": program}
 
 
 class _Journal:
@@ -230,11 +188,6 @@ class _Journal:
                 value=trial.loss(), user_attrs={"values": list(trial.values), "terms": terms}
             )
         )
-
-
-def _source(name: str) -> Source:
-    text, data = read_toml(ROOT / name)
-    return Source(ROOT / name, text, data)
 
 
 def _nothing(_trial: Trial, _number: int) -> None:

@@ -1,0 +1,144 @@
+"""What published rows say of each number: `calibration/sensitivity.toml`, made by doubling it.
+
+`calibration.fit.inverse.doubling` makes the table, docs/sensitivity.md says how to read it.
+A number that no row depends on may be right or wrong: nothing that was published tells.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sim.base.documents import read_toml
+from sim.base.units import DIMENSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+FILE = Path(__file__).resolve().parents[1] / "sensitivity.toml"
+
+MOVES_VALIDATED = "moves a validated metric"
+MOVES = "moves a metric"
+NOT_VALIDATED = "not validated by these rows"
+ZERO = "is zero"
+REFUSED = "cannot be doubled"
+
+
+class Change(NamedTuple):
+    """By how much a row's answer changes, as a ratio of what it was, with half an interval."""
+
+    row: str
+    group: str
+    ratio: float
+    half_ratio: float
+
+
+class Entry(NamedTuple):
+    """What doubling a number does: that many of the rungs that rows point to come out otherwise."""
+
+    documents: list[str]
+    key: str
+    value: Any
+    verdict: str
+    doubled: Any = None
+    rungs: int = 0
+    change: Change | None = None
+    validated_change: Change | None = None
+    reason: str = ""
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether some row depends on the number."""
+        return self.verdict in {MOVES, MOVES_VALIDATED}
+
+
+def as_table(entry: Entry) -> dict[str, Any]:
+    """Return an entry as a table of TOML, without what it does not have."""
+    changes = {
+        name: {key: _short(value) for key, value in change._asdict().items()}
+        for name, change in (
+            ("change", entry.change),
+            ("validated_change", entry.validated_change),
+        )
+        if change is not None
+    }
+    plain = {key: value for key, value in entry._asdict().items() if value not in (None, "")}
+    return plain | changes
+
+
+def from_table(table: Mapping[str, Any]) -> Entry:
+    """Return the entry that `as_table` wrote."""
+    changes = {
+        name: Change(**table[name]) for name in ("change", "validated_change") if name in table
+    }
+    return Entry(**{**table, **changes})
+
+
+@functools.cache
+def entries() -> tuple[Entry, ...]:
+    """Return the committed table."""
+    return tuple(from_table(table) for table in read_toml(FILE)[1]["numbers"])
+
+
+def of_profile(stem: str, numbers: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
+    """Return by path what rows say of each number of a profile in SI units, where that is known.
+
+    It is of a number that stands in the shipped profile of that name with the same value.
+    Of several values that make a number (a cost's core time and its wait) the one counts that
+    moves most; one that is zero does not count beside others.
+    """
+    known = {
+        (Path(entry.documents[0]).stem, entry.key): entry
+        for entry in entries()
+        if Path(entry.documents[0]).parent.name in {"devices", "implementations"}
+    }
+    found = {}
+    for path, number in numbers:
+        fields = [
+            (known.get((stem, f"{_document_path(path)}.{_document_name(name)}")), value)
+            for name, value in number.items()
+        ]
+        told = [(entry, value) for entry, value in fields if entry is not None]
+        if told and all(_si(entry.value) == value for entry, value in told):
+            found[path] = _said([entry for entry, _ in told])
+    return found
+
+
+def _said(several: list[Entry]) -> str:
+    moved = [entry.change for entry in several if entry.change is not None]
+    if moved:
+        most = max(moved, key=lambda change: abs(change.ratio))
+        return f"{most.row} {most.ratio:+.0%}"
+    return NOT_VALIDATED
+
+
+def _document_path(path: str) -> str:
+    *tables, last = path.split(".")
+    return ".".join([*tables, _document_name(last)])
+
+
+def _document_name(name: str) -> str:
+    """Return a key's name in the document, without the unit that SI names end with."""
+    for suffix in _SUFFIXES:
+        if name.endswith(suffix):
+            return name.removesuffix(suffix)
+    return name
+
+
+def _si(value: Any) -> Any:
+    """Return what a document writes as the number that it stands for."""
+    for dimension in DIMENSIONS:
+        if isinstance(value, str) and value.strip().endswith(tuple(dimension.suffixes)):
+            try:
+                return dimension.parse(value)
+            except ValueError:
+                continue
+    return value
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+_SUFFIXES = sorted({f"_{dimension.si}" for dimension in DIMENSIONS}, key=len, reverse=True)
