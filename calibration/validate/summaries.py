@@ -192,10 +192,11 @@ def _is_known_miss(
         return False
     short = 1 - _p_value(rows, without=1.0) / group.outcomes.p_min if group.outcomes else None
     claims = [row.claim_error_ratio for row in rows if row.claim_error_ratio is not None]
-    errors = _errors_of(rows)
+    # What differs by chance alone may be as far off as it is.
+    off = [row for row in rows if not (group.ci95_suffices and row.agrees)]
     how_far = {
-        _MEDIAN: errors.median_error_ratio,
-        _WORST: errors.worst_error_ratio,
+        _MEDIAN: _errors_of(rows).median_error_ratio,
+        _WORST: _errors_of(off).worst_error_ratio,
         _CLAIM: max(claims, default=None),
         _P_SHORTFALL: short,
     }[ceiling.metric]

@@ -56,6 +56,10 @@ SHORT = {
     "pocketsim calibrate": [
         "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
     ],
+    "pocketsim profile show": ["profile show moto_g04s"],
+    "pocketsim calibrate sensitivity": [
+        "calibrate sensitivity --only *l13*.sign.cpu --subset F3_sign --samples 0 -o table.toml"
+    ],
     "pocketsim profile split": ["profile split {root}/tests/support/profile_0_1.toml -o split"],
     "pocketsim calibrate published": [
         "calibrate published {root}/calibration/fits/laptop_cores.toml -o cores.toml"

@@ -37,7 +37,8 @@ ARROWS: dict[str, set[str]] = {
         *("sim.run", "sim.scenario"),
     },
     "calibration.fit": {
-        *("sim", "sim.base", "sim.devices", "sim.metrics", "sim.run", "sim.scenario"),
+        *("sim", "sim.base", "sim.devices", "sim.metrics"),
+        *("sim.plan", "sim.run", "sim.scenario"),
         "calibration.validate",
     },
     "pocketsim": {"sim.base", "sim.devices", "sim.metrics", "sim.scenario", "sim.trace"},

@@ -18,7 +18,7 @@ from pocketsim import testing
 from pocketsim.report import ladders, provenance, towns, write_report
 from pocketsim.report.runs import as_series, load
 from sim import metrics, trace
-from sim.devices.numbers import numbers
+from sim.devices.numbers import numbers, seconds
 from sim.metrics import energy
 from sim.metrics import town as payments
 
@@ -97,7 +97,7 @@ def test_profiles_state_the_basis_of_every_number(run_dirs: list[Path]):
     names = [name for name, _ in numbers(profiles["invented"])]
     assert "operations.sign" in names
     assert "scheduler.sleep_overshoot.base_s" in names
-    grid = provenance.numbers_table(profiles["invented"])
+    grid = provenance.numbers_table("invented", profiles["invented"])
     assert grid.count("<tr>") == len(names) + 1
     assert "100 µs + 1 ns/B" in grid
 
@@ -105,7 +105,7 @@ def test_profiles_state_the_basis_of_every_number(run_dirs: list[Path]):
 def test_implementations_state_what_they_rest_on(run_dirs: list[Path], tmp_path: Path):
     found = provenance.implementations(load(run_dirs))
     assert list(found) == ["invented"]
-    grid = provenance.numbers_table(found["invented"])
+    grid = provenance.numbers_table("invented", found["invented"])
     assert grid.count("<tr>") == len(list(numbers(found["invented"]))) + 1
     for text in ("own_costs.native_call", "floored_ms", "true", "30 s"):
         assert text in grid
@@ -118,7 +118,7 @@ def test_implementations_state_what_they_rest_on(run_dirs: list[Path], tmp_path:
     ("value", "text"), [(1.5, "1.5 s"), (2e-3, "2 ms"), (122e-6, "122 µs"), (0.0, "0 s")]
 )
 def test_times_are_readable(value: float, text: str):
-    assert provenance.seconds(value) == text
+    assert seconds(value) == text
 
 
 def test_series_find_their_published_rows(run_dirs: list[Path]):

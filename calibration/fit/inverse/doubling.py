@@ -61,6 +61,11 @@ class Number:
         """What patterns are matched with: the first document's stem and the key."""
         return f"{Path(self.documents[0]).stem}:{self.key}"
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether twice the number is the same."""
+        return places.unit_of(self.written).number(self.written) == 0
+
     def times(self, factor: float) -> Any:
         """Return the number, so many times as large, as documents write it; counts are rounded."""
         if isinstance(self.written, int):
@@ -163,13 +168,18 @@ class Played:
     def measure(self, rungs: Mapping[RungKey, Resolved]) -> Rungs:
         """Return the metrics of some changed rungs, but of those where nothing comes of it.
 
-        Most costs are never paid over most transports. Where the first repetitions come to exactly
-        the same, so do the others; a connection that only sometimes fails has more that are first.
+        Most costs are never paid over most transports. Where no answer changes in the first
+        repetition by a tenth of what counts, it will not by what counts in the others; connections
+        that only sometimes fail have more that are first.
         """
         first = {key: _times(at, self._first(at)) for key, at in rungs.items()}
         tried = self._simulated(first)
         base = self.as_is(rungs)
-        other = {key: at for key, at in rungs.items() if not _begins_as(tried[key], base[key])}
+        other = {
+            key: at
+            for key, at in rungs.items()
+            if not _begins_as(tried[key], base[key], self._asked_of(key))
+        }
         whole = {key: tried[key] for key, at in other.items() if first[key] == at}
         return whole | self._simulated({key: other[key] for key in other.keys() - whole.keys()})
 
@@ -179,6 +189,12 @@ class Played:
         missing = {key: self.as_resolved[key] for key in wanted if key not in self._measured}
         self._measured |= self._simulated(missing)
         return {key: self._measured[key] for key in wanted}
+
+    def _asked_of(self, key: RungKey) -> set[str]:
+        """Return the metrics of a rung that rows ask for."""
+        asked = [row for row in self.rows if matching(row.target, {key: {}})]
+        counted = any(published.groups()[row.group].outcomes for row in asked)
+        return {row.target.metric for row in asked} | (_ENDS if counted else set())
 
     def _first(self, rung: Resolved) -> int:
         return self._repetitions if rung["transport"]["app_faults"] else 1
@@ -197,12 +213,20 @@ def _times(rung: Resolved, repetitions: int) -> Resolved:
     return {**rung, "run": {**rung["run"], "repetitions": repetitions}}
 
 
-def _begins_as(tried: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
-    """Return whether all repetitions of one came to exactly what the first of the other did."""
+def _begins_as(tried: Mapping[str, Any], base: Mapping[str, Any], names: set[str]) -> bool:
+    """Return whether repetitions come to what the first of others did, in some metrics."""
     return all(
-        metric["values"] == base["metrics"][name]["values"][: len(metric["values"])]
+        _is_same(one, other)
         for name, metric in _metrics(tried)
+        if name in names
+        for one, other in zip(metric["values"], base["metrics"][name]["values"], strict=False)
     )
+
+
+def _is_same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=LEAST_RATIO / 10)
 
 
 def _metrics(rung: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -234,7 +258,7 @@ class Doubling:
     def entry(self, number: Number) -> Entry:
         """Return what becomes of the published rows when a number is doubled."""
         told = Entry(list(number.documents), number.key, number.written, ZERO)
-        if number.times(2) == number.written:
+        if number.is_zero:
             return told
         try:
             placed, changed = self._changed(number)
@@ -365,7 +389,8 @@ def _surely(change: Change) -> float:
 
 
 LEAST_RATIO = 0.01  # by which a row has to change to depend on a number
-MORE_OFTEN = 25  # times as many repetitions where one in three or four runs ends another way
+MORE_OFTEN = 5  # times as many repetitions where one in three or four runs ends another way
 _LIKELY, _SURE = 0.95, 0.99  # of intervals: to choose a row, and to measure it with other seeds
+_ENDS = {"store_count", "send_count"}  # which tell how a run over a kept connection ends
 _TWO = 2
 _OF_A_NUMBER = {"standard_error", "samples"}

@@ -1,0 +1,250 @@
+"""What doubling a number moves: the table that is committed, and how it is made, by a model."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from calibration.fit.inverse import doubling, sobol
+from calibration.fit.inverse.doubling import Doubling, Number
+from calibration.validate import published, sensitivity
+from calibration.validate.comparison import needs_simulation
+from calibration.validate.sensitivity import (
+    MOVES,
+    NOT_VALIDATED,
+    REFUSED,
+    ZERO,
+    Change,
+    Entry,
+    as_table,
+    from_table,
+)
+from calibration.validate.validation import scenarios
+from sim.devices import implementation, profile
+from sim.devices.numbers import numbers
+
+ROOT = Path(__file__).resolve().parents[2]
+LAPTOP = "calibration/profiles/devices/thinkpad_l13.toml"
+ROWS = [row for row in published.rows() if row.id in {"F3_sign", "F3_verify"}]
+
+
+class Model:
+    """In the place of simulations: tasks a second, of two costs, and some scatter of its own."""
+
+    def __init__(self, scatter=0.0):
+        self.scatter, self.runs = scatter, 0
+
+    def measure(self, several):
+        return [{"metrics": self._metrics(run)} for run in several]
+
+    def _metrics(self, run):
+        costs = next(iter(run["profiles"].values()))["operations"]
+        task = "sign" if run["workload"]["task"] == "sign_token" else "verify"
+        rate = 1 / costs[task]["cpu_s"]
+        number = run["run"]["repetitions"]
+        self.runs += number
+        # A slight change of any cost sends each repetition another way, as overload does.
+        chance = random.Random(f"{run['run']['seed']} {costs} {number}")  # noqa: S311
+        values = [rate * (1 + self.scatter * chance.uniform(-1, 1)) for _ in range(number)]
+        mean = sum(values) / number
+        metric = {"mean": mean, "values": values, "normal_ci95": None}
+        return {"task_rate_per_s": metric, "task_us_mean": metric, "in_flight_ratio": metric}
+
+
+def number(key, written, documents=(LAPTOP,)):
+    return Number(documents, key, written)
+
+
+def test_what_a_row_depends_on_moves_it_by_as_much_as_it_does():
+    entry = Doubling(ROWS, 3, Model(scatter=0.01)).entry(number("operations.sign.cpu", "25.2us"))
+    assert entry.verdict == MOVES
+    assert entry.doubled == "50.4us"
+    assert entry.change.row == "F3_sign"
+    assert entry.change.ratio == pytest.approx(-0.5, abs=0.02)
+    assert 0 < entry.change.half_ratio < 0.1
+
+
+def test_what_only_scatters_moves_nothing():
+    model = Model(scatter=0.3)
+    every = [
+        number(f"operations.{name}.spread_sigma", 0.1)
+        for name in ("sign", "verify", "sealed_box_seal", "sealed_box_open")
+    ]
+    study = Doubling(ROWS, 4, model)
+    verdicts = [study.entry(one).verdict for one in every]
+    assert verdicts.count(NOT_VALIDATED) == len(every), verdicts
+    # Each of them did change every repetition by some per cent.
+    before = model.runs
+    study.entry(every[0])
+    assert model.runs > before
+
+
+def test_a_change_below_one_percent_counts_as_none():
+    class Slight(Model):
+        def _metrics(self, run):
+            found = super()._metrics(run)
+            factor = 1.008 if "50.4" in str(run["profiles"]) or self._doubled(run) else 1.0
+            rate = 100.0 * factor
+            metric = {"mean": rate, "values": [rate] * run["run"]["repetitions"]}
+            return {name: {**metric, "normal_ci95": None} for name in found}
+
+        def _doubled(self, run):
+            costs = next(iter(run["profiles"].values()))["operations"]
+            return math.isclose(costs["sign"]["cpu_s"], 50.4e-6)
+
+    entry = Doubling(ROWS, 3, Slight()).entry(number("operations.sign.cpu", "25.2us"))
+    assert (entry.verdict, entry.change) == (NOT_VALIDATED, None)
+    assert entry.rungs > 0
+
+
+def test_what_no_plan_holds_is_not_simulated():
+    model = Model()
+    study = Doubling(ROWS, 3, model)
+    before = model.runs
+    phone = "calibration/profiles/devices/moto_g04s.toml"
+    entry = study.entry(number("operations.sign.cpu", "122us", (phone,)))
+    assert (entry.verdict, entry.rungs, model.runs) == (NOT_VALIDATED, 0, before)
+
+
+def test_zero_and_what_a_document_refuses_are_said():
+    study = Doubling(ROWS, 2, Model())
+    assert study.entry(number("operations.sign.wait", "0s")).verdict == ZERO
+    assert study.entry(number("operations.sign.spread_sigma", 0.0)).verdict == ZERO
+    refused = study.entry(number("operations.sign.spread_sigma", 3.0))
+    assert refused.verdict == REFUSED
+    assert "5" in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("written", "factor", "said"),
+    [("25us", 2, "50us"), ("15/h", 2, "30/h"), (3, 0.5, 2), (1, 0.5, 1), (8, 2, 16), (0.2, 2, 0.4)],
+)
+def test_a_number_is_multiplied_as_it_is_written(written, factor, said):
+    found = number("key", written).times(factor)
+    same = doubling.places.unit_of(said)
+    assert same.number(found) == pytest.approx(same.number(said))
+    assert type(found) is type(said)
+
+
+def test_a_share_is_taken_to_one_where_twice_as_much_is_none():
+    file = "calibration/profiles/implementations/trustchain_throughput_2025.toml"
+    key = "quic_keep.kept_connection.duplicate_dial_probability.value"
+    rows = [row for row in published.rows() if row.id.startswith("B2_w64_run")]
+
+    class Nothing(Model):
+        def _metrics(self, run):
+            metric = {"mean": 1.0, "values": [1.0] * run["run"]["repetitions"]}
+            return dict.fromkeys(("store_count", "send_count", "in_flight_ratio"), metric)
+
+    entry = Doubling(rows, 2, Nothing()).entry(number(key, 0.7, (file,)))
+    assert (entry.verdict, entry.doubled) == (NOT_VALIDATED, 1.0)
+
+
+def test_indices_say_whose_the_variance_is():
+    both = [number("operations.sign.cpu", "25.2us"), number("operations.verify.cpu", "56.6us")]
+    found = sobol.indices(both, ROWS, ["F3_sign", "F3_verify"], 64, Model())
+    total = {(index.row, index.key): index for index in found}
+    own = total["F3_sign", "operations.sign.cpu"]
+    assert own.total == pytest.approx(1.0, abs=0.1)
+    assert own.first_low < 1.0 < own.first_high
+    other = total["F3_sign", "operations.verify.cpu"]
+    assert (other.first, other.total) == (0.0, 0.0)
+    again = sobol.indices(both, ROWS, ["F3_sign", "F3_verify"], 64, Model())
+    assert found == again
+
+
+def test_what_lacks_a_value_somewhere_has_no_index():
+    class Silent(Model):
+        def _metrics(self, run):
+            return {
+                name: {**metric, "mean": None, "values": [None] * len(metric["values"])}
+                for name, metric in super()._metrics(run).items()
+            }
+
+    assert not sobol.indices(
+        [number("operations.sign.cpu", "25us")], ROWS, ["F3_sign"], 4, Silent()
+    )
+
+
+def test_an_entry_is_read_as_it_was_written():
+    change = Change("B1_w1_send", "udp", -0.25, 0.01)
+    entry = Entry([LAPTOP], "operations.sign.cpu", "25.2us", MOVES, "50.4us", 3, change)
+    assert from_table(as_table(entry)) == entry
+    assert from_table(as_table(Entry([LAPTOP], "a", 0.0, ZERO))) == Entry([LAPTOP], "a", 0.0, ZERO)
+
+
+def test_the_committed_table_has_every_number_as_it_is():
+    names = scenarios([row for row in published.rows() if needs_simulation(row)])
+    now = {(number.documents, number.key): number.written for number in doubling.numbers(names)}
+    table = {(tuple(entry.documents), entry.key): entry.value for entry in sensitivity.entries()}
+    changed = {key: value for key, value in now.items() if table.get(key) != value}
+    assert not changed, "make the table again: pocketsim calibrate sensitivity"
+    assert table.keys() == now.keys()
+
+
+def test_every_number_of_a_shipped_profile_has_an_answer():
+    for path in sorted(profile.PROFILES.glob("*/*.toml")):
+        is_device = path.parent.name == "devices"
+        contents = (
+            profile.contents(profile.load(path))
+            if is_device
+            else implementation.contents(implementation.load(path))
+        )
+        every = [(name, one) for name, one in numbers(contents) if not is_choice(one)]
+        told = sensitivity.of_profile(path.stem, every)
+        assert set(told) == {name for name, _ in every}, path
+        other = [(name, {**one, **dict.fromkeys(values(one), 1.2345)}) for name, one in every]
+        assert not sensitivity.of_profile(path.stem, other), "another number than the table's"
+
+
+def is_choice(one):
+    return isinstance(one.get("value"), bool | str)
+
+
+def values(one):
+    return {"value", "cpu_s", "from", "to"} & one.keys()
+
+
+def test_the_page_counts_as_the_table_does():
+    page = (ROOT / "docs/sensitivity.md").read_text()
+    verdicts = [entry.verdict for entry in sensitivity.entries()]
+    for verdict in set(verdicts):
+        (said,) = re.findall(rf"^\| {verdict} \| (\d+) \|$", page, re.MULTILINE)
+        assert int(said) == verdicts.count(verdict), verdict
+    table = tomllib.loads(sensitivity.FILE.read_text())
+    assert "only" not in table
+    assert "subset" not in table
+    for index in table["indices"]:
+        assert f"`{index['key']}`" in page
+
+
+def test_a_mistake_is_told_before_anything_runs(cli, tmp_path):
+    out = tmp_path / "table.toml"
+    done = cli("calibrate", "sensitivity", "-o", out, "--only", "moto_g04s:operations.sing.cpu")
+    assert done.returncode == 2
+    assert "operations.sign.cpu" in done.stderr
+    done = cli("calibrate", "sensitivity", "-o", out, "--samples", "3")
+    assert done.returncode == 2
+    assert "power of 2" in done.stderr
+    assert not out.exists()
+
+
+def test_what_was_interrupted_goes_on(cli, tmp_path):
+    out, one = tmp_path / "table.toml", "thinkpad_l13:operations.sign.cpu"
+    options = ("--subset", "token_cryptography", "--repetitions", "2", "--samples", "0")
+    done = cli("calibrate", "sensitivity", "-o", out, "--only", one, *options)
+    assert done.returncode == 0, done.stderr
+    first, journal = out.read_bytes(), out.with_suffix(".journal")
+    (kept,) = journal.read_text().splitlines()
+    journal.write_text(kept.replace('"ratio": -', '"ratio": -1') + '\n{"made_from": "cut')
+    again = cli("calibrate", "sensitivity", "-o", out, "--only", one, *options)
+    assert again.returncode == 0, again.stderr
+    assert out.read_bytes() != first, "what the journal held was taken"
+    journal.unlink()
+    assert cli("calibrate", "sensitivity", "-o", out, "--only", one, *options).returncode == 0
+    assert out.read_bytes() == first
