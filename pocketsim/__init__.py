@@ -1,4 +1,61 @@
-"""The simulator for those who use it: the command line and the report.
+"""Phones that trade over TrustChain or pay with offline tokens, simulated on device profiles.
 
-It wires and presents; whatever computes lies in `calibration` and `sim`, which never import it.
+>>> import pocketsim as ps
+>>> runs = ps.run("udp_100b", {"workload.rate": ["4/s", "16/s"]})  # doctest: +SKIP
+>>> runs.to_frame()[["rate_per_s", "repetition", "store_rate_per_s"]]  # doctest: +SKIP
+
+Importing this loads nothing else: what a name needs is loaded when it is first used.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from sim import __version__
+
+if TYPE_CHECKING:
+    from pocketsim.catalog import devices, implementations, scenarios
+    from pocketsim.comparing import Difference, compare
+    from pocketsim.results import Run, Runs, load
+    from pocketsim.running import run
+    from sim.base.errors import EngineError, ScenarioError, UserError
+    from sim.scenario import Document
+
+_HOMES = {
+    **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
+    **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
+    **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
+    "run": "pocketsim.running",
+    **dict.fromkeys(("EngineError", "ScenarioError", "UserError"), "sim.base.errors"),
+    "Document": "sim.scenario",
+}
+
+__all__ = [
+    "Difference",
+    "Document",
+    "EngineError",
+    "Run",
+    "Runs",
+    "ScenarioError",
+    "UserError",
+    "__version__",
+    "compare",
+    "devices",
+    "implementations",
+    "load",
+    "run",
+    "scenarios",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibration.validate.sensitivity import NOT_VALIDATED, of_profile
+from pocketsim.catalog import scenario_file
 from pocketsim.cli import console
 from pocketsim.cli.running import AsJson, Overrides, ScenarioFile
 from pocketsim.cli.warning import warn
@@ -51,7 +52,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     from sim.scenario import load
     from sim.scenario.resolve import resolve
 
-    document = load(file, overrides or [])
+    document = load(scenario_file(file), overrides or [])
     rungs = resolve(document)
     warn([document])
     if as_json:

@@ -11,6 +11,7 @@ import typer
 from pocketsim.cli import console, progress, targets
 from pocketsim.cli.running import AsJson, Jobs, Out
 from sim.base.errors import ScenarioError
+from sim.run import rundir
 from sim.run.children import default_jobs
 
 if TYPE_CHECKING:
@@ -104,21 +105,10 @@ def _print_tables(result: ValidationResult, *, rows: bool, every_row: bool) -> N
 
 def complete(path: Path, *, several: bool = True) -> list[Path]:
     """Return `path`, or the run directories in it: a scenario's folder, or one of those."""
-    if _is_run(path):
-        return [path]
-    found = sorted(
-        folder for at in ("*", "*/*") for folder in path.glob(at) if several and _is_run(folder)
-    )
+    found = rundir.runs_in(path) if several or rundir.is_run(path) else []
     if not found:
         raise ScenarioError(path, "", "not a run directory (no metrics.json)")
     return found
-
-
-def _is_run(path: Path) -> bool:
-    # Hidden ones are still being built.
-    return not path.name.startswith(".") and all(
-        (path / name).is_file() for name in targets.RUN_FILES
-    )
 
 
 _CHECKOUT = Path(__file__).resolve().parents[2]  # the published rows name scenarios of the project

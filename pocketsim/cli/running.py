@@ -9,11 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
+from pocketsim.catalog import scenario_file
 from pocketsim.cli import console, figures, progress
 from pocketsim.cli.warning import warn
 from sim.run.children import default_jobs
 
-ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="FILE")]
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(
+        help="Scenario file (TOML), or the name of one that comes with the project.",
+        metavar="FILE",
+    ),
+]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", help="Override, such as workload.rate=16/s.", metavar="KEY=VALUE"),
@@ -42,7 +49,7 @@ def run(
     from sim.scenario import load
 
     changes = [*(overrides or []), *([f"run.seed={seed}"] if seed is not None else [])]
-    document = load(file, changes)
+    document = load(scenario_file(file), changes)
     tasks = runner.tasks_of(document, out)
     warn([document])
     if dry_run:

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pocketsim.cli import console
 from sim.base.errors import ScenarioError, UserError, nearest, no_room
+from sim.run import rundir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Form = TypeVar("Form")
-
-RUN_FILES = ("metrics.json", "resolved.json", "events.parquet")
-"""What makes a folder a run directory."""
 
 
 def check_outside_runs(target: Path) -> None:
@@ -30,7 +28,7 @@ def check_outside_runs(target: Path) -> None:
     # Links are followed: it counts where the bytes would go.
     real = Path(os.path.realpath(target))
     for folder in (real, *real.parents):
-        if all((folder / name).is_file() for name in RUN_FILES):
+        if rundir.is_run(folder):
             reason = f"lies in the run directory {folder}, which is never written to again"
             raise ScenarioError(target, "", reason)
 

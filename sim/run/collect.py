@@ -13,7 +13,7 @@ from sim.run import results, sweep
 from sim.scenario import point
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -29,21 +29,29 @@ def table(points: Sequence[sweep.Point]) -> tuple[pa.Table, list[Path]]:
     (`lost.<reason>`). What a run does not have is null. A run that two points share has rows for
     each of them, if they differ.
     """
-    rows: list[dict[str, Any]] = []
     missing: dict[Path, None] = {}
+    there = []
     seen = set()
     for run in sweep.runs(points):
-        at = {
-            point.column(key, setting["unit"]): setting["value"]
-            for key, setting in run.place().items()
-        }
-        which = (run.directory, json.dumps(at, sort_keys=True))
+        which = (run.directory, json.dumps(run.place(), sort_keys=True))
         if run.state != "there":
             missing[run.directory] = None
         elif which not in seen:
             seen.add(which)
-            rows += _rows(run, at)
-    return _table(rows), list(missing)
+            there.append((run.directory, run.place()))
+    return rows_of(there), list(missing)
+
+
+def rows_of(runs: Iterable[tuple[Path, Mapping[str, point.Value]]]) -> pa.Table:
+    """Return that table of finished runs, each with where it lies among the others.
+
+    Raises ScenarioError for a directory that is damaged.
+    """
+    rows: list[dict[str, Any]] = []
+    for directory, place in runs:
+        at = {point.column(key, found["unit"]): found["value"] for key, found in place.items()}
+        rows += _rows(directory, at)
+    return _table(rows)
 
 
 def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
@@ -58,14 +66,14 @@ def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
         pq.write_table(found, file)
 
 
-def _rows(run: sweep.Run, at: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    found = results.read_metrics(run.directory)
+def _rows(directory: Path, at: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    found = results.read_metrics(directory)
     rung = {key: value for key, value in found["rung"].items() if key != "axes"}
     families = {"": found["metrics"]}
     families |= {f"{name}.": found[name] for name in ("cpu_s", "energy_j") if name in found}
     for repetition, fate in enumerate(found["fates"]):
         yield {
-            "directory": str(run.directory),
+            "directory": str(directory),
             "repetition": repetition,
             **rung,
             **at,

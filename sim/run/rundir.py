@@ -28,6 +28,7 @@ FILES = (
     "events.parquet",
     "log.txt",
 )
+_NEEDED = ("metrics.json", "resolved.json", "events.parquet")
 TOKENS = "tokens.parquet"
 """Beside `FILES` where the scenario asks for it."""
 
@@ -73,6 +74,18 @@ def sweep_stale(folder: Path) -> None:
         name = aside.name.removeprefix(_ASIDE).partition("-")[2]
         with contextlib.suppress(RunInProgressError), lock(folder / name):
             shutil.rmtree(aside, ignore_errors=True)
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder has what makes it a run."""
+    return all((folder / name).is_file() for name in _NEEDED)
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """Return the folder if it is a finished run, or those in a scenario's folder, or in several."""
+    several = [folder] if is_run(folder) else [*folder.glob("*"), *folder.glob("*/*")]
+    # Hidden ones are still being built.
+    return sorted(path for path in several if not path.name.startswith(".") and is_run(path))
 
 
 def is_complete(target: Path) -> bool:

@@ -24,8 +24,9 @@ from sim.scenario import point
 from sim.scenario.load import apply, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from sim.scenario.load import Source
     from sim.scenario.resolve import Profiles, Rung
 
 Item = TypeVar("Item")
@@ -115,13 +116,28 @@ def load_sweep(path: str | Path, out: Path, number: int = 1, count: int = 1) -> 
     ]
     label = f"{path} [axes], [[zip]]" if document.zipped else f"{path} [axes]"
     source = read(path.parent / document.sweep.scenario)
+    return points(source, shard(grid, number, count), label, out)
+
+
+def points(
+    source: Source,
+    grid: Iterable[Mapping[str, Any]],
+    label: str,
+    out: Path,
+    before: Sequence[str] = (),
+) -> list[Point]:
+    """Return the points of a grid of values by key path, as changes of one scenario.
+
+    `label` is what a mistake in them is blamed on; `before` are overrides that come first. Raises
+    ScenarioError when one of the points is not valid.
+    """
     profiles: Profiles = {}
-    points = []
-    for values in shard(grid, number, count):
-        overrides = tuple(f"{key}={_toml(value, path, key)}" for key, value in values.items())
-        scenario = apply(source, overrides, label)
-        points.append(Point(values, overrides, tasks_of(scenario, out, profiles)))
-    return points
+    found = []
+    for values in grid:
+        overrides = tuple(f"{key}={_toml(value, label, key)}" for key, value in values.items())
+        scenario = apply(source, [*before, *overrides], label)
+        found.append(Point(dict(values), overrides, tasks_of(scenario, out, profiles)))
+    return found
 
 
 def shard(items: Sequence[Item], number: int, count: int) -> Sequence[Item]:
@@ -163,18 +179,18 @@ def _factors(document: SweepDocument, path: Path) -> list[list[dict[str, Any]]]:
     ]
 
 
-def _toml(value: Any, path: Path, key: str) -> str:
+def _toml(value: Any, label: str, key: str) -> str:
     """Write a value of the sweep file as it would stand in an override."""
     if isinstance(value, str):
         return _toml_text(value)
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     if isinstance(value, list):
-        return "[" + ", ".join(_toml(item, path, key) for item in value) + "]"
+        return "[" + ", ".join(_toml(item, label, key) for item in value) + "]"
     if isinstance(value, dict):
-        items = (f"{_toml_text(name)} = {_toml(item, path, key)}" for name, item in value.items())
+        items = (f"{_toml_text(name)} = {_toml(item, label, key)}" for name, item in value.items())
         return "{" + ", ".join(items) + "}"
-    raise ScenarioError(path, f'axes."{key}"', f"{value!r} cannot be swept")
+    raise ScenarioError(label, key, f"{value!r} cannot be swept")
 
 
 def _toml_text(text: str) -> str:

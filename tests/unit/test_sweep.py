@@ -188,7 +188,7 @@ def test_shards_are_a_partition(sweep_file, tmp_path):
         ("[sweep]", "[swep]", "sweep.toml: swep: unknown key (did you mean sweep?)"),
         ('["udp", "quic_keep"]', "[]", "sweep.toml: axes.transport.mode: "),
         ('["udp", "quic_keep"]', '"udp"', "sweep.toml: axes.transport.mode: must be a list"),
-        ('["udp", "quic_keep"]', "[2025-01-01]", 'axes."transport.mode": '),
+        ('["udp", "quic_keep"]', "[2025-01-01]", "sweep.toml [axes]: transport.mode: "),
     ],
 )
 def test_mistakes_are_found_before_anything_runs(sweep_file, tmp_path, old, new, expected):

@@ -1,0 +1,140 @@
+"""Finished runs, for notebooks: their metrics as one tidy table, their events, graphs and numbers.
+
+Reads run directories and nothing else. Data frames are pandas'; docs/metrics.md defines metrics,
+`sim.trace.schema` columns of events.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from sim.base.errors import UserError, did_you_mean, nearest
+from sim.run import collect, results, rundir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import networkx as nx
+    import pandas as pd
+
+    from sim.run.results import Manifest, Metrics
+    from sim.scenario.point import Value
+    from sim.scenario.resolved import Resolved
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: a rung of a scenario with all its repetitions, in a directory.
+
+    `point` is where it lies among others: values in SI units by key path, with their units.
+    """
+
+    directory: Path
+    point: Mapping[str, Value]
+
+    @property
+    def name(self) -> str:
+        """The scenario and the rung with its digest, as the folders are called."""
+        return f"{self.directory.parent.name}/{self.directory.name}"
+
+    @property
+    def metrics(self) -> Metrics:
+        """The content of metrics.json."""
+        return results.read_metrics(self.directory)
+
+    @property
+    def manifest(self) -> Manifest:
+        """The content of manifest.json: seed, versions, digests, every value in effect."""
+        return results.read_manifest(self.directory)
+
+    @property
+    def resolved(self) -> Resolved:
+        """The content of resolved.json: what determines the run, in SI units."""
+        return results.read_resolved(self.directory)
+
+    @property
+    def events(self) -> pd.DataFrame:
+        """The trace: a row for each event, in order of repetition and time."""
+        frame: pd.DataFrame = results.read_events(self.directory).to_pandas()
+        return frame
+
+    def values(self, metric: str) -> list[float | None]:
+        """Return a metric of each repetition, None where it is undefined; docs/metrics.md.
+
+        Raises UserError for one that the run does not have.
+        """
+        found = self.metrics["metrics"]
+        if metric not in found:
+            hint = did_you_mean(nearest(metric, found))
+            raise UserError(f"{self.name} has no metric {metric!r}{hint}")
+        return found[metric]["values"]
+
+    def graph(self, repetition: int = 0) -> nx.DiGraph:
+        """Return who paid or traded with whom in a repetition, as `sim.export.graph` describes.
+
+        Raises IndexError where there is no such repetition.
+        """
+        from sim.export import graph
+
+        return graph.of_run(self.directory, repetition)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each repetition; see `Runs.to_frame`."""
+        return Runs([self]).to_frame()
+
+
+class Runs(Sequence[Run]):
+    """Finished runs, in order."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = tuple(runs)
+
+    @overload
+    def __getitem__(self, place: int) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice) -> Runs: ...
+    def __getitem__(self, place: int | slice) -> Run | Runs:
+        return Runs(self._runs[place]) if isinstance(place, slice) else self._runs[place]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} run{'' if len(self) == 1 else 's'}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a tidy table: one row for each run and repetition.
+
+        Columns: `directory`, `repetition`; `transport`, `payload_bytes`, `rate_per_s` of the rung;
+        each value that was asked for or varies, by its key path with its unit last; every metric,
+        `cpu_s.<operation>`, `energy_j.<component>`; `sent`, `stored`, `in_flight`, `lost` and
+        `lost.<reason>`. What a run does not have is missing.
+        """
+        found = collect.rows_of((run.directory, run.point) for run in self._runs)
+        frame: pd.DataFrame = found.to_pandas()
+        return frame
+
+
+def load(*patterns: str | Path) -> Runs:
+    """Return the finished runs in some folders, sorted; `**` in a pattern stands for any folders.
+
+    A run directory is found by itself, and by any folder that it is in. Raises UserError where
+    there is none.
+
+    >>> load("no/such/folder")
+    Traceback (most recent call last):
+    sim.base.errors.UserError: no finished run in no/such/folder
+    """
+    found: dict[Path, None] = {}
+    for pattern in patterns or ("runs",):
+        # Path.glob takes no pattern that begins at the root.
+        for name in sorted(glob.glob(str(pattern), recursive=True)):  # noqa: PTH207
+            found.update(dict.fromkeys(rundir.runs_in(Path(name))))
+    if not found:
+        said = ", ".join(str(pattern) for pattern in patterns) or "runs"
+        raise UserError(f"no finished run in {said}")
+    return Runs([Run(path, results.read_manifest(path)["point"]) for path in found])
