@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -131,7 +132,8 @@ def answer(row: published.Row, rungs: Rungs) -> Comparison:
     simulated = _STATISTICS[target.statistic]([metric["mean"] for metric in known])
     found = replace(blank(row), simulated=simulated, in_flight_ratio=_in_flight(target, rungs))
     if target.statistic == "share_percent":
-        return replace(found, simulated=100 * simulated / _over_all_axes(target, rungs))
+        whole = _over_all_axes(target, rungs)
+        return replace(found, simulated=100 * simulated / whole if whole else None)
     if len(known) > 1:
         return found
     runs = sum(value is not None for value in known[0]["values"])
@@ -211,7 +213,7 @@ def _worst_basis(rows: Sequence[published.Row]) -> str:
 _STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
     "mean": lambda values: values[0],
     "classes": lambda values: values[0],
-    "growth": lambda values: values[-1] / values[0],
+    "growth": lambda values: values[-1] / values[0] if values[0] else math.inf,
     "share_percent": lambda values: values[0],
     "median": statistics.median,
     "sum": sum,

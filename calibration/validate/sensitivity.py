@@ -47,11 +47,6 @@ class Entry(NamedTuple):
     validated_change: Change | None = None
     reason: str = ""
 
-    @property
-    def is_validated(self) -> bool:
-        """Whether some row depends on the number."""
-        return self.verdict in {MOVES, MOVES_VALIDATED}
-
 
 def as_table(entry: Entry) -> dict[str, Any]:
     """Return an entry as a table of TOML, without what it does not have."""
@@ -110,7 +105,8 @@ def _said(several: list[Entry]) -> str:
     if moved:
         most = max(moved, key=lambda change: abs(change.ratio))
         return f"{most.row} {most.ratio:+.0%}"
-    return NOT_VALIDATED
+    verdicts = {entry.verdict for entry in several}
+    return next(verdict for verdict in (NOT_VALIDATED, REFUSED, ZERO) if verdict in verdicts)
 
 
 def _document_path(path: str) -> str:

@@ -8,11 +8,12 @@ is chosen with one seed and measured with another.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import pickle
 import statistics
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,11 +129,11 @@ class Played:
         self._scenarios = Scenarios.of(names, overrides, "calibrate sensitivity", self._is_asked)
         self.as_resolved = self._repeated(self._scenarios.resolved({}, Path()))
         """What the rungs resolve to, as they are."""
-        self._plans: dict[RungKey, bytes] = {}
+        self._plans: dict[tuple[RungKey, int], bytes] = {}
         self._measured: Rungs = {}
 
     def _is_asked(self, key: RungKey) -> bool:
-        return any(matching(row.target, {key: {}}) for row in self.rows)
+        return any(_answers(key, row) for row in self.rows)
 
     def _repeated(self, rungs: Mapping[RungKey, Resolved]) -> dict[RungKey, Resolved]:
         counted = {
@@ -148,9 +149,11 @@ class Played:
         }
 
     def changed(
-        self, placed: Sequence[tuple[Place, Any]], names: Sequence[str] | None = None
+        self,
+        placed: Sequence[tuple[Place, Any]],
+        rows: Sequence[published.Row] | None = None,
     ) -> dict[RungKey, Resolved]:
-        """Return the rungs whose plan is another with some values in place; of all, or of `names`.
+        """Return the rungs whose plan is another with some values in place: of all, or of `rows`.
 
         Raises ScenarioError where a document refuses a value.
         """
@@ -158,12 +161,13 @@ class Played:
             {place.document: read_toml(places.ROOT / place.document)[1] for place, _ in placed}
         )
         patched = documents.patched(placed)
-        touched = [
-            name for name in self._scenarios.touched_by(patched) if names is None or name in names
-        ]
+        asked = self.rows if rows is None else rows
+        names = scenarios(asked)
+        touched = [name for name in self._scenarios.touched_by(patched) if name in names]
         with tempfile.TemporaryDirectory(prefix="pocketsim-") as folder:
-            found = self._repeated(self._scenarios.resolved(patched, Path(folder), touched))
-        return {key: at for key, at in found.items() if _plan(at) != self._plan_of(key)}
+            every = self._repeated(self._scenarios.resolved(patched, Path(folder), touched))
+        found = {key: at for key, at in every.items() if any(_answers(key, row) for row in asked)}
+        return {key: at for key, at in found.items() if self._has_another_plan(key, at)}
 
     def measure(self, rungs: Mapping[RungKey, Resolved]) -> Rungs:
         """Return the metrics of some changed rungs, but of those where nothing comes of it.
@@ -181,7 +185,8 @@ class Played:
             if not _begins_as(tried[key], base[key], self._asked_of(key))
         }
         whole = {key: tried[key] for key, at in other.items() if first[key] == at}
-        return whole | self._simulated({key: other[key] for key in other.keys() - whole.keys()})
+        rest = {key: at for key, at in other.items() if key not in whole}
+        return whole | self._simulated(rest)
 
     def as_is(self, keys: Iterable[RungKey]) -> Rungs:
         """Return the metrics of some rungs as they are; each is simulated once."""
@@ -203,10 +208,16 @@ class Played:
         measured = self._forks.measure(list(rungs.values())) if rungs else []
         return dict(zip(rungs, measured, strict=True))
 
-    def _plan_of(self, key: RungKey) -> bytes:
-        if key not in self._plans:
-            self._plans[key] = _plan(self.as_resolved[key])
-        return self._plans[key]
+    def _has_another_plan(self, key: RungKey, changed: Resolved) -> bool:
+        return any(
+            _plan(changed, number) != self._plan_of(key, number)
+            for number in range(changed["run"]["repetitions"])
+        )
+
+    def _plan_of(self, key: RungKey, number: int) -> bytes:
+        if (key, number) not in self._plans:
+            self._plans[key, number] = _plan(self.as_resolved[key], number)
+        return self._plans[key, number]
 
 
 def _times(rung: Resolved, repetitions: int) -> Resolved:
@@ -237,8 +248,9 @@ def _metrics(rung: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-def _plan(resolved: Resolved) -> bytes:
-    return pickle.dumps(build_plan(resolved, 0))
+def _plan(resolved: Resolved, number: int) -> bytes:
+    """Return what tells the plan of a repetition from others."""
+    return hashlib.sha256(pickle.dumps(build_plan(resolved, number))).digest()
 
 
 class Doubling:
@@ -270,14 +282,14 @@ class Doubling:
             return told
         every = effects(self._seen, now, _LIKELY)
         moved = sorted(filter(_counts, every), key=_surely, reverse=True)
-        best = self._confirmed(moved[:1], placed)
-        of_validated = [one for one in moved if one.group in self.validated]
-        also = best if best and of_validated[:1] == moved[:1] else None
-        also = also or self._confirmed(of_validated[:1], placed)
-        if best is None and also is None:
+        best = self._confirmed(moved, placed)
+        if best is None:
             return told
+        also: Change | None = best
+        if best.group not in self.validated:
+            also = self._confirmed([one for one in moved if one.group in self.validated], placed)
         verdict = MOVES if also is None else MOVES_VALIDATED
-        return told._replace(verdict=verdict, change=best or also, validated_change=also)
+        return told._replace(verdict=verdict, change=best, validated_change=also)
 
     def _changed(self, number: Number) -> tuple[list[tuple[Place, Any]], dict[RungKey, Resolved]]:
         """Double a number, or take a share to 1 where twice as much is none."""
@@ -294,46 +306,68 @@ class Doubling:
         raise AssertionError("the last factor returns or raises")
 
     def _confirmed(
-        self, chosen: Sequence[Change], placed: Sequence[tuple[Place, Any]]
+        self, moved: Sequence[Change], placed: Sequence[tuple[Place, Any]]
     ) -> Change | None:
-        """Return the change of a chosen row with fresh seeds, if it counts there, too."""
-        if not chosen:
-            return None
-        (one,) = chosen
-        names = scenarios([row for row in self._fresh.rows if row.group == one.group])
-        now = self._fresh.measure(self._fresh.changed(placed, names))
-        found = {again.row: again for again in effects(self._fresh, now, _SURE, one.group)}
-        again = found.get(one.row)
-        return again if again is not None and _counts(again) else None
+        """Return the change of one of the surest rows with fresh seeds, if it counts there, too."""
+        for one in moved[:_TRIES]:
+            rows = behind(one, self._fresh.rows)
+            now = self._fresh.measure(self._fresh.changed(placed, rows))
+            for again in effects(self._fresh, now, _SURE, rows):
+                if again.row == one.row and _counts(again) and again.ratio * one.ratio > 0:
+                    return again
+        return None
 
 
-def effects(played: Played, now: Rungs, level: float, group: str | None = None) -> list[Change]:
+def behind(change: Change, rows: Sequence[published.Row]) -> list[published.Row]:
+    """Return the rows of which a comparison was made: one, the runs of a table, or a group's."""
+    own = [row for row in rows if row.group == change.group]
+    found = [row for row in own if any(one.id == change.row for one in answered([row], {}))]
+    return found or own
+
+
+def effects(
+    played: Played, now: Rungs, level: float, rows: Sequence[published.Row] | None = None
+) -> list[Change]:
     """Return by how much each row's answer changes where the rungs of `now` stand for the others.
 
     With the half width of an interval at `level` (Student's t over differences of repetitions with
-    the same random numbers). Of a row without two repetitions that answer both times, nothing.
+    the same random numbers). An answer that is gone changes by -1, one that is new by 1. Of a row
+    without two repetitions that answer at all, nothing.
     """
-    touched = {row.group for row in played.rows if matching(row.target, now)}
-    rows = [row for row in played.rows if row.group in touched and group in {None, row.group}]
-    keys = [
-        key for key in played.as_resolved if any(matching(row.target, {key: {}}) for row in rows)
-    ]
-    base = played.as_is(keys)
+    asked = played.rows if rows is None else rows
+    touched = {row.group for row in asked if any(_answers(key, row) for key in now)}
+    asked = [row for row in asked if row.group in touched]
+    keys = [key for key in played.as_resolved if any(_answers(key, row) for row in asked)]
     if not keys:
         return []
-    before, after = _by_repetition(rows, base), _by_repetition(rows, {**base, **now})
+    base = played.as_is(keys)
+    before, after = _by_repetition(asked, base), _by_repetition(asked, {**base, **now})
     found = []
     for name, (said, values) in before.items():
-        pairs = [
-            (x, y)
-            for x, y in zip(values, after[name][1], strict=True)
-            if x is not None and y is not None
-        ]
-        scale = abs(statistics.fmean(x for x, _ in pairs)) if pairs else 0.0
+        known = [value for value in values if value is not None]
+        scale = abs(statistics.fmean(known)) if known else 0.0
         scale = scale or abs(said.published or 0.0)
-        if len(pairs) >= _TWO and scale:
-            found.append(_change(name, said.group, [(y - x) / scale for x, y in pairs], level))
+        pairs = zip(values, after[name][1], strict=True)
+        ratios = [ratio for x, y in pairs if (ratio := _ratio(x, y, scale)) is not None]
+        if len(ratios) >= _TWO:
+            found.append(_change(name, said.group, ratios, level))
     return found
+
+
+def _ratio(before: float | None, after: float | None, scale: float) -> float | None:
+    if before is None or after is None:
+        return None if before is after else 1.0 if before is None else -1.0
+    return (after - before) / scale if scale else None
+
+
+def _answers(key: RungKey, row: published.Row) -> bool:
+    """Return whether a rung has a part in the answer to a row."""
+    target = row.target
+    if target.statistic.startswith("versus_"):  # the other transport
+        target = replace(target, transport="")
+    if target.statistic == "share_percent":  # of the sum over the axes
+        target = replace(target, axes=())
+    return bool(matching(target, {key: {}}))
 
 
 def _change(row: str, group: str, ratios: Sequence[float], level: float) -> Change:
@@ -385,12 +419,14 @@ def _counts(change: Change) -> bool:
 
 
 def _surely(change: Change) -> float:
-    return abs(change.ratio) - change.half_ratio
+    """Return how many half intervals a change is away from none."""
+    return abs(change.ratio) / change.half_ratio if change.half_ratio else math.inf
 
 
 LEAST_RATIO = 0.01  # by which a row has to change to depend on a number
 MORE_OFTEN = 5  # times as many repetitions where one in three or four runs ends another way
-_LIKELY, _SURE = 0.95, 0.99  # of intervals: to choose a row, and to measure it with other seeds
+# Of intervals: to choose rows, and to measure up to so many of them with other seeds.
+_LIKELY, _SURE, _TRIES = 0.95, 0.99, 3
 _ENDS = {"store_count", "send_count"}  # which tell how a run over a kept connection ends
 _TWO = 2
 _OF_A_NUMBER = {"standard_error", "samples"}

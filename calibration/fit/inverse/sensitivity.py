@@ -6,6 +6,7 @@ that an interruption costs one number.
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
 import json
@@ -14,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import sim
 from calibration.fit.inverse import sobol
-from calibration.fit.inverse.doubling import Doubling, Number, numbers
+from calibration.fit.inverse.doubling import Doubling, Number, behind, numbers
+from calibration.fit.inverse.places import ROOT
 from calibration.validate import published
 from calibration.validate.comparison import needs_simulation
-from calibration.validate.sensitivity import MOVES, MOVES_VALIDATED, Entry, as_table, from_table
+from calibration.validate.sensitivity import FILE, Entry, as_table, from_table
+from calibration.validate.summaries import has_bar
 from calibration.validate.validation import scenarios, select
 from sim.base.build import build_digest
 from sim.base.errors import UserError, nearest
@@ -58,7 +61,15 @@ def make(
     `told` gets each entry, its place and how many there are. Raises UserError where nothing is
     selected.
     """
-    rows = [row for row in select(published.rows(), options.subset) if needs_simulation(row)]
+    rows = [
+        row
+        for row in select(published.rows(), options.subset)
+        if needs_simulation(row) and has_bar(row.group)
+    ]
+    if not rows:
+        known = ", ".join(name for name in published.groups() if has_bar(name))
+        said = ", ".join(options.subset or ())
+        raise UserError(f"no row that has a bar and is simulated matches {said}; groups: {known}")
     chosen = _chosen(numbers(scenarios(rows)), options.only)
     with Forks(jobs) as forks:
         doubling = Doubling(rows, options.repetitions, forks)
@@ -95,15 +106,20 @@ def as_toml(table: Table) -> str:
 
 def _chosen(every: Sequence[Number], only: Sequence[str] | None) -> list[Number]:
     for pattern in only or ():
-        if not any(fnmatch.fnmatchcase(number.name, pattern) for number in every):
+        if not any(_is_called(number, pattern) for number in every):
             near = nearest(pattern, [number.name for number in every])
             hint = f"; the nearest is {near!r}" if near else ""
             raise UserError(f"no number is called {pattern!r}{hint}")
     return [
         number
         for number in every
-        if only is None or any(fnmatch.fnmatchcase(number.name, pattern) for pattern in only)
+        if only is None or any(_is_called(number, pattern) for pattern in only)
     ]
+
+
+def _is_called(number: Number, pattern: str) -> bool:
+    # A name may have brackets in it, which stand for other things in a pattern.
+    return number.name == pattern or fnmatch.fnmatchcase(number.name, pattern)
 
 
 def _indices(
@@ -113,19 +129,20 @@ def _indices(
     samples: int,
     forks: Forks,
 ) -> list[Index]:
-    """Return the indices of the numbers that move most, for the rows that each moves most."""
-    ids = {row.id for row in rows}
+    """Return the indices of the numbers that move most, for the rows that each moves."""
     moved = [
-        (abs(entry.change.ratio), number, entry.change.row)
+        (abs(entry.change.ratio), number, entry.change)
         for entry, number in zip(entries, numbers, strict=True)
-        if entry.verdict in {MOVES, MOVES_VALIDATED} and entry.change and entry.change.row in ids
+        if entry.change is not None
     ]
     largest = sorted(moved, key=lambda one: one[0], reverse=True)[:_LARGEST]
     if not samples or not largest:
         return []
-    names = list(dict.fromkeys(name for _, _, name in largest))
-    asked = [row for row in rows if row.id in names]
-    return sobol.indices([number for _, number, _ in largest], asked, names, samples, forks)
+    changes = list({change.row: change for _, _, change in largest}.values())
+    asked = {row.id: row for change in changes for row in behind(change, rows)}
+    names = [change.row for change in changes]
+    several = [number for _, number, _ in largest]
+    return sobol.indices(several, list(asked.values()), names, samples, forks)
 
 
 class _Journal:
@@ -133,12 +150,16 @@ class _Journal:
 
     def __init__(self, path: Path, rows: Sequence[published.Row], options: Options) -> None:
         self._path = path
-        said = [build_digest(), options.repetitions, [row.id for row in rows], _documents(rows)]
+        said = [build_digest(), _judges(), options.repetitions, [row.id for row in rows]]
         self._common = json.dumps(said)
         self._kept: dict[str, Any] = {}
-        if path.is_file():
-            lines = path.read_text(encoding="utf-8").splitlines()
-            self._kept = {line["made_from"]: line["entry"] for line in map(_read, lines) if line}
+        lines = path.read_bytes().splitlines() if path.is_file() else []
+        for line in lines:
+            # One that was cut, or is not of ours, is as if it were not there.
+            with contextlib.suppress(ValueError, LookupError, TypeError):
+                kept = json.loads(line)
+                from_table(kept["entry"])
+                self._kept[kept["made_from"]] = kept["entry"]
 
     def entry(self, number: Number, doubling: Doubling) -> Entry:
         """Return what is kept of a number, or double it and keep that."""
@@ -149,25 +170,21 @@ class _Journal:
         entry = doubling.entry(number)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"made_from": name, "entry": as_table(entry)}) + "\n")
+            # What was cut before ends here.
+            file.write("\n" + json.dumps({"made_from": name, "entry": as_table(entry)}))
         return from_table(as_table(entry))  # as short as it will be the next time
 
 
-def _read(line: str) -> Any:
-    """Return what a line of the journal holds; nothing of one that was cut."""
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
-def _documents(rows: Sequence[published.Row]) -> list[str]:
-    """Return the digest of each document that a simulation of `rows` reads."""
-    from calibration.fit.inverse.places import ROOT
-    from sim.devices.profile import PROFILES, digest
-
-    files = [ROOT / name for name in scenarios(rows)]
-    return [digest(path) for path in [*sorted(PROFILES.glob("*/*.toml")), *files]]
+def _judges() -> str:
+    """Return a digest of what judges, and of all documents that a simulation may read."""
+    every = sorted(
+        path
+        for folder in ("calibration", "scenarios")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".toml", ".csv"} and path != FILE
+    )
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in every]
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def _short(table: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from calibration.fit.inverse.doubling import Played
 from calibration.validate.comparison import answered
+from sim.base.errors import ScenarioError
 from sim.base.streams import stream
 
 if TYPE_CHECKING:
@@ -51,12 +52,12 @@ def indices(
 ) -> list[Index]:
     """Return the indices of each number for each answer in `names`, from `rows`.
 
-    `samples` is a power of 2; samples * (numbers + 2) points are simulated, once each. An answer
-    that lacks a value somewhere, or never changes, has no indices.
+    `samples` is a power of 2; samples * (numbers + 2) points are simulated, each the same few
+    repetitions. An answer that lacks a value somewhere, or never changes, has no indices.
     """
     from scipy.stats import loguniform, qmc, sobol_indices
 
-    played = Played(rows, 1, 0, forks)
+    played = Played(rows, _REPETITIONS, 0, forks)
     seed = int(stream(_SEED, "sensitivity/points").integers(2**63))
     unit = qmc.Sobol(2 * len(numbers), rng=seed).random(samples)
     factors = loguniform(0.5, 2.0).ppf(unit)
@@ -112,10 +113,15 @@ def _at(
         for number, factor in zip(numbers, factors, strict=True)
         for place in number.at(float(factor))
     ]
-    now = played.as_is(played.as_resolved) | played.measure(played.changed(placed))
+    try:
+        changed = played.changed(placed)
+    except ScenarioError:
+        return [math.nan] * len(names)  # several numbers together that a document refuses
+    now = played.as_is(played.as_resolved) | played.measure(changed)
     found = {row.id: row.simulated for row in answered(played.rows, now)}
     return [math.nan if (value := found.get(name)) is None else value for name in names]
 
 
 _SEED = 1  # of the design and of resampling; scenarios keep theirs
 _RESAMPLES = 500
+_REPETITIONS = 2  # of each point, with random numbers that all points share
