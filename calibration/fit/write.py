@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sim.base.errors import printable
 from sim.base.units import DURATION, SIZE, Dimension
 from sim.devices.profile import Cost, Profile, load
 from sim.devices.provenance import DurationNumber, Provenance
@@ -31,7 +32,7 @@ def as_toml(profile: Profile) -> str:
             for part, numbers in profile.scheduler
         },
     }
-    return f"{_HEAD.format(name=profile.device.name)}\n{tomli_w.dumps(document)}"
+    return f"{_HEAD.format(name=printable(profile.device.name))}\n{tomli_w.dumps(document)}"
 
 
 def write_profile(profile: Profile, path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.base.documents import read_toml
 from sim.base.units import DIMENSIONS
+from sim.devices import implementation, numbers, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,28 +77,36 @@ def entries() -> tuple[Entry, ...]:
     return tuple(from_table(table) for table in read_toml(FILE)[1]["numbers"])
 
 
-def of_profile(stem: str, numbers: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
+def of_profile(stem: str, asked: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
     """Return by path what rows say of each number of a profile in SI units, where that is known.
 
-    It is of a number that stands in the shipped profile of that name with the same value.
-    Of several values that make a number (a cost's core time and its wait) the one counts that
-    moves most; one that is zero does not count beside others.
+    It is of a number that stands in the shipped profile of that name exactly so. Of several values
+    that make a number (a cost's core time and its wait) the one counts that moves most; one that is
+    zero does not count beside others.
     """
-    known = {
-        (Path(entry.documents[0]).stem, entry.key): entry
-        for entry in entries()
-        if Path(entry.documents[0]).parent.name in {"devices", "implementations"}
+    known: dict[str, list[Entry]] = {}
+    for entry in entries():
+        path = Path(entry.documents[0])
+        if path.stem == stem and path.parent.name in {"devices", "implementations"}:
+            known.setdefault(entry.key.rpartition(".")[0], []).append(entry)
+    shipped = _shipped(stem) if known else {}
+    return {
+        path: _said(several)
+        for path, number in asked
+        if number == shipped.get(path) and (several := known.get(_document_path(path)))
     }
-    found = {}
-    for path, number in numbers:
-        fields = [
-            (known.get((stem, f"{_document_path(path)}.{_document_name(name)}")), value)
-            for name, value in number.items()
-        ]
-        told = [(entry, value) for entry, value in fields if entry is not None]
-        if told and all(_si(entry.value) == value for entry, value in told):
-            found[path] = _said([entry for entry, _ in told])
-    return found
+
+
+@functools.cache
+def _shipped(stem: str) -> dict[str, Mapping[str, Any]]:
+    """Return the numbers of a shipped profile in SI units by path; of none, none."""
+    contents: Mapping[str, Any] = {}
+    if stem in profile.shipped(profile.DEVICES):
+        contents = profile.contents(profile.load(profile.DEVICES / f"{stem}.toml"))
+    elif stem in profile.shipped(profile.IMPLEMENTATIONS):
+        file = profile.IMPLEMENTATIONS / f"{stem}.toml"
+        contents = implementation.contents(implementation.load(file))
+    return dict(numbers.numbers(contents))
 
 
 def _said(several: list[Entry]) -> str:
@@ -110,27 +119,11 @@ def _said(several: list[Entry]) -> str:
 
 
 def _document_path(path: str) -> str:
-    *tables, last = path.split(".")
-    return ".".join([*tables, _document_name(last)])
-
-
-def _document_name(name: str) -> str:
-    """Return a key's name in the document, without the unit that SI names end with."""
+    """Return a number's key path in its document, whose last part lacks the unit of SI names."""
     for suffix in _SUFFIXES:
-        if name.endswith(suffix):
-            return name.removesuffix(suffix)
-    return name
-
-
-def _si(value: Any) -> Any:
-    """Return what a document writes as the number that it stands for."""
-    for dimension in DIMENSIONS:
-        if isinstance(value, str) and value.strip().endswith(tuple(dimension.suffixes)):
-            try:
-                return dimension.parse(value)
-            except ValueError:
-                continue
-    return value
+        if path.endswith(suffix):
+            return path.removesuffix(suffix)
+    return path
 
 
 def _short(value: Any) -> Any:

@@ -49,9 +49,10 @@ def published(
 
     result_file = out or Path("runs/fits") / f"{fit.stem}.toml"
     targets.check_outside_runs(result_file)
+    journal = targets.journal_of(result_file)
     started_s = time.monotonic()
     with targets.writing(result_file):
-        result = remake(fit, result_file.with_suffix(".journal"), jobs or default_jobs(), _tell)
+        result = remake(fit, journal, jobs or default_jobs(), _tell)
     with targets.replacing(result_file) as aside:
         aside.write_text(as_toml(result), encoding="utf-8")
     _print(result)
@@ -75,7 +76,7 @@ def sensitivity(
         typer.Option("--subset", help="Groups or ids of published rows, as udp or 'B1_*'."),
     ] = None,
     repetitions: Annotated[
-        int, typer.Option("--repetitions", min=2, help="Of each run; as many again to make sure.")
+        int, typer.Option("--repetitions", min=2, help="Of each run; twice as many to make sure.")
     ] = 4,
     samples: Annotated[
         int, typer.Option("--samples", min=0, help="Of Sobol' indices, a power of 2; 0 for none.")
@@ -95,7 +96,7 @@ def sensitivity(
     chosen = table.Options(
         tuple(only) if only else None, tuple(subset) if subset else None, repetitions, samples
     )
-    journal = out.with_suffix(".journal")
+    journal = targets.journal_of(out)
     with targets.writing(out):
         found = table.make(chosen, journal, jobs or default_jobs(), _tell_entry)
     with targets.replacing(out) as aside:

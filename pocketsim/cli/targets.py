@@ -33,6 +33,13 @@ def check_outside_runs(target: Path) -> None:
             raise ScenarioError(target, "", reason)
 
 
+def journal_of(target: Path) -> Path:
+    """Return the file beside a table or a result that keeps what was made so far."""
+    if not target.name or target.suffix == _JOURNAL:
+        raise ScenarioError(target, "", f"names no file to write, or one that ends in {_JOURNAL}")
+    return target.with_suffix(_JOURNAL)
+
+
 def by_suffix(file: Path, forms: Mapping[str, Form], or_by: str = "") -> Form:
     """Return the form that the suffix of a file says, in capitals or not; refuse any other.
 
@@ -154,6 +161,7 @@ def _reason(error: OSError) -> str:
     return os.strerror(error.errno or 0).lower()
 
 
+_JOURNAL = ".journal"
 _ASIDE = ".tmp-"
 _STDOUT = 1
 # A path of the user's that cannot be read or written.

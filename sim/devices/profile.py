@@ -10,8 +10,8 @@ are the model and the loader. What does not live here: the draws of one repetiti
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
+import errno
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -162,11 +162,16 @@ def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
         what = "device" if shipped_in == DEVICES else "implementation"
         path, reason = shipped_in / f"{name}.toml", f"no {what} {name!r}"
         suggestion = nearest(name, shipped(shipped_in))
-    # No file is called what a file cannot be called: too long a name, or one with a zero.
-    with contextlib.suppress(OSError, ValueError):
-        if path.is_file():
-            return path
-    raise LookupError(reason, suggestion)
+    try:
+        is_there = path.is_file()
+    except (OSError, ValueError) as error:
+        # No file is called what a file cannot be called: too long a name, or one with a zero.
+        if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:
+            raise
+        is_there = False
+    if not is_there:
+        raise LookupError(reason, suggestion)
+    return path
 
 
 def shipped(shipped_in: Path = DEVICES) -> list[str]:

@@ -21,7 +21,7 @@ from calibration.fit import probe_report, split
 from calibration.fit.calibration import Calibration
 from calibration.fit.inverse import document as fit_document
 from calibration.fit.inverse import places
-from calibration.fit.write import as_toml
+from calibration.fit.write import write_profile
 from sim.base.documents import key_path
 from sim.base.errors import UserError
 from sim.devices import implementation, profile
@@ -44,9 +44,7 @@ LONGEST_CHARACTERS = 2000  # of what is said of one mistake
 
 def read_device(path):
     found = profile.load(path)
-    again = path.with_name("again.toml")
-    again.write_text(as_toml(found))
-    assert profile.load(again) == found
+    write_profile(found, path.with_name("written.toml"))
     play(path, PROFILES / "implementations/trustchain_latency_2025.toml", "quic_keep")
 
 
@@ -72,7 +70,7 @@ def read_report(path):
     base = profile.load(PROFILES / "devices/moto_g04s.toml")
     calibration = Calibration(("moto_g04s", base), allow_spoiled=True)
     calibration.fit([probe_report.load(path)])
-    as_toml(calibration.profile_)
+    write_profile(calibration.profile_, path.with_name("written.toml"))
 
 
 def read_fit(path):
@@ -262,6 +260,16 @@ def test_a_later_report_says_which_version_is_read():
         assert said is not None
         assert "schema_version" in said
         assert f"version {data['schema_version']}" in said or "integer" in said
+
+
+@pytest.mark.parametrize("name", ["a\nb = 1", "a\r\n[device]", "\x1b[2J", "\x7f", "\u2028"])
+def test_no_name_of_a_phone_gets_out_of_its_line(name):
+    data = tree("report")
+    data["device"] |= {"model": name, "manufacturer": name}
+    assert refused_or_read("report", text_of("report", data)) is None
+    data = tree("device")
+    data["device"]["name"] = name
+    assert refused_or_read("device", text_of("device", data)) is None
 
 
 @pytest.mark.parametrize("name", ["device", "implementation", "fit", "scenario"])
