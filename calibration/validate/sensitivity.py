@@ -100,13 +100,13 @@ def of_profile(stem: str, asked: Iterable[tuple[str, Mapping[str, Any]]]) -> dic
 @functools.cache
 def _shipped(stem: str) -> dict[str, Mapping[str, Any]]:
     """Return the numbers of a shipped profile in SI units by path; of none, none."""
-    contents: Mapping[str, Any] = {}
     if stem in profile.shipped(profile.DEVICES):
-        contents = profile.contents(profile.load(profile.DEVICES / f"{stem}.toml"))
-    elif stem in profile.shipped(profile.IMPLEMENTATIONS):
-        file = profile.IMPLEMENTATIONS / f"{stem}.toml"
-        contents = implementation.contents(implementation.load(file))
-    return dict(numbers.numbers(contents))
+        device = profile.load(profile.DEVICES / f"{stem}.toml")
+        return dict(numbers.numbers(profile.contents(device)))
+    if stem in profile.shipped(profile.IMPLEMENTATIONS):
+        program = implementation.load(profile.IMPLEMENTATIONS / f"{stem}.toml")
+        return dict(numbers.numbers(implementation.contents(program)))
+    return {}
 
 
 def _said(several: list[Entry]) -> str:

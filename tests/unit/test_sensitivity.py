@@ -25,6 +25,7 @@ from calibration.validate.sensitivity import (
     as_table,
     from_table,
 )
+from calibration.validate.summaries import has_bar
 from calibration.validate.validation import scenarios
 from sim.base.errors import UserError
 from sim.devices import implementation, profile
@@ -262,7 +263,8 @@ def test_an_entry_is_read_as_it_was_written():
 
 
 def test_the_committed_table_has_every_number_as_it_is():
-    names = scenarios([row for row in published.rows() if needs_simulation(row)])
+    rows = [row for row in published.rows() if needs_simulation(row) and has_bar(row.group)]
+    names = scenarios(rows)
     now = {(number.documents, number.key): number.written for number in doubling.numbers(names)}
     made = {(tuple(entry.documents), entry.key): entry.value for entry in sensitivity.entries()}
     changed = {key: value for key, value in now.items() if made.get(key) != value}
@@ -298,7 +300,6 @@ def test_the_page_counts_as_the_table_does():
     made = tomllib.loads(sensitivity.FILE.read_text())
     assert not {"only", "subset"} & made.keys()
     assert made["repetitions"] >= 4
-    assert made["indices"]
     for index in made["indices"]:
         assert f"`{index['key']}`" in page
 
