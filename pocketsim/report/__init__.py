@@ -338,7 +338,8 @@ _FATES = (
 )
 _PROFILES = (
     "Costs are CPU time on one core plus a cost per byte, and waiting off the CPU. The standard "
-    "error is of the number itself, not of single operations."
+    "error is of the number itself, not of single operations. If doubled: the published row that "
+    "most surely changes with twice that value, or that none does."
 )
 _IMPLEMENTATIONS = (
     "What a program does whatever device it runs on: costs of its own beside operations of the "

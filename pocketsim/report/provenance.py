@@ -74,7 +74,7 @@ def numbers_table(stem: str, document: Mapping[str, Any]) -> str:
     told = sensitivity.of_profile(stem, numbers.numbers(document))
     head = (
         *("number", "value", "standard error", "basis", "samples"),
-        *("published rows, if it is doubled", "source"),
+        *("if doubled", "source"),
     )
     lines = [
         (
