@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from sim.base.documents import read_toml
 from sim.base.errors import ScenarioError, nearest
@@ -17,7 +18,7 @@ def scenarios() -> dict[str, str]:
     >>> "udp_100b" in scenarios()
     True
     """
-    return {name: _title(path) for name, path in sorted(_shipped().items())}
+    return {name: str(data.get("title", name)) for name, (_, data) in sorted(_shipped().items())}
 
 
 def devices() -> list[str]:
@@ -48,17 +49,12 @@ def scenario_file(named: str | Path) -> Path:
         return path
     known = _shipped()
     if str(named) in known:
-        return known[str(named)]
+        return known[str(named)][0]
     reason = "no scenario comes with the project by this name, and no such file"
     raise ScenarioError(str(named), "", reason, nearest(str(named), known))
 
 
-def _shipped() -> dict[str, Path]:
-    """Return the files of the scenarios by name; sweeps lie among them and are none."""
-    return {
-        path.stem: path for path in SCENARIOS.glob("**/*.toml") if "sweep" not in read_toml(path)[1]
-    }
-
-
-def _title(path: Path) -> str:
-    return str(read_toml(path)[1].get("title", path.stem))
+def _shipped() -> dict[str, tuple[Path, dict[str, Any]]]:
+    """Return files and contents of the scenarios by name; sweeps lie among them and are none."""
+    found = {path.stem: (path, read_toml(path)[1]) for path in SCENARIOS.glob("**/*.toml")}
+    return {name: one for name, one in found.items() if "sweep" not in one[1]}

@@ -221,20 +221,11 @@ def test_the_originals_are_read(name):
     assert refused_or_read(name, text_of(name, tree(name))) is None
 
 
+@pytest.mark.parametrize("drawn", [damage, altered])
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_documents_are_refused_in_a_line(name):
+def test_what_is_wrong_is_refused_in_a_line(name, drawn):
     @SOME
-    @given(damage(name))
-    def check(content):
-        refused_or_read(name, content)
-
-    check()
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_hostile_values_are_refused_in_a_line(name):
-    @SOME
-    @given(altered(name))
+    @given(drawn(name))
     def check(content):
         refused_or_read(name, content)
 

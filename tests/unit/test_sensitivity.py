@@ -14,6 +14,7 @@ from calibration.fit.inverse import doubling, sobol
 from calibration.fit.inverse import sensitivity as table
 from calibration.fit.inverse.doubling import Doubling, Number
 from calibration.validate import published, sensitivity
+from calibration.validate.answers import RungKey, answer
 from calibration.validate.comparison import needs_simulation
 from calibration.validate.sensitivity import (
     MOVES,
@@ -253,6 +254,21 @@ def test_what_lacks_a_value_somewhere_has_no_index():
     assert not sobol.indices(
         [number("operations.sign.cpu", "25us")], ROWS, ["F3_sign"], 4, Silent()
     )
+
+
+def test_growth_from_nothing_is_no_accident_of_arithmetic():
+    (row,) = [row for row in published.rows() if row.id == "F3_sign_scaling"]
+    axes = dict.fromkeys(range(1, 9))
+    rungs = {
+        RungKey(row.target.scenario, "none", 0.0, 147, (("workload.task", "sign_token"), at)): {
+            "metrics": {
+                name: {"mean": 0.0, "values": [0.0], "normal_ci95": None}
+                for name in (row.target.metric, "in_flight_ratio")
+            }
+        }
+        for at in (("workload.threads", threads) for threads in axes)
+    }
+    assert answer(row, rungs).simulated == math.inf
 
 
 def test_an_entry_is_read_as_it_was_written():
