@@ -98,7 +98,7 @@ def sensitivity(
     )
     journal = targets.journal_of(out)
     with targets.writing(out):
-        found = table.make(chosen, journal, jobs or default_jobs(), _tell_entry)
+        found = table.make(chosen, journal, jobs or default_jobs(), _tell_entry, _tell_points)
     with targets.replacing(out) as aside:
         aside.write_text(table.as_toml(found), encoding="utf-8")
     verdicts = Counter(entry.verdict for entry in found.entries)
@@ -110,6 +110,10 @@ def _tell_entry(entry: Entry, number: int, count: int) -> None:
     moved = f", {entry.change.row} by {entry.change.ratio:+.1%}" if entry.change else ""
     name = f"{Path(entry.documents[0]).stem}:{entry.key}"
     console.say(f"{number}/{count} {name}: {entry.verdict}{moved}")
+
+
+def _tell_points(done: int, count: int) -> None:
+    console.say(f"Sobol' indices: {done} of {count} points")
 
 
 def _tell(trial: Trial, number: int) -> None:

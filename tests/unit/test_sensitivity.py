@@ -13,6 +13,7 @@ import pytest
 from calibration.fit.inverse import doubling, sobol
 from calibration.fit.inverse import sensitivity as table
 from calibration.fit.inverse.doubling import Doubling, Number
+from calibration.fit.inverse.journal import Journal
 from calibration.validate import published, sensitivity
 from calibration.validate.answers import RungKey, answer
 from calibration.validate.comparison import needs_simulation
@@ -230,20 +231,36 @@ def test_a_share_is_taken_to_one_where_twice_as_much_is_none():
     assert (entry.verdict, entry.doubled) == (NOT_VALIDATED, 1.0)
 
 
-def test_indices_say_whose_the_variance_is():
+ANSWERS = {row.id: [row] for row in ROWS}
+
+
+def nobody(*_):
+    """Be told of points, and tell nobody."""
+
+
+def test_indices_say_whose_the_variance_is(tmp_path):
     both = [number("operations.sign.cpu", "25.2us"), number("operations.verify.cpu", "56.6us")]
-    found = sobol.indices(both, ROWS, ["F3_sign", "F3_verify"], 64, Model())
+    kept = Journal(tmp_path / "journal", "")
+    model, points = Model(), []
+    found = sobol.indices(both, ANSWERS, 64, model, kept, lambda *one: points.append(one))
+    assert points[-1] == (64 * 4, 64 * 4)
+    # Each row has a part of one cost: of the four blocks two differ, after what that costs to see.
+    assert model.runs == 2 * len(ROWS) * (64 * 2 + 1 + 4)
     total = {(index.row, index.key): index for index in found}
     own = total["F3_sign", "operations.sign.cpu"]
     assert own.total == pytest.approx(1.0, abs=0.1)
     assert own.first_low < 1.0 < own.first_high
     other = total["F3_sign", "operations.verify.cpu"]
     assert (other.first, other.total) == (0.0, 0.0)
-    again = sobol.indices(both, ROWS, ["F3_sign", "F3_verify"], 64, Model())
-    assert found == again
+    kept, model = Journal(tmp_path / "journal", ""), Model()
+    assert sobol.indices(both, ANSWERS, 64, model, kept, nobody) == found
+    assert not model.runs, "what the journal holds is not simulated again"
+    kept = Journal(tmp_path / "journal", "of another build")
+    assert sobol.indices(both, ANSWERS, 64, model, kept, nobody) == found
+    assert model.runs
 
 
-def test_what_lacks_a_value_somewhere_has_no_index():
+def test_what_never_changes_has_no_index(tmp_path):
     class Silent(Model):
         def _metrics(self, run):
             return {
@@ -251,9 +268,8 @@ def test_what_lacks_a_value_somewhere_has_no_index():
                 for name, metric in super()._metrics(run).items()
             }
 
-    assert not sobol.indices(
-        [number("operations.sign.cpu", "25us")], ROWS, ["F3_sign"], 4, Silent()
-    )
+    one, kept = number("operations.sign.cpu", "25us"), Journal(tmp_path / "journal", "")
+    assert not sobol.indices([one], ANSWERS, 4, Silent(), kept, nobody)
 
 
 def test_growth_from_nothing_is_no_accident_of_arithmetic():

@@ -15,7 +15,7 @@ import statistics
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scipy import stats
 
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from calibration.validate.answers import RungKey, Rungs
     from sim.run.forks import Forks
     from sim.scenario.resolved import Resolved
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -114,13 +116,19 @@ def _numeric(path: Path) -> list[tuple[str, Any]]:
 class Played:
     """The rungs that some rows point to, simulated as they are and changed, from one seed.
 
-    Each is repeated equally often, but for those whose ends are counted: these `MORE_OFTEN`.
+    Each is repeated equally often, but for those whose ends are counted: these so many times more.
     """
 
     def __init__(
-        self, rows: Sequence[published.Row], repetitions: int, other_seed: int, forks: Forks
+        self,
+        rows: Sequence[published.Row],
+        repetitions: int,
+        other_seed: int,
+        forks: Forks,
+        more_often: int = 5,
     ) -> None:
         self.rows, self._repetitions, self._forks = tuple(rows), repetitions, forks
+        self._more_often = more_often
         names = scenarios(rows)
         overrides = {
             name: [f"run.seed={read_toml(places.ROOT / name)[1]['run']['seed'] + other_seed}"]
@@ -133,7 +141,7 @@ class Played:
         self._measured: Rungs = {}
 
     def _is_asked(self, key: RungKey) -> bool:
-        return any(_answers(key, row) for row in self.rows)
+        return any(is_part(key, row) for row in self.rows)
 
     def _repeated(self, rungs: Mapping[RungKey, Resolved]) -> dict[RungKey, Resolved]:
         counted = {
@@ -144,7 +152,7 @@ class Played:
             if key.rate_per_s >= how.from_rate_per_s and matching(row.target, {key: {}})
         }
         return {
-            key: _times(at, self._repetitions * (MORE_OFTEN if key in counted else 1))
+            key: _times(at, self._repetitions * (self._more_often if key in counted else 1))
             for key, at in rungs.items()
         }
 
@@ -166,7 +174,7 @@ class Played:
         touched = [name for name in self._scenarios.touched_by(patched) if name in names]
         with tempfile.TemporaryDirectory(prefix="pocketsim-") as folder:
             every = self._repeated(self._scenarios.resolved(patched, Path(folder), touched))
-        found = {key: at for key, at in every.items() if any(_answers(key, row) for row in asked)}
+        found = {key: at for key, at in every.items() if any(is_part(key, row) for row in asked)}
         return {key: at for key, at in found.items() if self._has_another_plan(key, at)}
 
     def measure(self, rungs: Mapping[RungKey, Resolved]) -> Rungs:
@@ -177,7 +185,7 @@ class Played:
         that only sometimes fail have more that are first.
         """
         first = {key: _times(at, self._first(at)) for key, at in rungs.items()}
-        tried = self._simulated(first)
+        tried = self.simulated(first)
         base = self.as_is(rungs)
         other = {
             key: at
@@ -186,13 +194,13 @@ class Played:
         }
         whole = {key: tried[key] for key, at in other.items() if first[key] == at}
         rest = {key: at for key, at in other.items() if key not in whole}
-        return whole | self._simulated(rest)
+        return whole | self.simulated(rest)
 
     def as_is(self, keys: Iterable[RungKey]) -> Rungs:
         """Return the metrics of some rungs as they are; each is simulated once."""
         wanted = list(keys)
         missing = {key: self.as_resolved[key] for key in wanted if key not in self._measured}
-        self._measured |= self._simulated(missing)
+        self._measured |= self.simulated(missing)
         return {key: self._measured[key] for key in wanted}
 
     def _asked_of(self, key: RungKey) -> set[str]:
@@ -204,7 +212,8 @@ class Played:
     def _first(self, rung: Resolved) -> int:
         return self._repetitions if rung["transport"]["app_faults"] else 1
 
-    def _simulated(self, rungs: Mapping[RungKey, Resolved]) -> Rungs:
+    def simulated(self, rungs: Mapping[Key, Resolved]) -> dict[Key, Mapping[str, Any]]:
+        """Return the metrics of rungs, all of whose repetitions are simulated."""
         measured = self._forks.measure(list(rungs.values())) if rungs else []
         return dict(zip(rungs, measured, strict=True))
 
@@ -335,13 +344,13 @@ def effects(
     without two repetitions that answer at all, nothing.
     """
     asked = played.rows if rows is None else rows
-    touched = {row.group for row in asked if any(_answers(key, row) for key in now)}
+    touched = {row.group for row in asked if any(is_part(key, row) for key in now)}
     asked = [row for row in asked if row.group in touched]
-    keys = [key for key in played.as_resolved if any(_answers(key, row) for row in asked)]
+    keys = [key for key in played.as_resolved if any(is_part(key, row) for row in asked)]
     if not keys:
         return []
     base = played.as_is(keys)
-    before, after = _by_repetition(asked, base), _by_repetition(asked, {**base, **now})
+    before, after = by_repetition(asked, base), by_repetition(asked, {**base, **now})
     found = []
     for name, (said, values) in before.items():
         known = [value for value in values if value is not None]
@@ -360,7 +369,7 @@ def _ratio(before: float | None, after: float | None, scale: float) -> float | N
     return (after - before) / scale if scale else None
 
 
-def _answers(key: RungKey, row: published.Row) -> bool:
+def is_part(key: RungKey, row: published.Row) -> bool:
     """Return whether a rung has a part in the answer to a row."""
     target = row.target
     if target.statistic.startswith("versus_"):  # the other transport
@@ -375,7 +384,7 @@ def _change(row: str, group: str, ratios: Sequence[float], level: float) -> Chan
     return Change(row, group, statistics.fmean(ratios), float(half) / math.sqrt(len(ratios)))
 
 
-def _by_repetition(
+def by_repetition(
     rows: Sequence[published.Row], rungs: Rungs
 ) -> dict[str, tuple[Comparison, list[float | None]]]:
     """Return each comparison and its simulated value in each repetition alone.
@@ -424,7 +433,6 @@ def _surely(change: Change) -> float:
 
 
 LEAST_RATIO = 0.01  # by which a row has to change to depend on a number
-MORE_OFTEN = 5  # times as many repetitions where one in three or four runs ends another way
 # Of intervals: to choose rows, and to measure up to so many of them with other seeds.
 _LIKELY, _SURE, _TRIES = 0.95, 0.99, 3
 _ENDS = {"store_count", "send_count"}  # which tell how a run over a kept connection ends

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sim
 from calibration.fit.inverse import sobol
 from calibration.fit.inverse.doubling import Doubling, Number, behind, numbers
+from calibration.fit.inverse.journal import Journal
 from calibration.fit.inverse.places import ROOT
 from calibration.validate import published
 from calibration.validate.comparison import needs_simulation
@@ -54,11 +55,16 @@ class Table:
 
 
 def make(
-    options: Options, journal: Path, jobs: int, told: Callable[[Entry, int, int], None]
+    options: Options,
+    journal: Path,
+    jobs: int,
+    told: Callable[[Entry, int, int], None],
+    told_of_points: Callable[[int, int], None],
 ) -> Table:
     """Double each number and return what that moves, with `jobs` repetitions at a time.
 
-    `told` gets each entry, its place and how many there are. Raises UserError where nothing is
+    `told` gets each entry, its place and how many there are, `told_of_points` how many points of
+    Sobol' indices are simulated, and of how many. Raises UserError where nothing is
     selected.
     """
     rows = [
@@ -73,13 +79,14 @@ def make(
     chosen = _chosen(numbers(scenarios(rows)), options.only)
     with Forks(jobs) as forks:
         doubling = Doubling(rows, options.repetitions, forks)
-        kept = _Journal(journal, rows, options)
+        made_with = [build_digest(), _judges(), options.repetitions, [row.id for row in rows]]
+        kept = Journal(journal, json.dumps(made_with))
         entries = []
         for place, number in enumerate(chosen, start=1):
-            entry = kept.entry(number, doubling)
+            entry = _entry(number, doubling, kept)
             entries.append(entry)
             told(entry, place, len(chosen))
-        found = _indices(entries, chosen, rows, options.samples, forks)
+        found = _indices(entries, chosen, rows, options.samples, forks, kept, told_of_points)
         return Table(options, doubling.validated, tuple(entries), tuple(found))
 
 
@@ -128,6 +135,8 @@ def _indices(
     rows: Sequence[published.Row],
     samples: int,
     forks: Forks,
+    journal: Journal,
+    told: Callable[[int, int], None],
 ) -> list[Index]:
     """Return the indices of the numbers that move most, for the rows that each moves."""
     moved = [
@@ -139,40 +148,18 @@ def _indices(
     if not samples or not largest:
         return []
     changes = list({change.row: change for _, _, change in largest}.values())
-    asked = {row.id: row for change in changes for row in behind(change, rows)}
-    names = [change.row for change in changes]
+    answers = {change.row: behind(change, rows) for change in changes}
     several = [number for _, number, _ in largest]
-    return sobol.indices(several, list(asked.values()), names, samples, forks)
+    return sobol.indices(several, answers, samples, forks, journal, told)
 
 
-class _Journal:
-    """Entries of one build, one set of documents and options, a line of JSON each."""
-
-    def __init__(self, path: Path, rows: Sequence[published.Row], options: Options) -> None:
-        self._path = path
-        said = [build_digest(), _judges(), options.repetitions, [row.id for row in rows]]
-        self._common = json.dumps(said)
-        self._kept: dict[str, Any] = {}
-        lines = path.read_bytes().splitlines() if path.is_file() else []
-        for line in lines:
-            # One that was cut, or is not of ours, is as if it were not there.
-            with contextlib.suppress(ValueError, LookupError, TypeError):
-                kept = json.loads(line)
-                from_table(kept["entry"])
-                self._kept[kept["made_from"]] = kept["entry"]
-
-    def entry(self, number: Number, doubling: Doubling) -> Entry:
-        """Return what is kept of a number, or double it and keep that."""
-        said = f"{self._common} {number.documents} {number.key} {number.written}"
-        name = hashlib.sha256(said.encode()).hexdigest()
-        if name in self._kept:
-            return from_table(self._kept[name])
-        entry = doubling.entry(number)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            # What was cut before ends here.
-            file.write("\n" + json.dumps({"made_from": name, "entry": as_table(entry)}))
-        return from_table(as_table(entry))  # as short as it will be the next time
+def _entry(number: Number, doubling: Doubling, journal: Journal) -> Entry:
+    """Return what is kept of a number, or double it and keep that."""
+    made_from = f"{number.documents} {number.key} {number.written}"
+    with contextlib.suppress(ValueError, LookupError, TypeError):
+        return from_table(journal.kept(made_from))
+    journal.keep(made_from, kept := as_table(doubling.entry(number)))
+    return from_table(kept)  # as short as it will be the next time
 
 
 def _judges() -> str:

@@ -8,22 +8,26 @@ one what goes when it is held. scipy.stats.sobol_indices, Saltelli et al. 2010.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+import statistics
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from calibration.fit.inverse.doubling import Played
-from calibration.validate.comparison import answered
+from calibration.fit.inverse.doubling import Played, by_repetition, is_part
 from sim.base.errors import ScenarioError
 from sim.base.streams import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from calibration.fit.inverse.document import Place
     from calibration.fit.inverse.doubling import Number
+    from calibration.fit.inverse.journal import Journal
     from calibration.validate import published
+    from calibration.validate.answers import RungKey
     from sim.run.forks import Forks
+    from sim.scenario.resolved import Resolved
 
     Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int64]
@@ -45,29 +49,30 @@ class Index(NamedTuple):
 
 def indices(
     numbers: Sequence[Number],
-    rows: Sequence[published.Row],
-    names: Sequence[str],
+    answers: Mapping[str, Sequence[published.Row]],
     samples: int,
     forks: Forks,
+    journal: Journal,
+    told: Callable[[int, int], None],
 ) -> list[Index]:
-    """Return the indices of each number for each answer in `names`, from `rows`.
+    """Return the indices of each number for each of `answers`, which name rows they are made of.
 
     `samples` is a power of 2; samples * (numbers + 2) points are simulated, each the same few
-    repetitions. An answer that lacks a value somewhere, or never changes, has no indices.
+    repetitions. An answer that never changes, or is no number somewhere, has no indices. `told`
+    gets how many points are done, and of how many.
     """
     from scipy.stats import loguniform, qmc, sobol_indices
 
-    played = Played(rows, _REPETITIONS, 0, forks)
     seed = int(stream(_SEED, "sensitivity/points").integers(2**63))
     unit = qmc.Sobol(2 * len(numbers), rng=seed).random(samples)
     factors = loguniform(0.5, 2.0).ppf(unit)
     one, other = factors[:, : len(numbers)], factors[:, len(numbers) :]
-
-    def answers(points: Floats) -> Floats:
-        return np.array([_at(played, numbers, point, names) for point in points]).T
-
-    mixed = [answers(_with_column(one, other, place)) for place in range(len(numbers))]
-    values = {"f_A": answers(one), "f_B": answers(other), "f_AB": np.array(mixed)}
+    mixed = [_with_column(one, other, place) for place in range(len(numbers))]
+    study = _Study(numbers, answers, forks, journal)
+    every = study.at(np.concatenate([one, other, *mixed]), told)
+    blocks = every.reshape(len(numbers) + 2, samples, len(answers)).transpose(0, 2, 1)
+    values = {"f_A": blocks[0], "f_B": blocks[1], "f_AB": blocks[2:]}
+    names = list(answers)
     usable = [place for place in range(len(names)) if _varies(values, place)]
     values = {key: value[..., usable, :] for key, value in values.items()}
 
@@ -105,23 +110,101 @@ def _varies(values: Mapping[str, Floats], place: int) -> bool:
     return bool(np.isfinite(every).all() and np.ptp(every) > 0)
 
 
-def _at(
-    played: Played, numbers: Sequence[Number], factors: Floats, names: Sequence[str]
-) -> list[float]:
-    placed = [
-        place
-        for number, factor in zip(numbers, factors, strict=True)
-        for place in number.at(float(factor))
-    ]
-    try:
-        changed = played.changed(placed)
-    except ScenarioError:
-        return [math.nan] * len(names)  # several numbers together that a document refuses
-    now = played.as_is(played.as_resolved) | played.measure(changed)
-    found = {row.id: row.simulated for row in answered(played.rows, now)}
-    return [math.nan if (value := found.get(name)) is None else value for name in names]
+class _Study:
+    """Answers at points, each simulated once for all points that only differ in what is not paid.
+
+    Of most answers most numbers are no part: the cost of what is never done. Such a number changes
+    nothing, to the last bit, when it alone is halved or doubled; it stays as it is written then.
+    """
+
+    def __init__(
+        self,
+        numbers: Sequence[Number],
+        answers: Mapping[str, Sequence[published.Row]],
+        forks: Forks,
+        journal: Journal,
+    ) -> None:
+        every = {row.id: row for rows in answers.values() for row in rows}
+        self._numbers, self._answers, self._journal = numbers, answers, journal
+        self._played = Played(list(every.values()), _REPETITIONS, 0, forks, more_often=1)
+        count = len(numbers)
+        self._parts = {name: list(range(count)) for name in answers}
+        alone = np.ones((count, count))
+        as_is, halved, doubled = (
+            self.at(points, _nobody)
+            for points in (alone[:1], alone - np.eye(count) / 2, alone + np.eye(count))
+        )
+        moves = (halved != as_is) | (doubled != as_is)
+        self._parts = {
+            name: list(np.flatnonzero(moves[:, place])) for place, name in enumerate(answers)
+        }
+
+    def at(self, points: Floats, told: Callable[[int, int], None]) -> Floats:
+        """Return each answer at each point; one that is gone is 0, one that is refused nan."""
+        found = []
+        for first in range(0, len(points), _AT_ONCE):
+            several = [self._asked(point) for point in points[first : first + _AT_ONCE]]
+            self._answer({one.made_from: one for asked in several for one in asked})
+            found += [[self._journal.kept(one.made_from) for one in asked] for asked in several]
+            told(len(found), len(points))
+        return np.array(found, dtype=np.float64)
+
+    def _asked(self, factors: Floats) -> list[_Asked]:
+        return [
+            _Asked(name, [(self._numbers[part], float(factors[part])) for part in parts])
+            for name, parts in self._parts.items()
+        ]
+
+    def _answer(self, asked: Mapping[str, _Asked]) -> None:
+        """Simulate what is not kept, the rungs of all points at once, and keep it."""
+        several: dict[tuple[str, RungKey], Resolved] = {}
+        missing = []
+        for made_from, one in asked.items():
+            if self._journal.kept(made_from) is not None:
+                continue
+            try:
+                changed = self._played.changed(one.placed(), self._answers[one.name])
+            except ScenarioError:  # several numbers together that a document refuses
+                self._journal.keep(made_from, math.nan)
+                continue
+            several |= {(made_from, key): at for key, at in changed.items()}
+            missing.append(one)
+        measured = self._played.simulated(several)
+        for one in missing:
+            rows = self._answers[one.name]
+            keys = [key for key in self._played.as_resolved if _is_of(key, rows)]
+            rungs = self._played.as_is(keys)
+            rungs |= {key: found for (of, key), found in measured.items() if of == one.made_from}
+            _, values = by_repetition(rows, rungs).get(one.name, (None, ()))
+            known = [value for value in values if value is not None]
+            self._journal.keep(one.made_from, statistics.fmean(known) if known else 0.0)
+
+
+class _Asked(NamedTuple):
+    """An answer, with some numbers so many times as large as they are written."""
+
+    name: str
+    factors: Sequence[tuple[Number, float]]
+
+    @property
+    def made_from(self) -> str:
+        # By what is written, as counts are rounded.
+        several = [(place.document, place.key, value) for place, value in self.placed()]
+        return f"{_REPETITIONS} of {self.name} at {several}"
+
+    def placed(self) -> list[tuple[Place, Any]]:
+        return [place for number, factor in self.factors for place in number.at(factor)]
+
+
+def _is_of(key: RungKey, rows: Sequence[published.Row]) -> bool:
+    return any(is_part(key, row) for row in rows)
+
+
+def _nobody(_done: int, _count: int) -> None:
+    """Be told how far it is, and tell nobody."""
 
 
 _SEED = 1  # of the design and of resampling; scenarios keep theirs
 _RESAMPLES = 500
 _REPETITIONS = 2  # of each point, with random numbers that all points share
+_AT_ONCE = 32  # points, so that no core waits long for another
