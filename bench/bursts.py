@@ -29,9 +29,9 @@ import numpy.typing as npt
 import pocketsim_pairwise
 import workload
 
-from sim import _engine
-from sim.base import streams
-from sim.plan import arrivals
+from pocketsim.sim import _engine
+from pocketsim.sim.base import streams
+from pocketsim.sim.plan import arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
 VECTORS = ROOT / "tests" / "vectors" / "bursts.json"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pocketsim_pairwise
 
-from sim import _engine
+from pocketsim.sim import _engine
 
 ARRIVALS = 10_000_000
 END_S = 60.0

@@ -18,7 +18,7 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from sim.run import children
+from pocketsim.sim.run import children
 
 os.environ |= children.ENVIRONMENT  # before numpy is loaded, as in every child
 
@@ -26,13 +26,13 @@ import numpy as np
 import tomli_w
 import workload
 
-from sim import _engine, scenario
-from sim.base import streams
-from sim.base.engine_facts import device_operations
-from sim.base.units import BANDWIDTH, DURATION, RATE, SIZE
-from sim.devices import profile as profiles
-from sim.plan import build_plan as plan
-from sim.scenario import resolve
+from pocketsim.sim import _engine, scenario
+from pocketsim.sim.base import streams
+from pocketsim.sim.base.engine_facts import device_operations
+from pocketsim.sim.base.units import BANDWIDTH, DURATION, RATE, SIZE
+from pocketsim.sim.devices import profile as profiles
+from pocketsim.sim.plan import build_plan as plan
+from pocketsim.sim.scenario import resolve
 
 SEED = 1
 

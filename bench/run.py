@@ -23,7 +23,7 @@ from typing import Any
 import check
 import workload
 
-from sim.run import children
+from pocketsim.sim.run import children
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "build" / "bench"

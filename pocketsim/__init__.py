@@ -12,23 +12,23 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from sim import __version__
+from pocketsim.sim import __version__
 
 if TYPE_CHECKING:
     from pocketsim.catalog import devices, implementations, scenarios
     from pocketsim.comparing import Difference, compare
     from pocketsim.results import Run, Runs, load
     from pocketsim.running import run
-    from sim.base.errors import EngineError, ScenarioError, UserError
-    from sim.scenario import Document
+    from pocketsim.sim.base.errors import EngineError, ScenarioError, UserError
+    from pocketsim.sim.scenario import Document
 
 _HOMES = {
     **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
     **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
     **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
     "run": "pocketsim.running",
-    **dict.fromkeys(("EngineError", "ScenarioError", "UserError"), "sim.base.errors"),
-    "Document": "sim.scenario",
+    **dict.fromkeys(("EngineError", "ScenarioError", "UserError"), "pocketsim.sim.base.errors"),
+    "Document": "pocketsim.sim.scenario",
 }
 
 __all__ = [

@@ -1,60 +1,92 @@
-"""What comes with the project, by name: scenarios, and profiles of devices and implementations."""
+"""What comes with the package, by name: scenarios, sweeps, profiles, fit documents."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from sim.base.documents import read_toml
-from sim.base.errors import ScenarioError, nearest
-from sim.devices import profile
+from pocketsim.sim.base.documents import read_toml
+from pocketsim.sim.base.errors import ScenarioError, nearest
 
-SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
+PACKAGE = Path(__file__).resolve().parent
+"""Where it lies; documents name each other by paths from here."""
+
+_PATTERNS = {
+    "scenario": "scenarios/*/*.toml",
+    "sweep": "scenarios/sweeps/*.toml",
+    "device": "calibration/profiles/devices/*.toml",
+    "implementation": "calibration/profiles/implementations/*.toml",
+    "fit": "calibration/fits/*.toml",
+}
+
+
+KINDS = tuple(_PATTERNS)
 
 
 def scenarios() -> dict[str, str]:
-    """Return the titles of the scenarios that come with the project, by name.
+    """Return the titles of the scenarios that come with the package, by name.
 
     >>> "udp_100b" in scenarios()
     True
     """
-    return {name: str(data.get("title", name)) for name, (_, data) in sorted(_shipped().items())}
+    return {
+        name: str(read_toml(path)[1].get("title", name)) for name, path in files("scenario").items()
+    }
 
 
 def devices() -> list[str]:
-    """Return the names of the device profiles that come with the project.
+    """Return the names of the device profiles that come with the package.
 
     >>> "moto_g04s" in devices()
     True
     """
-    return profile.shipped(profile.DEVICES)
+    return list(files("device"))
 
 
 def implementations() -> list[str]:
-    """Return the names of the profiles of implementations that come with the project.
+    """Return the names of the profiles of implementations that come with the package.
 
     >>> "probe" in implementations()
     True
     """
-    return profile.shipped(profile.IMPLEMENTATIONS)
+    return list(files("implementation"))
 
 
-def scenario_file(named: str | Path) -> Path:
-    """Return the file of a scenario: the one at this path, or that of a name in `scenarios`.
+def files(kind: str) -> dict[str, Path]:
+    """Return the documents of a kind that come with the package, by name, sorted.
 
-    Raises ScenarioError for what is neither.
+    `kind` is one of KINDS.
+    """
+    found = {path.stem: path for path in PACKAGE.glob(_PATTERNS[kind])}
+    if kind == "scenario":  # sweeps lie among them
+        found = {name: path for name, path in found.items() if path not in files("sweep").values()}
+    return dict(sorted(found.items()))
+
+
+def from_here(value: str) -> str:
+    """Return a value of an override; of a document that is a path from here, its absolute path.
+
+    Else it would be relative to the scenario, which may lie anywhere.
+    """
+    path = Path(value.strip().strip("\"'"))
+    is_ours = path.suffix == ".toml" and not path.is_absolute() and path.is_file()
+    return str(path.absolute()) if is_ours else value
+
+
+def document_file(named: str | Path, *kinds: str) -> Path:
+    """Return the file of a document: one at this path, or one of these kinds with this name.
+
+    What a path such as `scenarios/tokens/market.toml` does not lead to from here lies in the
+    package. Raises ScenarioError for a name that none has.
     """
     path = Path(named)
-    if path.suffix == ".toml" or path.name != str(named) or path.is_file():
+    if path.is_file():
         return path
-    known = _shipped()
-    if str(named) in known:
-        return known[str(named)][0]
-    reason = "no scenario comes with the project by this name, and no such file"
+    if path.suffix == ".toml" or path.name != str(named):
+        within = PACKAGE / path
+        return within if not path.is_absolute() and within.is_file() else path
+    known = {name: file for kind in kinds for name, file in files(kind).items()}
+    if path.name in known:
+        return known[path.name]
+    kinds_said = " or ".join(kinds)
+    reason = f"no {kinds_said} that comes with the package has this name, and no such file"
     raise ScenarioError(str(named), "", reason, nearest(str(named), known))
-
-
-def _shipped() -> dict[str, tuple[Path, dict[str, Any]]]:
-    """Return files and contents of the scenarios by name; sweeps lie among them and are none."""
-    found = {path.stem: (path, read_toml(path)[1]) for path in SCENARIOS.glob("**/*.toml")}
-    return {name: one for name, one in found.items() if "sweep" not in one[1]}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.base.errors import UserError
-from sim.metrics.intervals import student_t
+from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.metrics.intervals import student_t
 
 if TYPE_CHECKING:
     from pocketsim.results import Run

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from sim.base.errors import UserError, did_you_mean, nearest
-from sim.run import collect, results, rundir
+from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
+from pocketsim.sim.run import collect, results, rundir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
-    from sim.run.results import Manifest, Metrics
-    from sim.scenario.point import Value
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.run.results import Manifest, Metrics
+    from pocketsim.sim.scenario.point import Value
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Run:
 
         Raises IndexError where there is no such repetition.
         """
-        from sim.export import graph
+        from pocketsim.sim.export import graph
 
         return graph.of_run(self.directory, repetition)
 
@@ -127,7 +127,7 @@ def load(*patterns: str | Path) -> Runs:
 
     >>> load("no/such/folder")
     Traceback (most recent call last):
-    sim.base.errors.UserError: no finished run in no/such/folder
+    pocketsim.sim.base.errors.UserError: no finished run in no/such/folder
     """
     found: dict[Path, None] = {}
     for pattern in patterns or ("runs",):

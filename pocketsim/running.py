@@ -6,18 +6,18 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.catalog import scenario_file
+from pocketsim.catalog import document_file, from_here
 from pocketsim.results import Run, Runs
-from sim.base.errors import UserError
-from sim.run import runner, sweep
-from sim.run.children import default_jobs
-from sim.scenario import Document
-from sim.scenario.load import Source, read
+from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.run import runner, sweep
+from pocketsim.sim.run.children import default_jobs
+from pocketsim.sim.scenario import Document
+from pocketsim.sim.scenario.load import Source, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.run.runner import Progress
+    from pocketsim.sim.run.runner import Progress
 
 
 def run(
@@ -48,11 +48,16 @@ def run(
     }
     if empty := [key for key, values in axes.items() if not values]:
         raise UserError(f"changes: {empty[0]} is a list without a value")
+    axes = {key: [_from_here(value) for value in values] for key, values in axes.items()}
     grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     points = sweep.points(source, grid, "changes", Path(out), before)
     runner.run_tasks(sweep.unique_tasks(points), jobs or default_jobs(), progress=progress)
     found = {(one.directory, str(one.place())): one for one in sweep.runs(points)}
     return Runs([Run(one.directory, one.place()) for one in found.values()])
+
+
+def _from_here(value: Any) -> Any:
+    return from_here(value) if isinstance(value, str) else value
 
 
 def _source(scenario: str | Path | Mapping[str, Any] | Document) -> tuple[Source, tuple[str, ...]]:
@@ -63,7 +68,7 @@ def _source(scenario: str | Path | Mapping[str, Any] | Document) -> tuple[Source
         data = tomllib.loads(scenario.text)
         return Source(scenario.path, scenario.text, data), scenario.overrides
     if isinstance(scenario, str | Path):
-        return read(scenario_file(scenario)), ()
+        return read(document_file(scenario, "scenario")), ()
     import tomli_w
 
     try:

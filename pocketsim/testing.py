@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sim import metrics, trace
-from sim.base import streams
-from sim.base.axes import slug
-from sim.scenario.resolve import digest
-from sim.scenario.resolved import SCHEMA
+from pocketsim.sim import metrics, trace
+from pocketsim.sim.base import streams
+from pocketsim.sim.base.axes import slug
+from pocketsim.sim.scenario.resolve import digest
+from pocketsim.sim.scenario.resolved import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sim.devices.contents import (
+    from pocketsim.sim.devices.contents import (
         Cost,
         Number,
         OwnCost,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Shipped,
         ShippedImplementation,
     )
-    from sim.scenario.resolved import Paced, Resolved, Run, Rung, Transport
+    from pocketsim.sim.scenario.resolved import Paced, Resolved, Run, Rung, Transport
 
 
 @dataclass(frozen=True)

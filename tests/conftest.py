@@ -82,7 +82,7 @@ def root():
 @pytest.fixture
 def fake_engine(monkeypatch):
     """Children of this process run tests/support/fake_child.py."""
-    monkeypatch.setattr("sim.run.children.COMMAND", [sys.executable, str(FAKE_CHILD)])
+    monkeypatch.setattr("pocketsim.sim.run.children.COMMAND", [sys.executable, str(FAKE_CHILD)])
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return monkeypatch
 

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-import sim
+from pocketsim import sim
 from pocketsim.cli import (
     common,
     console,
@@ -29,7 +29,7 @@ from pocketsim.cli import (
     sweeping,
     targets,
 )
-from sim.base.errors import EngineError, UserError
+from pocketsim.sim.base.errors import EngineError, UserError
 
 app = typer.Typer(
     name="pocketsim",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
-from sim.base.errors import printable
+from pocketsim.sim.base.errors import printable
 
 _level = 0
 

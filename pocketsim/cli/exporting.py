@@ -11,12 +11,12 @@ import typer
 
 from pocketsim.cli import console, targets
 from pocketsim.cli.present import complete
-from sim.base.errors import ScenarioError
+from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 class Format(enum.StrEnum):
@@ -59,7 +59,7 @@ def export(
 ) -> None:
     """Write a run as CSV, as a graph, or as tokens."""
     (directory,) = complete(run, several=False)
-    from sim.run import results
+    from pocketsim.sim.run import results
 
     resolved = results.read_resolved(directory)
     _check_repetition(resolved, repetition)
@@ -92,8 +92,8 @@ def _chosen(to: Format | None, file: Path | None) -> Format:
 
 
 def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path | None) -> None:
-    from sim.export.app_csv import write_csv
-    from sim.run import results
+    from pocketsim.sim.export.app_csv import write_csv
+    from pocketsim.sim.run import results
 
     transport = results.read_metrics(directory)["rung"]["transport"]
     table = _events(directory, repetition)
@@ -107,7 +107,7 @@ def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path
 
 
 def _graph(directory: Path, repetition: int, file: Path | None, form: Format) -> None:
-    from sim.export import graph
+    from pocketsim.sim.export import graph
 
     found = graph.of_run(directory, repetition)
     if file is None:
@@ -119,8 +119,8 @@ def _graph(directory: Path, repetition: int, file: Path | None, form: Format) ->
 
 
 def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path | None) -> None:
-    from sim.run import results, rundir
-    from sim.trace import holdings
+    from pocketsim.sim.run import results, rundir
+    from pocketsim.sim.trace import holdings
 
     _check_tokens(directory, resolved)
     if folder is None:
@@ -163,7 +163,7 @@ def _check_repetition(resolved: Resolved, repetition: int | None) -> None:
 
 
 def _events(directory: Path, repetition: int | None) -> pa.Table:
-    from sim.run import results
+    from pocketsim.sim.run import results
 
     table = results.read_events(directory)
     if repetition is None:

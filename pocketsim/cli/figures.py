@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.cli import console
-from sim.base import axes
-from sim.run.results import read_metrics
+from pocketsim.sim.base import axes
+from pocketsim.sim.run.results import read_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from sim.run.results import Metrics
-    from sim.scenario.point import Value
+    from pocketsim.sim.run.results import Metrics
+    from pocketsim.sim.scenario.point import Value
 
 
 def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:

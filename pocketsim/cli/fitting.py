@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from pocketsim.catalog import document_file
 from pocketsim.cli import console, targets
 from pocketsim.cli.running import Jobs
-from sim.base.errors import UserError
-from sim.run.children import default_jobs
+from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:
-    from calibration.fit.inverse.remake import Result
-    from calibration.fit.inverse.trials import Trial
-    from calibration.validate.sensitivity import Entry
+    from pocketsim.calibration.fit.inverse.remake import Result
+    from pocketsim.calibration.fit.inverse.trials import Trial
+    from pocketsim.calibration.validate.sensitivity import Entry
 
 
 class ReportsByDefault(TyperGroup):
@@ -31,7 +32,9 @@ class ReportsByDefault(TyperGroup):
 
 
 def published(
-    fit: Annotated[Path, typer.Argument(help="Fit document (TOML).", metavar="FIT")],
+    fit: Annotated[
+        Path, typer.Argument(help="Fit document (TOML), a file or a name.", metavar="FIT")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -45,14 +48,14 @@ def published(
     Trials are kept in a journal beside the result: what was interrupted goes on from there. No
     profile or scenario is changed.
     """
-    from calibration.fit.inverse.remake import as_toml, remake
+    from pocketsim.calibration.fit.inverse.remake import as_toml, remake
 
     result_file = out or Path("runs/fits") / f"{fit.stem}.toml"
     targets.check_outside_runs(result_file)
     journal = targets.journal_of(result_file)
     started_s = time.monotonic()
     with targets.writing(result_file):
-        result = remake(fit, journal, jobs or default_jobs(), _tell)
+        result = remake(document_file(fit, "fit"), journal, jobs or default_jobs(), _tell)
     with targets.replacing(result_file) as aside:
         aside.write_text(as_toml(result), encoding="utf-8")
     _print(result)
@@ -88,7 +91,7 @@ def sensitivity(
     What is made is kept in a journal beside the table: what was interrupted goes on from there. No
     profile or scenario is changed.
     """
-    from calibration.fit.inverse import sensitivity as table
+    from pocketsim.calibration.fit.inverse import sensitivity as table
 
     if samples & (samples - 1):
         raise UserError(f"--samples must be a power of 2, as 64, not {samples}")
@@ -122,7 +125,7 @@ def _tell(trial: Trial, number: int) -> None:
 
 
 def _print(result: Result) -> None:
-    from calibration.fit.inverse.remake import parameter_table
+    from pocketsim.calibration.fit.inverse.remake import parameter_table
 
     rows = []
     for number in range(len(result.loaded.fit.parameters)):

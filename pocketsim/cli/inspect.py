@@ -12,32 +12,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibration.validate.sensitivity import NOT_VALIDATED, of_profile
-from pocketsim.catalog import scenario_file
+from pocketsim.calibration.validate.sensitivity import NOT_VALIDATED, of_profile
+from pocketsim.catalog import KINDS, document_file
 from pocketsim.cli import console
-from pocketsim.cli.running import AsJson, Overrides, ScenarioFile
+from pocketsim.cli.running import AsJson, Overrides, ScenarioFile, from_here
 from pocketsim.cli.warning import warn
-from sim.base import axes
-from sim.base.errors import UserError, printable
-from sim.devices.numbers import bases, numbers
+from pocketsim.sim.base import axes
+from pocketsim.sim.base.errors import UserError, printable
+from pocketsim.sim.devices.numbers import bases, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sim.scenario.resolve import Rung
-    from sim.scenario.resolved import Group
+    from pocketsim.sim.scenario.resolve import Rung
+    from pocketsim.sim.scenario.resolved import Group
 
 
 def check(
     files: Annotated[
-        list[Path], typer.Argument(help="Scenarios, sweeps or profiles (TOML).", metavar="FILE...")
+        list[Path],
+        typer.Argument(
+            help="Scenarios, sweeps or profiles (TOML), files or names.", metavar="FILE..."
+        ),
     ],
 ) -> None:
     """Check documents without running; exit 2 on a mistake."""
     failed = False
     for file in files:
         try:
-            _check(file)
+            _check(document_file(file, *KINDS))
         except UserError as error:
             console.fail(str(error))
             failed = True
@@ -49,10 +52,10 @@ def check(
 
 def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Show a scenario's rungs and what its numbers rest on."""
-    from sim.scenario import load
-    from sim.scenario.resolve import resolve
+    from pocketsim.sim.scenario import load
+    from pocketsim.sim.scenario.resolve import resolve
 
-    document = load(scenario_file(file), overrides or [])
+    document = load(document_file(file, "scenario"), from_here(overrides))
     rungs = resolve(document)
     warn([document])
     if as_json:
@@ -99,14 +102,14 @@ def doctor() -> None:
 
 
 def _check(file: Path) -> None:
-    from sim.base.documents import read_toml
-    from sim.devices import implementation, profile
-    from sim.scenario import load
-    from sim.scenario.resolve import resolve
+    from pocketsim.sim.base.documents import read_toml
+    from pocketsim.sim.devices import implementation, profile
+    from pocketsim.sim.scenario import load
+    from pocketsim.sim.scenario.resolve import resolve
 
     _, data = read_toml(file)
     if "sweep" in data:
-        from sim.run.sweep import load_sweep  # the only one that needs numpy
+        from pocketsim.sim.run.sweep import load_sweep  # the only one that needs numpy
 
         points = load_sweep(file, Path())
         warn(task.document for point in points for task in point.tasks)
@@ -122,7 +125,7 @@ def _check(file: Path) -> None:
 
 def _app_faults(rungs: Sequence[Rung]) -> list[str]:
     """Return a line that says whether kept connections have the app's faults, if any is kept."""
-    from sim.scenario import app_faults
+    from pocketsim.sim.scenario import app_faults
 
     kept = [
         rung.resolved["transport"]
@@ -185,11 +188,11 @@ def _library(name: str) -> tuple[str, str, str]:
 
 def _engine() -> tuple[str, str, str]:
     try:
-        _in_child("import sim._engine")
-        from sim.base.build import build_digest
+        _in_child("import pocketsim.sim._engine")
+        from pocketsim.sim.base.build import build_digest
     except RuntimeError as error:
-        return "sim._engine", str(error), "build the engine: make setup"
-    return "sim._engine", f"build {build_digest()}", ""
+        return "pocketsim.sim._engine", str(error), "build the engine: make setup"
+    return "pocketsim.sim._engine", f"build {build_digest()}", ""
 
 
 def _in_child(statement: str) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from pocketsim.cli import console, targets
 from pocketsim.cli.running import AsJson
-from sim.base.errors import UserError, did_you_mean, nearest, shown
+from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
 
 
 def calibrate(
@@ -46,11 +46,11 @@ def calibrate(
     What no report has measured is taken from --base with its provenance, and listed. `calibrate
     published FIT` makes fitted numbers again from published rows.
     """
-    from calibration.fit import probe_report
-    from calibration.fit.calibration import Calibration
-    from calibration.fit.kernels import STORES
-    from calibration.fit.write import write_profile
-    from sim.devices import profile
+    from pocketsim.calibration.fit import probe_report
+    from pocketsim.calibration.fit.calibration import Calibration
+    from pocketsim.calibration.fit.kernels import STORES
+    from pocketsim.calibration.fit.write import write_profile
+    from pocketsim.sim.devices import profile
 
     if store not in STORES:
         hint = did_you_mean(nearest(store, STORES))
@@ -79,8 +79,8 @@ def metrics(
 
     The log is the benchmark app's or the probe's; of two phones, that of the one that proposes.
     """
-    from sim.export import phone_logs
-    from sim.metrics import of_log
+    from pocketsim.sim.export import phone_logs
+    from pocketsim.sim.metrics import of_log
 
     found = of_log(phone_logs.read(events), events.name)
     if as_json:
@@ -115,7 +115,7 @@ def _interval(summary: dict[str, Any]) -> str:
 
 
 def _profile(base: str) -> Path:
-    from sim.devices import profile
+    from pocketsim.sim.devices import profile
 
     try:
         return profile.find(base, Path())

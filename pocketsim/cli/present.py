@@ -10,12 +10,12 @@ import typer
 
 from pocketsim.cli import console, progress, targets
 from pocketsim.cli.running import AsJson, Jobs, Out
-from sim.base.errors import ScenarioError
-from sim.run import rundir
-from sim.run.children import default_jobs
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.run import rundir
+from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:
-    from calibration.validate.validation import ValidationResult
+    from pocketsim.calibration.validate.validation import ValidationResult
 
 RunDirectories = Annotated[
     list[Path],
@@ -49,10 +49,10 @@ def validate(
     """
     if report:
         targets.check_outside_runs(report)
-    from calibration.validate import validation
+    from pocketsim.calibration.validate import validation
 
     result = validation.validate(
-        out, jobs or default_jobs(), subset, _CHECKOUT, progress=progress.progress
+        out, jobs or default_jobs(), subset, _PACKAGE, progress=progress.progress
     )
     if as_json:
         console.data(result.as_json().rstrip())
@@ -94,7 +94,7 @@ def _write_report(result: ValidationResult, report: Path) -> None:
 def _print_tables(result: ValidationResult, *, rows: bool, every_row: bool) -> None:
     from rich.console import Console
 
-    from calibration.validate.table import render
+    from pocketsim.calibration.validate.table import render
 
     # Lines are filled already, and a name is never cut.
     text = render(result, rows=rows, every_row=every_row)
@@ -111,6 +111,6 @@ def complete(path: Path, *, several: bool = True) -> list[Path]:
     return found
 
 
-_CHECKOUT = Path(__file__).resolve().parents[2]  # the published rows name scenarios of the project
+_PACKAGE = Path(__file__).resolve().parents[1]  # the published rows name scenarios of the project
 # Codes of validation.ALL_MET, KNOWN_MISSES and MISSED, which are spelt here so that help is quick.
 _EXIT_CODES = {"all met": 0, "met but for known misses": 6, "missed": 3}

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from pocketsim.catalog import document_file
 from pocketsim.cli import console, targets
-from sim.base.errors import ScenarioError, nearest, printable
+from pocketsim.sim.base.errors import printable
 
 
 def show(
@@ -18,12 +19,12 @@ def show(
     ],
 ) -> None:
     """Show every number of a profile, what it rests on, and what published rows say of it."""
-    from calibration.validate.sensitivity import of_profile
-    from sim.base.documents import read_toml
-    from sim.devices import implementation, profile
-    from sim.devices.numbers import number_text, numbers
+    from pocketsim.calibration.validate.sensitivity import of_profile
+    from pocketsim.sim.base.documents import read_toml
+    from pocketsim.sim.devices import implementation, profile
+    from pocketsim.sim.devices.numbers import number_text, numbers
 
-    path = _find(named)
+    path = document_file(named, "device", "implementation")
     _, data = read_toml(path)
     is_program = isinstance(data.get("implementation"), dict)
     contents = (
@@ -43,19 +44,6 @@ def show(
     console.table("numbers", ("number", "value", "basis", "doubled"), rows)
 
 
-def _find(named: str) -> Path:
-    """Return the file of a profile, or raise ScenarioError."""
-    from sim.devices import profile
-
-    known = {path.stem: path for path in sorted(profile.PROFILES.glob("*/*.toml"))}
-    if named in known:
-        return known[named]
-    if named.endswith(".toml"):
-        return Path(named)
-    reason = f"no profile is called {named!r}: {', '.join(known)}, or a file"
-    raise ScenarioError(named, "", reason, nearest(named, known))
-
-
 def split(
     old: Annotated[
         Path, typer.Argument(help="Profile of version 0.1, with [app].", metavar="PROFILE")
@@ -67,9 +55,9 @@ def split(
     """Split a profile of version 0.1 into a device and an implementation."""
     import tomli_w
 
-    from calibration.fit.split import split as parts
-    from sim.devices import profile
-    from sim.devices.implementation import load
+    from pocketsim.calibration.fit.split import split as parts
+    from pocketsim.sim.devices import profile
+    from pocketsim.sim.devices.implementation import load
 
     device, implementation = parts(old)
     written = {

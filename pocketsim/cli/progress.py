@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pocketsim.cli import console
-from sim.base.errors import printable
+from pocketsim.sim.base.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pocketsim.catalog import scenario_file
+from pocketsim import catalog
+from pocketsim.catalog import document_file
 from pocketsim.cli import console, figures, progress
 from pocketsim.cli.warning import warn
-from sim.run.children import default_jobs
+from pocketsim.sim.run.children import default_jobs
 
 ScenarioFile = Annotated[
     Path,
@@ -45,11 +46,11 @@ def run(
 
     With --json, prints their metrics instead. Runs that are there already are not repeated.
     """
-    from sim.run import results, runner
-    from sim.scenario import load
+    from pocketsim.sim.run import results, runner
+    from pocketsim.sim.scenario import load
 
     changes = [*(overrides or []), *([f"run.seed={seed}"] if seed is not None else [])]
-    document = load(scenario_file(file), changes)
+    document = load(document_file(file, "scenario"), from_here(changes))
     tasks = runner.tasks_of(document, out)
     warn([document])
     if dry_run:
@@ -67,9 +68,15 @@ def run(
     console.data(json.dumps(metrics[0] if len(metrics) == 1 else {"rungs": metrics}, indent=1))
 
 
+def from_here(overrides: list[str] | None) -> list[str]:
+    """Return overrides, of which paths of documents are from where the user is."""
+    parts = [override.partition("=") for override in overrides or []]
+    return [f"{key}{equals}{catalog.from_here(value)}" for key, equals, value in parts]
+
+
 def start(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
     """Run tasks, say how far they are and what became of them; return their outcomes."""
-    from sim.run import runner
+    from pocketsim.sim.run import runner
 
     started_s = time.monotonic()
     with progress.progress(runner.repetition_count(tasks), runner.labels(tasks)) as step:

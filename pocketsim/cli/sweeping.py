@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pocketsim.catalog import document_file
 from pocketsim.cli import console, targets
 from pocketsim.cli.running import AsJson, Jobs, Out, start
 from pocketsim.cli.warning import warn
-from sim.base import axes
-from sim.base.errors import shown
+from pocketsim.sim.base import axes
+from pocketsim.sim.base.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sim.run.sweep import Point, Run
+    from pocketsim.sim.run.sweep import Point, Run
 
-SweepFile = Annotated[Path, typer.Argument(help="Sweep file (TOML).", metavar="FILE")]
+SweepFile = Annotated[Path, typer.Argument(help="Sweep (TOML), a file or a name.", metavar="FILE")]
 Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
 _OUT, _WHOLE = Path("runs"), "1/1"
 
@@ -37,7 +38,7 @@ def run(
 
     Exit 4 if some runs failed or are still being run by another process.
     """
-    from sim.run import sweep
+    from pocketsim.sim.run import sweep
 
     points = _points(file, out, shard)
     warn(task.document for point in points for task in point.tasks)
@@ -64,7 +65,7 @@ def run(
 
 def plan(file: SweepFile, out: Out = _OUT, shard: Shard = _WHOLE, as_json: AsJson = False) -> None:
     """Show the points of a sweep and which of their runs are there; runs nothing."""
-    from sim.run import sweep
+    from pocketsim.sim.run import sweep
 
     points = _points(file, out, shard)
     every = list(sweep.runs(points))
@@ -100,8 +101,8 @@ def collect(
 
     Exit 4 if some runs are missing; the others are written.
     """
-    from sim.run import collect as collecting
-    from sim.run import sweep
+    from pocketsim.sim.run import collect as collecting
+    from pocketsim.sim.run import sweep
 
     targets.check_outside_runs(table)
     as_csv = bool(table.suffix) and targets.by_suffix(table, _IS_CSV)
@@ -120,7 +121,7 @@ def collect(
 
 
 def _points(file: Path, out: Path, shard: str) -> Sequence[Point]:
-    from sim.run import sweep
+    from pocketsim.sim.run import sweep
 
     # No number of thousands of digits: Python refuses to read those.
     said = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
@@ -128,7 +129,7 @@ def _points(file: Path, out: Path, shard: str) -> Sequence[Point]:
     if not 1 <= number <= count:
         reason = f"{shown(repr(shard))} is not I/N with 1 <= I <= N"
         raise typer.BadParameter(reason, param_hint="--shard")
-    return sweep.load_sweep(file, out, number, count)
+    return sweep.load_sweep(document_file(file, "sweep"), out, number, count)
 
 
 def _command(file: Path, out: Path, shard: str) -> str:

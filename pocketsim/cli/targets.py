@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pocketsim.cli import console
-from sim.base.errors import ScenarioError, UserError, nearest, no_room
-from sim.run import rundir
+from pocketsim.sim.base.errors import ScenarioError, UserError, nearest, no_room
+from pocketsim.sim.run import rundir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,12 +9,12 @@ from pocketsim.cli import console
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sim.scenario import Document
+    from pocketsim.sim.scenario import Document
 
 
 def warn(documents: Iterable[Document]) -> None:
     """Say the warnings of `documents`, each once."""
-    from sim.scenario.warnings import warnings
+    from pocketsim.sim.scenario.warnings import warnings
 
     lines = [
         f"warning: {document.path}: {key_path}: {text}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from calibration.validate.validation import ValidationResult
+    from pocketsim.calibration.validate.validation import ValidationResult
 
     Chart = tuple[str, str, go.Figure]
 

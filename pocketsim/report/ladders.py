@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calibration.validate import published
+from pocketsim.calibration.validate import published
 from pocketsim.report import points, theme
 from pocketsim.report.rates import FATES
 from pocketsim.report.runs import PAYLOAD, RATE, TRANSPORT, answers, is_of_trades, labels

@@ -9,8 +9,8 @@ import numpy as np
 from pocketsim.report import theme
 from pocketsim.report.rates import asked_title
 from pocketsim.report.runs import Run, Series, transport_name
-from sim import metrics
-from sim.run.results import read_events
+from pocketsim.sim import metrics
+from pocketsim.sim.run.results import read_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,13 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibration.validate import published
-from sim.base.errors import UserError
-from sim.scenario import load
-from sim.scenario.resolve import digest, resolve
+from pocketsim.calibration.validate import published
+from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import digest, resolve
 
 if TYPE_CHECKING:
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 class Originals:
@@ -25,7 +25,7 @@ class Originals:
     """
 
     def __init__(self, root: Path | None = None) -> None:
-        self._root = root or CHECKOUT
+        self._root = root or PACKAGE
         self._files = {Path(row.target.scenario).stem: row.target.scenario for row in _rows()}
         self._known: dict[str, frozenset[str]] = {}
 
@@ -56,6 +56,6 @@ def _experiment(resolved: Resolved) -> str:
     return digest({**kept, "run": run})
 
 
-CHECKOUT = Path(__file__).resolve().parents[2]  # published rows name scenarios of the project
+PACKAGE = Path(__file__).resolve().parents[1]  # published rows name scenarios of the project
 _REPEATED = ("seed", "repetitions")
 _ELSE = ("versions", "continues")  # the latter is a name that holds a digest of seed and version

@@ -12,8 +12,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sim.base import units
-from sim.base.axes import leaf, text
+from pocketsim.sim.base import units
+from pocketsim.sim.base.axes import leaf, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

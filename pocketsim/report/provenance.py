@@ -5,18 +5,18 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from calibration.validate import sensitivity
+from pocketsim.calibration.validate import sensitivity
 from pocketsim.report import theme
 from pocketsim.report.page import table, tag
 from pocketsim.report.points import Setting, listed
 from pocketsim.report.runs import PAYLOAD, RATE, TRANSPORT, by_scenario, transport_name
-from sim.devices import numbers
+from pocketsim.sim.devices import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pocketsim.report.runs import Run
-    from sim.devices.contents import Contents, Shipped, ShippedImplementation
+    from pocketsim.sim.devices.contents import Contents, Shipped, ShippedImplementation
 
 
 def scenarios(runs: Sequence[Run]) -> str:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.report import theme
 from pocketsim.report.runs import Run, Series, transport_name
-from sim.metrics import COMPLETE_FROM, STALLED_BELOW
+from pocketsim.sim.metrics import COMPLETE_FROM, STALLED_BELOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
-    from calibration.validate import published
+    from pocketsim.calibration.validate import published
 
 
 def rates(series: Series) -> go.Figure:

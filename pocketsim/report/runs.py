@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibration.validate import published
+from pocketsim.calibration.validate import published
 from pocketsim.report import points
 from pocketsim.report.originals import Originals
 from pocketsim.report.points import Setting
-from sim.run import results
+from pocketsim.sim.run import results
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from sim.run.results import Manifest, Metrics
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.run.results import Manifest, Metrics
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Bounds = tuple[float, float]
     Key = tuple[str, str, int, str]

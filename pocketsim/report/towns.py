@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from pocketsim.report.runs import Run
-    from sim.scenario.resolved import Outage
+    from pocketsim.sim.scenario.resolved import Outage
 
     Chart = tuple[str, str, go.Figure]
 

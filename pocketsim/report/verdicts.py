@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from calibration.validate import table as text
-from calibration.validate import validation
+from pocketsim.calibration.validate import table as text
+from pocketsim.calibration.validate import validation
 from pocketsim.report import theme
 from pocketsim.report.page import folded, table, tag
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from calibration.validate.answers import Comparison
-    from calibration.validate.summaries import Summary
-    from calibration.validate.validation import ValidationResult
+    from pocketsim.calibration.validate.answers import Comparison
+    from pocketsim.calibration.validate.summaries import Summary
+    from pocketsim.calibration.validate.validation import ValidationResult
 
 
 def summary(result: ValidationResult) -> str:

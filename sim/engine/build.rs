@@ -33,7 +33,7 @@ fn main() {
     // Tests of whole runs find it where it lies; cargo sets LD_LIBRARY_PATH itself.
     let rpath = format!("-Wl,-rpath,{}", library.display());
     println!("cargo:rustc-link-arg-tests={rpath}");
-    // Where sim/_engine.abi3.so finds SimGrid: beside the package once installed, in build/ when it
+    // Where pocketsim/sim/_engine.abi3.so finds SimGrid: beside itself in a wheel, in build/ when it
     // lies in the source tree.
-    println!("cargo:rustc-link-arg-cdylib=-Wl,-rpath,$ORIGIN/..:$ORIGIN/../build/simgrid/lib");
+    println!("cargo:rustc-link-arg-cdylib=-Wl,-rpath,$ORIGIN:$ORIGIN/../../build/simgrid/lib");
 }

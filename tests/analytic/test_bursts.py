@@ -9,9 +9,9 @@ from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.base.errors import ScenarioError
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans as plans
 
 sys.path.append(str(ROOT / "bench"))  # scripts, not a package

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sim.base import streams
+from pocketsim.sim.base import streams
 from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine

@@ -9,9 +9,9 @@ import hashlib
 
 import pytest
 
-from sim.plan.build_plan import build_plan
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine

@@ -3,7 +3,7 @@
 import pytest
 
 from pocketsim.cli import exporting
-from sim.run import rundir, runner
+from pocketsim.sim.run import rundir, runner
 
 TOWN = """
 implementation = "trustchain_throughput_2025"
@@ -92,7 +92,7 @@ def test_tokens_and_graphs_are_the_same_again(root, tmp_path, monkeypatch):
     for hash_seed, jobs in (("1", 1), ("2", 2)):
         monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
         out = tmp_path / hash_seed
-        (run,) = runner.run(root / "scenarios/tokens/market.toml", settings, out, jobs)
+        (run,) = runner.run(root / "pocketsim/scenarios/tokens/market.toml", settings, out, jobs)
         for to in ("tokens", "graphml", "gexf", "json"):
             exporting.export(run, exporting.Format(to), out / "out" / to, repetition=1)
         kept = {path.name: path.read_bytes() for path in run.iterdir()}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.scenario.network import Access, Bursts
+from pocketsim.sim.scenario.network import Access, Bursts
 from support.interop_programs import PATIENCE_S, ROOT, running, wait_until
 
 sys.path.append(str(ROOT / "bench"))  # scripts, not a package

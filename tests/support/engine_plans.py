@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from sim.base import streams
-from sim.base.engine_facts import operations
-from sim.plan import plan as plan_module
+from pocketsim.sim.base import streams
+from pocketsim.sim.base.engine_facts import operations
+from pocketsim.sim.plan import plan as plan_module
 
 ROOT = Path(__file__).resolve().parents[2]
 LATENCY_S = 0.010  # one hop; two between phones
@@ -49,7 +49,7 @@ EVA = {
 # JSON with the columns' lengths on the first line, then the columns.
 CHILD = """
 import json, pickle, sys
-from sim import _engine
+from pocketsim.sim import _engine
 result = _engine.run(pickle.load(sys.stdin.buffer))
 columns = result.pop("columns")
 head = {**result, "lengths": {name: len(data) for name, data in columns.items()}}

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sim.run import child
+from pocketsim.sim.run import child
 
 EVENT_KINDS = ["send", "store"]
 

@@ -3,9 +3,12 @@
 import sys
 from pathlib import Path
 
-import sim.run.children
+import pocketsim.sim.run.children
 from pocketsim.cli import main
 
-sim.run.children.COMMAND = [sys.executable, str(Path(__file__).with_name("fake_child.py"))]
+pocketsim.sim.run.children.COMMAND = [
+    sys.executable,
+    str(Path(__file__).with_name("fake_child.py")),
+]
 
 main()

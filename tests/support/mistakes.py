@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sim.base.errors import ScenarioError
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""What became of every transaction, counted from the rows alone, apart from sim.metrics."""
+"""What became of every transaction, counted from the rows alone, apart from `sim.metrics`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 
 from pocketsim import testing
-from sim import metrics
-from sim.trace import from_engine
+from pocketsim.sim import metrics
+from pocketsim.sim.trace import from_engine
 
 # What only a phone that is on can do; it may still lose and drop.
 ALIVE = ("send", "process", "receive_back", "store", "store_peer", "refuse", "connect", "begin")
@@ -49,7 +49,7 @@ def recount(trace):
 
 
 def fates(trace, duration_s):
-    """What sim.metrics.repetitions says became of the transactions."""
+    """What pocketsim.sim.metrics.repetitions says became of the transactions."""
     result = {"columns": trace.columns, "event_kinds": trace.kinds, "reasons": trace.reasons}
     table = from_engine(result, 0)
     resolved = testing.resolved(repetitions=1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibration.fit import probe_report
+from pocketsim.calibration.fit import probe_report
 
 BYTES = (64, 138, 668, 1472, 4096, 65536)
 

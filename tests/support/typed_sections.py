@@ -8,9 +8,9 @@ from typing import Any, Literal, NotRequired
 
 import numpy as np
 
-from sim.devices import contents
-from sim.plan import plan
-from sim.scenario import resolved
+from pocketsim.sim.devices import contents
+from pocketsim.sim.plan import plan
+from pocketsim.sim.scenario import resolved
 
 # The last wins: a name that the plan has of its own is not the resolved scenario's.
 RESOLVED = {**vars(contents), **vars(resolved), "Any": Any}

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from sim.run import runner
-from sim.scenario import tasks
+from pocketsim.sim.run import runner
+from pocketsim.sim.scenario import tasks
 from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
@@ -102,7 +102,7 @@ def metrics_of(scenario, out, *overrides):
 
 
 def test_throughput_stops_growing_at_the_cores_of_the_laptop(root, tmp_path):
-    scenario = root / "scenarios/tokens/sign_and_verify.toml"
+    scenario = root / "pocketsim/scenarios/tokens/sign_and_verify.toml"
     runs = metrics_of(scenario, tmp_path, "workload.threads=[1, 4, 8]", "workload.task=sign_token")
     one, four, eight = (run["metrics"]["task_rate_per_s"]["mean"] for run in runs)
     assert four == pytest.approx(4 * one, rel=0.1)
@@ -113,7 +113,7 @@ def test_throughput_stops_growing_at_the_cores_of_the_laptop(root, tmp_path):
 
 
 def test_every_task_of_an_authority_runs(root, tmp_path):
-    scenario = root / "scenarios/tokens/authority_cpu.toml"
+    scenario = root / "pocketsim/scenarios/tokens/authority_cpu.toml"
     runs = metrics_of(scenario, tmp_path, "workload.tokens=10", "workload.count=2")
     took_us = {
         run["rung"]["axes"]["workload.task"]: run["metrics"]["task_us_mean"]["mean"] for run in runs

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from sim.run import runner
-from sim.trace import read
+from pocketsim.sim.run import runner
+from pocketsim.sim.trace import read
 from support import engine_plans as plans
 from support.recount import check, recount
 
@@ -125,7 +125,7 @@ def test_a_thousand_phones_with_churn(root, tmp_path):
     """The scenario as it stands, over every transport, through the runner and its files."""
     every = Path(__file__).parents[1] / "support/every_transport.toml"
     overrides = [f"implementation={every}", f"transport.mode={json.dumps(MODES)}"]
-    scenario = root / "scenarios" / "scale" / "1k_churn.toml"
+    scenario = root / "pocketsim/scenarios" / "scale" / "1k_churn.toml"
     directories = runner.run(scenario, overrides, tmp_path / "runs")
     assert len(directories) == len(MODES)
     for directory in directories:

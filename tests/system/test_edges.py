@@ -2,9 +2,9 @@
 
 import pytest
 
-from sim.base.errors import ScenarioError
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans as plans
 from support.recount import check
 

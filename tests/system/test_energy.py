@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sim.run import runner
+from pocketsim.sim.run import runner
 from support import engine_plans as plans
 
 pytestmark = pytest.mark.engine
@@ -15,7 +15,7 @@ def found(tmp_path_factory):
     """What a market all on LTE came to; its shops as well."""
     lte = [f"devices[{group}].access=lte" for group in range(3)]
     directories = runner.run(
-        plans.ROOT / "scenarios/tokens/market.toml", lte, tmp_path_factory.mktemp("runs")
+        plans.ROOT / "pocketsim/scenarios/tokens/market.toml", lte, tmp_path_factory.mktemp("runs")
     )
     return json.loads((directories[0] / "metrics.json").read_text())
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from sim.run import runner
-from sim.scenario import load
-from sim.scenario.resolve import resolve
-from sim.trace import read
+from pocketsim.sim.run import runner
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
+from pocketsim.sim.trace import read
 from support import engine_plans as plans
 from support.recount import check
 
@@ -71,7 +71,7 @@ def test_phones_look_for_what_is_overdue_at_different_times():
 def test_a_scenario_of_eva(root, tmp_path, window, stalls):
     """The scenario as it stands: what its comment says of windows."""
     scenario, override = (
-        root / "scenarios" / "eva" / "window.toml",
+        root / "pocketsim/scenarios" / "eva" / "window.toml",
         f"transport.eva.window={window}",
     )
     (directory,) = runner.run(scenario, [override], tmp_path / "runs")
@@ -84,7 +84,7 @@ def test_a_scenario_of_eva(root, tmp_path, window, stalls):
 
 
 def test_the_defaults_are_those_of_the_thesis(root):
-    document = load(root / "scenarios" / "eva" / "window.toml", ["transport.eva={}"])
+    document = load(root / "pocketsim/scenarios" / "eva" / "window.toml", ["transport.eva={}"])
     assert resolve(document)[0].resolved["transport"]["eva"] == plans.EVA
 
 

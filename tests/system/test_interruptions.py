@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from sim import trace
-from sim.base import streams
-from sim.base.errors import EngineError
-from sim.run import children, rundir, runner
-from sim.scenario import load
+from pocketsim.sim import trace
+from pocketsim.sim.base import streams
+from pocketsim.sim.base.errors import EngineError
+from pocketsim.sim.run import children, rundir, runner
+from pocketsim.sim.scenario import load
 
 pytestmark = pytest.mark.engine
 
@@ -191,7 +191,7 @@ def first_child(process):
             except (FileNotFoundError, ProcessLookupError):
                 continue
             for child in children:
-                if "sim.run.child" in Path(f"/proc/{child}/cmdline").read_text():
+                if "pocketsim.sim.run.child" in Path(f"/proc/{child}/cmdline").read_text():
                     return int(child)
     raise AssertionError(process.stderr.read())
 

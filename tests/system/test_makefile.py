@@ -120,7 +120,7 @@ def test_clean_removes_what_was_built(tmp_path):
     built += ["device_probe/fuzz/target/debug/x", "device_probe/android/tests/target/x"]
     kept = [
         "runs/udp/metrics.json",
-        "sim/plan/build_plan.py",
+        "pocketsim/sim/plan/build_plan.py",
         "tools/x",
         "device_probe/android/app/x",
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.run import runner
+from pocketsim.sim.run import runner
 
 pytestmark = pytest.mark.engine
 

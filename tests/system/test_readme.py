@@ -20,8 +20,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, SCENARIO, command_line
 
+from pocketsim import catalog
 from support.interop_programs import built, running
 
+NAMES = {name for kind in catalog.KINDS for name in catalog.files(kind)}
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 PROSE = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
@@ -33,12 +35,10 @@ SPANS = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", PROSE)]
 SHORT = {
     "pocketsim run": [
         "run small.toml --set workload.rate=4/s --seed 3 --jobs 1 --out runs --json",
-        "run {root}/scenarios/tokens/outage.toml --dry-run",
+        "run outage --dry-run",
     ],
     "pocketsim show": ["show small.toml"],
-    "pocketsim check": [
-        "check small.toml sweep.toml {root}/calibration/profiles/devices/moto_g04s.toml"
-    ],
+    "pocketsim check": ["check small.toml sweep.toml moto_g04s"],
     "pocketsim sweep run": ["sweep run sweep.toml --shard 1/2 --out swept"],
     "pocketsim sweep plan": ["sweep plan sweep.toml --json"],
     "pocketsim sweep collect": [
@@ -61,9 +61,7 @@ SHORT = {
         "calibrate sensitivity --only *l13*.sign.cpu --subset F3_sign --samples 0 -o table.toml"
     ],
     "pocketsim profile split": ["profile split {root}/tests/support/profile_0_1.toml -o split"],
-    "pocketsim calibrate published": [
-        "calibrate published {root}/calibration/fits/laptop_cores.toml -o cores.toml"
-    ],
+    "pocketsim calibrate published": ["calibrate published laptop_cores -o cores.toml"],
     "pocketsim metrics": ["metrics log.csv --json"],
     "pocketsim validate": [
         "validate --subset block_sizes --report page.html --json",
@@ -103,7 +101,7 @@ def commands(*programs: str) -> list[Command]:
         if Path(first).name in programs and rest:
             words = [Path(first).name]
             for word in rest:
-                if not re.fullmatch("[a-z][a-z-]*", word):
+                if not re.fullmatch("[a-z][a-z-]*", word) or word in NAMES:
                     break
                 words.append(word)
             found.append(Command(" ".join(words), " ".join(rest)))
@@ -148,8 +146,7 @@ def test_every_choice_and_file_is_in_a_short_form():
     for command in commands("pocketsim"):
         for choices in re.findall(r"--[a-z-]+ ((?:[a-z]+\|)+[a-z]+)", command.text):
             assert set(choices.split("|")) <= used
-        files = re.findall(r"(?:scenarios|calibration)/\S+\.toml", command.text)
-        assert {f"{{root}}/{file}" for file in files} <= used
+        assert {word for word in command.text.split() if word in NAMES} <= used
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +176,7 @@ def finished(pocketsim):
     small = directory("small.toml")
     assert pocketsim("export", small, "-o", "log.csv").returncode == 0
     settings = [word for setting in TOKENS for word in ("--set", setting)]
-    market = ROOT / "scenarios" / "tokens" / "market.toml"
+    market = ROOT / "pocketsim/scenarios" / "tokens" / "market.toml"
     return {"run": small, "tokens": directory(market, *settings)}
 
 

@@ -14,8 +14,8 @@ from nacl.exceptions import BadSignatureError
 from typer.testing import CliRunner
 
 from pocketsim.cli import app
-from sim.run import runner
-from sim.trace.holdings import STATES
+from pocketsim.sim.run import runner
+from pocketsim.sim.trace.holdings import STATES
 from support.offline_token import decode_batch, verify
 
 pytestmark = pytest.mark.engine
@@ -32,7 +32,7 @@ def exported(request, tmp_path_factory):
     """Return handshake, manifest and the folder of tokens of a market's second repetition."""
     folder = tmp_path_factory.mktemp("market")
     settings = [*SETTINGS, "run.repetitions=2", f"protocol.tokens.handshake={request.param}"]
-    scenario = request.config.rootpath / "scenarios/tokens/market.toml"
+    scenario = request.config.rootpath / "pocketsim/scenarios/tokens/market.toml"
     (run,) = runner.run(scenario, settings, folder / "runs", jobs=2)
     arguments = ["export", run, "--to", "tokens", "--repetition", 1, "-o", folder / "tokens"]
     done = CliRunner().invoke(app, list(map(str, arguments)))
@@ -131,7 +131,7 @@ def offline(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("offline")
     settings = [*SETTINGS, "workload.start=20min", "workload.cheat_ratio=0.0"]
     settings += ["outages[0].start=15min"]
-    scenario = request.config.rootpath / "scenarios/tokens/market.toml"
+    scenario = request.config.rootpath / "pocketsim/scenarios/tokens/market.toml"
     (run,) = runner.run(scenario, settings, folder / "runs", jobs=1)
     for to in ("graphml", "tokens"):
         arguments = ["export", run, "--to", to, "-o", folder / to]

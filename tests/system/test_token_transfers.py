@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from sim.run import runner
-from sim.trace import read
+from pocketsim.sim.run import runner
+from pocketsim.sim.trace import read
 from support import engine_plans as plans
 from support.recount import check
 
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.engine
 
 def rung(root, tmp_path, scenario, *overrides):
     """Run one repetition of a scenario's only rung; return its metrics and its trace."""
-    found = runner.run(root / "scenarios" / scenario, ["run.repetitions=1", *overrides], tmp_path)
+    found = runner.run(
+        root / "pocketsim/scenarios" / scenario, ["run.repetitions=1", *overrides], tmp_path
+    )
     (directory,) = found
     metrics = json.loads((directory / "metrics.json").read_text())
     means = {name: metric["mean"] for name, metric in metrics["metrics"].items()}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.run import runner
-from sim.trace import read
+from pocketsim.sim.run import runner
+from pocketsim.sim.trace import read
 
 pytestmark = pytest.mark.engine
 

@@ -95,7 +95,7 @@ def test_what_is_said_to_be_in_a_file_is_there(root: Path) -> None:
         if not set(re.findall(r"\w+", name)) <= words_in(place, root)
     ]
     assert not wrong
-    assert not {"Carrier"} <= words_in("sim/plan", root)
+    assert not {"Carrier"} <= words_in("pocketsim/sim/plan", root)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_what_is_said_to_be_in_a_file_is_there(root: Path) -> None:
         "sim/nowhere.py",
         "NOWHERE.md",
         "sim.nowhere",
-        "sim.scenario.nowhere",
-        "sim.scenario.resolve.Nowhere",
+        "pocketsim.sim.scenario.nowhere",
+        "pocketsim.sim.scenario.resolve.Nowhere",
         "Standing::Vanished",
     ],
 )

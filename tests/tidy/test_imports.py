@@ -11,10 +11,11 @@ import graphlib
 import tomllib
 from pathlib import Path
 
-from sim.base import build
-from sim.base.families import FAMILIES
+from pocketsim.sim.base import build
+from pocketsim.sim.base.families import FAMILIES
 
-# By room, what it may import; the lowest first. Types count: who needs a room's types knows it.
+# By room, named from the package on, what it may import; the lowest first. Types count: who needs a
+# room's types knows it.
 ARROWS: dict[str, set[str]] = {
     "sim": set(),
     "sim.base": {"sim"},
@@ -71,18 +72,22 @@ def module_name(path: Path, root: Path) -> str:
 
 def room_of(module: str, root: Path) -> str:
     """Return the room of a module; the compiled engine is one of its own."""
-    if module == "sim._engine":
-        return module
-    parts = module.split(".")
-    is_room = len(parts) > 1 and (root / parts[0] / parts[1]).is_dir()
-    return ".".join(parts[:2]) if is_room else parts[0]
+    parts = module.split(".")[1:]
+    if parts == ["sim", "_engine"]:
+        return "sim._engine"
+    is_room = [root.joinpath("pocketsim", *parts[:depth]).is_dir() for depth in (1, 2)]
+    if not parts or not is_room[0]:
+        return "pocketsim"
+    if parts[0] not in PACKAGES:
+        return f"pocketsim.{parts[0]}"
+    return ".".join(parts[:2]) if len(parts) > 1 and is_room[1] else parts[0]
 
 
 def python_modules(repository: list[Path], root: Path) -> dict[str, Path]:
     return {
         module_name(path, root): path
         for path in repository
-        if path.suffix == ".py" and path.relative_to(root).parts[0] in PACKAGES
+        if path.suffix == ".py" and path.relative_to(root).parts[0] == "pocketsim"
     }
 
 
@@ -97,12 +102,12 @@ def imported_modules(path: Path, modules: dict[str, Path], *, types: bool = True
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            # `from sim import trace` names a module, `from sim.base.units import SIZE` does not.
+            # `from pocketsim.sim import trace` names a module, `... import SIZE` does not.
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
-            is_module = inside & (modules.keys() | {"sim._engine"})
+            is_module = inside & (modules.keys() | {"pocketsim.sim._engine"})
             found |= is_module
             found |= {node.module} if inside - is_module else set()
-    return {name for name in found if name.split(".")[0] in PACKAGES}
+    return {name for name in found if name.split(".")[0] == "pocketsim"}
 
 
 def only_for_types(tree: ast.AST) -> set[ast.AST]:
@@ -173,9 +178,9 @@ def test_what_is_imported_by_name_is_of_the_same_room(repository: list[Path], ro
 def test_the_build_digest_covers_what_a_run_depends_on(repository: list[Path], root: Path) -> None:
     modules = python_modules(repository, root)
     found: set[str] = set()
-    waiting = {"sim.run.runner", "sim.run.child"}
+    waiting = {"pocketsim.sim.run.runner", "pocketsim.sim.run.child"}
     # Found by name (`parts` of each).
-    rooms = ("sim.scenario", "sim.metrics")
+    rooms = ("pocketsim.sim.scenario", "pocketsim.sim.metrics")
     waiting |= {f"{room}.{family.module}" for room in rooms for family in FAMILIES}
     while waiting:
         name = waiting.pop()
@@ -183,6 +188,7 @@ def test_the_build_digest_covers_what_a_run_depends_on(repository: list[Path], r
         around = {name.rpartition(".")[0]}  # a module's folder is loaded before it
         needed = imported_modules(modules[name], modules, types=False) | around
         waiting |= (needed & modules.keys()) - found
+    found -= {"pocketsim"}  # which only says where other names are
     assert {modules[name] for name in found} == set(build.sources())
 
 

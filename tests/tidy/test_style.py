@@ -17,7 +17,7 @@ FUNCTION_LINES_MAX = 60
 FUNCTION_LINES_P95 = 30
 ARCHITECTURE_WORDS_MAX = 1_650  # three pages
 
-PACKAGES = ("pocketsim", "sim", "calibration")
+PACKAGES = ("pocketsim",)
 SOURCES = {".py", ".rs", ".cpp", ".hpp"}
 
 # Time and chance are arguments: from the plan, or from a stream that the seed names.

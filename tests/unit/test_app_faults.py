@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from sim.plan import build_plan as building
-from sim.scenario import app_faults, load
-from sim.scenario.resolve import resolve
-from sim.scenario.warnings import warnings
+from pocketsim.sim.plan import build_plan as building
+from pocketsim.sim.scenario import app_faults, load
+from pocketsim.sim.scenario.resolve import resolve
+from pocketsim.sim.scenario.warnings import warnings
 from support import engine_plans as plans
 
 
@@ -39,7 +39,7 @@ def faults(resolved):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_they_act_in_the_published_experiments(root, name):
-    path = root / f"scenarios/{name}.toml"
+    path = root / f"pocketsim/scenarios/{name}.toml"
     document = load(path)
     assert document.scenario.transport.app_faults is None
     assert app_faults.act(document)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy
 
-from sim.base import build
+from pocketsim.sim.base import build
 
 
 def git(folder, *arguments):

@@ -9,13 +9,13 @@ import math
 import numpy as np
 import pytest
 
-from calibration.fit import device as behaviour
-from calibration.fit import kernels, write
-from calibration.fit.calibration import Calibration
-from calibration.fit.costs import REFERENCE_BYTES, price
-from sim.base.engine_facts import device_operations
-from sim.base.errors import ScenarioError, UserError
-from sim.devices import profile
+from pocketsim.calibration.fit import device as behaviour
+from pocketsim.calibration.fit import kernels, write
+from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.calibration.fit.costs import REFERENCE_BYTES, price
+from pocketsim.sim.base.engine_facts import device_operations
+from pocketsim.sim.base.errors import ScenarioError, UserError
+from pocketsim.sim.devices import profile
 from support import synthetic_reports as synthetic
 
 BASE = "moto_g04s"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import sim
+from pocketsim import sim
 from pocketsim.cli import app, inspect
-from sim.devices.numbers import numbers
+from pocketsim.sim.devices.numbers import numbers
 
 # One of each kind of mistake: the scenario's text, the rest of the line on stderr.
 MISTAKES = {
@@ -71,7 +71,7 @@ def test_a_missing_file_is_one_line_and_exit_2(cli, tmp_path):
 
 def test_a_bad_profile_names_its_own_file(cli, tmp_path, scenario, root):
     own = tmp_path / "own.toml"
-    text = (root / "calibration/profiles/devices/moto_g04s.toml").read_text()
+    text = (root / "pocketsim/calibration/profiles/devices/moto_g04s.toml").read_text()
     own.write_text(text.replace('standard_error = "25us"\n', "", 1))
     done = cli("run", scenario, "--set", "devices[0].profile=own.toml")
     assert (done.returncode, done.stdout) == (2, "")
@@ -198,8 +198,8 @@ def test_version(cli):
 def test_check_tells_of_every_file(cli, scenario, tmp_path, root):
     bad = tmp_path / "bad.toml"
     bad.write_text(scenario.read_text().replace("seed = 7", "sed = 7"))
-    profile = root / "calibration/profiles/devices/moto_g04s.toml"
-    sweep = root / "scenarios/sweeps/rate_by_transport.toml"
+    profile = root / "pocketsim/calibration/profiles/devices/moto_g04s.toml"
+    sweep = root / "pocketsim/scenarios/sweeps/rate_by_transport.toml"
     done = cli("check", scenario, bad, profile, sweep)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
@@ -212,7 +212,7 @@ def test_check_tells_of_every_file(cli, scenario, tmp_path, root):
 
 
 def test_show_tells_the_roles_of_a_town(cli, root):
-    shown = cli("show", root / "scenarios/tokens/market.toml").stdout
+    shown = cli("show", root / "pocketsim/scenarios/tokens/market.toml").stdout
     assert [line.split()[-1] for line in shown.splitlines()[5:9]] == [
         "person",
         "person",

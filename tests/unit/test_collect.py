@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from pocketsim.cli import sweeping
-from sim.base.errors import NoRoomError
-from sim.run import collect, runner, sweep
+from pocketsim.sim.base.errors import NoRoomError
+from pocketsim.sim.run import collect, runner, sweep
 
 SWEEP = """
 [sweep]

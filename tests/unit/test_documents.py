@@ -9,12 +9,12 @@ import tracemalloc
 import pytest
 from pydantic import ValidationError
 
-import calibration.fit.probe_report
-import sim.devices.profile
-import sim.run.sweep
-import sim.scenario
-from sim.base import documents, files
-from sim.base.errors import ScenarioError
+import pocketsim.calibration.fit.probe_report
+import pocketsim.sim.devices.profile
+import pocketsim.sim.run.sweep
+import pocketsim.sim.scenario
+from pocketsim.sim.base import documents, files
+from pocketsim.sim.base.errors import ScenarioError
 
 NINES = "9" * 5000
 DEEP = 1000
@@ -123,11 +123,11 @@ def complaints(model):
 
 
 def test_the_models_are_all_looked_at():
-    names = {f"{model.__module__.partition('.')[0]}.{model.__name__}" for model in SECTIONS}
+    names = {f"{model.__module__.split('.')[1]}.{model.__name__}" for model in SECTIONS}
     assert {"sim.Scenario", "sim.SweepDocument", "sim.Profile"} <= names
     assert {"calibration.Document", "sim.Town"} & names
     assert len(SECTIONS) > 50
-    assert sim.scenario.document.Scenario in SECTIONS
+    assert pocketsim.sim.scenario.document.Scenario in SECTIONS
 
 
 @pytest.mark.parametrize("model", SECTIONS, ids=lambda model: model.__name__)
@@ -150,24 +150,24 @@ def test_lengths_are_said_as_a_person_would(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text('[sweep]\nscenario = ""\n')
     with pytest.raises(ScenarioError, match=r"sweep\.scenario: must not be empty$"):
-        sim.run.sweep.load_sweep(path, tmp_path)
+        pocketsim.sim.run.sweep.load_sweep(path, tmp_path)
     path.write_text('[sweep]\nscenario = "a.toml"\n[axes]\n"workload.rate" = []\n')
     with pytest.raises(ScenarioError, match=r"axes\.workload\.rate: must not be empty$"):
-        sim.run.sweep.load_sweep(path, tmp_path)
+        pocketsim.sim.run.sweep.load_sweep(path, tmp_path)
 
 
 def test_a_large_value_is_cut_in_the_middle(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"schema_version": 1, "made": "x" * 1_000_000}))
     with pytest.raises(ScenarioError) as caught:
-        calibration.fit.probe_report.load(path)
+        pocketsim.calibration.fit.probe_report.load(path)
     assert "must be a table, not 'xxx" in str(caught.value)
     assert "...(1000002 characters)...xxx" in str(caught.value)
     assert len(str(caught.value)) < 300 + len(str(path))
 
 
 def test_profiles_are_bounded_as_scenarios_are():
-    assert sim.devices.profile.read_toml is documents.read_toml is files.read_toml
+    assert pocketsim.sim.devices.profile.read_toml is documents.read_toml is files.read_toml
 
 
 def test_the_memory_of_a_check_does_not_grow_with_keys_times_values(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.base.errors import (
+from pocketsim.sim.base.errors import (
     EngineError,
     EnvironmentMissingError,
     ScenarioError,
@@ -44,19 +44,21 @@ def test_a_users_mistake_is_one_short_line(error):
 
 
 def test_an_abort_keeps_its_lines():
-    error = EngineError(HOSTILE, f"one{ESCAPE}\n\ttwo\r\nthree", "python -m sim.run.child < 'a b'")
+    error = EngineError(
+        HOSTILE, f"one{ESCAPE}\n\ttwo\r\nthree", "python -m pocketsim.sim.run.child < 'a b'"
+    )
     assert str(error).splitlines() == [
         TAME,
         "one\\x1b[2J\\x1b]0;owned\\x07",
         "\\ttwo",
         "three",
-        "replay: python -m sim.run.child < 'a b'",
+        "replay: python -m pocketsim.sim.run.child < 'a b'",
     ]
     assert error.stderr_tail.startswith("one\x1b"), "what it was is there for programs"
 
 
 def test_a_line_to_paste_is_whole():
-    line = f"python -m sim.run.child < {'x' * 4000}"
+    line = f"python -m pocketsim.sim.run.child < {'x' * 4000}"
     assert str(EngineError("a", "", line)).endswith(line)
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.meta_analysis import combine_effects
 
-from calibration.fit.lines import combine, fit_line
-from calibration.fit.probe_report import Samples
-from calibration.fit.samples import Estimate, estimate, execution_sigma
+from pocketsim.calibration.fit.lines import combine, fit_line
+from pocketsim.calibration.fit.probe_report import Samples
+from pocketsim.calibration.fit.samples import Estimate, estimate, execution_sigma
 from support import synthetic_reports as synthetic
 
 SEEDS = range(400)

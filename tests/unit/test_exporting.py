@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from pocketsim import testing
 from pocketsim.cli import app
-from sim.base.errors import ScenarioError
-from sim.run import rundir
-from sim.trace import holdings
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.run import rundir
+from pocketsim.sim.trace import holdings
 
 KEY = "4c69" * 37
 RULES = {"rules": "thesis", "handshake": "challenge"}
@@ -306,7 +306,7 @@ def test_nobody_has_tokens(tmp_path):
 def test_a_child_writes_tokens_without_pandas(root, tmp_path):
     """Importing it takes a second, which every repetition would spend."""
     program = (
-        "import sys; from pathlib import Path; from sim.trace import holdings;"
+        "import sys; from pathlib import Path; from pocketsim.sim.trace import holdings;"
         "kept = {'node': [1], 'state': ['held'], 'token': [bytes(287)]};"
         "holdings.write(holdings.from_engine(kept, 0), Path(sys.argv[1]));"
         "assert 'pandas' not in sys.modules"

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from calibration.fit.inverse import document, likelihood, places, priors
-from calibration.fit.inverse.document import Rows
-from calibration.validate import published
-from calibration.validate.answers import RungKey
-from sim.base.documents import key_path
-from sim.base.errors import ScenarioError
+from pocketsim.calibration.fit.inverse import document, likelihood, places, priors
+from pocketsim.calibration.fit.inverse.document import Rows
+from pocketsim.calibration.validate import published
+from pocketsim.calibration.validate.answers import RungKey
+from pocketsim.sim.base.documents import key_path
+from pocketsim.sim.base.errors import ScenarioError
 
 ROOT = Path(__file__).resolve().parents[2]
-FITS = sorted((ROOT / "calibration/fits").glob("*.toml"))
-RESULTS = sorted((ROOT / "calibration/fits/results").glob("*.toml"))
+FITS = sorted((ROOT / "pocketsim/calibration/fits").glob("*.toml"))
+RESULTS = sorted((ROOT / "pocketsim/calibration/fits/results").glob("*.toml"))
 
 SMALL = """
 title = "small"
@@ -66,13 +66,17 @@ set = ["run.duration=100ms"]
 
 def fitted_numbers(folder):
     """Yield file, key path and rows of every number whose basis is a fit."""
-    for path in sorted((ROOT / folder).rglob("*.toml")):
+    for path in sorted((places.ROOT / folder).rglob("*.toml")):
         waiting = [((), tomllib.loads(path.read_text()))]
         while waiting:
             parts, value = waiting.pop()
             if isinstance(value, dict):
                 if value.get("basis") == "fitted":
-                    yield str(path.relative_to(ROOT)), key_path(parts), sorted(value["fitted_to"])
+                    yield (
+                        str(path.relative_to(places.ROOT)),
+                        key_path(parts),
+                        sorted(value["fitted_to"]),
+                    )
                 waiting += [((*parts, key), inside) for key, inside in value.items()]
             elif isinstance(value, list):
                 waiting += [((*parts, number), inside) for number, inside in enumerate(value)]
@@ -110,7 +114,7 @@ def test_every_fitted_number_is_in_one_fit_from_the_rows_that_it_names(file, key
 
 
 def test_rows_of_fits_are_those_that_count_as_fitted():
-    lists = tomllib.loads((ROOT / "calibration/published/fitted_rows.toml").read_text())
+    lists = tomllib.loads((ROOT / "pocketsim/calibration/published/fitted_rows.toml").read_text())
     of_fits = set().union(*(rows for _, _, rows in parameters()))
     assert of_fits == {*lists["fitted"], *lists["fitted_networks"]}
 
@@ -204,11 +208,13 @@ def test_what_is_no_valid_document_says_with_which_value(cli, tmp_path):
 @pytest.mark.engine
 def test_the_smallest_fit_is_made_again(cli, tmp_path, root):
     name = "laptop_cores.toml"
-    done = cli("calibrate", "published", root / "calibration/fits" / name, "-o", tmp_path / name)
+    done = cli(
+        "calibrate", "published", root / "pocketsim/calibration/fits" / name, "-o", tmp_path / name
+    )
     assert done.returncode == 0, done.stderr
     made, committed = (
         tomllib.loads((folder / name).read_text())
-        for folder in (tmp_path, root / "calibration/fits/results")
+        for folder in (tmp_path, root / "pocketsim/calibration/fits/results")
     )
     for result in (made, committed):
         del result["build"], result["version"]

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from sim.base.errors import EngineError
-from sim.run import runner
-from sim.run.forks import Forks
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.sim.base.errors import EngineError
+from pocketsim.sim.run import runner
+from pocketsim.sim.run.forks import Forks
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 
 pytestmark = pytest.mark.engine
 
@@ -35,5 +35,5 @@ def test_a_crash_is_told_with_a_line_that_replays_it(scenario):
         with pytest.raises(EngineError) as caught:
             forks.measure([good, broken])
         assert forks.measure([good])
-    assert "sim.run.child < " in caught.value.replay
+    assert "pocketsim.sim.run.child < " in caught.value.replay
     assert "KeyError" in caught.value.stderr_tail

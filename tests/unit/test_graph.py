@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from pocketsim import testing
-from sim import trace
-from sim.export import amounts, graph
-from sim.plan import build_plan as building
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.sim import trace
+from pocketsim.sim.export import amounts, graph
+from pocketsim.sim.plan import build_plan as building
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans as plans
 
 
@@ -247,8 +247,8 @@ def test_a_command_that_makes_no_graph_leaves_networkx_alone(root, tmp_path):
     program = (
         "import sys; from pocketsim.cli import app;"
         "app(['export', sys.argv[1], '-o', sys.argv[2]], standalone_mode=False);"
-        "assert 'sim.export.app_csv' in sys.modules;"
-        "import sim.export.graph; assert 'networkx' not in sys.modules"
+        "assert 'pocketsim.sim.export.app_csv' in sys.modules;"
+        "import pocketsim.sim.export.graph; assert 'networkx' not in sys.modules"
     )
     command = [sys.executable, "-c", program, str(run), str(tmp_path / "a.csv")]
     subprocess.run(command, cwd=root, check=True)
@@ -257,7 +257,7 @@ def test_a_command_that_makes_no_graph_leaves_networkx_alone(root, tmp_path):
 @pytest.fixture
 def market(root):
     def resolved(*overrides):
-        return resolve(load(root / "scenarios/tokens/market.toml", overrides))[0].resolved
+        return resolve(load(root / "pocketsim/scenarios/tokens/market.toml", overrides))[0].resolved
 
     return resolved
 

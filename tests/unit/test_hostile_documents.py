@@ -17,20 +17,20 @@ import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from calibration.fit import probe_report, split
-from calibration.fit.calibration import Calibration
-from calibration.fit.inverse import document as fit_document
-from calibration.fit.inverse import places
-from calibration.fit.write import write_profile
-from sim.base.documents import key_path
-from sim.base.errors import UserError
-from sim.devices import implementation, profile
-from sim.plan.build_plan import build_plan
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.calibration.fit import probe_report, split
+from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.calibration.fit.inverse import document as fit_document
+from pocketsim.calibration.fit.inverse import places
+from pocketsim.calibration.fit.write import write_profile
+from pocketsim.sim.base.documents import key_path
+from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.devices import implementation, profile
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 
 ROOT = Path(__file__).resolve().parents[2]
-PROFILES = ROOT / "calibration/profiles"
+PROFILES = ROOT / "pocketsim/calibration/profiles"
 SCENARIO = """
 implementation = "{implementation}"
 run = {{ seed = 7, duration = "1s" }}
@@ -88,8 +88,8 @@ READERS = {
     "kept": (read_keeping, PROFILES / "implementations/trustchain_latency_2025.toml"),
     "report": (read_report, ROOT / "tests/reports/linux_vm.json"),
     "old profile": (split.split, ROOT / "tests/support/profile_0_1.toml"),
-    "fit": (read_fit, ROOT / "calibration/fits/latency.toml"),
-    "scenario": (read_scenario, ROOT / "scenarios/throughput/iroh_reconnect_100b.toml"),
+    "fit": (read_fit, ROOT / "pocketsim/calibration/fits/latency.toml"),
+    "scenario": (read_scenario, ROOT / "pocketsim/scenarios/throughput/iroh_reconnect_100b.toml"),
 }
 
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from calibration.fit import split
-from sim.base.engine_facts import device_operations, operations
-from sim.base.errors import ScenarioError
-from sim.devices import draws, implementation, prices, profile
-from sim.plan.build_plan import build_plan
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.calibration.fit import split
+from pocketsim.sim.base.engine_facts import device_operations, operations
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.devices import draws, implementation, prices, profile
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 
 NAMES = profile.shipped(profile.IMPLEMENTATIONS)
 APP = "trustchain_throughput_2025"

@@ -12,8 +12,8 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.base.streams import stream
-from sim.metrics.intervals import Interval, Mean, agree, bootstrap, normal_ci95, student_t
+from pocketsim.sim.base.streams import stream
+from pocketsim.sim.metrics.intervals import Interval, Mean, agree, bootstrap, normal_ci95, student_t
 
 VALUES = st.lists(st.floats(0.1, 1e3), min_size=2, max_size=9)
 
@@ -63,7 +63,7 @@ def test_student_t_covers_95_percent_and_the_theses_interval_less(n: int, normal
 def test_the_bootstrap_covers_as_it_says_at_five_repetitions(
     monkeypatch: Any, law: str, options: dict[str, Any], mean: float, covers: float
 ):
-    monkeypatch.setattr("sim.metrics.intervals._RESAMPLES", 2000)
+    monkeypatch.setattr("pocketsim.sim.metrics.intervals._RESAMPLES", 2000)
     rows = samples(5, 1000, law, **options)
     draws = stream(1, "draws")
     found = [bootstrap(row, draws) for row in rows]

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sim.base.errors import ScenarioError
-from sim.plan.build_plan import build_plan
-from sim.plan.churn import lengths, on_share
-from sim.plan.town import power_law_quantile
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.plan.churn import lengths, on_share
+from pocketsim.sim.plan.town import power_law_quantile
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 
 POISSON = 'workload={kind="poisson", rate="1000000/s", payload="1B"}'
 GAP = '{distribution="weibull", shape=1.0, scale="1s"}'
@@ -47,7 +47,7 @@ laws = st.one_of(
 
 @pytest.fixture(scope="module")
 def town(root):
-    return root / "scenarios/scale/1k_churn.toml"
+    return root / "pocketsim/scenarios/scale/1k_churn.toml"
 
 
 def churn(path, session, gap):
@@ -134,7 +134,7 @@ def test_contacts_are_refused_or_drawn(root, alpha, two):
     shortest_s, longest_s = sorted(two)
     law = f'contacts.duration={{alpha={alpha!r}, shortest="{shortest_s!r}s", longest='
     settings = ["contacts.lead=0s", f'{law}"{longest_s!r}s"}}']
-    market = root / "scenarios/tokens/market.toml"
+    market = root / "pocketsim/scenarios/tokens/market.toml"
     document = unless_refused("contacts.duration", lambda: load(market, settings))
     if document is None:
         return

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 import pocketsim as ps
-from sim.scenario import load
+from pocketsim.sim.scenario import load
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["pocketsim", "pocketsim.catalog", "pocketsim.results", "pocketsim.running"]
@@ -78,7 +78,7 @@ def test_what_is_there_is_found_again_and_not_repeated(runs):
 @pytest.mark.engine
 @pytest.mark.parametrize("kind", ["file", "content", "document"])
 def test_a_scenario_may_come_in_any_form(runs, kind):
-    file = ROOT / "scenarios/throughput/udp_100b.toml"
+    file = ROOT / "pocketsim/scenarios/throughput/udp_100b.toml"
     changes = {"workload.rate": FOUR, "run.duration": "2s", "run.repetitions": 3}
     folder = runs[0].directory.parents[1]
     if kind == "file":
@@ -142,14 +142,16 @@ def test_a_mistake_is_said_before_anything_is_written(tmp_path, scenario, change
 def test_names_are_those_of_files():
     assert (
         ps.scenarios()["udp_100b"]
-        == load(ROOT / "scenarios/throughput/udp_100b.toml").scenario.title
+        == load(ROOT / "pocketsim/scenarios/throughput/udp_100b.toml").scenario.title
     )
     assert {"moto_g04s", "pocophone_f1", "thinkpad_l13"} == set(ps.devices())
     assert "trustchain_latency_2025" in ps.implementations()
-    sweeps = {path.stem for path in (ROOT / "scenarios").rglob("*.toml")} - set(ps.scenarios())
+    sweeps = {path.stem for path in (ROOT / "pocketsim/scenarios").rglob("*.toml")} - set(
+        ps.scenarios()
+    )
     assert sweeps
     for name in sweeps:
-        (path,) = (ROOT / "scenarios").rglob(f"{name}.toml")
+        (path,) = (ROOT / "pocketsim/scenarios").rglob(f"{name}.toml")
         assert "sweep" in tomllib.loads(path.read_text()), "a scenario that has no name"
 
 

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pocketsim import testing
-from sim import metrics, trace
-from sim.metrics import compute, town, trades, transfers
-from sim.trace.told import NOTHING
+from pocketsim.sim import metrics, trace
+from pocketsim.sim.metrics import compute, town, trades, transfers
+from pocketsim.sim.trace.told import NOTHING
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "metrics.json"
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pocketsim import testing
-from sim import trace
-from sim.metrics import compute, energy, town, trades, transfers
+from pocketsim.sim import trace
+from pocketsim.sim.metrics import compute, energy, town, trades, transfers
 
 SECTIONS = {
     "Trades": trades.OF_ALL,

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from calibration.validate import counts, nulls, published, summaries, validation
-from calibration.validate.answers import Comparison, Null, OutcomeCounts, RungKey, blank
 from pocketsim import testing
-from sim import metrics
+from pocketsim.calibration.validate import counts, nulls, published, summaries, validation
+from pocketsim.calibration.validate.answers import Comparison, Null, OutcomeCounts, RungKey, blank
+from pocketsim.sim import metrics
 
 ROWS = published.rows()
 PACED = RungKey("scenarios/throughput/udp_128b.toml", "udp", 8.0, 128)

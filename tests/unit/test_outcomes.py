@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibration.validate import counts
-from sim.base.streams import stream
+from pocketsim.calibration.validate import counts
+from pocketsim.sim.base.streams import stream
 
 COUNTS = st.tuples(*[st.integers(0, 200)] * 3)
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from pocketsim import testing
-from sim import metrics, trace
-from sim.metrics import energy
-from sim.metrics import town as payments
-from sim.trace.columns import Columns, last_before, next_after
-from sim.trace.told import NOTHING
+from pocketsim.sim import metrics, trace
+from pocketsim.sim.metrics import energy
+from pocketsim.sim.metrics import town as payments
+from pocketsim.sim.trace.columns import Columns, last_before, next_after
+from pocketsim.sim.trace.told import NOTHING
 
 Row = tuple[float, str, int, int, int, int]
 

@@ -9,12 +9,12 @@ import sys
 import numpy as np
 import pytest
 
-from sim.base.engine_facts import operations
-from sim.plan import build_plan as building
-from sim.plan import plan as typed
-from sim.plan.churn import Lognormal, Transitions, Weibull, is_on, on_share
-from sim.scenario import load
-from sim.scenario.resolve import canonical_json, resolve
+from pocketsim.sim.base.engine_facts import operations
+from pocketsim.sim.plan import build_plan as building
+from pocketsim.sim.plan import plan as typed
+from pocketsim.sim.plan.churn import Lognormal, Transitions, Weibull, is_on, on_share
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import canonical_json, resolve
 from support import engine_plans as plans
 from support import typed_sections
 
@@ -22,7 +22,7 @@ from support import typed_sections
 @pytest.fixture
 def town(root):
     def resolved(*overrides):
-        path = root / "scenarios/scale/1k_churn.toml"
+        path = root / "pocketsim/scenarios/scale/1k_churn.toml"
         settings = ["devices[0].count=60", "devices[1].count=40", *overrides]
         return resolve(load(path, settings))[0].resolved
 
@@ -47,7 +47,7 @@ def rust_structs(root):
 def python_sections(root):
     """Return the same of the typed plan, those included that it has from the resolved scenario."""
     found = {}
-    for path in ("sim/plan/plan.py", "sim/scenario/resolved.py"):
+    for path in ("pocketsim/sim/plan/plan.py", "pocketsim/sim/scenario/resolved.py"):
         tree = ast.parse((root / path).read_text())
         for node in tree.body:
             if isinstance(node, ast.ClassDef):
@@ -89,7 +89,9 @@ def test_the_plan_is_the_engines(root):
 
 def test_what_is_built_is_the_typed_plan(root, scenario, town):
     paths = ("tokens/market", "eva/window", "tokens/sign_and_verify")
-    shipped = [resolve(load(root / f"scenarios/{path}.toml"))[0].resolved for path in paths]
+    shipped = [
+        resolve(load(root / f"pocketsim/scenarios/{path}.toml"))[0].resolved for path in paths
+    ]
     for resolved in (resolve(load(scenario))[0].resolved, town(), *shipped):
         plan = building.build_plan(resolved, 0)
         typed_sections.check(plan, typed.Plan, typed_sections.PLAN, "plan")
@@ -104,7 +106,7 @@ def test_what_does_not_fit_a_column_is_a_mistake():
 
 
 def test_powers_stand_by_the_numbers_of_networks_and_links(root):
-    market = resolve(load(root / "scenarios/tokens/market.toml"))[0].resolved
+    market = resolve(load(root / "pocketsim/scenarios/tokens/market.toml"))[0].resolved
     plan = build_plan(market, 0)
     # In order of their names: lte, office, wifi; ble, nfc, wifi_direct.
     assert [radio["tail_s"] for radio in plan["energy"]["access"]] == [11.576, 0.0, 0.2381]
@@ -286,9 +288,9 @@ def test_mean_and_posterior_share_arrivals(town):
 def test_another_process_builds_the_same_plan(root, hash_seed):
     code = (
         "from support import engine_plans;import hashlib;"
-        "from sim.plan.build_plan import build_plan;"
-        "from sim.scenario import load;from sim.scenario.resolve import *;"
-        "r=resolve(load('scenarios/scale/1k_churn.toml'))[0].resolved;"
+        "from pocketsim.sim.plan.build_plan import build_plan;"
+        "from pocketsim.sim.scenario import load;from pocketsim.sim.scenario.resolve import *;"
+        "r=resolve(load('pocketsim/scenarios/scale/1k_churn.toml'))[0].resolved;"
         "plan=canonical_json(engine_plans.lists(build_plan(r,3)));"
         "print(hashlib.sha256(plan.encode()).hexdigest())"
     )
@@ -300,7 +302,7 @@ def test_another_process_builds_the_same_plan(root, hash_seed):
         text=True,
         check=True,
     )
-    resolved = resolve(load(root / "scenarios/scale/1k_churn.toml"))[0].resolved
+    resolved = resolve(load(root / "pocketsim/scenarios/scale/1k_churn.toml"))[0].resolved
     assert done.stdout.strip() == plain(build_plan(resolved, 3))
 
 

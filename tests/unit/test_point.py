@@ -4,11 +4,11 @@ import typing
 import pytest
 from pydantic import BaseModel
 
-from sim.base import units
-from sim.run import runner
-from sim.scenario import load, point
-from sim.scenario.document import Scenario
-from sim.scenario.resolve import resolve
+from pocketsim.sim.base import units
+from pocketsim.sim.run import runner
+from pocketsim.sim.scenario import load, point
+from pocketsim.sim.scenario.document import Scenario
+from pocketsim.sim.scenario.resolve import resolve
 
 
 def points(path, *overrides):
@@ -82,7 +82,7 @@ def test_what_a_rung_has_no_use_for_is_no_part_of_it(scenario):
 
 
 def test_a_town_pays(root):
-    path = root / "scenarios/tokens/outage.toml"
+    path = root / "pocketsim/scenarios/tokens/outage.toml"
     offline, online = points(path, "workload.amount.mean=5EUR")
     assert offline["protocol.tokens.acceptance"]["value"] == "offline"
     assert online["protocol.tokens.acceptance"]["value"] == "online"
@@ -94,7 +94,7 @@ def test_a_town_pays(root):
 
 
 def test_options_that_a_town_leaves_out_are_in_effect(root, tmp_path):
-    text = (root / "scenarios/tokens/market.toml").read_text()
+    text = (root / "pocketsim/scenarios/tokens/market.toml").read_text()
     head, _, rest = text.partition("[protocol.tokens]")
     path = tmp_path / "market.toml"
     path.write_text(f"{head}[{rest.partition('[')[2]}")

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from calibration.validate import published, summaries, validation
-from calibration.validate.answers import Comparison
 from pocketsim import testing
+from pocketsim.calibration.validate import published, summaries, validation
+from pocketsim.calibration.validate.answers import Comparison
 from pocketsim.cli import app, inspect, present
-from sim.base.errors import (
+from pocketsim.sim.base.errors import (
     EngineError,
     EnvironmentMissingError,
     NoRoomError,
     ScenarioError,
     UserError,
 )
-from sim.export import app_csv
+from pocketsim.sim.export import app_csv
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_block_sizes_take_no_runs(call, tmp_path):
 
 
 def test_without_an_engine_nothing_is_run(call, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sim._engine", None)
+    monkeypatch.setitem(sys.modules, "pocketsim.sim._engine", None)
     assert isinstance(call("validate").exception, EnvironmentMissingError)
     assert list(tmp_path.iterdir()) == []
 
@@ -181,5 +181,5 @@ def test_doctor_says_what_to_do_about_a_missing_engine(call, monkeypatch):
     monkeypatch.setattr(inspect, "_in_child", fails)
     done = call("doctor")
     assert done.exit_code == 5
-    assert "MISSING sim._engine: cannot import sim._engine" in done.stdout
-    assert "sim._engine: build the engine: make setup" in done.stderr
+    assert "MISSING pocketsim.sim._engine: cannot import pocketsim.sim._engine" in done.stdout
+    assert "pocketsim.sim._engine: build the engine: make setup" in done.stderr

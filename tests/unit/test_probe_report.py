@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from calibration.fit import device, kernels, probe_report
-from calibration.fit.costs import price
-from sim.base.errors import ScenarioError
+from pocketsim.calibration.fit import device, kernels, probe_report
+from pocketsim.calibration.fit.costs import price
+from pocketsim.sim.base.errors import ScenarioError
 from support import synthetic_reports as synthetic
 
 

@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-import sim
-from sim.base import engine_facts
-from sim.base.errors import ScenarioError
-from sim.devices import draws, profile
+from pocketsim import sim
+from pocketsim.sim.base import engine_facts
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.devices import draws, profile
 
 NO_OPERATION = """[operations.overlay_send]
 cpu = "0s"
@@ -174,7 +174,7 @@ def test_a_cost_factor_is_applied_and_kept():
 def test_the_front_half_knows_the_engines_lists():
     # In a process of its own: SimGrid is not to be loaded here.
     code = (
-        "from sim import _engine as e; import json;"
+        "from pocketsim.sim import _engine as e; import json;"
         "print(json.dumps([e.OPERATIONS, e.MODEL_OPTIONS]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,12 +14,12 @@ from typing import Any, get_args
 
 import pytest
 
-from calibration.validate import block_sizes, published, table, validation
-from calibration.validate.answers import OutcomeCounts, RungKey, matching
 from pocketsim import testing
-from sim import metrics
-from sim.base.errors import UserError
-from sim.scenario.transports import TransportMode
+from pocketsim.calibration.validate import block_sizes, published, table, validation
+from pocketsim.calibration.validate.answers import OutcomeCounts, RungKey, matching
+from pocketsim.sim import metrics
+from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.scenario.transports import TransportMode
 
 ROWS = published.rows()
 
@@ -281,7 +281,7 @@ def test_only_needed_scenarios_run():
 
 @pytest.mark.engine
 def test_validate_runs_what_it_needs(tmp_path: Path, root: Path):
-    text = (root / "scenarios/latency/rate.toml").read_text()
+    text = (root / "pocketsim/scenarios/latency/rate.toml").read_text()
     short = re.sub(
         r"rate = \[.*?\]", 'rate = "50/s"', text.replace('"10s"', '"2s"'), flags=re.DOTALL
     )
@@ -311,7 +311,10 @@ def test_a_subset_without_rows_is_the_users_mistake(tmp_path: Path):
 
 def test_fitted_rows_are_those_that_fitted_numbers_name(root: Path):
     """A profile or scenario that saw a figure makes that figure fitted, not predicted."""
-    documents = [*root.glob("calibration/profiles/*/*.toml"), *root.glob("scenarios/*/*.toml")]
+    documents = [
+        *root.glob("pocketsim/calibration/profiles/*/*.toml"),
+        *root.glob("pocketsim/scenarios/*/*.toml"),
+    ]
     named = {
         name
         for path in documents
@@ -330,7 +333,7 @@ def test_fitted_rows_are_those_that_fitted_numbers_name(root: Path):
 
 def test_a_network_is_fitted_where_its_scenario_says_so(root: Path):
     lists = tomllib.loads((published.FOLDER / "fitted_rows.toml").read_text())
-    text = (root / "scenarios/latency/rate.toml").read_text()
+    text = (root / "pocketsim/scenarios/latency/rate.toml").read_text()
     assert [name for name in lists["fitted_networks"] if name not in text] == []
 
 

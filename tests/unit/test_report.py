@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from plotly.offline import get_plotlyjs
 
-from calibration.validate import published, validation
 from pocketsim import testing
+from pocketsim.calibration.validate import published, validation
 from pocketsim.report import ladders, provenance, towns, write_report
 from pocketsim.report.runs import as_series, load
-from sim import metrics, trace
-from sim.devices.numbers import numbers, seconds
-from sim.metrics import energy
-from sim.metrics import town as payments
+from pocketsim.sim import metrics, trace
+from pocketsim.sim.devices.numbers import numbers, seconds
+from pocketsim.sim.metrics import energy
+from pocketsim.sim.metrics import town as payments
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from calibration.validate import published, validation
 from pocketsim import testing
+from pocketsim.calibration.validate import published, validation
 from pocketsim.report import ladders, originals, rates, write_report
 from pocketsim.report.originals import Originals
 from pocketsim.report.runs import Run, as_series, load
-from sim.scenario import load as load_scenario
-from sim.scenario.resolve import Rung, resolve
+from pocketsim.sim.scenario import load as load_scenario
+from pocketsim.sim.scenario.resolve import Rung, resolve
 
-UDP = "scenarios/throughput/udp_128b.toml"
+UDP = "pocketsim/scenarios/throughput/udp_128b.toml"
 BUFFERS = "scenarios/eva/buffers.toml"
 
 
@@ -84,7 +84,7 @@ def test_a_file_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
 
 def test_a_profile_of_the_same_name_has_none(one: Any, root: Path, tmp_path: Path):
     """Beside the scenario lies another Moto: its name is the same, a number is not."""
-    shipped = (root / "calibration/profiles/devices/moto_g04s.toml").read_text()
+    shipped = (root / "pocketsim/calibration/profiles/devices/moto_g04s.toml").read_text()
     own, profile = tmp_path / "udp_128b.toml", tmp_path / "moto_g04s.toml"
     own.write_text((root / UDP).read_text().replace('"moto_g04s"', '"moto_g04s.toml"'))
     profile.write_text(shipped)
@@ -101,7 +101,7 @@ def test_without_a_checkout_a_validation_says_which_runs_are_meant(
     one: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     run = one()
-    monkeypatch.setattr(originals, "CHECKOUT", tmp_path / "elsewhere")
+    monkeypatch.setattr(originals, "PACKAGE", tmp_path / "elsewhere")
     assert marks(load([run])) == []
     assert marks(load([run], [run])) == ["sent, published", "stored, published"]
     page = tmp_path / "report.html"
@@ -118,7 +118,7 @@ def test_every_rung_of_every_published_scenario_is_known(root: Path):
     paths = {row.target.scenario for row in published.rows() if row.target.scenario}
     known = Originals()
     for path in sorted(paths):
-        assert all(known.hold(rung.resolved) for rung in rungs(root / path)), path
+        assert all(known.hold(rung.resolved) for rung in rungs(root / "pocketsim" / path)), path
 
 
 def test_marks_of_a_ladder_are_at_the_rate_that_they_are_for(one: Any, root: Path, tmp_path: Path):

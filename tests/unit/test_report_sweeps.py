@@ -16,8 +16,8 @@ import pytest
 from pocketsim import testing
 from pocketsim.report import ladders, points, provenance, rates, towns, write_report
 from pocketsim.report.runs import as_series, labels, load
-from sim.base import units
-from sim.base.errors import ScenarioError
+from pocketsim.sim.base import units
+from pocketsim.sim.base.errors import ScenarioError
 
 LATENCY = "network.access.home_wifi.latency"
 LOSS = "network.access.home_wifi.loss_ratio"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sim.base import si
-from sim.devices import contents, implementation, profile, provenance
-from sim.scenario import (
+from pocketsim.sim.base import si
+from pocketsim.sim.devices import contents, implementation, profile, provenance
+from pocketsim.sim.scenario import (
     churn,
     compute,
     document,
@@ -18,10 +18,10 @@ from sim.scenario import (
     transports,
     workloads,
 )
-from sim.scenario.resolve import resolve
+from pocketsim.sim.scenario.resolve import resolve
 from support import typed_sections
 
-SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
+SHIPPED = sorted((Path(__file__).parents[2] / "pocketsim/scenarios").glob("*/*.toml"))
 # Beside what is in the document: what is made of it.
 MADE = {
     resolved.Paced: {"interval_s"},

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from pocketsim import testing
 from pocketsim.cli import app, figures
-from sim.base.errors import ScenarioError
-from sim.run import results, rundir, runner
-from sim.trace import holdings
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.run import results, rundir, runner
+from pocketsim.sim.trace import holdings
 
 TOLD = "is damaged or of another version; remove the run directory and run it again"
 WHOLE = {"metrics.json", "manifest.json", "resolved.json", "events.parquet"}

@@ -12,10 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from sim import trace
-from sim.base.errors import EngineError, NoRoomError, RunInProgressError, ScenarioError, UserError
-from sim.run import children, rundir, runner
-from sim.scenario import load
+from pocketsim.sim import trace
+from pocketsim.sim.base.errors import (
+    EngineError,
+    NoRoomError,
+    RunInProgressError,
+    ScenarioError,
+    UserError,
+)
+from pocketsim.sim.run import children, rundir, runner
+from pocketsim.sim.scenario import load
 
 
 def names(folder):
@@ -135,7 +141,7 @@ def test_a_job_is_replayed_with_whatever_code_there_is(scenario, tmp_path, fake_
     job = Path(str(caught.value).split(" < ")[-1])
     told = json.loads(job.read_text())
     told["resolved"]["versions"]["build"] = "0" * 12
-    command = [sys.executable, "-P", "-m", "sim.run.child"]
+    command = [sys.executable, "-P", "-m", "pocketsim.sim.run.child"]
     subprocess.run(command, input=json.dumps(told), text=True, check=True)
     assert (job.parent / "repetition-1.parquet").exists()
 
@@ -175,21 +181,21 @@ def test_without_room_for_a_run_directory_nothing_is_left(
 
 
 def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, monkeypatch):
-    import sim.metrics
+    import pocketsim.sim.metrics
 
     def broken(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(sim.metrics, "measure", broken)
+    monkeypatch.setattr(pocketsim.sim.metrics, "measure", broken)
     with pytest.raises(ZeroDivisionError):
         runner.run(scenario, out=tmp_path / "runs")
     assert names(tmp_path / "runs" / "small") == []
 
 
 def test_a_not_finite_metric_is_refused(scenario, tmp_path, monkeypatch):
-    import sim.metrics
+    import pocketsim.sim.metrics
 
-    monkeypatch.setattr(sim.metrics, "measure", lambda *_, **__: {"rate": float("nan")})
+    monkeypatch.setattr(pocketsim.sim.metrics, "measure", lambda *_, **__: {"rate": float("nan")})
     with pytest.raises(ValueError, match="JSON compliant"):
         runner.run(scenario, out=tmp_path / "runs")
 
@@ -286,11 +292,12 @@ def test_stale_folders_are_swept_and_live_ones_not(tmp_path):
 
 def test_children_load_no_more_than_they_need(scenario, tmp_path):
     code = (
-        "import sys;from sim.run import child;import types;"
+        "import sys;from pocketsim.sim.run import child;import types;"
         f"sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
         "from support import fake_child;"
         "import json;child.run(json.load(sys.stdin), fake_child);"
-        "left = {'pandas', 'scipy', 'sim.metrics'} & sys.modules.keys(); assert not left, left"
+        "left = {'pandas', 'scipy', 'pocketsim.sim.metrics'} & sys.modules.keys();"
+        "assert not left, left"
     )
     (task, *_) = runner.tasks_of(load(scenario), tmp_path)
     job = {

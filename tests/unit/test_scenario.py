@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from sim.base.errors import ScenarioError
-from sim.scenario import load, schema
-from sim.scenario.resolve import digest, resolve
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import load, schema
+from pocketsim.sim.scenario.resolve import digest, resolve
 from support import mistakes
 
-SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*/*.toml"))
+SHIPPED = sorted((Path(__file__).parents[2] / "pocketsim/scenarios").glob("*/*.toml"))
 
 FACTOR = "count = 2\ncost_factors = {%s = {value=2, source='x', %s}}"
 
@@ -332,7 +332,7 @@ def test_continued_rungs_name_the_one_before(scenario):
 
 def test_the_digest_covers_profile_contents_and_seed(scenario, tmp_path, root):
     own = tmp_path / "own.toml"
-    text = (root / "calibration/profiles/devices/moto_g04s.toml").read_text()
+    text = (root / "pocketsim/calibration/profiles/devices/moto_g04s.toml").read_text()
     own.write_text(text)
     override = 'devices[0].profile="own.toml"'
     name = resolve(load(scenario, [override]))[0].name
@@ -355,11 +355,11 @@ def test_cost_factors_make_a_profile_of_their_own(scenario):
 
 def test_documents_of_another_kind_are_named(root):
     with pytest.raises(ScenarioError, match="is the profile of an implementation, not a scenario"):
-        load(root / "calibration/profiles/implementations/probe.toml")
+        load(root / "pocketsim/calibration/profiles/implementations/probe.toml")
     with pytest.raises(ScenarioError, match=r"is a sweep .*, not a scenario"):
-        load(root / "scenarios/sweeps/rate_by_transport.toml")
+        load(root / "pocketsim/scenarios/sweeps/rate_by_transport.toml")
     with pytest.raises(ScenarioError, match="is a device profile, not a scenario"):
-        load(root / "calibration/profiles/devices/moto_g04s.toml")
+        load(root / "pocketsim/calibration/profiles/devices/moto_g04s.toml")
 
 
 def test_resolved_survives_json(scenario):
@@ -389,8 +389,10 @@ def test_shipped_scenarios_resolve(path):
 
 
 def test_schema_and_reference_are_current(root):
-    hint = "run `python -m sim.scenario.schema`"
-    assert (root / "docs/scenario.schema.json").read_text() == schema.schema_text(), hint
+    hint = "run `python -m pocketsim.sim.scenario.schema`"
+    assert (root / "pocketsim/schemas/scenario.schema.json").read_text() == schema.schema_text(), (
+        hint
+    )
     assert (root / "docs/scenario.md").read_text() == schema.reference_text(), hint
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from calibration.fit.inverse import doubling, sobol
-from calibration.fit.inverse import sensitivity as table
-from calibration.fit.inverse.doubling import Doubling, Number
-from calibration.fit.inverse.journal import Journal
-from calibration.validate import published, sensitivity
-from calibration.validate.answers import RungKey, answer
-from calibration.validate.comparison import needs_simulation
-from calibration.validate.sensitivity import (
+from pocketsim.calibration.fit.inverse import doubling, sobol
+from pocketsim.calibration.fit.inverse import sensitivity as table
+from pocketsim.calibration.fit.inverse.doubling import Doubling, Number
+from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.validate import published, sensitivity
+from pocketsim.calibration.validate.answers import RungKey, answer
+from pocketsim.calibration.validate.comparison import needs_simulation
+from pocketsim.calibration.validate.sensitivity import (
     MOVES,
     NOT_VALIDATED,
     REFUSED,
@@ -27,11 +27,11 @@ from calibration.validate.sensitivity import (
     as_table,
     from_table,
 )
-from calibration.validate.summaries import has_bar
-from calibration.validate.validation import scenarios
-from sim.base.errors import UserError
-from sim.devices import implementation, profile
-from sim.devices.numbers import numbers
+from pocketsim.calibration.validate.summaries import has_bar
+from pocketsim.calibration.validate.validation import scenarios
+from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.devices import implementation, profile
+from pocketsim.sim.devices.numbers import numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 LAPTOP = "calibration/profiles/devices/thinkpad_l13.toml"
@@ -106,7 +106,7 @@ class Constant(Model):
         raise NotImplementedError
 
 
-SEED = tomllib.loads((ROOT / ROWS[0].target.scenario).read_text())["run"]["seed"]
+SEED = tomllib.loads((doubling.places.ROOT / ROWS[0].target.scenario).read_text())["run"]["seed"]
 
 
 @pytest.mark.parametrize("fresh", [100.0, 150.0], ids=["none", "the other way"])

@@ -5,8 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.base import streams
-from sim.base.streams import Lanes, engine_seed, pick_bucket, positive, probability, stream
+from pocketsim.sim.base import streams
+from pocketsim.sim.base.streams import (
+    Lanes,
+    engine_seed,
+    pick_bucket,
+    positive,
+    probability,
+    stream,
+)
 
 PINNED_STREAM = [3367130057, 457144593, 687023527]
 PINNED_BITS = [7335557513852430659, 16317666374808303204]

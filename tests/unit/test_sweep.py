@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sim.base import files
-from sim.base.errors import RunInProgressError, ScenarioError
-from sim.run import rundir, runner, sweep
+from pocketsim.sim.base import files
+from pocketsim.sim.base.errors import RunInProgressError, ScenarioError
+from pocketsim.sim.run import rundir, runner, sweep
 
 SWEEP = """
 [sweep]
@@ -82,7 +82,9 @@ def test_a_swept_text_stays_what_it_is(small_sweep, tmp_path):
 
 
 def test_the_shipped_mix_keeps_its_shares(root, tmp_path):
-    points = sweep.load_sweep(root / "scenarios/sweeps/population.toml", tmp_path / "runs")
+    points = sweep.load_sweep(
+        root / "pocketsim/scenarios/sweeps/population.toml", tmp_path / "runs"
+    )
     groups = [point.tasks[0].rungs[0].resolved["devices"] for point in points]
     assert [sum(group["count"] for group in devices) for devices in groups] == [50, 200, 500] * 2
     assert {devices[0]["count"] / devices[1]["count"] for devices in groups} == {1.5}

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from pocketsim import testing
 from pocketsim.cli import app, targets
-from sim.base.errors import NoRoomError, ScenarioError
+from pocketsim.sim.base.errors import NoRoomError, ScenarioError
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -132,7 +132,7 @@ def test_a_full_disk_keeps_the_old_file(call, run, tmp_path, root, monkeypatch, 
         ],
     }[command]
     if command == "validate":
-        from calibration.validate import validation
+        from pocketsim.calibration.validate import validation
 
         result = validation.ValidationResult([], [], (run,))
         monkeypatch.setattr(validation, "validate", lambda *_, **__: result)

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from sim.plan import build_plan as building
-from sim.plan.town import power_law_quantile
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.sim.plan import build_plan as building
+from pocketsim.sim.plan.town import power_law_quantile
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans as plans
 
 
@@ -24,7 +24,7 @@ HOUR_S = 3600
 @pytest.fixture
 def market(root):
     def resolved(*overrides):
-        return resolve(load(root / "scenarios/tokens/market.toml", overrides))[0].resolved
+        return resolve(load(root / "pocketsim/scenarios/tokens/market.toml", overrides))[0].resolved
 
     return resolved
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from sim.base.errors import ScenarioError
-from sim.plan.build_plan import build_plan
-from sim.scenario import load
-from sim.scenario.resolve import resolve
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
 from support import mistakes
 
 
 @pytest.fixture
 def market_text(root):
-    return (root / "scenarios/tokens/market.toml").read_text()
+    return (root / "pocketsim/scenarios/tokens/market.toml").read_text()
 
 
 # One row per kind of mistake: what is replaced, by what, then key path, reason, suggestion.
@@ -219,7 +219,7 @@ def test_other_scenarios_resolve_without_a_town(scenario):
 
 
 def test_tokens_are_kept_when_asked_for(root):
-    path, real = root / "scenarios/tokens/market.toml", "protocol.crypto=real"
+    path, real = root / "pocketsim/scenarios/tokens/market.toml", "protocol.crypto=real"
     (kept,), (plain,) = (
         resolve(load(path, [real, f"output.tokens={wanted}"])) for wanted in ("true", "false")
     )
@@ -233,7 +233,7 @@ def test_tokens_are_kept_when_asked_for(root):
 
 def test_only_tokens_that_others_can_verify_are_kept(root):
     with pytest.raises(ScenarioError, match=r"protocol.crypto: .* tags \(did you mean real\?\)"):
-        load(root / "scenarios/tokens/market.toml", ["output.tokens=true"])
+        load(root / "pocketsim/scenarios/tokens/market.toml", ["output.tokens=true"])
 
 
 def test_an_outage_needs_no_town(scenario):
@@ -244,7 +244,7 @@ def test_an_outage_needs_no_town(scenario):
 
 
 def test_amounts_are_cents_and_options_have_defaults(root):
-    path = root / "scenarios/tokens/market.toml"
+    path = root / "pocketsim/scenarios/tokens/market.toml"
     resolved = resolve(load(path, ["protocol.tokens.shop_till=1.5EUR"]))[0].resolved
     tokens = resolved["protocol"]["tokens"]
     assert (tokens["person_wallet_cents"], tokens["shop_till_cents"]) == (8300, 150)
@@ -254,7 +254,7 @@ def test_amounts_are_cents_and_options_have_defaults(root):
 
 
 def test_payments_are_a_ladder_of_rungs(root):
-    path = root / "scenarios/tokens/market.toml"
+    path = root / "pocketsim/scenarios/tokens/market.toml"
     rungs = resolve(load(path, ['workload.payments=["1.1/day", "3/h"]']))
     assert [rung.resolved["workload"]["payments_per_s"] for rung in rungs] == [
         pytest.approx(1.1 / 86400),

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pocketsim import testing
-from sim import trace
-from sim.base.errors import ScenarioError
-from sim.export import app_csv, phone_logs
+from pocketsim.sim import trace
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.export import app_csv, phone_logs
 
 
 def engine_result() -> dict[str, Any]:

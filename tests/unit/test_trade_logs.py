@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pocketsim import testing
-from sim import metrics, trace
-from sim.base.errors import ScenarioError
-from sim.export import app_csv, phone_logs
+from pocketsim.sim import metrics, trace
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.export import app_csv, phone_logs
 
 CSV_HEAD = ",".join(app_csv.COLUMNS) + "\n"
 CSV_ROW = "send_benchmark_sc,2025-06-22T10:00:00Z,UDP,1,7,600,x#0,7\n"

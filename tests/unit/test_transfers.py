@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pocketsim import testing
-from sim import metrics, trace
-from sim.metrics import transfers
-from sim.trace.columns import Columns
-from sim.trace.told import NOTHING
+from pocketsim.sim import metrics, trace
+from pocketsim.sim.metrics import transfers
+from pocketsim.sim.trace.columns import Columns
+from pocketsim.sim.trace.told import NOTHING
 
 
 def rows(*events):

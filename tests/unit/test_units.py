@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.base.units import BANDWIDTH, DIMENSIONS, DURATION, ENERGY, MONEY, POWER, RATE, SIZE
+from pocketsim.sim.base.units import (
+    BANDWIDTH,
+    DIMENSIONS,
+    DURATION,
+    ENERGY,
+    MONEY,
+    POWER,
+    RATE,
+    SIZE,
+)
 
 # The same table is read by the probe's tests.
 VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "quantities.json"

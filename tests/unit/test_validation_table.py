@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from calibration.validate import published, summaries, table, validation
-from calibration.validate.answers import Comparison, blank
+from pocketsim.calibration.validate import published, summaries, table, validation
+from pocketsim.calibration.validate.answers import Comparison, blank
 
 ROWS = published.rows()
 

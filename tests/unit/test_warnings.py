@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from sim.base import engine_facts
-from sim.scenario import load
-from sim.scenario.warnings import warnings
+from pocketsim.sim.base import engine_facts
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.warnings import warnings
 from support import engine_plans as plans
 
 
@@ -15,7 +15,7 @@ def said(path, *overrides):
 
 
 def test_no_shipped_scenario_is_warned_of(root):
-    for path in sorted((root / "scenarios").glob("*/*.toml")):
+    for path in sorted((root / "pocketsim/scenarios").glob("*/*.toml")):
         if path.parent.name != "sweeps":
             assert said(path) == [], path
 

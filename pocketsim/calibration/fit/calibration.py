@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calibration.fit.costs import cases, price
-from calibration.fit.device import (
+from pocketsim.calibration.fit.costs import cases, price
+from pocketsim.calibration.fit.device import (
     core_classes,
     core_count,
     cores,
@@ -26,20 +26,20 @@ from calibration.fit.device import (
     sleepers,
     socket_buffer_bytes,
 )
-from calibration.fit.kernels import SOURCES, STORES
-from sim.base.documents import Section
-from sim.base.engine_facts import device_operations
-from sim.base.errors import ScenarioError, UserError
-from sim.base.units import SIZE
-from sim.devices.profile import Cost, Device, Profile, Scheduler
-from sim.devices.provenance import Provenance
+from pocketsim.calibration.fit.kernels import SOURCES, STORES
+from pocketsim.sim.base.documents import Section
+from pocketsim.sim.base.engine_facts import device_operations
+from pocketsim.sim.base.errors import ScenarioError, UserError
+from pocketsim.sim.base.units import SIZE
+from pocketsim.sim.devices.profile import Cost, Device, Profile, Scheduler
+from pocketsim.sim.devices.provenance import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from calibration.fit.kernels import Source
-    from calibration.fit.probe_report import Report
-    from sim.devices.profile import SleepOvershoot
+    from pocketsim.calibration.fit.kernels import Source
+    from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.sim.devices.profile import SleepOvershoot
 
 
 @dataclass(frozen=True)

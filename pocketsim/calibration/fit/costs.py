@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibration.fit.lines import Line, combine, fit_line
-from calibration.fit.samples import FEWEST_SAMPLES, Estimate, estimate, execution_sigma
-from sim.base.units import DURATION
-from sim.devices.profile import Cost
+from pocketsim.calibration.fit.lines import Line, combine, fit_line
+from pocketsim.calibration.fit.samples import FEWEST_SAMPLES, Estimate, estimate, execution_sigma
+from pocketsim.sim.base.units import DURATION
+from pocketsim.sim.devices.profile import Cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calibration.fit.kernels import Source
-    from calibration.fit.probe_report import Measurement, Report
+    from pocketsim.calibration.fit.kernels import Source
+    from pocketsim.calibration.fit.probe_report import Measurement, Report
 
     Array = np.ndarray[Any, Any]
 

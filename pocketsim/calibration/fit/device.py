@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibration.fit.costs import (
+from pocketsim.calibration.fit.costs import (
     ERROR_DIGITS,
     cases,
     estimate_of,
@@ -17,15 +17,15 @@ from calibration.fit.costs import (
     rounded,
     seconds,
 )
-from calibration.fit.lines import Line, combine
-from sim.devices.profile import SleepOvershoot
-from sim.devices.provenance import DurationNumber, PlainNumber
+from pocketsim.calibration.fit.lines import Line, combine
+from pocketsim.sim.devices.profile import SleepOvershoot
+from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calibration.fit.probe_report import Measurement, Report
-    from calibration.fit.samples import Estimate
+    from pocketsim.calibration.fit.probe_report import Measurement, Report
+    from pocketsim.calibration.fit.samples import Estimate
 
     Array = np.ndarray[Any, Any]
     Known = dict[str, Any]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sim.base.documents import Section, read_json, validate
-from sim.base.errors import ScenarioError
-from sim.base.units import DURATION
+from pocketsim.sim.base.documents import Section, read_json, validate
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.units import DURATION
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,7 +27,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calibration.fit.probe_report import Samples
+    from pocketsim.calibration.fit.probe_report import Samples
 
     Array = np.ndarray[Any, Any]
 

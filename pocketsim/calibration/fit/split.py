@@ -10,10 +10,10 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from sim.base.documents import read_toml
-from sim.base.engine_facts import OF_AN_IMPLEMENTATION
-from sim.base.errors import ScenarioError
-from sim.devices.profile import IMPLEMENTATIONS
+from pocketsim.sim.base.documents import read_toml
+from pocketsim.sim.base.engine_facts import OF_AN_IMPLEMENTATION
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.devices.profile import IMPLEMENTATIONS
 
 if TYPE_CHECKING:
     from pathlib import Path

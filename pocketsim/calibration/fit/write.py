@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.base.errors import printable
-from sim.base.units import DURATION, SIZE, Dimension
-from sim.devices.profile import Cost, Profile, load
-from sim.devices.provenance import DurationNumber, Provenance
+from pocketsim.sim.base.errors import printable
+from pocketsim.sim.base.units import DURATION, SIZE, Dimension
+from pocketsim.sim.devices.profile import Cost, Profile, load
+from pocketsim.sim.devices.provenance import DurationNumber, Provenance
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,12 +7,12 @@ import statistics
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim.metrics.intervals import Z_95, Mean, agree, normal_ci95
+from pocketsim.sim.metrics.intervals import Z_95, Mean, agree, normal_ci95
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from calibration.validate import published
+    from pocketsim.calibration.validate import published
 
 
 class RungKey(NamedTuple):

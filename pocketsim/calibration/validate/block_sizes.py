@@ -13,7 +13,7 @@ import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calibration.validate import published
+from pocketsim.calibration.validate import published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

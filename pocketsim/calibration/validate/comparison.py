@@ -11,8 +11,8 @@ import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from calibration.validate import block_sizes, nulls, outcomes, published
-from calibration.validate.answers import (
+from pocketsim.calibration.validate import block_sizes, nulls, outcomes, published
+from pocketsim.calibration.validate.answers import (
     Comparison,
     Null,
     Rungs,

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from calibration.validate.answers import Comparison, RungKey, Rungs
-    from sim.scenario.resolved import Resolved
+    from pocketsim.calibration.validate.answers import Comparison, RungKey, Rungs
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Settings = Mapping[RungKey, Resolved]
     """resolved.json by rung."""

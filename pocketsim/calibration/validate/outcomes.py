@@ -14,8 +14,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calibration.validate import counts, published
-from calibration.validate.answers import (
+from pocketsim.calibration.validate import counts, published
+from pocketsim.calibration.validate.answers import (
     Comparison,
     OutcomeCounts,
     Rungs,
@@ -25,8 +25,8 @@ from calibration.validate.answers import (
     matching,
     mean_of_runs,
 )
-from sim.metrics import classify
-from sim.metrics.intervals import normal_ci95
+from pocketsim.sim.metrics import classify
+from pocketsim.sim.metrics.intervals import normal_ci95
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.base import axes
+from pocketsim.sim.base import axes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

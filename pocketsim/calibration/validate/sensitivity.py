@@ -10,9 +10,9 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim.base.documents import read_toml
-from sim.base.units import DIMENSIONS
-from sim.devices import implementation, numbers, profile
+from pocketsim.sim.base.documents import read_toml
+from pocketsim.sim.base.units import DIMENSIONS
+from pocketsim.sim.devices import implementation, numbers, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

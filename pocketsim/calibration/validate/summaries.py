@@ -11,12 +11,12 @@ import statistics
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from calibration.validate import counts, published
+from pocketsim.calibration.validate import counts, published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from calibration.validate.answers import Comparison
+    from pocketsim.calibration.validate.answers import Comparison
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from calibration.validate.summaries import misses_bar
+from pocketsim.calibration.validate.summaries import misses_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.text import Text
 
-    from calibration.validate.answers import Comparison
-    from calibration.validate.summaries import Errors, Summary
-    from calibration.validate.validation import ValidationResult
+    from pocketsim.calibration.validate.answers import Comparison
+    from pocketsim.calibration.validate.summaries import Errors, Summary
+    from pocketsim.calibration.validate.validation import ValidationResult
 
 SUMMARY_HEAD = (
     "group",

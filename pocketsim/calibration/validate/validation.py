@@ -15,22 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibration.validate import published
-from calibration.validate.answers import RungKey
-from calibration.validate.comparison import compare, needs_simulation
-from calibration.validate.summaries import Summary, independent, summarise
-from sim.base.errors import EnvironmentMissingError, UserError
-from sim.devices.prices import apart
+from pocketsim.calibration.validate import published
+from pocketsim.calibration.validate.answers import RungKey
+from pocketsim.calibration.validate.comparison import compare, needs_simulation
+from pocketsim.calibration.validate.summaries import Summary, independent, summarise
+from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
+from pocketsim.sim.devices.prices import apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from calibration.validate.answers import Comparison, Rungs
-    from calibration.validate.block_sizes import Replay
-    from calibration.validate.nulls import Settings
-    from sim.run.runner import Progress, Task
-    from sim.scenario.resolved import Resolved
+    from pocketsim.calibration.validate.answers import Comparison, Rungs
+    from pocketsim.calibration.validate.block_sizes import Replay
+    from pocketsim.calibration.validate.nulls import Settings
+    from pocketsim.sim.run.runner import Progress, Task
+    from pocketsim.sim.scenario.resolved import Resolved
 
     ProgressOf = Callable[[int, Mapping[str, str]], AbstractContextManager[Progress]]
 
@@ -88,8 +88,8 @@ def validate(
     calls.
     Raises what the runner raises, and UserError when `subset` selects nothing.
     """
-    from sim.run import runner
-    from sim.scenario import load
+    from pocketsim.sim.run import runner
+    from pocketsim.sim.scenario import load
 
     rows = select(published.rows(), subset)
     if not rows:
@@ -211,7 +211,7 @@ def _silent(_total: int, _labels: Mapping[str, str]) -> Iterator[Progress]:
 def chain_replay() -> Replay:
     """Return what replays a chain; raises EnvironmentMissingError without an engine."""
     try:
-        from sim._engine import replay_chain
+        from pocketsim.sim._engine import replay_chain
     except ImportError as error:
         raise EnvironmentMissingError(
             f"the compiled engine does not load: {error}; run `make setup`"

@@ -12,7 +12,7 @@ import importlib.util
 import subprocess
 from pathlib import Path
 
-import sim
+from pocketsim import sim
 
 _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
@@ -61,7 +61,7 @@ def sources() -> list[Path]:
 
 def engine_file() -> Path | None:
     """Return the compiled engine's file without loading it, or None when it is not built."""
-    spec = importlib.util.find_spec("sim._engine")
+    spec = importlib.util.find_spec("pocketsim.sim._engine")
     return Path(spec.origin) if spec and spec.origin else None
 
 

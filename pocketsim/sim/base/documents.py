@@ -22,8 +22,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from sim.base import files, units
-from sim.base.errors import ScenarioError, nearest, shown
+from pocketsim.sim.base import files, units
+from pocketsim.sim.base.errors import ScenarioError, nearest, shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ import stat
 import tomllib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from sim.base.errors import ScenarioError
+from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

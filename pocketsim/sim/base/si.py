@@ -13,8 +13,8 @@ import functools
 import typing
 from typing import TYPE_CHECKING, Any
 
-from sim.base.documents import Section
-from sim.base.units import Counted, Dimension
+from pocketsim.sim.base.documents import Section
+from pocketsim.sim.base.units import Counted, Dimension
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sim.devices.contents import (
+    from pocketsim.sim.devices.contents import (
         Cost,
         KeptConnection,
         Number,
@@ -50,7 +50,7 @@ def draw_implementation(
     implementation: ShippedImplementation, seed: int, name: str
 ) -> ShippedImplementation:
     """Return an implementation with its own costs and faults drawn as `draw` draws a device's."""
-    from sim.base import streams
+    from pocketsim.sim.base import streams
 
     positive = _positive(seed, name)
 
@@ -127,7 +127,7 @@ def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:
 
 
 def _positive(seed: int, name: str) -> Drawn:
-    from sim.base import streams
+    from pocketsim.sim.base import streams
 
     def positive(key: str, mean: float, standard_error: float) -> float:
         return streams.positive(seed, f"{name}/{key}", mean, standard_error)
@@ -136,7 +136,7 @@ def _positive(seed: int, name: str) -> Drawn:
 
 
 def _factor(seed: int, name: str) -> Callable[[str, float], float]:
-    from sim.base.streams import lognormal_factor
+    from pocketsim.sim.base.streams import lognormal_factor
 
     def factor(key: str, sigma: float) -> float:
         return lognormal_factor(seed, f"{name}/{key}", sigma)

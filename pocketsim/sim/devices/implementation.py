@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from pydantic import Field, model_validator
 
-from sim.base import si
-from sim.base.documents import PositiveDuration, Section, read_toml, validate, written
-from sim.base.engine_facts import device_operations, operations
-from sim.base.errors import ScenarioError, nearest
-from sim.devices.profile import Cost
-from sim.devices.provenance import (
+from pocketsim.sim.base import si
+from pocketsim.sim.base.documents import PositiveDuration, Section, read_toml, validate, written
+from pocketsim.sim.base.engine_facts import device_operations, operations
+from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.devices.profile import Cost
+from pocketsim.sim.devices.provenance import (
     DurationNumber,
     Flag,
     Limit,
@@ -33,7 +33,7 @@ from sim.devices.provenance import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.devices.contents import ImplementationContents
+    from pocketsim.sim.devices.contents import ImplementationContents
 
 Pacing = Literal["floored_ms", "batch_1024ms", "by_clock", "unpaced"]
 

@@ -11,12 +11,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from sim.base.engine_facts import device_operations, operations
+from pocketsim.sim.base.engine_facts import device_operations, operations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sim.devices.contents import Contents, Cost, ImplementationContents, OwnCost, Shipped
+    from pocketsim.sim.devices.contents import (
+        Contents,
+        Cost,
+        ImplementationContents,
+        OwnCost,
+        Shipped,
+    )
 
 
 class Price(TypedDict):

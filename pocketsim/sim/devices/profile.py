@@ -18,16 +18,24 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
-from sim.base import si
-from sim.base.documents import Count, Duration, Section, Size, read_toml, validate, written
-from sim.base.engine_facts import OF_AN_IMPLEMENTATION, device_operations
-from sim.base.errors import ScenarioError, nearest
-from sim.devices.provenance import DurationNumber, PlainNumber, Provenance
+from pocketsim.sim.base import si
+from pocketsim.sim.base.documents import (
+    Count,
+    Duration,
+    Section,
+    Size,
+    read_toml,
+    validate,
+    written,
+)
+from pocketsim.sim.base.engine_facts import OF_AN_IMPLEMENTATION, device_operations
+from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber, Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.devices.contents import Contents
+    from pocketsim.sim.devices.contents import Contents
 
 # Data beside the packages, not an import: this room knows no calibration.
 PROFILES = Path(__file__).resolve().parents[2] / "calibration" / "profiles"

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from sim.base.documents import Duration, Rate, Section, Size
+from pocketsim.sim.base.documents import Duration, Rate, Section, Size
 
 Plain = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim import trace
-from sim.base.build import versions
-from sim.plan.build_plan import build_plan
+from pocketsim.sim import trace
+from pocketsim.sim.base.build import versions
+from pocketsim.sim.plan.build_plan import build_plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sim.plan.plan import Workload
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.plan.plan import Workload
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Array = np.ndarray[Any, Any]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from sim import trace
+from pocketsim.sim import trace
 
 if TYPE_CHECKING:
     from pathlib import Path

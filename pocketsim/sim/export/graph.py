@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.export import amounts
-from sim.metrics.parts import traced_share
-from sim.run import results
+from pocketsim.sim.export import amounts
+from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.run import results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import networkx as nx
     import pyarrow as pa
 
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Array = np.ndarray[Any, Any]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.base.errors import shown
+from pocketsim.sim.base.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,11 +17,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from sim import trace
-from sim.base.errors import ScenarioError, did_you_mean, nearest, shown
-from sim.base.files import opened
-from sim.export.app_csv import COLUMNS, EPOCH, EXTRA_COLUMNS, MEANINGS
-from sim.export.log_columns import Flags, Ids, Names, Numbers, Words, WrongLineError, whole_number
+from pocketsim.sim import trace
+from pocketsim.sim.base.errors import ScenarioError, did_you_mean, nearest, shown
+from pocketsim.sim.base.files import opened
+from pocketsim.sim.export.app_csv import COLUMNS, EPOCH, EXTRA_COLUMNS, MEANINGS
+from pocketsim.sim.export.log_columns import (
+    Flags,
+    Ids,
+    Names,
+    Numbers,
+    Words,
+    WrongLineError,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sim.export.log_columns import Column
+    from pocketsim.sim.export.log_columns import Column
 
     Array = np.ndarray[Any, Any]
     Blocks = Iterator[tuple[range, list[str]]]

@@ -1,10 +1,10 @@
 """What a run achieved, computed from its trace, one module for each family. Nothing here runs.
 
-`from sim import metrics` gives what all families share; `measure` calls upon each.
+`from pocketsim.sim import metrics` gives what all families share; `measure` calls upon each.
 """
 
-from sim.metrics.repetitions import measure, of_log, summary
-from sim.metrics.trades import COMPLETE_FROM, STALLED_BELOW, classify, round_trips
+from pocketsim.sim.metrics.repetitions import measure, of_log, summary
+from pocketsim.sim.metrics.trades import COMPLETE_FROM, STALLED_BELOW, classify, round_trips
 
 __all__ = [
     "COMPLETE_FROM",

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sim.metrics.parts import traced_share
-from sim.metrics.trades import COMPLETED, beside
-from sim.trace.columns import ratio
+from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.trades import COMPLETED, beside
+from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
-    from sim.scenario.resolved import Resolved
-    from sim.trace.columns import Columns
-    from sim.trace.told import Told
+    from pocketsim.sim.scenario.resolved import Resolved
+    from pocketsim.sim.trace.columns import Columns
+    from pocketsim.sim.trace.told import Told
 
 __all__ = ["COMPLETED", "NAMES", "QUANTILES", "RATIOS", "TRANSACTION", "beside", "measure", "names"]
 

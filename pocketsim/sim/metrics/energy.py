@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sim.metrics import parts
-from sim.trace.columns import ratio
+from pocketsim.sim.metrics import parts
+from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 def names(resolved: Resolved) -> tuple[str, ...]:

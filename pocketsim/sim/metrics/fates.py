@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sim.trace.columns import Columns
+    from pocketsim.sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from sim.base.families import family
+from pocketsim.sim.base.families import family
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sim.scenario.resolved import Output, Resolved
-    from sim.trace.columns import Columns
-    from sim.trace.told import Told
+    from pocketsim.sim.scenario.resolved import Output, Resolved
+    from pocketsim.sim.trace.columns import Columns
+    from pocketsim.sim.trace.told import Told
 
 
 class Part(Protocol):

@@ -24,21 +24,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.base.streams import stream
-from sim.metrics import energy, fates, trades
-from sim.metrics import parts as families
-from sim.metrics.intervals import bootstrap, normal_ci95, student_t
-from sim.metrics.parts import traced_share
-from sim.trace.columns import Columns, split
-from sim.trace.told import NOTHING
+from pocketsim.sim.base.streams import stream
+from pocketsim.sim.metrics import energy, fates, trades
+from pocketsim.sim.metrics import parts as families
+from pocketsim.sim.metrics.intervals import bootstrap, normal_ci95, student_t
+from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.trace.columns import Columns, split
+from pocketsim.sim.trace.told import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
-    from sim.scenario.resolved import Resolved
-    from sim.trace.told import Told
+    from pocketsim.sim.scenario.resolved import Resolved
+    from pocketsim.sim.trace.told import Told
 
 
 def measure(

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.base import token_bytes
-from sim.metrics import fates
-from sim.metrics.parts import traced_share
-from sim.trace.columns import (
+from pocketsim.sim.base import token_bytes
+from pocketsim.sim.metrics import fates
+from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.trace.columns import (
     last_before,
     next_after,
     percentile,
@@ -27,9 +27,9 @@ from sim.trace.columns import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sim.scenario.resolved import Resolved, Tokens
-    from sim.trace.columns import Columns
-    from sim.trace.told import Told
+    from pocketsim.sim.scenario.resolved import Resolved, Tokens
+    from pocketsim.sim.trace.columns import Columns
+    from pocketsim.sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 

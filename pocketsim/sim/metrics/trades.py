@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.metrics import fates
-from sim.trace.columns import Columns, percentile, ratio, split, times_by_message
+from pocketsim.sim.metrics import fates
+from pocketsim.sim.trace.columns import Columns, percentile, ratio, split, times_by_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pyarrow as pa
 
-    from sim.scenario.resolved import Resolved
-    from sim.trace.told import Told
+    from pocketsim.sim.scenario.resolved import Resolved
+    from pocketsim.sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.base import token_bytes
-from sim.metrics.parts import traced_share
-from sim.metrics.trades import COMPLETED, TRANSACTION, beside
-from sim.trace import origin
-from sim.trace.columns import ratio, times_by_message
+from pocketsim.sim.base import token_bytes
+from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION, beside
+from pocketsim.sim.trace import origin
+from pocketsim.sim.trace.columns import ratio, times_by_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sim.scenario.resolved import Resolved
-    from sim.trace.columns import Columns
-    from sim.trace.told import Told
+    from pocketsim.sim.scenario.resolved import Resolved
+    from pocketsim.sim.trace.columns import Columns
+    from pocketsim.sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 

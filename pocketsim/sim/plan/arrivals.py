@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sim.base.streams import Floats, Lanes, pick_bucket
-from sim.plan import plan
-from sim.plan.churn import Transitions, is_on
+from pocketsim.sim.base.streams import Floats, Lanes, pick_bucket
+from pocketsim.sim.plan import plan
+from pocketsim.sim.plan.churn import Transitions, is_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sim.devices.contents import SleepOvershoot
-    from sim.scenario import resolved as given
+    from pocketsim.sim.devices.contents import SleepOvershoot
+    from pocketsim.sim.scenario import resolved as given
 
 
 @dataclass(frozen=True)

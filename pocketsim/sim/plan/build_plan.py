@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.base.streams import Lanes, engine_seed
-from sim.devices import draws
-from sim.plan import arrivals, compute, plan, town
-from sim.plan.churn import Transitions, transitions
-from sim.plan.population import ROLES, Population, populate, profile_columns
+from pocketsim.sim.base.streams import Lanes, engine_seed
+from pocketsim.sim.devices import draws
+from pocketsim.sim.plan import arrivals, compute, plan, town
+from pocketsim.sim.plan.churn import Transitions, transitions
+from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sim.devices.contents import Shipped, ShippedImplementation
-    from sim.plan.plan import Floats, Plan
-    from sim.scenario import resolved as given
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.devices.contents import Shipped, ShippedImplementation
+    from pocketsim.sim.plan.plan import Floats, Plan
+    from pocketsim.sim.scenario import resolved as given
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 def build_plan(

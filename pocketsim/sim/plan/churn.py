@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from sim.base.streams import Floats, Lanes
-    from sim.scenario import resolved as given
+    from pocketsim.sim.base.streams import Floats, Lanes
+    from pocketsim.sim.scenario import resolved as given
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.plan import plan
-from sim.plan.arrivals import none
+from pocketsim.sim.plan import plan
+from pocketsim.sim.plan.arrivals import none
 
 if TYPE_CHECKING:
-    from sim.plan.population import Population
-    from sim.scenario import resolved as given
+    from pocketsim.sim.plan.population import Population
+    from pocketsim.sim.scenario import resolved as given
 
 
 def starts(workload: given.Compute, people: Population) -> plan.Workload:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from sim.scenario.resolved import Bursts, Eva, Radio, Tokens
+    from pocketsim.sim.scenario.resolved import Bursts, Eva, Radio, Tokens
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]

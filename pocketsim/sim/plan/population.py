@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sim.base.streams import Lanes
-from sim.devices.prices import prices
-from sim.plan import plan
+from pocketsim.sim.base.streams import Lanes
+from pocketsim.sim.devices.prices import prices
+from pocketsim.sim.plan import plan
 
 if TYPE_CHECKING:
-    from sim.devices.contents import ImplementationContents, Shipped
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.devices.contents import ImplementationContents, Shipped
+    from pocketsim.sim.scenario.resolved import Resolved
 
 Indices = npt.NDArray[np.int64]
 ROLES = ("person", "shop", "authority")

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sim.base.streams import Floats, Streams, pick_bucket
-from sim.plan import plan
-from sim.plan.arrivals import poisson_times
-from sim.plan.churn import Lognormal, Transitions, is_on
-from sim.plan.population import ROLES, Indices, Population
+from pocketsim.sim.base.streams import Floats, Streams, pick_bucket
+from pocketsim.sim.plan import plan
+from pocketsim.sim.plan.arrivals import poisson_times
+from pocketsim.sim.plan.churn import Lognormal, Transitions, is_on
+from pocketsim.sim.plan.population import ROLES, Indices, Population
 
 if TYPE_CHECKING:
-    from sim.scenario import resolved as given
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario import resolved as given
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One repetition in a process of its own: `python -P -m sim.run.child < job.json`.
+"""One repetition in a process of its own: `python -P -m pocketsim.sim.run.child < job.json`.
 
 SimGrid allows one engine per process, for good, and may abort the process; so nothing else runs
 here. The job is {resolved, repetition, first_index, out_dir}; the results are files in out_dir,
@@ -17,16 +17,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim import trace
-from sim.base.build import build_digest
-from sim.base.errors import EnvironmentMissingError, NoRoomError, room_for
-from sim.plan.build_plan import build_plan
-from sim.run.children import EXIT_NO_ROOM, EXIT_OTHER_CODE
-from sim.run.job import parquet_path, summary_path, tokens_path
-from sim.trace import holdings
+from pocketsim.sim import trace
+from pocketsim.sim.base.build import build_digest
+from pocketsim.sim.base.errors import EnvironmentMissingError, NoRoomError, room_for
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_OTHER_CODE
+from pocketsim.sim.run.job import parquet_path, summary_path, tokens_path
+from pocketsim.sim.trace import holdings
 
 if TYPE_CHECKING:
-    from sim.run.job import Job
+    from pocketsim.sim.run.job import Job
 
 
 def main() -> int:
@@ -34,7 +34,7 @@ def main() -> int:
     die_with_parent()
     job: Job = json.load(sys.stdin)
     try:
-        from sim import _engine
+        from pocketsim.sim import _engine
     except ImportError as error:
         sys.stderr.write(f"the compiled engine does not load: {error}\n")
         return EnvironmentMissingError.exit_code

@@ -14,19 +14,19 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError, UserError
+from pocketsim.sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sim.run.job import Job
+    from pocketsim.sim.run.job import Job
 
     Heard = Callable[[float], None]
 
 # A list, so that tests can put a fake engine in its place. -P: what lies in the user's folder, a
 # json.py, say, is no module of a child's.
-COMMAND = [sys.executable, "-P", "-m", "sim.run.child"]
+COMMAND = [sys.executable, "-P", "-m", "pocketsim.sim.run.child"]
 # A child computes on one core. With numpy's idle threads around, the C library takes locks for
 # every allocation, and SimGrid makes so many that the replay takes a sixth longer.
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}

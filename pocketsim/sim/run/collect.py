@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sim.run import results, sweep
-from sim.scenario import point
+from pocketsim.sim.run import results, sweep
+from pocketsim.sim.scenario import point
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

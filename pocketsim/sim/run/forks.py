@@ -17,15 +17,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from sim.base.errors import EnvironmentMissingError
-from sim.run.child import die_with_parent
-from sim.run.children import ENVIRONMENT, engine_error
+from pocketsim.sim.base.errors import EnvironmentMissingError
+from pocketsim.sim.run.child import die_with_parent
+from pocketsim.sim.run.children import ENVIRONMENT, engine_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from sim.run.job import Job
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.run.job import Job
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Step = Callable[[Job], None]
 
@@ -37,7 +37,7 @@ class Forks:
         self._jobs = jobs
         self._folder = tempfile.TemporaryDirectory(prefix="pocketsim-")
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "sim.run.forks"],
+            [sys.executable, "-P", "-m", "pocketsim.sim.run.forks"],
             env={**os.environ, **ENVIRONMENT},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -96,18 +96,18 @@ def _load() -> tuple[object, ...]:
     from pyarrow import parquet
     from scipy import special
 
-    from sim import metrics
-    from sim.run import child
+    from pocketsim.sim import metrics
+    from pocketsim.sim.run import child
 
     return pd, parquet, special, metrics, child
 
 
 def _answer(asked: dict[str, Any]) -> dict[str, Any]:
     try:
-        from sim import _engine
+        from pocketsim.sim import _engine
     except ImportError as error:
         return {"missing": f"the compiled engine does not load: {error}"}
-    from sim.run import child
+    from pocketsim.sim.run import child
 
     with tempfile.TemporaryDirectory(dir=asked["folder"]) as name:
         jobs: list[Job] = [
@@ -135,8 +135,8 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 def _measure(last: Job) -> None:
     """Put together what the repetitions of a run left, and write what it comes to."""
-    from sim import metrics, trace
-    from sim.run.job import parquet_path, summary_path
+    from pocketsim.sim import metrics, trace
+    from pocketsim.sim.run.job import parquet_path, summary_path
 
     folder, resolved = Path(last["out_dir"]), last["resolved"]
     numbers = range(resolved["run"]["repetitions"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from sim.trace.told import Told
+from pocketsim.sim.trace.told import Told
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 class Job(TypedDict):

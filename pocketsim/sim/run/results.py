@@ -12,11 +12,11 @@ import json
 import typing
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
-from sim import trace
-from sim.base.errors import ScenarioError
-from sim.base.files import key_path, opened
-from sim.scenario.point import Value  # noqa: TC001 - hints are read at run time
-from sim.scenario.resolved import SCHEMA, Resolved, Rung
+from pocketsim.sim import trace
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.files import key_path, opened
+from pocketsim.sim.scenario.point import Value  # noqa: TC001 - hints are read at run time
+from pocketsim.sim.scenario.resolved import SCHEMA, Resolved, Rung
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,7 +14,7 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
-from sim.base.errors import RunInProgressError, ScenarioError
+from pocketsim.sim.base.errors import RunInProgressError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim import trace
-from sim.base.build import git_commit
-from sim.base.errors import EngineError, RunInProgressError, printable, room_for
-from sim.run import results, rundir
-from sim.run.children import Children, default_jobs
-from sim.run.job import Job, Summary, parquet_path, summary_path, tokens_path
-from sim.scenario import Document, load, point
-from sim.scenario.resolve import Profiles, Rung, resolve
-from sim.trace import holdings
+from pocketsim.sim import trace
+from pocketsim.sim.base.build import git_commit
+from pocketsim.sim.base.errors import EngineError, RunInProgressError, printable, room_for
+from pocketsim.sim.run import results, rundir
+from pocketsim.sim.run.children import Children, default_jobs
+from pocketsim.sim.run.job import Job, Summary, parquet_path, summary_path, tokens_path
+from pocketsim.sim.scenario import Document, load, point
+from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
+from pocketsim.sim.trace import holdings
 
 Progress = Callable[[str, int, float], None]
 """Takes a rung's name, a repetition's number and the share of it that is done; 1 is its end."""
@@ -225,7 +225,7 @@ def _run_rung(
 
 def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) -> None:
     """Turn the children's files into those of a run directory."""
-    from sim import metrics
+    from pocketsim.sim import metrics
 
     repetitions = range(len(logs))
     parts = [parquet_path(aside, repetition) for repetition in repetitions]

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from sim.base.documents import Section, one_or_list, read_toml, validate
-from sim.base.errors import ScenarioError
-from sim.run import rundir
-from sim.run.runner import Task, tasks_of
-from sim.scenario import point
-from sim.scenario.load import apply, read
+from pocketsim.sim.base.documents import Section, one_or_list, read_toml, validate
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.run import rundir
+from pocketsim.sim.run.runner import Task, tasks_of
+from pocketsim.sim.scenario import point
+from pocketsim.sim.scenario.load import apply, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sim.scenario.load import Source
-    from sim.scenario.resolve import Profiles, Rung
+    from pocketsim.sim.scenario.load import Source
+    from pocketsim.sim.scenario.resolve import Profiles, Rung
 
 Item = TypeVar("Item")
 Values = Annotated[list[Any], Field(min_length=1)]

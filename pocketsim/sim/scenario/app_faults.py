@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.scenario.workloads import Paced
+from pocketsim.sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
-    from sim.scenario.document import Scenario
-    from sim.scenario.load import Document
+    from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.load import Document
 
 
 def act(document: Document) -> bool:

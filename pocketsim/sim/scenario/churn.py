@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sim.base.documents import PositiveDuration, Section
+from pocketsim.sim.base.documents import PositiveDuration, Section
 
 
 class Weibull(Section):

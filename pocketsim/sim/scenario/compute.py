@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sim.base.documents import (
+from pocketsim.sim.base.documents import (
     Count,
     Counts,
     Duration,
@@ -20,14 +20,14 @@ from sim.base.documents import (
     one_or_list,
     written,
 )
-from sim.scenario import tasks, town
-from sim.scenario.trades import options
+from pocketsim.sim.scenario import tasks, town
+from pocketsim.sim.scenario.trades import options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.document import Scenario
 
 __all__ = ["Compute", "check", "lists", "message_bytes", "options"]
 

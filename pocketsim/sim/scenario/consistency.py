@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.base import families
-from sim.base.errors import ScenarioError, nearest
-from sim.scenario import lengths, parts
-from sim.scenario.document import FEWEST_PHONES
+from pocketsim.sim.base import families
+from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.scenario import lengths, parts
+from pocketsim.sim.scenario.document import FEWEST_PHONES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.document import Scenario
 
 
 def check(scenario: Scenario, path: Path) -> None:

@@ -12,24 +12,24 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from sim.base import families
-from sim.base.documents import (
+from pocketsim.sim.base import families
+from pocketsim.sim.base.documents import (
     Count,
     Duration,
     PositiveDuration,
     Section,
     written,
 )
-from sim.base.families import FAMILIES
-from sim.devices.provenance import PlainNumber
-from sim.scenario.churn import Churn
-from sim.scenario.compute import Compute
-from sim.scenario.energy import Energy
-from sim.scenario.fields import Share, add_up
-from sim.scenario.network import Network, Outage
-from sim.scenario.town import Contacts, Tokens, Town
-from sim.scenario.transports import Transport
-from sim.scenario.workloads import Paced, Poisson
+from pocketsim.sim.base.families import FAMILIES
+from pocketsim.sim.devices.provenance import PlainNumber
+from pocketsim.sim.scenario.churn import Churn
+from pocketsim.sim.scenario.compute import Compute
+from pocketsim.sim.scenario.energy import Energy
+from pocketsim.sim.scenario.fields import Share, add_up
+from pocketsim.sim.scenario.network import Network, Outage
+from pocketsim.sim.scenario.town import Contacts, Tokens, Town
+from pocketsim.sim.scenario.transports import Transport
+from pocketsim.sim.scenario.workloads import Paced, Poisson
 
 FEWEST_PHONES = 2
 """Of a trade."""

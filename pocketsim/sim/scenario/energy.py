@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from sim.base.documents import Duration, Power, Section, written
-from sim.base.documents import Energy as Joules
+from pocketsim.sim.base.documents import Duration, Power, Section, written
+from pocketsim.sim.base.documents import Energy as Joules
 
 
 class Radio(Section):

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sim.base.documents import Section
-from sim.base.engine_facts import device_operations
-from sim.base.errors import ScenarioError, nearest
-from sim.devices import implementation as documents
-from sim.devices import profile
-from sim.scenario.workloads import Paced
+from pocketsim.sim.base.documents import Section
+from pocketsim.sim.base.engine_facts import device_operations
+from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.devices import implementation as documents
+from pocketsim.sim.devices import profile
+from pocketsim.sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.devices.implementation import Implementation
-    from sim.scenario.document import Scenario
-    from sim.scenario.transports import Eva, Transport
+    from pocketsim.sim.devices.implementation import Implementation
+    from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.transports import Eva, Transport
 
 
 AnySection = TypeVar("AnySection", bound=Section)

@@ -8,16 +8,16 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from sim.base import axes
-from sim.scenario import parts, tasks
-from sim.scenario.compute import Compute
-from sim.scenario.town import Town
+from pocketsim.sim.base import axes
+from pocketsim.sim.scenario import parts, tasks
+from pocketsim.sim.scenario.compute import Compute
+from pocketsim.sim.scenario.town import Town
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sim.scenario import Scenario
-    from sim.scenario.resolved import Rung
+    from pocketsim.sim.scenario import Scenario
+    from pocketsim.sim.scenario.resolved import Rung
 
 
 def combinations(scenario: Scenario) -> Iterator[dict[str, Any]]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sim.base.errors import ScenarioError
-from sim.scenario.churn import Weibull
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario.churn import Weibull
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.scenario.churn import Lognormal
-    from sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.churn import Lognormal
+    from pocketsim.sim.scenario.document import Scenario
 
 
 def check(scenario: Scenario, path: Path) -> None:

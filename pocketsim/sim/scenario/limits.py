@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sim.base.errors import ScenarioError
-from sim.scenario.compute import Compute
-from sim.scenario.town import Town
-from sim.scenario.workloads import Poisson
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario.compute import Compute
+from pocketsim.sim.scenario.town import Town
+from pocketsim.sim.scenario.workloads import Poisson
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.document import Scenario
 
 
 def check(scenario: Scenario, path: Path) -> None:

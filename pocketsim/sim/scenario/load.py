@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.base.documents import key_path, read_toml, validate
-from sim.base.errors import ScenarioError
-from sim.scenario import consistency, implementations, limits
-from sim.scenario.document import Scenario
+from pocketsim.sim.base.documents import key_path, read_toml, validate
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import consistency, implementations, limits
+from pocketsim.sim.scenario.document import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sim.devices.implementation import Implementation
+    from pocketsim.sim.devices.implementation import Implementation
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from sim.base.documents import Bandwidth, Count, Duration, Section, written
-from sim.scenario.fields import Ratio, Sigma
+from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, written
+from pocketsim.sim.scenario.fields import Ratio, Sigma
 
 
 class Bursts(Section):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from sim.base.families import family
+from pocketsim.sim.base.families import family
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.document import Scenario
 
 
 class Part(Protocol):

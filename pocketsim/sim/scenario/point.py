@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import BaseModel
 
-from sim.base import axes, si
-from sim.base.documents import key_path
-from sim.base.units import Dimension
-from sim.scenario import ladders
-from sim.scenario.load import overlap
-from sim.scenario.town import Tokens
+from pocketsim.sim.base import axes, si
+from pocketsim.sim.base.documents import key_path
+from pocketsim.sim.base.units import Dimension
+from pocketsim.sim.scenario import ladders
+from pocketsim.sim.scenario.load import overlap
+from pocketsim.sim.scenario.town import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sim.scenario import Document, Scenario
-    from sim.scenario.resolve import Rung
+    from pocketsim.sim.scenario import Document, Scenario
+    from pocketsim.sim.scenario.resolve import Rung
 
 
 class Value(TypedDict):

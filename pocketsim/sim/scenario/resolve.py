@@ -12,25 +12,25 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from sim.base import si
-from sim.base.build import versions
-from sim.base.engine_facts import model_options
-from sim.base.errors import ScenarioError
-from sim.devices import draws
-from sim.devices import implementation as implementation_documents
-from sim.devices import profile as profiles
-from sim.devices.prices import speed_factors
-from sim.scenario import app_faults, implementations, ladders, parts
-from sim.scenario.resolved import SCHEMA
-from sim.scenario.workloads import Paced
+from pocketsim.sim.base import si
+from pocketsim.sim.base.build import versions
+from pocketsim.sim.base.engine_facts import model_options
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.devices import draws
+from pocketsim.sim.devices import implementation as implementation_documents
+from pocketsim.sim.devices import profile as profiles
+from pocketsim.sim.devices.prices import speed_factors
+from pocketsim.sim.scenario import app_faults, implementations, ladders, parts
+from pocketsim.sim.scenario.resolved import SCHEMA
+from pocketsim.sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sim.devices.contents import Number, Shipped, ShippedImplementation
-    from sim.scenario import Document, Scenario
-    from sim.scenario.resolved import (
+    from pocketsim.sim.devices.contents import Number, Shipped, ShippedImplementation
+    from pocketsim.sim.scenario import Document, Scenario
+    from pocketsim.sim.scenario.resolved import (
         Churn,
         Contacts,
         Energy,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 if TYPE_CHECKING:
-    from sim.devices.contents import Shipped, ShippedImplementation
+    from pocketsim.sim.devices.contents import Shipped, ShippedImplementation
 
 
 class Run(TypedDict):

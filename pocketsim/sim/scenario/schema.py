@@ -1,6 +1,7 @@
 """JSON Schema and reference page of the scenario document, generated from the model.
 
-`python -m sim.scenario.schema` rewrites both under `docs/`; a test fails when they are stale.
+`python -m pocketsim.sim.scenario.schema` rewrites both where they lie; a test fails when they are
+stale.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sim.scenario.document import Scenario
+from pocketsim.sim.scenario.document import Scenario
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
+DOCS = SCHEMAS.parents[1] / "docs"
 
 
 def schema_text() -> str:
-    """Return the JSON Schema, as it stands in docs/scenario.schema.json."""
+    """Return the JSON Schema, as it stands in schemas/scenario.schema.json."""
     return json.dumps(_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -27,10 +29,10 @@ def reference_text() -> str:
     return "\n".join(parts)
 
 
-def write(directory: Path = DOCS) -> None:
-    """Write both files into `directory`."""
-    (directory / "scenario.schema.json").write_text(schema_text(), encoding="utf-8")
-    (directory / "scenario.md").write_text(reference_text(), encoding="utf-8")
+def write() -> None:
+    """Write both files."""
+    (SCHEMAS / "scenario.schema.json").write_text(schema_text(), encoding="utf-8")
+    (DOCS / "scenario.md").write_text(reference_text(), encoding="utf-8")
 
 
 def _schema() -> dict[str, Any]:
@@ -69,9 +71,9 @@ def _type(field: dict[str, Any]) -> str:
 
 _PREFACE = """# Scenario reference
 
-Generated from `sim/scenario` by `python -m sim.scenario.schema`. Durations, sizes, bandwidths, \
-rates and sums of money are strings with a unit; only ratios, counts and sigmas are plain numbers. \
-Unknown keys are refused.
+Generated from `pocketsim/sim/scenario` by `python -m pocketsim.sim.scenario.schema`. Durations, \
+sizes, bandwidths, rates and sums of money are strings with a unit; only ratios, counts and sigmas \
+are plain numbers. Unknown keys are refused.
 """
 
 if __name__ == "__main__":

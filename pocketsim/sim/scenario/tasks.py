@@ -5,7 +5,7 @@ The tasks themselves are in sim/protocols/src/compute.rs.
 
 from __future__ import annotations
 
-from sim.base import token_bytes
+from pocketsim.sim.base import token_bytes
 
 
 def has_recipients(task: str) -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sim.base import si
-from sim.base.documents import (
+from pocketsim.sim.base import si
+from pocketsim.sim.base.documents import (
     Bandwidth,
     Cents,
     Count,
@@ -24,14 +24,14 @@ from sim.base.documents import (
     one_or_list,
     written,
 )
-from sim.base.errors import ScenarioError
-from sim.scenario.fields import Ratio, Share, add_up
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario.fields import Ratio, Share, add_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.document import Scenario
 
 RuleSets = Annotated[
     list[Literal["thesis", "prototype"]],

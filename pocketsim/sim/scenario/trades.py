@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.base.engine_facts import BLOCK_BYTES, PAYLOAD_BYTES_MIN
-from sim.scenario import town
+from pocketsim.sim.base.engine_facts import BLOCK_BYTES, PAYLOAD_BYTES_MIN
+from pocketsim.sim.scenario import town
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.document import Scenario
 
 
 def check(scenario: Scenario, path: Path) -> None:

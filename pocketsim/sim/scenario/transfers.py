@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.base import token_bytes
-from sim.base.errors import ScenarioError
-from sim.scenario import trades
-from sim.scenario.trades import lists, options
-from sim.scenario.workloads import Paced, Poisson
+from pocketsim.sim.base import token_bytes
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import trades
+from pocketsim.sim.scenario.trades import lists, options
+from pocketsim.sim.scenario.workloads import Paced, Poisson
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.document import Scenario
 
 __all__ = ["check", "lists", "message_bytes", "options"]
 

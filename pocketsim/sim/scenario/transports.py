@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sim.base.documents import (
+from pocketsim.sim.base.documents import (
     BlockCounts,
     Blocks,
     Count,
@@ -23,7 +23,7 @@ from sim.base.documents import (
     one_or_list,
     written,
 )
-from sim.base.units import BLOCKS
+from pocketsim.sim.base.units import BLOCKS
 
 TransportMode = Literal[
     "udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva", "none"

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.base.engine_facts import MESSAGE_BYTES_MAX
-from sim.scenario import app_faults, parts
+from pocketsim.sim.base.engine_facts import MESSAGE_BYTES_MAX
+from pocketsim.sim.scenario import app_faults, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sim.scenario.document import Scenario
-    from sim.scenario.load import Document
+    from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.load import Document
 
 
 def warnings(document: Document) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from sim.base.documents import Duration, Rates, Section, Sizes, written
+from pocketsim.sim.base.documents import Duration, Rates, Section, Sizes, written
 
 
 class Paced(Section):

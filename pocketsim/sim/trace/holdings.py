@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.trace import table as trace
+from pocketsim.sim.trace import table as trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 //! The plan: everything a run needs, as numbers and columns in SI units.
 //!
 //! Python resolves a scenario into this; the engine never parses a document. Names and types are
-//! those of `sim.plan.plan`, which builds it; columns come as arrays (`crate::columns`).
+//! those of `pocketsim.sim.plan.plan`, which builds it; columns come as arrays (`crate::columns`).
 
 use pocketsim_protocols::contract::Seconds;
 

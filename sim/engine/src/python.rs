@@ -1,4 +1,4 @@
-//! The Python module `sim._engine`.
+//! The Python module `pocketsim.sim._engine`.
 
 use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ mod _engine {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
-    /// Runs one plan, a dictionary of numbers and arrays (see `sim.plan.plan`).
+    /// Runs one plan, a dictionary of numbers and arrays (see `pocketsim.sim.plan.plan`).
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
     /// `reasons`, `counters`, `cpu_s`, `energy_j`, `kept_cents`, `clock_s`, `final_index`,

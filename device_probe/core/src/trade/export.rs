@@ -1,9 +1,9 @@
 //! Events as files: the benchmark app's CSV, or one JSON object a line for a Parquet table.
 //!
 //! CSV has the columns of the app's `BenchmarkResult` (Iftode 2025, section 4.1) and the
-//! operations of the throughput app (Chirila 2025, section 4.1), as `sim.export.app_csv` reads them: sends,
+//! operations of the throughput app (Chirila 2025, section 4.1), as `pocketsim.sim.export.app_csv` reads them: sends,
 //! the peer's processing, blocks received back and stores. JSON Lines have every event and the
-//! columns of `sim.trace`. While the trade goes on the events are in `NAME.partial`, to which each
+//! columns of `pocketsim.sim.trace`. While the trade goes on the events are in `NAME.partial`, to which each
 //! pause adds; the end gives it its name, or whatever is no file what is in it.
 
 use std::fs::{self, File};

@@ -79,7 +79,7 @@ pub struct Tally {
     /// Proposals or answers given up, by reason.
     pub lost: BTreeMap<Reason, u32>,
     /// T3 - T1, in seconds: from the sending of a proposal to the storing of its answer (Iftode
-    /// 2025, section 4.1; `sim/metrics/repetitions.py`).
+    /// 2025, section 4.1; `pocketsim/sim/metrics/repetitions.py`).
     pub rtt_s: Vec<Seconds>,
     /// T2 - T1, in seconds: from the sending of a proposal to the arrival of the answer stored.
     pub response_s: Vec<Seconds>,

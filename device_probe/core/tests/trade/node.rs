@@ -407,7 +407,7 @@ fn a_repetition_begins_with_the_first_block_and_not_with_the_talk_before() {
     }
 }
 
-/// The window of `sim.metrics.repetitions._window_s`, from the events.
+/// The window of `pocketsim.sim.metrics.repetitions._window_s`, from the events.
 #[test]
 fn the_window_is_from_the_first_to_the_last_send_or_store() {
     let (dialler, listener, peer, _) = pair();

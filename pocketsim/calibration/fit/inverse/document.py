@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from calibration.validate import published
-from sim.base.documents import Section, read_toml, validate
-from sim.base.errors import ScenarioError, nearest
+from pocketsim.calibration.validate import published
+from pocketsim.sim.base.documents import Section, read_toml, validate
+from pocketsim.sim.base.errors import ScenarioError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

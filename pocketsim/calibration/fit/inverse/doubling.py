@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scipy import stats
 
-from calibration.fit.inverse import places
-from calibration.fit.inverse.document import Place
-from calibration.fit.inverse.patched import Scenarios
-from calibration.validate import published
-from calibration.validate.answers import Comparison, matching
-from calibration.validate.comparison import answered
-from calibration.validate.sensitivity import (
+from pocketsim.calibration.fit.inverse import places
+from pocketsim.calibration.fit.inverse.document import Place
+from pocketsim.calibration.fit.inverse.patched import Scenarios
+from pocketsim.calibration.validate import published
+from pocketsim.calibration.validate.answers import Comparison, matching
+from pocketsim.calibration.validate.comparison import answered
+from pocketsim.calibration.validate.sensitivity import (
     MOVES,
     MOVES_VALIDATED,
     NOT_VALIDATED,
@@ -34,19 +34,19 @@ from calibration.validate.sensitivity import (
     Change,
     Entry,
 )
-from calibration.validate.summaries import has_bar
-from calibration.validate.validation import judge, scenarios
-from sim.base.documents import read_toml
-from sim.base.errors import ScenarioError
-from sim.devices.profile import PROFILES
-from sim.plan.build_plan import build_plan
+from pocketsim.calibration.validate.summaries import has_bar
+from pocketsim.calibration.validate.validation import judge, scenarios
+from pocketsim.sim.base.documents import read_toml
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.devices.profile import PROFILES
+from pocketsim.sim.plan.build_plan import build_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from calibration.validate.answers import RungKey, Rungs
-    from sim.run.forks import Forks
-    from sim.scenario.resolved import Resolved
+    from pocketsim.calibration.validate.answers import RungKey, Rungs
+    from pocketsim.sim.run.forks import Forks
+    from pocketsim.sim.scenario.resolved import Resolved
 
 Key = TypeVar("Key")
 

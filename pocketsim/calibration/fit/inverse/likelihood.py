@@ -11,18 +11,18 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calibration.validate import published
-from calibration.validate.answers import Rungs, answer, matching
-from calibration.validate.block_sizes import Run, outstanding_proposals, runs
-from calibration.validate.comparison import GAIN_RATIO
-from sim.metrics import classify
-from sim.metrics.intervals import Z_95
+from pocketsim.calibration.validate import published
+from pocketsim.calibration.validate.answers import Rungs, answer, matching
+from pocketsim.calibration.validate.block_sizes import Run, outstanding_proposals, runs
+from pocketsim.calibration.validate.comparison import GAIN_RATIO
+from pocketsim.sim.metrics import classify
+from pocketsim.sim.metrics.intervals import Z_95
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from calibration.fit.inverse.document import Target
-    from calibration.validate.block_sizes import Replay
+    from pocketsim.calibration.fit.inverse.document import Target
+    from pocketsim.calibration.validate.block_sizes import Replay
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from calibration.fit.inverse.places import DEVICES, IMPLEMENTATIONS, ROOT
-from calibration.validate.validation import rung_key
-from sim.base.documents import read_toml
-from sim.scenario.load import Source, apply
-from sim.scenario.resolve import resolve
+from pocketsim.calibration.fit.inverse.places import DEVICES, IMPLEMENTATIONS, ROOT
+from pocketsim.calibration.validate.validation import rung_key
+from pocketsim.sim.base.documents import read_toml
+from pocketsim.sim.scenario.load import Source, apply
+from pocketsim.sim.scenario.resolve import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from calibration.validate.answers import RungKey
-    from sim.scenario.resolve import Profiles
-    from sim.scenario.resolved import Resolved
+    from pocketsim.calibration.validate.answers import RungKey
+    from pocketsim.sim.scenario.resolve import Profiles
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Patched = Mapping[str, dict[str, Any]]
     """Documents that differ from those in the project, by their names."""

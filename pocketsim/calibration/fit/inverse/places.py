@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.base.documents import key_path, read_toml
-from sim.base.errors import ScenarioError, nearest
-from sim.base.units import DIMENSIONS, Dimension
-from sim.scenario.load import parse_key
+from pocketsim.sim.base.documents import key_path, read_toml
+from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.base.units import DIMENSIONS, Dimension
+from pocketsim.sim.scenario.load import parse_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from calibration.fit.inverse.document import Loaded, Parameter, Place
+    from pocketsim.calibration.fit.inverse.document import Loaded, Parameter, Place
 
 ROOT = Path(__file__).resolve().parents[3]
 """The project, to which documents are relative."""

@@ -10,14 +10,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sim.base.errors import ScenarioError
+from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from calibration.fit.inverse.document import Parameter
-    from calibration.fit.inverse.places import Unit
+    from pocketsim.calibration.fit.inverse.document import Parameter
+    from pocketsim.calibration.fit.inverse.places import Unit
 
 
 @dataclass(frozen=True)

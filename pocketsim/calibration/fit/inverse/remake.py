@@ -12,20 +12,20 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import sim
-from calibration.fit.inverse import document, intervals, places, priors
-from calibration.fit.inverse.search import Search, Space
-from calibration.fit.inverse.trials import Trial, Trials, session
-from sim.base.build import build_digest
-from sim.run.forks import Forks
+from pocketsim import sim
+from pocketsim.calibration.fit.inverse import document, intervals, places, priors
+from pocketsim.calibration.fit.inverse.search import Search, Space
+from pocketsim.calibration.fit.inverse.trials import Trial, Trials, session
+from pocketsim.sim.base.build import build_digest
+from pocketsim.sim.run.forks import Forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from calibration.fit.inverse.document import Loaded, Parameter
-    from calibration.fit.inverse.intervals import Interval
-    from calibration.fit.inverse.trials import Values
+    from pocketsim.calibration.fit.inverse.document import Loaded, Parameter
+    from pocketsim.calibration.fit.inverse.intervals import Interval
+    from pocketsim.calibration.fit.inverse.trials import Values
 
 
 @dataclass(frozen=True)

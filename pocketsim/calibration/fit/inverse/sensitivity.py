@@ -13,25 +13,25 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import sim
-from calibration.fit.inverse import sobol
-from calibration.fit.inverse.doubling import Doubling, Number, behind, numbers
-from calibration.fit.inverse.journal import Journal
-from calibration.fit.inverse.places import ROOT
-from calibration.validate import published
-from calibration.validate.comparison import needs_simulation
-from calibration.validate.sensitivity import FILE, Entry, as_table, from_table
-from calibration.validate.summaries import has_bar
-from calibration.validate.validation import scenarios, select
-from sim.base.build import build_digest
-from sim.base.errors import UserError, nearest
-from sim.run.forks import Forks
+from pocketsim import sim
+from pocketsim.calibration.fit.inverse import sobol
+from pocketsim.calibration.fit.inverse.doubling import Doubling, Number, behind, numbers
+from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.fit.inverse.places import ROOT
+from pocketsim.calibration.validate import published
+from pocketsim.calibration.validate.comparison import needs_simulation
+from pocketsim.calibration.validate.sensitivity import FILE, Entry, as_table, from_table
+from pocketsim.calibration.validate.summaries import has_bar
+from pocketsim.calibration.validate.validation import scenarios, select
+from pocketsim.sim.base.build import build_digest
+from pocketsim.sim.base.errors import UserError, nearest
+from pocketsim.sim.run.forks import Forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from calibration.fit.inverse.sobol import Index
+    from pocketsim.calibration.fit.inverse.sobol import Index
 
 
 @dataclass(frozen=True)

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibration.fit.inverse.doubling import Played, by_repetition, is_part
-from sim.base.errors import ScenarioError
-from sim.base.streams import stream
+from pocketsim.calibration.fit.inverse.doubling import Played, by_repetition, is_part
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from calibration.fit.inverse.document import Place
-    from calibration.fit.inverse.doubling import Number
-    from calibration.fit.inverse.journal import Journal
-    from calibration.validate import published
-    from calibration.validate.answers import RungKey
-    from sim.run.forks import Forks
-    from sim.scenario.resolved import Resolved
+    from pocketsim.calibration.fit.inverse.document import Place
+    from pocketsim.calibration.fit.inverse.doubling import Number
+    from pocketsim.calibration.fit.inverse.journal import Journal
+    from pocketsim.calibration.validate import published
+    from pocketsim.calibration.validate.answers import RungKey
+    from pocketsim.sim.run.forks import Forks
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int64]
@@ -174,7 +174,11 @@ class _Study:
             rows = self._answers[one.name]
             keys = [key for key in self._played.as_resolved if _is_of(key, rows)]
             rungs = self._played.as_is(keys)
-            rungs |= {key: found for (of, key), found in measured.items() if of == one.made_from}
+            rungs |= {
+                key: found
+                for (made_from, key), found in measured.items()
+                if made_from == one.made_from
+            }
             _, values = by_repetition(rows, rungs).get(one.name, (None, ()))
             known = [value for value in values if value is not None]
             self._journal.keep(one.made_from, statistics.fmean(known) if known else 0.0)

@@ -14,23 +14,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibration.fit.inverse import likelihood
-from calibration.fit.inverse.likelihood import Term, Terms
-from calibration.fit.inverse.patched import Scenarios
-from calibration.fit.inverse.places import ROOT
-from calibration.validate.answers import matching
-from calibration.validate.validation import chain_replay
-from sim.base.build import build_digest
-from sim.base.errors import EnvironmentMissingError, ScenarioError
+from pocketsim.calibration.fit.inverse import likelihood
+from pocketsim.calibration.fit.inverse.likelihood import Term, Terms
+from pocketsim.calibration.fit.inverse.patched import Scenarios
+from pocketsim.calibration.fit.inverse.places import ROOT
+from pocketsim.calibration.validate.answers import matching
+from pocketsim.calibration.validate.validation import chain_replay
+from pocketsim.sim.base.build import build_digest
+from pocketsim.sim.base.errors import EnvironmentMissingError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from calibration.fit.inverse.document import Loaded
-    from calibration.fit.inverse.places import Documents, Unit
-    from calibration.validate.answers import RungKey
-    from sim.run.forks import Forks
-    from sim.scenario.resolved import Resolved
+    from pocketsim.calibration.fit.inverse.document import Loaded
+    from pocketsim.calibration.fit.inverse.places import Documents, Unit
+    from pocketsim.calibration.validate.answers import RungKey
+    from pocketsim.sim.run.forks import Forks
+    from pocketsim.sim.scenario.resolved import Resolved
 
 Values = tuple[Any, ...]
 """Of the parameters, in their order; numbers in SI units."""
