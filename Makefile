@@ -35,10 +35,17 @@ test-rust: test-programs
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked
 
 test-python: test-programs
-	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
+	$(BIN)/pytest --ignore tests/wheel -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
 
 test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
+
+.PHONY: wheel test-wheel
+wheel: setup ## Build dist/*.whl, which installs in seconds where nobody can compile
+	$(BIN)/python tools/wheel.py
+
+test-wheel: wheel ## Install the wheel into an environment of its own and test it there
+	$(BIN)/pytest tests/wheel
 
 .PHONY: fuzz
 SECONDS ?= 10
@@ -93,7 +100,7 @@ fmt: .venv/.packages ## Format everything
 
 .PHONY: clean
 clean: ## Remove everything that was built (not runs/)
-	rm -rf build target device_probe/fuzz/target device_probe/android/tests/target .venv sim/_engine*.so \
+	rm -rf build target device_probe/fuzz/target device_probe/android/tests/target .venv pocketsim/sim/*.so* \
 	  .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .PHONY: help

@@ -2,8 +2,9 @@
 
 The installed simgrid distribution holds the library but no headers; they are in the source archive
 of the same version. This fetches that archive, checks it against the hash in uv.lock, unpacks
-`include/`, and links `lib/` to the installed library, so that headers and library cannot differ.
-It does nothing when the result is already there.
+`include/`, and copies the installed library into `lib/`, so that headers and library cannot differ.
+Of its 89 MB the copy has the 4 that are not tables for debuggers: a wheel takes it along. It does
+nothing when the result is already there.
 """
 
 from __future__ import annotations
@@ -27,15 +28,17 @@ def main() -> int:
     """Make the SDK if it is missing or belongs to another version; return the exit code."""
     version, sha256 = locked_simgrid(ROOT / "uv.lock")
     library = installed_library(version)
-    if is_complete(SDK, sha256, library):
+    made_from = f"{sha256} {hashlib.sha256(library.read_bytes()).hexdigest()}"
+    mark = SDK / "made_from"
+    if mark.exists() and mark.read_text() == made_from:
         return 0
     shutil.rmtree(SDK, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         archive = download(version, sha256, Path(folder))
         unpack_headers(archive, SDK / "include")
     write_generated_headers(SDK / "include" / "simgrid", version)
-    link_library(library, SDK / "lib")
-    (SDK / "sha256").write_text(sha256)
+    copy_library(library, SDK / "lib")
+    mark.write_text(made_from)
     print(f"SimGrid {version}: headers and library in {SDK.relative_to(ROOT)}")
     return 0
 
@@ -55,12 +58,6 @@ def installed_library(version: str) -> Path:
             f"simgrid {distribution.version} is installed, {version} is locked: run make setup"
         )
     return Path(str(distribution.locate_file(f"libsimgrid.so.{version}"))).resolve(strict=True)
-
-
-def is_complete(sdk: Path, sha256: str, library: Path) -> bool:
-    """Tell whether `sdk` holds this archive's headers and points to this library."""
-    mark, link = sdk / "sha256", sdk / "lib" / "libsimgrid.so"
-    return mark.exists() and mark.read_text() == sha256 and link.resolve() == library
 
 
 def download(version: str, sha256: str, folder: Path) -> Path:
@@ -124,11 +121,13 @@ def substitute(template: str, values: dict[str, str]) -> str:
     return re.sub(r"@(\w+)@", lambda match: values[match[1]], text)
 
 
-def link_library(library: Path, folder: Path) -> None:
-    """Link the library under its SONAME and under the name that the linker looks for."""
+def copy_library(library: Path, folder: Path) -> None:
+    """Copy the library, stripped, under its SONAME, and link the linker's name to it."""
     folder.mkdir(parents=True)
-    for name in (library.name, "libsimgrid.so"):
-        (folder / name).symlink_to(library)
+    subprocess.run(
+        [shutil.which("strip") or "strip", "-o", folder / library.name, library], check=True
+    )
+    (folder / "libsimgrid.so").symlink_to(library.name)
 
 
 if __name__ == "__main__":

@@ -174,24 +174,25 @@ def _python() -> tuple[str, str, str]:
 
 
 def _library(name: str) -> tuple[str, str, str]:
-    # SimGrid in a process of its own: loading it here would leave its signal handlers behind.
     try:
-        if name == "simgrid":
-            _in_child(f"import {name}")
-        else:
-            importlib.import_module(name.replace("-", "_"))
+        importlib.import_module(name.replace("-", "_"))
         found = importlib.metadata.version(name)
     except (ImportError, OSError, RuntimeError) as error:
-        return name, str(error), "install the dependencies: make setup"
+        return name, str(error), f"pip install {name}; in a checkout, make setup"
     return name, found, ""
 
 
 def _engine() -> tuple[str, str, str]:
+    # In a process of its own: loading SimGrid here would leave its signal handlers behind.
     try:
         _in_child("import pocketsim.sim._engine")
         from pocketsim.sim.base.build import build_digest
     except RuntimeError as error:
-        return "pocketsim.sim._engine", str(error), "build the engine: make setup"
+        return (
+            "pocketsim.sim._engine",
+            str(error),
+            "pip install --force-reinstall pocketsim; in a checkout, make setup",
+        )
     return "pocketsim.sim._engine", f"build {build_digest()}", ""
 
 
@@ -206,7 +207,7 @@ def _in_child(statement: str) -> None:
 
 _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
-    *("pydantic", "plotly", "rich", "simgrid", "tomli-w", "typer"),
+    *("pydantic", "plotly", "rich", "tomli-w", "typer"),
 )
 _EXIT_INVALID = 2
 _EXIT_ENVIRONMENT = 5

@@ -37,6 +37,8 @@ IN_CI = {
     "probe-arm64": "make probe probe-arm64 apk",
     "apk": "make probe probe-arm64 apk",
     "test-android": "make test-android",
+    "wheel": "make test-wheel",
+    "test-wheel": "make test-wheel",
 }
 HERE = {"clean": "test_clean_removes_what_was_built", "help": "test_help_lists_every_target"}
 DESCRIBED = re.findall(r"^([a-z0-9-]+):.*## ", MAKEFILE, re.MULTILINE)
@@ -124,11 +126,11 @@ def test_clean_removes_what_was_built(tmp_path):
         "tools/x",
         "device_probe/android/app/x",
     ]
-    for name in [*built, *kept, "sim/_engine.abi3.so", "sim/engine/a", "sim/protocols/a"]:
+    for name in [*built, *kept, "pocketsim/sim/_engine.abi3.so", "sim/engine/a", "sim/protocols/a"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     make("clean", folder=tmp_path)
-    assert not any((tmp_path / name).exists() for name in [*built, "sim/_engine.abi3.so"])
+    assert not any((tmp_path / name).exists() for name in [*built, "pocketsim/sim/_engine.abi3.so"])
     assert all((tmp_path / name).exists() for name in kept)
 
 

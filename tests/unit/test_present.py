@@ -182,4 +182,7 @@ def test_doctor_says_what_to_do_about_a_missing_engine(call, monkeypatch):
     done = call("doctor")
     assert done.exit_code == 5
     assert "MISSING pocketsim.sim._engine: cannot import pocketsim.sim._engine" in done.stdout
-    assert "pocketsim.sim._engine: build the engine: make setup" in done.stderr
+    assert (
+        "pocketsim.sim._engine: pip install --force-reinstall pocketsim; in a checkout, make setup"
+        in done.stderr
+    )

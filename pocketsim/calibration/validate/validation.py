@@ -214,6 +214,6 @@ def chain_replay() -> Replay:
         from pocketsim.sim._engine import replay_chain
     except ImportError as error:
         raise EnvironmentMissingError(
-            f"the compiled engine does not load: {error}; run `make setup`"
+            f"the compiled engine does not load: {error}; `pocketsim doctor` tells what to do"
         ) from None
     return replay_chain

@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 from pocketsim import sim
+from pocketsim.sim.base.engine_facts import SIMGRID
 
 _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
@@ -21,8 +22,8 @@ NOT_OF_A_RUN = (
     *("scenario/schema.py", "scenario/warnings.py"),
 )
 """What of the package no run can tell; all else is what the runner and its children import."""
-LIBRARIES = ("numpy", "scipy", "simgrid")
-"""Whose version may change what is drawn, computed or replayed; the engine links to the last."""
+LIBRARIES = ("numpy", "scipy")
+"""Whose version may change what is drawn or computed."""
 
 
 @functools.cache
@@ -46,6 +47,7 @@ def versions() -> dict[str, str]:
         "pocketsim": sim.__version__,
         "build": build_digest(),
         **{name: _version(name) for name in LIBRARIES},
+        "simgrid": SIMGRID,
     }
 
 

@@ -6,6 +6,9 @@ with the engine's own, the operations with the machine contract, and sizes with 
 
 from __future__ import annotations
 
+SIMGRID = "4.1"
+"""Version of the library that the engine is linked to, which is built for no other."""
+
 OPERATIONS = (
     "command",
     "sign",

@@ -174,4 +174,4 @@ def _keep(job: Job, stderr: str, directory: Path) -> Path:
 
 _TAIL_LINES = 20
 _CHANGED = "the code of `sim` changed while this process ran; start it again"
-_FIX = "build it with `make setup`; `pocketsim doctor` tells what is missing"
+_FIX = "install it again, or run `make setup`; `pocketsim doctor` tells what is missing"

@@ -71,7 +71,9 @@ class Forks:
             raise EnvironmentMissingError("the process that forks for each repetition ended")
         answer = json.loads(told)
         if "missing" in answer:
-            raise EnvironmentMissingError(f"{answer['missing']}; run `make setup`")
+            raise EnvironmentMissingError(
+                f"{answer['missing']}; `pocketsim doctor` tells what to do"
+            )
         if "job" in answer:
             kept = Path(tempfile.mkdtemp(prefix="pocketsim-failed-"))
             raise engine_error(answer["code"], answer["stderr"], answer["job"], kept)
