@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim import __version__
 
 if TYPE_CHECKING:
+    from pocketsim import plot
     from pocketsim.catalog import devices, implementations, scenarios
     from pocketsim.comparing import Difference, compare
+    from pocketsim.documents import scenario, write_scenario
+    from pocketsim.profiles import Profile, device, implementation
     from pocketsim.results import Run, Runs, load
     from pocketsim.running import run
     from pocketsim.sim.base.errors import EngineError, ScenarioError, UserError
@@ -26,32 +29,43 @@ _HOMES = {
     **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
     **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
     **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
+    **dict.fromkeys(("scenario", "write_scenario"), "pocketsim.documents"),
+    **dict.fromkeys(("Profile", "device", "implementation"), "pocketsim.profiles"),
     "run": "pocketsim.running",
     **dict.fromkeys(("EngineError", "ScenarioError", "UserError"), "pocketsim.sim.base.errors"),
     "Document": "pocketsim.sim.scenario",
+    "plot": "pocketsim",
 }
 
 __all__ = [
     "Difference",
     "Document",
     "EngineError",
+    "Profile",
     "Run",
     "Runs",
     "ScenarioError",
     "UserError",
     "__version__",
     "compare",
+    "device",
     "devices",
+    "implementation",
     "implementations",
     "load",
+    "plot",
     "run",
+    "scenario",
     "scenarios",
+    "write_scenario",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if _HOMES[name] == __name__:  # a module of ours
+        return importlib.import_module(f"{__name__}.{name}")
     found = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = found
     return found

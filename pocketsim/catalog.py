@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.errors import ScenarioError, nearest
@@ -62,11 +63,13 @@ def files(kind: str) -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
-def from_here(value: str) -> str:
+def from_here(value: Any) -> Any:
     """Return a value of an override; of a document that is a path from here, its absolute path.
 
     Else it would be relative to the scenario, which may lie anywhere.
     """
+    if not isinstance(value, str):
+        return value
     path = Path(value.strip().strip("\"'"))
     is_ours = path.suffix == ".toml" and not path.is_absolute() and path.is_file()
     return str(path.absolute()) if is_ours else value

@@ -1,4 +1,4 @@
-"""How far runs are, for people: a bar on a terminal, a line every half minute elsewhere.
+"""How far runs are, for people: a bar on a terminal or in a notebook.
 
 Repetitions tell the share of them that is done; what is left is estimated from what is done. Only
 wall time is looked at here, and only for people.
@@ -6,6 +6,7 @@ wall time is looked at here, and only for people.
 
 from __future__ import annotations
 
+import builtins
 import sys
 import threading
 import time
@@ -13,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pocketsim.cli import console
 from pocketsim.sim.base.errors import printable
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ class Meter:
             self.under_way.pop((name, repetition), None)
             self.ended += 1
 
+    @classmethod
+    def of(cls, total: int, labels: Mapping[str, str] | None = None) -> Meter:
+        """Return one that starts now."""
+        return cls(total, time.monotonic(), labels or {})
+
     @property
     def done(self) -> float:
         """How many repetitions are done, with the shares of those under way."""
@@ -60,22 +65,26 @@ class Meter:
 
 
 @contextmanager
-def progress(
-    total: int, labels: Mapping[str, str] | None = None
-) -> Iterator[Callable[[str, int, float], None]]:
-    """Yield a function to call, from any thread, as `total` repetitions come on.
+def bar(meter: Meter) -> Iterator[Callable[[str, int, float], None]]:
+    """Yield a function to call, from any thread, as repetitions come on; it moves a bar.
 
     It takes a run's name, the number of a repetition and the share of it that is done.
     """
-    meter = Meter(total, time.monotonic(), labels or {})
-    if console.level() < 0 or not total:
-        yield _nothing
-    elif sys.stderr.isatty():
-        with _bar() as bar:
-            yield _on_terminal(bar, meter)
-    else:
-        with _lines(meter) as step:
-            yield step
+    lock = threading.Lock()
+    with _drawn() as drawn:
+        task = drawn.add_task(meter.latest, total=meter.total)
+
+        def step(name: str, repetition: int, share: float) -> None:
+            with lock:
+                meter.advance(name, repetition, share)
+                drawn.update(task, completed=round(meter.done, 2), description=meter.latest)
+
+        yield step
+
+
+def is_watched() -> bool:
+    """Return whether somebody may see a bar: on a terminal, or in a notebook."""
+    return sys.stderr.isatty() or _is_notebook()
 
 
 def span(seconds: float) -> str:
@@ -88,51 +97,7 @@ def span(seconds: float) -> str:
     return f"{minutes} min {rest_s} s" if minutes else f"{rest_s} s"
 
 
-def _nothing(_name: str, _repetition: int, _share: float) -> None:
-    pass
-
-
-def _on_terminal(bar: Progress, meter: Meter) -> Callable[[str, int, float], None]:
-    task, lock = bar.add_task(meter.latest, total=meter.total), threading.Lock()
-
-    def step(name: str, repetition: int, share: float) -> None:
-        with lock:
-            meter.advance(name, repetition, share)
-            bar.update(task, completed=round(meter.done, 2), description=meter.latest)
-        _verbose(name, repetition, share)
-
-    return step
-
-
-@contextmanager
-def _lines(meter: Meter) -> Iterator[Callable[[str, int, float], None]]:
-    lock, ended = threading.Lock(), threading.Event()
-
-    def step(name: str, repetition: int, share: float) -> None:
-        with lock:
-            meter.advance(name, repetition, share)
-        _verbose(name, repetition, share)
-
-    def speak() -> None:
-        while not ended.wait(SILENCE_S):
-            with lock:
-                console.say(meter.line(time.monotonic()))
-
-    speaker = threading.Thread(target=speak, daemon=True)
-    speaker.start()
-    try:
-        yield step
-    finally:
-        ended.set()
-        speaker.join()
-
-
-def _verbose(name: str, repetition: int, share: float) -> None:
-    if share >= 1:
-        console.say(f"{name}: repetition {repetition} done", 1)
-
-
-def _bar() -> Progress:
+def _drawn() -> Progress:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -151,7 +116,10 @@ def _bar() -> Progress:
         # Speed is that of the whole job: repetitions of one run end together.
         TimeRemainingColumn(compact=True),
     )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return Progress(*columns, console=Console(stderr=not _is_notebook()), transient=True)
 
 
-SILENCE_S = 30.0  # longer, and people look whether the program still lives
+def _is_notebook() -> bool:
+    # As rich finds it out: who runs cells has put this function among Python's own.
+    shell = getattr(builtins, "get_ipython", None)
+    return shell is not None and type(shell()).__name__ == "ZMQInteractiveShell"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from pocketsim.profiles import Profile
     from pocketsim.sim.run.results import Manifest, Metrics
     from pocketsim.sim.scenario.point import Value
     from pocketsim.sim.scenario.resolved import Resolved
@@ -55,6 +56,22 @@ class Run:
     def resolved(self) -> Resolved:
         """The content of resolved.json: what determines the run, in SI units."""
         return results.read_resolved(self.directory)
+
+    @property
+    def devices(self) -> dict[str, Profile]:
+        """The profiles of its phones as they were, by name."""
+        from pocketsim.profiles import Profile
+
+        profiles = self.resolved["profiles"]
+        return {name: Profile(one["drawn_as"], one) for name, one in profiles.items()}
+
+    @property
+    def implementation(self) -> Profile:
+        """The profile of its implementation as it was."""
+        from pocketsim.profiles import Profile
+
+        found = self.resolved["implementation"]
+        return Profile(found["called"], found)
 
     @property
     def events(self) -> pd.DataFrame:

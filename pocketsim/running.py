@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.catalog import document_file, from_here
+from pocketsim.catalog import from_here
+from pocketsim.documents import source
+from pocketsim.progress import Meter, bar, is_watched
 from pocketsim.results import Run, Runs
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run import runner, sweep
 from pocketsim.sim.run.children import default_jobs
-from pocketsim.sim.scenario import Document
-from pocketsim.sim.scenario.load import Source, read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from pocketsim.sim.run.runner import Progress
+    from pocketsim.sim.run.runner import Progress, Task
+    from pocketsim.sim.scenario import Document
 
 
 def run(
@@ -26,7 +28,7 @@ def run(
     *,
     jobs: int | None = None,
     out: str | Path = "runs",
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
 ) -> Runs:
     """Run a scenario, with some values changed, and return its runs in order.
 
@@ -36,44 +38,32 @@ def run(
             axis: each of its values is run, in combination with those of others, the last fastest.
         jobs: Repetitions at a time; as many as there are cores, if left out.
         out: Folder for run directories. A run that is there already is not repeated.
-        progress: Is called, from other threads, with a run's name, the number of a repetition and
-            the share of it that is done.
+        progress: True for a bar on a terminal or in a notebook, False for none. A function is
+            called, from other threads, with a run's name, the number of a repetition and the share
+            of it that is done.
 
     Raises ScenarioError for a mistake in the scenario or in `changes`, before anything is written;
     EngineError when a repetition crashed; NoRoomError when the disk is full.
     """
-    source, before = _source(scenario)
+    found, before = source(scenario)
     axes = {
         key: value if isinstance(value, list) else [value] for key, value in (changes or {}).items()
     }
     if empty := [key for key, values in axes.items() if not values]:
         raise UserError(f"changes: {empty[0]} is a list without a value")
-    axes = {key: [_from_here(value) for value in values] for key, values in axes.items()}
+    axes = {key: [from_here(value) for value in values] for key, values in axes.items()}
     grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    points = sweep.points(source, grid, "changes", Path(out), before)
-    runner.run_tasks(sweep.unique_tasks(points), jobs or default_jobs(), progress=progress)
-    found = {(one.directory, str(one.place())): one for one in sweep.runs(points)}
-    return Runs([Run(one.directory, one.place()) for one in found.values()])
+    points = sweep.points(found, grid, "changes", Path(out), before)
+    tasks = sweep.unique_tasks(points)
+    with _bar(tasks) if progress is True else contextlib.nullcontext(progress or None) as step:
+        runner.run_tasks(tasks, jobs or default_jobs(), progress=step)
+    runs = {(one.directory, str(one.place())): one for one in sweep.runs(points)}
+    return Runs([Run(one.directory, one.place()) for one in runs.values()])
 
 
-def _from_here(value: Any) -> Any:
-    return from_here(value) if isinstance(value, str) else value
-
-
-def _source(scenario: str | Path | Mapping[str, Any] | Document) -> tuple[Source, tuple[str, ...]]:
-    """Return a scenario as it was read, and overrides that it has already."""
-    if isinstance(scenario, Document):
-        import tomllib
-
-        data = tomllib.loads(scenario.text)
-        return Source(scenario.path, scenario.text, data), scenario.overrides
-    if isinstance(scenario, str | Path):
-        return read(document_file(scenario, "scenario")), ()
-    import tomli_w
-
-    try:
-        text = tomli_w.dumps(scenario)
-    except TypeError as error:
-        raise UserError(f"the scenario is no TOML document: {error}") from None
-    # Paths in it are relative to where we are, as those in a file are to its folder.
-    return Source(Path("scenario.toml").absolute(), text, dict(scenario)), ()
+def _bar(tasks: Sequence[Task]) -> contextlib.AbstractContextManager[Progress | None]:
+    """Return a context that has what moves a bar, where somebody may see one."""
+    count = runner.repetition_count(tasks)
+    if count and is_watched():
+        return bar(Meter.of(count, runner.labels(tasks)))
+    return contextlib.nullcontext()

@@ -34,7 +34,7 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
     known = [name for name in names if any(run.has(name) for run in runs)]
     along = _along(runs, axis)
     return [
-        (title, f"{_CAPTIONS.get(name, METRICS[name][0])}{along}", _ladder(runs, axis, name))
+        (title, f"{_CAPTIONS.get(name, METRICS[name][0])}{along}", of_metric(runs, name))
         for name in known
         if axis or len(runs) > 1
     ]
@@ -55,8 +55,11 @@ def _along(runs: Sequence[Run], axis: Axis | None) -> str:
     return f"; along with it {'; '.join(parts)}" if parts else ""
 
 
-def _ladder(runs: Sequence[Run], axis: Axis | None, metric: str) -> go.Figure:
-    chart = theme.figure(_title(runs, axis), METRICS[metric][0])
+def of_metric(runs: Sequence[Run], metric: str) -> go.Figure:
+    """Return a metric of one scenario's runs, of which one has it, against what varies most."""
+    axis = horizontal(runs)
+    title, _ = METRICS.get(metric, (metric, ""))
+    chart = theme.figure(_title(runs, axis), title)
     if metric == _SUCCESS:
         chart.update_yaxes(range=[-0.04, 1.06], tickformat=".0%")
     else:
@@ -129,7 +132,7 @@ def _add(
 
 
 def _printed(chart: go.Figure, runs: Sequence[Run], axis: Axis, metric: str) -> None:
-    unit = METRICS[metric][1]
+    _, unit = METRICS.get(metric, ("", ""))
     rows = [row for row in published.rows() if row.target.metric == metric and row.unit == unit]
     dots = [
         (axis.at(run.place), row.value, row.id)

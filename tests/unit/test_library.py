@@ -20,7 +20,14 @@ import pocketsim as ps
 from pocketsim.sim.scenario import load
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ["pocketsim", "pocketsim.catalog", "pocketsim.results", "pocketsim.running"]
+MODULES = [
+    "pocketsim",
+    "pocketsim.catalog",
+    "pocketsim.documents",
+    "pocketsim.profiles",
+    "pocketsim.results",
+    "pocketsim.running",
+]
 FOUR, SIXTEEN = "4/s", "16/s"
 
 
@@ -229,4 +236,5 @@ def test_the_example_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert len(block.splitlines()) <= 6
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - it is ours
-    assert "store_rate_per_s" in capsys.readouterr().out
+    assert "success_ratio" in capsys.readouterr().out
+    assert "plotly" in Path("success.html").read_text()

@@ -1,9 +1,12 @@
+import builtins
 import io
+import sys
 import threading
 
 import pytest
 from rich.console import Console
 
+from pocketsim import progress as meters
 from pocketsim.cli import console, progress
 
 
@@ -23,7 +26,7 @@ def off_a_terminal(monkeypatch):
 
 
 def test_what_is_left_follows_from_what_is_done():
-    meter = progress.Meter(total=4, started_s=100.0)
+    meter = meters.Meter(total=4, started_s=100.0)
     meter.advance("udp-100B-16ps-0123456789ab", 0, 1.0)
     meter.advance("quic_keep-100B-16ps-0123456789ab", 1, 0.25)
     meter.advance("quic_keep-100B-16ps-0123456789ab", 1, 0.5)
@@ -35,13 +38,13 @@ def test_what_is_left_follows_from_what_is_done():
 
 
 def test_a_run_is_called_as_its_label_says():
-    meter = progress.Meter(4, 0.0, {"udp-100B-16ps-0123456789ab": "udp, 50 phones"})
+    meter = meters.Meter(4, 0.0, {"udp-100B-16ps-0123456789ab": "udp, 50 phones"})
     meter.advance("udp-100B-16ps-0123456789ab", 0, 0.5)
     assert meter.latest == "udp, 50 phones"
 
 
 def test_before_anything_is_done_nobody_knows_what_is_left():
-    assert progress.Meter(4, 0.0).line(31.0) == "0 of 4 repetitions in 31 s: starting"
+    assert meters.Meter(4, 0.0).line(31.0) == "0 of 4 repetitions in 31 s: starting"
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_before_anything_is_done_nobody_knows_what_is_left():
     [(0.4, "0 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"), (10_920, "3 h 2 min")],
 )
 def test_spans_as_people_say_them(seconds, text):
-    assert progress.span(seconds) == text
+    assert meters.span(seconds) == text
 
 
 def test_off_a_terminal_a_long_silence_is_broken_within_a_repetition(off_a_terminal):
@@ -71,9 +74,9 @@ def test_quiet_is_quiet(off_a_terminal, monkeypatch):
 
 
 def test_a_label_is_no_markup_and_nothing_that_a_terminal_obeys():
-    meter = progress.Meter(2, 0.0, {"a-b": "[/x] [bold]\x1b[31m"})
+    meter = meters.Meter(2, 0.0, {"a-b": "[/x] [bold]\x1b[31m"})
     meter.advance("a-b", 0, 0.5)
-    with progress._bar() as bar:
+    with meters._drawn() as bar:
         bar.add_task(meter.latest, total=2)
         shown = io.StringIO()
         Console(file=shown, width=200).print(bar.get_renderable())
@@ -86,3 +89,26 @@ def test_what_people_read_is_escaped(capsys):
     said = capsys.readouterr()
     assert said.out == "\na\\x1b]0;title\\x07\n  head\n  \\x1b[2J\n"
     assert said.err == "one\nline\\x1b[2J\n"
+
+
+def test_a_bar_is_drawn_where_somebody_may_see_it(monkeypatch):
+    class ZMQInteractiveShell:
+        """In the place of IPython's in a notebook."""
+
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert not meters.is_watched()
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    assert meters.is_watched()
+    monkeypatch.setattr(builtins, "get_ipython", lambda: None)
+    assert not meters.is_watched()
+
+
+def test_a_bar_moves(monkeypatch):
+    drawn = io.StringIO()
+    console = Console(file=drawn, width=200, force_terminal=True)
+    monkeypatch.setattr("rich.console.Console", lambda **_: console)
+    with meters.bar(meters.Meter.of(4, {"a-b": "four phones"})) as step:
+        step("a-b", 0, 1.0)
+        step("a-b", 1, 0.5)
+    assert "four phones" in drawn.getvalue()
+    assert "1.5/4" in drawn.getvalue()

@@ -134,7 +134,7 @@ def points(
     profiles: Profiles = {}
     found = []
     for values in grid:
-        overrides = tuple(f"{key}={_toml(value, label, key)}" for key, value in values.items())
+        overrides = tuple(f"{key}={as_toml(value, label, key)}" for key, value in values.items())
         scenario = apply(source, [*before, *overrides], label)
         found.append(Point(dict(values), overrides, tasks_of(scenario, out, profiles)))
     return found
@@ -179,16 +179,18 @@ def _factors(document: SweepDocument, path: Path) -> list[list[dict[str, Any]]]:
     ]
 
 
-def _toml(value: Any, label: str, key: str) -> str:
+def as_toml(value: Any, label: str, key: str) -> str:
     """Write a value of the sweep file as it would stand in an override."""
     if isinstance(value, str):
         return _toml_text(value)
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     if isinstance(value, list):
-        return "[" + ", ".join(_toml(item, label, key) for item in value) + "]"
+        return "[" + ", ".join(as_toml(item, label, key) for item in value) + "]"
     if isinstance(value, dict):
-        items = (f"{_toml_text(name)} = {_toml(item, label, key)}" for name, item in value.items())
+        items = (
+            f"{_toml_text(name)} = {as_toml(item, label, key)}" for name, item in value.items()
+        )
         return "{" + ", ".join(items) + "}"
     raise ScenarioError(label, key, f"{value!r} cannot be swept")
 

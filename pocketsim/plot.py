@@ -1,0 +1,87 @@
+"""The report's figures of runs, as plotly figures: to show, change and save.
+
+Each takes runs of one scenario and finds the horizontal axis from what differs between them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pocketsim.report import fates as _fates
+from pocketsim.report import ladders, latency, rates
+from pocketsim.report import runs as reported
+from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import plotly.graph_objects as go
+
+    from pocketsim.results import Run
+
+__all__ = ["distributions", "fates", "metric", "round_trips", "send_and_store", "success"]
+
+
+def metric(runs: Iterable[Run], name: str) -> go.Figure:
+    """Return a metric of docs/metrics.md against what varies most: mean and 95 % interval.
+
+    What else differs makes lines; runs that no quantity puts in order stand beside each other.
+    Raises UserError where no run has it, or runs are of several scenarios.
+    """
+    found = _of_one_scenario(runs)
+    if not any(run.has(name) for run in found):
+        known = [key for run in found for key in run.metrics["metrics"] if run.has(key)]
+        raise UserError(f"no run has a metric {name!r}{did_you_mean(nearest(name, known))}")
+    return ladders.of_metric(found, name)
+
+
+def success(runs: Iterable[Run]) -> go.Figure:
+    """Return the share of what was sent that was stored, against what varies most."""
+    return metric(runs, "success_ratio")
+
+
+def fates(runs: Iterable[Run]) -> go.Figure:
+    """Return what became of what was sent: a bar for each run, in percent."""
+    return _fates.chart(_of_one_scenario(runs))
+
+
+def send_and_store(runs: Iterable[Run]) -> go.Figure:
+    """Return rates of sends and of stores against the rate that was asked for.
+
+    Raises UserError where the runs differ in something else than the rate.
+    """
+    series = _series(runs)
+    if len(series) > 1:
+        names = "; ".join(one.name for one in series)
+        raise UserError(f"these are several: {names}; plot each of them alone")
+    return rates.rates(series[0])
+
+
+def round_trips(runs: Iterable[Run]) -> go.Figure:
+    """Return median and 95th percentile of round trips against the rate that was asked for, ms."""
+    return latency.against_rate(_series(runs))
+
+
+def distributions(runs: Iterable[Run]) -> go.Figure:
+    """Return box plots of round trips by rate: quartiles, 5th and 95th percentile, ms.
+
+    Reads the events of all runs.
+    """
+    return latency.distributions(_series(runs))
+
+
+def _series(runs: Iterable[Run]) -> list[reported.Series]:
+    found = [run for run in _of_one_scenario(runs) if reported.is_of_trades(run)]
+    if not found:
+        raise UserError("these runs are not of trades, which have rates and round trips")
+    return reported.as_series(found)
+
+
+def _of_one_scenario(runs: Iterable[Run]) -> list[reported.Run]:
+    found = reported.load(run.directory for run in runs)
+    if not found:
+        raise UserError("there is no run to plot")
+    names = dict.fromkeys(run.scenario for run in found)
+    if len(names) > 1:
+        raise UserError(f"runs of several scenarios: {', '.join(names)}; plot each of them alone")
+    return found
