@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.metrics.parts import traced_share
 from pocketsim.sim.metrics.trades import COMPLETED, beside
 from pocketsim.sim.trace.columns import ratio
@@ -23,7 +24,20 @@ __all__ = ["COMPLETED", "NAMES", "QUANTILES", "RATIOS", "TRANSACTION", "beside",
 RATIOS: tuple[str, ...] = ()
 QUANTILES: tuple[str, ...] = ()
 TRANSACTION = None
-NAMES = ("task_rate_per_s", "data_rate_mb_per_s", "task_us_mean")
+METRICS = {
+    "task_rate_per_s": Metric(
+        "1/s",
+        "tasks / t_last",
+        "tasks done by all threads of all phones, until the last thread is done",
+    ),
+    "data_rate_mb_per_s": Metric(
+        "MB/s",
+        "tasks * bytes of a task / t_last / 10^6",
+        "bytes that they were on, over the same time",
+    ),
+    "task_us_mean": Metric("us", "threads * t_last / tasks", "how long one thread has one task"),
+}
+NAMES = tuple(METRICS)
 
 
 def names(_resolved: Resolved) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.metrics import parts
+from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
@@ -24,7 +25,16 @@ def names(resolved: Resolved) -> tuple[str, ...]:
     one = parts.of(resolved).TRANSACTION
     if resolved["energy"] is None or one is None:
         return ()
-    return tuple(f"{part}_mj_per_{one}" for part in (*_PARTS, "energy"))
+    return tuple(metrics(one))
+
+
+def metrics(one: str) -> dict[str, Metric]:
+    """Return how the metrics of a family are defined that counts energy for each of `one`."""
+    completed = "stored" if one == "transaction" else "completed"
+    return {
+        f"{part}_mj_per_{one}": Metric("mJ", f"{sum_of} / {completed}", meaning)
+        for part, (sum_of, meaning) in _MEANINGS.items()
+    }
 
 
 def measure(
@@ -48,6 +58,15 @@ def _sum(energy_j: Mapping[str, float], components: tuple[str, ...]) -> float:
     return math.fsum(energy_j.get(name, math.nan) for name in components)
 
 
+_MEANINGS = {
+    "cpu": ("E_cpu", "busy cores of all phones but the authority"),
+    "contact": ("E_contact", "links between phones near each other, both ends"),
+    "access": (
+        "E_access_active + E_access_tail + E_access_promotion",
+        "radios of access networks: active, tails, wake-ups",
+    ),
+    "energy": ("sum(E)", "all components together"),
+}
 _PARTS = {
     "cpu": ("cpu",),
     "contact": ("contact",),

@@ -16,6 +16,7 @@ import numpy as np
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.metrics import fates
 from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.town_definitions import METRICS
 from pocketsim.sim.trace.columns import (
     last_before,
     next_after,
@@ -33,18 +34,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-NAMES = (
-    *("payments_asked", "payments_completed", "completed_ratio", "unpayable_ratio"),
-    *("payments_in_flight_ratio",),
-    *("outage_completed_ratio", "payment_ms_p50", "payment_ms_p95"),
-    *("token_recipients_mean", "token_recipients_p95", "token_recipients_max"),
-    *("contact_bytes_per_payment", "access_bytes_per_payment", "cpu_ms_per_payment"),
-    *("authority_backlog_tokens_max", "authority_answer_ms_p95"),
-    *("unverified_tokens_max", "drain_min_p50", "drain_min_p95", "drain_min_max"),
-    *("double_spends", "accused", "wrongly_accused", "undetected_tokens"),
-    *("detection_min_p50", "detection_min_max", "value_at_risk_eur_max", "refused_to_honest_eur"),
-    *("minted_eur", "redeemed_eur", "circulating_eur", "vanished_eur"),
-)
+NAMES = tuple(METRICS)
 
 RATIOS = (
     *("completed_ratio", "unpayable_ratio", "payments_in_flight_ratio", "outage_completed_ratio"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.metrics import fates
+from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.trace.columns import Columns, percentile, ratio, split, times_by_message
 
 if TYPE_CHECKING:
@@ -23,13 +24,59 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-OF_ALL = (
-    *("send_rate_per_s", "store_rate_per_s", "send_count", "store_count"),
-    *("unmatched_count", "success_ratio", "in_flight_ratio"),
-    *("rtt_ms_p50", "rtt_ms_p95", "rtt_ms_mean", "processing_ms_p50"),
-    *("stored_block_bytes_min", "stored_block_bytes_mean", "stored_block_bytes_max"),
-    *("stalled_run_ratio", "partial_run_ratio"),
-)
+METRICS = {
+    "send_rate_per_s": Metric(
+        "1/s",
+        "sent / W",
+        "proposals sent, over the window from the first to the last send or store",
+    ),
+    "store_rate_per_s": Metric("1/s", "stored / W", "transactions stored, over the same window"),
+    "send_count": Metric("1", "sent", "proposals sent"),
+    "store_count": Metric("1", "stored", "transactions that their proposers stored, countersigned"),
+    "unmatched_count": Metric(
+        "1",
+        "sent - stored",
+        "proposals sent and not stored: lost, or in flight at the end",
+    ),
+    "success_ratio": Metric(
+        "1",
+        "stored / (stored + lost)",
+        "of what was sent, that whose fate is known at the end; of the log of a real "
+        "trade, stored over sent: it is taken to end when nothing is under way",
+    ),
+    "in_flight_ratio": Metric(
+        "1",
+        "in_flight / sent",
+        "of what was sent, what had neither been stored nor lost when the run ended, or "
+        "when the app's log was full",
+    ),
+    "rtt_ms_p50": Metric(
+        "ms",
+        "p50(T3 - T1)",
+        "round trip of stored transactions, storing included: median",
+    ),
+    "rtt_ms_p95": Metric("ms", "p95(T3 - T1)", "the same, 95th percentile"),
+    "rtt_ms_mean": Metric("ms", "mean(T3 - T1)", "the same, mean"),
+    "processing_ms_p50": Metric(
+        "ms",
+        "p50(T3 - T2)",
+        "from the block's return until it is stored: median",
+    ),
+    "stored_block_bytes_min": Metric("B", "min(bytes)", "stored blocks as serialised, smallest"),
+    "stored_block_bytes_mean": Metric("B", "mean(bytes)", "the same, mean"),
+    "stored_block_bytes_max": Metric("B", "max(bytes)", "the same, largest"),
+    "stalled_run_ratio": Metric(
+        "1",
+        "mean over repetitions of [stored < 0.05 sent]",
+        "share of repetitions that stored less than 5 % of what was sent",
+    ),
+    "partial_run_ratio": Metric(
+        "1",
+        "mean over repetitions of [0.05 sent <= stored < 0.9 sent]",
+        "share that stored 5 % or more and less than 90 %",
+    ),
+}
+OF_ALL = tuple(METRICS)
 """The metrics of every run."""
 RATIOS = ("success_ratio", "in_flight_ratio", "stalled_run_ratio", "partial_run_ratio")
 QUANTILES = ("rtt_ms_p50", "rtt_ms_p95", "processing_ms_p50")

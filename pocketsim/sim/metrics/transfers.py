@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base import token_bytes
+from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.metrics.parts import traced_share
 from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION, beside
 from pocketsim.sim.trace import origin
@@ -40,14 +41,46 @@ __all__ = [
     "names",
 ]
 
-TRANSFER_NAMES = ("goodput_mb_per_s", "stored_mb_per_s", "datagram_loss_ratio")
+TRANSFERS = {
+    "goodput_mb_per_s": Metric(
+        "MB/s",
+        "mean(bytes / (t_whole - t_first_block)) / 10^6",
+        "messages of many blocks, each over the time from its first block's arrival until "
+        "it is whole: mean",
+    ),
+    "stored_mb_per_s": Metric(
+        "MB/s",
+        "bytes of all but the first / (t_last_store - t_first_store) / 10^6",
+        "bytes of messages from the second that was stored, over the time since the first",
+    ),
+    "datagram_loss_ratio": Metric(
+        "1",
+        "dropped / on_air",
+        "of the datagrams put on the air, those that nobody read: dropped on the way, or "
+        "in the socket buffer of a phone that went off",
+    ),
+}
+TRANSFER_NAMES = tuple(TRANSFERS)
 RATIOS = ("datagram_loss_ratio",)
 QUANTILES: tuple[str, ...] = ()
-TOKEN_NAMES = tuple(
-    f"token_{step}_{recipients}_rate_per_s"
+_STEPS = {
+    "sign": ("t_sent - t_begin", "from the first signature to the hand-over of the message"),
+    "receive": (
+        "t_whole - t_first_block",
+        "from the first block's arrival until the message is whole",
+    ),
+    "validate": ("t_verified - t_whole", "from the message's arrival to its last verification"),
+}
+TOKENS = {
+    f"token_{step}_{recipients}_rate_per_s": Metric(
+        "1/s",
+        f"tokens / ({time})",
+        f"{meaning}: tokens of {recipients} recipient{'s' * (recipients > 1)}",
+    )
     for recipients in (1, 2, 3)
-    for step in ("sign", "receive", "validate")
-)
+    for step, (time, meaning) in _STEPS.items()
+}
+TOKEN_NAMES = tuple(TOKENS)
 
 
 def names(resolved: Resolved) -> tuple[str, ...]:

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-COLUMNS = (
-    "repetition",  # int32
-    "time_s",  # float64, since the start of the repetition
-    "node",  # int32
-    "kind",  # dictionary of strings
-    "message_id",  # int64: proposer << 32 | number of the proposal
-    "peer",  # int32, -1 for none
-    "message_size",  # int32, bytes
-    "reason",  # dictionary of strings, null for none
-    "logged",  # bool: within the capacity of the app's benchmark log
-)
+COLUMNS = {
+    "repetition": "which, from 0",
+    "time_s": "seconds since the start of the repetition",
+    "node": "the phone where it happened, from 0, in the order of `[[devices]]`",
+    "kind": "what happened (see below)",
+    "message_id": "of a transaction: its proposer's node, times 2^32, plus the number of the "
+    "proposal; of rows on tokens: the serial",
+    "peer": "the other phone; -1 for none",
+    "message_size": "bytes",
+    "reason": "why something was lost or refused (see above); null for none",
+    "logged": "whether the app's log, of `protocol.benchmark_log_entries`, had room for it",
+}
+"""What each column says, in their order; `schema` has their types."""
 
 
 def origin(message_id: Array) -> Array:

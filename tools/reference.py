@@ -1,0 +1,104 @@
+"""Writes docs/metrics.md: metrics, fates, columns and kinds of events, from the code that has them.
+
+`python -m tools.reference` rewrites the page; a test fails when it is stale. Metrics and columns
+are described where they are computed, reasons and kinds in the machine contract's own comments.
+The text around the tables is tools/metrics.md.in.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pocketsim.sim import trace
+from pocketsim.sim.metrics import compute, energy, town_definitions, trades, transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pocketsim.sim.metrics.definition import Metric
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "metrics.md"
+TEMPLATE = ROOT / "tools" / "metrics.md.in"
+CONTRACT = ROOT / "sim" / "protocols" / "src" / "contract.rs"
+
+
+def main() -> int:
+    """Write the page; return the exit code."""
+    PAGE.write_text(text(), encoding="utf-8")
+    return 0
+
+
+def text() -> str:
+    """Return the page."""
+    contract = CONTRACT.read_text(encoding="utf-8")
+    energies = {
+        f"{ours}`, `{theirs}": metric
+        for (ours, metric), theirs in zip(
+            energy.metrics("payment").items(), energy.metrics("transaction"), strict=True
+        )
+    }
+    tables = {
+        "metrics_trades": metrics_table(trades.METRICS),
+        "metrics_transfers": metrics_table(transfers.TRANSFERS),
+        "metrics_tokens": metrics_table(transfers.TOKENS),
+        "metrics_compute": metrics_table(compute.METRICS),
+        "metrics_town": metrics_table(town_definitions.METRICS),
+        "metrics_energy": metrics_table(energies),
+        "reasons": table(("reason", "what happened"), named(contract, "Reason")),
+        "columns": table(("column", "type", "what it is"), columns()),
+        "kinds": table(("kind", "when"), named(contract, "EventKind")),
+    }
+    page = TEMPLATE.read_text(encoding="utf-8")
+    for name, found in tables.items():
+        assert page.count(f"{{{name}}}\n") == 1, name
+        page = page.replace(f"{{{name}}}\n", found)
+    return page
+
+
+def metrics_table(metrics: Mapping[str, Metric]) -> str:
+    """Return one line for each metric: name, unit, formula, meaning."""
+    rows = [
+        (name, metric.unit, f"`{metric.formula}`", metric.meaning)
+        for name, metric in metrics.items()
+    ]
+    return table(("metric", "unit", "formula", "what it is"), rows)
+
+
+def columns() -> list[tuple[str, str, str]]:
+    """Return name, type and meaning of each column of events.parquet."""
+    words = {"int32": "int32", "int64": "int64", "double": "float64", "bool": "bool"}
+    types = {field.name: words.get(str(field.type), "text") for field in trace.schema()}
+    return [(name, types[name], meaning) for name, meaning in trace.COLUMNS.items()]
+
+
+def named(contract: str, enum: str) -> list[tuple[str, str]]:
+    """Return name and comment of each variant of a named enum of the machine contract.
+
+    Raises ValueError for one without a comment.
+    """
+    body = contract.split(f"    {enum} {{\n", 1)[1].split("\n    }\n", 1)[0]
+    found: list[tuple[str, str]] = []
+    comment: list[str] = []
+    for line in map(str.strip, body.splitlines()):
+        if line.startswith("///"):
+            comment.append(line.removeprefix("///").strip())
+        elif match := re.fullmatch(r'\w+ = "(\w+)",', line):
+            if not comment:
+                raise ValueError(f"{enum} {match[1]} has no comment")
+            found.append((match[1], " ".join(comment).rstrip(".")))
+            comment = []
+    return found
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of Markdown, whose first column is code."""
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    lines += [f"| {' | '.join((f'`{first}`', *rest))} |" for first, *rest in rows]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
