@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from pocketsim.results import Run
 
-__all__ = ["distributions", "fates", "metric", "round_trips", "send_and_store", "success"]
+__all__ = [
+    "distribution_functions",
+    "distributions",
+    "fates",
+    "metric",
+    "round_trips",
+    "send_and_store",
+    "success",
+]
 
 
 def metric(runs: Iterable[Run], name: str) -> go.Figure:
@@ -68,6 +76,14 @@ def distributions(runs: Iterable[Run]) -> go.Figure:
     Reads the events of all runs.
     """
     return latency.distributions(_series(runs))
+
+
+def distribution_functions(runs: Iterable[Run]) -> go.Figure:
+    """Return which share of round trips took no longer than so many ms, with their percentiles.
+
+    Reads the events of all runs; of many rates six are shown.
+    """
+    return latency.distribution_functions(_series(runs))
 
 
 def _series(runs: Iterable[Run]) -> list[reported.Series]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,14 @@ from pocketsim.sim.run.children import default_jobs
 if TYPE_CHECKING:
     from pocketsim.calibration.validate.validation import ValidationResult
 
+PlotlyJs = Annotated[
+    Path | None,
+    typer.Option(
+        "--plotly-js",
+        help="File that several pages share, of what draws charts: 5 MB less in each.",
+        metavar="FILE",
+    ),
+]
 RunDirectories = Annotated[
     list[Path],
     typer.Argument(help="Run directories, or folders that hold some.", metavar="RUN..."),
@@ -37,6 +46,7 @@ def validate(
     rows: Annotated[
         bool, typer.Option("--rows", help="Every figure too; with --subset, those of it.")
     ] = False,
+    plotly_js: PlotlyJs = None,
     as_json: AsJson = False,
     jobs: Jobs = None,
 ) -> None:
@@ -59,7 +69,7 @@ def validate(
     else:
         _print_tables(result, rows=rows or bool(subset), every_row=rows)
     if report:
-        _write_report(result, report)
+        _write_report(result, report, plotly_js)
     if code := _EXIT_CODES[result.verdict]:
         raise typer.Exit(code)
 
@@ -69,25 +79,40 @@ def report(
     out: Annotated[
         Path, typer.Option("-o", "--out", help="HTML file to write.", metavar="FILE")
     ] = Path("report.html"),
+    plotly_js: PlotlyJs = None,
 ) -> None:
     """Write one self-contained HTML page about some runs."""
     directories = [directory for path in runs for directory in complete(path)]
     targets.check_outside_runs(out)
     from pocketsim.report import write_report
 
+    shared = _shared(plotly_js, out)
     with targets.replacing(out) as aside:
-        write_report(dict.fromkeys(directories), aside)
+        write_report(dict.fromkeys(directories), aside, plotly_js=shared)
     targets.tell(out)
 
 
-def _write_report(result: ValidationResult, report: Path) -> None:
+def _shared(plotly_js: Path | None, page: Path) -> str | None:
+    """Write what draws charts to a file of its own, and return where a page finds it."""
+    if plotly_js is None:
+        return None
+    targets.check_outside_runs(plotly_js)
+    from plotly.offline import get_plotlyjs
+
+    with targets.replacing(plotly_js) as aside:
+        aside.write_text(get_plotlyjs(), encoding="utf-8")
+    return Path(os.path.relpath(plotly_js.absolute(), page.absolute().parent)).as_posix()
+
+
+def _write_report(result: ValidationResult, report: Path, plotly_js: Path | None) -> None:
     if not result.run_dirs:  # block sizes alone follow from the format
         console.say("no report: nothing was run")
         return
     from pocketsim.report import write_report
 
+    shared = _shared(plotly_js, report)
     with targets.replacing(report) as aside:
-        write_report(result.run_dirs, aside, result)
+        write_report(result.run_dirs, aside, result, plotly_js=shared)
     console.say(f"report: {report}")
 
 

@@ -30,10 +30,12 @@ def write_report(
     out_html: Path,
     validation: ValidationResult | None = None,
     title: str | None = None,
+    plotly_js: str | None = None,
 ) -> None:
     """Write the report on `run_dirs`, complete run directories, to the file `out_html`.
 
-    The file needs nothing else to be shown, and equal runs give equal bytes. Raises ValueError
+    Equal runs give equal bytes, and the file needs nothing else to be shown, but for what draws
+    charts where `plotly_js` says from which file beside it that is loaded. Raises ValueError
     without runs, OSError for what is no run directory, and ScenarioError for a run of an older
     version.
     """
@@ -58,7 +60,7 @@ def write_report(
     _profiles(page, runs)
     _implementations(page, runs)
     _limitations(page, runs)
-    out_html.write_text(page.html(), encoding="utf-8")
+    out_html.write_text(page.html(plotly_js), encoding="utf-8")
 
 
 def _opening(page: Page, runs: Sequence[Run]) -> None:
@@ -158,6 +160,8 @@ def _round_trips(page: Page, found: Sequence[Series]) -> None:
         if len(chosen[0].runs) > 1 or not several:
             charts.append((title, f"{name}, by rate", latency.against_rate(chosen)))
             boxes.append((title, f"{name}; {_BOXES}", latency.distributions(chosen)))
+            shares = latency.distribution_functions(chosen)
+            boxes.append((title, f"{name}; {_SHARES}", shares))
     page.figures(charts)
     if boxes:
         page.section("distributions", "Distributions of round trips")
@@ -210,11 +214,7 @@ def _profiles(page: Page, runs: Sequence[Run]) -> None:
         page.add(
             f'<p class="caption">{escape("; ".join(about))}</p><p>{provenance.bases(profile)}</p>'
         )
-        page.add(
-            folded(
-                "every number", provenance.numbers_table(profile["drawn_as"], profile), unfold=True
-            )
-        )
+        page.add(folded("every number", provenance.numbers_table(profile["drawn_as"], profile)))
 
 
 def _implementations(page: Page, runs: Sequence[Run]) -> None:
@@ -225,11 +225,7 @@ def _implementations(page: Page, runs: Sequence[Run]) -> None:
         page.add(f"<h3>{escape(about['name'])} <code>{escape(name)}</code></h3>")
         said = f"described by {about['described_by']}, {about['described_on']}"
         page.add(f'<p class="caption">{escape(said)}</p><p>{provenance.bases(content)}</p>')
-        page.add(
-            folded(
-                "every number", provenance.numbers_table(content["called"], content), unfold=True
-            )
-        )
+        page.add(folded("every number", provenance.numbers_table(content["called"], content)))
 
 
 def _limitations(page: Page, runs: Sequence[Run]) -> None:
@@ -315,6 +311,7 @@ _SUCCESS = (
 _ROUND_TRIPS = (
     "From the proposal leaving the app to the completed block being stored, on one clock (T3 - T1)."
 )
+_SHARES = "share that took no longer; points at the 50th, 95th and 99th percentile"
 _BOXES = "box: quartiles, whiskers: 5 to 95 %"
 _OUTCOMES = (
     "Over one kept connection a run completes, breaks part-way or stalls from the start, so a mean "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,11 @@ from pocketsim.sim.run.results import read_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     import plotly.graph_objects as go
+
+    Milliseconds = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 def against_rate(group: Sequence[Series]) -> go.Figure:
@@ -79,11 +83,52 @@ def distributions(group: Sequence[Series]) -> go.Figure:
     return chart
 
 
+def distribution_functions(group: Sequence[Series]) -> go.Figure:
+    """Return which share of round trips took no longer, with the 50th, 95th and 99th percentile.
+
+    A line for each rate that was asked for, of at most six, spread over those that were.
+    """
+    chart = theme.figure("round trip, ms", "share that took no longer, %", 400)
+    every = [(one, run) for one in group for run in one.runs]
+    places = np.unique(np.linspace(0, len(every) - 1, _LINES).round().astype(int))
+    chosen = [every[place] for place in places]
+    shown: list[float] = []
+    looks = zip(theme.colours(len(chosen)), theme.dashes(len(chosen)), strict=True)
+    for (one, run), (colour, dash) in zip(chosen, looks, strict=True):
+        rtt_ms = round_trips_ms(run)
+        if not rtt_ms.size:
+            continue
+        at_ms = np.percentile(rtt_ms, _SHARES)
+        shown += at_ms.tolist()
+        marked = np.isin(_SHARES, _MARKED)
+        chart.add_scatter(
+            x=at_ms,
+            y=_SHARES,
+            mode="lines+markers",
+            name=f"{transport_name(one.transport)}, {run.asked_per_s:g}/s",
+            line={"color": colour, "dash": dash, "width": 1.6},
+            marker={"size": np.where(marked, 7, 0)},
+        )
+    chart.update_xaxes(**theme.log_decades(shown))
+    chart.update_yaxes(range=[0, 101])
+    theme.make_room(chart)
+    return chart
+
+
+def round_trips_ms(run: Run) -> Milliseconds:
+    """Return the round trips of all repetitions of a run, in ms."""
+    return _round_trips_ms(run.path, run.resolved["run"]["duration_s"])
+
+
+@functools.lru_cache(maxsize=64)  # each is shown twice
+def _round_trips_ms(path: Path, duration_s: float) -> Milliseconds:
+    trips = metrics.round_trips(read_events(path), duration_s)
+    return np.concatenate([took_ms for _, took_ms in trips]) if trips else np.empty(0)
+
+
 def quantiles(run: Run) -> tuple[float, ...] | None:
     """Return the 5th, 25th, 50th, 75th and 95th percentile of a run's round trips, in ms."""
-    table = read_events(run.path)
-    trips = metrics.round_trips(table, run.resolved["run"]["duration_s"])
-    rtt_ms = np.concatenate([took_ms for _, took_ms in trips]) if trips else np.empty(0)
+    rtt_ms = round_trips_ms(run)
     if not rtt_ms.size:
         return None
     return tuple(float(value) for value in np.percentile(rtt_ms, _PERCENTS))
@@ -126,3 +171,6 @@ def _published_spans(chart: go.Figure, one: Series) -> None:
 
 
 _PERCENTS = (5, 25, 50, 75, 95)
+_SHARES = np.array([*range(100), 99.5, 99.9, 100.0])
+_MARKED = (50, 95, 99)
+_LINES = 6  # that a chart can tell apart

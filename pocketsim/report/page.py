@@ -1,11 +1,14 @@
 """HTML without a template engine: a page of sections, charts and tables, complete in one file.
 
-Nothing in it is loaded from elsewhere, and equal content gives equal bytes: no dates, and chart
-ids that are numbered in order.
+Nothing in it is loaded from elsewhere, but for plotly's own source where pages share a file of it.
+Equal content gives equal bytes: no dates, and chart ids that are numbered in order.
 """
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -50,17 +53,22 @@ class Page:
             f'<div class="charts{" wide" if wide or len(charts) == 1 else ""}">{cells}</div>'
         )
 
-    def html(self) -> str:
-        """Return the whole page."""
+    def html(self, plotly_js: str | None = None) -> str:
+        """Return the whole page; with `plotly_js`, one that loads plotly's source from there."""
         from plotly.offline import get_plotlyjs
 
+        draws = (
+            f'<script src="{escape(plotly_js)}"></script>'
+            if plotly_js
+            else f"<script>{get_plotlyjs()}</script>"
+        )
         style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
         links = "".join(f'<a href="#{at}">{escape(title)}</a>' for at, title in self.contents)
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{escape(self.title)}</title><style>{style}</style>"
-            f"<script>{get_plotlyjs()}</script></head>\n"
+            f"{draws}</head>\n"
             f'<body><div class="page"><nav><b>CONTENTS</b>{links}</nav><main>\n'
             + "\n".join(self.body)
             + "\n</main></div></body></html>\n"
@@ -74,8 +82,30 @@ class Page:
             div_id=f"chart-{self.charts}",
             config=theme.PLOT_OPTIONS,
         )
-        head = f'<h3>{escape(title)}</h3><p class="caption">{escape(caption)}</p>'
+        name = f"chart-{self.charts}.csv"
+        data = base64.b64encode(_csv(chart).encode()).decode()
+        link = f'<a class="data" download="{name}" href="data:text/csv;base64,{data}">data</a>'
+        head = f'<h3>{escape(title)}{link}</h3><p class="caption">{escape(caption)}</p>'
         return f"<figure>{head}{drawn}</figure>"
+
+
+def _csv(chart: go.Figure) -> str:
+    """Return what a chart shows: a row for each point, its intervals, the quartiles of a box."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    names = ("q1", "median", "q3", "lowerfence", "upperfence")
+    rows.writerow(("name", "x", "y", "above", "below", *names))
+    for trace in chart.data:
+        errors = getattr(trace, "error_y", None)
+        columns = [
+            *(trace.x, getattr(trace, "y", None)),
+            *(getattr(errors, side, None) for side in ("array", "arrayminus")),
+            *(getattr(trace, name, None) for name in names),
+        ]
+        for place in range(max(len(column) for column in columns if column is not None)):
+            cells = ("" if column is None else column[place] for column in columns)
+            rows.writerow((trace.name, *cells))
+    return text.getvalue()
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:

@@ -32,7 +32,14 @@ BASIS_COLOURS = {
 GOOD, BAD, NEUTRAL = "#0b7a5a", "#b3261e", "#5b6875"
 
 # Dragging zooms and a double click resets; the row of buttons would cover the chart's top.
-PLOT_OPTIONS = {"displayModeBar": False, "responsive": True, "plotlyServerURL": ""}
+PLOT_OPTIONS = {
+    "responsive": True,
+    "plotlyServerURL": "",
+    "displaylogo": False,
+    # Shown when the mouse is over a chart: it saves the picture.
+    "modeBarButtons": [["toImage"]],
+    "toImageButtonOptions": {"format": "svg"},
+}
 
 
 def colour(transport: str) -> str:

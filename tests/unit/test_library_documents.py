@@ -135,6 +135,12 @@ def test_a_figure_has_the_means_of_the_runs(runs):
     )
     assert list(sent.x) == [4, 16]
     assert ps.plot.round_trips(runs).data
+    first, second = ps.plot.distribution_functions(runs).data
+    for line, run in ((first, runs[0]), (second, runs[1])):
+        assert list(line.x) == sorted(line.x)
+        middle_ms = dict(zip(line.y, line.x, strict=True))[50]
+        medians = [value for value in run.values("rtt_ms_p50") if value is not None]
+        assert min(medians) <= middle_ms <= max(medians)
     (box,) = ps.plot.distributions(runs).data
     assert all(math.isfinite(value) for value in box.median)
     # A metric that no report draws has a figure, too.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import csv
 import json
 import re
 import shutil
@@ -61,7 +63,7 @@ def body(html: str) -> str:
 
 def test_nothing_is_loaded_from_elsewhere(html: str):
     page = html[: html.index("<script>")] + body(html)
-    assert re.findall(r"""(?:src|href)\s*=\s*["'](?!#)""", page) == []
+    assert re.findall(r"""(?:src|href)\s*=\s*["'](?!#|data:)""", page) == []
     assert "@import" not in page
     assert not re.search(r"url\(\s*['\"]?https?:", page)
     assert html.count(get_plotlyjs()[:200]) == 1
@@ -342,3 +344,30 @@ def test_a_copy_of_a_run_is_the_same_run(tmp_path: Path):
     copy = tmp_path / "elsewhere" / run.parent.name / run.name
     shutil.copytree(run, copy)
     assert len(load([run, copy])) == 1
+
+
+def test_every_chart_has_its_data(html):
+    links = re.findall(r'download="chart-(\d+)\.csv" href="data:text/csv;base64,([^"]*)"', html)
+    assert [int(number) for number, _ in links] == list(range(1, len(links) + 1))
+    assert len(links) == len(set(re.findall(r'<div id="(chart-\d+)"', html)))
+    texts = [base64.b64decode(data).decode() for _, data in links]
+    tables = [list(csv.DictReader(text.splitlines())) for text in texts]
+    assert all(tables)
+    assert any(row["above"] for rows in tables for row in rows), "intervals"
+    assert any(row["median"] for rows in tables for row in rows), "boxes"
+
+
+def test_pages_share_what_draws_charts(run_dirs, tmp_path):
+    write_report(run_dirs, tmp_path / "report.html", plotly_js="shared/plot&ly.js")
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<script src="shared/plot&amp;ly.js"></script>' in html
+    assert get_plotlyjs()[:200] not in html
+
+
+@pytest.mark.engine
+def test_the_shared_file_is_found_from_the_page(cli, run_dirs, tmp_path):
+    page, shared = tmp_path / "pages" / "report.html", tmp_path / "shared.js"
+    done = cli("report", run_dirs[0], "-o", page, "--plotly-js", shared)
+    assert done.returncode == 0, done.stderr
+    assert '<script src="../shared.js"></script>' in page.read_text(encoding="utf-8")
+    assert shared.read_text(encoding="utf-8") == get_plotlyjs()
