@@ -40,6 +40,10 @@ test-python: test-programs
 test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
 
+.PHONY: docs
+docs: setup ## Build the pages of build/docs, the library's reference among them
+	$(BIN)/sphinx-build -q -W -b html docs build/docs
+
 .PHONY: wheel test-wheel
 wheel: setup ## Build dist/*.whl, which installs in seconds where nobody can compile
 	$(BIN)/python tools/wheel.py

@@ -37,6 +37,7 @@ IN_CI = {
     "probe-arm64": "make probe probe-arm64 apk",
     "apk": "make probe probe-arm64 apk",
     "test-android": "make test-android",
+    "docs": "make docs",
     "wheel": "make test-wheel",
     "test-wheel": "make test-wheel",
 }

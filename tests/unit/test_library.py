@@ -225,6 +225,12 @@ def test_public_names_are_documented(name):
     assert all(member.__doc__ for member in members)
 
 
+def test_every_public_name_is_on_the_page():
+    page = (ROOT / "docs/library.md").read_text()
+    listed = set(re.findall(r"^\.\. auto\w+:: pocketsim\.(\w+)$", page, re.MULTILINE))
+    assert listed == set(ps.__all__) - {"__version__"}
+
+
 def test_difference_without_a_base_has_no_ratio():
     assert math.isnan(ps.Difference("metric", 0.0, 1.0, 1.0, 0.5, 1.5, is_paired=True).ratio)
 
