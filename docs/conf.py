@@ -6,7 +6,7 @@ project = "pocketsim"
 version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 3
-# Pages link to files of the project, too, which are no pages, and draw in Mermaid, which GitHub shows.
+# Pages link to files that are no pages, too, and draw in Mermaid, which servers of git show.
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure"]
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"

@@ -49,12 +49,12 @@ class Run:
 
     @property
     def manifest(self) -> Manifest:
-        """The content of manifest.json: seed, versions, digests, every value in effect."""
+        """The content of manifest.json, with seed, versions, digests, every value in effect."""
         return results.read_manifest(self.directory)
 
     @property
     def resolved(self) -> Resolved:
-        """The content of resolved.json: what determines the run, in SI units."""
+        """The content of resolved.json, what determines the run, in SI units."""
         return results.read_resolved(self.directory)
 
     @property
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def events(self) -> pd.DataFrame:
-        """The trace: a row for each event, in order of repetition and time."""
+        """The trace, a row for each event, in order of repetition and time; docs/metrics.md."""
         frame: pd.DataFrame = results.read_events(self.directory).to_pandas()
         return frame
 
