@@ -10,7 +10,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report import fates, ladders, latency, provenance, rates, towns, verdicts
+from pocketsim.report import fates, ladders, latency, provenance, rates, splits, towns, verdicts
 from pocketsim.report.page import Page, folded
 from pocketsim.report.runs import Run, Series, as_series, by_scenario, is_of_trades, load
 
@@ -125,7 +125,11 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
         if len(group) <= _BARS_MAX:
             page.figures([("Fates", "all phones and repetitions", fates.chart(group))], wide=True)
         page.add(folded("every count", fates.counts_table(group), unfold=len(group) > _BARS_MAX))
-        page.add(folded("main metrics of each run", fates.metrics_table(group)))
+        page.add(
+            folded("main metrics of each run", fates.metrics_table(group), unfold=len(group) == 1)
+        )
+        if any(splits.is_mixed(run) for run in group):
+            page.add(folded("by profile and access of who proposed", splits.splits_table(group)))
 
 
 def _rates(page: Page, found: Sequence[Series]) -> None:

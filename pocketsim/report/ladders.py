@@ -150,16 +150,19 @@ def _printed(chart: go.Figure, runs: Sequence[Run], axis: Axis, metric: str) -> 
 
 def _shares(runs: Sequence[Run]) -> go.Figure:
     """Return what each part takes of the sum over all of them, beside what is printed."""
-    chart = theme.figure("", "share, %")
+    chart = theme.figure("share, %", "")
     means = [run.mean(_PART) or 0.0 for run in runs]
     names = labels(runs, {TRANSPORT, PAYLOAD, RATE})
     shares = [100 * mean / sum(means) for mean in means]
-    chart.add_bar(x=names, y=shares, name="simulated", marker_color=theme.colours(1)[0])
+    # Lying down, so that long names have room.
+    look = {"orientation": "h", "marker_color": theme.colours(1)[0]}
+    chart.add_bar(x=shares, y=names, name="simulated", **look)
     rows = [row for row in published.rows() if row.target.statistic == "share_percent"]
     printed = [next((row.value for row in rows if answers(run, row.target)), None) for run in runs]
     if any(printed):
         marker = {"symbol": "diamond-open", "color": theme.PUBLISHED, "size": 10}
-        chart.add_scatter(x=names, y=printed, mode="markers", name="published", marker=marker)
+        chart.add_scatter(x=printed, y=names, mode="markers", name="published", marker=marker)
+    chart.update_yaxes(type="category", autorange="reversed")
     return chart
 
 

@@ -108,8 +108,17 @@ def _csv(chart: go.Figure) -> str:
     return text.getvalue()
 
 
-def table(head: Sequence[str], lines: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:
-    """Return a table; cells are HTML already, columns in `numeric` are set to the right."""
+def table(
+    head: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    numeric: Sequence[int] = (),
+    *,
+    prose: bool = False,
+) -> str:
+    """Return a table; cells are HTML already, columns in `numeric` are set to the right.
+
+    With `prose` the last column has sentences, and is as wide as these are read.
+    """
 
     def cells(tag: str, line: Sequence[str]) -> str:
         sides = (' class="n"' if place in numeric else "" for place in range(len(line)))
@@ -119,7 +128,8 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]], numeric: Sequence
 
     rows = "".join(f"<tr>{cells('td', line)}</tr>" for line in lines)
     top = f"<thead><tr>{cells('th', head)}</tr></thead>"
-    return f'<div class="scroll"><table>{top}<tbody>{rows}</tbody></table></div>'
+    kind = ' class="prose"' if prose else ""
+    return f'<div class="scroll"><table{kind}>{top}<tbody>{rows}</tbody></table></div>'
 
 
 def number(value: float) -> str:

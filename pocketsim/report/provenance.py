@@ -88,7 +88,7 @@ def numbers_table(stem: str, document: Mapping[str, Any]) -> str:
         )
         for name, number in numbers.numbers(document)
     ]
-    return table(head, lines, numeric=(1, 2, 4))
+    return table(head, lines, numeric=(1, 2, 4), prose=True)
 
 
 def _scenario(runs: Sequence[Run]) -> tuple[str, ...]:

@@ -134,14 +134,19 @@ def log_ticks(values: list[float]) -> dict[str, Any]:
 def log_decades(values: Iterable[float | None]) -> dict[str, Any]:
     """Return a logarithmic axis for `values`, labelled in full numbers, finer for a short span."""
     known = [value for value in values if value]
-    wide = bool(known) and max(known) > _FINE_SPAN * min(known)
-    digits = (1, 2, 5) if wide else (1, 1.5, 2, 3, 5, 7)
+    span = max(known) / min(known) if known else 1.0
+    digits = next(digits for at_least, digits in _DIGITS if span >= at_least)
     ticks = [digit * 10.0**power for power in range(-4, 7) for digit in digits]
     return {"type": "log", "tickvals": ticks, "ticktext": [f"{value:g}" for value in ticks]}
 
 
 FONT = '"Inter", "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif'
-_FINE_SPAN = 30.0  # within one and a half decades six labels per decade have room
+# Labels of a decade, by how much of them an axis spans: none is left with one or two.
+_DIGITS = (
+    (30.0, (1, 2, 5)),
+    (4.0, (1, 1.5, 2, 3, 5, 7)),
+    (1.0, (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)),
+)
 _LOG_BAR = 0.95
 # Okabe and Ito's.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#e69f00", "#56b4e9", "#117733", "#999933")

@@ -48,7 +48,7 @@ ARROWS: dict[str, set[str]] = {
         *("calibration.validate", "pocketsim.report"),
     },
     "pocketsim.report": {
-        *("sim.base", "sim.devices", "sim.scenario"),
+        *("sim.base", "sim.devices", "sim.scenario", "sim.plan", "sim.trace"),
         *("sim.metrics", "sim.run", "calibration.validate"),
     },
     "pocketsim.cli": {

@@ -226,11 +226,11 @@ def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
     assert lines["published"] == ((1,), (38239.0,))
     assert [line.name for line in data[2].data][-1] == "published"
     bars, printed = shares[2].data
-    assert dict(zip(bars.x, bars.y, strict=True)) == {
+    assert dict(zip(bars.y, bars.x, strict=True)) == {
         "task verify_token": pytest.approx(75.0),
         "task sign_token": pytest.approx(25.0),
     }
-    assert dict(zip(printed.x, printed.y, strict=True))["task sign_token"] == 8.0
+    assert dict(zip(printed.y, printed.x, strict=True))["task sign_token"] == 8.0
     write_report([*made, *parts], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<h2 id="ladders">' in text
