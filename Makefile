@@ -41,7 +41,7 @@ test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
 
 .PHONY: docs
-docs: setup ## Build the pages of build/docs, the library's reference among them
+docs: setup .venv/.docs ## Build the pages of build/docs, the library's reference among them
 	$(BIN)/sphinx-build -q -W -b html docs build/docs
 
 .PHONY: wheel test-wheel
@@ -166,6 +166,11 @@ build/.system: tools/bootstrap.sh
 
 .venv/.packages: build/.system pyproject.toml uv.lock
 	$(UV) sync --frozen --no-install-project --extra fit
+	@touch $@
+
+# What builds the pages, beside what is there.
+.venv/.docs: .venv/.packages
+	$(UV) sync --frozen --inexact --no-install-project --extra fit --group docs
 	@touch $@
 
 build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py
