@@ -231,6 +231,22 @@ def test_every_public_name_is_on_the_page():
     assert listed == set(ps.__all__) - {"__version__"}
 
 
+@pytest.mark.engine
+def test_the_example_of_the_page_runs_and_has_every_name(tmp_path, monkeypatch, capsys):
+    page = (ROOT / "docs/library.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "library.md", "exec"), {})  # noqa: S102 - it is ours
+    assert "did you mean rate?" in capsys.readouterr().out
+    assert {"mine.toml", "runs.csv", "rtt_ms_p50.html"} <= {path.name for path in Path().iterdir()}
+    # Those that take a name alone have an example of their own.
+    alone = {"device", "devices", "implementation", "implementations", "scenarios"}
+    shown = set(re.findall(r"\bps\.(\w+)", block))
+    assert set(ps.__all__) - {"__version__", "Profile"} - alone == shown
+    named = {f"ps.plot.{name}" for name in ps.plot.__all__}
+    assert named <= set(re.findall(r"ps\.plot\.\w+", block))
+
+
 def test_difference_without_a_base_has_no_ratio():
     assert math.isnan(ps.Difference("metric", 0.0, 1.0, 1.0, 0.5, 1.5, is_paired=True).ratio)
 
