@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.base.files import read_toml
 
 PACKAGE = Path(__file__).resolve().parent
 """Where it lies; documents name each other by paths from here."""
