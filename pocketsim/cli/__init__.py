@@ -23,6 +23,7 @@ from pocketsim.cli import (
     exporting,
     fitting,
     inspect,
+    listing,
     measured,
     present,
     profiles,
@@ -70,6 +71,8 @@ def _add(group: typer.Typer, words: str, function: Callable[..., None]) -> None:
     group.command(name, epilog=examples.epilog(words))(common.command(function))
 
 
+_add(app, "list", listing.names)
+_add(app, "schema", listing.schema)
 _add(app, "run", running.run)
 _add(app, "check", inspect.check)
 _add(app, "show", inspect.show)

@@ -14,9 +14,12 @@ def epilog(words: str) -> str:
 
 EXAMPLES = {
     "": (
+        "pocketsim list scenarios",
         "pocketsim run udp_100b --set workload.rate=16/s",
         "pocketsim show market",
     ),
+    "list": ("pocketsim list scenarios", "pocketsim list subsets --json"),
+    "schema": ("pocketsim schema scenario", "pocketsim schema profile > profile.schema.json"),
     "run": (
         "pocketsim run udp_100b",
         "pocketsim run udp_100b --set workload.rate=16/s --set run.repetitions=2 --seed 3",

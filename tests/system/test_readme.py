@@ -37,6 +37,8 @@ SHORT = {
         "run small.toml --set workload.rate=4/s --seed 3 --jobs 1 --out runs --json",
         "run outage --dry-run",
     ],
+    "pocketsim list": ["list scenarios --json"],
+    "pocketsim schema": ["schema scenario"],
     "pocketsim show": ["show small.toml"],
     "pocketsim check": ["check small.toml sweep.toml moto_g04s"],
     "pocketsim sweep run": ["sweep run sweep.toml --shard 1/2 --out swept"],
