@@ -19,6 +19,7 @@ from pocketsim import sim
 from pocketsim.cli import (
     common,
     console,
+    creating,
     examples,
     exporting,
     fitting,
@@ -72,6 +73,7 @@ def _add(group: typer.Typer, words: str, function: Callable[..., None]) -> None:
 
 
 _add(app, "list", listing.names)
+_add(app, "new", creating.new)
 _add(app, "schema", listing.schema)
 _add(app, "run", running.run)
 _add(app, "check", inspect.check)

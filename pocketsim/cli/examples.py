@@ -16,9 +16,11 @@ EXAMPLES = {
     "": (
         "pocketsim list scenarios",
         "pocketsim run udp_100b --set workload.rate=16/s",
+        "pocketsim new my_phones",
         "pocketsim show market",
     ),
     "list": ("pocketsim list scenarios", "pocketsim list subsets --json"),
+    "new": ("pocketsim new my_phones", "pocketsim new studies/my_town --from market"),
     "schema": ("pocketsim schema scenario", "pocketsim schema profile > profile.schema.json"),
     "run": (
         "pocketsim run udp_100b",

@@ -113,6 +113,7 @@ def completed(folder, line):
     [
         ("pocketsim run ", ["scenario"]),
         ("pocketsim show ", ["scenario"]),
+        ("pocketsim new mine --from ", ["scenario"]),
         ("pocketsim check ", catalog.KINDS),
         ("pocketsim sweep run ", ["sweep"]),
         ("pocketsim sweep plan ", ["sweep"]),
