@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.base.files import read_toml
 
 PACKAGE = Path(__file__).resolve().parent
 """Where it lies; documents name each other by paths from here."""
@@ -29,9 +29,7 @@ def scenarios() -> dict[str, str]:
     >>> "udp_100b" in scenarios()
     True
     """
-    return {
-        name: str(read_toml(path)[1].get("title", name)) for name, path in files("scenario").items()
-    }
+    return titles("scenario")
 
 
 def devices() -> list[str]:
@@ -50,6 +48,14 @@ def implementations() -> list[str]:
     True
     """
     return list(files("implementation"))
+
+
+def titles(kind: str) -> dict[str, str]:
+    """Return what documents of a kind that come with the package are called, by name, sorted.
+
+    `kind` is one of KINDS. What has no title is called by its name.
+    """
+    return {name: _title(kind, path) or name for name, path in files(kind).items()}
 
 
 def files(kind: str) -> dict[str, Path]:
@@ -93,3 +99,20 @@ def document_file(named: str | Path, *kinds: str) -> Path:
     kinds_said = " or ".join(kinds)
     reason = f"no {kinds_said} that comes with the package has this name, and no such file"
     raise ScenarioError(str(named), "", reason, nearest(str(named), known))
+
+
+def _title(kind: str, path: Path) -> str:
+    _, table = read_toml(path)
+    *outer, key = _TITLE_KEYS[kind]
+    for name in outer:
+        table = table[name]
+    return str(table.get(key, ""))
+
+
+_TITLE_KEYS = {
+    "scenario": ("title",),
+    "sweep": ("sweep", "title"),
+    "device": ("device", "name"),
+    "implementation": ("implementation", "name"),
+    "fit": ("title",),
+}

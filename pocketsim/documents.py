@@ -68,22 +68,27 @@ def write_scenario(document: Document, path: str | Path) -> Path:
     The text is that of its file with what was changed in its place. What it names by paths
     relative to it is named from the new folder.
     """
+    target = Path(path).absolute()
+    target.write_text(text_in(target.parent, document), encoding="utf-8")
+    return target
+
+
+def text_in(folder: Path, document: Document) -> str:
+    """Return a scenario's text as `write_scenario` writes it to a file in `folder`."""
     import tomlkit
 
-    target, old = Path(path).absolute(), document.path.absolute().parent
+    new, old = folder.absolute(), document.path.absolute().parent
     found = tomlkit.parse(document.text)
     for override in document.overrides:
         key, _, value = override.partition("=")
         _set(found, parse_key(key.strip()), parse_value(value))
     for container, place, text in _texts(found):
-        container[place] = _moved(text, old, target.parent)
-    written = re.sub(
+        container[place] = _moved(text, old, new)
+    return re.sub(
         r"\A#:schema (\S+)",
-        lambda match: f"#:schema {_moved(match[1], old, target.parent)}",
+        lambda match: f"#:schema {_moved(match[1], old, new)}",
         tomlkit.dumps(found),
     )
-    target.write_text(written, encoding="utf-8")
-    return target
 
 
 def _set(document: TOMLDocument, parts: list[str | int], value: Any) -> None:

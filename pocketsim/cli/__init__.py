@@ -11,7 +11,7 @@ import errno
 import os
 import signal
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,9 +19,12 @@ from pocketsim import sim
 from pocketsim.cli import (
     common,
     console,
+    creating,
+    examples,
     exporting,
     fitting,
     inspect,
+    listing,
     measured,
     present,
     profiles,
@@ -31,35 +34,63 @@ from pocketsim.cli import (
 )
 from pocketsim.sim.base.errors import EngineError, UserError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 app = typer.Typer(
     name="pocketsim",
     help="Simulate phones that trade over TrustChain, with calibrated device profiles.",
+    epilog=examples.epilog(""),
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-sweep = typer.Typer(help="Many runs over a grid of values.", no_args_is_help=True)
+sweep = typer.Typer(
+    help="Many runs over a grid of values.",
+    epilog=examples.epilog("sweep"),
+    no_args_is_help=True,
+)
 app.add_typer(sweep, name="sweep")
-profile = typer.Typer(help="Profiles of devices and of implementations.", no_args_is_help=True)
+profile = typer.Typer(
+    help="Profiles of devices and of implementations.",
+    epilog=examples.epilog("profile"),
+    no_args_is_help=True,
+)
 app.add_typer(profile, name="profile")
-calibrate = typer.Typer(cls=fitting.ReportsByDefault)
+calibrate = typer.Typer(
+    cls=fitting.ReportsByDefault,
+    help="Profiles of what was measured, and what published rows say of numbers.",
+    epilog=examples.epilog("calibrate"),
+)
 app.add_typer(calibrate, name="calibrate")
-calibrate.command("reports")(common.command(measured.calibrate))
-calibrate.command("published")(common.command(fitting.published))
-calibrate.command("sensitivity")(common.command(fitting.sensitivity))
-app.command("run")(common.command(running.run))
-app.command("check")(common.command(inspect.check))
-app.command("show")(common.command(inspect.show))
-app.command("doctor")(common.command(inspect.doctor))
-app.command("report")(common.command(present.report))
-app.command("export")(common.command(exporting.export))
-app.command("validate")(common.command(present.validate))
-app.command("metrics")(common.command(measured.metrics))
-profile.command("show")(common.command(profiles.show))
-profile.command("split")(common.command(profiles.split))
-sweep.command("run")(common.command(sweeping.run))
-sweep.command("plan")(common.command(sweeping.plan))
-sweep.command("collect")(common.command(sweeping.collect))
+
+
+def _add(group: typer.Typer, words: str, function: Callable[..., None]) -> None:
+    """Add a command, called by the last of its words."""
+    name = words.rpartition(" ")[2]
+    group.command(name, epilog=examples.epilog(words))(common.command(function))
+
+
+_add(app, "list", listing.names)
+_add(app, "new", creating.new)
+_add(app, "schema", listing.schema)
+_add(app, "run", running.run)
+_add(app, "check", inspect.check)
+_add(app, "show", inspect.show)
+_add(app, "doctor", inspect.doctor)
+_add(app, "report", present.report)
+_add(app, "export", exporting.export)
+_add(app, "validate", present.validate)
+_add(app, "metrics", measured.metrics)
+_add(sweep, "sweep run", sweeping.run)
+_add(sweep, "sweep plan", sweeping.plan)
+_add(sweep, "sweep collect", sweeping.collect)
+_add(profile, "profile show", profiles.show)
+_add(profile, "profile split", profiles.split)
+_add(calibrate, "calibrate reports", measured.calibrate)
+_add(calibrate, "calibrate published", fitting.published)
+_add(calibrate, "calibrate sensitivity", fitting.sensitivity)
 
 
 def main() -> None:
@@ -84,7 +115,7 @@ def main() -> None:
 def _call() -> None:
     """Run the command line, and see that what it printed is out."""
     try:
-        app()
+        app(prog_name="pocketsim")
     except SystemExit as ended:
         # This is what becomes of an interrupt in a command.
         if ended.code == _EXIT_INTERRUPTED:

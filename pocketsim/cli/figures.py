@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pocketsim.cli import console
 from pocketsim.sim.base import axes
-from pocketsim.sim.run.results import read_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 def show(directories: Sequence[Path], overrides: Sequence[str]) -> None:
     """Say the main metrics of the runs in `directories`, made with `overrides`, a row each."""
+    from pocketsim.sim.run.results import read_metrics
+
     found = [read_metrics(directory) for directory in directories]
     columns = {
         metric: head

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from pocketsim.catalog import document_file
-from pocketsim.cli import console, targets
+from pocketsim.cli import completion, console, targets
 from pocketsim.cli.running import Jobs
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run.children import default_jobs
@@ -27,13 +27,19 @@ class ReportsByDefault(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take what begins with no command as arguments of the default one."""
-        known = bool(args) and args[0] in self.commands
-        return super().parse_args(ctx, args if known else ["reports", *args])
+        # A shell that completes the first word is offered the commands.
+        is_known = args[0] in self.commands if args else ctx.resilient_parsing
+        return super().parse_args(ctx, args if is_known else ["reports", *args])
 
 
 def published(
     fit: Annotated[
-        Path, typer.Argument(help="Fit document (TOML), a file or a name.", metavar="FIT")
+        Path,
+        typer.Argument(
+            help="Fit document (TOML), a file or a name.",
+            metavar="FIT",
+            autocompletion=completion.documents("fit"),
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -76,7 +82,11 @@ def sensitivity(
     ] = None,
     subset: Annotated[
         list[str] | None,
-        typer.Option("--subset", help="Groups or ids of published rows, as udp or 'B1_*'."),
+        typer.Option(
+            "--subset",
+            help="Groups or ids of published rows, as udp or 'B1_*'.",
+            autocompletion=completion.subsets,
+        ),
     ] = None,
     repetitions: Annotated[
         int, typer.Option("--repetitions", min=2, help="Of each run; twice as many to make sure.")

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.calibration.validate.sensitivity import NOT_VALIDATED, of_profile
 from pocketsim.catalog import KINDS, document_file
-from pocketsim.cli import console
+from pocketsim.cli import completion, console
 from pocketsim.cli.running import AsJson, Overrides, ScenarioFile, from_here
 from pocketsim.cli.warning import warn
 from pocketsim.sim.base import axes
@@ -32,7 +31,9 @@ def check(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Scenarios, sweeps or profiles (TOML), files or names.", metavar="FILE..."
+            help="Scenarios, sweeps or profiles (TOML), files or names.",
+            metavar="FILE...",
+            autocompletion=completion.documents(*KINDS),
         ),
     ],
 ) -> None:
@@ -52,6 +53,7 @@ def check(
 
 def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Show a scenario's rungs and what its numbers rest on."""
+    from pocketsim.calibration.validate.sensitivity import NOT_VALIDATED
     from pocketsim.sim.scenario import load
     from pocketsim.sim.scenario.resolve import resolve
 
@@ -164,6 +166,8 @@ def _bases(document: Mapping[str, Any]) -> str:
 
 def _unmoved(stem: str, document: Mapping[str, Any]) -> str:
     """Return how many of a profile's numbers no published row depends on, of those doubled."""
+    from pocketsim.calibration.validate.sensitivity import NOT_VALIDATED, of_profile
+
     told = of_profile(stem, numbers(document))
     return f"{sum(said == NOT_VALIDATED for said in told.values())} of {len(told)}" if told else ""
 

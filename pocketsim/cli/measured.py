@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pocketsim.cli import console, targets
+from pocketsim.cli import completion, console, targets
 from pocketsim.cli.running import AsJson
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
 
@@ -26,6 +26,7 @@ def calibrate(
             "--base",
             help="Profile for what no report measured; without it, that is refused.",
             metavar="PROFILE",
+            autocompletion=completion.documents("device"),
         ),
     ] = None,
     name: Annotated[

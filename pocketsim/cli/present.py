@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import console, progress, targets
+from pocketsim.cli import completion, console, progress, targets
 from pocketsim.cli.running import AsJson, Jobs, Out
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import rundir
@@ -41,6 +41,7 @@ def validate(
             "--subset",
             help="Only this group, or rows such as 'B1_*'; may be repeated.",
             metavar="NAME",
+            autocompletion=completion.subsets,
         ),
     ] = None,
     rows: Annotated[

@@ -9,13 +9,18 @@ from typing import Annotated
 import typer
 
 from pocketsim.catalog import document_file
-from pocketsim.cli import console, targets
+from pocketsim.cli import completion, console, targets
 from pocketsim.sim.base.errors import printable
 
 
 def show(
     named: Annotated[
-        str, typer.Argument(help="File, or the name of a shipped profile.", metavar="PROFILE")
+        str,
+        typer.Argument(
+            help="File, or the name of a shipped profile.",
+            metavar="PROFILE",
+            autocompletion=completion.documents("device", "implementation"),
+        ),
     ],
 ) -> None:
     """Show every number of a profile, what it rests on, and what published rows say of it."""

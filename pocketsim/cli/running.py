@@ -11,7 +11,7 @@ import typer
 
 from pocketsim import catalog
 from pocketsim.catalog import document_file
-from pocketsim.cli import console, figures, progress
+from pocketsim.cli import completion, console, figures, progress
 from pocketsim.cli.warning import warn
 from pocketsim.sim.run.children import default_jobs
 
@@ -20,6 +20,7 @@ ScenarioFile = Annotated[
     typer.Argument(
         help="Scenario file (TOML), or the name of one that comes with the project.",
         metavar="FILE",
+        autocompletion=completion.documents("scenario"),
     ),
 ]
 Overrides = Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pocketsim.catalog import document_file
-from pocketsim.cli import console, targets
+from pocketsim.cli import completion, console, targets
 from pocketsim.cli.running import AsJson, Jobs, Out, start
 from pocketsim.cli.warning import warn
 from pocketsim.sim.base import axes
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.run.sweep import Point, Run
 
-SweepFile = Annotated[Path, typer.Argument(help="Sweep (TOML), a file or a name.", metavar="FILE")]
+SweepFile = Annotated[
+    Path,
+    typer.Argument(
+        help="Sweep (TOML), a file or a name.",
+        metavar="FILE",
+        autocompletion=completion.documents("sweep"),
+    ),
+]
 Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
 _OUT, _WHOLE = Path("runs"), "1/1"
 

@@ -45,7 +45,7 @@ ARROWS: dict[str, set[str]] = {
     "pocketsim": {
         *("sim", "sim.base", "sim.devices", "sim.metrics", "sim.run"),
         *("sim.scenario", "sim.trace", "sim.export"),
-        *("calibration.validate", "pocketsim.report"),
+        *("calibration.fit", "calibration.validate", "pocketsim.report"),
     },
     "pocketsim.report": {
         *("sim.base", "sim.devices", "sim.scenario", "sim.plan", "sim.trace"),

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from pocketsim.sim.base.documents import Section, one_or_list, read_toml, validate
+from pocketsim.sim.base.documents import (
+    Section,
+    ladder_schema,
+    one_or_list,
+    read_toml,
+    validate,
+)
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import rundir
 from pocketsim.sim.run.runner import Task, tasks_of
@@ -31,13 +37,19 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Values = Annotated[list[Any], Field(min_length=1)]
+Seeds = Annotated[
+    list[Annotated[int, Field(ge=0)]],
+    BeforeValidator(one_or_list),
+    ladder_schema({"type": "integer", "minimum": 0}),
+]
 
 
 class SweepTable(Section):
     """What is swept."""
 
     scenario: str = Field(min_length=1, description="Scenario file, relative to the sweep file.")
-    seed: Annotated[list[Annotated[int, Field(ge=0)]], BeforeValidator(one_or_list)] | None = Field(
+    title: str = Field(default="", description="What it shows; its name if left out.")
+    seed: Seeds | None = Field(
         default=None, description="Seed, or list of seeds, instead of the scenario's."
     )
 

@@ -1,29 +1,32 @@
-"""JSON Schema and reference page of the scenario document, generated from the model.
+"""JSON Schema of a document, and the scenario's reference page, generated from the models.
 
-`python -m pocketsim.sim.scenario.schema` rewrites both where they lie; a test fails when they are
-stale.
+`python -m pocketsim.sim.scenario.schema` rewrites both of the scenario where they lie; a test fails
+when they are stale. Schemas of other documents are `pocketsim.schema`'s.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.scenario.document import Scenario
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 DOCS = SCHEMAS.parents[1] / "docs"
 
 
-def schema_text() -> str:
-    """Return the JSON Schema, as it stands in schemas/scenario.schema.json."""
-    return json.dumps(_schema(), indent=1, ensure_ascii=False) + "\n"
+def schema_text(model: type[BaseModel] = Scenario) -> str:
+    """Return the JSON Schema of a document, as it stands in schemas/scenario.schema.json."""
+    return json.dumps(_schema(model), indent=1, ensure_ascii=False) + "\n"
 
 
 def reference_text() -> str:
     """Return the page docs/scenario.md: every field with Required, Default and Type."""
-    schema = _schema()
+    schema = _schema(Scenario)
     tables = {"": schema, **schema["$defs"]}
     parts = [_PREFACE, *(_table(name, table) for name, table in tables.items())]
     return "\n".join(parts)
@@ -35,9 +38,9 @@ def write() -> None:
     (DOCS / "scenario.md").write_text(reference_text(), encoding="utf-8")
 
 
-def _schema() -> dict[str, Any]:
-    schema = Scenario.model_json_schema()
-    # The first line of a scenario, `#:schema ...`, tells editors where this file is.
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    schema = model.model_json_schema()
+    # The first line of a document, `#:schema ...`, tells editors where this file is.
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 

@@ -1,0 +1,49 @@
+"""`new`: writes a scenario to begin with, and a sweep over it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pocketsim.cli import completion, console, targets
+from pocketsim.sim.base.errors import ScenarioError
+
+
+def new(
+    name: Annotated[
+        Path, typer.Argument(help="What to call it; may be in another folder.", metavar="NAME")
+    ],
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Scenario to copy, a file or a name; without, one that explains itself.",
+            metavar="SCENARIO",
+            autocompletion=completion.documents("scenario"),
+        ),
+    ] = None,
+) -> None:
+    """Write a scenario that runs as it is, NAME.toml, and a sweep over it, NAME_sweep.toml.
+
+    Nothing is overwritten: exit 2 if there is such a file.
+    """
+    from pocketsim import starting
+
+    stem = name.stem if name.suffix == ".toml" else name.name
+    if not re.fullmatch(r"\w[\w.-]*", stem):
+        reason = "a name is of letters, digits, '_', '-' and '.', and begins with a letter or digit"
+        raise ScenarioError("NAME", "", f"{reason}, not {str(name)!r}")
+    files = [name.with_name(f"{stem}{end}.toml") for end in ("", "_sweep")]
+    for file in files:
+        targets.check_outside_runs(file)
+        if os.path.lexists(file):
+            raise ScenarioError(file, "", "is there already; nothing is overwritten")
+    for file, text in zip(files, starting.texts(name.parent, stem, base), strict=True):
+        with targets.replacing(file) as aside:
+            aside.write_text(text, encoding="utf-8")
+        targets.tell(file)
+    console.say(f"next: pocketsim run {files[0]}")

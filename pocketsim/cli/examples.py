@@ -1,0 +1,77 @@
+"""What the help of each command ends with: lines to paste. A test parses every one.
+
+Names are of what comes with the package, files are the user's own, RUN is a run directory.
+"""
+
+from __future__ import annotations
+
+
+def epilog(words: str) -> str:
+    """Return the examples of a command, or of a group of them, as its help shows them."""
+    # What begins with this mark is not filled.
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in EXAMPLES[words])])
+
+
+EXAMPLES = {
+    "": (
+        "pocketsim list scenarios",
+        "pocketsim run udp_100b --set workload.rate=16/s",
+        "pocketsim new my_phones",
+        "pocketsim show market",
+    ),
+    "list": ("pocketsim list scenarios", "pocketsim list subsets --json"),
+    "new": ("pocketsim new my_phones", "pocketsim new studies/my_town --from market"),
+    "schema": ("pocketsim schema scenario", "pocketsim schema profile > profile.schema.json"),
+    "run": (
+        "pocketsim run udp_100b",
+        "pocketsim run udp_100b --set workload.rate=16/s --set run.repetitions=2 --seed 3",
+        "pocketsim run my_phones.toml --dry-run",
+    ),
+    "check": (
+        "pocketsim check my_phones.toml my_phones_sweep.toml",
+        "pocketsim check moto_g04s",
+    ),
+    "show": (
+        "pocketsim show market",
+        "pocketsim show udp_100b --set workload.rate=16/s --json",
+    ),
+    "doctor": ("pocketsim doctor",),
+    "report": (
+        "pocketsim report runs/udp_100b",
+        "pocketsim report runs/udp_100b runs/iroh_keep_100b -o both.html",
+    ),
+    "export": (
+        "pocketsim export RUN -o events.csv",
+        "pocketsim export RUN --to gexf -o phones.gexf --repetition 0",
+    ),
+    "validate": (
+        "pocketsim validate --subset latency",
+        "pocketsim validate --rows --report validation.html",
+    ),
+    "metrics": ("pocketsim metrics log.csv --json",),
+    "sweep": (
+        "pocketsim sweep plan rate_by_transport",
+        "pocketsim sweep run rate_by_transport --jobs 2",
+    ),
+    "sweep run": (
+        "pocketsim sweep run my_phones_sweep.toml",
+        "pocketsim sweep run rate_by_transport --shard 1/2",
+    ),
+    "sweep plan": ("pocketsim sweep plan rate_by_transport",),
+    "sweep collect": ("pocketsim sweep collect my_phones_sweep.toml -o all.parquet",),
+    "profile": ("pocketsim profile show moto_g04s",),
+    "profile show": (
+        "pocketsim profile show moto_g04s",
+        "pocketsim profile show my_phone.toml",
+    ),
+    "profile split": ("pocketsim profile split old_phone.toml -o profiles",),
+    "calibrate": ("pocketsim calibrate report.json -o my_phone.toml",),
+    "calibrate reports": (
+        "pocketsim calibrate report.json -o my_phone.toml",
+        "pocketsim calibrate report.json -o my_phone.toml --base moto_g04s",
+    ),
+    "calibrate published": ("pocketsim calibrate published laptop_cores -o cores.toml",),
+    "calibrate sensitivity": (
+        "pocketsim calibrate sensitivity -o sensitivity.toml --subset udp --samples 0",
+    ),
+}

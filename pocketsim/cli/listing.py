@@ -1,0 +1,103 @@
+"""`list` and `schema`: what comes with the package, by name, and what documents may hold."""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pocketsim import catalog
+from pocketsim import schema as schemas
+from pocketsim.cli import console
+from pocketsim.cli.running import AsJson
+from pocketsim.sim.base.errors import printable
+
+if TYPE_CHECKING:
+    from pocketsim.sim.metrics.definition import Metric
+
+
+class Document(enum.StrEnum):
+    """What has a schema."""
+
+    scenario = "scenario"
+    sweep = "sweep"
+    profile = "profile"
+    implementation = "implementation"
+    fit = "fit"
+
+
+class Listed(enum.StrEnum):
+    """What can be listed."""
+
+    scenarios = "scenarios"
+    sweeps = "sweeps"
+    devices = "devices"
+    implementations = "implementations"
+    fits = "fits"
+    metrics = "metrics"
+    subsets = "subsets"
+
+
+def names(
+    kind: Annotated[Listed, typer.Argument(help="What to list.", metavar="KIND")],
+    as_json: AsJson = False,
+) -> None:
+    """List scenarios, profiles, metrics and other names that commands take, with their titles."""
+    rows = _rows(kind)
+    if as_json:
+        console.data(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    for line in _aligned([[row[key] for key in _SHOWN if key in row] for row in rows]):
+        console.data(line)
+
+
+def schema(
+    kind: Annotated[Document, typer.Argument(help="The kind of document.", metavar="KIND")],
+) -> None:
+    """Print the JSON Schema of a document, by which editors check and complete it."""
+    console.data(schemas.file(kind).read_text(encoding="utf-8").rstrip())
+
+
+def _rows(kind: Listed) -> list[dict[str, str]]:
+    """Return what is listed: names and titles, and of metrics their units and formulas."""
+    if kind is Listed.metrics:
+        return [
+            {"name": name, "unit": metric.unit, "title": metric.meaning, "formula": metric.formula}
+            for name, metric in _metrics().items()
+        ]
+    if kind is Listed.subsets:
+        from pocketsim.calibration.validate import published
+
+        titles = {group.name: group.title for group in published.groups().values()}
+    else:
+        titles = catalog.titles(kind.removesuffix("s"))
+    return [{"name": name, "title": title} for name, title in titles.items()]
+
+
+def _metrics() -> dict[str, Metric]:
+    """Return every metric in the order of docs/metrics.md, where "the same" is as the line above."""
+    from pocketsim.sim.metrics import compute, energy, town, trades, transfers
+
+    return {
+        **trades.METRICS,
+        **transfers.TRANSFERS,
+        **transfers.TOKENS,
+        **compute.METRICS,
+        **town.METRICS,
+        **energy.metrics(town.TRANSACTION),
+        **energy.metrics(trades.TRANSACTION),
+    }
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Return lines whose columns, but for the last, are as wide as they need to be."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    return [
+        printable("  ".join([*map(str.ljust, row, widths), row[-1]]))  # as many as have a width
+        for row in rows
+    ]
+
+
+_SHOWN = ("name", "unit", "title")

@@ -1,0 +1,175 @@
+"""What every command says of itself: help, examples that can be pasted, names in a shell."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from pocketsim import catalog
+from pocketsim.calibration.validate import published
+from pocketsim.cli import app, examples
+
+PROGRAM = typer.main.get_command(app)
+FILES = {"report.json", "log.csv"}  # of what only the user has
+
+
+def commands(command=PROGRAM, words=()):
+    """Yield every command and group of commands, with its words."""
+    yield words, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*words, name))
+
+
+EVERY = dict(commands())
+
+
+def parsed(line):
+    """Return the contexts of a line's command and of the groups that it is in; runs nothing."""
+    first, *arguments = shlex.split(line)
+    assert first == "pocketsim"
+    contexts = [PROGRAM.make_context(first, arguments)]
+    while hasattr(contexts[-1].command, "commands"):
+        outer = contexts[-1]
+        left = [*outer._protected_args, *outer.args]
+        name, inner, rest = outer.command.resolve_command(outer, left)
+        contexts.append(inner.make_context(name, rest, parent=outer))
+    return contexts
+
+
+def test_every_command_has_examples():
+    assert len(EVERY) >= 20
+    assert sorted(examples.EXAMPLES) == sorted(" ".join(words) for words in EVERY)
+
+
+@pytest.mark.parametrize("words", EVERY, ids=" ".join)
+def test_help_has_a_short_name_and_shows_the_examples_as_they_are(words):
+    # `calibrate` alone shows the help of its first command, whose examples are the same.
+    said = {
+        option: CliRunner().invoke(app, [*words, option], prog_name="pocketsim").stdout
+        for option in ("-h", "--help")
+    }
+    assert said["-h"] == said["--help"]
+    assert "-h, --help" in said["-h"]
+    for line in examples.EXAMPLES[" ".join(words)]:
+        assert f"    {line}\n" in said["-h"]
+
+
+@pytest.mark.parametrize("words", EVERY, ids=" ".join)
+def test_every_example_is_of_its_command_and_understood(words):
+    for line in examples.EXAMPLES[" ".join(words)]:
+        contexts = parsed(line.partition(" >")[0])
+        found = tuple(context.info_name for context in contexts[1:])
+        assert found[: len(words)] == words
+
+
+def test_the_rule_on_examples_bites():
+    for line in ("pocketsim run udp_100b --sed 3", "pocketsim runs x", "pocketsim sweep run"):
+        with pytest.raises(Exception, match=r"No such|Missing"):
+            parsed(line)
+
+
+@pytest.mark.parametrize("line", [line for some in examples.EXAMPLES.values() for line in some])
+def test_names_in_examples_are_of_what_is_there(line):
+    context = parsed(line.partition(" >")[0])[-1]
+    for parameter in context.command.params:
+        if parameter._custom_shell_complete is None:
+            continue
+        given = context.params[parameter.name]
+        for value in given if isinstance(given, list) else [given] if given else []:
+            is_own = Path(value).suffix or value in FILES
+            assert is_own or str(value) in complete(parameter, context, str(value)), line
+
+
+def complete(parameter, context, incomplete):
+    return [item.value for item in parameter.shell_complete(context, incomplete)]
+
+
+def completed(folder, line):
+    """Return what a shell that stands in `folder` is offered at the end of a line."""
+    variables = {
+        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+        "_POCKETSIM_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split(" ")) - 1),
+    }
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pocketsim.cli"],
+        env={**os.environ, **variables},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [
+        ("pocketsim run ", ["scenario"]),
+        ("pocketsim show ", ["scenario"]),
+        ("pocketsim new mine --from ", ["scenario"]),
+        ("pocketsim check ", catalog.KINDS),
+        ("pocketsim sweep run ", ["sweep"]),
+        ("pocketsim sweep plan ", ["sweep"]),
+        ("pocketsim sweep collect ", ["sweep"]),
+        ("pocketsim profile show ", ["device", "implementation"]),
+        ("pocketsim calibrate published ", ["fit"]),
+        ("pocketsim calibrate report.json --base ", ["device"]),
+    ],
+)
+def test_names_of_documents_are_completed(tmp_path, line, kinds):
+    assert set(completed(tmp_path, line)) == {
+        name for kind in kinds for name in catalog.files(kind)
+    }
+
+
+@pytest.mark.parametrize("command", ["validate", "calibrate sensitivity -o x.toml"])
+def test_names_of_subsets_are_completed(tmp_path, command):
+    line = f"pocketsim {command} --subset k"
+    assert completed(tmp_path, line) == [name for name in published.groups() if name[0] == "k"]
+
+
+def test_names_stand_beside_documents_and_folders_of_the_user(tmp_path):
+    (tmp_path / "udp_mine.toml").touch()
+    (tmp_path / "udp_notes.txt").touch()
+    (tmp_path / "udp_runs").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    names = [name for name in catalog.files("scenario") if name.startswith("udp")]
+    assert completed(tmp_path, "pocketsim run udp") == [*names, "udp_mine.toml", "udp_runs/"]
+    assert ".hidden/" not in completed(tmp_path, "pocketsim run ")
+
+
+def test_paths_alone_are_left_to_the_shell(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "udp.toml").touch()
+    assert completed(tmp_path, "pocketsim run mine/u") == []
+    assert completed(tmp_path, "pocketsim report mi") == []
+
+
+def test_commands_are_completed(tmp_path):
+    assert completed(tmp_path, "pocketsim calibrate p") == ["published"]
+    assert completed(tmp_path, "pocketsim re") == ["report"]
+
+
+def test_help_loads_no_library_that_takes_long(root):
+    code = (
+        "import sys\nfrom pocketsim.cli import main\ntry:\n    main()\nfinally:\n"
+        "    print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--help"],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stderr.split())
+    assert "typer" in loaded
+    slow = {"networkx", "numpy", "pandas", "plotly", "pyarrow", "pydantic", "rich", "scipy"}
+    assert not loaded & slow
