@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -46,4 +47,4 @@ def new(
         with targets.replacing(file) as aside:
             aside.write_text(text, encoding="utf-8")
         targets.tell(file)
-    console.say(f"next: pocketsim run {files[0]}")
+    console.say(f"next: {shlex.join(['pocketsim', 'run', str(files[0])])}")

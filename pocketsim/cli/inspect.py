@@ -211,7 +211,7 @@ def _in_child(statement: str) -> None:
 
 _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
-    *("pydantic", "plotly", "rich", "tomli-w", "typer"),
+    *("pydantic", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
 )
 _EXIT_INVALID = 2
 _EXIT_ENVIRONMENT = 5

@@ -77,15 +77,15 @@ def _rows(kind: Listed) -> list[dict[str, str]]:
 
 
 def _metrics() -> dict[str, Metric]:
-    """Return every metric in the order of docs/metrics.md, where "the same" is as the line above."""
-    from pocketsim.sim.metrics import compute, energy, town, trades, transfers
+    """Return every metric in the order of docs/metrics.md: "the same" is what is above."""
+    from pocketsim.sim.metrics import compute, energy, town, town_definitions, trades, transfers
 
     return {
         **trades.METRICS,
         **transfers.TRANSFERS,
         **transfers.TOKENS,
         **compute.METRICS,
-        **town.METRICS,
+        **town_definitions.METRICS,
         **energy.metrics(town.TRANSACTION),
         **energy.metrics(trades.TRANSACTION),
     }

@@ -114,6 +114,10 @@ def test_a_name_that_is_none_is_exit_2(cli, tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_to_run_next_can_be_pasted(cli):
+    assert cli("new", "my studies/first").stderr == "next: pocketsim run 'my studies/first.toml'\n"
+
+
 def test_the_suffix_may_be_said(cli, tmp_path):
     assert cli("new", "v1.2.toml").stdout.split() == ["v1.2.toml", "v1.2_sweep.toml"]
 
