@@ -38,7 +38,7 @@ SHORT = {
         "run outage --dry-run",
     ],
     "pocketsim list": ["list scenarios --json"],
-    "pocketsim new": ["new mine --from small.toml"],
+    "pocketsim new": ["new other --from small.toml"],
     "pocketsim schema": ["schema scenario"],
     "pocketsim show": ["show small.toml"],
     "pocketsim check": ["check small.toml sweep.toml moto_g04s"],
