@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pocketsim.sim.base import tables
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.errors import ScenarioError, nearest
 
@@ -20,6 +21,8 @@ _PATTERNS = {
 
 
 KINDS = tuple(_PATTERNS)
+_SUFFIXES = (".toml", *tables.SUFFIXES)
+"""Of documents, and of data that they name."""
 
 
 def scenarios() -> dict[str, str]:
@@ -63,12 +66,12 @@ def files(kind: str) -> dict[str, Path]:
 
 
 def from_here(value: str) -> str:
-    """Return a value of an override; of a document that is a path from here, its absolute path.
+    """Return a value of an override; of a file that is a path from here, its absolute path.
 
     Else it would be relative to the scenario, which may lie anywhere.
     """
     path = Path(value.strip().strip("\"'"))
-    is_ours = path.suffix == ".toml" and not path.is_absolute() and path.is_file()
+    is_ours = path.suffix in _SUFFIXES and not path.is_absolute() and path.is_file()
     return str(path.absolute()) if is_ours else value
 
 

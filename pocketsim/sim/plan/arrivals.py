@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,8 @@ class Arrivals:
     """Proposals as columns of one length, sorted by time."""
 
     time_s: Floats
-    from_phone: npt.NDArray[np.int64]
-    to_phone: npt.NDArray[np.int64]
+    from_phone: npt.NDArray[np.integer[Any]]
+    to_phone: npt.NDArray[np.integer[Any]]
 
 
 def sender_loop(
@@ -71,14 +71,14 @@ def none(loops: Sequence[plan.SenderLoop] = ()) -> plan.Workload:
     }
 
 
-def proposals(found: Arrivals, payload_bytes: int) -> plan.Workload:
-    """Return arrivals as proposals of one size."""
+def proposals(found: Arrivals, payload_bytes: npt.ArrayLike) -> plan.Workload:
+    """Return arrivals as proposals of one size, or of one size each."""
     return {
         **none(),
         "time_s": plan.floats(found.time_s),
         "from_phone": plan.numbers(found.from_phone),
         "to_phone": plan.numbers(found.to_phone),
-        "payload_bytes": plan.numbers(np.full(found.time_s.size, payload_bytes)),
+        "payload_bytes": plan.numbers(np.broadcast_to(payload_bytes, found.time_s.shape)),
     }
 
 

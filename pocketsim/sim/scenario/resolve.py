@@ -22,7 +22,7 @@ from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.devices.prices import speed_factors
 from pocketsim.sim.scenario import app_faults, implementations, ladders, parts
 from pocketsim.sim.scenario.resolved import SCHEMA
-from pocketsim.sim.scenario.workloads import Paced
+from pocketsim.sim.scenario.workloads import Paced, WorkloadTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.devices.contents import Number, Shipped, ShippedImplementation
     from pocketsim.sim.scenario import Document, Scenario
+    from pocketsim.sim.scenario.data_files import DataFile
     from pocketsim.sim.scenario.resolved import (
         Churn,
         Contacts,
@@ -101,7 +102,7 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
             **common,
             "rung": ladders.rung(scenario, at),
             "protocol": _protocol(scenario, at),
-            "workload": _workload(scenario, at),
+            "workload": _workload(document, at),
             "transport": _transport(document, at),
             "continues": previous,
         }
@@ -193,14 +194,21 @@ def _protocol(scenario: Scenario, at: Mapping[str, Any]) -> Protocol:
     return cast("Protocol", si.section(scenario.protocol, own))
 
 
-def _workload(scenario: Scenario, at: Mapping[str, Any]) -> Workload:
-    workload = scenario.workload
+def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
+    workload = document.scenario.workload
     here = _below("workload", at)
     found = si.section(workload, {**here, "payments": here["rate"]})
     if isinstance(workload, Paced):
         assert workload.pacing is not None, "the implementation says it"
         found["interval_s"] = interval_s(workload.pacing, here["rate"])
+    if isinstance(workload, WorkloadTrace):
+        found |= _named(document.files["workload.file"])
     return cast("Workload", found)
+
+
+def _named(file: DataFile) -> dict[str, str]:
+    """Return what a run depends on of a file of data, wherever it lies."""
+    return {"file": file.path.name, "digest": file.digest}
 
 
 def _below(place: str, at: Mapping[str, Any]) -> dict[str, Any]:

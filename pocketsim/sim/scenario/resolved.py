@@ -163,6 +163,14 @@ class Poisson(TypedDict):
     start_s: float
 
 
+class WorkloadTrace(TypedDict):
+    """Trades of a file, by its name and the SHA-256 of its content."""
+
+    kind: Literal["trace"]
+    file: str
+    digest: str
+
+
 class Town(TypedDict):
     """Persons who pay shops and each other."""
 
@@ -192,7 +200,7 @@ class Compute(TypedDict):
     start_s: float
 
 
-Workload = Paced | Poisson | Town | Compute
+Workload = Paced | Poisson | WorkloadTrace | Town | Compute
 
 
 class Tokens(TypedDict):

@@ -37,3 +37,30 @@ class Poisson(Section):
     )
     payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
     start: Duration = Field(default=written("0s"), description="Nothing is proposed before.")
+
+
+class WorkloadTrace(Section):
+    """Trades that somebody recorded or made: each row of a file is one proposal."""
+
+    kind: Literal["trace"] = Field(description="Kind of workload.")
+    file: str = Field(
+        min_length=1,
+        description="Path of a .csv or .parquet file relative to the scenario, with the columns "
+        "time_s, from, to (phones, counted from 0) and payload_bytes, in order of time; at most 50 "
+        "million rows.",
+    )
+
+    @property
+    def start(self) -> float:
+        """When the workload begins, in seconds, by the name that others have for it."""
+        return 0.0
+
+    @property
+    def rate(self) -> list[float]:
+        """The ladder of rates: none is asked for."""
+        return [0.0]
+
+    @property
+    def payload(self) -> list[int]:
+        """The ladder of payloads: each row has its own."""
+        return [0]
