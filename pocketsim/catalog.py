@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pocketsim.sim.base import tables
+from pocketsim.sim.base import graphs, tables
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.errors import ScenarioError, nearest
 
@@ -21,7 +21,7 @@ _PATTERNS = {
 
 
 KINDS = tuple(_PATTERNS)
-_SUFFIXES = (".toml", *tables.SUFFIXES)
+_SUFFIXES = (".toml", *tables.SUFFIXES, *graphs.SUFFIXES)
 """Of documents, and of data that they name."""
 
 

@@ -184,7 +184,12 @@ def _happenings(
     if workload["kind"] == "town":
         return town.happenings(workload, resolved, name, people, changes)
     streams = (Lanes(run["seed"], f"{name}/arrivals"), Lanes(run["seed"], f"{name}/peers"))
-    found = arrivals.poisson_arrivals(workload, streams, people.lane, changes, run["duration_s"])
+    partners = own_data.partners(
+        workload["partners"], files, int(people.lane.size), run["seed"], f"{name}/partners"
+    )
+    found = arrivals.poisson_arrivals(
+        workload, streams, people.lane, changes, run["duration_s"], partners
+    )
     return arrivals.proposals(found, workload["payload_bytes"]), town.nobody_meets()
 
 

@@ -9,12 +9,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pocketsim.sim.base import graphs
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.streams import stream
 from pocketsim.sim.plan import arrivals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import networkx as nx
+
+    from pocketsim.sim.base.graphs import Neighbours
     from pocketsim.sim.plan import plan
     from pocketsim.sim.scenario import resolved as given
 
@@ -38,6 +43,36 @@ def trades(
     columns = found.columns
     rows = arrivals.Arrivals(columns["time_s"], columns["from"], columns["to"])
     return arrivals.proposals(rows, columns["payload_bytes"])
+
+
+def partners(
+    table: given.Partners | None, files: Files, phones: int, seed: int, name: str
+) -> Neighbours | None:
+    """Return whom each phone proposes to, None for all others; a graph is drawn from stream `name`.
+
+    Raises ScenarioError where a file is no longer what it was.
+    """
+    if table is None:
+        return None
+    if table["digest"] is not None:
+        path = _file(table["digest"], files)
+        digest, found = graphs.read(path, phones)
+        _check_same(path, digest, table["digest"])
+        return found
+    return graphs.neighbours(_drawn(table, phones, seed, name), range(phones))
+
+
+def _drawn(table: given.Partners, phones: int, seed: int, name: str) -> nx.Graph:
+    import networkx as nx
+
+    # networkx takes one number, and of a graph that grows the phone added last moves no edge.
+    number, each = int(stream(seed, name).integers(2**63)), table["neighbours"]
+    assert each is not None, "every generator takes it"
+    if table["generator"] == "watts_strogatz":
+        return nx.watts_strogatz_graph(phones, each, table["rewiring"], seed=number)
+    if table["generator"] == "barabasi_albert":
+        return nx.barabasi_albert_graph(phones, each // 2, seed=number)
+    return nx.random_regular_graph(each, phones, seed=number)
 
 
 def _file(digest: str, files: Files) -> Path:

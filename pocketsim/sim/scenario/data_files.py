@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pocketsim.sim.base import graphs
 from pocketsim.sim.scenario import own_trades
-from pocketsim.sim.scenario.workloads import WorkloadTrace
+from pocketsim.sim.scenario.workloads import Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,10 @@ def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
         trades = own_trades.read(file, scenario.phone_count(), scenario.run.duration)
         largest_bytes = int(trades.columns["payload_bytes"].max())
         found["workload.file"] = DataFile(file, trades.digest, largest_bytes)
+    if isinstance(workload, Poisson) and workload.partners and workload.partners.graph:
+        file = _beside(path, workload.partners.graph)
+        digest, _ = graphs.read(file, scenario.phone_count())
+        found["workload.partners.graph"] = DataFile(file, digest)
     return found
 
 
