@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pocketsim.sim.base import graphs, tables
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.base.files import read_toml
 
@@ -21,6 +22,8 @@ _PATTERNS = {
 
 
 KINDS = tuple(_PATTERNS)
+_SUFFIXES = (".toml", *tables.SUFFIXES, *graphs.SUFFIXES)
+"""Of documents, and of data that they name."""
 
 
 def scenarios() -> dict[str, str]:
@@ -70,14 +73,14 @@ def files(kind: str) -> dict[str, Path]:
 
 
 def from_here(value: Any) -> Any:
-    """Return a value of an override; of a document that is a path from here, its absolute path.
+    """Return a value of an override; of a file that is a path from here, its absolute path.
 
     Else it would be relative to the scenario, which may lie anywhere.
     """
     if not isinstance(value, str):
         return value
     path = Path(value.strip().strip("\"'"))
-    is_ours = path.suffix == ".toml" and not path.is_absolute() and path.is_file()
+    is_ours = path.suffix in _SUFFIXES and not path.is_absolute() and path.is_file()
     return str(path.absolute()) if is_ours else value
 
 

@@ -44,7 +44,7 @@ def write_report(
         raise ValueError("a report needs at least one run directory")
     others = [run for run in runs if not towns.is_town(run)]
     page = Page(title or (_TITLE if others else _TITLE_OF_TOWNS))
-    plain = [run for run in others if is_of_trades(run) and not run.axes]
+    plain = [run for run in others if is_of_trades(run) and run.rate_per_s and not run.axes]
     found = as_series(plain)
     _opening(page, runs)
     if validation:

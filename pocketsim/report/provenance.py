@@ -94,6 +94,7 @@ def numbers_table(stem: str, document: Mapping[str, Any]) -> str:
 def _scenario(runs: Sequence[Run]) -> tuple[str, ...]:
     sections = [run.resolved["run"] for run in runs]
     rates = [Setting(run.rate_per_s, "/s") for run in runs if run.rate_per_s]  # none: no network
+    payloads = [Setting(run.payload_bytes, "B") for run in runs if run.payload_bytes]
     each = "<br>each phone" if any(run.senders > 1 for run in runs) else ""
     return (
         f"<b>{escape(runs[0].title)}</b><br><code>{escape(runs[0].scenario)}</code>{_axes(runs)}",
@@ -102,7 +103,7 @@ def _scenario(runs: Sequence[Run]) -> tuple[str, ...]:
         listed(Setting(run["duration_s"], "s") for run in sections),
         listed(Setting(run.phones) for run in runs),
         escape(", ".join(sorted({transport_name(run.transport) for run in runs}))),
-        listed(Setting(run.payload_bytes, "B") for run in runs),
+        listed(payloads),
         f"{listed(rates)}{each if rates else ''}",
         listed(Setting(run["seed"]) for run in sections),
         "<br>".join(dict.fromkeys(_version(run.resolved["versions"]) for run in runs)),

@@ -25,13 +25,15 @@ SHIPPED = sorted((Path(__file__).parents[2] / "pocketsim/scenarios").glob("*/*.t
 # Beside what is in the document: what is made of it.
 MADE = {
     resolved.Paced: {"interval_s"},
+    resolved.Partners: {"digest"},
+    resolved.WorkloadTrace: {"digest"},
     contents.Cost: {"cost_factor"},
     contents.OwnCost: {"cost_factor"},
 }
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
     (churn, resolved): ("Weibull", "Lognormal", "Churn"),
-    (workloads, resolved): ("Paced", "Poisson"),
+    (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace"),
     (town, resolved): ("Town", "Amount", "PowerLaw", "ContactLink", "Contacts", "Tokens"),
     (compute, resolved): ("Compute",),
     (document, resolved): ("Run", "Protocol", "Output"),

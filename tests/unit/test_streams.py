@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pocketsim.sim.base import streams
@@ -48,6 +48,15 @@ def test_lanes_are_uniform_and_uncorrelated():
     assert ((counts - 1000) ** 2 / 1000).sum() < 148
     for one, other in ((draws[:-1], draws[1:]), (draws[:, :-1], draws[:, 1:])):
         assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 0.013  # four sigma
+
+
+@settings(max_examples=10)
+@given(st.integers(1, 30), st.integers(0, 2**32))
+def test_each_may_have_buckets_of_its_own(buckets, seed):
+    bits = Lanes(seed, "b").bits(np.arange(200), 0)
+    own = 1 + np.arange(200) % buckets
+    found = pick_bucket(bits, own)
+    assert found.tolist() == [pick_bucket(bits, count)[at] for at, count in enumerate(own.tolist())]
 
 
 @given(st.integers(1, 300), st.integers(0, 2**32))

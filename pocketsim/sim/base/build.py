@@ -38,15 +38,15 @@ def build_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def versions() -> dict[str, str]:
+def versions(*more: str) -> dict[str, str]:
     """Return what can change a run: this package, its build, and libraries that draw or replay.
 
-    A library that is not there is "missing".
+    `more` are such libraries of some runs alone. A library that is not there is "missing".
     """
     return {
         "pocketsim": sim.__version__,
         "build": build_digest(),
-        **{name: _version(name) for name in LIBRARIES},
+        **{name: _version(name) for name in (*LIBRARIES, *more)},
         "simgrid": SIMGRID,
     }
 

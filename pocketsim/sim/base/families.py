@@ -25,7 +25,7 @@ class Family:
 
 _TRADES = ("paced", "poisson")
 FAMILIES = [
-    Family("trustchain", _TRADES, "trades", "trades, countersigned"),
+    Family("trustchain", (*_TRADES, "trace"), "trades", "trades, countersigned"),
     Family("transfer", _TRADES, "transfers", "one-way messages"),
     Family(
         "token_batch",

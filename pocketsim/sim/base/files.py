@@ -13,12 +13,13 @@ import json
 import os
 import stat
 import tomllib
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from io import BufferedReader
     from pathlib import Path
 
     # Where a value stands: where its table or list does, and its key or number there.
@@ -76,7 +77,7 @@ def key_path(parts: Sequence[str | int]) -> str:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[BufferedReader]:
     """Open the file or pipe at `path` for reading, or raise ScenarioError that says why not."""
     if "\0" in str(path):
         raise ScenarioError(path, "", "no such file")

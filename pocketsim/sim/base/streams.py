@@ -119,13 +119,14 @@ class Streams:
         return Lanes(self.seed, f"{self.name}/{what}")
 
 
-def pick_bucket(bits: Integers, buckets: int) -> npt.NDArray[np.int64]:
+def pick_bucket(bits: Integers, buckets: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Map random bits to 0..buckets-1 uniformly, moving as few as possible when one is added.
 
+    `buckets` is one number, or one for each of `bits`.
     Jump consistent hash (Lamping and Veach, arXiv 1406.2294): from n to n+1 buckets, a value
     either stays or moves to the new bucket.
     """
-    key = bits.copy()
+    key, buckets = bits.copy(), np.broadcast_to(buckets, bits.shape)
     chosen = np.full(key.shape, -1, dtype=np.int64)
     following = np.zeros(key.shape, dtype=np.float64)
     active = np.arange(key.size)
@@ -134,7 +135,7 @@ def pick_bucket(bits: Integers, buckets: int) -> npt.NDArray[np.int64]:
         key[active] = key[active] * np.uint64(2862933555777941757) + np.uint64(1)
         divisor = ((key[active] >> np.uint64(33)) + np.uint64(1)).astype(np.float64)
         following[active] = np.floor((chosen[active] + 1) * (2.0**31 / divisor))
-        active = active[following[active] < buckets]
+        active = active[following[active] < buckets[active]]
     return chosen
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from pocketsim.sim.plan.churn import Transitions, is_on
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pocketsim.sim.base.graphs import Neighbours
     from pocketsim.sim.devices.contents import SleepOvershoot
     from pocketsim.sim.scenario import resolved as given
 
@@ -29,8 +30,8 @@ class Arrivals:
     """Proposals as columns of one length, sorted by time."""
 
     time_s: Floats
-    from_phone: npt.NDArray[np.int64]
-    to_phone: npt.NDArray[np.int64]
+    from_phone: npt.NDArray[np.integer[Any]]
+    to_phone: npt.NDArray[np.integer[Any]]
 
 
 def sender_loop(
@@ -71,14 +72,14 @@ def none(loops: Sequence[plan.SenderLoop] = ()) -> plan.Workload:
     }
 
 
-def proposals(found: Arrivals, payload_bytes: int) -> plan.Workload:
-    """Return arrivals as proposals of one size."""
+def proposals(found: Arrivals, payload_bytes: npt.ArrayLike) -> plan.Workload:
+    """Return arrivals as proposals of one size, or of one size each."""
     return {
         **none(),
         "time_s": plan.floats(found.time_s),
         "from_phone": plan.numbers(found.from_phone),
         "to_phone": plan.numbers(found.to_phone),
-        "payload_bytes": plan.numbers(np.full(found.time_s.size, payload_bytes)),
+        "payload_bytes": plan.numbers(np.broadcast_to(payload_bytes, found.time_s.shape)),
     }
 
 
@@ -88,11 +89,13 @@ def poisson_arrivals(
     lane: npt.NDArray[np.uint64],
     changes: Transitions,
     duration_s: float,
+    partners: Neighbours | None = None,
 ) -> Arrivals:
     """Return every phone's Poisson arrivals before `duration_s` at which it is on.
 
-    `streams` are those of the times and of the peers. A peer is uniform among the other phones; a
-    phone added at the end takes its share of arrivals and leaves all others as they were.
+    `streams` are those of the times and of the peers. A peer is uniform among a phone's partners,
+    without them among the other phones; a phone added at the end takes its share of arrivals and
+    leaves all others as they were.
     """
     times, peers = streams
     time_s, phone, number = poisson_times(
@@ -100,8 +103,12 @@ def poisson_arrivals(
     )
     happens = is_on(changes, phone, time_s)
     time_s, phone, number = time_s[happens], phone[happens], number[happens]
-    peer = pick_bucket(peers.bits(lane[phone], number), lane.size - 1)
-    peer += peer >= phone
+    bits = peers.bits(lane[phone], number)
+    if partners is None:
+        peer = pick_bucket(bits, lane.size - 1)
+        peer += peer >= phone
+    else:
+        peer = partners.node[partners.start[phone] + pick_bucket(bits, partners.degree()[phone])]
     order = np.lexsort((phone, time_s))
     return Arrivals(time_s[order], phone[order], peer[order])
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from pocketsim.sim.base.streams import Lanes, engine_seed
 from pocketsim.sim.devices import draws
-from pocketsim.sim.plan import arrivals, compute, plan, town
+from pocketsim.sim.plan import arrivals, compute, own_data, plan, town
 from pocketsim.sim.plan.churn import Transitions, transitions
 from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pocketsim.sim.devices.contents import Shipped, ShippedImplementation
     from pocketsim.sim.plan.plan import Floats, Plan
@@ -28,18 +28,23 @@ if TYPE_CHECKING:
 
 
 def build_plan(
-    resolved: Resolved, repetition: int, first_index: Sequence[int] | None = None
+    resolved: Resolved,
+    repetition: int,
+    first_index: Sequence[int] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> Plan:
     """Return the plan of one repetition of a resolved scenario.
 
     `first_index` gives each phone's first block index when its chain is continued; 1 otherwise.
+    `files` are paths of the files of data that the scenario names, by their digests. Raises
+    ScenarioError for one that has changed.
     """
     name = f"repetition/{repetition}"
     people = populate(resolved, name)
     drawn = _profiles(resolved, name)
     implementation = _implementation(resolved, name)
     changes = _churn(resolved, name, people)
-    workload, proximity = _happenings(resolved, name, people, changes, drawn)
+    workload, proximity = _happenings(resolved, name, people, changes, drawn, files or {})
     return {
         "seed": engine_seed(resolved["run"]["seed"], repetition),
         "duration_s": resolved["run"]["duration_s"],
@@ -162,6 +167,7 @@ def _happenings(
     people: Population,
     changes: Transitions,
     drawn: Sequence[Shipped],
+    files: Mapping[str, str],
 ) -> tuple[plan.Workload, plan.Proximity]:
     """Return what phones do, and who is near whom for it."""
     workload, run = resolved["workload"], resolved["run"]
@@ -171,10 +177,19 @@ def _happenings(
         overshoot = drawn[people.profile[0]]["scheduler"]["sleep_overshoot"]
         loop = arrivals.sender_loop(workload, overshoot, run["duration_s"])
         return arrivals.none([loop]), town.nobody_meets()
+    if workload["kind"] == "trace":
+        phones = int(people.lane.size)
+        recorded = own_data.trades(workload, files, phones, run["duration_s"])
+        return recorded, town.nobody_meets()
     if workload["kind"] == "town":
         return town.happenings(workload, resolved, name, people, changes)
     streams = (Lanes(run["seed"], f"{name}/arrivals"), Lanes(run["seed"], f"{name}/peers"))
-    found = arrivals.poisson_arrivals(workload, streams, people.lane, changes, run["duration_s"])
+    partners = own_data.partners(
+        workload["partners"], files, int(people.lane.size), run["seed"], f"{name}/partners"
+    )
+    found = arrivals.poisson_arrivals(
+        workload, streams, people.lane, changes, run["duration_s"], partners
+    )
     return arrivals.proposals(found, workload["payload_bytes"]), town.nobody_meets()
 
 

@@ -12,6 +12,7 @@ from pocketsim.sim.base import families
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.scenario import lengths, parts
 from pocketsim.sim.scenario.document import FEWEST_PHONES
+from pocketsim.sim.scenario.workloads import Poisson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +27,7 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_family(scenario, path)
     if scenario.workload.start >= scenario.run.duration:
         raise ScenarioError(path, "workload.start", "is not before the end of the run")
+    _check_partners(scenario, path)
     _check_outages(scenario, path)
     _check_output(scenario, path)
     _check_energy(scenario, path)
@@ -68,6 +70,24 @@ def _check_access(scenario: Scenario, path: Path, place: str, name: str) -> None
     if name not in scenario.network.access:
         guess = nearest(name, scenario.network.access)
         raise ScenarioError(path, place, f"no [network.access.{name}]", guess)
+
+
+def _check_partners(scenario: Scenario, path: Path) -> None:
+    """Refuse a drawn graph that so many phones do not make."""
+    workload, phones = scenario.workload, scenario.phone_count()
+    partners = workload.partners if isinstance(workload, Poisson) else None
+    if partners is None or partners.neighbours is None:
+        return
+    regular, reason = partners.generator == "random_regular", None
+    if partners.neighbours >= phones:
+        reason = f"of {phones} phones each has at most {phones - 1} neighbours"
+    elif regular and 2 * partners.neighbours > phones:
+        # Beyond, pairs that are drawn at random hardly ever come out even.
+        reason = f"a random_regular of {phones} phones takes at most {phones // 2}"
+    elif regular and phones * partners.neighbours % 2:
+        reason = f"{phones} phones cannot have {partners.neighbours} neighbours each: one is left"
+    if reason:
+        raise ScenarioError(path, "workload.partners.neighbours", reason)
 
 
 def _check_outages(scenario: Scenario, path: Path) -> None:

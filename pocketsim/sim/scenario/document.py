@@ -29,7 +29,7 @@ from pocketsim.sim.scenario.fields import Share, add_up
 from pocketsim.sim.scenario.network import Network, Outage
 from pocketsim.sim.scenario.town import Contacts, Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
-from pocketsim.sim.scenario.workloads import Paced, Poisson
+from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
 
 FEWEST_PHONES = 2
 """Of a trade."""
@@ -180,9 +180,9 @@ class Scenario(Section):
     outages: list[Outage] = Field(
         default=[], description="When access networks carry nothing; absent: never."
     )
-    workload: Annotated[Paced | Poisson | Town | Compute, Field(discriminator="kind")] = Field(
-        description="Who proposes what, when; or what phones compute."
-    )
+    workload: Annotated[
+        Paced | Poisson | WorkloadTrace | Town | Compute, Field(discriminator="kind")
+    ] = Field(description="Who proposes what, when; or what phones compute.")
     protocol: Protocol = Field(default=written({}), description="Protocol family; may be left out.")
     transport: Transport = Field(description="Transport.")
     output: Output = Field(default=written({}), description="What is kept; may be left out.")

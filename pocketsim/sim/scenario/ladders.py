@@ -71,6 +71,8 @@ def document_key(scenario: Scenario, key: str) -> str:
 def slug(rung: Rung) -> str:
     """Return a rung as it stands in the name of its run directory."""
     name = f"{rung['transport']}-{rung['payload_bytes']}B-{rung['rate_per_s']:.6g}ps"
+    if not rung["rate_per_s"]:
+        name = f"{rung['transport']}-trace"
     if rung["transport"] == "none":
         name = f"compute-{rung['payload_bytes']}B"
     return f"{name}-{axes.slug(rung['axes'])}" if "axes" in rung else name

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.documents import key_path, read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import consistency, implementations, limits
+from pocketsim.sim.scenario import consistency, data_files, implementations, limits
 from pocketsim.sim.scenario.document import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pocketsim.sim.devices.implementation import Implementation
+    from pocketsim.sim.scenario.data_files import DataFile
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Document:
 
     `overridden` are the key paths of `overrides`, as messages spell them; `label` is the name of
     their source. `scenario` has what it leaves to its implementation, but for options of
-    transports; that is `implementation`, from the file at `implementation_path`.
+    transports; that is `implementation`, from the file at `implementation_path`. `files` are
+    those of data that it names, by key path.
     """
 
     path: Path
@@ -41,6 +43,7 @@ class Document:
     scenario: Scenario
     implementation_path: Path
     implementation: Implementation
+    files: Mapping[str, DataFile]
 
     def source_of(self, place: str) -> str | Path:
         """Return what a mistake at the key path `place` is blamed on: the overrides or the file."""
@@ -93,6 +96,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         implementations.check(scenario, implementation, path)
         consistency.check(scenario, path)
         limits.check(scenario, path)
+        files = data_files.read(scenario, path)
     except ScenarioError as error:
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
@@ -106,6 +110,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         scenario,
         implementation_path,
         implementation,
+        files,
     )
 
 

@@ -22,7 +22,7 @@ from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.devices.prices import speed_factors
 from pocketsim.sim.scenario import app_faults, implementations, ladders, parts
 from pocketsim.sim.scenario.resolved import SCHEMA
-from pocketsim.sim.scenario.workloads import Paced
+from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +101,7 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
             **common,
             "rung": ladders.rung(scenario, at),
             "protocol": _protocol(scenario, at),
-            "workload": _workload(scenario, at),
+            "workload": _workload(document, at),
             "transport": _transport(document, at),
             "continues": previous,
         }
@@ -128,7 +128,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "schema": SCHEMA,
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
-        "versions": versions(),
+        "versions": versions(*_libraries(scenario)),
         "run": cast("Run", si.section(scenario.run)),
         "devices": devices,
         "profiles": contents,
@@ -141,6 +141,12 @@ def _common(document: Document, read: Profiles) -> _Common:
         "output": cast("Output", si.section(scenario.output)),
         "engine_options": model_options(),
     }
+
+
+def _libraries(scenario: Scenario) -> list[str]:
+    """Return the libraries that this scenario's runs depend on beside those that all do."""
+    workload = scenario.workload
+    return ["networkx"] if isinstance(workload, Poisson) and workload.partners else []
 
 
 def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str, Shipped]]:
@@ -193,13 +199,21 @@ def _protocol(scenario: Scenario, at: Mapping[str, Any]) -> Protocol:
     return cast("Protocol", si.section(scenario.protocol, own))
 
 
-def _workload(scenario: Scenario, at: Mapping[str, Any]) -> Workload:
-    workload = scenario.workload
+def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
+    workload = document.scenario.workload
     here = _below("workload", at)
     found = si.section(workload, {**here, "payments": here["rate"]})
     if isinstance(workload, Paced):
         assert workload.pacing is not None, "the implementation says it"
         found["interval_s"] = interval_s(workload.pacing, here["rate"])
+    if isinstance(workload, WorkloadTrace):
+        file = document.files["workload.file"]
+        found |= {"file": file.path.name, "digest": file.digest}
+    if isinstance(workload, Poisson) and workload.partners:
+        # By its name and content: run directories must not depend on where it lies.
+        graph = document.files.get("workload.partners.graph")
+        named = {"graph": graph.path.name if graph else None}
+        found["partners"] |= {**named, "digest": graph.digest if graph else None}
     return cast("Workload", found)
 
 

@@ -154,13 +154,35 @@ class Paced(TypedDict):
     interval_s: float
 
 
+class Partners(TypedDict):
+    """Neighbours in a graph: a file's, by its name and the SHA-256 of its content, or a drawn one.
+
+    What belongs to the other of the two is None.
+    """
+
+    graph: str | None
+    digest: str | None
+    generator: Literal["watts_strogatz", "barabasi_albert", "random_regular"] | None
+    neighbours: int | None
+    rewiring: float | None
+
+
 class Poisson(TypedDict):
-    """Every phone proposes to random others."""
+    """Every phone proposes to random others; None: to any."""
 
     kind: Literal["poisson"]
     rate_per_s: float
     payload_bytes: int
     start_s: float
+    partners: Partners | None
+
+
+class WorkloadTrace(TypedDict):
+    """Trades of a file, by its name and the SHA-256 of its content."""
+
+    kind: Literal["trace"]
+    file: str
+    digest: str
 
 
 class Town(TypedDict):
@@ -192,7 +214,7 @@ class Compute(TypedDict):
     start_s: float
 
 
-Workload = Paced | Poisson | Town | Compute
+Workload = Paced | Poisson | WorkloadTrace | Town | Compute
 
 
 class Tokens(TypedDict):

@@ -14,20 +14,24 @@ from pocketsim.sim.scenario import app_faults, parts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pocketsim.sim.scenario.document import Scenario
     from pocketsim.sim.scenario.load import Document
 
 
 def warnings(document: Document) -> list[tuple[str, str]]:
     """Return pairs of a key path and what to know about it, in order of the document's sections."""
-    return [*_oversized(document.scenario), *_stretched_faults(document)]
+    return [*_oversized(document), *_stretched_faults(document)]
 
 
-def _oversized(scenario: Scenario) -> Iterator[tuple[str, str]]:
+def _oversized(document: Document) -> Iterator[tuple[str, str]]:
     """Yield payloads whose messages a transport drops instead of sending."""
+    scenario = document.scenario
+    place, payloads_bytes = "workload.payload", scenario.workload.payload
+    if "workload.file" in document.files:
+        place = "workload.file"
+        payloads_bytes = [document.files[place].largest_payload_bytes]
     limits_bytes = {**MESSAGE_BYTES_MAX, "eva": scenario.transport.eva.binary_size_limit}
     for mode in dict.fromkeys(scenario.transport.mode):
-        for payload_bytes in dict.fromkeys(scenario.workload.payload):
+        for payload_bytes in dict.fromkeys(payloads_bytes):
             message_bytes = parts.of(scenario).message_bytes(scenario, payload_bytes)
             limit_bytes = limits_bytes.get(mode)
             if limit_bytes is not None and message_bytes > limit_bytes:
@@ -35,7 +39,7 @@ def _oversized(scenario: Scenario) -> Iterator[tuple[str, str]]:
                     f"{payload_bytes:,} B makes messages of up to {message_bytes:,} B; {mode} "
                     f"sends at most {limit_bytes:,} B and loses what is larger as `oversized`"
                 )
-                yield "workload.payload", text
+                yield place, text
 
 
 def _stretched_faults(document: Document) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,12 @@ Those of families with workloads of their own are in `sim.scenario.town` and `.c
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from pocketsim.sim.base.documents import Duration, Rates, Section, Sizes, written
+from pocketsim.sim.base.documents import Count, Duration, Rates, Section, Sizes, written
+from pocketsim.sim.scenario.fields import Ratio
 
 
 class Paced(Section):
@@ -27,8 +28,47 @@ class Paced(Section):
     start: Duration = Field(default=written("0s"), description="When the loop starts.")
 
 
+Generator = Literal["watts_strogatz", "barabasi_albert", "random_regular"]
+
+
+class Partners(Section):
+    """Whom each phone proposes to: its neighbours in a graph, a file's or a drawn one."""
+
+    graph: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="Path of a .graphml, .gexf, .json (node-link) or .edgelist file relative to "
+        "the scenario, with a node for each phone.",
+    )
+    generator: Generator | None = Field(
+        default=None,
+        description="Instead of a file: small world, scale-free or equally many neighbours each, "
+        "drawn by networkx for each repetition.",
+    )
+    neighbours: Count | None = Field(
+        default=None,
+        description="Of a drawn graph: mean number of neighbours; a phone that joins a "
+        "barabasi_albert is joined to half as many. It is even but for random_regular.",
+    )
+    rewiring: Ratio | None = Field(
+        default=None,
+        description="Of a watts_strogatz: probability that an edge of the ring leads elsewhere.",
+    )
+
+    @model_validator(mode="after")
+    def _is_one_graph(self) -> Partners:
+        if (self.graph is None) == (self.generator is None):
+            raise ValueError("takes either graph, a file, or generator")
+        if (self.generator is None) != (self.neighbours is None):
+            raise ValueError("neighbours belongs to generator, which takes it")
+        if (self.generator == "watts_strogatz") != (self.rewiring is not None):
+            raise ValueError('rewiring belongs to generator "watts_strogatz", which takes it')
+        if self.generator not in (None, "random_regular") and (self.neighbours or 0) % 2:
+            raise ValueError(f"neighbours of a {self.generator} must be even")
+        return self
+
+
 class Poisson(Section):
-    """Every phone proposes to uniformly random others at the points of a Poisson process."""
+    """Every phone proposes to random others at the points of a Poisson process."""
 
     kind: Literal["poisson"] = Field(description="Kind of workload.")
     rate: Rates = Field(
@@ -37,3 +77,34 @@ class Poisson(Section):
     )
     payload: Sizes = Field(description="Payload of each transaction; a list is a ladder.")
     start: Duration = Field(default=written("0s"), description="Nothing is proposed before.")
+    partners: Partners | None = Field(
+        default=None,
+        description="Whom a phone proposes to, each equally likely; absent: all others.",
+    )
+
+
+class WorkloadTrace(Section):
+    """Trades that somebody recorded or made: each row of a file is one proposal."""
+
+    kind: Literal["trace"] = Field(description="Kind of workload.")
+    file: str = Field(
+        min_length=1,
+        description="Path of a .csv or .parquet file relative to the scenario, with the columns "
+        "time_s, from, to (phones, counted from 0) and payload_bytes, in order of time; at most 50 "
+        "million rows.",
+    )
+
+    @property
+    def start(self) -> float:
+        """When the workload begins, in seconds, by the name that others have for it."""
+        return 0.0
+
+    @property
+    def rate(self) -> list[float]:
+        """The ladder of rates: none is asked for."""
+        return [0.0]
+
+    @property
+    def payload(self) -> list[int]:
+        """The ladder of payloads: each row has its own."""
+        return [0]

@@ -1,0 +1,85 @@
+"""What somebody brings as files, read again to become columns of a plan.
+
+A resolved scenario names a file by its digest alone; where it lies, whoever builds the plan says.
+What such a file may hold is checked where scenarios are (`sim.scenario.data_files`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pocketsim.sim.base import graphs
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.streams import stream
+from pocketsim.sim.plan import arrivals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import networkx as nx
+
+    from pocketsim.sim.base.graphs import Neighbours
+    from pocketsim.sim.plan import plan
+    from pocketsim.sim.scenario import resolved as given
+
+    Files = Mapping[str, str]
+    """Paths of files by the digests that a resolved scenario has of them."""
+
+
+def trades(
+    workload: given.WorkloadTrace, files: Files, phones: int, duration_s: float
+) -> plan.Workload:
+    """Return the rows of a trace as proposals.
+
+    Raises ScenarioError where the file is no longer what it was.
+    """
+    # Here, as it loads the models of documents: children of other runs start faster without.
+    from pocketsim.sim.scenario import own_trades
+
+    path = _file(workload["digest"], files)
+    found = own_trades.read(path, phones, duration_s)
+    _check_same(path, found.digest, workload["digest"])
+    columns = found.columns
+    rows = arrivals.Arrivals(columns["time_s"], columns["from"], columns["to"])
+    return arrivals.proposals(rows, columns["payload_bytes"])
+
+
+def partners(
+    table: given.Partners | None, files: Files, phones: int, seed: int, name: str
+) -> Neighbours | None:
+    """Return whom each phone proposes to, None for all others; a graph is drawn from stream `name`.
+
+    Raises ScenarioError where a file is no longer what it was.
+    """
+    if table is None:
+        return None
+    if table["digest"] is not None:
+        path = _file(table["digest"], files)
+        digest, found = graphs.read(path, phones)
+        _check_same(path, digest, table["digest"])
+        return found
+    return graphs.neighbours(_drawn(table, phones, seed, name), range(phones))
+
+
+def _drawn(table: given.Partners, phones: int, seed: int, name: str) -> nx.Graph:
+    import networkx as nx
+
+    # networkx takes one number, and of a graph that grows the phone added last moves no edge.
+    number, each = int(stream(seed, name).integers(2**63)), table["neighbours"]
+    assert each is not None, "every generator takes it"
+    if table["generator"] == "watts_strogatz":
+        return nx.watts_strogatz_graph(phones, each, table["rewiring"], seed=number)
+    if table["generator"] == "barabasi_albert":
+        return nx.barabasi_albert_graph(phones, each // 2, seed=number)
+    return nx.random_regular_graph(each, phones, seed=number)
+
+
+def _file(digest: str, files: Files) -> Path:
+    assert digest in files, "whoever builds a plan says where its files lie"
+    return Path(files[digest])
+
+
+def _check_same(path: Path, found: str, digest: str) -> None:
+    if found != digest:
+        raise ScenarioError(path, "", "has changed since the run was resolved; start it again")
