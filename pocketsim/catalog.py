@@ -18,7 +18,7 @@ _PATTERNS = {
     "fit": "calibration/fits/*.toml",
 }
 
-
+_SUFFIXES = (".toml", ".csv", ".parquet", ".dat", ".txt")  # of documents and of users' own data
 KINDS = tuple(_PATTERNS)
 
 
@@ -63,12 +63,12 @@ def files(kind: str) -> dict[str, Path]:
 
 
 def from_here(value: str) -> str:
-    """Return a value of an override; of a document that is a path from here, its absolute path.
+    """Return a value of an override; of a file that is a path from here, its absolute path.
 
     Else it would be relative to the scenario, which may lie anywhere.
     """
     path = Path(value.strip().strip("\"'"))
-    is_ours = path.suffix == ".toml" and not path.is_absolute() and path.is_file()
+    is_ours = path.suffix in _SUFFIXES and not path.is_absolute() and path.is_file()
     return str(path.absolute()) if is_ours else value
 
 

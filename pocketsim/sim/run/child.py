@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
 from pocketsim.sim.base.build import build_digest
-from pocketsim.sim.base.errors import EnvironmentMissingError, NoRoomError, room_for
+from pocketsim.sim.base.errors import EnvironmentMissingError, NoRoomError, ScenarioError, room_for
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_OTHER_CODE
+from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_OTHER_CODE, EXIT_OTHER_DATA
 from pocketsim.sim.run.job import parquet_path, summary_path, tokens_path
 from pocketsim.sim.trace import holdings
 
@@ -45,22 +45,26 @@ def main() -> int:
 
 
 def attempt(job: Job, engine: Any) -> int:
-    """Run one job and return the exit code; where there is no room is the last line of stderr."""
+    """Run one job and return the exit code; what the user can mend is the last line of stderr."""
     try:
         run(job, engine)
     except NoRoomError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_NO_ROOM
+    except ScenarioError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_OTHER_DATA
     return 0
 
 
 def run(job: Job, engine: Any) -> None:
     """Run one job with `engine`, a module with `run(plan, progress)`, and write its files.
 
-    Raises NoRoomError, which names the file that there is no room for.
+    Raises NoRoomError, which names the file that there is no room for, and ScenarioError for a file
+    of data that is not what it was.
     """
     repetition = job["repetition"]
-    plan = build_plan(job["resolved"], repetition, job["first_index"])
+    plan = build_plan(job["resolved"], repetition, job["first_index"], job.get("files"))
     result = engine.run(plan, _tell)
     directory = Path(job["out_dir"])
     with room_for(directory):

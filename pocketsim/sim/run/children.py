@@ -36,6 +36,10 @@ EXIT_OTHER_CODE = os.EX_TEMPFAIL
 """What a child ends with whose code is not that which the run was resolved by."""
 
 
+EXIT_OTHER_DATA = os.EX_DATAERR
+"""What a child ends with that finds other data in a file than the run was resolved with."""
+
+
 class StoppedError(Exception):
     """The children were told to stop; whoever told them reports why."""
 
@@ -57,7 +61,8 @@ class Children:
         what it raises is raised here, when the child has ended, and it is not called again.
         Raises EngineError when the child crashed (its job is then kept in `keep_failed_in` for
         replay), EnvironmentMissingError when there is no engine, NoRoomError when there is no room
-        for what the child writes, UserError when the code has changed, StoppedError after `stop`.
+        for what the child writes, UserError when the code or a file of data has changed,
+        StoppedError after `stop`.
         """
         with self._slots:
             process, told = self._start()
@@ -80,6 +85,8 @@ class Children:
             raise EnvironmentMissingError(f"{stderr.strip()}\n{_FIX}")
         if process.returncode == EXIT_NO_ROOM:
             raise NoRoomError(stderr.strip().rpartition("\n")[2])
+        if process.returncode == EXIT_OTHER_DATA:
+            raise UserError(stderr.strip().rpartition("\n")[2])
         if process.returncode == EXIT_OTHER_CODE:
             raise UserError(_CHANGED)
         if process.returncode != 0:

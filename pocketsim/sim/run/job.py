@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 class Job(TypedDict):
     """One repetition; `first_index` where its chains go on from another's.
 
+    `files` are paths of files of data that `resolved` names, by the digests that it names them by.
     Code that has changed since the run was resolved refuses it, unless it only `is_replay`.
     """
 
@@ -22,6 +23,7 @@ class Job(TypedDict):
     repetition: int
     first_index: list[int] | None
     out_dir: str
+    files: NotRequired[dict[str, str]]
     is_replay: NotRequired[bool]
 
 

@@ -21,7 +21,7 @@ from pocketsim.sim.base.errors import EngineError, RunInProgressError, printable
 from pocketsim.sim.run import results, rundir
 from pocketsim.sim.run.children import Children, default_jobs
 from pocketsim.sim.run.job import Job, Summary, parquet_path, summary_path, tokens_path
-from pocketsim.sim.scenario import Document, load, point
+from pocketsim.sim.scenario import Document, load, own, point
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
 from pocketsim.sim.trace import holdings
 
@@ -200,6 +200,7 @@ def _run_rung(
                 "repetition": repetition,
                 "first_index": first_index,
                 "out_dir": str(aside.absolute()),
+                "files": own.by_digest(document.files),
             }
 
             def heard(share: float) -> None:

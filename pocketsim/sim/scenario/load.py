@@ -1,7 +1,7 @@
 """From a file and `--set` overrides to a checked `Scenario`.
 
-Reads the document and the profile of its implementation, which says what the document leaves out;
-device profiles are looked up by `sim.scenario.resolve`.
+Reads the document, the profile of its implementation, which says what the document leaves out, and
+the user's own tables that it names; device profiles are looked up by `sim.scenario.resolve`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.documents import key_path, read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import consistency, implementations, limits
+from pocketsim.sim.scenario import consistency, implementations, limits, own
 from pocketsim.sim.scenario.document import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.sim.devices.implementation import Implementation
+    from pocketsim.sim.scenario.own import Cache, Own
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Document:
 
     `overridden` are the key paths of `overrides`, as messages spell them; `label` is the name of
     their source. `scenario` has what it leaves to its implementation, but for options of
-    transports; that is `implementation`, from the file at `implementation_path`.
+    transports; that is `implementation`, from the file at `implementation_path`. `files` are
+    those of data that it names, by key path.
     """
 
     path: Path
@@ -41,6 +43,7 @@ class Document:
     scenario: Scenario
     implementation_path: Path
     implementation: Implementation
+    files: Own
 
     def source_of(self, place: str) -> str | Path:
         """Return what a mistake at the key path `place` is blamed on: the overrides or the file."""
@@ -51,13 +54,14 @@ class Document:
 class Source:
     """A scenario's file as it stands, read once to be loaded with many overrides.
 
-    `implementations` are those that were read on the way, by their files.
+    `implementations` and `tables` are what was read on the way, by files.
     """
 
     path: Path
     text: str
     data: dict[str, Any]
     implementations: dict[Path, Implementation] = field(default_factory=dict)
+    tables: Cache = field(default_factory=dict)
 
 
 def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") -> Document:
@@ -93,6 +97,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         implementations.check(scenario, implementation, path)
         consistency.check(scenario, path)
         limits.check(scenario, path)
+        files = own.read(scenario, path, source.tables)
     except ScenarioError as error:
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
@@ -106,6 +111,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         scenario,
         implementation_path,
         implementation,
+        files,
     )
 
 
