@@ -20,9 +20,8 @@ _PATTERNS = {
     "fit": "calibration/fits/*.toml",
 }
 
-
 KINDS = tuple(_PATTERNS)
-_SUFFIXES = (".toml", *tables.SUFFIXES, *graphs.SUFFIXES)
+_SUFFIXES = (".toml", ".dat", ".txt", *tables.SUFFIXES, *graphs.SUFFIXES)
 """Of documents, and of data that they name."""
 
 

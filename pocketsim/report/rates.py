@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.report import theme
 from pocketsim.report.runs import Run, Series, transport_name
 from pocketsim.sim.metrics import COMPLETE_FROM, STALLED_BELOW
+from pocketsim.sim.scenario.churn import comes_and_goes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,9 @@ def rates(series: Series) -> go.Figure:
     chart = theme.figure(asked_title(series.runs), f"per second{_phones(series.runs)}")
     asked = [run.asked_per_s for run in series.runs]
     # Phones that are off ask for nothing.
-    name = "asked for, were all phones on" if series.runs[0].resolved["churn"] else "asked for"
+    name = (
+        "asked for, were all phones on" if comes_and_goes(series.runs[0].resolved) else "asked for"
+    )
     line = {"color": "#c3cbd3", "dash": "dot"}
     chart.add_scatter(x=asked, y=asked, mode="lines+markers", marker_size=3, name=name, line=line)
     colours = (("send_rate_per_s", "sent", theme.SEND), ("store_rate_per_s", "stored", None))

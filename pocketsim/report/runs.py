@@ -76,7 +76,10 @@ class Run:
     @property
     def asked_per_s(self) -> float:
         """What is asked for over all phones, as sends and stores are counted; 1/s."""
-        return self.rate_per_s * self.senders
+        if self.senders == 1:
+            return self.rate_per_s
+        groups = self.resolved["devices"]
+        return sum(group["count"] * group.get("rate_per_s", self.rate_per_s) for group in groups)
 
     def mean(self, metric: str) -> float | None:
         """Return the mean of a metric over the repetitions; None where it is undefined."""

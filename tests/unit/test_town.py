@@ -268,7 +268,7 @@ def test_another_rate_of_cheats_changes_conduct_alone(market):
 def test_a_phone_that_is_off_pays_nothing(market):
     resolved = market("workload.payments=60/h")
     law = {"distribution": "weibull", "shape": 1.0, "scale_s": 600.0, "longest_s": None}
-    resolved["churn"] = {"session": law, "gap": law}
+    resolved["churn"] = {"kind": "drawn", "session": law, "gap": law}
     always = build_plan({**resolved, "churn": None}, 0)["workload"]
     sometimes = build_plan(resolved, 0)["workload"]
     assert len(sometimes["time_s"]) == pytest.approx(len(always["time_s"]) / 2, rel=0.15)

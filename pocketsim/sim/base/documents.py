@@ -69,7 +69,7 @@ def validate(model: type[Model], data: Mapping[str, Any], file: str | Path) -> M
 def _translate(details: ErrorDetails, data: Mapping[str, Any], file: str | Path) -> ScenarioError:
     context = details.get("ctx", {})
     kind = details["type"]
-    parts = _document_path(details["loc"], data, missing=kind == "missing")
+    parts = _document_path(details, data)
     if kind == "unknown_key":
         key = str(context["key"])
         return ScenarioError(
@@ -83,20 +83,36 @@ def _translate(details: ErrorDetails, data: Mapping[str, Any], file: str | Path)
     return ScenarioError(file, key_path(parts), reason, suggestion)
 
 
-def _document_path(loc: Sequence[str | int], data: Any, *, missing: bool) -> list[str | int]:
+def _document_path(details: ErrorDetails, data: Any) -> list[str | int]:
     """Drop from a pydantic location what is not in the document: union tags, items of a scalar."""
     parts: list[str | int] = []
+    loc, missing = details["loc"], details["type"] == "missing"
     for number, part in enumerate(loc):
         last = number == len(loc) - 1
         try:
             inside = data[part] if type(data) in (dict, list) else _NOTHING
         except (LookupError, TypeError):
             inside = _NOTHING
+        if _is_scalar(inside) and _is_tag(part, loc[number + 1 :], data, details["input"]):
+            continue
         if inside is not _NOTHING or (last and missing):
             parts.append(part)
         # What is not there is a union's tag: the next part is looked up in the same table.
         data = data if inside is _NOTHING else inside
     return parts
+
+
+def _is_scalar(inside: Any) -> bool:
+    return inside is not _NOTHING and not isinstance(inside, dict | list)
+
+
+def _is_tag(part: str | int, rest: Sequence[str | int], table: Any, given: Any) -> bool:
+    """Tell whether a part of a location is the kind of a table that has a key called so, too.
+
+    The location then goes on in the table, or it is the table, as it was `given`, that is wrong.
+    """
+    is_wrong = isinstance(given, dict) and given.get("kind") == part
+    return is_wrong or (bool(rest) and rest[0] in table)
 
 
 def _reason(details: ErrorDetails) -> tuple[str, list[str]]:

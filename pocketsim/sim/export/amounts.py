@@ -13,6 +13,7 @@ import numpy as np
 from pocketsim.sim import trace
 from pocketsim.sim.base.build import versions
 from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.scenario.churn import comes_and_goes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +39,9 @@ def cents(events: pa.Table, resolved: Resolved, repetition: int) -> Array | None
     begun = np.isin(kind, ("send", "unpayable"))
     order = np.argsort(message[begun])
     payment, peer = message[begun][order], events["peer"].to_numpy()[begun][order]
-    amounts = _of_payers(build_plan(resolved, repetition)["workload"], trace.origin(payment), peer)
+    # Who is near whom, which a file may say, moves no payment.
+    plan = build_plan({**resolved, "contacts": None}, repetition)
+    amounts = _of_payers(plan["workload"], trace.origin(payment), peer)
     if amounts is None:
         return None
     found = np.zeros(message.size, dtype=np.int64)
@@ -51,7 +54,7 @@ def cents(events: pa.Table, resolved: Resolved, repetition: int) -> Array | None
 
 def _is_known(resolved: Resolved) -> bool:
     tokens = resolved["protocol"]["tokens"]
-    if tokens is None or resolved["churn"] is not None:
+    if tokens is None or comes_and_goes(resolved):
         return False
     workload = resolved["workload"]
     assert workload["kind"] == "town", "only a town pays with tokens"

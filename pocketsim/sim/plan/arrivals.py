@@ -84,23 +84,22 @@ def proposals(found: Arrivals, payload_bytes: npt.ArrayLike) -> plan.Workload:
 
 
 def poisson_arrivals(
-    workload: given.Poisson,
+    rate_per_s: Floats,
     streams: tuple[Lanes, Lanes],
     lane: npt.NDArray[np.uint64],
     changes: Transitions,
-    duration_s: float,
+    between_s: tuple[float, float],
     partners: Neighbours | None = None,
 ) -> Arrivals:
-    """Return every phone's Poisson arrivals before `duration_s` at which it is on.
+    """Return every phone's Poisson arrivals in a stretch of time, at which it is on.
 
-    `streams` are those of the times and of the peers. A peer is uniform among a phone's partners,
-    without them among the other phones; a phone added at the end takes its share of arrivals and
+    `rate_per_s` and `lane` are by phone; `streams` are those of the times and of the peers. A peer
+    is uniform among a phone's partners, without them among the other phones; a phone added at the
+    end takes its share of arrivals and
     leaves all others as they were.
     """
     times, peers = streams
-    time_s, phone, number = poisson_times(
-        workload["rate_per_s"], (workload["start_s"], duration_s), times, lane
-    )
+    time_s, phone, number = poisson_times(rate_per_s, between_s, times, lane)
     happens = is_on(changes, phone, time_s)
     time_s, phone, number = time_s[happens], phone[happens], number[happens]
     bits = peers.bits(lane[phone], number)
@@ -114,16 +113,23 @@ def poisson_arrivals(
 
 
 def poisson_times(
-    rate_per_s: float,
+    rate_per_s: Floats,
     between_s: tuple[float, float],
     times: Lanes,
     lane: npt.NDArray[np.uint64],
 ) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return times, phones and draw numbers of every phone's Poisson process, unsorted."""
-    blocks = []
-    for first in range(0, lane.size, _PHONES_PER_BLOCK):
-        phones = np.arange(first, min(first + _PHONES_PER_BLOCK, lane.size))
-        blocks.append(_block(rate_per_s, between_s, times, lane, phones))
+    """Return times, phones and draw numbers of every phone's Poisson process, unsorted.
+
+    `rate_per_s` and `lane` are by phone; of rate 0 there are none. Another rate stretches a phone's
+    process and leaves its draws.
+    """
+    none = (np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
+    blocks = [none]
+    for rate in np.unique(rate_per_s[rate_per_s > 0]):
+        asked = np.flatnonzero(rate_per_s == rate)
+        for first in range(0, asked.size, _PHONES_PER_BLOCK):
+            phones = asked[first : first + _PHONES_PER_BLOCK]
+            blocks.append(_block(float(rate), between_s, times, lane, phones))
     return tuple(np.concatenate(column) for column in zip(*blocks, strict=True))  # type: ignore[return-value]
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.sim.base.streams import Lanes, engine_seed
+from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
-from pocketsim.sim.plan import arrivals, compute, own_data, plan, town
-from pocketsim.sim.plan.churn import Transitions, transitions
-from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
+from pocketsim.sim.plan import arrivals, compute, contacts, own_data, plan, town
+from pocketsim.sim.plan.churn import Transitions, together, told, transitions
+from pocketsim.sim.plan.population import ROLES, Indices, Population, populate, profile_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.devices.contents import Shipped, ShippedImplementation
     from pocketsim.sim.plan.plan import Floats, Plan
     from pocketsim.sim.scenario import resolved as given
+    from pocketsim.sim.scenario.own import Own
     from pocketsim.sim.scenario.resolved import Resolved
 
 
@@ -43,8 +44,14 @@ def build_plan(
     people = populate(resolved, name)
     drawn = _profiles(resolved, name)
     implementation = _implementation(resolved, name)
-    changes = _churn(resolved, name, people)
+    own = _own(resolved, files or {})
+    changes = _churn(resolved, name, people, own)
     workload, proximity = _happenings(resolved, name, people, changes, drawn, files or {})
+    near = resolved["contacts"]
+    if near is not None and near["kind"] == "file":
+        streams = Streams(resolved["run"]["seed"], name)
+        duration_s = resolved["run"]["duration_s"]
+        proximity = contacts.told(near, own["contacts.file"], streams, people, duration_s)
     return {
         "seed": engine_seed(resolved["run"]["seed"], repetition),
         "duration_s": resolved["run"]["duration_s"],
@@ -71,6 +78,17 @@ def build_plan(
         "trace": _trace(resolved),
         "energy": _energy(resolved),
     }
+
+
+def _own(resolved: Resolved, files: Mapping[str, str]) -> Own:
+    """Return the tables that the scenario names, by the key path of their file."""
+    named = (resolved["churn"], resolved["contacts"])
+    if not any(section is not None and section["kind"] == "file" for section in named):
+        return {}
+    # Here, as it loads the models of documents: children of other runs start faster without.
+    from pocketsim.sim.scenario import own
+
+    return own.again(resolved, files)
 
 
 def _profiles(resolved: Resolved, name: str) -> list[Shipped]:
@@ -152,12 +170,29 @@ def _outages(resolved: Resolved) -> list[plan.Outage]:
     ]
 
 
-def _churn(resolved: Resolved, name: str, people: Population) -> Transitions:
+def _churn(resolved: Resolved, name: str, people: Population, own: Own) -> Transitions:
     """Return the transitions of all phones but the tokens' authority, which is a server."""
     lanes = Lanes(resolved["run"]["seed"], f"{name}/churn")
-    phones = np.flatnonzero(people.role != ROLES.index("authority"))
     duration_s = resolved["run"]["duration_s"]
-    changes = transitions(resolved["churn"], lanes, people.lane[phones], duration_s)
+    comes = people.role != ROLES.index("authority")
+    found = []
+    for number, group in enumerate(resolved["devices"]):
+        law = group.get("churn")
+        if law is not None:
+            phones = np.flatnonzero(people.group == number)
+            comes[phones] = False
+            if law["kind"] == "drawn":
+                found.append(_of(phones, transitions(law, lanes, people.lane[phones], duration_s)))
+    churn, phones = resolved["churn"], np.flatnonzero(comes)
+    if churn is not None and churn["kind"] == "file":
+        found.append(told(churn, own["churn.file"], duration_s))
+    else:
+        found.append(_of(phones, transitions(churn, lanes, people.lane[phones], duration_s)))
+    return together(found)
+
+
+def _of(phones: Indices, changes: Transitions) -> Transitions:
+    """Return transitions whose phones are counted among some as those of all."""
     return replace(changes, phone=phones[changes.phone])
 
 
@@ -187,8 +222,10 @@ def _happenings(
     partners = own_data.partners(
         workload["partners"], files, int(people.lane.size), run["seed"], f"{name}/partners"
     )
+    rate_per_s = people.rate_per_s(workload["rate_per_s"])
+    between_s = workload["start_s"], run["duration_s"]
     found = arrivals.poisson_arrivals(
-        workload, streams, people.lane, changes, run["duration_s"], partners
+        rate_per_s, streams, people.lane, changes, between_s, partners
     )
     return arrivals.proposals(found, workload["payload_bytes"]), town.nobody_meets()
 

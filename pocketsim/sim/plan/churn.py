@@ -1,8 +1,8 @@
-"""Phones that come and go: alternating sessions and gaps, stationary from the start.
+"""Phones that come and go: as a file says, or drawn, alternating sessions and gaps.
 
-A phone begins in a random place of its on/off process: on with the long-run share of time, then
-for the residual of an interval drawn in proportion to its length. Without that, every run would
-begin with a burst that no real population shows.
+What is drawn is stationary from the start. A phone begins in a random place of its on/off process:
+on with the long-run share of time, then for the residual of an interval drawn in proportion to its
+length. Without that, every run would begin with a burst that no real population shows.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pocketsim.sim.base.streams import Floats, Lanes
     from pocketsim.sim.scenario import resolved as given
+    from pocketsim.sim.scenario.intervals import Table
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ def transitions(
     first interval and the place in it, the rest one interval each.
     """
     if churn is None:
-        return Transitions(np.empty(0), np.empty(0, np.int64), np.empty(0, bool))
+        return together([])
     session, gap = lengths(churn["session"]), lengths(churn["gap"])
     on = lanes.uniform(lane, 0) < on_share(churn)
     share = lanes.uniform(lane, 1)
@@ -146,6 +149,38 @@ def transitions(
         time_s = time_s + np.where(on, session.quantile(share), gap.quantile(share))
         draw += 1
     return _sorted(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+
+def told(churn: given.ChurnFile, table: Table, duration_s: float) -> Transitions:
+    """Return the transitions that a file tells before `duration_s`.
+
+    A phone that it names is on in its intervals only; those that touch are one.
+    """
+    phone, on_s, off_s = (table.columns[name] for name in ("phone", "on_s", "off_s"))
+    order = np.lexsort((on_s, phone))
+    phone, on_s, off_s = phone[order], on_s[order] - churn["origin_s"], off_s[order]
+    off_s = off_s - churn["origin_s"]
+    is_first = np.r_[True, phone[1:] != phone[:-1]]
+    begins = is_first | np.r_[True, on_s[1:] > off_s[:-1]]
+    phone, on_s, off_s = phone[begins], on_s[begins], off_s[np.r_[begins[1:], True]]
+    # Every phone starts on: who is not in an interval then goes off at once.
+    every = np.unique(phone)
+    waiting = np.setdiff1d(every, phone[(on_s <= 0) & (off_s > 0)])
+    comes, goes = (on_s > 0) & (on_s < duration_s), (off_s > 0) & (off_s < duration_s)
+    return _sorted(
+        np.concatenate([np.zeros(waiting.size), on_s[comes], off_s[goes]]),
+        np.concatenate([waiting, phone[comes], phone[goes]]),
+        np.repeat([False, True, False], [waiting.size, comes.sum(), goes.sum()]),
+    )
+
+
+def together(several: Sequence[Transitions]) -> Transitions:
+    """Return transitions of different phones as one, in order of time."""
+    return _sorted(
+        np.concatenate([np.empty(0), *(changes.time_s for changes in several)]),
+        np.concatenate([np.empty(0, np.int64), *(changes.phone for changes in several)]),
+        np.concatenate([np.empty(0, bool), *(changes.on for changes in several)]),
+    )
 
 
 def is_on(

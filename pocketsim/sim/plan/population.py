@@ -6,13 +6,14 @@ to a group leaves every other phone where it was.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from pocketsim.sim.base.streams import Lanes
+from pocketsim.sim.base.streams import Floats, Lanes
 from pocketsim.sim.devices.prices import prices
 from pocketsim.sim.plan import plan
 
@@ -28,17 +29,24 @@ ROLES = ("person", "shop", "authority")
 class Population:
     """The phones as arrays of one length (phones), in the order of the scenario's groups.
 
-    `lane` keys each phone's random streams; `profile`, `access` and `site` are numbers into the
-    plan's lists, in which names are sorted; `site_access` gives the access network of each site;
-    `role` is the place in `ROLES`.
+    `group` is the number of the group among these; `lane` keys each phone's random streams;
+    `profile`, `access` and `site` are numbers into the plan's lists, in which names are sorted;
+    `site_access` gives the access network of each site;
+    `role` is the place in `ROLES`, `own_rate_per_s` the rate of the group, NaN where it has none.
     """
 
+    group: Indices
     lane: npt.NDArray[np.uint64]
     profile: Indices
     access: Indices
     site: Indices
     site_access: Indices
     role: Indices
+    own_rate_per_s: Floats
+
+    def rate_per_s(self, of_others: float) -> Floats:
+        """Return what each phone is asked for: the rate of its group, or that of the workload."""
+        return np.where(np.isnan(self.own_rate_per_s), of_others, self.own_rate_per_s)
 
 
 def populate(resolved: Resolved, name: str) -> Population:
@@ -55,7 +63,8 @@ def populate(resolved: Resolved, name: str) -> Population:
     )
     site, site_access = _sites(resolved, access)
     role = np.array([ROLES.index(devices["role"]) for devices in groups])[group]
-    return Population(lane, profile, access, site, site_access, role)
+    own_rate_per_s = np.array([devices.get("rate_per_s", math.nan) for devices in groups])[group]
+    return Population(group, lane, profile, access, site, site_access, role, own_rate_per_s)
 
 
 def profile_columns(contents: Shipped, implementation: ImplementationContents) -> plan.Profile:

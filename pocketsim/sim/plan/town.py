@@ -21,6 +21,8 @@ from pocketsim.sim.plan.churn import Lognormal, Transitions, is_on
 from pocketsim.sim.plan.population import ROLES, Indices, Population
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pocketsim.sim.scenario import resolved as given
     from pocketsim.sim.scenario.resolved import Resolved
 
@@ -52,7 +54,9 @@ def happenings(
     run, streams = resolved["run"], Streams(resolved["run"]["seed"], name)
     paid = payments(workload, streams, people, changes, run["duration_s"])
     law = resolved["contacts"]
-    return columns(paid), contacts(law, streams, people, paid) if law else nobody_meets()
+    if law is None or law["kind"] == "file":
+        return columns(paid), nobody_meets()
+    return columns(paid), contacts(law, streams, people, paid)
 
 
 def nobody_meets() -> plan.Proximity:
@@ -74,9 +78,9 @@ def payments(
     changes: Transitions,
     duration_s: float,
 ) -> Payments:
-    """Return what persons pay before `duration_s` while their phone is on."""
+    """Return what persons pay before `duration_s` while their phone is on, each at his rate."""
     persons = np.flatnonzero(people.role == ROLES.index("person"))
-    time_s, person, number = _times(workload, streams, people.lane[persons], duration_s)
+    time_s, person, number = _times(workload, streams, people, persons, duration_s)
     happens = is_on(changes, persons[person], time_s)
     time_s, person, number = time_s[happens], person[happens], number[happens]
     order = np.lexsort((person, time_s))
@@ -111,22 +115,30 @@ def contacts(
 ) -> plan.Proximity:
     """Return the contact of each payment: it opens `lead_s` before the payment is asked for."""
     lane = people.lane[paid.from_phone]
-    names = sorted(law["links"])
-    edges = np.cumsum([law["links"][name]["share"] for name in names])[:-1]
-    chance = streams.of("contact links").uniform(lane, paid.number)
-    link = np.searchsorted(edges, chance, side="right")
+    link = kinds_of_link(law["links"], streams.of("contact links").uniform(lane, paid.number))
     share = streams.of("contact durations").uniform(lane, paid.number)
     time_s = np.maximum(paid.time_s - law["lead_s"], 0.0)
     duration_s = power_law_quantile(law["duration"], share)
     # Payments are in order of time, and so are moments that lie a constant before them.
     return {
-        "links": [_link(law["links"][name]) for name in names],
+        "links": link_columns(law["links"]),
         "time_s": plan.floats(time_s),
         "duration_s": plan.floats(duration_s),
         "phone_a": plan.numbers(paid.from_phone),
         "phone_b": plan.numbers(paid.to_phone),
         "link": plan.numbers(link),
     }
+
+
+def kinds_of_link(links: Mapping[str, given.ContactLink], chance: Floats) -> Indices:
+    """Return the number of the kind of link, by share, for each number between 0 and 1."""
+    edges = np.cumsum([links[name]["share"] for name in sorted(links)])[:-1]
+    return np.searchsorted(edges, chance, side="right")
+
+
+def link_columns(links: Mapping[str, given.ContactLink]) -> list[plan.ProximityLink]:
+    """Return the kinds of link in order of their names, in which they are numbered."""
+    return [_link(links[name]) for name in sorted(links)]
 
 
 def power_law_quantile(law: given.PowerLaw, share: Floats) -> Floats:
@@ -150,17 +162,22 @@ def _link(link: given.ContactLink) -> plan.ProximityLink:
 
 
 def _times(
-    workload: given.Town, streams: Streams, lane: npt.NDArray[np.uint64], duration_s: float
+    workload: given.Town,
+    streams: Streams,
+    people: Population,
+    persons: Indices,
+    duration_s: float,
 ) -> tuple[Floats, Indices, Indices]:
-    """Return a Poisson process per person whose rate follows the hours of the day.
+    """Return a Poisson process for each of `persons`, whose rate follows the hours of the day.
 
     A process of constant rate runs on a clock that goes as fast as people pay, by the integral
     of the hours' weights; turning that clock's times back into seconds keeps draws and order.
     """
     clock_s, second_s = _paying_clock(workload["hours"], workload["start_s"], duration_s)
     between = (0.0, float(clock_s[-1]))
+    rate_per_s = people.rate_per_s(workload["payments_per_s"])[persons]
     paying_s, person, number = poisson_times(
-        workload["payments_per_s"], between, streams.of("payments"), lane
+        rate_per_s, between, streams.of("payments"), people.lane[persons]
     )
     return np.interp(paying_s, clock_s, second_s), person, number
 

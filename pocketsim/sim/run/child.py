@@ -19,12 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
 from pocketsim.sim.base.build import build_digest
-from pocketsim.sim.base.errors import (
-    EnvironmentMissingError,
-    NoRoomError,
-    ScenarioError,
-    room_for,
-)
+from pocketsim.sim.base.errors import EnvironmentMissingError, NoRoomError, ScenarioError, room_for
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_OTHER_CODE, EXIT_OTHER_DATA
 from pocketsim.sim.run.job import parquet_path, summary_path, tokens_path

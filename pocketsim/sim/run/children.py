@@ -38,6 +38,10 @@ EXIT_OTHER_CODE = os.EX_TEMPFAIL
 """What a child ends with whose code is not that which the run was resolved by."""
 
 
+EXIT_OTHER_DATA = os.EX_DATAERR
+"""What a child ends with that finds other data in a file than the run was resolved with."""
+
+
 class StoppedError(Exception):
     """The children were told to stop; whoever told them reports why."""
 

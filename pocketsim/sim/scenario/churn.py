@@ -1,15 +1,20 @@
 """Phones that come and go: sections of the scenario document.
 
-Laws that no double computes with are refused in `sim.scenario.lengths`; `sim.plan.churn` draws.
+Laws that no double computes with are refused in `sim.scenario.lengths`, files that make no sense in
+`sim.scenario.own`; what becomes of either is `sim.plan.churn`'s.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from pocketsim.sim.base.documents import PositiveDuration, Section
+from pocketsim.sim.base.documents import Duration, PositiveDuration, Section, written
+from pocketsim.sim.scenario.fields import kind_if_absent
+
+if TYPE_CHECKING:
+    from pocketsim.sim.scenario.resolved import Resolved
 
 
 class Weibull(Section):
@@ -42,5 +47,44 @@ Lengths = Annotated[Weibull | Lognormal, Field(discriminator="distribution")]
 class Churn(Section):
     """Phones that come and go, independently, from their stationary state on."""
 
+    kind: Literal["drawn"] = Field(
+        default="drawn", description="Where it is from; may be left out."
+    )
     session: Lengths = Field(description="How long a phone stays on.")
     gap: Lengths = Field(description="How long it stays off.")
+
+
+class ChurnFile(Section):
+    """Phones that come and go as a file says; a phone that it does not name is always on."""
+
+    kind: Literal["file"] = Field(default="file", description="Where it is from; may be left out.")
+    file: str = Field(
+        min_length=1,
+        description="CSV or Parquet file relative to the scenario, with columns phone, on_s and "
+        "off_s: a row for each interval in which a phone is on.",
+    )
+    origin: Duration = Field(
+        default=written("0s"), description="Time in the file at which the run begins."
+    )
+
+
+class AlwaysOn(Section):
+    """Phones that do not come and go, whatever those of other groups do."""
+
+    kind: Literal["none"] = Field(description="They are always on.")
+
+
+AnyChurn = Annotated[
+    Annotated[Churn | ChurnFile, Field(discriminator="kind")],
+    BeforeValidator(kind_if_absent("drawn")),
+]
+GroupChurn = Annotated[
+    Annotated[Churn | AlwaysOn, Field(discriminator="kind")],
+    BeforeValidator(kind_if_absent("drawn")),
+]
+
+
+def comes_and_goes(resolved: Resolved) -> bool:
+    """Tell whether any phone of a resolved scenario may be off."""
+    groups = (group.get("churn") for group in resolved["devices"])
+    return resolved["churn"] is not None or any(law and law["kind"] != "none" for law in groups)

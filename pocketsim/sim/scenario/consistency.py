@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import families
 from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.scenario import lengths, parts
+from pocketsim.sim.scenario import contacts, lengths, parts
 from pocketsim.sim.scenario.document import FEWEST_PHONES
+from pocketsim.sim.scenario.town import Town
 from pocketsim.sim.scenario.workloads import Poisson
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first thing that does not fit together in `scenario`."""
     _check_devices(scenario, path)
     _check_family(scenario, path)
+    _check_groups(scenario, path)
+    contacts.check(scenario, path)
     if scenario.workload.start >= scenario.run.duration:
         raise ScenarioError(path, "workload.start", "is not before the end of the run")
     _check_partners(scenario, path)
@@ -53,6 +56,30 @@ def _check_family(scenario: Scenario, path: Path) -> None:
     if sends and scenario.phone_count() < FEWEST_PHONES:
         raise ScenarioError(path, "devices", f"a trade takes at least {FEWEST_PHONES} phones")
     parts.of(scenario).check(scenario, path)
+
+
+def _check_groups(scenario: Scenario, path: Path) -> None:
+    """Refuse a rate or a churn of its own where a group of phones has none."""
+    workload = scenario.workload
+    for number, group in enumerate(scenario.devices):
+        if group.churn is not None and group.role == "authority":
+            reason = "the tokens' authority is a server and always on"
+            raise ScenarioError(path, f"devices[{number}].churn", reason)
+        if group.rate is None:
+            continue
+        if workload.kind not in _OF_EACH_PHONE:
+            kinds = " or ".join(f'"{kind}"' for kind in _OF_EACH_PHONE)
+            reason = f'workload "{workload.kind}" has no rate of each phone, as {kinds} has'
+            raise ScenarioError(path, f"devices[{number}].rate", reason)
+        if workload.kind == "town" and group.role != "person":
+            reason = f"persons pay; of role {group.role} none does"
+            raise ScenarioError(path, f"devices[{number}].rate", reason)
+    asked = [group for group in scenario.devices if group.role == "person"]
+    is_ladder = isinstance(workload, Poisson | Town) and len(set(workload.rate)) > 1
+    if is_ladder and all(group.rate is not None for group in asked):
+        place = f"workload.{_OF_EACH_PHONE[workload.kind]}"
+        reason = "is a list, and every group that is asked has a rate of its own"
+        raise ScenarioError(path, place, reason)
 
 
 def _refuse_workload(path: Path, kind: str, workload: str) -> None:
@@ -133,3 +160,7 @@ def _check_powers(
     for name in sorted(needed):
         if name not in found:
             raise ScenarioError(path, f"energy.{key}", f"says nothing about [{section}.{name}]")
+
+
+_OF_EACH_PHONE = {"poisson": "rate", "town": "payments"}
+"""Workloads whose rate is that of each phone, or person, and what they call it."""

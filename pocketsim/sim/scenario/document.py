@@ -17,17 +17,19 @@ from pocketsim.sim.base.documents import (
     Count,
     Duration,
     PositiveDuration,
+    Rate,
     Section,
     written,
 )
 from pocketsim.sim.base.families import FAMILIES
 from pocketsim.sim.devices.provenance import PlainNumber
-from pocketsim.sim.scenario.churn import Churn
+from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
 from pocketsim.sim.scenario.compute import Compute
+from pocketsim.sim.scenario.contacts import AnyContacts
 from pocketsim.sim.scenario.energy import Energy
 from pocketsim.sim.scenario.fields import Share, add_up
 from pocketsim.sim.scenario.network import Network, Outage
-from pocketsim.sim.scenario.town import Contacts, Tokens, Town
+from pocketsim.sim.scenario.town import Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
 from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
 
@@ -104,6 +106,14 @@ class Devices(Section):
     access: Shares = Field(
         description="Name of an access network, or a table of shares that add up to 1."
     )
+    rate: Rate | None = Field(
+        default=None,
+        description="Proposals (of a town: payments) of each of these phones; absent: as the "
+        "workload says.",
+    )
+    churn: GroupChurn | None = Field(
+        default=None, description="How these phones come and go; absent: as [churn] says."
+    )
 
     cost_factors: dict[str, PlainNumber] = Field(
         default={},
@@ -169,13 +179,14 @@ class Scenario(Section):
         "path of a .toml file relative to the scenario.",
     )
     network: Network = Field(description="What joins them.")
-    churn: Churn | None = Field(
+    churn: AnyChurn | None = Field(
         default=None,
         description="Phones going off and on, but for the tokens' authority, a server; absent: "
         "none.",
     )
-    contacts: Contacts | None = Field(
-        default=None, description="Phones near each other when they pay; absent: never."
+    contacts: AnyContacts | None = Field(
+        default=None,
+        description="Phones near each other, when they pay or as a file says; absent: never.",
     )
     outages: list[Outage] = Field(
         default=[], description="When access networks carry nothing; absent: never."

@@ -10,7 +10,8 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario.churn import Weibull
+from pocketsim.sim.scenario.churn import Churn, Weibull
+from pocketsim.sim.scenario.town import Contacts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,17 +22,24 @@ if TYPE_CHECKING:
 
 def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first law of `scenario` that cannot be drawn from."""
-    if scenario.contacts:
+    if isinstance(scenario.contacts, Contacts):
         duration = scenario.contacts.duration
         _check_not_instant(path, "contacts.duration", {"shortest": duration.shortest})
-    if scenario.churn:
-        for part, law in (("session", scenario.churn.session), ("gap", scenario.churn.gap)):
-            place = f"churn.{part}"
-            middle = {"scale": law.scale} if isinstance(law, Weibull) else {"median": law.median}
-            _check_not_instant(path, place, {**middle, "longest": law.longest})
-            if law.longest is not None and _log_probability(law, law.longest) < _NEVER:
-                reason = f"no {part} is that short: one in 10^{-_NEVER / math.log(10):.0f} or fewer"
-                raise ScenarioError(path, f"{place}.longest", reason)
+    if isinstance(scenario.churn, Churn):
+        _check_churn(path, "churn", scenario.churn)
+    for number, group in enumerate(scenario.devices):
+        if isinstance(group.churn, Churn):
+            _check_churn(path, f"devices[{number}].churn", group.churn)
+
+
+def _check_churn(path: Path, churn_place: str, churn: Churn) -> None:
+    for part, law in (("session", churn.session), ("gap", churn.gap)):
+        place = f"{churn_place}.{part}"
+        middle = {"scale": law.scale} if isinstance(law, Weibull) else {"median": law.median}
+        _check_not_instant(path, place, {**middle, "longest": law.longest})
+        if law.longest is not None and _log_probability(law, law.longest) < _NEVER:
+            reason = f"no {part} is that short: one in 10^{-_NEVER / math.log(10):.0f} or fewer"
+            raise ScenarioError(path, f"{place}.longest", reason)
 
 
 def _check_not_instant(path: Path, place: str, lengths_s: dict[str, float | None]) -> None:

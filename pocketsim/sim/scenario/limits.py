@@ -27,12 +27,21 @@ def check(scenario: Scenario, path: Path) -> None:
         _check_task(workload, path)
     if isinstance(workload, Poisson):
         active_s = scenario.run.duration - workload.start
-        expected = max(workload.rate) * scenario.phone_count() * active_s
+        expected = _asked_per_s(scenario, max(workload.rate)) * active_s
         _check_count(path, "workload.rate", "proposals", expected)
     if isinstance(workload, Town):
-        persons = sum(group.count for group in scenario.devices if group.role == "person")
-        expected = max(workload.payments) * persons * _paying_s(workload, scenario.run.duration)
+        paying_s = _paying_s(workload, scenario.run.duration)
+        expected = _asked_per_s(scenario, max(workload.payments)) * paying_s
         _check_count(path, "workload.payments", "payments", expected)
+
+
+def _asked_per_s(scenario: Scenario, rate_per_s: float) -> float:
+    """Return what all persons together are asked for; all phones, but for a town."""
+    return math.fsum(
+        group.count * (rate_per_s if group.rate is None else group.rate)
+        for group in scenario.devices
+        if group.role == "person"
+    )
 
 
 def _check_task(workload: Compute, path: Path) -> None:

@@ -1,7 +1,7 @@
 """From a file and `--set` overrides to a checked `Scenario`.
 
-Reads the document and the profile of its implementation, which says what the document leaves out;
-device profiles are looked up by `sim.scenario.resolve`.
+Reads the document, the profile of its implementation, which says what the document leaves out, and
+the user's own tables that it names; device profiles are looked up by `sim.scenario.resolve`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.documents import key_path, read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import consistency, data_files, implementations, limits
+from pocketsim.sim.scenario import consistency, data_files, implementations, limits, own
 from pocketsim.sim.scenario.document import Scenario
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.scenario.data_files import DataFile
+    from pocketsim.sim.scenario.own import Cache, Own
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Document:
     `overridden` are the key paths of `overrides`, as messages spell them; `label` is the name of
     their source. `scenario` has what it leaves to its implementation, but for options of
     transports; that is `implementation`, from the file at `implementation_path`. `files` are
-    those of data that it names, by key path.
+    those of data that it names, `tables` of churn and contacts, by key path.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class Document:
     implementation_path: Path
     implementation: Implementation
     files: Mapping[str, DataFile]
+    tables: Own
 
     def source_of(self, place: str) -> str | Path:
         """Return what a mistake at the key path `place` is blamed on: the overrides or the file."""
@@ -54,13 +56,14 @@ class Document:
 class Source:
     """A scenario's file as it stands, read once to be loaded with many overrides.
 
-    `implementations` are those that were read on the way, by their files.
+    `implementations` and `tables` are what was read on the way, by files.
     """
 
     path: Path
     text: str
     data: dict[str, Any]
     implementations: dict[Path, Implementation] = field(default_factory=dict)
+    tables: Cache = field(default_factory=dict)
 
 
 def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") -> Document:
@@ -97,6 +100,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         consistency.check(scenario, path)
         limits.check(scenario, path)
         files = data_files.read(scenario, path)
+        tables = own.read(scenario, path, source.tables)
     except ScenarioError as error:
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
@@ -111,6 +115,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         implementation_path,
         implementation,
         files,
+        tables,
     )
 
 

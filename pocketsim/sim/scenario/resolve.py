@@ -20,7 +20,7 @@ from pocketsim.sim.devices import draws
 from pocketsim.sim.devices import implementation as implementation_documents
 from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.devices.prices import speed_factors
-from pocketsim.sim.scenario import app_faults, implementations, ladders, parts
+from pocketsim.sim.scenario import app_faults, implementations, ladders, own, parts
 from pocketsim.sim.scenario.resolved import SCHEMA
 from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
 
@@ -30,9 +30,13 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.devices.contents import Number, Shipped, ShippedImplementation
     from pocketsim.sim.scenario import Document, Scenario
+    from pocketsim.sim.scenario.churn import AnyChurn
+    from pocketsim.sim.scenario.contacts import AnyContacts
     from pocketsim.sim.scenario.resolved import (
         Churn,
+        ChurnFile,
         Contacts,
+        ContactsFile,
         Energy,
         Group,
         Network,
@@ -77,8 +81,8 @@ class _Common(TypedDict):
     profiles: dict[str, Shipped]
     implementation: ShippedImplementation
     network: Network
-    churn: Churn | None
-    contacts: Contacts | None
+    churn: Churn | ChurnFile | None
+    contacts: Contacts | ContactsFile | None
     outages: list[Outage]
     energy: Energy | None
     output: Output
@@ -134,8 +138,8 @@ def _common(document: Document, read: Profiles) -> _Common:
         "profiles": contents,
         "implementation": _implementation(document),
         "network": cast("Network", si.section(scenario.network)),
-        "churn": si.plain(scenario.churn),
-        "contacts": si.plain(scenario.contacts),
+        "churn": _or_file(document, scenario.churn, own.CHURN),
+        "contacts": _or_file(document, scenario.contacts, own.CONTACTS),
         "outages": si.plain(scenario.outages),
         "energy": si.plain(scenario.energy),
         "output": cast("Output", si.section(scenario.output)),
@@ -161,7 +165,12 @@ def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str,
             )
         access = dict(group.access)
         count, role = group.count, group.role
-        groups.append({"role": role, "profile": name, "count": count, "access": access})
+        found_group: Group = {"role": role, "profile": name, "count": count, "access": access}
+        if group.rate is not None:
+            found_group["rate_per_s"] = group.rate
+        if group.churn is not None:
+            found_group["churn"] = si.plain(group.churn)
+        groups.append(found_group)
     return groups, found
 
 
@@ -192,6 +201,14 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
         key: cast("Number", si.section(factor)) for key, factor in group.cost_factors.items()
     }
     return f"{name} in devices[{number}]", draws.scaled(shipped, factors)
+
+
+def _or_file(document: Document, section: AnyChurn | AnyContacts | None, place: str) -> Any:
+    """Return a section, which says of a file its name without its folder, and its digest."""
+    table = document.tables.get(place)
+    if section is None or table is None:
+        return si.plain(section)
+    return {**si.section(section, {"file": table.path.name}), "digest": table.digest}
 
 
 def _protocol(scenario: Scenario, at: Mapping[str, Any]) -> Protocol:

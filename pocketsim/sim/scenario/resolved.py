@@ -33,12 +33,17 @@ class Rung(TypedDict):
 
 
 class Group(TypedDict):
-    """Equal phones; `access` are shares of them by access network."""
+    """Equal phones; `access` are shares of them by access network.
+
+    The last two only where they are not as the workload and the scenario's churn say.
+    """
 
     role: Literal["person", "shop", "authority"]
     profile: str
     count: int
     access: dict[str, float]
+    rate_per_s: NotRequired[float]
+    churn: NotRequired[Churn | AlwaysOn]
 
 
 class Bursts(TypedDict):
@@ -94,10 +99,26 @@ Lengths = Weibull | Lognormal
 
 
 class Churn(TypedDict):
-    """Phones that come and go."""
+    """Phones that come and go, by laws."""
 
+    kind: Literal["drawn"]
     session: Lengths
     gap: Lengths
+
+
+class ChurnFile(TypedDict):
+    """Phones that come and go as a file says; its name without its folder, and its SHA-256."""
+
+    kind: Literal["file"]
+    file: str
+    origin_s: float
+    digest: str
+
+
+class AlwaysOn(TypedDict):
+    """Phones of a group that do not come and go."""
+
+    kind: Literal["none"]
 
 
 class PowerLaw(TypedDict):
@@ -121,9 +142,21 @@ class ContactLink(TypedDict):
 class Contacts(TypedDict):
     """Payer and payee near each other."""
 
+    kind: Literal["payments"]
     duration: PowerLaw
     lead_s: float
     links: dict[str, ContactLink]
+
+
+class ContactsFile(TypedDict):
+    """Phones near each other as a file says, which is told as that of churn."""
+
+    kind: Literal["file"]
+    file: str
+    format: Literal["columns", "tij"]
+    origin_s: float
+    links: dict[str, ContactLink]
+    digest: str
 
 
 class Outage(TypedDict):
@@ -329,8 +362,8 @@ class Resolved(TypedDict):
     profiles: dict[str, Shipped]
     implementation: ShippedImplementation
     network: Network
-    churn: Churn | None
-    contacts: Contacts | None
+    churn: Churn | ChurnFile | None
+    contacts: Contacts | ContactsFile | None
     outages: list[Outage]
     workload: Workload
     protocol: Protocol

@@ -155,18 +155,26 @@ class ContactLink(Section):
     loss_ratio: Ratio = Field(default=0.0, description="Probability that a packet is lost.")
 
 
+def check_link_shares(links: dict[str, ContactLink]) -> None:
+    """Raise ValueError where the shares of kinds of link do not add up to 1."""
+    shares = [link.share for link in links.values()]
+    if not add_up(shares):
+        raise ValueError(f"shares of links add up to {sum(shares):g}, not 1")
+
+
 class Contacts(Section):
     """Payer and payee near each other: every payment of a town has a contact of its own."""
 
+    kind: Literal["payments"] = Field(
+        default="payments", description="Where they are from; may be left out."
+    )
     duration: PowerLaw = Field(description="How long the two stay in reach.")
     lead: Duration = Field(description="A payment is asked for so long after they met.")
     links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> Contacts:
-        shares = [link.share for link in self.links.values()]
-        if not add_up(shares):
-            raise ValueError(f"shares of links add up to {sum(shares):g}, not 1")
+        check_link_shares(self.links)
         return self
 
     @model_validator(mode="after")
@@ -246,8 +254,6 @@ def refuse(scenario: Scenario, path: Path) -> None:
     kind = scenario.protocol.kind
     if scenario.protocol.tokens is not None:
         raise ScenarioError(path, "protocol.tokens", f'is for protocol "tokens", not "{kind}"')
-    if scenario.contacts is not None:
-        raise ScenarioError(path, "contacts", 'is for workload "town": its payments make contacts')
     for number, group in enumerate(scenario.devices):
         if group.role != "person":
             reason = f'protocol "{kind}" has no {group.role}; every phone is a person'

@@ -1,0 +1,60 @@
+"""Contacts that a file tells, as the plan has them.
+
+Those that payments make are in `sim.plan.town`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pocketsim.sim.plan import plan
+from pocketsim.sim.plan.town import kinds_of_link, link_columns
+
+if TYPE_CHECKING:
+    from pocketsim.sim.base.streams import Streams
+    from pocketsim.sim.plan.population import Population
+    from pocketsim.sim.scenario import resolved as given
+    from pocketsim.sim.scenario.intervals import Table
+
+
+def told(
+    law: given.ContactsFile,
+    table: Table,
+    streams: Streams,
+    people: Population,
+    duration_s: float,
+) -> plan.Proximity:
+    """Return the contacts of a file that are in the run, with their kinds of link.
+
+    What of a pair's overlaps or touches is one contact. A contact's link is drawn by the pair and
+    the number of the contact among the pair's in the file: neither another pair nor another part of
+    the file moves it. Who is near when the run begins meets then.
+    """
+    one, other = table.columns["phone_a"], table.columns["phone_b"]
+    begin_s, end_s = table.columns["begin_s"], table.columns["end_s"]
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    order = np.lexsort((begin_s, high, low))
+    low, high, begin_s, end_s = low[order], high[order], begin_s[order], end_s[order]
+    is_pair = np.r_[True, (low[1:] != low[:-1]) | (high[1:] != high[:-1])]
+    # Of one pair, contacts overlap only where all are equally long: the last to begin ends last.
+    begins = is_pair | np.r_[True, begin_s[1:] > end_s[:-1]]
+    ends = np.r_[begins[1:], True]
+    contact = np.cumsum(begins) - 1
+    number = contact - np.maximum.accumulate(np.where(is_pair, contact, 0))
+    low, high, number = low[begins], high[begins], number[begins]
+    pair = streams.of("contact pairs").bits(people.lane[low], people.lane[high])
+    link = kinds_of_link(law["links"], streams.of("contact links").uniform(pair, number))
+    time_s = np.maximum(begin_s[begins] - law["origin_s"], 0.0)
+    until_s = end_s[ends] - law["origin_s"]
+    in_run = np.flatnonzero((until_s > 0) & (time_s < duration_s))
+    order = in_run[np.lexsort((high[in_run], low[in_run], time_s[in_run]))]
+    return {
+        "links": link_columns(law["links"]),
+        "time_s": plan.floats(time_s[order]),
+        "duration_s": plan.floats((until_s - time_s)[order]),
+        "phone_a": plan.numbers(low[order]),
+        "phone_b": plan.numbers(high[order]),
+        "link": plan.numbers(link[order]),
+    }

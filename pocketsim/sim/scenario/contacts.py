@@ -1,0 +1,57 @@
+"""Who is near whom as a file says: a section of the scenario document.
+
+Contacts that payments make are in `sim.scenario.town`; what is wrong with a file is told in
+`sim.scenario.own`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from pocketsim.sim.base.documents import Duration, Section, written
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario.fields import kind_if_absent
+from pocketsim.sim.scenario.town import ContactLink, Contacts, Town, check_link_shares
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pocketsim.sim.scenario.document import Scenario
+
+
+class ContactsFile(Section):
+    """Phones near each other as a file says, whatever they do meanwhile."""
+
+    kind: Literal["file"] = Field(default="file", description="Where it is from; may be left out.")
+    file: str = Field(min_length=1, description="File relative to the scenario.")
+    format: Literal["columns", "tij"] = Field(
+        default="columns",
+        description="columns: CSV or Parquet with phone_a, phone_b, begin_s, end_s; tij: lines "
+        "t i j of SocioPatterns, of people near each other in the 20 s before t.",
+    )
+    origin: Duration = Field(
+        default=written("0s"), description="Time in the file at which the run begins."
+    )
+    links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> ContactsFile:
+        check_link_shares(self.links)
+        return self
+
+
+AnyContacts = Annotated[
+    Annotated[Contacts | ContactsFile, Field(discriminator="kind")],
+    BeforeValidator(kind_if_absent("payments")),
+]
+
+
+def check(scenario: Scenario, path: Path) -> None:
+    """Raise ScenarioError where the workload has no use for the contacts."""
+    kind = scenario.workload.kind
+    if isinstance(scenario.contacts, Contacts) and not isinstance(scenario.workload, Town):
+        raise ScenarioError(path, "contacts", 'is for workload "town": its payments make contacts')
+    if scenario.contacts is not None and kind == "compute":
+        raise ScenarioError(path, "contacts", "phones that compute send nothing")
