@@ -9,6 +9,7 @@ from pocketsim.sim.devices import contents, implementation, profile, provenance
 from pocketsim.sim.scenario import (
     churn,
     compute,
+    contacts,
     document,
     energy,
     load,
@@ -25,12 +26,15 @@ SHIPPED = sorted((Path(__file__).parents[2] / "pocketsim/scenarios").glob("*/*.t
 # Beside what is in the document: what is made of it.
 MADE = {
     resolved.Paced: {"interval_s"},
+    resolved.ChurnFile: {"digest"},
+    resolved.ContactsFile: {"digest"},
     contents.Cost: {"cost_factor"},
     contents.OwnCost: {"cost_factor"},
 }
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
-    (churn, resolved): ("Weibull", "Lognormal", "Churn"),
+    (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
+    (contacts, resolved): ("ContactsFile",),
     (workloads, resolved): ("Paced", "Poisson"),
     (town, resolved): ("Town", "Amount", "PowerLaw", "ContactLink", "Contacts", "Tokens"),
     (compute, resolved): ("Compute",),
