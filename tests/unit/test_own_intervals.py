@@ -155,6 +155,9 @@ def test_parquet_that_is_cut_or_none_is_refused(folder, kept):
     ("setting", "blamed"),
     [
         ("churn.file=gone.csv", "--set: churn.file: no such file"),
+        ("churn.file=chrun.csv", "own_data/churn.csv?)"),
+        ("churn.file='churn.csv\\u0000'", "--set: churn.file: no such file"),
+        (f"churn.file={'x' * 300}.csv", "--set: churn.file: no such file"),
         ("churn.file=.", "--set: churn.file: no such file"),
         ("churn.file=''", "--set: churn.file: must not be empty"),
         ("churn.files=churn.csv", "--set: churn.files: unknown key (did you mean file?)"),

@@ -9,6 +9,7 @@ from pocketsim.sim.devices import contents, implementation, profile, provenance
 from pocketsim.sim.scenario import (
     churn,
     compute,
+    contacts,
     document,
     energy,
     load,
@@ -27,12 +28,15 @@ MADE = {
     resolved.Paced: {"interval_s"},
     resolved.Partners: {"digest"},
     resolved.WorkloadTrace: {"digest"},
+    resolved.ChurnFile: {"digest"},
+    resolved.ContactsFile: {"digest"},
     contents.Cost: {"cost_factor"},
     contents.OwnCost: {"cost_factor"},
 }
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
-    (churn, resolved): ("Weibull", "Lognormal", "Churn"),
+    (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
+    (contacts, resolved): ("ContactsFile",),
     (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace"),
     (town, resolved): ("Town", "Amount", "PowerLaw", "ContactLink", "Contacts", "Tokens"),
     (compute, resolved): ("Compute",),

@@ -89,7 +89,7 @@ def opened(path: Path) -> Iterator[BufferedReader]:
                 raise ScenarioError(path, "", "is neither a file nor a pipe")
             yield file
     except FileNotFoundError:
-        raise ScenarioError(path, "", "no such file", _nearest_file(path)) from None
+        raise ScenarioError(path, "", "no such file", nearest_file(path)) from None
     except OSError as error:
         raise ScenarioError(path, "", os.strerror(error.errno or 0).lower()) from None
 
@@ -137,7 +137,7 @@ def _spelled(place: _Place) -> str:
     return key_path(parts[::-1])
 
 
-def _nearest_file(path: Path) -> str | None:
+def nearest_file(path: Path) -> str | None:
     """Return the file in the same folder that has a name much like this one's, if there is one."""
     with contextlib.suppress(OSError):
         found = [

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.files import nearest_file
 from pocketsim.sim.scenario import intervals
 from pocketsim.sim.scenario.churn import ChurnFile
 from pocketsim.sim.scenario.contacts import ContactsFile
@@ -92,12 +93,12 @@ def _same(files: Mapping[str, str], digest: str, form: str) -> Table:
 def _file(path: Path, place: str, name: str) -> Path:
     file = (path.parent / name).absolute()
     try:
-        is_there = file.is_file()  # a pipe could be read only once
+        if file.is_file():  # a pipe could be read only once
+            return file
+        suggestion = nearest_file(file)
     except (OSError, ValueError):  # nothing is called what nothing can be called
-        is_there = False
-    if not is_there:
-        raise ScenarioError(path, place, f"no such file {file}")
-    return file
+        suggestion = None
+    raise ScenarioError(path, place, f"no such file {file}", suggestion)
 
 
 def _cached(cache: Cache, path: Path, form: str) -> Table:
