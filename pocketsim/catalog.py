@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pocketsim.sim.base import graphs, tables
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.base.files import read_toml
 
@@ -21,8 +20,6 @@ _PATTERNS = {
 }
 
 KINDS = tuple(_PATTERNS)
-_SUFFIXES = (".toml", ".dat", ".txt", *tables.SUFFIXES, *graphs.SUFFIXES)
-"""Of documents, and of data that they name."""
 
 
 def scenarios() -> dict[str, str]:
@@ -78,8 +75,11 @@ def from_here(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
+    from pocketsim.sim.base import graphs, tables  # which load numpy
+
+    suffixes = (".toml", ".dat", ".txt", *tables.SUFFIXES, *graphs.SUFFIXES)
     path = Path(value.strip().strip("\"'"))
-    is_ours = path.suffix in _SUFFIXES and not path.is_absolute() and path.is_file()
+    is_ours = path.suffix in suffixes and not path.is_absolute() and path.is_file()
     return str(path.absolute()) if is_ours else value
 
 

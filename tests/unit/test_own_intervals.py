@@ -196,14 +196,14 @@ def test_the_authority_and_groups_with_churn_of_their_own_are_in_no_file(folder,
     assert error.key_path == "row 3, phone"
     assert error.reason == "is 11, whose churn devices[1].churn says"
     file.write_text(f"{CHURN_HEADER}9,1,2\n")
-    assert load(groups, settings).files
+    assert load(groups, settings).tables
 
 
 def plan_of(path, *overrides, repetition=0):
     document = load(path, overrides)
     (rung,) = resolve(document)
     return engine_plans.lists(
-        build_plan(rung.resolved, repetition, files=own.by_digest(document.files))
+        build_plan(rung.resolved, repetition, files=own.by_digest(document.tables))
     )
 
 
@@ -295,7 +295,7 @@ def test_the_content_of_a_file_is_what_a_run_depends_on(folder, tmp_path):
 def test_a_file_that_changed_since_is_refused(folder):
     document = load(folder / "churn_file.toml")
     (rung,) = resolve(document)
-    files = own.by_digest(document.files)
+    files = own.by_digest(document.tables)
     assert files == {rung.resolved["churn"]["digest"]: str(folder / "churn.csv")}
     assert build_plan(rung.resolved, 0, files=files)["churn"]["time_s"].size
     file = folder / "churn.csv"

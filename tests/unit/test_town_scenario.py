@@ -26,7 +26,13 @@ MISTAKES = [
         "there are no phones of role shop",
         None,
     ),
-    ('"town"', '"twon"', "workload.kind", "must be one of paced, poisson, town, compute", "town"),
+    (
+        '"town"',
+        '"twon"',
+        "workload.kind",
+        "must be one of paced, poisson, trace, town, compute",
+        "town",
+    ),
     ('"3/h"', '"3/m"', "workload.payments", "a rate takes /s /min /h /day", None),
     (
         '"3/h"',
