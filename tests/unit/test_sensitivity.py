@@ -238,26 +238,50 @@ def nobody(*_):
     """Be told of points, and tell nobody."""
 
 
+class Together(Model):
+    """A rate to which signing and verifying add their times."""
+
+    def _metrics(self, run):
+        costs = next(iter(run["profiles"].values()))["operations"]
+        rate = 1 / (costs["sign"]["cpu_s"] + costs["verify"]["cpu_s"])
+        values = [rate] * run["run"]["repetitions"]
+        self.runs += len(values)
+        metric = {"mean": rate, "values": values, "normal_ci95": None}
+        return dict.fromkeys(("task_rate_per_s", "task_us_mean", "in_flight_ratio"), metric)
+
+
+BOTH = [number("operations.sign.cpu", "25.2us"), number("operations.verify.cpu", "56.6us")]
+
+
 def test_indices_say_whose_the_variance_is(tmp_path):
-    both = [number("operations.sign.cpu", "25.2us"), number("operations.verify.cpu", "56.6us")]
     kept = Journal(tmp_path / "journal", "")
-    model, points = Model(), []
-    found = sobol.indices(both, ANSWERS, 64, model, kept, lambda *one: points.append(one))
+    model, points = Together(), []
+    found = sobol.indices(BOTH, ANSWERS, 64, model, kept, lambda *one: points.append(one))
     assert points[-1] == (64 * 4, 64 * 4)
-    # Each row has a part of one cost: of the four blocks two differ, after what that costs to see.
-    assert model.runs == 2 * len(ROWS) * (64 * 2 + 1 + 4)
-    total = {(index.row, index.key): index for index in found}
-    own = total["F3_sign", "operations.sign.cpu"]
-    assert own.total == pytest.approx(1.0, abs=0.1)
-    assert own.first_low < 1.0 < own.first_high
-    other = total["F3_sign", "operations.verify.cpu"]
-    assert (other.first, other.total) == (0.0, 0.0)
-    kept, model = Journal(tmp_path / "journal", ""), Model()
-    assert sobol.indices(both, ANSWERS, 64, model, kept, nobody) == found
+    for row in ANSWERS:
+        sign, verify = (index for index in found if index.row == row)
+        # The longer of two times that are added is more of their variance; both are all of it.
+        assert 0 < sign.total < verify.total < 1.2
+        assert sign.first + verify.first == pytest.approx(1.0, abs=0.25)
+        assert verify.first_low < verify.first < verify.first_high
+    made = model.runs
+    kept, model = Journal(tmp_path / "journal", ""), Together()
+    assert sobol.indices(BOTH, ANSWERS, 64, model, kept, nobody) == found
     assert not model.runs, "what the journal holds is not simulated again"
     kept = Journal(tmp_path / "journal", "of another build")
-    assert sobol.indices(both, ANSWERS, 64, model, kept, nobody) == found
-    assert model.runs
+    assert sobol.indices(BOTH, ANSWERS, 64, model, kept, nobody) == found
+    assert model.runs == made
+
+
+def test_what_one_number_alone_has_a_part_in_is_all_its(tmp_path):
+    model, kept = Model(), Journal(tmp_path / "journal", "")
+    found = sobol.indices(BOTH, ANSWERS, 64, model, kept, nobody)
+    total = {(index.row, index.key): index[3:] for index in found}
+    for row, own in (("F3_sign", "sign"), ("F3_verify", "verify")):
+        for name in ("sign", "verify"):
+            assert total[row, f"operations.{name}.cpu"] == (float(name == own),) * 6
+    # As they are, and each number alone, halved and doubled.
+    assert model.runs == 2 * len(ROWS) * (1 + 4)
 
 
 def test_what_never_changes_has_no_index(tmp_path):

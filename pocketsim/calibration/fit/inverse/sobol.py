@@ -58,23 +58,51 @@ def indices(
     """Return the indices of each number for each of `answers`, which name rows they are made of.
 
     `samples` is a power of 2; samples * (numbers + 2) points are simulated, each the same few
-    repetitions. An answer that never changes, or is no number somewhere, has no indices. `told`
-    gets how many points are done, and of how many.
+    repetitions. Where one number alone is part of an answer, all of its variance is that number's.
+    An answer that never changes, or is no number somewhere, has no indices. `told` gets how many
+    points are done, and of how many.
     """
-    from scipy.stats import loguniform, qmc, sobol_indices
-
-    seed = int(stream(_SEED, "sensitivity/points").integers(2**63))
-    unit = qmc.Sobol(2 * len(numbers), rng=seed).random(samples)
-    factors = loguniform(0.5, 2.0).ppf(unit)
-    one, other = factors[:, : len(numbers)], factors[:, len(numbers) :]
-    mixed = [_with_column(one, other, place) for place in range(len(numbers))]
     study = _Study(numbers, answers, forks, journal)
-    every = study.at(np.concatenate([one, other, *mixed]), told)
-    blocks = every.reshape(len(numbers) + 2, samples, len(answers)).transpose(0, 2, 1)
-    values = {"f_A": blocks[0], "f_B": blocks[1], "f_AB": blocks[2:]}
-    names = list(answers)
-    usable = [place for place in range(len(names)) if _varies(values, place)]
+    alone = {name: places[0] for name, places in study.parts.items() if len(places) == 1}
+    exact = [
+        Index(name, number.documents[0], number.key, *([1.0 if place == own else 0.0] * 6))
+        for name, own in alone.items()
+        for place, number in enumerate(numbers)
+    ]
+    study.parts = {name: places for name, places in study.parts.items() if len(places) > 1}
+    if not study.parts:
+        return exact
+    values = _values(study, len(numbers), samples, told)
+    usable = [place for place in range(len(study.parts)) if _varies(values, place)]
     values = {key: value[..., usable, :] for key, value in values.items()}
+    names = [list(study.parts)[place] for place in usable]
+    return exact + (_estimated(numbers, names, values, samples) if usable else [])
+
+
+def _values(
+    study: _Study, count: int, samples: int, told: Callable[[int, int], None]
+) -> dict[str, Floats]:
+    """Return answers at the points of Saltelli's design, as scipy takes them."""
+    from scipy.stats import loguniform, qmc
+
+    draws = stream(_SEED, "sensitivity/points")
+    seeds = (int(seed) for seed in draws.integers(2**63, size=2))
+    one, other = (
+        loguniform(0.5, 2.0).ppf(qmc.Sobol(count, rng=seed).random(samples)) for seed in seeds
+    )
+    # Of one sequence, or in its order, few points of two dimensions may go together, and the
+    # estimators ask for points that do not.
+    other = draws.permutation(other)
+    mixed = [_with_column(one, other, place) for place in range(count)]
+    every = study.at(np.concatenate([one, other, *mixed]), told)
+    blocks = every.reshape(count + 2, samples, len(study.parts)).transpose(0, 2, 1)
+    return {"f_A": blocks[0], "f_B": blocks[1], "f_AB": blocks[2:]}
+
+
+def _estimated(
+    numbers: Sequence[Number], names: Sequence[str], values: Mapping[str, Floats], samples: int
+) -> list[Index]:
+    from scipy.stats import sobol_indices
 
     def both(chosen: Integers) -> Floats:
         found = sobol_indices(
@@ -82,19 +110,17 @@ def indices(
         )
         return np.array([found.first_order, found.total_order])
 
-    if not usable:
-        return []
     again = stream(_SEED, "sensitivity/bootstrap").integers(0, samples, (_RESAMPLES, samples))
     low, high = np.nanquantile([both(chosen) for chosen in again], (0.025, 0.975), axis=0)
     best = both(np.arange(samples))
     return [
         Index(
-            names[place],
+            name,
             number.documents[0],
             number.key,
             *(float(part[kind, row, column]) for kind in (0, 1) for part in (best, low, high)),
         )
-        for row, place in enumerate(usable)
+        for row, name in enumerate(names)
         for column, number in enumerate(numbers)
     ]
 
@@ -128,16 +154,17 @@ class _Study:
         self._numbers, self._answers, self._journal = numbers, answers, journal
         self._played = Played(list(every.values()), _REPETITIONS, 0, forks, more_often=1)
         count = len(numbers)
-        self._parts = {name: list(range(count)) for name in answers}
+        self.parts = {name: list(range(count)) for name in answers}
         alone = np.ones((count, count))
         as_is, halved, doubled = (
             self.at(points, _nobody)
             for points in (alone[:1], alone - np.eye(count) / 2, alone + np.eye(count))
         )
         moves = (halved != as_is) | (doubled != as_is)
-        self._parts = {
-            name: list(np.flatnonzero(moves[:, place])) for place, name in enumerate(answers)
+        self.parts = {
+            name: np.flatnonzero(moves[:, place]).tolist() for place, name in enumerate(answers)
         }
+        """By answer, the places of the numbers that have a part in it."""
 
     def at(self, points: Floats, told: Callable[[int, int], None]) -> Floats:
         """Return each answer at each point; one that is gone is 0, one that is refused nan."""
@@ -152,7 +179,7 @@ class _Study:
     def _asked(self, factors: Floats) -> list[_Asked]:
         return [
             _Asked(name, [(self._numbers[part], float(factors[part])) for part in parts])
-            for name, parts in self._parts.items()
+            for name, parts in self.parts.items()
         ]
 
     def _answer(self, asked: Mapping[str, _Asked]) -> None:
