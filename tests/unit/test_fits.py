@@ -343,3 +343,13 @@ def test_a_row_that_is_not_there_names_the_nearest(tmp_path):
     with pytest.raises(ScenarioError) as caught:
         document.load(fit)
     assert caught.value.suggestion == "F3_sign_scaling"
+
+
+def test_a_scenario_with_files_of_data_is_refused():
+    from pocketsim.calibration.fit.inverse.patched import Scenarios
+
+    names = ["scenarios/own_data/own_trades.toml", "scenarios/own_data/churn_file.toml"]
+    for name in names:
+        several = Scenarios.of([name], {}, "a test", lambda _: True)
+        with pytest.raises(ScenarioError, match="files of data"):
+            several.resolved({}, Path())

@@ -16,6 +16,7 @@ import tomli_w
 from pocketsim.calibration.fit.inverse.places import DEVICES, IMPLEMENTATIONS, ROOT
 from pocketsim.calibration.validate.validation import rung_key
 from pocketsim.sim.base.documents import read_toml
+from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario.load import Source, apply
 from pocketsim.sim.scenario.resolve import resolve
 
@@ -77,6 +78,9 @@ class Scenarios:
                 self.overrides.get(name, ()),
                 self.label,
             )
+            if document.files or document.tables:
+                reason = "names files of data, with which no scenario is fitted yet"
+                raise ScenarioError(source.path, "", reason)
             for rung in resolve(document, read):
                 key = rung_key(name, rung.resolved["rung"])
                 if self.wanted(key):
