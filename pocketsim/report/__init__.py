@@ -123,7 +123,8 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
     for group in by_scenario(runs).values():
         page.add(f"<h3>{escape(group[0].title)}</h3>")
         if len(group) <= _BARS_MAX:
-            page.figures([("Fates", "all phones and repetitions", fates.chart(group))], wide=True)
+            caption = "share of what was sent, by all phones in all repetitions"
+            page.figures([("Fates", caption, fates.chart(group))], wide=True)
         page.add(folded("every count", fates.counts_table(group), unfold=len(group) > _BARS_MAX))
         page.add(
             folded("main metrics of each run", fates.metrics_table(group), unfold=len(group) == 1)

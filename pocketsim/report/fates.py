@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def chart(runs: Sequence[Run]) -> go.Figure:
     """Return one bar for each run of a scenario: stored, in flight, and lost by reason, in %."""
     height_px = _FRAME_PX + _BAR_PX * len(runs)
-    chart = theme.figure("share of what was sent, %", "", height_px)
+    # What the axis shows, the caption says: on a narrow screen the legend needs its place.
+    chart = theme.figure("", "", height_px)
     names = run_names(runs)
     for fate, colour in _colours(_fates(runs)).items():
         counts = [_counts(run).get(fate, 0) for run in runs]
@@ -48,7 +49,7 @@ def chart(runs: Sequence[Run]) -> go.Figure:
     # Legends hang below the axis by a share of the height: bars are many, the frame is not.
     below = -_LEGEND_PX / (height_px - _MARGINS_PX)
     chart.update_layout(legend={"y": below, "traceorder": "normal"})
-    chart.update_xaxes(range=[0, 100])
+    chart.update_xaxes(range=[0, 100], ticksuffix=" %")
     chart.update_yaxes(type="category", autorange="reversed", showgrid=False)
     return chart
 
