@@ -6,6 +6,7 @@ Counts are those of metrics.json, over all repetitions and phones; what a fate m
 
 from __future__ import annotations
 
+import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
 def chart(runs: Sequence[Run]) -> go.Figure:
     """Return one bar for each run of a scenario: stored, in flight, and lost by reason, in %."""
-    height_px = _FRAME_PX + _BAR_PX * len(runs)
+    # Lines as long as a phone's screen has room for beside the bars.
+    names = ["<br>".join(textwrap.wrap(name, _NAME_LETTERS)) for name in run_names(runs)]
+    height_px = _FRAME_PX + sum(_BAR_PX * (1 + name.count("<br>")) for name in names)
     # What the axis shows, the caption says: on a narrow screen the legend needs its place.
     chart = theme.figure("", "", height_px)
-    names = run_names(runs)
     for fate, colour in _colours(_fates(runs)).items():
         counts = [_counts(run).get(fate, 0) for run in runs]
         sent = [run.metrics["counts"]["sent"] for run in runs]
@@ -127,4 +129,5 @@ _STORED, _IN_FLIGHT = "stored", "in flight"
 _WORDS = {_STORED: "stored", _IN_FLIGHT: "in flight at the end"}
 # Losses in warm colours, apart from what arrived.
 _LOST = ("#d55e00", "#e69f00", "#aa4499", "#b3261e", "#999933", "#8c510a", "#cc79a7")
+_NAME_LETTERS = 24
 _BAR_PX, _FRAME_PX, _MARGINS_PX, _LEGEND_PX = 24, 150, 96, 52
