@@ -356,8 +356,18 @@ def test_the_page_counts_as_the_table_does():
     made = tomllib.loads(sensitivity.FILE.read_text())
     assert not {"only", "subset"} & made.keys()
     assert made["repetitions"] >= 4
+    assert len({(index["document"], index["key"]) for index in made["indices"]}) == 10
+    section = page.partition("## Whose the variance is")[2]
+    cells = {
+        tuple(line.split(" | ")[:2]): line.split(" | ")[3]
+        for line in section.splitlines()
+        if line.startswith("| `")
+    }
     for index in made["indices"]:
-        assert f"`{index['key']}`" in page
+        name = f"{Path(index['document']).stem}:{index['key']}"
+        told = cells.get((f"| `{index['row']}`", f"`{name}`"))
+        assert (told is not None) == (index["total_high"] > 0.02)
+        assert told is None or told.startswith(f"{100 * index['total']:.0f} % (")
 
 
 def test_a_mistake_is_told_before_anything_runs(cli, tmp_path):
