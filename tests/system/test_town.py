@@ -11,7 +11,7 @@ from pocketsim.sim.trace import read
 pytestmark = pytest.mark.engine
 
 EVERY_TRANSPORT = Path(__file__).parents[1] / "support/every_transport.toml"
-MARKET = "scenarios/tokens/market.toml"
+MARKET = "pocketsim/scenarios/tokens/market.toml"
 NOBODY_CHEATS = "workload.cheat_ratio=0"
 
 
