@@ -62,6 +62,7 @@ BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000)
 bench: setup build/bench/bare_loop build/bench/bare_queues ## Compare the engine's speed with other simulators on one workload
 	$(BIN)/python bench/run.py --hosts $(BENCH_HOSTS) $(if $(QUICK),--seconds 2 --repetitions 1)
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
+	$(BIN)/python bench/own_trace.py $(if $(QUICK),1000,10000000)
 
 .PHONY: bench-probe
 ROUNDS ?= $(if $(QUICK),1,5)

@@ -10,7 +10,7 @@ import pytest
 from pocketsim import catalog
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import load, own
+from pocketsim.sim.scenario import data_files, load, own
 from pocketsim.sim.scenario.intervals import read_columns
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans
@@ -203,7 +203,7 @@ def plan_of(path, *overrides, repetition=0):
     document = load(path, overrides)
     (rung,) = resolve(document)
     return engine_plans.lists(
-        build_plan(rung.resolved, repetition, files=own.by_digest(document.tables))
+        build_plan(rung.resolved, repetition, files=data_files.by_digest(document.tables))
     )
 
 
@@ -295,7 +295,7 @@ def test_the_content_of_a_file_is_what_a_run_depends_on(folder, tmp_path):
 def test_a_file_that_changed_since_is_refused(folder):
     document = load(folder / "churn_file.toml")
     (rung,) = resolve(document)
-    files = own.by_digest(document.tables)
+    files = data_files.by_digest(document.tables)
     assert files == {rung.resolved["churn"]["digest"]: str(folder / "churn.csv")}
     assert build_plan(rung.resolved, 0, files=files)["churn"]["time_s"].size
     file = folder / "churn.csv"

@@ -76,6 +76,12 @@ def key_path(parts: Sequence[str | int]) -> str:
     return text
 
 
+def check_same(path: Path, found: str, digest: str) -> None:
+    """Raise ScenarioError where the content of a file has another digest than it had."""
+    if found != digest:
+        raise ScenarioError(path, "", "has changed since the run was resolved; start it again")
+
+
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[BufferedReader]:
     """Open the file or pipe at `path` for reading, or raise ScenarioError that says why not."""

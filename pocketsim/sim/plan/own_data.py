@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import graphs
-from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.files import check_same
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.plan import arrivals
 
@@ -39,7 +39,7 @@ def trades(
 
     path = _file(workload["digest"], files)
     found = own_trades.read(path, phones, duration_s)
-    _check_same(path, found.digest, workload["digest"])
+    check_same(path, found.digest, workload["digest"])
     columns = found.columns
     rows = arrivals.Arrivals(columns["time_s"], columns["from"], columns["to"])
     return arrivals.proposals(rows, columns["payload_bytes"])
@@ -57,7 +57,7 @@ def partners(
     if table["digest"] is not None:
         path = _file(table["digest"], files)
         digest, found = graphs.read(path, phones)
-        _check_same(path, digest, table["digest"])
+        check_same(path, digest, table["digest"])
         return found
     return graphs.neighbours(_drawn(table, phones, seed, name), range(phones))
 
@@ -78,8 +78,3 @@ def _drawn(table: given.Partners, phones: int, seed: int, name: str) -> nx.Graph
 def _file(digest: str, files: Files) -> Path:
     assert digest in files, "whoever builds a plan says where its files lie"
     return Path(files[digest])
-
-
-def _check_same(path: Path, found: str, digest: str) -> None:
-    if found != digest:
-        raise ScenarioError(path, "", "has changed since the run was resolved; start it again")

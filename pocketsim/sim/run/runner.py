@@ -21,7 +21,7 @@ from pocketsim.sim.base.errors import EngineError, RunInProgressError, printable
 from pocketsim.sim.run import results, rundir
 from pocketsim.sim.run.children import Children, default_jobs
 from pocketsim.sim.run.job import Job, Summary, parquet_path, summary_path, tokens_path
-from pocketsim.sim.scenario import Document, data_files, load, own, point
+from pocketsim.sim.scenario import Document, data_files, load, point
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
 from pocketsim.sim.trace import holdings
 
@@ -200,10 +200,7 @@ def _run_rung(
                 "repetition": repetition,
                 "first_index": first_index,
                 "out_dir": str(aside.absolute()),
-                "files": {
-                    **data_files.by_digest(document.files),
-                    **own.by_digest(document.tables),
-                },
+                "files": data_files.by_digest({**document.files, **document.tables}),
             }
 
             def heard(share: float) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.intervals import Table
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
     return found
 
 
-def by_digest(files: Mapping[str, DataFile]) -> dict[str, str]:
+def by_digest(files: Mapping[str, DataFile | Table]) -> dict[str, str]:
     """Return the paths of files by their digests, as who builds a plan needs them."""
     return {file.digest: str(file.path) for file in files.values()}
 

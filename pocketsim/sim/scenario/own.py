@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.base.files import nearest_file
+from pocketsim.sim.base.files import check_same, nearest_file
 from pocketsim.sim.scenario import intervals
 from pocketsim.sim.scenario.churn import ChurnFile
 from pocketsim.sim.scenario.contacts import ContactsFile
@@ -76,17 +76,11 @@ def again(resolved: Resolved, files: Mapping[str, str]) -> Own:
     return found
 
 
-def by_digest(files: Own) -> dict[str, str]:
-    """Return the paths of files by their digests, as who builds a plan needs them."""
-    return {table.digest: str(table.path) for table in files.values()}
-
-
 def _same(files: Mapping[str, str], digest: str, form: str) -> Table:
     assert digest in files, "whoever builds a plan says where its files lie"
     path = Path(files[digest])
     table = _table(path, form)
-    if table.digest != digest:
-        raise ScenarioError(path, "", "has changed since the run was resolved; start it again")
+    check_same(path, table.digest, digest)
     return table
 
 
