@@ -81,8 +81,8 @@ def root():
 
 @pytest.fixture
 def fake_engine(monkeypatch):
-    """Children of this process run tests/support/fake_child.py."""
-    monkeypatch.setattr("pocketsim.sim.run.children.COMMAND", [sys.executable, str(FAKE_CHILD)])
+    """Children of this process are forks of tests/support/fake_child.py."""
+    monkeypatch.setattr("pocketsim.sim.run.children.SERVER", [sys.executable, str(FAKE_CHILD)])
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return monkeypatch
 

@@ -1,36 +1,22 @@
-"""The command line, which signals itself at a chosen file operation in a folder, for tests.
+"""The command line, which is signalled at a chosen file operation in a folder, for tests.
 
-Arguments: signal number, number of the operation (0 for never), folder, file to write the count of
-operations to, then those of `pocketsim`. Operations are Python's audit events on paths in the
-folder: opening, making, renaming and removing, each before it is done.
+Arguments: signal number, number of the operation (0 for never), folder, file that has a byte for
+each operation, then those of `pocketsim`.
 """
 
-import os
 import sys
-import threading
 from pathlib import Path
 
-WHICH, AT, FOLDER, COUNT = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
-EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.listdir", "os.scandir"}
-lock = threading.Lock()
-seen = []
+import dying
 
+import pocketsim.sim.run.children
+from pocketsim.cli import main
 
-def hook(event, arguments):
-    if event not in EVENTS or not arguments or not str(arguments[0]).startswith(FOLDER):
-        return
-    with lock:
-        seen.append(event)
-        now = len(seen) == AT
-    if now:
-        os.kill(os.getpid(), WHICH)
-
-
+dying.begin(*sys.argv[1:5])
 sys.argv[1:] = sys.argv[5:]
-from pocketsim.cli import main  # noqa: E402 - its own imports are not what is interrupted
-
-sys.addaudithook(hook)
-try:
-    main()
-finally:
-    COUNT.write_text(str(len(seen)))
+pocketsim.sim.run.children.SERVER = [
+    sys.executable,
+    str(Path(__file__).with_name("dying_server.py")),
+]
+dying.watch()
+main()

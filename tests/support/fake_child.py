@@ -1,14 +1,14 @@
-"""A child with a fake engine, for tests of what is around the engine.
+"""The process that forks, with a fake engine, for tests of what is around the engine.
 
-Environment variables make it misbehave: FAKE_LOG appends a line per finished repetition,
-FAKE_SLEEP_S waits first, FAKE_ABORT kills the child in the repetition of that number, FAKE_HOLD
-names a pipe into which it writes its process number before it waits for good. It ends with the code
-that the real child ends with.
+Environment variables make forks misbehave: FAKE_LOG appends a line per finished repetition,
+FAKE_SLEEP_S waits first, FAKE_ABORT kills the fork of the repetition of that number, FAKE_HOLD is
+a pipe into which one writes its process number before it waits for good, FAKE_CHATTER lets it tell
+its share many times; FAKE_ASSEMBLY is how putting a run together fails, by an error's number or as
+"broken" or "not_finite". Exit codes are those of real forks.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pocketsim.sim.run import child
+from pocketsim.sim.run import child, forkserver
 
 EVENT_KINDS = ["send", "store"]
 
@@ -50,9 +50,15 @@ def run(plan, progress):
     }
 
 
-def main():
-    job = json.load(sys.stdin)
+def perform(asked, tell):
+    """Do what a fork of the real server does, with this engine and what was asked of it."""
+    if "assembly" in asked:
+        break_assembly(os.environ.get("FAKE_ASSEMBLY", ""))
+    if "job" not in asked:
+        return forkserver.perform(asked, tell)
+    job = asked["job"]
     sys.stderr.write("fake engine\n")
+    sys.stderr.flush()
     if os.environ.get("FAKE_ABORT") == str(job["repetition"]):
         sys.stderr.write("the engine says why\n")
         sys.stderr.flush()
@@ -60,13 +66,34 @@ def main():
     if "FAKE_HOLD" in os.environ:
         Path(os.environ["FAKE_HOLD"]).write_text(f"{os.getpid()}\n")
         signal.pause()
+    if "FAKE_CHATTER" in os.environ:
+        sys.stdout.write("0.25\n")  # of whoever prints in a fork; no share
+        for _ in range(50_000):  # more than a socket holds
+            tell(0.5)
     time.sleep(float(os.environ.get("FAKE_SLEEP_S", "0")))
-    code = child.attempt(job, types.SimpleNamespace(run=run))
+    code = child.attempt(job, types.SimpleNamespace(run=run), tell)
     if code == 0 and "FAKE_LOG" in os.environ:
         with Path(os.environ["FAKE_LOG"]).open("a") as log:
             log.write(f"{job['resolved']['rung']['rate_per_s']:g} {job['repetition']}\n")
     return code
 
 
+def break_assembly(how):
+    from pocketsim.sim import metrics, trace
+
+    def full(_parts, _path):
+        raise OSError(int(how), os.strerror(int(how)))  # without a file's name, as of pyarrow
+
+    def broken(*_):
+        raise ZeroDivisionError
+
+    if how.isdigit():
+        trace.join = full
+    if how == "broken":
+        metrics.measure = broken
+    if how == "not_finite":
+        metrics.measure = lambda *_: {"rate": float("nan")}
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(forkserver.main(perform))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pocketsim.sim.run.children
 from pocketsim.cli import main
 
-pocketsim.sim.run.children.COMMAND = [
+pocketsim.sim.run.children.SERVER = [
     sys.executable,
     str(Path(__file__).with_name("fake_child.py")),
 ]

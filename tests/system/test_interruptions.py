@@ -4,6 +4,7 @@ Where to strike is counted in file operations rather than in seconds, so each ca
 place on every machine; the places are drawn once from a named stream.
 """
 
+import contextlib
 import json
 import os
 import shlex
@@ -51,7 +52,7 @@ def pocketsim(root, tmp_path):
             check=False,
             timeout=60,
         )
-        done.operations = int(count.read_text()) if count.exists() else None
+        done.operations = count.stat().st_size if count.exists() else None
         return done
 
     return call
@@ -168,7 +169,7 @@ def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tm
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(root)},
     )
-    os.kill(first_child(process), signal.SIGABRT)
+    os.kill(first_fork(process), signal.SIGABRT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 1, stderr
     assert "ended with SIGABRT" in stderr
@@ -182,18 +183,23 @@ def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tm
     assert trace.read(failed / "repetition-0.parquet").num_rows > 50_000
 
 
-def first_child(process):
-    """The process number of the first child, as soon as there is one."""
+def first_fork(process):
+    """The process number of the first fork that simulates, as soon as there is one."""
     while process.poll() is None:
-        for thread in Path(f"/proc/{process.pid}/task").glob("*/children"):
-            try:
-                children = thread.read_text().split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            for child in children:
-                if "pocketsim.sim.run.child" in Path(f"/proc/{child}/cmdline").read_text():
-                    return int(child)
+        generation = [process.pid]
+        for _ in ("server", "slot", "fork"):
+            generation = [child for parent in generation for child in children_of(parent)]
+        if generation:
+            return generation[0]
     raise AssertionError(process.stderr.read())
+
+
+def children_of(number):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        threads = Path(f"/proc/{number}/task").glob("*/children")
+        texts = [thread.read_text() for thread in threads]
+        return [int(child) for text in texts for child in text.split()]
+    return []
 
 
 def replay(line, root, folder=None):

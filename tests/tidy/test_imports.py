@@ -179,7 +179,7 @@ def test_what_is_imported_by_name_is_of_the_same_room(repository: list[Path], ro
 def test_the_build_digest_covers_what_a_run_depends_on(repository: list[Path], root: Path) -> None:
     modules = python_modules(repository, root)
     found: set[str] = set()
-    waiting = {"pocketsim.sim.run.runner", "pocketsim.sim.run.child"}
+    waiting = {"pocketsim.sim.run.runner", "pocketsim.sim.run.forkserver"}
     # Found by name (`parts` of each).
     rooms = ("pocketsim.sim.scenario", "pocketsim.sim.metrics")
     waiting |= {f"{room}.{family.module}" for room in rooms for family in FAMILIES}

@@ -27,7 +27,13 @@ def repository(tmp_path, monkeypatch):
     git(tmp_path, "add", ".gitignore")
     git(tmp_path, "commit", "-m", "theirs")
     monkeypatch.setattr(build, "_PACKAGE", package)
+    asked_anew(monkeypatch)
     return tmp_path
+
+
+def asked_anew(monkeypatch):
+    """Ask git each time, as another process would."""
+    monkeypatch.setattr(build, "git_commit", build.git_commit.__wrapped__)
 
 
 def test_the_commit_is_not_that_of_a_repository_around_the_environment(repository):
@@ -45,6 +51,7 @@ def test_the_commit_is_that_of_the_source_tree(repository):
 
 def test_without_git_there_is_no_commit(monkeypatch):
     monkeypatch.setenv("PATH", "")
+    asked_anew(monkeypatch)
     assert build.git_commit() is None
 
 

@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 import threading
-import types
 from pathlib import Path
 
 import pytest
@@ -166,13 +165,8 @@ def test_a_child_without_room_says_which_file(scenario, tmp_path, fake_engine, l
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-def test_without_room_for_a_run_directory_nothing_is_left(
-    scenario, tmp_path, fake_engine, monkeypatch, number
-):
-    def full(_parts, _path):
-        raise OSError(number, os.strerror(number))  # without a file's name, as of pyarrow
-
-    monkeypatch.setattr(trace, "join", full)
+def test_without_room_for_a_run_directory_nothing_is_left(scenario, tmp_path, fake_engine, number):
+    fake_engine.setenv("FAKE_ASSEMBLY", str(number))
     tasks = runner.tasks_of(load(scenario, ["workload.rate=4/s"]), tmp_path / "runs")
     (run,) = (task.folder / task.rungs[0].name for task in tasks)
     with pytest.raises(NoRoomError, match=f"^{run}: {os.strerror(number).lower()}$"):
@@ -180,24 +174,20 @@ def test_without_room_for_a_run_directory_nothing_is_left(
     assert names(tmp_path / "runs" / "small") == []
 
 
-def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, monkeypatch):
-    import pocketsim.sim.metrics
-
-    def broken(*_, **__):
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(pocketsim.sim.metrics, "measure", broken)
-    with pytest.raises(ZeroDivisionError):
+def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, fake_engine):
+    fake_engine.setenv("FAKE_ASSEMBLY", "broken")
+    with pytest.raises(
+        RuntimeError, match=r"put together \(exit code 1\):(.|\n)*ZeroDivisionError"
+    ):
         runner.run(scenario, out=tmp_path / "runs")
     assert names(tmp_path / "runs" / "small") == []
 
 
-def test_a_not_finite_metric_is_refused(scenario, tmp_path, monkeypatch):
-    import pocketsim.sim.metrics
-
-    monkeypatch.setattr(pocketsim.sim.metrics, "measure", lambda *_, **__: {"rate": float("nan")})
-    with pytest.raises(ValueError, match="JSON compliant"):
+def test_a_not_finite_metric_is_refused(scenario, tmp_path, fake_engine):
+    fake_engine.setenv("FAKE_ASSEMBLY", "not_finite")
+    with pytest.raises(RuntimeError, match="JSON compliant"):
         runner.run(scenario, out=tmp_path / "runs")
+    assert names(tmp_path / "runs" / "small") == []
 
 
 def test_building_renames_last(tmp_path):
@@ -290,23 +280,32 @@ def test_stale_folders_are_swept_and_live_ones_not(tmp_path):
     assert live.exists()
 
 
+LEAN = """
+import json, sys
+from support import fake_child
+from pocketsim.sim.run import assembly, child
+
+job = json.load(sys.stdin)
+child.run(job, fake_child, lambda _share: None)
+left = {"pandas", "scipy", "pocketsim.sim.metrics"} & sys.modules.keys()
+assert not left, f"to replay a job {left} are loaded"
+assembly.measured(assembly.Path(job["out_dir"]), job["resolved"])
+assert "pandas" not in sys.modules, "to measure a run pandas is loaded, which takes a second"
+"""
+
+
 def test_children_load_no_more_than_they_need(scenario, tmp_path):
-    code = (
-        "import sys;from pocketsim.sim.run import child;import types;"
-        f"sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
-        "from support import fake_child;"
-        "import json;child.run(json.load(sys.stdin), fake_child);"
-        "left = {'pandas', 'scipy', 'pocketsim.sim.metrics'} & sys.modules.keys();"
-        "assert not left, left"
-    )
-    (task, *_) = runner.tasks_of(load(scenario), tmp_path)
+    (task, *_) = runner.tasks_of(load(scenario, ["run.repetitions=1"]), tmp_path)
     job = {
         "resolved": task.rungs[0].resolved,
         "repetition": 0,
         "first_index": None,
         "out_dir": str(tmp_path),
     }
-    subprocess.run([sys.executable, "-c", code], input=json.dumps(job), text=True, check=True)
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path}
+    command = [sys.executable, "-c", LEAN]
+    subprocess.run(command, input=json.dumps(job), text=True, check=True, env=environment)
 
 
 def test_progress_is_told(scenario, tmp_path):
@@ -324,21 +323,27 @@ def test_progress_is_told(scenario, tmp_path):
     assert runner.repetition_count(tasks) == 0
 
 
-def test_what_progress_raises_comes_back_when_the_child_has_ended(tmp_path, monkeypatch):
+def test_what_progress_raises_comes_back_when_the_child_has_ended(scenario, tmp_path, fake_engine):
     told, ended = [], tmp_path / "ended"
-    # More than a pipe holds, so that it ends only if somebody reads on.
-    says = (
-        "import pathlib, sys; sys.stdin.read(); print('no number');"
-        f"[print(0.5) for _ in range(50_000)]; pathlib.Path({str(ended)!r}).touch()"
-    )
-    monkeypatch.setattr(children, "COMMAND", [sys.executable, "-c", says])
+    fake_engine.setenv("FAKE_CHATTER", "1")
+    fake_engine.setenv("FAKE_LOG", str(ended))
+    (task, *_) = runner.tasks_of(load(scenario), tmp_path)
+    job = {
+        "resolved": task.rungs[0].resolved,
+        "repetition": 0,
+        "first_index": None,
+        "out_dir": str(tmp_path),
+    }
 
     def broken(share):
         told.append(share)
         raise ValueError("not the child's")
 
-    with pytest.raises(ValueError, match="not the child's"):
-        children.Children(1).run({}, tmp_path, broken)
+    with (
+        children.Children(1) as one,
+        pytest.raises(ValueError, match="not the child's"),
+    ):
+        one.run(job, tmp_path, broken)
     assert told == [0.5]
     assert ended.exists()
 
@@ -349,20 +354,18 @@ def test_at_most_so_many_children(scenario, tmp_path, fake_engine, jobs):
     live, most = set(), []
     pairs = threading.Barrier(jobs, timeout=60)
 
-    class Counted(subprocess.Popen):
-        def __init__(self, *arguments, **named):
-            super().__init__(*arguments, **named)
-            live.add(self.pid)
+    class Counted(children._Slot):
+        def do(self, asked, *arguments):
+            if b'"job"' not in asked[:8]:
+                return super().do(asked, *arguments)
+            live.add(self)
             most.append(len(live))
-
-        def communicate(self, *arguments):
             pairs.wait()  # so many there are at a time: none goes on alone
-            said = super().communicate(*arguments)
-            live.remove(self.pid)
-            return said
+            found = super().do(asked, *arguments)
+            live.remove(self)
+            return found
 
-    stand_in = types.SimpleNamespace(Popen=Counted, PIPE=subprocess.PIPE)
-    fake_engine.setattr(children, "subprocess", stand_in)
+    fake_engine.setattr(children, "_Slot", Counted)
     runner.run(scenario, ["run.repetitions=4"], tmp_path / "runs", jobs=jobs)
     assert len(most) == 8
     assert max(most) == jobs

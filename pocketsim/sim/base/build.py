@@ -67,8 +67,12 @@ def engine_file() -> Path | None:
     return Path(spec.origin) if spec and spec.origin else None
 
 
+@functools.cache
 def git_commit() -> str | None:
-    """Return the commit of the source tree ("-dirty" when changed), or None outside of one."""
+    """Return the commit of the source tree ("-dirty" when changed), or None outside of one.
+
+    That of the code of this process: it is asked for once.
+    """
     # An environment may lie in the repository of something else, which has no file of ours.
     if _git("ls-files", "--error-unmatch", "__init__.py") is None:
         return None

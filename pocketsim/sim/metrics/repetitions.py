@@ -29,7 +29,7 @@ from pocketsim.sim.metrics import energy, fates, trades
 from pocketsim.sim.metrics import parts as families
 from pocketsim.sim.metrics.intervals import bootstrap, normal_ci95, student_t
 from pocketsim.sim.metrics.parts import traced_share
-from pocketsim.sim.trace.columns import Columns, split
+from pocketsim.sim.trace.columns import Columns, numbers, split
 from pocketsim.sim.trace.told import NOTHING
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def of_log(events: pa.Table, name: str) -> dict[str, Any]:
 
     There is no rung: nobody told what the phones were asked to do.
     """
-    repetitions = int(np.max(events["repetition"].to_numpy(), initial=-1)) + 1
+    repetitions = int(np.max(numbers(events["repetition"]), initial=-1)) + 1
     parts = [Columns.of(part) for part in split(events, repetitions)]
     rows = [trades.of_all(part, math.inf, 1.0) for part in parts]
     kinds = _Kinds(ratios=set(trades.RATIOS), quantiles=set(trades.QUANTILES))

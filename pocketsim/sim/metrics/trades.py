@@ -12,7 +12,14 @@ import numpy as np
 
 from pocketsim.sim.metrics import fates
 from pocketsim.sim.metrics.definition import Metric
-from pocketsim.sim.trace.columns import Columns, percentile, ratio, split, times_by_message
+from pocketsim.sim.trace.columns import (
+    Columns,
+    numbers,
+    percentile,
+    ratio,
+    split,
+    times_by_message,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,7 +149,7 @@ def classify(stored: float, sent: float) -> str:
 
 def round_trips(events: pa.Table, duration_s: float) -> list[tuple[Array, Array]]:
     """Return for each repetition the send times (s) and round trips (ms) of stored transactions."""
-    last = int(np.max(events["repetition"].to_numpy(), initial=-1))
+    last = int(np.max(numbers(events["repetition"]), initial=-1))
     return [_round_trips(Columns.of(p).measured(duration_s)) for p in split(events, last + 1)]
 
 

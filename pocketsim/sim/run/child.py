@@ -1,10 +1,10 @@
-"""One repetition in a process of its own: `python -P -m pocketsim.sim.run.child < job.json`.
+"""One repetition, in a process of its own that ends with it.
 
-SimGrid allows one engine per process, for good, and may abort the process; so nothing else runs
-here. The job is {resolved, repetition, first_index, out_dir}; the results are files in out_dir,
-`repetition-<r>.parquet`, `repetition-<r>.json` and, where the plan asks for them,
-`repetition-<r>.tokens.parquet`. stdout gets lines with the share of the run that is done. What the
-exit codes mean, `sim.run.children` knows.
+SimGrid allows one engine per process, for good, and may abort the process; so a fork does this
+(`sim.run.forkserver`), or, to see again why one failed, `python -P -m pocketsim.sim.run.child <
+job.json`. The job is {resolved, repetition, first_index, out_dir}; the results are files in
+out_dir, `repetition-<r>.parquet`, `repetition-<r>.json` and, where the plan asks for them,
+`repetition-<r>.tokens.parquet`. What the exit codes mean, `sim.run.children` knows.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -26,13 +27,20 @@ from pocketsim.sim.run.job import parquet_path, summary_path, tokens_path
 from pocketsim.sim.trace import holdings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pocketsim.sim.run.job import Job
+
+    Tell = Callable[[float], None]
 
 
 def main() -> int:
-    """Read the job from stdin and run it; return the exit code."""
-    die_with_parent()
-    job: Job = json.load(sys.stdin)
+    """Read the job from stdin and run it, with its share that is done on stdout."""
+    return perform(json.load(sys.stdin), lambda share: print(f"{share:g}", flush=True))  # noqa: T201
+
+
+def perform(job: Job, tell: Tell) -> int:
+    """Run one job with the engine that is there; return the exit code."""
     try:
         from pocketsim.sim import _engine
     except ImportError as error:
@@ -41,13 +49,13 @@ def main() -> int:
     # All is imported: what these files are now is what will run.
     if build_digest() != job["resolved"]["versions"]["build"] and not job.get("is_replay"):
         return EXIT_OTHER_CODE
-    return attempt(job, _engine)
+    return attempt(job, _engine, tell)
 
 
-def attempt(job: Job, engine: Any) -> int:
+def attempt(job: Job, engine: Any, tell: Tell) -> int:
     """Run one job and return the exit code; what the user can mend is the last line of stderr."""
     try:
-        run(job, engine)
+        run(job, engine, tell)
     except NoRoomError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_NO_ROOM
@@ -57,15 +65,17 @@ def attempt(job: Job, engine: Any) -> int:
     return 0
 
 
-def run(job: Job, engine: Any) -> None:
+def run(job: Job, engine: Any, tell: Tell) -> None:
     """Run one job with `engine`, a module with `run(plan, progress)`, and write its files.
+
+    `tell` gets shares of the run that are done.
 
     Raises NoRoomError, which names the file that there is no room for, and ScenarioError for a file
     of data that is not what it was.
     """
     repetition = job["repetition"]
     plan = build_plan(job["resolved"], repetition, job["first_index"], job.get("files"))
-    result = engine.run(plan, _tell)
+    result = engine.run(plan, tell)
     directory = Path(job["out_dir"])
     with room_for(directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -88,15 +98,12 @@ def run(job: Job, engine: Any) -> None:
         path.write_text(json.dumps(summary), encoding="utf-8")
 
 
-def _tell(share: float) -> None:
-    sys.stdout.write(f"{share:g}\n")
-    sys.stdout.flush()
-
-
-def die_with_parent() -> None:
-    """Ask Linux to kill this process when the one that started it is gone."""
+def die_with_parent(parent: int) -> None:
+    """Ask Linux to kill this fork when `parent`, which made it, is gone."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was gone before that
+        os._exit(1)
 
 
 _KEPT = ("counters", "cpu_s", "energy_j", "kept_cents", "clock_s", "final_index", "simgrid")

@@ -1,35 +1,46 @@
 """Child processes: at most so many at a time, killed together, each failure explained.
 
-Knows a job only as something to hand to a child; what the files mean is the runner's business.
+They are forks of one process that loads libraries once (`sim.run.forkserver`). Knows a job only as
+something to hand over; what the files mean is the runner's business.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from pocketsim.sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from pocketsim.sim.run.job import Job
+    from pocketsim.sim.run.job import Assembly, Job
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Heard = Callable[[float], None]
 
-# A list, so that tests can put a fake engine in its place. -P: what lies in the user's folder, a
-# json.py, say, is no module of a child's.
-COMMAND = [sys.executable, "-P", "-m", "pocketsim.sim.run.child"]
-# A child computes on one core. With numpy's idle threads around, the C library takes locks for
-# every allocation, and SimGrid makes so many that the replay takes a sixth longer.
-ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
+# -P: what lies in the user's folder, a json.py, say, is no module of a child's.
+COMMAND = (sys.executable, "-P", "-m", "pocketsim.sim.run.child")
+"""What replays a job."""
+# A list, so that tests can put one with a fake engine in its place.
+SERVER = [sys.executable, "-P", "-m", "pocketsim.sim.run.forkserver"]
+ENVIRONMENT = {
+    # A child computes on one core. With numpy's idle threads around, the C library takes locks for
+    # every allocation, and SimGrid makes so many that the replay takes a sixth longer.
+    "OPENBLAS_NUM_THREADS": "1",
+    # An allocator that pyarrow brings along starts a thread when it is loaded, which no fork has.
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
 EXIT_NO_ROOM = os.EX_CANTCREAT
 """What a child ends with that has no room for its files. Without an engine it ends with 5."""
 EXIT_OTHER_DATA = os.EX_DATAERR
@@ -38,112 +49,210 @@ EXIT_OTHER_CODE = os.EX_TEMPFAIL
 """What a child ends with whose code is not that which the run was resolved by."""
 
 
-EXIT_OTHER_DATA = os.EX_DATAERR
-"""What a child ends with that finds other data in a file than the run was resolved with."""
-
-
 class StoppedError(Exception):
     """The children were told to stop; whoever told them reports why."""
 
 
 class Children:
-    """Runs jobs in child processes, `jobs` at a time, from any number of threads."""
+    """Does jobs in child processes, `jobs` at a time, from any number of threads.
+
+    A context: when it is left, no child is left.
+    """
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self._slots = threading.BoundedSemaphore(jobs)
         self._lock = threading.Lock()
-        self._live: set[subprocess.Popen[str]] = set()
+        self._idle: list[_Slot] = []
+        self._server: _Server | None = None
         self._stopped = False
+
+    def __enter__(self) -> Self:
+        """Return this."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End whatever is under way."""
+        self.stop()
 
     def run(self, job: Job, keep_failed_in: Path, progress: Heard | None = None) -> str:
         """Run one job to its end and return what it wrote to stderr.
 
-        `progress` gets the shares of the job that the child says are done, from another thread;
-        what it raises is raised here, when the child has ended, and it is not called again.
-        Raises EngineError when the child crashed (its job is then kept in `keep_failed_in` for
-        replay), EnvironmentMissingError when there is no engine, NoRoomError when there is no room
-        for what the child writes, UserError when the code or a file of data has changed,
-        StoppedError after `stop`.
+        `progress` gets the shares of the job that the child says are done; what it raises is raised
+        here, when the child has ended, and it is not called again. Raises EngineError when the
+        child crashed (its job is then kept in `keep_failed_in` for replay),
+        EnvironmentMissingError when there is no engine, NoRoomError when there is no room for what
+        the child writes, UserError when the code or a file of data has changed, StoppedError after
+        `stop`.
         """
-        with self._slots:
-            process, told = self._start()
-            # Beside `communicate`, which would keep what the child says until its end.
-            failures: list[Exception] = []
-            heard = progress or _nothing
-            listener = threading.Thread(target=_listen, args=(told, heard, failures), daemon=True)
-            listener.start()
-            try:
-                _, stderr = process.communicate(json.dumps(job))
-            finally:
-                listener.join()
-                with self._lock:
-                    self._live.discard(process)
-        if self._stopped:
-            raise StoppedError
-        if failures:
-            raise failures[0]
-        if process.returncode == EnvironmentMissingError.exit_code:
-            raise EnvironmentMissingError(f"{stderr.strip()}\n{_FIX}")
-        if process.returncode == EXIT_NO_ROOM:
-            raise NoRoomError(stderr.strip().rpartition("\n")[2])
-        if process.returncode == EXIT_OTHER_DATA:
-            raise UserError(stderr.strip().rpartition("\n")[2])
-        if process.returncode == EXIT_OTHER_CODE:
+        code, said = self._do({"job": job}, progress or _nothing)
+        if code == EnvironmentMissingError.exit_code:
+            raise EnvironmentMissingError(f"{said.strip()}\n{_FIX}")
+        if code == EXIT_NO_ROOM:
+            raise NoRoomError(_last_line(said))
+        if code == EXIT_OTHER_DATA:
+            raise UserError(_last_line(said))
+        if code == EXIT_OTHER_CODE:
             raise UserError(_CHANGED)
-        if process.returncode != 0:
-            raise engine_error(process.returncode, stderr, job, keep_failed_in)
-        return stderr
+        if code != 0:
+            raise engine_error(code, said, job, keep_failed_in)
+        return said
+
+    def assemble(self, work: Assembly) -> None:
+        """Put a run together of what its repetitions left.
+
+        Raises NoRoomError when there is no room for it, StoppedError after `stop`; anything else is
+        a mistake of ours, with what the child said.
+        """
+        self._step({"assembly": work})
+
+    def measure(self, resolved: Resolved, folder: Path) -> None:
+        """Write what the repetitions in a folder come to as its metrics.json; raises the same."""
+        self._step({"measure": {"resolved": resolved, "folder": str(folder)}})
 
     def stop(self) -> None:
         """Kill every child and start no more."""
         with self._lock:
             self._stopped = True
-            for process in self._live:
-                process.kill()
+            if self._server is not None:
+                self._server.end()
+            for slot in self._idle:
+                slot.close()
+            self._idle.clear()
 
-    def _start(self) -> tuple[subprocess.Popen[str], int]:
-        """Start a child; return it and the descriptor on which it tells how far it is."""
+    def _step(self, asked: Mapping[str, Any]) -> None:
+        code, said = self._do(asked, _nothing)
+        if code == EXIT_NO_ROOM:
+            raise NoRoomError(_last_line(said))
+        if code != 0:
+            raise RuntimeError(f"a run was not put together ({_how(code)}):\n{said}")
+
+    def _do(self, asked: Mapping[str, Any], heard: Heard) -> tuple[int, str]:
+        """Return the exit code of who did what is asked, and what it said."""
+        with self._slots, tempfile.TemporaryFile() as log:
+            slot = self._slot()
+            told = _Listener(heard)
+            code = slot.do(json.dumps(asked).encode(), log.fileno(), told)
+            with self._lock:
+                if self._stopped or code is None:
+                    slot.close()
+                else:
+                    self._idle.append(slot)
+                if self._stopped:
+                    raise StoppedError
+            if told.failure is not None:
+                raise told.failure
+            if code is None:
+                return -signal.SIGKILL, _said(log) or _said(
+                    self._server.log if self._server else log
+                )
+            return code, _said(log)
+
+    def _slot(self) -> _Slot:
+        """Return somebody who is idle, or make one."""
         with self._lock:
             if self._stopped:
                 raise StoppedError
-            told, tell = os.pipe()
-            # A session of its own: Ctrl-C reaches the parent alone, which then kills its children.
-            try:
-                process = subprocess.Popen(
-                    COMMAND,
-                    env={**os.environ, **ENVIRONMENT},
-                    stdin=subprocess.PIPE,
-                    stdout=tell,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    start_new_session=True,
-                )
-            except BaseException:
-                os.close(told)
-                raise
-            finally:
-                os.close(tell)
-            self._live.add(process)
-            return process, told
+            if self._idle:
+                return self._idle.pop()
+            if self._server is None or self._server.has_ended():
+                self._server = _Server.start()
+            return self._server.slot()
 
 
-def _listen(descriptor: int, progress: Heard, failures: list[Exception]) -> None:
-    """Read what a child says until it ends; anything but a number is not for us.
+class _Server(NamedTuple):
+    """The process that forks; `log` has what it says."""
 
-    What `progress` raises goes into `failures`. Reading goes on: a child writes to no closed pipe.
-    """
-    with os.fdopen(descriptor, encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                share = float(line)
-            except ValueError:
-                continue
-            if not failures:
-                try:
-                    progress(share)
-                except Exception as error:  # noqa: BLE001 - raised again by who waits for the child
-                    failures.append(error)
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+    log: IO[bytes]
+
+    @classmethod
+    def start(cls) -> _Server:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        log = tempfile.TemporaryFile()  # noqa: SIM115 - until the server ends
+        with theirs:
+            process = subprocess.Popen(
+                SERVER,
+                env={**os.environ, **ENVIRONMENT},
+                stdin=theirs.fileno(),
+                stdout=log,
+                stderr=log,
+                # Ctrl-C reaches the parent alone, which then kills its children.
+                start_new_session=True,
+            )
+        return cls(process, ours, log)
+
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def slot(self) -> _Slot:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            # If it ends as we ask, who is to do the first job is told.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                socket.send_fds(self.control, [b"1"], [theirs.fileno()])
+        return _Slot(ours)
+
+    def end(self) -> None:
+        # Its forks, and theirs, are killed with it by the kernel (`child.die_with_parent`).
+        self.process.kill()
+        self.process.wait()
+        self.control.close()
+        self.log.close()
+
+
+class _Slot:
+    """A process that does one job at a time, each in a fork, at the other end of a socket."""
+
+    def __init__(self, asking: socket.socket) -> None:
+        self._asking = asking
+        self._lines = asking.makefile("rb")
+
+    def do(self, asked: bytes, log: int, told: _Listener) -> int | None:
+        """Return the exit code of who did what is asked; None where all of them are gone.
+
+        Also then nothing runs any more: the socket ends when the last of them does.
+        """
+        try:
+            socket.send_fds(self._asking, [len(asked).to_bytes(8, "big")], [log])
+            self._asking.sendall(asked)
+            for line in self._lines:
+                if line.startswith(_ENDED):
+                    return int(line.removeprefix(_ENDED))
+                told(line)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        return None
+
+    def close(self) -> None:
+        self._lines.close()
+        self._asking.close()
+
+
+class _Listener:
+    """Hands on what a child tells; what that raises is kept, and nothing handed on after it."""
+
+    def __init__(self, heard: Heard) -> None:
+        self._heard = heard
+        self.failure: Exception | None = None
+
+    def __call__(self, line: bytes) -> None:
+        if self.failure is not None or not line.strip():
+            return
+        try:
+            self._heard(float(line))
+        except Exception as error:  # noqa: BLE001 - raised again by who waits for the child
+            self.failure = error
+
+
+def _said(log: IO[bytes]) -> str:
+    log.seek(0)
+    return log.read().decode(errors="replace")
+
+
+def _last_line(said: str) -> str:
+    return said.strip().rpartition("\n")[2]
 
 
 def _nothing(_share: float) -> None:
@@ -157,9 +266,8 @@ def default_jobs() -> int:
 
 def engine_error(returncode: int, stderr: str, job: Job, directory: Path) -> EngineError:
     """Return what to say of a child that crashed; its job is kept in `directory` for replay."""
-    how = signal.Signals(-returncode).name if returncode < 0 else f"exit code {returncode}"
     rung = job["resolved"]["rung"]
-    what = f"repetition {job['repetition']} of {rung} ended with {how}"
+    what = f"repetition {job['repetition']} of {rung} ended with {_how(returncode)}"
     tail = "\n".join(stderr.splitlines()[-_TAIL_LINES:])
     try:
         path = _keep(job, stderr, directory)
@@ -167,6 +275,10 @@ def engine_error(returncode: int, stderr: str, job: Job, directory: Path) -> Eng
         # Of the two failures this one matters less; a full disk may well be the cause of the other.
         return EngineError(what, tail, f"not possible, the job could not be kept ({error})")
     return EngineError(what, tail, f"{shlex.join(COMMAND)} < {shlex.quote(str(path))}")
+
+
+def _how(returncode: int) -> str:
+    return signal.Signals(-returncode).name if returncode < 0 else f"exit code {returncode}"
 
 
 def _keep(job: Job, stderr: str, directory: Path) -> Path:
@@ -181,6 +293,7 @@ def _keep(job: Job, stderr: str, directory: Path) -> Path:
     return path
 
 
+_ENDED = b"ended "
 _TAIL_LINES = 20
 _CHANGED = "the code of `sim` changed while this process ran; start it again"
 _FIX = "install it again, or run `make setup`; `pocketsim doctor` tells what is missing"

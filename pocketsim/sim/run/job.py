@@ -1,8 +1,8 @@
-"""What a child process is given and what it leaves: the job, the summary, the files' names."""
+"""What child processes are given and what they leave: jobs, the summary, the files' names."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from pocketsim.sim.trace.told import Told
 
@@ -36,6 +36,31 @@ class Summary(Told):
     final_index: list[int]
     simgrid: str
     authority_key: NotRequired[str]
+
+
+class Assembly(TypedDict):
+    """What is to be put together: all that a run directory tells beside what was simulated.
+
+    Repetitions left their files in `folder`, which will be `target`; `logs` are what they said,
+    `scenario` the text of the document, `manifest` what who asked knows of the run.
+    """
+
+    resolved: Resolved
+    folder: str
+    target: str
+    logs: list[str]
+    scenario: str
+    manifest: Asked
+
+
+class Asked(TypedDict):
+    """What the manifest of a run says that its repetitions do not know."""
+
+    name: str
+    continues: str | None
+    scenario: dict[str, Any]
+    point: dict[str, Any]
+    git_commit: str | None
 
 
 def parquet_path(directory: Path, repetition: int) -> Path:

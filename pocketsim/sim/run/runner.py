@@ -6,24 +6,20 @@ A run that is already there is used as it is. Knows nothing of the command line;
 
 from __future__ import annotations
 
-import json
-import platform
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pocketsim.sim import trace
 from pocketsim.sim.base.build import git_commit
 from pocketsim.sim.base.errors import EngineError, RunInProgressError, printable, room_for
 from pocketsim.sim.run import results, rundir
+from pocketsim.sim.run.assembly import read
 from pocketsim.sim.run.children import Children, default_jobs
-from pocketsim.sim.run.job import Job, Summary, parquet_path, summary_path, tokens_path
+from pocketsim.sim.run.job import Assembly, Job, summary_path
 from pocketsim.sim.scenario import Document, data_files, load, point
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
-from pocketsim.sim.trace import holdings
 
 Progress = Callable[[str, int, float], None]
 """Takes a rung's name, a repetition's number and the share of it that is done; 1 is its end."""
@@ -88,12 +84,11 @@ def run_tasks(
     KeyboardInterrupt included, children are killed and unfinished directories removed. What several
     tasks have in them, the first to come runs.
     """
-    children = Children(jobs)
     # Another process that is at a run is reported, another thread of ours waited for.
     turns = {task.folder / rung.name: threading.Lock() for task in tasks for rung in task.rungs}
     for folder in sorted({task.folder for task in tasks}):
         rundir.sweep_stale(folder)
-    with ThreadPoolExecutor(max_workers=max(1, min(jobs, len(tasks)))) as pool:
+    with Children(jobs) as children, ThreadPoolExecutor(max(1, min(jobs, len(tasks)))) as pool:
         # Submitting is inside: an interrupt may come while the first children already run.
         try:
             futures = [
@@ -216,92 +211,33 @@ def _run_rung(
             logs = []
             for repetition in repetitions:
                 logs.append(one(repetition, first_index))
-                first_index = _read(summary_path(aside, repetition))["final_index"]
+                first_index = read(summary_path(aside, repetition))["final_index"]
         else:
             with ThreadPoolExecutor(min(children.jobs, len(repetitions))) as pool:
                 logs = list(pool.map(one, repetitions, [None] * len(repetitions)))
-        _assemble(document, rung, aside, logs)
+        children.assemble(_assembly(document, rung, aside, target, logs))
     return "ran"
 
 
-def _assemble(document: Document, rung: Rung, aside: Path, logs: Sequence[str]) -> None:
-    """Turn the children's files into those of a run directory."""
-    from pocketsim.sim import metrics
-
-    repetitions = range(len(logs))
-    parts = [parquet_path(aside, repetition) for repetition in repetitions]
-    summaries: list[Summary] = [
-        _read(summary_path(aside, repetition)) for repetition in repetitions
-    ]
-    events = aside / "events.parquet"
-    trace.join(parts, events)
-    if rung.resolved["output"]["tokens"]:
-        kept = [tokens_path(aside, repetition) for repetition in repetitions]
-        holdings.join(kept, aside / rundir.TOKENS)
-        parts += kept
-    for path in [*parts, *(summary_path(aside, repetition) for repetition in repetitions)]:
-        path.unlink()
+def _assembly(
+    document: Document, rung: Rung, aside: Path, target: Path, logs: list[str]
+) -> Assembly:
     # Each a comment of one line, whatever it holds: the file stays TOML.
     applied = "".join(f"# --set {printable(override)}\n" for override in document.overrides)
-    (aside / "scenario.toml").write_text(applied + document.text, encoding="utf-8")
-    _write(aside / "resolved.json", rung.resolved)
-    found = metrics.measure(
-        trace.read(events),
-        rung.resolved,
-        summaries,
-    )
-    found["point"] = point.of(document, rung.at)
-    _write(aside / "metrics.json", found)
-    _write(aside / "manifest.json", _manifest(document, rung, summaries))
-    log = [
-        f"[repetition {number}] {line}"
-        for number, said in enumerate(logs)
-        for line in said.splitlines()
-    ]
-    (aside / "log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
-
-
-def _manifest(document: Document, rung: Rung, summaries: Sequence[Summary]) -> dict[str, Any]:
-    import pyarrow as pa
-
-    resolved = rung.resolved
-    continued = resolved["run"]["app"] == "continued"
     return {
-        "schema": 1,
-        "name": rung.name,
-        "continues": rung.previous,
-        "scenario": point.values(document.scenario, rung.at),
-        "point": point.of(document, rung.at),
-        "seed": resolved["run"]["seed"],
-        "versions": {
-            **resolved["versions"],
-            "python": platform.python_version(),
-            "pyarrow": pa.__version__,
-            "simgrid": summaries[0]["simgrid"],
+        "resolved": rung.resolved,
+        "folder": str(aside.absolute()),
+        "target": str(target),
+        "logs": logs,
+        "scenario": applied + document.text,
+        "manifest": {
+            "name": rung.name,
+            "continues": rung.previous,
+            "scenario": point.values(document.scenario, rung.at),
+            "point": point.of(document, rung.at),
+            "git_commit": git_commit(),
         },
-        "git_commit": git_commit(),
-        "profiles": {name: profile["digest"] for name, profile in resolved["profiles"].items()},
-        "implementation": {
-            resolved["implementation"]["called"]: resolved["implementation"]["digest"]
-        },
-        "engine_options": resolved["engine_options"],
-        "repetitions": [
-            {key: value for key, value in summary.items() if key in _REPETITION}
-            for summary in summaries
-        ],
-        "final_index": summaries[-1]["final_index"] if continued else None,
     }
 
 
-def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _write(path: Path, value: Any) -> None:
-    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
-
-
-# The last where the run keeps tokens: what their first proofs verify with.
-_REPETITION = ("repetition", "engine_seed", "clock_s", "counters", "authority_key")
 _LONGEST_SLEEP_S = 0.5  # what an interrupt may have to wait for

@@ -42,14 +42,14 @@ class Columns:
         kind, kinds = _codes(table["kind"])
         reason, reasons = _codes(table["reason"])
         return cls(
-            time_s=table["time_s"].to_numpy(),
-            node=table["node"].to_numpy(),
+            time_s=numbers(table["time_s"]),
+            node=numbers(table["node"]),
             kind=kind,
-            message=table["message_id"].to_numpy(),
-            peer=table["peer"].to_numpy(),
-            size_bytes=table["message_size"].to_numpy(),
+            message=numbers(table["message_id"]),
+            peer=numbers(table["peer"]),
+            size_bytes=numbers(table["message_size"]),
             reason=reason,
-            logged=table["logged"].to_numpy(),
+            logged=numbers(table["logged"]),
             kinds=kinds,
             reasons=reasons,
         )
@@ -74,9 +74,17 @@ class Columns:
 
 def split(events: pa.Table, repetitions: int) -> list[pa.Table]:
     """Return the rows of each repetition."""
-    edges = np.searchsorted(events["repetition"].to_numpy(), np.arange(repetitions + 1))
+    edges = np.searchsorted(numbers(events["repetition"]), np.arange(repetitions + 1))
     pairs = itertools.pairwise(edges.tolist())
     return [events.slice(start, end - start) for start, end in pairs]
+
+
+def numbers(column: pa.ChunkedArray) -> Array:
+    """Return a column that has no null as numpy's, where it lies.
+
+    pyarrow's own `to_numpy` loads pandas first, a second before the first run's metrics.
+    """
+    return _array(column.combine_chunks())
 
 
 def times_by_message(found: Columns, wanted: Columns) -> Array:
@@ -156,5 +164,21 @@ def _names(keys: Array) -> list[str]:
 
 def _codes(column: pa.ChunkedArray) -> tuple[Array, tuple[str, ...]]:
     array = column.unify_dictionaries().combine_chunks()
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes, tuple(array.dictionary.to_pylist())
+    codes = array.indices
+    found = np.empty(0, _CODE)
+    if len(codes):
+        found = np.frombuffer(codes.buffers()[1], _CODE, len(codes), codes.offset * _CODE.itemsize)
+    if codes.null_count:
+        found = np.where(_array(codes.is_valid()), found, -1)
+    return found, tuple(array.dictionary.to_pylist())
+
+
+def _array(array: pa.Array) -> Array:
+    import pyarrow as pa
+
+    is_bits = pa.types.is_boolean(array.type)
+    found: Array = np.from_dlpack(array.cast(pa.uint8()) if is_bits else array)
+    return found.view(np.bool_) if is_bits else found
+
+
+_CODE = np.dtype("<i4")  # of every column of names (`sim.trace.table`)

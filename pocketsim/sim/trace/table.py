@@ -128,7 +128,8 @@ def read(path: Path) -> pa.Table:
     """Return the trace at `path`; raises ValueError when a column is missing."""
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
+    with pq.ParquetFile(path) as file:  # `read_table` loads what reads folders of files
+        table = file.read()
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise ValueError(f"{path}: no column {missing[0]!r}")

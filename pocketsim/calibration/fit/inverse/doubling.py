@@ -214,18 +214,19 @@ class Played:
 
     def simulated(self, rungs: Mapping[Key, Resolved]) -> dict[Key, Mapping[str, Any]]:
         """Return the metrics of rungs, all of whose repetitions are simulated."""
-        measured = self._forks.measure(list(rungs.values())) if rungs else []
+        files = self._scenarios.files
+        measured = self._forks.measure(list(rungs.values()), files) if rungs else []
         return dict(zip(rungs, measured, strict=True))
 
     def _has_another_plan(self, key: RungKey, changed: Resolved) -> bool:
         return any(
-            _plan(changed, number) != self._plan_of(key, number)
+            _plan(changed, number, self._scenarios.files) != self._plan_of(key, number)
             for number in range(changed["run"]["repetitions"])
         )
 
     def _plan_of(self, key: RungKey, number: int) -> bytes:
         if (key, number) not in self._plans:
-            self._plans[key, number] = _plan(self.as_resolved[key], number)
+            self._plans[key, number] = _plan(self.as_resolved[key], number, self._scenarios.files)
         return self._plans[key, number]
 
 
@@ -257,9 +258,9 @@ def _metrics(rung: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-def _plan(resolved: Resolved, number: int) -> bytes:
+def _plan(resolved: Resolved, number: int, files: Mapping[str, str]) -> bytes:
     """Return what tells the plan of a repetition from others."""
-    return hashlib.sha256(pickle.dumps(build_plan(resolved, number))).digest()
+    return hashlib.sha256(pickle.dumps(build_plan(resolved, number, files=files))).digest()
 
 
 class Doubling:

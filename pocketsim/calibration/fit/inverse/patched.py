@@ -7,7 +7,7 @@ is refused here. A copy of a profile bears the name of the original, so that its
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import tomli_w
 from pocketsim.calibration.fit.inverse.places import DEVICES, IMPLEMENTATIONS, ROOT
 from pocketsim.calibration.validate.validation import rung_key
 from pocketsim.sim.base.documents import read_toml
-from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario import data_files
 from pocketsim.sim.scenario.load import Source, apply
 from pocketsim.sim.scenario.resolve import resolve
 
@@ -39,6 +39,8 @@ class Scenarios:
     overrides: Mapping[str, Sequence[str]]
     label: str
     wanted: Callable[[RungKey], bool]
+    files: dict[str, str] = field(default_factory=dict)
+    """Paths of the files of data that what was resolved names, by digest."""
 
     @classmethod
     def of(
@@ -78,9 +80,7 @@ class Scenarios:
                 self.overrides.get(name, ()),
                 self.label,
             )
-            if document.files or document.tables:
-                reason = "names files of data, with which no scenario is fitted yet"
-                raise ScenarioError(source.path, "", reason)
+            self.files.update(data_files.by_digest({**document.files, **document.tables}))
             for rung in resolve(document, read):
                 key = rung_key(name, rung.resolved["rung"])
                 if self.wanted(key):

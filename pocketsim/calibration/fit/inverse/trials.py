@@ -94,7 +94,7 @@ class Trials:
                     self._runs(at, Path(folder) / str(number)) for number, at in enumerate(missing)
                 ]
             every = [run for mine in runs for run in mine.values()]
-            measured = iter(self._forks.measure(every))
+            measured = iter(self._forks.measure(every, self._scenarios.files))
             for at, mine in zip(missing, runs, strict=True):
                 rungs = {key: next(measured) for key in mine}
                 self._kept[at] = Trial(at, self._terms(rungs))

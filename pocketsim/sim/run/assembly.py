@@ -1,0 +1,124 @@
+"""From what the repetitions of a run left to the files of its run directory.
+
+Reads their events and summaries, measures, and writes; runs nothing. It is a step of its own, in a
+fork: metrics of many short runs would else queue for the one interpreter of who asked for them.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pocketsim.sim import trace
+from pocketsim.sim.base.errors import NoRoomError, room_for
+from pocketsim.sim.run import rundir
+from pocketsim.sim.run.children import EXIT_NO_ROOM
+from pocketsim.sim.run.job import parquet_path, summary_path, tokens_path
+from pocketsim.sim.trace import holdings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pocketsim.sim.run.job import Assembly, Summary
+    from pocketsim.sim.scenario.resolved import Resolved
+
+
+def attempt(work: Callable[[], object], target: Path) -> int:
+    """Do some work for `target` and return the exit code; without room for it, stderr says so."""
+    try:
+        with room_for(target):
+            work()
+    except NoRoomError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_NO_ROOM
+    return 0
+
+
+def assemble(work: Assembly) -> None:
+    """Turn what repetitions left in the folder into the files of a run directory."""
+    aside, resolved = Path(work["folder"]), work["resolved"]
+    found, summaries = measure(aside, resolved)
+    if resolved["output"]["tokens"]:
+        kept = [tokens_path(aside, number) for number in range(len(summaries))]
+        holdings.join(kept, aside / rundir.TOKENS)
+        for path in kept:
+            path.unlink()
+    (aside / "scenario.toml").write_text(work["scenario"], encoding="utf-8")
+    write(aside / "resolved.json", resolved)
+    write(aside / "metrics.json", {**found, "point": work["manifest"]["point"]})
+    write(aside / "manifest.json", _manifest(work, summaries))
+    log = [
+        f"[repetition {number}] {line}\n"
+        for number, said in enumerate(work["logs"])
+        for line in said.splitlines()
+    ]
+    (aside / "log.txt").write_text("".join(log), encoding="utf-8")
+
+
+def measured(folder: Path, resolved: Resolved) -> None:
+    """Write what the repetitions in a folder come to as its metrics.json."""
+    write(folder / "metrics.json", measure(folder, resolved)[0])
+
+
+def measure(folder: Path, resolved: Resolved) -> tuple[dict[str, Any], list[Summary]]:
+    """Return the content of metrics.json, but for the point, and what each repetition came to.
+
+    Puts their events together as `events.parquet` and removes what they are of.
+    """
+    from pocketsim.sim import metrics
+
+    numbers = range(resolved["run"]["repetitions"])
+    parts = [parquet_path(folder, number) for number in numbers]
+    told = [summary_path(folder, number) for number in numbers]
+    summaries: list[Summary] = [read(path) for path in told]
+    events = folder / "events.parquet"
+    trace.join(parts, events)
+    for path in [*parts, *told]:
+        path.unlink()
+    return metrics.measure(trace.read(events), resolved, summaries), summaries
+
+
+def _manifest(work: Assembly, summaries: Sequence[Summary]) -> dict[str, Any]:
+    import pyarrow as pa
+
+    resolved = work["resolved"]
+    continued = resolved["run"]["app"] == "continued"
+    return {
+        "schema": 1,
+        **work["manifest"],
+        "seed": resolved["run"]["seed"],
+        "versions": {
+            **resolved["versions"],
+            "python": platform.python_version(),
+            "pyarrow": pa.__version__,
+            "simgrid": summaries[0]["simgrid"],
+        },
+        "profiles": {name: profile["digest"] for name, profile in resolved["profiles"].items()},
+        "implementation": {
+            resolved["implementation"]["called"]: resolved["implementation"]["digest"]
+        },
+        "engine_options": resolved["engine_options"],
+        "repetitions": [
+            {key: value for key, value in summary.items() if key in _REPETITION}
+            for summary in summaries
+        ],
+        "final_index": summaries[-1]["final_index"] if continued else None,
+    }
+
+
+def read(path: Path) -> Any:
+    """Return the content of a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write(path: Path, value: Any) -> None:
+    """Write a JSON file, the same bytes for the same content; a number that is none is refused."""
+    text = json.dumps(value, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+# The last where the run keeps tokens: what their first proofs verify with.
+_REPETITION = ("repetition", "engine_seed", "clock_s", "counters", "authority_key")

@@ -1,0 +1,146 @@
+"""A process that loads libraries once and forks for each job: `python -P -m <this module>`.
+
+SimGrid allows one engine per process, for good, and may abort the process; a fork is a process of
+its own and costs milliseconds, where a new Python costs half a second. Three kinds of process live
+here, each with one thread, since a fork has only the thread that made it:
+
+* the *server* loads everything and forks a slot for each socket that it is handed on stdin;
+* a *slot* takes one job after another from its socket, forks for each, and tells how that ended;
+* a *fork* does the job (`sim.run.child`, `sim.run.assembly`) and tells how far it is.
+
+Who asks is gone when its sockets are closed; then all end, each with the one that forked it. The
+other end, and what jobs are, is `sim.run.children`'s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pocketsim.sim.run import assembly, child
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Tell = Callable[[float], None]
+    Perform = Callable[[dict[str, Any], Tell], int]
+
+HEADER_BYTES = 8
+"""A job begins with its length, big-endian; a descriptor to say things on comes with that."""
+
+
+def perform(asked: dict[str, Any], tell: Tell) -> int:
+    """Do what is asked, in a fork; return the exit code."""
+    if "assembly" in asked:
+        work = asked["assembly"]
+        return assembly.attempt(lambda: assembly.assemble(work), Path(work["target"]))
+    if "measure" in asked:
+        work, folder = asked["measure"], Path(asked["measure"]["folder"])
+        return assembly.attempt(lambda: assembly.measured(folder, work["resolved"]), folder)
+    return child.perform(asked["job"], tell)
+
+
+def main(how: Perform = perform) -> int:
+    """Fork a slot for each socket that comes on stdin, until nobody is there to send one."""
+    _load()
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    assert threads == 1, (
+        f"{threads} threads, of which a fork has one: the others' locks stay locked"
+    )
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for slots
+    with socket.socket(fileno=os.dup(0)) as control:
+        while True:
+            said, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+            if not said:
+                return 0
+            with socket.socket(fileno=descriptors[0]) as asking:
+                if _fork(lambda: _slot(asking, how)):
+                    continue
+
+
+def _load() -> tuple[object, ...]:
+    """Load what each fork would else load anew; what is missing, a fork says."""
+    from pyarrow import compute, parquet
+    from scipy import special
+
+    from pocketsim.sim import metrics
+    from pocketsim.sim.base.build import build_digest
+
+    with contextlib.suppress(ImportError):
+        from pocketsim.sim import _engine  # noqa: F401
+    loaded = (
+        compute,
+        parquet,
+        special,
+        metrics,
+        build_digest(),
+    )  # what these files are now is what runs
+    gc.collect()
+    gc.freeze()  # else each fork's collections write to, and so copy, every page of what is loaded
+    return loaded
+
+
+def _slot(asking: socket.socket, how: Perform) -> int:
+    """Do one job after another, each in a fork, until nobody asks."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    while (taken := _take(asking)) is not None:
+        asked, say = taken
+        number = _fork(lambda: _job(asked, say, asking, how))  # noqa: B023 - called at once
+        os.close(say)
+        _, status = os.waitpid(number, 0)
+        # What ended may have been in the middle of a line.
+        asking.sendall(f"\nended {os.waitstatus_to_exitcode(status)}\n".encode())
+    return 0
+
+
+def _take(asking: socket.socket) -> tuple[dict[str, Any], int] | None:
+    """Return the next job and the descriptor to say things on, or None when there is none."""
+    header, descriptors, _, _ = socket.recv_fds(asking, HEADER_BYTES, 1)
+    if len(header) < HEADER_BYTES:
+        return None
+    text = bytearray()
+    while (left := int.from_bytes(header, "big") - len(text)) > 0:
+        part = asking.recv(min(left, 1 << 20))
+        if not part:
+            return None
+        text += part
+    return json.loads(text), descriptors[0]
+
+
+def _job(asked: dict[str, Any], say: int, asking: socket.socket, how: Perform) -> int:
+    # What SimGrid or a protocol of the user's prints is no share of the job: it goes into the log.
+    os.dup2(say, 1)
+    os.dup2(say, 2)
+    return how(asked, lambda share: asking.sendall(f"{share:g}\n".encode()))
+
+
+def _fork(work: Callable[[], int]) -> int:
+    """Fork, do `work` there and end with its exit code; return the number of the process here."""
+    parent = os.getpid()
+    number = os.fork()
+    if number:
+        return number
+    # Of the fork nothing may go on: neither what the parent has begun, nor its way out.
+    code = 1
+    try:
+        child.die_with_parent(parent)
+        code = work()
+    except BaseException:  # noqa: BLE001 - of any kind: it is written down, and the fork ends
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
