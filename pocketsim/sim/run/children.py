@@ -188,10 +188,9 @@ class _Server(NamedTuple):
 
     def slot(self) -> _Slot:
         ours, theirs = socket.socketpair()
-        with theirs:
-            # If it ends as we ask, who is to do the first job is told.
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                socket.send_fds(self.control, [b"1"], [theirs.fileno()])
+        # If it ends as we ask, who is to do the first job is told.
+        with theirs, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            socket.send_fds(self.control, [b"1"], [theirs.fileno()])
         return _Slot(ours)
 
     def end(self) -> None:
