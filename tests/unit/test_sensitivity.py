@@ -44,7 +44,7 @@ class Model:
     def __init__(self, scatter=0.0):
         self.scatter, self.runs = scatter, 0
 
-    def measure(self, several):
+    def measure(self, several, _files=None):
         return [{"metrics": self._metrics(run)} for run in several]
 
     def _metrics(self, run):

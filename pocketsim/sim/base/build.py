@@ -17,7 +17,7 @@ from pocketsim.sim.base.engine_facts import SIMGRID
 
 _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
-    *("export", "devices/contents.py", "devices/numbers.py", "run/collect.py"),
+    *("base/designs.py", "export", "devices/contents.py", "devices/numbers.py", "run/collect.py"),
     *("run/forks.py", "run/sweep.py"),
     *("scenario/schema.py", "scenario/warnings.py"),
 )

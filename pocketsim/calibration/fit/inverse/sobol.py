@@ -2,7 +2,7 @@
 
 Each number is drawn log-uniformly from half to twice its value (Saltelli's design on scipy's Sobol'
 points); scenarios keep their seeds. The first-order index is what a number does alone, the total
-one what goes when it is held. scipy.stats.sobol_indices, Saltelli et al. 2010.
+one what goes when it is held (`sim.base.designs`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pocketsim.calibration.fit.inverse.doubling import Played, by_repetition, is_part
+from pocketsim.sim.base import designs
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.streams import stream
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
 
     Floats = npt.NDArray[np.float64]
-    Integers = npt.NDArray[np.int64]
 
 
 class Index(NamedTuple):
@@ -73,67 +73,42 @@ def indices(
     if not study.parts:
         return exact
     values = _values(study, len(numbers), samples, told)
-    usable = [place for place in range(len(study.parts)) if _varies(values, place)]
-    values = {key: value[..., usable, :] for key, value in values.items()}
+    usable = [place for place in range(len(study.parts)) if _varies(values[:, place])]
     names = [list(study.parts)[place] for place in usable]
-    return exact + (_estimated(numbers, names, values, samples) if usable else [])
+    return exact + (_estimated(numbers, names, values[:, usable], samples) if usable else [])
 
 
-def _values(
-    study: _Study, count: int, samples: int, told: Callable[[int, int], None]
-) -> dict[str, Floats]:
-    """Return answers at the points of Saltelli's design, as scipy takes them."""
-    from scipy.stats import loguniform, qmc
+def _values(study: _Study, count: int, samples: int, told: Callable[[int, int], None]) -> Floats:
+    """Return answers at the points of Saltelli's design, each from half to twice the number."""
+    from scipy.stats import loguniform
 
-    draws = stream(_SEED, "sensitivity/points")
-    seeds = (int(seed) for seed in draws.integers(2**63, size=2))
-    one, other = (
-        loguniform(0.5, 2.0).ppf(qmc.Sobol(count, rng=seed).random(samples)) for seed in seeds
-    )
-    # Of one sequence, or in its order, few points of two dimensions may go together, and the
-    # estimators ask for points that do not.
-    other = draws.permutation(other)
-    mixed = [_with_column(one, other, place) for place in range(count)]
-    every = study.at(np.concatenate([one, other, *mixed]), told)
-    blocks = every.reshape(count + 2, samples, len(study.parts)).transpose(0, 2, 1)
-    return {"f_A": blocks[0], "f_B": blocks[1], "f_AB": blocks[2:]}
+    points = designs.saltelli(samples, count, stream(_SEED, "sensitivity/points"))
+    return study.at(loguniform(0.5, 2.0).ppf(points), told)
 
 
 def _estimated(
-    numbers: Sequence[Number], names: Sequence[str], values: Mapping[str, Floats], samples: int
+    numbers: Sequence[Number], names: Sequence[str], values: Floats, samples: int
 ) -> list[Index]:
-    from scipy.stats import sobol_indices
-
-    def both(chosen: Integers) -> Floats:
-        found = sobol_indices(
-            func={key: value[..., chosen] for key, value in values.items()}, n=samples
-        )
-        return np.array([found.first_order, found.total_order])
-
-    again = stream(_SEED, "sensitivity/bootstrap").integers(0, samples, (_RESAMPLES, samples))
-    low, high = np.nanquantile([both(chosen) for chosen in again], (0.025, 0.975), axis=0)
-    best = both(np.arange(samples))
+    draws = stream(_SEED, "sensitivity/bootstrap")
+    both = designs.sobol_indices(values, samples, draws)
     return [
         Index(
             name,
             number.documents[0],
             number.key,
-            *(float(part[kind, row, column]) for kind in (0, 1) for part in (best, low, high)),
+            *(
+                float(part[row, column])
+                for found in both
+                for part in (found.value, found.low, found.high)
+            ),
         )
         for row, name in enumerate(names)
         for column, number in enumerate(numbers)
     ]
 
 
-def _with_column(points: Floats, other: Floats, column: int) -> Floats:
-    mixed = points.copy()
-    mixed[:, column] = other[:, column]
-    return mixed
-
-
-def _varies(values: Mapping[str, Floats], place: int) -> bool:
-    every = np.concatenate([value[..., place, :].ravel() for value in values.values()])
-    return bool(np.isfinite(every).all() and np.ptp(every) > 0)
+def _varies(values: Floats) -> bool:
+    return bool(np.isfinite(values).all() and np.ptp(values) > 0)
 
 
 class _Study:
@@ -236,6 +211,5 @@ def _nobody(_done: int, _count: int) -> None:
 
 
 _SEED = 1  # of the design and of resampling; scenarios keep theirs
-_RESAMPLES = 500
 _REPETITIONS = 2  # of each point, with random numbers that all points share
 _AT_ONCE = 32  # points, so that no core waits long for another
