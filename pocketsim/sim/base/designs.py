@@ -36,7 +36,7 @@ def latin_hypercube(points: int, factors: int, draws: np.random.Generator) -> Fl
     """
     from scipy.stats import qmc
 
-    found: Floats = qmc.LatinHypercube(factors, rng=_own(draws)).random(points)
+    found: Floats = qmc.LatinHypercube(factors, rng=_seed(draws)).random(points)
     return found
 
 
@@ -47,7 +47,7 @@ def sobol(points: int, factors: int, draws: np.random.Generator) -> Floats:
     """
     from scipy.stats import qmc
 
-    found: Floats = qmc.Sobol(factors, rng=_own(draws)).random(points)
+    found: Floats = qmc.Sobol(factors, rng=_seed(draws)).random(points)
     return found
 
 
@@ -113,8 +113,8 @@ def elementary_effects(
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Return mu*, mu and sigma of each factor's effects, of shape (answers, factors).
 
-    `points` are of `morris`, `answers`, of shape (points, answers), those there. An effect is by how
-    much an answer changes per range of a factor; mu* is the mean of its absolute value (Campolongo
+    `points` are of `morris`, `answers`, of shape (points, answers), those there. An effect is by
+    how much an answer changes per range of a factor; mu* is the mean of its absolute value (Campolongo
     et al. 2007), mu its mean, sigma its standard deviation over trajectories, which says whether it
     depends on where the others are. Intervals are percentiles of a bootstrap over trajectories.
     """
@@ -136,9 +136,9 @@ def elementary_effects(
     return found(0), found(1), found(2)
 
 
-def _own(draws: np.random.Generator) -> np.random.Generator:
+def _seed(draws: np.random.Generator) -> int:
     # scipy's designs ask for a generator that can spawn others, which no stream can.
-    return np.random.default_rng(int(draws.integers(2**63)))
+    return int(draws.integers(2**63))
 
 
 def _with_interval(
