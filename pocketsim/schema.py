@@ -29,7 +29,7 @@ def generated(kind: str) -> str:
     from pocketsim.calibration.fit.inverse.document import Fit
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.devices.profile import Profile
-    from pocketsim.sim.run.sweep import SweepDocument
+    from pocketsim.sim.run.sweep_document import SweepDocument
     from pocketsim.sim.scenario import Scenario, schema
 
     models: dict[str, type[BaseModel]] = {

@@ -58,6 +58,8 @@ EXAMPLES = {
         "pocketsim sweep run rate_by_transport --shard 1/2",
     ),
     "sweep plan": ("pocketsim sweep plan rate_by_transport",),
+    "sweep status": ("pocketsim sweep status my_phones_sweep.toml --watch",),
+    "sweep report": ("pocketsim sweep report my_phones_sweep.toml -o sweep.html",),
     "sweep collect": ("pocketsim sweep collect my_phones_sweep.toml -o all.parquet",),
     "profile": ("pocketsim profile show moto_g04s",),
     "profile show": (

@@ -113,7 +113,7 @@ def _check(file: Path) -> None:
     if "sweep" in data:
         from pocketsim.sim.run.sweep import load_sweep  # the only one that needs numpy
 
-        points = load_sweep(file, Path())
+        points = load_sweep(file, Path()).points
         warn(task.document for point in points for task in point.tasks)
     elif isinstance(data.get("device"), dict):
         profile.load(file)

@@ -75,14 +75,14 @@ def from_here(overrides: list[str] | None) -> list[str]:
     return [f"{key}{equals}{catalog.from_here(value)}" for key, equals, value in parts]
 
 
-def start(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
+def start(tasks: list[Any], jobs: int | None, *, keep_going: bool, done: Any = None) -> list[Any]:
     """Run tasks, say how far they are and what became of them; return their outcomes."""
     from pocketsim.sim.run import runner
 
     started_s = time.monotonic()
     with progress.progress(runner.repetition_count(tasks), runner.labels(tasks)) as step:
         outcomes = runner.run_tasks(
-            tasks, jobs or default_jobs(), keep_going=keep_going, progress=step
+            tasks, jobs or default_jobs(), keep_going=keep_going, progress=step, done=done
         )
     counts = dict.fromkeys(("ran", "reused", "failed", "busy"), 0)
     for outcome in outcomes:

@@ -114,9 +114,10 @@ def elementary_effects(
     """Return mu*, mu and sigma of each factor's effects, of shape (answers, factors).
 
     `points` are of `morris`, `answers`, of shape (points, answers), those there. An effect is by
-    how much an answer changes per range of a factor; mu* is the mean of its absolute value (Campolongo
-    et al. 2007), mu its mean, sigma its standard deviation over trajectories, which says whether it
-    depends on where the others are. Intervals are percentiles of a bootstrap over trajectories.
+    how much an answer changes per range of a factor; mu* is the mean of its absolute value
+    (Campolongo et al. 2007), mu its mean, sigma its standard deviation over trajectories, which
+    says whether it depends on where the others are. Intervals are percentiles of a bootstrap over
+    trajectories.
     """
     factors = points.shape[1]
     places = points.reshape(-1, factors + 1, factors)

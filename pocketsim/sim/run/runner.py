@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pocketsim.sim.base.build import git_commit
 from pocketsim.sim.base.errors import EngineError, RunInProgressError, printable, room_for
-from pocketsim.sim.run import results, rundir
+from pocketsim.sim.run import durations, results, rundir
 from pocketsim.sim.run.assembly import read
 from pocketsim.sim.run.children import Children, default_jobs
 from pocketsim.sim.run.job import Assembly, Job, summary_path
@@ -41,6 +42,16 @@ class Outcome:
     directory: Path
     status: str
     error: Exception | None = None
+
+
+Done = Callable[[Outcome], None]
+
+
+class _Told(NamedTuple):
+    """Who is told how far runs are, and that one is there; both from the thread of the run."""
+
+    progress: Progress
+    done: Done
 
 
 def run(
@@ -76,18 +87,21 @@ def run_tasks(
     *,
     keep_going: bool = False,
     progress: Progress | None = None,
+    done: Done | None = None,
 ) -> list[Outcome]:
     """Run tasks side by side, at most `jobs` children at a time; return all outcomes in order.
 
-    `progress` is called from other threads. With `keep_going`, crashes become outcomes; without,
-    the first is raised. A full disk ends both: no run has room then. On any exception,
-    KeyboardInterrupt included, children are killed and unfinished directories removed. What several
-    tasks have in them, the first to come runs.
+    `done` gets the outcome of each run as soon as it is there; it and `progress` are called from
+    other threads. With `keep_going`, crashes become outcomes; without, the first is raised. A full
+    disk ends both: no run has room then. On any exception, KeyboardInterrupt included, children are
+    killed and unfinished directories removed. What several tasks have in them, the first to come
+    runs.
     """
     # Another process that is at a run is reported, another thread of ours waited for.
     turns = {task.folder / rung.name: threading.Lock() for task in tasks for rung in task.rungs}
     for folder in sorted({task.folder for task in tasks}):
         rundir.sweep_stale(folder)
+    told = _Told(progress or _no_progress, done or _nobody)
     with Children(jobs) as children, ThreadPoolExecutor(max(1, min(jobs, len(tasks)))) as pool:
         # Submitting is inside: an interrupt may come while the first children already run.
         try:
@@ -97,7 +111,7 @@ def run_tasks(
                     task,
                     children,
                     turns,
-                    progress or _no_progress,
+                    told,
                     keep_going=keep_going,
                 )
                 for task in tasks
@@ -145,6 +159,10 @@ def repetition_count(tasks: Iterable[Task]) -> int:
     )
 
 
+def _nobody(_outcome: Outcome) -> None:
+    pass
+
+
 def _no_progress(_name: str, _repetition: int, _share: float) -> None:
     pass
 
@@ -153,7 +171,7 @@ def _run_task(
     task: Task,
     children: Children,
     turns: Mapping[Path, threading.Lock],
-    progress: Progress,
+    told: _Told,
     *,
     keep_going: bool,
 ) -> list[Outcome]:
@@ -163,8 +181,9 @@ def _run_task(
         previous = task.folder / rung.previous if rung.previous else None
         try:
             with turns[target], room_for(target), rundir.lock(target):
-                status = _run_rung(task.document, rung, target, previous, children, progress)
+                status = _run_rung(task.document, rung, target, previous, children, told.progress)
             outcomes.append(Outcome(target, status))
+            told.done(outcomes[-1])
         except (EngineError, RunInProgressError) as error:
             if not keep_going:
                 raise
@@ -187,7 +206,8 @@ def _run_rung(
         return "reused"
     first_index = results.read_manifest(previous)["final_index"] if previous else None
     repetitions = range(rung.resolved["run"]["repetitions"])
-    with rundir.building(target) as aside:
+    noted = durations.taken(target, len(repetitions), children.jobs)
+    with noted, rundir.building(target) as aside:
 
         def one(repetition: int, first_index: list[int] | None) -> str:
             job: Job = {
