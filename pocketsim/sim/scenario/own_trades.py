@@ -11,7 +11,6 @@ import numpy as np
 
 from pocketsim.sim.base import tables
 from pocketsim.sim.base.engine_facts import PAYLOAD_BYTES_MIN
-from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.tables import Column, Table
 from pocketsim.sim.base.units import SIZE
 
@@ -41,8 +40,5 @@ def read(path: Path, phones: int, duration_s: float) -> Table:
         ],
     )
     alone = found.columns["from"] == found.columns["to"]
-    if alone.any():
-        place = int(alone.argmax())
-        reason = f"from and to are both phone {found.columns['to'][place]}"
-        raise ScenarioError(path, f"row {found.first_row + place}", reason)
+    found.refuse(alone, "from and to are both phone {to}")
     return found

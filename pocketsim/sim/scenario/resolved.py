@@ -43,7 +43,7 @@ class Group(TypedDict):
     count: int
     access: dict[str, float]
     rate_per_s: NotRequired[float]
-    churn: NotRequired[Churn | AlwaysOn]
+    churn: NotRequired[Churn | ChurnFile | AlwaysOn]
 
 
 class Bursts(TypedDict):
