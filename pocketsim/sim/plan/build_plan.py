@@ -226,12 +226,11 @@ def _happenings(
         overshoot = drawn[people.profile[0]]["scheduler"]["sleep_overshoot"]
         loop = arrivals.sender_loop(workload, overshoot, run["duration_s"])
         return arrivals.none([loop]), town.nobody_meets()
+    if resolved["protocol"]["kind"] == "tokens":
+        return _paid(resolved, name, people, changes, files)
     if workload["kind"] == "trace":
-        phones = int(people.lane.size)
-        recorded = own_data.trades(workload, files, phones, run["duration_s"])
-        return recorded, town.nobody_meets()
-    if workload["kind"] == "town":
-        return town.happenings(workload, resolved, name, people, changes)
+        return own_data.trades(resolved, files, people), town.nobody_meets()
+    assert workload["kind"] == "poisson", "a town pays with tokens"
     streams = (Lanes(run["seed"], f"{name}/arrivals"), Lanes(run["seed"], f"{name}/peers"))
     partners = own_data.partners(
         workload["partners"], files, int(people.lane.size), run["seed"], f"{name}/partners"
@@ -242,6 +241,26 @@ def _happenings(
         rate_per_s, streams, people.lane, changes, between_s, partners
     )
     return arrivals.proposals(found, workload["payload_bytes"]), town.nobody_meets()
+
+
+def _paid(
+    resolved: Resolved,
+    name: str,
+    people: Population,
+    changes: Transitions,
+    files: Mapping[str, str],
+) -> tuple[plan.Workload, plan.Proximity]:
+    """Return what is paid, drawn or as a file says, and the contacts that it makes."""
+    workload, near = resolved["workload"], resolved["contacts"]
+    streams = Streams(resolved["run"]["seed"], name)
+    if workload["kind"] == "town":
+        duration_s = resolved["run"]["duration_s"]
+        paid = town.payments(workload, streams, people, changes, duration_s)
+    else:
+        paid = own_data.payments(resolved, files, people)
+    if near is None or near["kind"] == "file":
+        return town.columns(paid), town.nobody_meets()
+    return town.columns(paid), town.contacts(near, streams, people, paid)
 
 
 def _protocol(resolved: Resolved) -> plan.Protocol:

@@ -24,15 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pocketsim.sim.scenario import resolved as given
-    from pocketsim.sim.scenario.resolved import Resolved
 
 
 @dataclass(frozen=True)
 class Payments:
     """Payments as columns of one length, sorted by time.
 
-    `number` counts the points of the payer's Poisson process; with the payer it keys the draws
-    of what belongs to the payment.
+    `number` counts the points of the payer's Poisson process, or his rows of a file; with the payer
+    it keys the draws of what belongs to the payment.
     """
 
     time_s: Floats
@@ -41,22 +40,6 @@ class Payments:
     number: Indices
     amount_cents: Indices
     conduct: Indices
-
-
-def happenings(
-    workload: given.Town,
-    resolved: Resolved,
-    name: str,
-    people: Population,
-    changes: Transitions,
-) -> tuple[plan.Workload, plan.Proximity]:
-    """Return what persons pay and the contacts for it, from streams under `name`."""
-    run, streams = resolved["run"], Streams(resolved["run"]["seed"], name)
-    paid = payments(workload, streams, people, changes, run["duration_s"])
-    law = resolved["contacts"]
-    if law is None or law["kind"] == "file":
-        return columns(paid), nobody_meets()
-    return columns(paid), contacts(law, streams, people, paid)
 
 
 def nobody_meets() -> plan.Proximity:

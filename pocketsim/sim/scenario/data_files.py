@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pocketsim.sim.base import graphs
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import nearest_file
@@ -46,9 +48,11 @@ def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
     workload = scenario.workload
     if isinstance(workload, WorkloadTrace):
         file = beside(path, TRADES, workload.file)
-        trades = own_trades.read(file, scenario.phone_count(), scenario.run.duration)
-        largest_bytes = int(trades.columns["payload_bytes"].max())
-        found[TRADES] = DataFile(file, trades.digest, largest_bytes)
+        family = scenario.protocol.kind
+        rows = own_trades.read(file, family, scenario.phone_count(), scenario.run.duration)
+        own_trades.check(scenario, rows)
+        payloads_bytes = rows.columns.get("payload_bytes", np.zeros(1))
+        found[TRADES] = DataFile(file, rows.digest, int(payloads_bytes.max()))
     if isinstance(workload, Poisson) and workload.partners and workload.partners.graph:
         file = beside(path, GRAPH, workload.partners.graph)
         digest, _ = graphs.read(file, scenario.phone_count())

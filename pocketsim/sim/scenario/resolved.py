@@ -211,7 +211,7 @@ class Poisson(TypedDict):
 
 
 class WorkloadTrace(TypedDict):
-    """Trades of a file, by its name and the SHA-256 of its content."""
+    """Trades or payments of a file, by its name and the SHA-256 of its content."""
 
     kind: Literal["trace"]
     file: str

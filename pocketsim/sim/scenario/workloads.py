@@ -84,14 +84,14 @@ class Poisson(Section):
 
 
 class WorkloadTrace(Section):
-    """Trades that somebody recorded or made: each row of a file is one proposal."""
+    """What somebody recorded or made: each row of a file is one proposal, or one payment."""
 
     kind: Literal["trace"] = Field(description="Kind of workload.")
     file: str = Field(
         min_length=1,
         description="Path of a .csv or .parquet file relative to the scenario, with the columns "
-        "time_s, from, to (phones, counted from 0) and payload_bytes, in order of time; at most 50 "
-        "million rows.",
+        "time_s, from, to (phones, counted from 0) and payload_bytes, of payments amount_cents, in "
+        "order of time; at most 50 million rows.",
     )
 
     @property
