@@ -127,6 +127,14 @@ def test_rows_are_counted_through_blocks(tmp_path, monkeypatch):
         assert refused(path).key_path == "row 778"
 
 
+@pytest.mark.parametrize("block", [1, 2, 3])
+def test_order_is_looked_at_across_blocks(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(tables, "_BLOCK_ROWS", block)
+    path = write(tmp_path / "table.parquet", {"time_s": [1.0, 5.0, 5.0, 4.0], "phone": [1] * 4})
+    assert refused(path).key_path == "row 4"
+    assert "is 4, less than 5 in the row before" in refused(path).reason
+
+
 def test_a_mark_of_byte_order_and_other_line_breaks_are_read_over(tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes(b"\xef\xbb\xbfphone,time_s\r\n2, 1\r\n3,1e1\r\n")
