@@ -93,6 +93,34 @@ def test_a_row_moves_no_contact_of_another_payer(bring):
     assert after[3, 1.5] == before[3, 2.0]  # his first, whenever it is
 
 
+CHEATS = (
+    "workload.cheat_ratio=0.5",
+    "workload.double_spend_ratio=0.6",
+    "workload.replay_ratio=0.4",
+)
+
+
+def test_persons_of_a_file_cheat_as_those_of_a_town_do(bring):
+    rows = [(at, at % PEOPLE, (at + 1) % PEOPLE, 5) for at in range(3600)]
+    work = planned(bring(text(rows), *CHEATS))["workload"]
+    by_payer = [
+        set(work["conduct"][work["from_phone"] == phone].tolist()) for phone in range(PEOPLE)
+    ]
+    # Whoever cheats always does here, in one way or the other; shops never do.
+    assert {frozenset(found) for found in by_payer} == {frozenset({0}), frozenset({1, 2})}
+    assert by_payer[12:] == [{0}] * 3
+    cheat = by_payer.index({1, 2})
+    share = (work["conduct"][work["from_phone"] == cheat] == 1).mean()
+    assert share == pytest.approx(0.6, abs=4 * (0.24 / 240) ** 0.5)
+    town = load(catalog.PACKAGE / "scenarios/tokens/market.toml", CHEATS)
+    drawn = planned(town)["workload"]
+    known = {phone: found == {1, 2} for phone, found in enumerate(by_payer[:12])}
+    assert all(
+        known.get(phone, conduct > 0) == (conduct > 0)
+        for phone, conduct in zip(drawn["from_phone"], drawn["conduct"], strict=True)
+    )
+
+
 def pairs(plan):
     near = plan["proximity"]
     return list(zip(near["phone_a"].tolist(), near["phone_b"].tolist(), strict=True))
@@ -151,6 +179,8 @@ def test_trades_are_no_payments_nor_payments_trades(bring):
         ("devices[2].role=person", "devices", "one phone of role authority, not 0"),
         ("devices[0].rate=1/h", "devices[0].rate", 'workload "trace" has no rate of each phone'),
         ("workload.amount=5ct", "workload.amount", "unknown key"),
+        ("workload.cheat_ratio=2", "workload.cheat_ratio", "less than or equal to 1"),
+        ("workload.cheats=0.5", "workload.cheats", "unknown key"),
         ("protocol.kind=transfer", "workload.kind", '"paced" or "poisson", not "trace"'),
         ("workload={kind='paced', rate='1/s', payload='9B'}", "workload.kind", '"town" or "trace"'),
     ],
@@ -160,6 +190,11 @@ def test_what_does_not_fit_is_refused(bring, override, place, reason):
         bring("1,0,1,9\n", override)
     assert caught.value.key_path == place
     assert reason in caught.value.reason
+
+
+def test_a_cheat_does_one_thing_at_a_time(bring):
+    with pytest.raises(ScenarioError, match="workload: double_spend_ratio and replay_ratio add up"):
+        bring("1,0,1,9\n", "workload.double_spend_ratio=0.6", "workload.replay_ratio=0.5")
 
 
 def test_a_file_that_has_changed_since_is_refused(bring):
@@ -204,6 +239,19 @@ def test_amounts_are_paid_by_whoever_has_them(bring, tmp_path):
         for kind in ("store", "unpayable")
     }
     assert ends == {"store": [(0, 12), (12, 3), (13, 12)], "unpayable": [(14, 1), (0, 12)]}
+
+
+@pytest.mark.engine
+def test_a_cheat_of_a_file_is_found_out(tmp_path):
+    ratios = ("workload.cheat_ratio=0.5", "workload.double_spend_ratio=1.0")
+    _, events, found = ran(SHIPPED / "own_payments.toml", tmp_path, *ratios)
+    spent = {row["node"] for row in events if row["kind"] == "double_spend"}
+    assert spent
+    assert spent <= set(range(12))
+    accused = {row["peer"] for row in events if row["kind"] == "accuse"}
+    assert accused
+    assert accused <= spent
+    assert found["metrics"]["wrongly_accused"]["mean"] == 0
 
 
 @pytest.mark.engine

@@ -257,7 +257,7 @@ def _paid(
         duration_s = resolved["run"]["duration_s"]
         paid = town.payments(workload, streams, people, changes, duration_s)
     else:
-        paid = own_data.payments(resolved, files, people)
+        paid = own_data.payments(resolved, files, people, streams)
     if near is None or near["kind"] == "file":
         return town.columns(paid), town.nobody_meets()
     return town.columns(paid), town.contacts(near, streams, people, paid)

@@ -15,7 +15,8 @@ from pocketsim.sim.base import graphs
 from pocketsim.sim.base.files import check_same
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.plan import arrivals
-from pocketsim.sim.plan.town import Payments
+from pocketsim.sim.plan.population import ROLES
+from pocketsim.sim.plan.town import Payments, conducts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pocketsim.sim.base.graphs import Neighbours
+    from pocketsim.sim.base.streams import Streams
     from pocketsim.sim.plan import plan
     from pocketsim.sim.plan.population import Population
     from pocketsim.sim.scenario import resolved as given
@@ -43,25 +45,27 @@ def trades(resolved: Resolved, files: Files, people: Population) -> plan.Workloa
     return arrivals.proposals(rows, columns["payload_bytes"])
 
 
-def payments(resolved: Resolved, files: Files, people: Population) -> Payments:
-    """Return the rows of a trace as payments, in which nobody cheats.
+def payments(resolved: Resolved, files: Files, people: Population, streams: Streams) -> Payments:
+    """Return the rows of a trace as payments; who of the persons cheats is drawn.
 
     Raises ScenarioError where the file is no longer what it was.
     """
-    columns = _rows(resolved, files, people)
+    columns, workload = _rows(resolved, files, people), resolved["workload"]
+    assert workload["kind"] == "trace", "it has rows"
     payer = columns["from"].astype(np.int64)
     # A payer's payments are numbered among his own: a row of another moves no draw of his.
     order = np.argsort(payer, kind="stable")
     turn = np.arange(payer.size)
     number = np.empty_like(turn)
     number[order] = turn - np.searchsorted(payer[order], payer[order])
+    conduct = conducts(workload, streams, people.lane[payer], number)
     return Payments(
         columns["time_s"],
         payer,
         columns["to"].astype(np.int64),
         number,
         columns["amount_cents"].astype(np.int64),
-        np.zeros_like(payer),
+        np.where(people.role[payer] == ROLES.index("person"), conduct, 0),
     )
 
 

@@ -76,8 +76,23 @@ def payments(
         _payees(workload, streams, people, person, number),
         number,
         _amounts(workload, streams, lane, number),
-        _conducts(workload, streams, lane, number),
+        conducts(workload, streams, lane, number),
     )
+
+
+def conducts(
+    workload: given.Town | given.WorkloadTrace,
+    streams: Streams,
+    lane: npt.NDArray[np.uint64],
+    number: Indices,
+) -> Indices:
+    """Return how payers behave, as numbers of the engine's `Conduct::ALL`."""
+    cheats = streams.of("cheats").uniform(lane, 0) < workload["cheat_ratio"]
+    chance = streams.of("conducts").uniform(lane, number)
+    double_spends = chance < workload["double_spend_ratio"]
+    replays = ~double_spends & (chance < workload["double_spend_ratio"] + workload["replay_ratio"])
+    conduct: Indices = np.where(cheats, 1 * double_spends + 2 * replays, 0)
+    return conduct
 
 
 def columns(paid: Payments) -> plan.Workload:
@@ -226,21 +241,6 @@ def _amounts(
     rounded: Indices = np.maximum(np.rint(exact / step), 1).astype(np.int64) * step
     within: Indices = np.minimum(rounded, amount["largest_cents"] // step * step)
     return within
-
-
-def _conducts(
-    workload: given.Town,
-    streams: Streams,
-    lane: npt.NDArray[np.uint64],
-    number: Indices,
-) -> Indices:
-    """Return how payers behave, as numbers of the engine's `Conduct::ALL`."""
-    cheats = streams.of("cheats").uniform(lane, 0) < workload["cheat_ratio"]
-    chance = streams.of("conducts").uniform(lane, number)
-    double_spends = chance < workload["double_spend_ratio"]
-    replays = ~double_spends & (chance < workload["double_spend_ratio"] + workload["replay_ratio"])
-    conduct: Indices = np.where(cheats, 1 * double_spends + 2 * replays, 0)
-    return conduct
 
 
 _HOUR_S = 3600.0

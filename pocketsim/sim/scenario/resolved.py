@@ -216,6 +216,9 @@ class WorkloadTrace(TypedDict):
     kind: Literal["trace"]
     file: str
     digest: str
+    cheat_ratio: float
+    double_spend_ratio: float
+    replay_ratio: float
 
 
 class Town(TypedDict):
