@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pocketsim.sim.scenario.resolve import Rung
-    from pocketsim.sim.scenario.resolved import Group
+    from pocketsim.sim.scenario.resolved import AlwaysOn, Churn, ChurnFile, Group, Lengths
 
 
 def check(
@@ -72,9 +72,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     )
     for line in _app_faults(rungs):
         console.data(line)
-    has_roles = any(group["role"] != "person" for group in first["devices"])
-    head = ("profile", "count", "access", *(("role",) if has_roles else ()))
-    console.table("devices", head, [_group_row(group)[: len(head)] for group in first["devices"]])
+    _show_groups(first["devices"])
     implementation = first["implementation"]
     rows = [
         (name, _bases(profile), _unmoved(profile["drawn_as"], profile))
@@ -145,11 +143,40 @@ def _app_faults(rungs: Sequence[Rung]) -> list[str]:
     ]
 
 
-def _group_row(group: Group) -> tuple[object, ...]:
+def _show_groups(groups: Sequence[Group]) -> None:
+    """Write a table of groups of phones; of what is usual there is no column."""
+    rows = [_group_columns(group) for group in groups]
+    head = [name for name in rows[0] if any(row[name] != _USUAL.get(name) for row in rows)]
+    console.table("devices", head, [[row[name] for name in head] for row in rows])
+
+
+def _group_columns(group: Group) -> dict[str, str]:
     shares = group["access"]
-    access = " ".join(f"{name}={share:g}" for name, share in shares.items())
-    access = access if len(shares) > 1 else next(iter(shares))
-    return group["profile"], group["count"], access, group["role"]
+    return {
+        "profile": group["profile"],
+        "count": str(group["count"]),
+        "access": _settings(shares) if len(shares) > 1 else next(iter(shares)),
+        "role": group["role"],
+        "rate_per_s": f"{group['rate_per_s']:g}" if "rate_per_s" in group else "",
+        "churn": _churn(group["churn"]) if "churn" in group else "",
+    }
+
+
+def _churn(law: Churn | ChurnFile | AlwaysOn) -> str:
+    if law["kind"] == "none":
+        return "always on"
+    if law["kind"] == "file":
+        return f"{law['file']} from {law['origin_s']:g} s on"
+    return f"session {_length(law['session'])}; gap {_length(law['gap'])}"
+
+
+def _length(law: Lengths) -> str:
+    found = {key: value for key, value in law.items() if isinstance(value, float)}
+    return f"{law['distribution']} {_settings(found)}"
+
+
+def _settings(values: Mapping[str, float]) -> str:
+    return " ".join(f"{name}={value:g}" for name, value in values.items())
 
 
 def _rung_columns(rung: Rung) -> dict[str, str]:
@@ -213,5 +240,6 @@ _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
     *("pydantic", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
 )
+_USUAL = {"role": "person", "rate_per_s": "", "churn": ""}
 _EXIT_INVALID = 2
 _EXIT_ENVIRONMENT = 5

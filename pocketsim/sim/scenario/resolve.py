@@ -20,7 +20,7 @@ from pocketsim.sim.devices import draws
 from pocketsim.sim.devices import implementation as implementation_documents
 from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.devices.prices import speed_factors
-from pocketsim.sim.scenario import app_faults, implementations, ladders, own, parts
+from pocketsim.sim.scenario import app_faults, data_files, implementations, ladders, own, parts
 from pocketsim.sim.scenario.resolved import SCHEMA
 from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.devices.contents import Number, Shipped, ShippedImplementation
     from pocketsim.sim.scenario import Document, Scenario
-    from pocketsim.sim.scenario.churn import AnyChurn
+    from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
     from pocketsim.sim.scenario.contacts import AnyContacts
     from pocketsim.sim.scenario.resolved import (
         Churn,
@@ -169,7 +169,7 @@ def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str,
         if group.rate is not None:
             found_group["rate_per_s"] = group.rate
         if group.churn is not None:
-            found_group["churn"] = si.plain(group.churn)
+            found_group["churn"] = _or_file(document, group.churn, own.churn_of(number))
         groups.append(found_group)
     return groups, found
 
@@ -203,7 +203,9 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
     return f"{name} in devices[{number}]", draws.scaled(shipped, factors)
 
 
-def _or_file(document: Document, section: AnyChurn | AnyContacts | None, place: str) -> Any:
+def _or_file(
+    document: Document, section: AnyChurn | GroupChurn | AnyContacts | None, place: str
+) -> Any:
     """Return a section, which says of a file its name without its folder, and its digest."""
     table = document.tables.get(place)
     if section is None or table is None:
@@ -224,11 +226,11 @@ def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
         assert workload.pacing is not None, "the implementation says it"
         found["interval_s"] = interval_s(workload.pacing, here["rate"])
     if isinstance(workload, WorkloadTrace):
-        file = document.files["workload.file"]
+        file = document.files[data_files.TRADES]
         found |= {"file": file.path.name, "digest": file.digest}
     if isinstance(workload, Poisson) and workload.partners:
         # By its name and content: run directories must not depend on where it lies.
-        graph = document.files.get("workload.partners.graph")
+        graph = document.files.get(data_files.GRAPH)
         named = {"graph": graph.path.name if graph else None}
         found["partners"] |= {**named, "digest": graph.digest if graph else None}
     return cast("Workload", found)

@@ -43,7 +43,7 @@ class Group(TypedDict):
     count: int
     access: dict[str, float]
     rate_per_s: NotRequired[float]
-    churn: NotRequired[Churn | AlwaysOn]
+    churn: NotRequired[Churn | ChurnFile | AlwaysOn]
 
 
 class Bursts(TypedDict):
@@ -211,11 +211,14 @@ class Poisson(TypedDict):
 
 
 class WorkloadTrace(TypedDict):
-    """Trades of a file, by its name and the SHA-256 of its content."""
+    """Trades or payments of a file, by its name and the SHA-256 of its content."""
 
     kind: Literal["trace"]
     file: str
     digest: str
+    cheat_ratio: float
+    double_spend_ratio: float
+    replay_ratio: float
 
 
 class Town(TypedDict):
