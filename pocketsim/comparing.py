@@ -10,6 +10,7 @@ import numpy as np
 
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.metrics.intervals import student_t
+from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
     from pocketsim.results import Run
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 class Difference:
     """The second run's mean of a metric less the first's, with a 95 % interval of Student's t.
 
-    `is_paired` where both have the same seed, and so random numbers in common, repetition by
-    repetition. The interval is that of the differences then, of Welch otherwise, and infinite where
-    there are fewer than two values.
+    `is_paired` where both have the same seed and first repetition, and so random numbers in common,
+    repetition by repetition. The interval is that of the differences then, of Welch otherwise, and
+    infinite where there are fewer than two values.
     """
 
     metric: str
@@ -46,7 +47,8 @@ def compare(first: Run, second: Run, metric: str) -> Difference:
     ours, theirs = _values(first, metric), _values(second, metric)
     one, other = first.resolved["run"], second.resolved["run"]
     both = ~(np.isnan(ours) | np.isnan(theirs)) if ours.size == theirs.size else np.array([])
-    is_paired = one["seed"] == other["seed"] and bool(both.any())
+    in_common = one["seed"] == other["seed"] and streams_number(one, 0) == streams_number(other, 0)
+    is_paired = in_common and bool(both.any())
     if is_paired:
         ours, theirs = ours[both], theirs[both]
         found = student_t(theirs - ours)

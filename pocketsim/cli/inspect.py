@@ -56,6 +56,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     from pocketsim.calibration.validate.sensitivity import NOT_VALIDATED
     from pocketsim.sim.scenario import load
     from pocketsim.sim.scenario.resolve import resolve
+    from pocketsim.sim.scenario.resolved import streams_number
 
     document = load(document_file(file, "scenario"), from_here(overrides))
     rungs = resolve(document)
@@ -66,9 +67,11 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     first = rungs[0].resolved
     run = first["run"]
     console.data(printable(first["title"]))
+    first_one = streams_number(run, 0)
     console.data(
-        f"{run['repetitions']} x {run['duration_s']:g} s, seed {run['seed']}, draw {run['draw']}, "
-        f"app {run['app']}, crypto {first['protocol']['crypto']}"
+        f"{run['repetitions']} x {run['duration_s']:g} s"
+        f"{f' from repetition {first_one} on' if first_one else ''}, seed {run['seed']}, "
+        f"draw {run['draw']}, app {run['app']}, crypto {first['protocol']['crypto']}"
     )
     for line in _app_faults(rungs):
         console.data(line)

@@ -1,7 +1,8 @@
 """From a resolved scenario and the number of a repetition to its plan.
 
 Everything random in the front half happens here and in the rest of this room, from streams named
-"repetition/<r>/...". What the fields mean is said in sim/engine/src/plan.rs.
+"repetition/<r>/...", r from the run's first repetition on. What the fields mean is said in
+sim/engine/src/plan.rs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
 from pocketsim.sim.plan import arrivals, compute, contacts, own_data, plan, town
 from pocketsim.sim.plan.churn import Transitions, together, told, transitions
-from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
+from pocketsim.sim.plan.population import ROLES, Indices, Population, populate, profile_columns
+from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,13 +39,14 @@ def build_plan(
     first_index: Sequence[int] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> Plan:
-    """Return the plan of one repetition of a resolved scenario.
+    """Return the plan of one repetition of a resolved scenario, counted from 0.
 
     `first_index` gives each phone's first block index when its chain is continued; 1 otherwise.
     `files` are paths of the files of data that the scenario names, by their digests. Raises
     ScenarioError for one that has changed.
     """
-    name = f"repetition/{repetition}"
+    number = streams_number(resolved["run"], repetition)
+    name = f"repetition/{number}"
     people = populate(resolved, name)
     drawn = _profiles(resolved, name)
     implementation = _implementation(resolved, name)
@@ -56,7 +59,7 @@ def build_plan(
         duration_s = resolved["run"]["duration_s"]
         proximity = contacts.told(near, own["contacts.file"], streams, people, duration_s)
     return {
-        "seed": engine_seed(resolved["run"]["seed"], repetition),
+        "seed": engine_seed(resolved["run"]["seed"], number),
         "duration_s": resolved["run"]["duration_s"],
         "profiles": [profile_columns(profile, implementation) for profile in drawn],
         "access": [

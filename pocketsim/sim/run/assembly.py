@@ -17,6 +17,7 @@ from pocketsim.sim.base.errors import NoRoomError, room_for
 from pocketsim.sim.run import rundir
 from pocketsim.sim.run.children import EXIT_NO_ROOM
 from pocketsim.sim.run.job import parquet_path, summary_path, tokens_path
+from pocketsim.sim.scenario.resolved import streams_number
 from pocketsim.sim.trace import holdings
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def _manifest(work: Assembly, summaries: Sequence[Summary]) -> dict[str, Any]:
         "schema": 1,
         **work["manifest"],
         "seed": resolved["run"]["seed"],
+        "first_repetition": streams_number(resolved["run"], 0),
         "versions": {
             **resolved["versions"],
             "python": platform.python_version(),

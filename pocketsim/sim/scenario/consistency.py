@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first thing that does not fit together in `scenario`."""
+    _check_run(scenario, path)
     _check_devices(scenario, path)
     _check_family(scenario, path)
     _check_groups(scenario, path)
@@ -35,6 +36,12 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_output(scenario, path)
     _check_energy(scenario, path)
     lengths.check(scenario, path)
+
+
+def _check_run(scenario: Scenario, path: Path) -> None:
+    if scenario.run.app == "continued" and scenario.run.first_repetition:
+        reason = 'chains of app = "continued" begin with repetition 0, which this run leaves out'
+        raise ScenarioError(path, "run.first_repetition", reason)
 
 
 def _check_devices(scenario: Scenario, path: Path) -> None:

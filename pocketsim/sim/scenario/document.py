@@ -79,6 +79,13 @@ class Run(Section):
     repetitions: int = Field(
         default=1, ge=1, le=10_000, description="Runs of each rung, each with its own streams."
     )
+    first_repetition: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Number of the first one, by which its streams are called: with 4, a run of 2 "
+        "has the events of the last two of a run of 6.",
+    )
     draw: Literal["mean", "posterior"] = Field(
         default="mean",
         description="posterior: each repetition also draws every number of the device profiles "

@@ -133,7 +133,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
         "versions": versions(*_libraries(scenario)),
-        "run": cast("Run", si.section(scenario.run)),
+        "run": _run(scenario),
         "devices": devices,
         "profiles": contents,
         "implementation": _implementation(document),
@@ -145,6 +145,13 @@ def _common(document: Document, read: Profiles) -> _Common:
         "output": cast("Output", si.section(scenario.output)),
         "engine_options": model_options(),
     }
+
+
+def _run(scenario: Scenario) -> Run:
+    found = cast("Run", si.section(scenario.run))
+    if not scenario.run.first_repetition:
+        del found["first_repetition"]
+    return found
 
 
 def _libraries(scenario: Scenario) -> list[str]:

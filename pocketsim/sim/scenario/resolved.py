@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 
 
 class Run(TypedDict):
-    """How long, how often, and from which seed."""
+    """How long, how often, and from which seed; `first_repetition` where it is not 0."""
 
     seed: int
     duration_s: float
     repetitions: int
+    first_repetition: NotRequired[int]
     draw: Literal["mean", "posterior"]
     app: Literal["restarted", "continued"]
+
+
+def streams_number(run: Run, repetition: int) -> int:
+    """Return by which number the streams of a repetition are called, which is counted from 0."""
+    return run.get("first_repetition", 0) + repetition
 
 
 class Rung(TypedDict):
