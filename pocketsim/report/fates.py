@@ -50,7 +50,7 @@ def chart(runs: Sequence[Run]) -> go.Figure:
     chart.update_layout(barmode="stack", bargap=0.3)
     # Legends hang below the axis by a share of the height: bars are many, the frame is not.
     below = -_LEGEND_PX / (height_px - _MARGINS_PX)
-    chart.update_layout(legend={"y": below, "traceorder": "normal"})
+    chart.update_layout(legend={"y": below, "traceorder": "normal"}, showlegend=True)
     chart.update_xaxes(range=[0, 100], ticksuffix=" %")
     chart.update_yaxes(type="category", autorange="reversed", showgrid=False)
     return chart

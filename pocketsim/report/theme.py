@@ -65,7 +65,8 @@ def figure(x_title: str, y_title: str, height_px: int = 360) -> go.Figure:
         template="none",
         height=height_px,
         autosize=True,
-        margin={"l": 62, "r": 16, "t": 12, "b": 84},
+        # On the right is room for half of an axis's last number: plotly leaves it out otherwise.
+        margin={"l": 62, "r": 24, "t": 12, "b": 84},
         font={"family": FONT, "size": 13, "color": INK},
         plot_bgcolor="white",
         paper_bgcolor="white",
