@@ -179,7 +179,7 @@ _VALIDATION = (
     "made; a predicted row was not. Figures agree when they differ by no more than the scatter of "
     "both over their runs, and the rounding of the printed one, explain."
 )
-_ERRORS = "One dot for each row; hover for its name."
+_ERRORS = "simulated over published, less one: a dot for each row; hover for its name"
 _TOWNS = (
     "Shaded: no network. A payment is complete when its payer has a receipt; a token that was paid "
     "waits until the authority has verified it. Nothing here is compared with a measurement."

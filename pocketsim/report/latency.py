@@ -31,7 +31,8 @@ def against_rate(group: Sequence[Series]) -> go.Figure:
         _published_spans(chart, one)
     chart.update_xaxes(**theme.log_ticks([run.asked_per_s for run in every]))
     names = ("rtt_ms_p50", "rtt_ms_p95")
-    shown = [run.mean(name) for one in group for run in one.runs for name in names]
+    shown = [run.mean(name) for run in every for name in names]
+    shown += [row.value for one in group for row in one.published(*_MEDIAN)]
     chart.update_yaxes(**theme.log_decades(shown))
     theme.make_room(chart)
     return chart
@@ -178,7 +179,7 @@ def _percentiles(
 
 def _published_spans(chart: go.Figure, one: Series) -> None:
     """Draw a published median across the rates that it was printed for."""
-    for row in one.published("rtt_ms_p50", "median"):
+    for row in one.published(*_MEDIAN):
         span = [row.target.rate_min_per_s, row.target.rate_max_per_s]
         chart.add_scatter(
             x=span,
@@ -195,6 +196,7 @@ def _published_spans(chart: go.Figure, one: Series) -> None:
         )
 
 
+_MEDIAN = ("rtt_ms_p50", "median")  # as published
 _PERCENTS = (5, 25, 50, 75, 95)
 _SHARES = np.array([*range(100), 99.5, 99.9, 100.0])
 _MARKED = (50, 95, 99)

@@ -1,11 +1,13 @@
 """Which charts of trades a report has: none that has one point, all where there is more to see.
 
-The runs are invented, but for the numbers of a scenario that published figures belong to.
+And what holds of charts on a phone's screen, where names are long and axes short. The runs are
+invented, but for the numbers of a scenario that published figures belong to.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ import numpy as np
 import pytest
 
 from pocketsim import testing
-from pocketsim.report import fates, latency, theme, write_report
-from pocketsim.report.runs import load
+from pocketsim.calibration.validate import published, validation
+from pocketsim.report import fates, latency, theme, verdicts, write_report
+from pocketsim.report.runs import as_series, load
 from pocketsim.sim.scenario import load as load_scenario
 from pocketsim.sim.scenario.resolve import resolve
 
@@ -145,3 +148,43 @@ def test_the_last_number_of_an_axis_has_room():
     """`100 %` is five letters, of which half lie beyond the plot."""
     half_px = 5 * 13 * 0.6 / 2
     assert theme.figure("", "").layout.margin.r >= half_px
+
+
+def test_a_legend_is_below_whatever_an_axis_needs(tmp_path: Path):
+    """Where labels stand upright, a legend hung from the plot would lie on the axis's title."""
+    (run,) = runs = load([made(tmp_path)])
+    for chart in (fates.chart(runs), latency.repetitions(run)):
+        legend = chart.layout.legend
+        assert (legend.yref, legend.yanchor, legend.y) == ("container", "bottom", 0)
+        assert chart.layout.xaxis.automargin
+
+
+def test_names_of_groups_are_no_wider_than_a_screen_has_room_for():
+    judged = validation.judge(published.rows(), {})
+    summaries = tuple(
+        replace(group, worst_error_ratio=0.5, median_error_ratio=0.1) for group in judged.summaries
+    )
+    rows = tuple(replace(row, error_ratio=0.1) for row in judged.comparisons)
+    chart = verdicts.errors(validation.ValidationResult(rows, summaries, ()))
+    names = {name for dots in chart.data for name in dots.y}
+    lines = [name.split("<br>") for name in names]
+    assert {" ".join(parts) for parts in lines} == {group.title for group in summaries}
+    assert max(len(part) for parts in lines for part in parts) <= 24
+    most = max(map(len, lines))
+    assert most > 2
+    assert chart.layout.height / len(names) > 13 * most
+
+
+def test_an_axis_of_round_trips_spans_what_was_published(tmp_path: Path):
+    """Ticks as fine as simulated round trips need would lie on each other."""
+    made = [
+        testing.run_dir(
+            tmp_path, testing.resolved("rate", rate, 512, "quic_keep"), testing.Shape(rtt_s=0.2)
+        )
+        for rate in (5.0, 50.0)
+    ]
+    chart = latency.against_rate(as_series(load(made, made)))
+    median_ms = next(line.y[0] for line in chart.data if "published" in line.name)
+    assert median_ms == 18.2
+    ticks = [tick for tick in chart.layout.yaxis.tickvals if median_ms <= tick <= 400]
+    assert len(ticks) < 10
