@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from pocketsim import schema as schemas
 from pocketsim.cli import console
 from pocketsim.cli.running import AsJson
 from pocketsim.sim.base.errors import printable
-
-if TYPE_CHECKING:
-    from pocketsim.sim.metrics.definition import Metric
 
 
 class Document(enum.StrEnum):
@@ -63,9 +60,11 @@ def schema(
 def _rows(kind: Listed) -> list[dict[str, str]]:
     """Return what is listed: names and titles, and of metrics their units and formulas."""
     if kind is Listed.metrics:
+        from pocketsim.sim.metrics.reference import METRICS
+
         return [
             {"name": name, "unit": metric.unit, "title": metric.meaning, "formula": metric.formula}
-            for name, metric in _metrics().items()
+            for name, metric in METRICS.items()
         ]
     if kind is Listed.subsets:
         from pocketsim.calibration.validate import published
@@ -74,21 +73,6 @@ def _rows(kind: Listed) -> list[dict[str, str]]:
     else:
         titles = catalog.titles(kind.removesuffix("s"))
     return [{"name": name, "title": title} for name, title in titles.items()]
-
-
-def _metrics() -> dict[str, Metric]:
-    """Return every metric in the order of docs/metrics.md: "the same" is what is above."""
-    from pocketsim.sim.metrics import compute, energy, town, town_definitions, trades, transfers
-
-    return {
-        **trades.METRICS,
-        **transfers.TRANSFERS,
-        **transfers.TOKENS,
-        **compute.METRICS,
-        **town_definitions.METRICS,
-        **energy.metrics(town.TRANSACTION),
-        **energy.metrics(trades.TRANSACTION),
-    }
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:

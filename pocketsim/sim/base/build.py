@@ -17,7 +17,8 @@ from pocketsim.sim.base.engine_facts import SIMGRID
 
 _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
-    *("export", "devices/contents.py", "devices/numbers.py", "run/collect.py"),
+    *("export", "devices/contents.py", "devices/numbers.py"),
+    *("metrics/reference.py", "run/collect.py"),
     *("run/forks.py", "run/sweep.py"),
     *("scenario/schema.py", "scenario/warnings.py"),
 )
