@@ -10,7 +10,7 @@ import typer
 
 from pocketsim import catalog
 from pocketsim import schema as schemas
-from pocketsim.cli import console
+from pocketsim.cli import common, console
 from pocketsim.cli.running import AsJson
 from pocketsim.sim.base.errors import printable
 
@@ -38,7 +38,14 @@ class Listed(enum.StrEnum):
 
 
 def names(
-    kind: Annotated[Listed, typer.Argument(help="What to list.", metavar="KIND")],
+    kind: Annotated[
+        Listed,
+        typer.Argument(
+            help="What to list.",
+            metavar="KIND",
+            parser=common.one_of(Listed, "KIND"),
+        ),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """List scenarios, profiles, metrics and other names that commands take, with their titles."""
@@ -51,7 +58,14 @@ def names(
 
 
 def schema(
-    kind: Annotated[Document, typer.Argument(help="The kind of document.", metavar="KIND")],
+    kind: Annotated[
+        Document,
+        typer.Argument(
+            help="The kind of document.",
+            metavar="KIND",
+            parser=common.one_of(Document, "KIND"),
+        ),
+    ],
 ) -> None:
     """Print the JSON Schema of a document, by which editors check and complete it."""
     console.data(schemas.file(kind).read_text(encoding="utf-8").rstrip())
