@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import console, targets
+from pocketsim.cli import common, console, targets
 from pocketsim.cli.present import complete
 from pocketsim.sim.base.errors import ScenarioError
 
@@ -38,6 +38,7 @@ def export(
             help="csv: events, in the benchmark app's columns; graphml, gexf, json: phones and who "
             "paid or traded with whom; tokens: what phones have at the end, as batches of bytes. "
             "Without, what the suffix of the file says, and csv where there is none.",
+            parser=common.one_of(Format, "--to"),
         ),
     ] = None,
     out: Annotated[

@@ -25,7 +25,12 @@ ScenarioFile = Annotated[
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Override, such as workload.rate=16/s.", metavar="KEY=VALUE"),
+    typer.Option(
+        "--set",
+        help="Override, such as workload.rate=16/s.",
+        metavar="KEY=VALUE",
+        autocompletion=completion.overrides,
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", help="Folder for run directories.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Children at a time.")]

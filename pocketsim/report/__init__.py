@@ -1,8 +1,8 @@
 """The report: one HTML file with everything about a set of runs, to read or to print.
 
-`write_report` only arranges; charts are in `rates`, `latency`, `ladders`, `fates` and `towns`,
-tables in `provenance`, `fates`, `towns` and `verdicts`; what tells runs apart is in `points`. It
-reads run directories and runs nothing.
+`write_report` only arranges; what is said of trades is in `trades`, charts are in `rates`,
+`latency`, `ladders`, `fates` and `towns`, tables in `provenance`, `fates`, `towns` and `verdicts`;
+what tells runs apart is in `points`. It reads run directories and runs nothing.
 """
 
 from __future__ import annotations
@@ -10,19 +10,15 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report import fates, ladders, latency, provenance, rates, splits, towns, verdicts
+from pocketsim.report import fates, ladders, provenance, splits, towns, trades, verdicts
 from pocketsim.report.page import Page, folded
-from pocketsim.report.runs import Run, Series, as_series, by_scenario, is_of_trades, load
+from pocketsim.report.runs import Run, as_series, by_scenario, is_of_trades, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    import plotly.graph_objects as go
-
     from pocketsim.calibration.validate.validation import ValidationResult
-
-    Chart = tuple[str, str, go.Figure]
 
 
 def write_report(
@@ -49,8 +45,7 @@ def write_report(
     _opening(page, runs)
     if validation:
         _validation(page, validation)
-    if found:
-        _trades(page, found)
+    trades.add(page, found)
     _towns(page, [run for run in runs if towns.is_town(run)])
     _ladders(page, [run for run in others if run not in plain])
     _fates(page, [run for run in others if is_of_trades(run)])
@@ -67,10 +62,9 @@ def _opening(page: Page, runs: Sequence[Run]) -> None:
     page.add(f"<h1>{escape(page.title)}</h1>")
     scenarios = len({run.scenario for run in runs})
     repetitions = sum(run.resolved["run"]["repetitions"] for run in runs)
-    page.add(
-        f'<p class="lead">{scenarios} scenario{"s" * (scenarios != 1)}, {len(runs)} runs, '
-        f"{repetitions} repetitions. {_BARS}</p>"
-    )
+    counts = (("scenario", scenarios), ("run", len(runs)), ("repetition", repetitions))
+    counted = ", ".join(f"{count} {word}{'s' * (count != 1)}" for word, count in counts)
+    page.add(f'<p class="lead">{counted}. {_BARS}</p>')
     if provenance.unprobed(provenance.profiles(runs)):
         page.add(f'<div class="notice"><b>{_UNPROBED}</b> {_UNPROBED_MEANS}</div>')
     page.section("scenarios", "What was simulated")
@@ -84,14 +78,6 @@ def _validation(page: Page, result: ValidationResult) -> None:
     chart = verdicts.errors(result)
     if chart.data:
         page.figures([("Errors by group", _ERRORS, chart)], wide=True)
-
-
-def _trades(page: Page, found: Sequence[Series]) -> None:
-    _rates(page, found)
-    _success(page, found)
-    _round_trips(page, found)
-    _outcomes(page, found)
-    _block_sizes(page, found)
 
 
 def _towns(page: Page, runs: Sequence[Run]) -> None:
@@ -131,81 +117,6 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
         )
         if any(splits.is_mixed(run) for run in group):
             page.add(folded("by profile and access of who proposed", splits.splits_table(group)))
-
-
-def _rates(page: Page, found: Sequence[Series]) -> None:
-    page.section("rates", "Send and store rates")
-    page.paragraph(_RATES)
-    ladders = [series for series in found if len(series.runs) > 1 and not _is_grid(series, found)]
-    page.figures([(series.title, series.name, rates.rates(series)) for series in ladders or found])
-
-
-def _success(page: Page, found: Sequence[Series]) -> None:
-    page.section("success", "Success rate")
-    page.paragraph(_SUCCESS)
-    chosen = [_middle_payload(group) for group in _by_scenario(found).values()]
-    ladders = [group for group in chosen if len(group[0].runs) > 1]
-    page.figures(
-        [(group[0].title, _names(group), rates.success(group)) for group in ladders or chosen]
-    )
-
-
-def _round_trips(page: Page, found: Sequence[Series]) -> None:
-    page.section("round-trips", "Round trips")
-    page.paragraph(_ROUND_TRIPS)
-    charts: list[Chart] = []
-    boxes: list[Chart] = []
-    for group in _by_scenario(found).values():
-        chosen = _middle_payload(group)
-        name, title = f"{chosen[0].payload_bytes} B", group[0].title
-        several = len({one.payload_bytes for one in group}) > 1
-        if several:
-            rate, runs = _common_rate(group)
-            charts.append((title, f"{rate:g}/s, by payload", latency.against_payload(runs)))
-        if len(chosen[0].runs) > 1 or not several:
-            charts.append((title, f"{name}, by rate", latency.against_rate(chosen)))
-            boxes.append((title, f"{name}; {_BOXES}", latency.distributions(chosen)))
-            shares = latency.distribution_functions(chosen)
-            boxes.append((title, f"{name}; {_SHARES}", shares))
-    page.figures(charts)
-    if boxes:
-        page.section("distributions", "Distributions of round trips")
-        page.figures(boxes)
-
-
-def _outcomes(page: Page, found: Sequence[Series]) -> None:
-    kept = [
-        series
-        for series in found
-        if series.transport == "quic_keep" and not _is_grid(series, found)
-    ]
-    # What is said of it is about two phones with one connection.
-    kept = [series for series in kept if series.runs[0].senders == 1]
-    if not kept:
-        return
-    page.section("outcomes", "Runs over a kept connection")
-    page.paragraph(_OUTCOMES)
-    page.figures(
-        [
-            (series.title, f"{series.name}; {_in_flight(series)}", rates.outcomes(series))
-            for series in kept
-        ],
-        wide=True,
-    )
-
-
-def _in_flight(series: Series) -> str:
-    most = max((run.mean("in_flight_ratio") or 0.0 for run in series.runs), default=0.0)
-    return f"in flight at the end: at most {100 * most:.3g} % of what was sent"
-
-
-def _block_sizes(page: Page, found: Sequence[Series]) -> None:
-    page.section("block-sizes", "Stored block sizes")
-    page.paragraph(_SIZES)
-    shown = [series for series in found if series.published("stored_block_bytes_mean")] or list(
-        found
-    )
-    page.figures([(series.title, series.name, rates.block_sizes(series)) for series in shown])
 
 
 def _profiles(page: Page, runs: Sequence[Run]) -> None:
@@ -251,38 +162,6 @@ def _limitations(page: Page, runs: Sequence[Run]) -> None:
     page.add(f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>")
 
 
-def _by_scenario(found: Sequence[Series]) -> dict[str, list[Series]]:
-    grouped: dict[str, list[Series]] = {}
-    for series in found:
-        grouped.setdefault(series.scenario, []).append(series)
-    return grouped
-
-
-def _is_grid(series: Series, found: Sequence[Series]) -> bool:
-    """Return whether a scenario crosses payloads: its rates are shown once, not per payload."""
-    return len({one.payload_bytes for one in found if one.scenario == series.scenario}) > _FEW
-
-
-def _names(group: Sequence[Series]) -> str:
-    return "; ".join(one.name for one in group)
-
-
-def _middle_payload(group: Sequence[Series]) -> list[Series]:
-    """Return the series of one payload: one with published round trips, else the middle one."""
-    published = {one.payload_bytes for one in group if one.published("rtt_ms_p50")}
-    payloads = sorted(published or {one.payload_bytes for one in group})
-    chosen = payloads[len(payloads) // 2]
-    return [one for one in group if one.payload_bytes == chosen]
-
-
-def _common_rate(group: Sequence[Series]) -> tuple[float, list[Run]]:
-    """Return the second lowest rate (the lowest may be too sparse) and its runs."""
-    runs = [run for one in group for run in one.runs]
-    ladder = sorted({run.rate_per_s for run in runs})
-    rate = ladder[min(1, len(ladder) - 1)]
-    return rate, [run for run in runs if run.rate_per_s == rate]
-
-
 _TITLE = "Phones that trade over TrustChain: simulation report"
 _TITLE_OF_TOWNS = "Phones that pay with offline tokens: simulation report"
 _BARS_MAX = 40  # runs of a scenario whose fates are drawn
@@ -290,7 +169,6 @@ _BARS = (
     "Error bars are 95 % intervals over repetitions: Student's t, of quantiles a bootstrap over "
     "repetitions; they end at 0, and those of ratios at 100 %."
 )
-_FEW = 2  # payloads of one scenario that are still shown side by side
 _UNPROBED = "No phone has run the device probe yet."
 _UNPROBED_MEANS = (
     "Every cost of an operation below is published for a similar part, fitted to published runs, "
@@ -301,31 +179,7 @@ _VALIDATION = (
     "made; a predicted row was not. Figures agree when they differ by no more than the scatter of "
     "both over their runs, and the rounding of the printed one, explain."
 )
-_ERRORS = "One dot for each row; hover for its name."
-_RATES = (
-    "A rate is a count over the window from the first to the last send or store, as in the "
-    "published figures. Open diamonds are published, set slightly to the right of the simulation; "
-    "their bars are the theses' own, 1.96 s/√n. They stand only beside runs of a scenario as it "
-    "comes with the project."
-)
-_SUCCESS = (
-    "Share of the proposals sent that the proposer also stored. Thin lines with triangles: what "
-    "was in flight at the end, neither stored nor lost. Why the rest was lost stands below, under "
-    "What became of what was sent."
-)
-_ROUND_TRIPS = (
-    "From the proposal leaving the app to the completed block being stored, on one clock (T3 - T1)."
-)
-_SHARES = "share that took no longer; points at the 50th, 95th and 99th percentile"
-_BOXES = "box: quartiles, whiskers: 5 to 95 %"
-_OUTCOMES = (
-    "Over one kept connection a run completes, breaks part-way or stalls from the start, so a mean "
-    "describes none of them. Each dot is a run. Shaded: complete above, stalled below."
-)
-_SIZES = (
-    "A stored block grows with the digits of its index; the first ones of a fresh chain lack "
-    "previous hashes and are smaller."
-)
+_ERRORS = "simulated over published, less one: a dot for each row; hover for its name"
 _TOWNS = (
     "Shaded: no network. A payment is complete when its payer has a receipt; a token that was paid "
     "waits until the authority has verified it. Nothing here is compared with a measurement."

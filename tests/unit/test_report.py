@@ -310,6 +310,18 @@ def test_what_a_sampled_trace_does_not_tell_is_not_drawn(town_dirs: list[Path]):
     assert none == ["Payments", "Energy of a payment"]
 
 
+def test_the_only_hour_of_a_town_is_drawn_beside_another_run_alone(town_dirs: list[Path]):
+    for path in town_dirs:
+        found = json.loads((path / "metrics.json").read_text())
+        found["hourly"] = [{key: day[key][:1] for key in day} for day in found["hourly"]]
+        (path / "metrics.json").write_text(json.dumps(found))
+    titles = [
+        [title for title, *_ in towns.charts(load(some))] for some in (town_dirs, town_dirs[:1])
+    ]
+    hourly = ["Payments", "Tokens that wait", "Hands of a token"]
+    assert titles == [[*hourly, "Energy of a payment"], ["Energy of a payment"]]
+
+
 def test_a_towns_metrics_stand_in_a_table_with_units_and_meanings(town_dirs: list[Path]):
     html = towns.figures_table(load(town_dirs))
     row = re.search(r"<tr><td><code>payments_completed</code>.*?</tr>", html)

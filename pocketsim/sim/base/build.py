@@ -17,7 +17,8 @@ from pocketsim.sim.base.engine_facts import SIMGRID
 
 _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
-    *("base/designs.py", "export", "devices/contents.py", "devices/numbers.py", "run/collect.py"),
+    *("base/designs.py", "export", "devices/contents.py", "devices/numbers.py"),
+    *("metrics/reference.py", "run/collect.py"),
     *("run/forks.py", "run/store.py", "run/sweep.py", "run/sweep_document.py"),
     *("scenario/schema.py", "scenario/warnings.py"),
 )

@@ -17,7 +17,7 @@ from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
 from pocketsim.sim.plan import arrivals, compute, contacts, own_data, plan, town
 from pocketsim.sim.plan.churn import Transitions, together, told, transitions
-from pocketsim.sim.plan.population import ROLES, Indices, Population, populate, profile_columns
+from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
 from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
