@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pocketsim.running import run
     from pocketsim.sim.base.errors import EngineError, ScenarioError, UserError
     from pocketsim.sim.scenario import Document
+    from pocketsim.studies import Status, Study
 
 _HOMES = {
     **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
@@ -32,6 +33,7 @@ _HOMES = {
     **dict.fromkeys(("scenario", "write_scenario"), "pocketsim.documents"),
     **dict.fromkeys(("Profile", "device", "implementation"), "pocketsim.profiles"),
     "run": "pocketsim.running",
+    **dict.fromkeys(("Status", "Study"), "pocketsim.studies"),
     **dict.fromkeys(("EngineError", "ScenarioError", "UserError"), "pocketsim.sim.base.errors"),
     "Document": "pocketsim.sim.scenario",
     "plot": "pocketsim",
@@ -45,6 +47,8 @@ __all__ = [
     "Run",
     "Runs",
     "ScenarioError",
+    "Status",
+    "Study",
     "UserError",
     "__version__",
     "compare",

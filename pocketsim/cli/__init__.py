@@ -18,6 +18,7 @@ import typer
 from pocketsim import sim
 from pocketsim.cli import (
     common,
+    comparing,
     console,
     creating,
     examples,
@@ -82,6 +83,8 @@ _add(app, "doctor", inspect.doctor)
 _add(app, "report", present.report)
 _add(app, "export", exporting.export)
 _add(app, "validate", present.validate)
+_add(app, "compare", comparing.compare)
+_add(app, "sensitivity", comparing.sensitivity)
 _add(app, "metrics", measured.metrics)
 _add(sweep, "sweep run", sweeping.run)
 _add(sweep, "sweep plan", sweeping.plan)

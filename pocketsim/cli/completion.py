@@ -38,6 +38,13 @@ def subsets(incomplete: str) -> list[str]:
     return [name for name in published.groups() if name.startswith(incomplete)]
 
 
+def metrics(incomplete: str) -> list[str]:
+    """Return the metrics that begin so."""
+    from pocketsim.sim.metrics.reference import METRICS
+
+    return [name for name in METRICS if name.startswith(incomplete)]
+
+
 def overrides(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the keys that begin so, of the scenario that stands before; values are the user's."""
     from pocketsim import schema

@@ -48,6 +48,11 @@ EXAMPLES = {
         "pocketsim validate --subset latency",
         "pocketsim validate --rows --report validation.html",
     ),
+    "compare": (
+        "pocketsim compare runs/mine/udp-100B-4ps-* runs/mine/udp-100B-16ps-*",
+        "pocketsim compare A B --metric rtt_ms_p95 --detect 1%",
+    ),
+    "sensitivity": ("pocketsim sensitivity which_cost_matters --metric rtt_ms_p50",),
     "metrics": ("pocketsim metrics log.csv --json",),
     "sweep": (
         "pocketsim sweep plan rate_by_transport",
