@@ -26,8 +26,8 @@ __all__ = [
     "fates",
     "metric",
     "round_trips",
-    "sensitivity",
     "send_and_store",
+    "sensitivity",
     "success",
 ]
 

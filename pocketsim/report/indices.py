@@ -16,7 +16,7 @@ def chart(found: pd.DataFrame) -> go.Figure:
     import plotly.graph_objects as go
 
     shown = [(name, text) for name, text in _NAMES.items() if name in found.columns]
-    beside = [name for name in _told_apart(found) if found[name].nunique() > 1]
+    beside = [name for name in _told_apart(found) if len(set(found[name])) > 1]
     names = [
         "<br>".join([str(row["factor"]), *(f"{name} {row[name]}" for name in beside)])
         for _, row in found.iterrows()
