@@ -18,13 +18,22 @@ from pocketsim.cli.running import AsJson, Overrides, ScenarioFile, from_here
 from pocketsim.cli.warning import warn
 from pocketsim.sim.base import axes
 from pocketsim.sim.base.errors import UserError, printable
-from pocketsim.sim.devices.numbers import bases, numbers
+from pocketsim.sim.devices.numbers import bases, number_text, numbers
+from pocketsim.sim.devices.prices import own_price
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from pocketsim.sim.scenario import Document
     from pocketsim.sim.scenario.resolve import Rung
-    from pocketsim.sim.scenario.resolved import AlwaysOn, Churn, ChurnFile, Group, Lengths
+    from pocketsim.sim.scenario.resolved import (
+        AlwaysOn,
+        Churn,
+        ChurnFile,
+        Group,
+        Lengths,
+        Resolved,
+    )
 
 
 def check(
@@ -85,6 +94,9 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     rows.append((name, _bases(implementation), _unmoved(name, implementation)))
     head = ("profile", "basis of its numbers", NOT_VALIDATED)
     console.table("what the profiles rest on", head, rows)
+    supposed = list(_supposed(document, first))
+    if supposed:
+        console.table("what if", ("cost", "asked for", "what it comes to"), supposed)
     columns = [_rung_columns(rung) for rung in rungs]
     names = max(map(list, columns), key=len)  # a transport without EVA's axes has fewer
     console.table(
@@ -180,6 +192,19 @@ def _length(law: Lengths) -> str:
 
 def _settings(values: Mapping[str, float]) -> str:
     return " ".join(f"{name}={value:g}" for name, value in values.items())
+
+
+def _supposed(document: Document, resolved: Resolved) -> Iterator[tuple[str, str, str]]:
+    """Yield a line for each cost that a group of phones supposes."""
+    for number, group in enumerate(document.scenario.devices):
+        device = resolved["profiles"][resolved["devices"][number]["profile"]]
+        for name, asked in group.cost.items():
+            cost: Mapping[str, Any] = (
+                device["operations"][name]
+                if name in device["operations"]
+                else own_price(name, device, resolved["implementation"])
+            )
+            yield f"devices[{number}].cost.{name}", str(asked), number_text(name, cost)
 
 
 def _rung_columns(rung: Rung) -> dict[str, str]:

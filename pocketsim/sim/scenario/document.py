@@ -16,6 +16,7 @@ from pocketsim.sim.base import families
 from pocketsim.sim.base.documents import (
     Count,
     Duration,
+    FactorOrDuration,
     PositiveDuration,
     Rate,
     Section,
@@ -121,7 +122,12 @@ class Devices(Section):
     churn: GroupChurn | None = Field(
         default=None, description="How these phones come and go; absent: as [churn] says."
     )
-
+    cost: dict[str, FactorOrDuration] = Field(
+        default={},
+        description="What if: costs of the device's operations, or of the implementation's own, by "
+        "name. A number is how many times as much they are as the profile says, a duration what a "
+        "call takes before its bytes.",
+    )
     cost_factors: dict[str, PlainNumber] = Field(
         default={},
         description="Factors on the costs of the device's operations, or on the implementation's "

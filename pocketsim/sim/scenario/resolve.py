@@ -182,7 +182,7 @@ def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str,
 
 
 def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Shipped]:
-    """Return the name and the contents of the profile of a group of phones, with its factors."""
+    """Return the name and the contents of the profile of a group of phones, with its costs."""
     group = document.scenario.devices[number]
     try:
         path = profiles.find(group.profile, document.path.parent)
@@ -193,21 +193,23 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
     # By path, the stem names the profile: run directories must not depend on where it lies.
     name = path.stem
     if path not in read:
-        read[path] = {
-            **profiles.contents(profiles.load(path)),
+        known = {
             "digest": profiles.digest(path),
             "drawn_as": name,  # factors give a group a profile of its own, but no other draws
             "own_cost_factors": {},
             "speed_factors": {},
         }
+        read[path] = cast("Shipped", {**profiles.contents(profiles.load(path)), **known})
     own = implementation_documents.contents(document.implementation)
     shipped: Shipped = {**read[path], "speed_factors": speed_factors(read[path], own)}
-    if not group.cost_factors:
+    if not group.cost_factors and not group.cost:
         return name, shipped
     factors = {
         key: cast("Number", si.section(factor)) for key, factor in group.cost_factors.items()
     }
-    return f"{name} in devices[{number}]", draws.scaled(shipped, factors)
+    here = f"devices[{number}]"
+    scaled = draws.scaled(shipped, factors)
+    return f"{name} in {here}", draws.supposed(scaled, own, group.cost, f"{here}.cost")
 
 
 def _or_file(
