@@ -42,8 +42,22 @@ SHORT = {
     "pocketsim schema": ["schema scenario"],
     "pocketsim show": ["show small.toml"],
     "pocketsim check": ["check small.toml sweep.toml moto_g04s"],
-    "pocketsim sweep run": ["sweep run sweep.toml --shard 1/2 --out swept"],
+    "pocketsim sweep run": [
+        "sweep run sweep.toml --shard 1/2 --out swept --keep events",
+        "sweep run sweep.toml --out packed --keep metrics",
+    ],
     "pocketsim sweep plan": ["sweep plan sweep.toml --json"],
+    "pocketsim sweep status": [
+        "sweep run sweep.toml --out swept; sweep status sweep.toml --out swept --watch"
+    ],
+    "pocketsim sweep report": [
+        "sweep run sweep.toml --out swept; sweep report sweep.toml --out swept -o page.html"
+    ],
+    "pocketsim sensitivity": [
+        "sweep run design.toml --out swept; "
+        "sensitivity design.toml --out swept --metric rtt_ms_p50 -o page.html"
+    ],
+    "pocketsim compare": ["compare {run} {run} --detect 5%"],
     "pocketsim sweep collect": [
         "sweep run sweep.toml --out swept; sweep collect sweep.toml --out swept -o table.csv"
     ],
@@ -83,6 +97,10 @@ PROBE = {
     "probe tokens": "test_the_probe_pays_as_its_page_says",
 }
 SWEEP = '[sweep]\nscenario = "small.toml"\nseed = [1]\n[axes]\n"workload.rate" = ["4/s", "8/s"]\n'
+DESIGN = (
+    '[sweep]\nscenario = "small.toml"\n[design]\nkind = "morris"\ntrajectories = 2\nseed = 1\n'
+    '[design.ranges]\n"devices[0].cost.sign" = { from = 0.5, to = 2.0 }\n'
+)
 TOKENS = ["run.duration=10min", "outages=[]", "protocol.crypto=real", "output.tokens=true"]
 
 
@@ -159,6 +177,7 @@ def folder(tmp_path_factory):
     small = SCENARIO.replace("repetitions = 2", "").replace('["4/s", "8/s"]', '"4/s"')
     (path / "small.toml").write_text(small)
     (path / "sweep.toml").write_text(SWEEP)
+    (path / "design.toml").write_text(DESIGN)
     return path
 
 
