@@ -16,6 +16,7 @@ from pocketsim.sim import __version__
 
 if TYPE_CHECKING:
     from pocketsim import plot
+    from pocketsim.calibrating import Calibrated, calibrate
     from pocketsim.catalog import devices, implementations, scenarios
     from pocketsim.comparing import Difference, compare
     from pocketsim.documents import scenario, write_scenario
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario import Document
 
 _HOMES = {
+    **dict.fromkeys(("Calibrated", "calibrate"), "pocketsim.calibrating"),
     **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
     **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
     **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
@@ -38,6 +40,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Calibrated",
     "Difference",
     "Document",
     "EngineError",
@@ -47,6 +50,7 @@ __all__ = [
     "ScenarioError",
     "UserError",
     "__version__",
+    "calibrate",
     "compare",
     "device",
     "devices",
