@@ -35,13 +35,18 @@ test-rust: test-programs
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked
 
 test-python: test-programs
-	$(BIN)/pytest --ignore tests/wheel -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
+	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
 
 test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
 
+# One after the other: each is to take less than 30 s of a machine of its own.
+.PHONY: notebooks
+notebooks: setup ## Run every notebook in a kernel of its own
+	$(BIN)/pytest tests/notebooks
+
 .PHONY: docs
-docs: setup .venv/.docs ## Build the pages of build/docs, the library's reference among them
+docs: setup .venv/.docs ## Build the pages of build/docs, with the library's reference and notebooks as they run
 	$(BIN)/sphinx-build -q -W -b html docs build/docs
 
 .PHONY: wheel test-wheel
@@ -102,6 +107,7 @@ fmt: .venv/.packages ## Format everything
 	$(CARGO) fmt --manifest-path device_probe/fuzz/Cargo.toml
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/nbstripout --extra-keys "metadata.language_info" pocketsim/notebooks/*.ipynb
 
 .PHONY: clean
 clean: ## Remove everything that was built (not runs/)

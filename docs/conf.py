@@ -1,10 +1,23 @@
-"""How Sphinx makes the pages of build/docs: `make docs`."""
+"""How Sphinx makes the pages of build/docs: `make docs`. It runs the notebooks that it shows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import plotly
 
 from pocketsim import __version__
 
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).resolve().parent
+
 project = "pocketsim"
 version = release = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 3
 # Pages link to files that are no pages, too, and draw in Mermaid, which servers of git show.
 suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure"]
@@ -12,3 +25,27 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 html_theme = "alabaster"
 html_theme_options = {"page_width": "1200px", "description": "Phones that trade, simulated"}
+html_css_files = ["pages.css"]
+# One copy of plotly.js for all pages: nothing is taken from the network.
+html_static_path = ["static", str(Path(plotly.__file__).parent / "package_data" / "plotly.min.js")]
+
+# Notebooks run where nothing of them stays, on what is here, with figures for a page.
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 60
+nb_merge_streams = True
+os.environ["PYTHONSTARTUP"] = str(HERE / "kernel.py")
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")])
+)
+
+
+def setup(app: Sphinx) -> None:
+    """Let pages with figures load what draws them."""
+    app.connect("html-page-context", _load_plotly)
+
+
+def _load_plotly(app: Sphinx, page: str, _template: str, _context: object, _tree: Any) -> None:
+    if page.startswith("notebooks/"):
+        app.add_js_file("plotly.min.js")

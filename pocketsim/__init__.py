@@ -16,6 +16,7 @@ from pocketsim.sim import __version__
 
 if TYPE_CHECKING:
     from pocketsim import plot
+    from pocketsim.calibrating import Calibrated, calibrate
     from pocketsim.catalog import devices, implementations, scenarios
     from pocketsim.comparing import Difference, compare
     from pocketsim.documents import scenario, write_scenario
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pocketsim.studies import Status, Study
 
 _HOMES = {
+    **dict.fromkeys(("Calibrated", "calibrate"), "pocketsim.calibrating"),
     **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
     **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
     **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
@@ -40,6 +42,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Calibrated",
     "Difference",
     "Document",
     "EngineError",
@@ -51,6 +54,7 @@ __all__ = [
     "Study",
     "UserError",
     "__version__",
+    "calibrate",
     "compare",
     "device",
     "devices",

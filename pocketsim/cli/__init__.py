@@ -75,6 +75,7 @@ def _add(group: typer.Typer, words: str, function: Callable[..., None]) -> None:
 
 _add(app, "list", listing.names)
 _add(app, "new", creating.new)
+_add(app, "notebooks", creating.notebooks)
 _add(app, "schema", listing.schema)
 _add(app, "run", running.run)
 _add(app, "check", inspect.check)

@@ -21,6 +21,7 @@ EXAMPLES = {
     ),
     "list": ("pocketsim list scenarios", "pocketsim list subsets --json"),
     "new": ("pocketsim new my_phones", "pocketsim new studies/my_town --from market"),
+    "notebooks": ("pocketsim notebooks course",),
     "schema": ("pocketsim schema scenario", "pocketsim schema profile > profile.schema.json"),
     "run": (
         "pocketsim run udp_100b",

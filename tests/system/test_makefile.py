@@ -38,6 +38,7 @@ IN_CI = {
     "apk": "make probe probe-arm64 apk",
     "test-android": "make test-android",
     "docs": "make docs",
+    "notebooks": "make notebooks",
     "wheel": "make test-wheel",
     "test-wheel": "make test-wheel",
 }

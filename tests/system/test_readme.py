@@ -39,6 +39,7 @@ SHORT = {
     ],
     "pocketsim list": ["list scenarios --json"],
     "pocketsim new": ["new other --from small.toml"],
+    "pocketsim notebooks": ["notebooks course --force"],
     "pocketsim schema": ["schema scenario"],
     "pocketsim show": ["show small.toml"],
     "pocketsim check": ["check small.toml sweep.toml moto_g04s"],
