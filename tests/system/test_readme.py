@@ -55,8 +55,7 @@ SHORT = {
         "sweep run sweep.toml --out swept; sweep report sweep.toml --out swept -o page.html"
     ],
     "pocketsim sensitivity": [
-        "sweep run design.toml --out swept; "
-        "sensitivity design.toml --out swept --metric rtt_ms_p50 -o page.html"
+        "sweep run design.toml; sensitivity design.toml --metric rtt_ms_p50 -o page.html"
     ],
     "pocketsim compare": ["compare {run} {run} --detect 5%"],
     "pocketsim sweep collect": [

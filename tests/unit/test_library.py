@@ -250,7 +250,8 @@ def test_the_example_of_the_page_runs_and_has_every_name(tmp_path, monkeypatch, 
 
 
 def test_difference_without_a_base_has_no_ratio():
-    assert math.isnan(ps.Difference("metric", 0.0, 1.0, 1.0, 0.5, 1.5, is_paired=True, deviation=0.1).ratio)
+    found = ps.Difference("metric", 0.0, 1.0, 1.0, 0.5, 1.5, is_paired=True, deviation=0.1)
+    assert math.isnan(found.ratio)
 
 
 @pytest.mark.engine

@@ -178,11 +178,10 @@ def test_a_run_is_repeated_until_its_interval_is_narrow(study):
 
 def test_a_goal_that_is_not_reached_ends_at_the_ceiling(study, fake_engine):
     made = study(UNTIL.format(until="store_rate_per_s ci95 < 1e-9"))
-    values = iter(range(100))
     fake_engine.setattr(
         sweep.Sweep,
         "_values",
-        lambda _self, run, _metric: [next(values) for _ in range(run.repetitions)],
+        lambda _self, run, _metric: [run.first_repetition + n for n in range(run.repetitions)],
     )
     made.run()
     assert len(made.to_frame()) <= 16
