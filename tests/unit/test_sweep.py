@@ -223,6 +223,21 @@ def test_failed_runs_are_exit_4_and_can_be_retried(fake_cli, small_sweep):
     assert fake_cli("sweep", "run", small_sweep, *shard).returncode == 0
 
 
+def test_one_run_of_a_hundred_that_aborts_is_one_named_failure(fake_cli, scenario, tmp_path):
+    sweep_file = tmp_path / "hundred.toml"
+    axes = f'"workload.rate" = ["4/s"]\n"run.seed" = {list(range(100))}\n'
+    table = '[sweep]\nscenario = "small.toml"\nrepetitions = 1\n'
+    sweep_file.write_text(f"{table}[axes]\n{axes}")
+    done = fake_cli("sweep", "run", sweep_file, FAKE_ABORT_SEED="42")
+    assert done.returncode == 4
+    assert len(done.stdout.splitlines()) == 99
+    (failure,) = [line for line in done.stderr.splitlines() if "ended with SIGABRT" in line]
+    assert "udp-100B-4ps-" in failure
+    (replay,) = [line for line in done.stderr.splitlines() if line.startswith("replay: ")]
+    job = json.loads(Path(replay.rpartition(" < ")[2]).read_text())
+    assert job["resolved"]["run"]["seed"] == 42
+
+
 def test_a_full_disk_ends_a_sweep_with_one_line(cli, small_sweep, tmp_path, limited):
     with limited(500):
         done = cli("sweep", "run", small_sweep)
