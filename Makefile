@@ -68,6 +68,7 @@ bench: setup build/bench/bare_loop build/bench/bare_queues ## Compare the engine
 	$(BIN)/python bench/run.py --hosts $(BENCH_HOSTS) $(if $(QUICK),--seconds 2 --repetitions 1)
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
 	$(BIN)/python bench/own_trace.py $(if $(QUICK),1000,10000000)
+	$(BIN)/python bench/studies.py $(if $(QUICK),--runs 4 --long-runs 2)
 
 .PHONY: bench-probe
 ROUNDS ?= $(if $(QUICK),1,5)

@@ -16,6 +16,8 @@ from pocketsim.cli.sweeping import SweepFile
 from pocketsim.sim.base.errors import UserError, shown
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pocketsim.comparing import Difference
     from pocketsim.results import Run
 
@@ -96,10 +98,31 @@ def sensitivity(
     if as_json:
         console.data(frame.to_json(orient="records", indent=1))
     else:
-        rows = [[_short(value) for value in row] for row in frame.itertuples(index=False)]
-        console.table(study.sweep.document.sweep.title or file.stem, list(frame.columns), rows)
+        rows = [_indices(row) for row in _telling(frame).to_dict(orient="records")]
+        console.table(
+            study.sweep.document.sweep.title or file.stem, list(rows[0]), map(dict.values, rows)
+        )
     if page is not None:
         targets.tell(page)
+
+
+def _telling(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table without what is the same in all of its rows, but for what was found."""
+    known = list(frame.columns)
+    where = known[: known.index("factor")]
+    return frame.drop(columns=[name for name in where if len(set(frame[name])) == 1])
+
+
+def _indices(row: dict[str, Any]) -> dict[str, str]:
+    """Return a row for people, each estimate followed by its interval."""
+    found = {}
+    for name, value in row.items():
+        if name.endswith("_ci95_low"):
+            high = row[name.replace("_low", "_high")]
+            found[f"{name.removesuffix('_ci95_low')} 95 %"] = f"{_short(value)} to {_short(high)}"
+        elif not name.endswith("_ci95_high"):
+            found[name] = _short(value)
+    return found
 
 
 def _run(path: Path) -> Run:
@@ -155,4 +178,4 @@ def _finite(value: float) -> float | None:
 
 
 def _short(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -105,7 +105,7 @@ def test_sensitivity_prints_a_table_and_draws_it(cli, scenario, tmp_path):
     assert done.returncode == 0, done.stderr
     title, head, latency, count = done.stdout.splitlines()[1:5]
     assert title == "Which range matters"
-    assert head.split()[:1] == ["scenario"]
+    assert head.split()[:3] == ["factor", "mu_star", "mu_star"]
     assert "network.access.home_wifi.latency" in latency
     assert "devices[0].count" in count
     assert "devices[0].count" in (tmp_path / "page.html").read_text()
