@@ -56,6 +56,10 @@ wheel: setup ## Build dist/*.whl, which installs in seconds where nobody can com
 test-wheel: wheel ## Install the wheel into an environment of its own and test it there
 	$(BIN)/pytest tests/wheel
 
+.PHONY: container
+container: build/.system $(if $(QUICK),wheel) ## Build the container by buildah, which compiles SimGrid, and try it; QUICK=1: of `make wheel`
+	python3 tools/container.py $(if $(QUICK),--wheel dist pocketsim)
+
 .PHONY: fuzz
 SECONDS ?= 10
 fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10 for each
