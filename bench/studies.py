@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.sim.run import children
+from pocketsim.sim.run import children, forkserver
 from pocketsim.studies import Study
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def engine_s(several: Sequence[Resolved]) -> float:
 
 def simulate(several: Sequence[Resolved]) -> float:
     """Return the sum of what the engine takes in a fork for each of these runs."""
+    forkserver.load()  # as what forks does, so that no fork loads anything
     from pocketsim.sim import _engine
     from pocketsim.sim.plan.build_plan import build_plan
 

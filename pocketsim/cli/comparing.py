@@ -98,9 +98,12 @@ def sensitivity(
     if as_json:
         console.data(frame.to_json(orient="records", indent=1))
     else:
-        rows = [_indices(row) for row in _telling(frame).to_dict(orient="records")]
+        records: list[dict[str, Any]] = json.loads(_telling(frame).to_json(orient="records"))
+        rows = [_indices(record) for record in records]
         console.table(
-            study.sweep.document.sweep.title or file.stem, list(rows[0]), map(dict.values, rows)
+            study.sweep.document.sweep.title or file.stem,
+            list(rows[0]),
+            [list(row.values()) for row in rows],
         )
     if page is not None:
         targets.tell(page)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
 from pocketsim.sim.base.files import opened
 
@@ -207,9 +209,11 @@ def _numbered(parts: Sequence[Block], columns: Sequence[str]) -> dict[str, npt.N
     once = pa.chunked_array([chunk for text in texts.values() for chunk in text.chunks]).unique()
     every = once.to_pylist()
     all_numbers = all(text.isascii() and text.isdecimal() for text in every)
-    order = pa.array(sorted(every, key=int) if all_numbers else sorted(every), pa.string())
+    all_numbers &= max(map(len, every), default=0) <= _DIGITS
+    # Not by Python's sort: to make a column of a list, pyarrow loads pandas.
+    order = once.take(pc.array_sort_indices(pc.cast(once, pa.int64()) if all_numbers else once))
     return {
-        name: pc.index_in(text, value_set=order).to_numpy().astype(np.uint32)
+        name: numbers(pc.index_in(text, value_set=order)).astype(np.uint32)
         for name, text in texts.items()
     }
 
@@ -222,7 +226,7 @@ def _checked_numbers(
     import pyarrow.compute as pc
 
     # Whole numbers beyond 2^53 are rounded: no column of ours takes them.
-    found: Floats = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    found: Floats = numbers(pc.cast(values, pa.float64(), safe=False), absent=math.nan)
     _check(column, found, found[:1] if before is None else before[-1:])
     return found.astype(np.uint32 if column.is_whole else np.float64, copy=False)
 
@@ -327,6 +331,7 @@ def _check_names(path: Path, place: str, found: Sequence[str], names: Sequence[s
 
 ROWS_MAX = 50_000_000
 """A table is kept in memory. As many as a run may draw (`sim.scenario.limits`)."""
+_DIGITS = 18  # of a number that 64 bits hold; what is longer is in order as text
 _BLOCK_BYTES = 1 << 22
 _BLOCK_ROWS = 1 << 17
 _SPOILED = re.compile(r"In CSV column #(\d+): Row #(\d+): .* to (\w+): (?:invalid value )?(.*)")

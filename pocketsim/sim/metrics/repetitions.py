@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics import energy, fates, trades
 from pocketsim.sim.metrics import parts as families
 from pocketsim.sim.metrics.intervals import bootstrap, normal_ci95, student_t
 from pocketsim.sim.metrics.parts import traced_share
-from pocketsim.sim.trace.columns import Columns, numbers, split
+from pocketsim.sim.trace.columns import Columns, split
 from pocketsim.sim.trace.told import NOTHING
 
 if TYPE_CHECKING:
