@@ -93,7 +93,7 @@ def _slot(asking: socket.socket, how: Perform) -> int:
     while (taken := _take(asking)) is not None:
         asked, say = taken
         if "job" in asked and "networkx" in asked["job"]["resolved"]["versions"]:
-            import networkx  # noqa: F401 - as `load` does, for the few runs that need it
+            import networkx as nx  # noqa: F401 - as `load` does, for the few runs that need it
         number = _fork(lambda: _job(asked, say, asking, how))  # noqa: B023 - called at once
         os.close(say)
         _, status = os.waitpid(number, 0)
