@@ -7,6 +7,7 @@ own business.
 from __future__ import annotations
 
 import contextlib
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,22 +20,25 @@ from pocketsim.results import Run, Runs
 from pocketsim.sim.base import designs
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.base.streams import stream
-from pocketsim.sim.run import collect, durations, runner, sweep
+from pocketsim.sim.run import collect, durations, rundir, runner, sweep
 from pocketsim.sim.run.children import default_jobs
+from pocketsim.sim.run.pool import Pool
 from pocketsim.sim.run.store import Packing, Store
 from pocketsim.sim.run.sweep_document import Morris, Saltelli
 from pocketsim.sim.scenario import point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     import numpy.typing as npt
     import pandas as pd
+    from distributed import Client
 
-    from pocketsim.sim.run.runner import Done, Outcome, Task
+    from pocketsim.sim.run.runner import Outcome, Task, Way
     from pocketsim.sim.run.sweep import Sweep
 
-    Start = Callable[[list[Task], Done | None], Sequence[Outcome]]
+    Start = Callable[[list[Task], Way], Sequence[Outcome]]
 
 Keep = Literal["events", "metrics"]
 
@@ -84,30 +88,46 @@ class Study:
         jobs: int | None = None,
         keep: Keep = "events",
         start: Start | None = None,
+        client: Client | None = None,
+        scratch: Path | None = None,
+        before: datetime | None = None,
     ) -> dict[Path, Outcome]:
         """Run what is not there yet; return what became of each run, by its directory.
 
         Args:
-            jobs: Repetitions at a time; as many as there are cores, if left out.
+            jobs: Repetitions at a time; as many as there are cores, if left out. With a client,
+                runs that it has at a time.
             keep: "events" leaves a directory for each run, "metrics" packs the metrics of all runs
                 of this shard into one Parquet table and keeps nothing else.
-            start: What runs tasks instead, with what is to be told of each outcome.
+            start: What runs tasks instead, in the way that it is given.
+            client: Of dask.distributed, whose workers make the runs; they need no folder of ours.
+            scratch: Folder to make runs in, such as a disk of this machine's own.
+            before: When to be done: runs that would not be, going by how long others took, are
+                left.
 
         A run that fails becomes an outcome; the others go on. Raises NoRoomError on a full disk,
-        RunInProgressError where another process packs the same shard.
+        RunInProgressError where another process packs the same shard, EnvironmentMissingError where
+        a worker has not what this process has.
         """
-        start = start or (lambda tasks, done: _started(tasks, jobs or default_jobs(), done))
+        start = start or (lambda tasks, way: _started(tasks, jobs or default_jobs(), way))
+        limit = None
+        if before is not None:
+            limit = durations.Limit(before.timestamp(), self.out, jobs or default_jobs())
+        maker = None if client is None else Pool(client, keep == "events", jobs)
         if keep == "events":
-            return sweep.perform(self.sweep, lambda tasks: start(tasks, None))
+            building = functools.partial(rundir.building, scratch=scratch)
+            way = runner.Way(maker, building, limit=limit)
+            return sweep.perform(self.sweep, lambda tasks: start(tasks, way))
         self._check_that_it_can_be_packed()
-        number, count = self._shard
-        with Packing(self.packs, f"shard-{number}-of-{count}", self.sweep.store) as packing:
+        shard = "shard-{}-of-{}".format(*self._shard)
+        with Packing(self.packs, shard, self.sweep.store, scratch) as packing:
 
             def done(outcome: Outcome) -> None:
-                if outcome.error is None:
+                if outcome.status == "reused":
                     packing.put_away(outcome.directory)
 
-            return sweep.perform(self.sweep, lambda tasks: start(tasks, done))
+            packed = runner.Way(maker, packing.building, done, limit)
+            return sweep.perform(self.sweep, lambda tasks: start(tasks, packed))
 
     def status(self, jobs: int | None = None) -> Status:
         """Return how far the study is."""
@@ -233,11 +253,11 @@ def _estimates(
     return dict(zip(("mu_star", "mu", "sigma"), found, strict=True))
 
 
-def _started(tasks: list[Task], jobs: int, done: Done | None) -> list[Outcome]:
+def _started(tasks: list[Task], jobs: int, way: Way) -> list[Outcome]:
     count = runner.repetition_count(tasks)
     watched = bar(Meter.of(count, runner.labels(tasks))) if count and is_watched() else None
     with watched or contextlib.nullcontext() as step:
-        return runner.run_tasks(tasks, jobs, keep_going=True, progress=step, done=done)
+        return runner.run_tasks(tasks, jobs, keep_going=True, progress=step, way=way)
 
 
 def _by_state(amounts: dict[Path, int], states: dict[Path, str]) -> dict[str, int]:

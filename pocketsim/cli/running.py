@@ -80,16 +80,16 @@ def from_here(overrides: list[str] | None) -> list[str]:
     return [f"{key}{equals}{catalog.from_here(value)}" for key, equals, value in parts]
 
 
-def start(tasks: list[Any], jobs: int | None, *, keep_going: bool, done: Any = None) -> list[Any]:
+def start(tasks: list[Any], jobs: int | None, *, keep_going: bool, way: Any = None) -> list[Any]:
     """Run tasks, say how far they are and what became of them; return their outcomes."""
     from pocketsim.sim.run import runner
 
     started_s = time.monotonic()
     with progress.progress(runner.repetition_count(tasks), runner.labels(tasks)) as step:
         outcomes = runner.run_tasks(
-            tasks, jobs or default_jobs(), keep_going=keep_going, progress=step, done=done
+            tasks, jobs or default_jobs(), keep_going=keep_going, progress=step, way=way
         )
-    counts = dict.fromkeys(("ran", "reused", "failed", "busy"), 0)
+    counts = dict.fromkeys(("ran", "reused", "failed", "busy", "left"), 0)
     for outcome in outcomes:
         counts[outcome.status] += 1
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)

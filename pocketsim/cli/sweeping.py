@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +22,9 @@ from pocketsim.sim.base.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
+
+    from distributed import Client
 
     from pocketsim.sim.run.sweep import Run
     from pocketsim.studies import Status, Study
@@ -33,43 +38,75 @@ SweepFile = Annotated[
     ),
 ]
 Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
+Keep = Annotated[
+    str,
+    typer.Option(
+        help="events: a directory for each run; metrics: one table of all metrics.",
+        metavar="events|metrics",
+        autocompletion=lambda: ["events", "metrics"],
+    ),
+]
 _OUT, _WHOLE = Path("runs"), "1/1"
 
 
-def run(
+def run(  # noqa: PLR0913 - each is an option
     file: SweepFile,
+    *,
     out: Out = _OUT,
     jobs: Jobs = None,
     shard: Shard = _WHOLE,
-    keep: Annotated[
+    keep: Keep = "events",
+    executor: Annotated[
         str,
         typer.Option(
-            help="events: a directory for each run; metrics: one table of all metrics.",
-            metavar="events|metrics",
-            autocompletion=lambda: ["events", "metrics"],
+            help="local: runs are made here; dask: by workers.",
+            metavar="local|dask",
+            autocompletion=lambda: list(_EXECUTORS),
         ),
-    ] = "events",
+    ] = "local",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Dask's: its address, or the file that it wrote.", metavar="ADDRESS"),
+    ] = None,
+    scratch: Annotated[
+        Path | None, typer.Option(help="Folder of this machine to make runs in.", metavar="DIR")
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            help="Begin no run that would not end before a time: ISO 8601, or seconds since 1970.",
+            metavar="TIME",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run what a sweep still lacks; prints the run directories that are there then.
 
-    Exit 4 if some runs failed or are still being run by another process. With --keep metrics, the
-    runs of this shard leave one table, which is printed, and no directories.
+    Exit 4 if some runs failed, were left for want of time, or are still being run by another
+    process. With --keep metrics, the runs of this shard leave one table, which is printed, and no
+    directories.
     """
-    if keep not in _KEPT:
-        reason = f"{shown(repr(keep))} is neither of {', '.join(_KEPT)}"
-        raise typer.BadParameter(reason, param_hint="--keep")
-    study = _study(file, out, shard)
+    check_kept(keep)
+    _check_executor(executor, {"--scratch": scratch, "--before": before}, scheduler)
+    if scratch is not None and not scratch.is_dir():
+        raise typer.BadParameter(f"{scratch} is no folder", param_hint="--scratch")
+    ends = _time(before)
+    study = study_of(file, out, shard)
     warn(task.document for point in study.sweep.points for task in point.tasks)
-    found = study.run(
-        keep="metrics" if keep == "metrics" else "events",
-        start=lambda tasks, done: start(tasks, jobs, keep_going=True, done=done),
-    )
+    with _client(executor, scheduler) as client:
+        found = study.run(
+            jobs,
+            keep="metrics" if keep == "metrics" else "events",
+            start=lambda tasks, way: start(tasks, jobs, keep_going=True, way=way),
+            client=client,
+            scratch=scratch,
+            before=ends,
+        )
     rows = [_row(run, found[run.directory].status) for run in study.sweep.runs()]
     for outcome in found.values():
         if outcome.error:
             console.fail(f"{outcome.directory}: {outcome.error}")
-    lacking = [row for row in rows if row["status"] in {"failed", "busy"}]
+    lacking = [row for row in rows if row["status"] in {"failed", "busy", "left"}]
     if as_json:
         console.data(json.dumps({"runs": rows}, indent=1))
     else:
@@ -94,7 +131,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show the points of a sweep and which of their runs are there; runs nothing."""
-    study = _study(file, out, shard)
+    study = study_of(file, out, shard)
     status = study.status(jobs)
     every = [(run, run.state) for run in study.sweep.runs()]
     if as_json:
@@ -127,7 +164,7 @@ def status(
     """Say how far a sweep is, also while another process runs it; exit 4 if runs are missing."""
     said = None
     while True:
-        now = _study(file, out, shard).status(jobs)
+        now = study_of(file, out, shard).status(jobs)
         is_done = now.runs["there"] == now.runs["all"]
         if now != said:
             if as_json:
@@ -159,7 +196,7 @@ def collect(
 
     targets.check_outside_runs(table)
     as_csv = bool(table.suffix) and targets.by_suffix(table, _IS_CSV)
-    study = _study(file, out, shard)
+    study = study_of(file, out, shard)
     found, missing = collecting.table(study.sweep)
     if missing:
         every = len({run.directory for run in study.sweep.runs()})
@@ -186,7 +223,7 @@ def report(
 
     Runs of which only metrics were kept have no page.
     """
-    study = _study(file, out, shard)
+    study = study_of(file, out, shard)
     directories = [run.directory for run in study.runs]
     if not directories:
         remedy = f"`{_command(file, out, shard)}` makes them"
@@ -195,7 +232,51 @@ def report(
     present.report(directories, page, plotly_js)
 
 
-def _study(file: Path, out: Path, shard: str) -> Study:
+def check_kept(keep: str) -> None:
+    """Refuse what cannot be kept."""
+    if keep not in _KEPT:
+        reason = f"{shown(repr(keep))} is neither of {', '.join(_KEPT)}"
+        raise typer.BadParameter(reason, param_hint="--keep")
+
+
+def _check_executor(executor: str, of_this: Mapping[str, object], scheduler: str | None) -> None:
+    """Refuse an executor that is not known, and options that are of another."""
+    if executor not in _EXECUTORS:
+        reason = f"{shown(repr(executor))} is neither of {', '.join(_EXECUTORS)}"
+        raise typer.BadParameter(reason, param_hint="--executor")
+    if executor == "local" and scheduler is not None:
+        raise typer.BadParameter("is for --executor dask", param_hint="--scheduler")
+    for name, value in of_this.items():
+        if executor == "dask" and value is not None:
+            raise typer.BadParameter("is for runs that are made here", param_hint=name)
+
+
+def _time(text: str | None) -> datetime | None:
+    """Return a point in time as it was said; without a zone it is of this machine's."""
+    if text is None:
+        return None
+    try:
+        is_number = re.fullmatch(r"\d{1,11}", text)
+        found = (
+            datetime.fromtimestamp(int(text), UTC) if is_number else datetime.fromisoformat(text)
+        )
+        found.timestamp()
+    except (ValueError, OverflowError, OSError):
+        reason = f"{shown(repr(text))} is no time, such as 2026-11-24T08:00"
+        raise typer.BadParameter(reason, param_hint="--before") from None
+    return found
+
+
+def _client(executor: str, scheduler: str | None) -> AbstractContextManager[Client | None]:
+    if executor == "local":
+        return contextlib.nullcontext()
+    from pocketsim.sim.run import pool
+
+    return pool.connected(scheduler)
+
+
+def study_of(file: Path, out: Path, shard: str) -> Study:
+    """Return what a command's argument and options name."""
     from pocketsim.studies import Study
 
     # No number of thousands of digits: Python refuses to read those.
@@ -248,5 +329,6 @@ _WORDS = {"there": "there", "missing": "missing", "busy": "being run"}
 _STATES = tuple(_WORDS)
 _IS_CSV = {".parquet": False, ".csv": True}
 _KEPT = ("events", "metrics")
+_EXECUTORS = ("local", "dask")
 _WATCH_S = 2.0  # soon enough for who watches, seldom enough for a shared file system
 _EXIT_SOME_LACK = 4

@@ -127,7 +127,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 
     target = tmp_path / "all.parquet"
     target.write_bytes(b"before")
-    monkeypatch.setattr(sweeping, "_study", lambda *_: types.SimpleNamespace(sweep=None))
+    monkeypatch.setattr(sweeping, "study_of", lambda *_: types.SimpleNamespace(sweep=None))
     monkeypatch.setattr(collect, "table", lambda _: (pa.table({"one": [1]}), []))
     monkeypatch.setattr(pq, "write_table", full)
     with pytest.raises(NoRoomError):

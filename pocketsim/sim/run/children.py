@@ -16,13 +16,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from pocketsim.sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from pocketsim.sim.run.job import Assembly, Job
     from pocketsim.sim.scenario.resolved import Resolved
@@ -268,12 +268,27 @@ def engine_error(returncode: int, stderr: str, job: Job, directory: Path) -> Eng
     rung = job["resolved"]["rung"]
     what = f"repetition {job['repetition']} of {rung} ended with {_how(returncode)}"
     tail = "\n".join(stderr.splitlines()[-_TAIL_LINES:])
+    return EngineError(what, tail, keep(job, stderr, directory))
+
+
+def keep(job: Job, stderr: str, directory: Path) -> str:
+    """Keep a job that failed, and what it said, in `directory`; return the line that replays it."""
     try:
         path = _keep(job, stderr, directory)
     except OSError as error:
         # Of the two failures this one matters less; a full disk may well be the cause of the other.
-        return EngineError(what, tail, f"not possible, the job could not be kept ({error})")
-    return EngineError(what, tail, f"{shlex.join(COMMAND)} < {shlex.quote(str(path))}")
+        return f"not possible, the job could not be kept ({error})"
+    return f"{shlex.join(COMMAND)} < {shlex.quote(str(path))}"
+
+
+def kept(error: EngineError) -> tuple[Job, str] | None:
+    """Return the job that an error's line replays, and what it said, if it could be kept."""
+    path = Path(shlex.split(error.replay)[-1])
+    said = path.with_name(path.name.replace(_JOB, _STDERR))
+    try:
+        return json.loads(path.read_text(encoding="utf-8")), said.read_text(encoding="utf-8")
+    except OSError:
+        return None
 
 
 def _how(returncode: int) -> str:
@@ -284,15 +299,16 @@ def _keep(job: Job, stderr: str, directory: Path) -> Path:
     """Write a job, to be run again, and what it said into `directory`; return the job's file."""
     directory = directory.absolute()  # the line that replays it may be pasted anywhere
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"repetition-{job['repetition']}.job.json"
+    path = directory / f"repetition-{job['repetition']}{_JOB}"
     path.write_text(
         json.dumps({**job, "out_dir": str(directory), "is_replay": True}), encoding="utf-8"
     )
-    (directory / f"repetition-{job['repetition']}.stderr.txt").write_text(stderr, encoding="utf-8")
+    (directory / f"repetition-{job['repetition']}{_STDERR}").write_text(stderr, encoding="utf-8")
     return path
 
 
 _ENDED = b"ended "
+_JOB, _STDERR = ".job.json", ".stderr.txt"
 _TAIL_LINES = 20
 _CHANGED = "the code of `sim` changed while this process ran; start it again"
 _FIX = "install it again, or run `make setup`; `pocketsim doctor` tells what is missing"

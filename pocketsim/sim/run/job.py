@@ -27,6 +27,21 @@ class Job(TypedDict):
     is_replay: NotRequired[bool]
 
 
+class Order(TypedDict):
+    """A run that is to be made, by whom and wherever: all that its files depend on.
+
+    `first_index` and `files` are those of its repetitions' jobs, `target` is what the run is called
+    in messages, the rest goes into its assembly.
+    """
+
+    resolved: Resolved
+    first_index: list[int] | None
+    files: dict[str, str]
+    target: str
+    scenario: str
+    manifest: Asked
+
+
 class Summary(Told):
     """What a repetition came to beside its events; the key where it keeps tokens."""
 

@@ -59,49 +59,60 @@ class Store:
         if self._packed is None:
             self._packed = {}
             if self._folder is not None:
+                # In this order: a journal that another process has just made a pack of is gone.
+                for path in sorted(self._folder.glob("*.journal")):
+                    with contextlib.suppress(FileNotFoundError):
+                        self._packed |= _read_journal(path)[0]
                 for path in sorted(self._folder.glob("*.parquet")):
                     self._packed |= _read_pack(path)
-                for path in sorted(self._folder.glob("*.journal")):
-                    self._packed |= _read_journal(path)[0]
         return self._packed
 
 
 class Packing:
     """Puts finished runs of one shard away; a context that leaves a pack. For any thread.
 
-    Raises RunInProgressError where another process packs the same shard.
+    Runs are made in the folder `scratch`, if there is one. Raises RunInProgressError where another
+    process packs the same shard.
     """
 
-    def __init__(self, folder: Path, shard: str, store: Store) -> None:
+    def __init__(self, folder: Path, shard: str, store: Store, scratch: Path | None = None) -> None:
         self._pack = folder / f"{shard}.parquet"
         self._journal = folder / f"{shard}.journal"
         self._store = store
+        self._scratch = scratch
         self._lock = threading.Lock()
         self._file: IO[bytes]
 
     def __enter__(self) -> Self:
         """Take the shard's journal, and cut off what a killed process wrote half of."""
         self._journal.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._journal.open("ab")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._file.close()
-            reason = f"{self._journal.stem} is being run by another process"
-            raise RunInProgressError(reason) from None
+        self._file = _open_locked(self._journal)
         self._file.truncate(_read_journal(self._journal)[1])
         return self
 
+    @contextlib.contextmanager
+    def building(self, directory: Path) -> Iterator[Path]:
+        """Yield a folder to make a run in, of which the metrics are kept when the block ends well.
+
+        The directory itself is never there. The caller holds its lock.
+        """
+        with rundir.passing(directory, self._scratch) as aside:
+            yield aside
+            self._keep(directory, results.read_metrics(aside))
+
     def put_away(self, directory: Path) -> None:
         """Keep the metrics of a run and remove its directory."""
-        text = json.dumps(results.read_metrics(directory), sort_keys=True, allow_nan=False)
+        self._keep(directory, results.read_metrics(directory))
+        shutil.rmtree(directory)
+
+    def _keep(self, directory: Path, metrics: Metrics) -> None:
+        text = json.dumps(metrics, sort_keys=True, allow_nan=False)
         line = json.dumps({"run": _name(directory), "metrics": text}) + "\n"
         with self._lock, room_for(self._journal):
             self._file.write(line.encode())
             self._file.flush()
             os.fsync(self._file.fileno())
             self._store.add(directory, text)
-        shutil.rmtree(directory)
 
     def __exit__(self, *_: object) -> None:
         """Write the pack; the journal goes when it is there."""
@@ -115,6 +126,24 @@ class Packing:
             self._journal.unlink()
         finally:
             self._file.close()
+
+
+def _open_locked(path: Path) -> IO[bytes]:
+    while True:
+        file = path.open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.close()
+            if rundir.is_of_another(error):
+                reason = f"{path.stem} is being run by another process"
+                raise RunInProgressError(reason) from None
+            raise rundir.without_locks(path.parent, error) from None
+        # Who had it may have made a pack of it, and removed it, between our open and our lock.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()
 
 
 def _name(directory: Path) -> str:
