@@ -23,9 +23,10 @@ class Difference:
     """The second run's mean of a metric less the first's, with a 95 % interval of Student's t.
 
     `is_paired` where both have the same seed, and so random numbers in common, repetition by
-    repetition. The interval is that of the differences then, of Welch otherwise, and infinite where
-    there are fewer than two values. `deviation` is what scatters: the standard deviation of the
-    differences, or of a value of each run taken from one another; nan where values are too few.
+    repetition, as far as both have as many. The interval is that of the differences then, of Welch
+    otherwise, and infinite where there are fewer than two values. `deviation` is what scatters: the
+    standard deviation of the differences, or of a value of each run taken from one another; nan
+    where values are too few.
     """
 
     metric: str
@@ -83,11 +84,12 @@ def compare(first: Run, second: Run, metric: str) -> Difference:
     """
     ours, theirs = _values(first, metric), _values(second, metric)
     one, other = first.resolved["run"], second.resolved["run"]
-    both = ~(np.isnan(ours) | np.isnan(theirs)) if ours.size == theirs.size else np.array([])
     in_common = one["seed"] == other["seed"] and streams_number(one, 0) == streams_number(other, 0)
+    pairs = min(ours.size, theirs.size)
+    both = ~(np.isnan(ours[:pairs]) | np.isnan(theirs[:pairs]))
     is_paired = in_common and bool(both.any())
     if is_paired:
-        ours, theirs = ours[both], theirs[both]
+        ours, theirs = ours[:pairs][both], theirs[:pairs][both]
         found = student_t(theirs - ours)
         low, high, deviation = found.low, found.high, _deviation(theirs - ours)
     else:

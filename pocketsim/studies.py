@@ -7,6 +7,7 @@ own business.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,20 +118,22 @@ class Study:
         if keep == "events":
             building = functools.partial(rundir.building, scratch=scratch)
             way = runner.Way(maker, building, limit=limit)
-            return sweep.perform(self.sweep, lambda tasks: start(tasks, way))
+            kept = dataclasses.replace(self.sweep, store=Store())  # a pack is no directory
+            return sweep.perform(kept, lambda tasks: start(tasks, way))
         self._check_that_it_can_be_packed()
         shard = "shard-{}-of-{}".format(*self._shard)
         with Packing(self.packs, shard, self.sweep.store, scratch) as packing:
 
             def done(outcome: Outcome) -> None:
                 if outcome.status == "reused":
-                    packing.put_away(outcome.directory)
+                    packing.add(outcome.directory)
 
             packed = runner.Way(maker, packing.building, done, limit)
             return sweep.perform(self.sweep, lambda tasks: start(tasks, packed))
 
     def status(self, jobs: int | None = None) -> Status:
         """Return how far the study is."""
+        self.sweep.store.read_again()
         runs = {run.directory: run for run in self.sweep.runs()}
         states = {directory: run.state for directory, run in runs.items()}
         repetitions = {directory: run.repetitions for directory, run in runs.items()}
@@ -249,7 +252,7 @@ def _estimates(
     if isinstance(design, Saltelli):
         first, total = designs.sobol_indices(answers, design.samples, draws)
         return {"first_order": first, "total_order": total}
-    found = designs.elementary_effects(design.unit_points(), answers, draws)
+    found = designs.elementary_effects(design.unit_points(), answers, draws, design.taken_points())
     return dict(zip(("mu_star", "mu", "sigma"), found, strict=True))
 
 

@@ -53,8 +53,9 @@ def compare(
 
     share = _share(detect)
     one, other = (_run(path) for path in (first, second))
-    both = one.metrics["metrics"].keys() & other.metrics["metrics"].keys()
-    asked = metrics or [name for name in MAIN if name in both]
+    asked = metrics or [name for name in MAIN if _has(one, name) and _has(other, name)]
+    if not asked:
+        raise UserError(f"{one.name} and {other.name} have no main metric in common; --metric NAME")
     found = [compared(one, other, name) for name in asked]
     rows = [_row(difference, share) for difference in found]
     if as_json:
@@ -86,7 +87,8 @@ def sensitivity(
 
     study = Study(file, out)
     known = study.to_frame()
-    asked = metrics or [name for name in MAIN if name in known and known[name].notna().all()]
+    usual = [name for name in MAIN if name in known and known[name].notna().all()]
+    asked = metrics or usual or list(MAIN)[:1]  # of which it is said why it has no answer
     frame = pd.concat([study.sensitivity(name) for name in asked], ignore_index=True)
     if page is not None:
         from pocketsim import plot
@@ -136,6 +138,11 @@ def _run(path: Path) -> Run:
         names = ", ".join(directory.name for directory in directories[:3])
         raise UserError(f"{path} holds {len(directories)} runs ({names}, ...); name one of them")
     return load(directories[0])[0]
+
+
+def _has(run: Run, metric: str) -> bool:
+    found = run.metrics["metrics"].get(metric)
+    return found is not None and any(value is not None for value in found["values"])
 
 
 def _share(text: str) -> float:

@@ -102,7 +102,11 @@ def run(  # noqa: PLR0913 - each is an option
             scratch=scratch,
             before=ends,
         )
-    rows = [_row(run, found[run.directory].status) for run in study.sweep.runs()]
+    # What another process ended meanwhile may ask for further runs, which nobody has begun.
+    rows = [
+        _row(run, found[run.directory].status if run.directory in found else "left")
+        for run in study.sweep.runs()
+    ]
     for outcome in found.values():
         if outcome.error:
             console.fail(f"{outcome.directory}: {outcome.error}")

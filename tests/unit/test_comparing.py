@@ -88,6 +88,30 @@ def test_mistakes_of_a_comparison_are_usage(cli, two_runs, more, reason):
     assert "Traceback" not in done.stderr
 
 
+def test_runs_of_one_seed_are_paired_as_far_as_both_go(cli, scenario, fake_cli):
+    runs = [
+        fake_cli(
+            "run", scenario, "--set", "workload.rate=4/s", "--set", f"run.repetitions={number}"
+        )
+        for number in (3, 5)
+    ]
+    done = cli("compare", *(run.stdout.strip() for run in runs), "--json")
+    (row, *_) = json.loads(done.stdout)["differences"]
+    assert row["is_paired"]
+    assert row["difference"] == 0
+
+
+def test_sensitivity_without_runs_or_design_says_so(cli, scenario, tmp_path):
+    (tmp_path / "sweep.toml").write_text(DESIGN)
+    done = cli("sensitivity", "sweep.toml")
+    assert done.returncode == 2
+    assert "is not there; run the sweep" in done.stderr
+    (tmp_path / "plain.toml").write_text('[sweep]\nscenario = "small.toml"\n')
+    done = cli("sensitivity", "plain.toml")
+    assert done.returncode == 2
+    assert "has no design of kind saltelli or morris" in done.stderr
+
+
 def test_a_folder_of_several_runs_is_not_one(cli, two_runs, tmp_path):
     done = cli("compare", tmp_path / "runs", two_runs[0])
     assert done.returncode == 2

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import TypeAdapter
 
 from pocketsim.sim.base.errors import RunInProgressError, ScenarioError
-from pocketsim.sim.run import runner, store, sweep
-from pocketsim.studies import Study
+from pocketsim.sim.run import runner, store, sweep, sweep_document
+from pocketsim.studies import Study, _estimates
 
 GRID = """
 [sweep]
@@ -189,12 +191,67 @@ def test_a_goal_that_is_not_reached_ends_at_the_ceiling(study, fake_engine):
     assert total == 16
 
 
-def test_a_goal_of_no_metric_is_the_sweeps_mistake(study, fake_engine):
-    made = study(UNTIL.format(until="store_rate ci95 < 2%"))
+def test_a_goal_of_no_metric_is_told_before_anything_runs(study):
     with pytest.raises(
         ScenarioError, match=r"no metric 'store_rate' \(did you mean store_rate_per_s"
     ):
-        made.run()
+        study(UNTIL.format(until="store_rate ci95 < 2%"))
+
+
+def test_a_metric_that_never_differs_takes_no_more_than_a_few(study, fake_engine):
+    made = study(UNTIL.format(until="success_ratio ci95 < 2%"))  # 1 in every repetition
+    made.run()
+    assert 5 <= len(made.to_frame()) <= 8
+
+
+def test_more_repetitions_than_at_most_are_refused(study):
+    text = UNTIL.format(until="store_rate_per_s ci95 < 2%").replace(
+        "repetitions = 2", "repetitions = 20", 1
+    )
+    with pytest.raises(ScenarioError, match="repetitions 20 are more than most_repetitions"):
+        study(text)
+
+
+def test_scenarios_of_one_name_are_refused(study, tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "small.toml").write_text(study.scenario.read_text())
+    with pytest.raises(ScenarioError, match="small is the name of several") as caught:
+        study(GRID.replace('"small.toml"', '["small.toml", "b/small.toml"]'))
+    assert caught.value.key_path == "sweep.scenario"
+
+
+def test_equal_points_are_one_shards(study):
+    text = designed("morris").replace("trajectories = 3", "trajectories = 12")
+    text = text.replace('"network.access.home_wifi.latency" =', '"run.repetitions" =')
+    text = text.replace('{ from = "1ms", to = "100ms", scale = "log" }', "{ from = 1, to = 2 }")
+    text = text.replace("repetitions = 1\n", "", 1)
+    shards = [study(text, (number, 3)).sweep for number in (1, 2, 3)]
+    names = [{run.directory.name for run in shard.runs()} for shard in shards]
+    assert not names[0] & names[1]
+    assert not names[0] & names[2]
+    assert not names[1] & names[2]
+    assert sum(len(shard.points) for shard in shards) == len(study(text).sweep.points) == 36
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 2), (1, 3), (2, 4), (2, 7), (10, 1000)])
+def test_effects_of_whole_numbers_are_those_of_their_range(low, high):
+    table = {
+        "kind": "morris",
+        "trajectories": 20,
+        "seed": 1,
+        "ranges": {"a": {"from": low, "to": high}, "b": {"from": 0.0, "to": 1.0}},
+    }
+    design = TypeAdapter(sweep_document.Design).validate_python(table)
+    values = np.array([[step["a"]] for step in design.steps()], float)
+    assert set(values.ravel()) <= set(range(low, high + 1))
+    found = _estimates(design, values)
+    assert np.allclose(found["mu_star"].value, [[high - low, 0]])
+
+
+def test_each_whole_number_is_as_likely_as_another():
+    span = sweep_document.Range.model_validate({"from": 1, "to": 4})
+    drawn = [span.at(share) for share in np.linspace(0, 1, 4001)]
+    assert [round(drawn.count(value) / 1000, 1) for value in (1, 2, 3, 4)] == [1, 1, 1, 1]
 
 
 def test_chains_that_go_on_have_no_further_repetitions(study):
@@ -210,10 +267,7 @@ def test_packed_runs_leave_one_table_and_are_not_made_again(study, tmp_path, fak
     kept.run()
     expected = kept.to_frame()
     assert len(log.read_text().splitlines()) == 8
-    for directory in (tmp_path / "runs" / "small").iterdir():
-        for file in directory.iterdir():
-            file.unlink()
-        directory.rmdir()
+    shutil.rmtree(tmp_path / "runs" / "small")
     made = study(GRID)
     made.run(keep="metrics")
     assert len(log.read_text().splitlines()) == 16
@@ -252,15 +306,30 @@ def test_half_a_line_of_a_killed_shard_is_cut_off(study, tmp_path, fake_engine):
     assert len(study(GRID).to_frame()) == 8
 
 
-def test_what_was_there_when_a_shard_was_killed_is_packed(study, tmp_path, fake_engine):
+def test_what_somebody_else_made_is_packed_and_stays(study, tmp_path, fake_engine):
     log = tmp_path / "log"
     fake_engine.setenv("FAKE_LOG", str(log))
-    study(GRID).run()  # as of a shard that was killed after its runs, before its journal
+    study(GRID).run()
     made = study(GRID)
     made.run(keep="metrics")
     assert len(log.read_text().splitlines()) == 8
-    assert list((tmp_path / "runs" / "small").iterdir()) == []
-    assert len(made.to_frame()) == 8
+    assert len(list((tmp_path / "runs" / "small").iterdir())) == 4
+    shutil.rmtree(tmp_path / "runs" / "small")
+    assert len(study(GRID).to_frame()) == 8
+
+
+def test_packed_runs_get_directories_when_they_are_asked_for(study, tmp_path, fake_engine):
+    study(GRID).run(keep="metrics")
+    made = study(GRID)
+    assert {outcome.status for outcome in made.run().values()} == {"ran"}
+    assert len(made.runs) == 4
+
+
+def test_a_study_sees_what_another_packed_meanwhile(study, fake_engine):
+    seen = study(GRID)
+    assert seen.status().runs["there"] == 0
+    study(GRID).run(keep="metrics")
+    assert seen.status().runs["there"] == 4
 
 
 def test_a_shard_is_packed_by_one_process_at_a_time(study, tmp_path):

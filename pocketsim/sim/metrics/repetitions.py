@@ -61,7 +61,6 @@ def measure(
         row = trades.of_all(part, resolved["run"]["duration_s"], share)
         row |= family.measure(part, said, resolved)
         rows.append(row | energy.measure(row, resolved, said["energy_j"]))
-    names = [*trades.OF_ALL, *family.names(resolved), *energy.names(resolved)]
     kinds = _Kinds(
         ratios={*trades.RATIOS, *family.RATIOS}, quantiles={*trades.QUANTILES, *family.QUANTILES}
     )
@@ -71,11 +70,20 @@ def measure(
         "rung": dict(resolved["rung"]),
         "repetitions": repetitions,
         "traced_share": share,
-        "metrics": _metrics(names, rows, kinds, resolved["run"]["seed"]),
+        "metrics": _metrics(names(resolved), rows, kinds, resolved["run"]["seed"]),
         **_spent(told or []),
         **family.beside(parts, resolved),
         **_fates(parts),
     }
+
+
+def names(resolved: Resolved) -> list[str]:
+    """Return the metrics that a run has, some of them perhaps without a value."""
+    return [
+        *trades.OF_ALL,
+        *families.of(resolved).names(resolved),
+        *energy.names(resolved),
+    ]
 
 
 def of_log(events: pa.Table, name: str) -> dict[str, Any]:

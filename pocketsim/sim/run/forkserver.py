@@ -49,6 +49,7 @@ def perform(asked: dict[str, Any], tell: Tell) -> int:
 
 def main(how: Perform = perform) -> int:
     """Fork a slot for each socket that comes on stdin, until nobody is there to send one."""
+    parent = os.getppid()
     load()
     threads = len(list(Path("/proc/self/task").iterdir()))
     assert threads == 1, (
@@ -56,8 +57,14 @@ def main(how: Perform = perform) -> int:
     )
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for slots
     with socket.socket(fileno=os.dup(0)) as control:
+        control.settimeout(_PATIENCE_S)
         while True:
-            said, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+            try:
+                said, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+            except TimeoutError:
+                if os.getppid() == parent:
+                    continue
+                return 0  # though something else that it forked still has its socket
             if not said:
                 return 0
             with socket.socket(fileno=descriptors[0]) as asking:
@@ -143,6 +150,8 @@ def _fork(work: Callable[[], int]) -> int:
         sys.stderr.flush()
         os._exit(code)
 
+
+_PATIENCE_S = 1.0  # how long a parent may be dead whose other children keep its end open
 
 if __name__ == "__main__":
     sys.exit(main())

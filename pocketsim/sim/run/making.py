@@ -9,9 +9,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
-from pocketsim.sim.run import durations
 from pocketsim.sim.run.assembly import read
-from pocketsim.sim.run.children import Children
+from pocketsim.sim.run.children import Children, Done
 from pocketsim.sim.run.job import summary_path
 
 if TYPE_CHECKING:
@@ -48,11 +47,10 @@ class Here:
         self._children = Children(jobs)
 
     def make(self, order: Order, folder: Path, failed: Path, heard: Heard) -> float:
-        """Do as `Maker.make` says; its seconds are of as many cores as it has repetitions."""
-        taken_s = durations.stopwatch()
+        """Do as `Maker.make` says; its seconds are those of its children, each on one core."""
         count = order["resolved"]["run"]["repetitions"]
 
-        def one(repetition: int, first_index: list[int] | None) -> str:
+        def one(repetition: int, first_index: list[int] | None) -> Done:
             job: Job = {
                 "resolved": order["resolved"],
                 "repetition": repetition,
@@ -71,24 +69,24 @@ class Here:
                 heard(repetition, 1.0)
 
         if order["resolved"]["run"]["app"] == "continued":
-            logs, first_index = [], order["first_index"]
+            ended, first_index = [], order["first_index"]
             for repetition in range(count):
-                logs.append(one(repetition, first_index))
+                ended.append(one(repetition, first_index))
                 first_index = read(summary_path(folder, repetition))["final_index"]
         else:
             with ThreadPoolExecutor(min(self.jobs, count)) as pool:
-                logs = list(pool.map(one, range(count), [None] * count))
-        self._children.assemble(
+                ended = list(pool.map(one, range(count), [None] * count))
+        assembled_s = self._children.assemble(
             {
                 "resolved": order["resolved"],
                 "folder": str(folder.absolute()),
                 "target": order["target"],
-                "logs": logs,
+                "logs": [each.said for each in ended],
                 "scenario": order["scenario"],
                 "manifest": order["manifest"],
             }
         )
-        return taken_s() * min(count, self.jobs)
+        return assembled_s + sum(each.core_s for each in ended)
 
     def stop(self) -> None:
         """Kill every child and start no more."""

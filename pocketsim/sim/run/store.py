@@ -12,7 +12,6 @@ import contextlib
 import fcntl
 import json
 import os
-import shutil
 import threading
 from typing import IO, TYPE_CHECKING, Self, cast
 
@@ -51,9 +50,13 @@ class Store:
             return results.read_metrics(directory)
         return cast("Metrics", json.loads(text))
 
-    def add(self, directory: Path, text: str) -> None:
+    def know(self, directory: Path, text: str) -> None:
         """Know the metrics of a run that was packed."""
         self._texts()[_name(directory)] = text
+
+    def read_again(self) -> None:
+        """Forget what was read: other processes may have packed more."""
+        self._packed = None
 
     def _texts(self) -> dict[str, str]:
         if self._packed is None:
@@ -100,10 +103,10 @@ class Packing:
             yield aside
             self._keep(directory, results.read_metrics(aside))
 
-    def put_away(self, directory: Path) -> None:
-        """Keep the metrics of a run and remove its directory."""
-        self._keep(directory, results.read_metrics(directory))
-        shutil.rmtree(directory)
+    def add(self, directory: Path) -> None:
+        """Keep the metrics of a run whose directory is there; who made that may need it."""
+        if not self._store.is_packed(directory):
+            self._keep(directory, results.read_metrics(directory))
 
     def _keep(self, directory: Path, metrics: Metrics) -> None:
         text = json.dumps(metrics, sort_keys=True, allow_nan=False)
@@ -112,7 +115,7 @@ class Packing:
             self._file.write(line.encode())
             self._file.flush()
             os.fsync(self._file.fileno())
-            self._store.add(directory, text)
+            self._store.know(directory, text)
 
     def __exit__(self, *_: object) -> None:
         """Write the pack; the journal goes when it is there."""

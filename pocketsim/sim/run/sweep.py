@@ -15,12 +15,13 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pocketsim.sim.base.documents import read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.metrics import names
 from pocketsim.sim.metrics.intervals import student_t
 from pocketsim.sim.run import rundir
 from pocketsim.sim.run.runner import Outcome, Task, tasks_of
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from pocketsim.sim.run.results import Metrics
     from pocketsim.sim.scenario.load import Source
     from pocketsim.sim.scenario.resolve import Profiles, Rung
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -149,20 +148,17 @@ class Sweep:
         values = np.array([value for run in there for value in self._values(run, wanted.metric)])
         known = values[np.isfinite(values)]
         found = student_t(known)
-        if known.size < _TWO:
-            return min(count, most - count)
+        if known.size < _FEWEST:  # whose scatter says too little, or nothing
+            return max(min(count, most - count), 0)
         half, goal_half = (found.high - found.low) / 2, wanted.half_width_of(float(known.mean()))
-        if half < goal_half:
+        if half <= goal_half:
             return 0
         needed = math.ceil(count * (half / goal_half) ** 2) if goal_half > 0 else 2 * count
         return max(min(max(needed, count + 1), 2 * count, most) - count, 0)
 
     def _values(self, run: Run, metric: str) -> list[float]:
-        metrics = run.metrics()["metrics"]
-        if metric not in metrics:
-            reason = f"{run.directory.name} has no metric {metric!r}"
-            raise ScenarioError(self.path, "sweep.until", reason, nearest(metric, list(metrics)))
-        return [math.nan if value is None else value for value in metrics[metric]["values"]]
+        values = run.metrics()["metrics"][metric]["values"]
+        return [math.nan if value is None else value for value in values]
 
 
 def load_sweep(
@@ -183,8 +179,9 @@ def load_sweep(
         for parts in itertools.product(*_factors(document, path))
     ]
     label = f"{path} {_said_in(document)}"
+    _check_that_names_differ(document.sweep.scenario, path)
     sources = [read(path.parent / name) for name in document.sweep.scenario]
-    mine = shard(list(itertools.product(sources, steps)), number, count)
+    mine = _mine(list(itertools.product(sources, steps)), number, count)
     repetitions = document.sweep.repetitions
     before = [] if repetitions is None else [f"run.repetitions={repetitions}"]
     found = [
@@ -194,7 +191,7 @@ def load_sweep(
     ]
     until = document.sweep.until
     if until is not None:
-        _check_that_repetitions_can_be_added(found, path)
+        _check_that_repetitions_can_be_added(found, goal(until).metric, path)
     return Sweep(path, document, found, store or Store(), None if until is None else goal(until))
 
 
@@ -244,9 +241,29 @@ def points(
     return found
 
 
-def shard(items: Sequence[Item], number: int, count: int) -> Sequence[Item]:
-    """Return what is in shard `number` of `count`, both counted from 1."""
-    return items[number - 1 :: count]
+def _mine(
+    items: Sequence[tuple[Source, Mapping[str, Any]]], number: int, count: int
+) -> list[tuple[Source, Mapping[str, Any]]]:
+    """Return what is in shard `number` of `count`, both counted from 1.
+
+    Points of equal values, which designs of whole numbers have, are one shard's: so are their runs.
+    """
+    keys = [
+        json.dumps([str(source.path), values], sort_keys=True, default=str)
+        for source, values in items
+    ]
+    place = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+    mine = zip(items, keys, strict=True)
+    return [item for item, key in mine if place[key] % count == number - 1]
+
+
+def _check_that_names_differ(names: Sequence[str], path: Path) -> None:
+    """Refuse scenarios of one name: their runs could not be told apart."""
+    stems = [Path(name).stem for name in names]
+    for name in names:
+        if stems.count(Path(name).stem) > 1:
+            reason = f"{Path(name).stem} is the name of several; tables tell scenarios by it"
+            raise ScenarioError(path, "sweep.scenario", reason)
 
 
 def unique_tasks(points: Sequence[Point]) -> list[Task]:
@@ -284,9 +301,13 @@ def _with_more(first: Run, number: int, count: int) -> Run:
     return Run(first.at, alone, rung, first.place, first.store, number)
 
 
-def _check_that_repetitions_can_be_added(points: Sequence[Point], path: Path) -> None:
+def _check_that_repetitions_can_be_added(points: Sequence[Point], metric: str, path: Path) -> None:
     for at in points:
         for task in at.tasks:
+            known = names(task.rungs[0].resolved)
+            if metric not in known:
+                reason = f"{task.document.path.name} has no metric {metric!r}"
+                raise ScenarioError(path, "sweep.until", reason, nearest(metric, known))
             if task.document.scenario.run.app == "continued":
                 reason = f"{task.document.path.name} continues chains over its repetitions"
                 raise ScenarioError(path, "sweep.until", reason)
@@ -348,4 +369,4 @@ def _toml_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
-_TWO = 2  # values that have an interval
+_FEWEST = 5  # values whose interval stops: from two on, it would cover 89 % when it is looked at

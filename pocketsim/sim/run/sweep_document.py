@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from pocketsim.sim.base import designs, units
@@ -18,7 +19,6 @@ from pocketsim.sim.base.documents import Count, Section, ladder_schema, one_or_l
 from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
@@ -91,6 +91,8 @@ class SweepTable(Section):
     def _has_a_ceiling(self) -> SweepTable:
         if (self.until is None) != (self.most_repetitions is None):
             raise ValueError("until and most_repetitions go together")
+        if (self.repetitions or 1) > (self.most_repetitions or math.inf):
+            raise ValueError(f"repetitions {self.repetitions} are more than most_repetitions")
         return self
 
 
@@ -133,12 +135,25 @@ class Range(Section):
         """Return the value at a share, 0 to 1, of the range, as the scenario would have it."""
         dimension = _dimension(self.from_)
         low, high = (_number(bound, dimension) for bound in (self.from_, self.to))
-        is_log = self.scale == "log"
-        value = low * (high / low) ** share if is_log else low + (high - low) * share
-        if isinstance(self.from_, int) and isinstance(self.to, int):
-            return round(value)
-        value = min(max(float(f"{value:.{_DIGITS}g}"), low), high)
+        if self._is_whole():  # each number as likely as its neighbours
+            return min(math.floor(self._between(low, high + 1, share)), int(high))
+        value = min(max(float(f"{self._between(low, high, share):.{_DIGITS}g}"), low), high)
         return value if dimension is None else dimension.write(value)
+
+    def taken(self, share: float) -> float:
+        """Return which share of the range the value at `share` is: another, of whole numbers."""
+        if not self._is_whole():
+            return share
+        low, high, value = int(self.from_), int(self.to), self.at(share)
+        if self.scale == "log":
+            return math.log(value / low) / math.log(high / low)
+        return float((value - low) / (high - low))
+
+    def _is_whole(self) -> bool:
+        return isinstance(self.from_, int) and isinstance(self.to, int)
+
+    def _between(self, low: float, high: float, share: float) -> float:
+        return low * (high / low) ** share if self.scale == "log" else low + (high - low) * share
 
 
 def _dimension(bound: Bound) -> units.Dimension | None:
@@ -171,6 +186,14 @@ class _Design(Section):
 
     def _drawn(self, factors: int, draws: np.random.Generator) -> Floats:
         raise NotImplementedError
+
+    def taken_points(self) -> Floats:
+        """Return the points that are taken: others where ranges are of whole numbers."""
+        rows = [
+            [span.taken(share) for span, share in zip(self.ranges.values(), row, strict=True)]
+            for row in self.unit_points().tolist()
+        ]
+        return np.array(rows)
 
     def steps(self) -> list[dict[str, Any]]:
         """Return the values of each point by key path."""
