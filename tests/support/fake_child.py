@@ -4,8 +4,8 @@ Environment variables make forks misbehave: FAKE_LOG appends a line per finished
 FAKE_SLEEP_S waits first, FAKE_ABORT kills the fork of the repetition of that number,
 FAKE_ABORT_SEED those of runs of that seed, FAKE_HOLD is a pipe into which one writes its process
 number before it waits for good, FAKE_CHATTER lets it tell its share many times; FAKE_ASSEMBLY is
-how putting a run together fails, by an error's number or as "broken", "killed" or "not_finite". Exit
-codes are those of real forks.
+how putting a run together fails, by an error's number or as "broken", "killed" or "not_finite".
+Exit codes are those of real forks.
 """
 
 from __future__ import annotations

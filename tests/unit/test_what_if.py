@@ -246,11 +246,11 @@ def test_sweeps_have_it_as_an_axis(scenario, tmp_path, values):
         f'[sweep]\nscenario = "small.toml"\n[axes]\n"{KEY}.verify" = {values}\n'
         '"workload.rate" = ["4/s"]\n'
     )
-    points = sweep.load_sweep(path, tmp_path / "runs")
-    places = [run.place()[f"{KEY}.verify"] for run in sweep.runs(points)]
+    runs = list(sweep.load_sweep(path, tmp_path / "runs").runs())
+    places = [run.place[f"{KEY}.verify"] for run in runs]
     unit, known = ("s", [1e-3, 2e-3, 4e-3]) if "ms" in values else ("", [0.5, 1.0, 2.0])
     assert places == [{"value": value, "unit": unit} for value in known]
-    assert len({run.directory for run in sweep.runs(points)}) == 3
+    assert len({run.directory for run in runs}) == 3
 
 
 def test_a_changed_scenario_is_written_as_it_was_said(scenario, tmp_path):
