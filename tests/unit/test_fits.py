@@ -354,7 +354,7 @@ def test_a_scenario_with_files_of_data_is_measured(name, tmp_path):
     scenario = f"scenarios/own_data/{name}.toml"
     overrides = {scenario: ["run.repetitions=1"]}
     several = Scenarios.of([scenario], overrides, "a test", lambda _: True)
-    (resolved,) = several.resolved({}, tmp_path).values()
+    (resolved, *_) = several.resolved({}, tmp_path).values()
     with Forks(1) as forks:
         (found,) = forks.measure([resolved], several.files)
     assert found["counts"]["sent"] > 0
