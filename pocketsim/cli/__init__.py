@@ -17,6 +17,7 @@ import typer
 
 from pocketsim import sim
 from pocketsim.cli import (
+    clusters,
     common,
     comparing,
     console,
@@ -92,6 +93,7 @@ _add(sweep, "sweep plan", sweeping.plan)
 _add(sweep, "sweep status", sweeping.status)
 _add(sweep, "sweep collect", sweeping.collect)
 _add(sweep, "sweep report", sweeping.report)
+_add(sweep, "sweep slurm", clusters.slurm)
 _add(profile, "profile show", profiles.show)
 _add(profile, "profile split", profiles.split)
 _add(calibrate, "calibrate reports", measured.calibrate)

@@ -62,11 +62,16 @@ EXAMPLES = {
     "sweep run": (
         "pocketsim sweep run my_phones_sweep.toml",
         "pocketsim sweep run rate_by_transport --shard 1/2",
+        "pocketsim sweep run rate_by_transport --executor dask --scheduler tcp://login:8786",
     ),
     "sweep plan": ("pocketsim sweep plan rate_by_transport",),
     "sweep status": ("pocketsim sweep status my_phones_sweep.toml --watch",),
     "sweep report": ("pocketsim sweep report my_phones_sweep.toml -o sweep.html",),
     "sweep collect": ("pocketsim sweep collect my_phones_sweep.toml -o all.parquet",),
+    "sweep slurm": (
+        "pocketsim sweep slurm rate_by_transport --array 6 --time 1:00:00",
+        "pocketsim sweep slurm my_phones_sweep.toml --array 200%20 --time 4:00:00 --submit",
+    ),
     "profile": ("pocketsim profile show moto_g04s",),
     "profile show": (
         "pocketsim profile show moto_g04s",
