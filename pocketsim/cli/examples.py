@@ -40,6 +40,7 @@ EXAMPLES = {
     "report": (
         "pocketsim report runs/udp_100b",
         "pocketsim report runs/udp_100b runs/iroh_keep_100b -o both.html",
+        "pocketsim report runs/udp_100b --paper figures",
     ),
     "export": (
         "pocketsim export RUN -o events.csv",

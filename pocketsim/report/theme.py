@@ -112,12 +112,12 @@ def bars(
 
 def dashes(count: int) -> list[str]:
     """Return as many dashes, so that a line shows under another that lies on it."""
-    return [_DASHES[number % len(_DASHES)] for number in range(count)]
+    return [DASHES[number % len(DASHES)] for number in range(count)]
 
 
 def wrapped(name: str) -> str:
     """Return a name in lines as long as a phone's screen has room for beside a chart."""
-    return "<br>".join(textwrap.wrap(name, _NAME_LETTERS))
+    return "<br>".join(textwrap.wrap(name, NAME_LETTERS))
 
 
 def make_room(chart: go.Figure) -> None:
@@ -159,8 +159,8 @@ _DIGITS = (
 _LOG_BAR = 0.95
 # Okabe and Ito's.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#e69f00", "#56b4e9", "#117733", "#999933")
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _LEGEND_PX, _SYMBOL_PX, _LETTER_PX, _ROW_PX = 400, 50, 6, 19
-_NAME_LETTERS = 24
+NAME_LETTERS = 24
 _ROWS = 2  # rows of a legend that fit below a chart as it is
 _LABELS = 14  # numbers of four digits that fit beside each other under half a page
