@@ -102,7 +102,7 @@ def resolved(
         },
         "transport": _transport(transport),
         "energy": None,
-        "output": {"trace": "full", "sample_ratio": 0.1, "tokens": False},
+        "output": {"trace": "full", "sample_ratio": 0.1, "tokens": False, "blocks": False},
         "engine_options": {},
         "continues": None,
     }

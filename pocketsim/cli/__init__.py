@@ -33,6 +33,7 @@ from pocketsim.cli import (
     running,
     sweeping,
     targets,
+    verifying,
 )
 from pocketsim.sim.base.errors import EngineError, UserError
 
@@ -84,6 +85,7 @@ _add(app, "show", inspect.show)
 _add(app, "doctor", inspect.doctor)
 _add(app, "report", present.report)
 _add(app, "export", exporting.export)
+_add(app, "verify", verifying.verify)
 _add(app, "validate", present.validate)
 _add(app, "compare", comparing.compare)
 _add(app, "sensitivity", comparing.sensitivity)

@@ -46,6 +46,7 @@ EXAMPLES = {
         "pocketsim export RUN -o events.csv",
         "pocketsim export RUN --to gexf -o phones.gexf --repetition 0",
     ),
+    "verify": ("pocketsim verify RUN", "pocketsim verify tokens --json"),
     "validate": (
         "pocketsim validate --subset latency",
         "pocketsim validate --rows --report validation.html",

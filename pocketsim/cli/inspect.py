@@ -266,7 +266,7 @@ def _in_child(statement: str) -> None:
 
 _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
-    *("pydantic", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
+    *("pydantic", "pynacl", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
 )
 _USUAL = {"role": "person", "rate_per_s": "", "churn": ""}
 _EXIT_INVALID = 2

@@ -70,6 +70,7 @@ SHORT = {
         "export {run} -o phones.gexf",
         "export {tokens} --to tokens -o tokens",
     ],
+    "pocketsim verify": ["verify {tokens} --repetition 0 --json"],
     "pocketsim calibrate": [
         "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
     ],

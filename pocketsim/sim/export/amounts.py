@@ -61,7 +61,7 @@ def _is_known(resolved: Resolved) -> bool:
         return False
     replays = workload["cheat_ratio"] * workload["replay_ratio"] > 0
     return (
-        resolved["output"]["trace"] == "full"
+        resolved["output"]["trace"] != "sampled"
         and resolved["versions"] == versions()
         and not (replays and tokens["handshake"] == "none")
     )

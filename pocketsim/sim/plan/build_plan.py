@@ -325,6 +325,7 @@ def _trace(resolved: Resolved) -> plan.Trace:
         "sample_ratio": output["sample_ratio"],
         "log_capacity": resolved["protocol"]["benchmark_log_entries"] or _UNLIMITED,
         "tokens": output["tokens"],
+        "blocks": output["blocks"],
     }
 
 

@@ -9,7 +9,7 @@ from pocketsim.sim.trace.told import Told
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pocketsim.sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario.resolved import Output, Resolved
 
 
 class Job(TypedDict):
@@ -83,9 +83,19 @@ def parquet_path(directory: Path, repetition: int) -> Path:
     return directory / f"repetition-{repetition}.parquet"
 
 
-def tokens_path(directory: Path, repetition: int) -> Path:
-    """Return where a child puts the tokens that phones have at the end of a repetition."""
-    return directory / f"repetition-{repetition}.tokens.parquet"
+def kept(output: Output) -> list[str]:
+    """Return which tables a run keeps beside its events, by the names of their files."""
+    wanted = {
+        "tokens": output["tokens"],
+        "blocks": output["blocks"],
+        "timeline": output["trace"] == "work",
+    }
+    return [name for name, is_wanted in wanted.items() if is_wanted]
+
+
+def kept_path(directory: Path, repetition: int, name: str) -> Path:
+    """Return where a child puts one of the tables that `kept` names."""
+    return directory / f"repetition-{repetition}.{name}.parquet"
 
 
 def summary_path(directory: Path, repetition: int) -> Path:

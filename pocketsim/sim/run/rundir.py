@@ -30,7 +30,7 @@ FILES = (
     "log.txt",
 )
 _NEEDED = ("metrics.json", "resolved.json", "events.parquet")
-TOKENS = "tokens.parquet"
+TOKENS, BLOCKS, TIMELINE = "tokens.parquet", "blocks.parquet", "timeline.parquet"
 """Beside `FILES` where the scenario asks for it."""
 
 

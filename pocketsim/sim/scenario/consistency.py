@@ -134,15 +134,20 @@ def _check_outages(scenario: Scenario, path: Path) -> None:
 
 
 def _check_output(scenario: Scenario, path: Path) -> None:
-    protocol = scenario.protocol
-    if not scenario.output.tokens:
-        return
-    if protocol.kind != "tokens":
-        reason = f'is for protocol "tokens", not "{protocol.kind}"'
-        raise ScenarioError(path, "output.tokens", reason)
-    if protocol.crypto != "real":
-        reason = f'output.tokens is for others to verify; proofs of "{protocol.crypto}" are tags'
-        raise ScenarioError(path, "protocol.crypto", reason, "real")
+    """Refuse to keep what a protocol does not have, and what nobody else could verify."""
+    protocol, output = scenario.protocol, scenario.output
+    for key, is_wanted, kind in (
+        ("output.tokens", output.tokens, "tokens"),
+        ("output.blocks", output.blocks, "trustchain"),
+    ):
+        if not is_wanted:
+            continue
+        if protocol.kind != kind:
+            raise ScenarioError(path, key, f'is for protocol "{kind}", not "{protocol.kind}"')
+        if protocol.crypto != "real":
+            signed = "proofs" if kind == "tokens" else "signatures"
+            reason = f'{key} is for others to verify; {signed} of "{protocol.crypto}" are tags'
+            raise ScenarioError(path, "protocol.crypto", reason, "real")
 
 
 def _check_energy(scenario: Scenario, path: Path) -> None:

@@ -169,13 +169,22 @@ class Protocol(Section):
 class Output(Section):
     """What the trace keeps."""
 
-    trace: Literal["full", "sampled"] = Field(default="full", description="Which events are kept.")
+    trace: Literal["full", "sampled", "work"] = Field(
+        default="full",
+        description="Which events are kept; work: all, and in timeline.parquet when each lane "
+        "spent which operation, and when datagrams were under way.",
+    )
     sample_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         default=1.0, description="Share of transactions kept when sampled."
     )
     tokens: bool = Field(
         default=False,
         description="Whether the tokens that phones have at the end are kept, byte for byte; takes "
+        'crypto = "real".',
+    )
+    blocks: bool = Field(
+        default=False,
+        description="Whether the blocks that phones store are kept, byte for byte; takes "
         'crypto = "real".',
     )
 

@@ -353,9 +353,10 @@ class Energy(TypedDict):
 class Output(TypedDict):
     """What the trace keeps."""
 
-    trace: Literal["full", "sampled"]
+    trace: Literal["full", "sampled", "work"]
     sample_ratio: float
     tokens: bool
+    blocks: bool
 
 
 class Resolved(TypedDict):

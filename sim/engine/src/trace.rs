@@ -7,6 +7,7 @@ use pocketsim_protocols::named_enum;
 
 use crate::plan;
 use crate::streams::mix;
+use crate::timeline::{self, Timeline};
 
 /// Columns of one length.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +61,8 @@ named_enum! {
 pub struct Trace {
     /// What was kept.
     pub columns: Columns,
+    /// Work and datagrams; only where the plan asks for them.
+    pub timeline: Option<Timeline>,
     tallies: [u64; Tally::ALL.len()],
     events: [u64; EventKind::ALL.len()],
     drops: [u64; Reason::ALL.len()],
@@ -76,7 +79,7 @@ impl Trace {
     /// On a mode that the plan's maker should have refused.
     pub fn new(plan: &plan::Trace, phones: usize) -> Self {
         let keep_below = match plan.mode.as_str() {
-            "full" => u64::MAX,
+            "full" | "work" => u64::MAX,
             "sampled" => (plan.sample_ratio * u64::MAX as f64) as u64,
             other => panic!("unknown trace mode {other:?}"),
         };
@@ -87,6 +90,7 @@ impl Trace {
         };
         Self {
             columns: Columns::default(),
+            timeline: (plan.mode == "work").then(|| Timeline::new(timeline::ROWS_MAX)),
             tallies: [0; Tally::ALL.len()],
             events: [0; EventKind::ALL.len()],
             drops: [0; Reason::ALL.len()],
@@ -161,7 +165,9 @@ impl Trace {
             .iter()
             .map(|reason| reason.name())
             .zip(self.drops);
+        let left_out = self.timeline.as_ref().map_or(0, |of| of.left_out);
         let all = tallies.chain(events).chain(drops);
+        let all = all.chain([("timeline_rows_left_out", left_out)]);
         all.filter(|&(_, count)| count > 0).collect()
     }
 
