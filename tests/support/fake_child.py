@@ -48,6 +48,7 @@ def run(plan, progress):
         "clock_s": plan["duration_s"],
         "final_index": [index + 2 for index in plan["phones"]["first_index"].tolist()],
         "simgrid": "fake",
+        "tokens": None,
     }
 
 
