@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.machinery
+import importlib.util
 import tempfile
 import threading
 from concurrent.futures import CancelledError
@@ -59,11 +61,13 @@ Given = Made | Crashed | Refused
 class Pool:
     """Makes runs on the workers of a client, of which it has `jobs` at a time.
 
-    All of their files, or with `whole` False their metrics alone. A worker that is lost, dask
-    replaces by another, up to its `distributed.scheduler.allowed-failures`.
+    All of their files, or with `whole` False their metrics alone. What a worker had that is lost,
+    dask gives to another, up to its `distributed.scheduler.allowed-failures`. Raises
+    EnvironmentMissingError where the scheduler or a worker has no pocketsim with this module.
     """
 
     def __init__(self, client: Client, whole: bool, jobs: int | None = None) -> None:  # noqa: FBT001
+        _check(client)
         self.jobs = jobs or _JOBS
         self._client = client
         self._wanted = None if whole else ["metrics.json"]
@@ -124,12 +128,6 @@ class Pool:
             )
             replay = children.keep(_job(order, 0, order["first_index"]), "", failed)
             raise EngineError(what, "", replay) from None
-        except (ImportError, AttributeError, RuntimeError) as error:
-            cause = error.__cause__ or error
-            if isinstance(cause, ImportError | AttributeError):
-                reason = f"a worker has not the pocketsim of this process ({cause})"
-                raise EnvironmentMissingError(reason) from None
-            raise
         else:
             return given
         finally:
@@ -142,6 +140,19 @@ class Pool:
                 # A task, not scattered data: if all who have it are lost, dask makes it again.
                 self._contents[digest] = self._client.submit(bytes, Path(path).read_bytes())
             return self._contents[digest]
+
+
+def _check(client: Client) -> None:
+    # By a function of the standard library, which arrives also where nothing of ours is.
+    find = importlib.util.find_spec
+    found = client.run(find, __name__, on_error="return")
+    try:
+        found |= {"the scheduler": client.run_on_scheduler(find, __name__)}
+    except ImportError:
+        found |= {"the scheduler": None}
+    for who, spec in found.items():
+        if not isinstance(spec, importlib.machinery.ModuleSpec):
+            raise EnvironmentMissingError(f"{who} has no pocketsim, or an older one")
 
 
 @contextlib.contextmanager
