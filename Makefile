@@ -46,7 +46,8 @@ notebooks: setup ## Run every notebook in a kernel of its own
 	$(BIN)/pytest tests/notebooks
 
 .PHONY: docs
-docs: setup .venv/.docs ## Build the pages of build/docs, with the library's reference and notebooks as they run
+docs: setup .venv/.docs ## Build the pages of build/docs, with notebooks and a gallery as they run, and build/pocketsim.1
+	$(BIN)/python -m tools.manual > build/pocketsim.1
 	$(BIN)/sphinx-build -q -W -b html docs build/docs
 
 .PHONY: wheel test-wheel

@@ -34,14 +34,16 @@ SINGLE_IN, DOUBLE_IN = 3.5, 7.2
 """Widths of a column and of a page of two, in inches."""
 
 
-def pictures(chart: go.Figure, caption: str, width_in: float) -> dict[str, bytes]:
-    """Return a chart as files by suffix: ".svg" and ".pdf", the same bytes for the same chart.
+def pictures(
+    chart: go.Figure, caption: str, width_in: float, forms: Sequence[str] = ("svg", "pdf")
+) -> dict[str, bytes]:
+    """Return a chart as files by suffix, as ".svg"; the same bytes for the same chart.
 
     Their text is in the file: as outlines in SVG, as TrueType in PDF. Needs matplotlib.
     """
     with style():
         figure = drawn(chart, caption, width_in)
-        return {f".{form}": _saved(figure, form) for form in _METADATA}
+        return {f".{form}": _saved(figure, form) for form in forms}
 
 
 def style() -> AbstractContextManager[None]:
@@ -68,10 +70,10 @@ def drawn(chart: go.Figure, caption: str, width_in: float) -> Figure:
     words = caption, int(_LETTERS_PER_IN * width_in)
     for side, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
         _arrange(axes, axis, chart.layout[f"{side}axis"], places[side], words)
-    for note in chart.layout.annotations:
-        _note(axes, note)
     _legend(figure, chart, handles)
     _thin(figure, axes)
+    for note, shape in zip(chart.layout.annotations, chart.layout.shapes, strict=False):
+        _note(axes, note, shape)
     return figure
 
 
@@ -111,10 +113,13 @@ def _shade(axes: Axes, shape: Any) -> None:
         axes.axvspan(shape.x0, shape.x1, **look)
 
 
-def _note(axes: Axes, note: Any) -> None:
-    """Write what a shaded span is, along its left edge: beside each other there may be no room."""
-    look: dict[str, Any] = {"rotation": 90, "va": "bottom", "fontsize": 6, "color": _FAINT}
-    axes.text(note.x, 0.03, f" {note.text}", transform=axes.get_xaxis_transform(), **look)
+def _note(axes: Axes, note: Any, shape: Any) -> None:
+    """Write what a shaded span is: across its top, or where it is narrow along its left edge."""
+    look: dict[str, Any] = {"va": "top", "fontsize": 6, "color": _FAINT}
+    text = axes.text(note.x, 0.97, f" {note.text}", transform=axes.get_xaxis_transform(), **look)
+    start, end = (axes.transData.transform((x, 0))[0] for x in (shape.x0, shape.x1))
+    if text.get_window_extent().width > end - start:
+        text.set_rotation(90)
 
 
 def _traces(axes: Axes, chart: go.Figure, places: Mapping[str, Places]) -> list[Handle]:
@@ -195,7 +200,7 @@ def _arrange(axes: Axes, axis: Axis, told: Any, places: Places, words: tuple[str
     caption, letters = words
     is_x = axis is axes.xaxis
     title = told.title.text or ("" if places else caption)
-    axis.set_label_text(_lines(title.replace("<br>", " "), letters))
+    axis.set_label_text(_lines(title.replace("<br>", " "), letters if is_x else _UPRIGHT_LETTERS))
     if told.showgrid is not False and not (places and is_x):
         axis.grid(visible=True, color=_GRID, linewidth=0.6)
     if told.type == "log":
@@ -303,7 +308,7 @@ def _or(value: Any, otherwise: float) -> Any:
 
 
 def _lines(text: str, letters: int) -> str:
-    return "\n".join(textwrap.wrap(text, letters))
+    return "\n".join(textwrap.wrap(text, letters, break_long_words=False))
 
 
 _STYLE = {
@@ -337,6 +342,7 @@ _FRAME_IN, _LINE_IN = 0.6, 0.16
 _NAME_LETTERS = 46  # that a line of a legend has room for in a column
 _LETTERS_PER_IN = 13  # of a title below or beside a plot, which is narrower than its figure
 _SHORTEST = 6
+_UPRIGHT_LETTERS = 30
 _TICKS_MIN = 2
 _ROOM = 1.06
 _COLUMNS = 4

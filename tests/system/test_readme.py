@@ -61,7 +61,10 @@ SHORT = {
     "pocketsim sweep collect": [
         "sweep run sweep.toml --out swept; sweep collect sweep.toml --out swept -o table.csv"
     ],
-    "pocketsim report": ["report {run} -o page.html --plotly-js plotly.js"],
+    "pocketsim report": [
+        "report {run} -o page.html --plotly-js plotly.js",
+        "report {run} --paper figures --force",
+    ],
     "pocketsim export": [
         "export {run} --to csv -o events.csv",
         "export {run} --to graphml --repetition 0 -o phones.graphml",
