@@ -195,18 +195,18 @@ def _boxes(axes: Axes, trace: Any, look: Look, places: Places, turn: tuple[int, 
     return drawn["boxes"][0]
 
 
-def _arrange(axes: Axes, axis: Axis, told: Any, places: Places, words: tuple[str, int]) -> None:
+def _arrange(axes: Axes, axis: Axis, asked: Any, places: Places, words: tuple[str, int]) -> None:
     """Give an axis its title, scale, range and ticks; `words`: a caption, letters of a line."""
     caption, letters = words
     is_x = axis is axes.xaxis
-    title = told.title.text or ("" if places else caption)
+    title = asked.title.text or ("" if places else caption)
     axis.set_label_text(_lines(title.replace("<br>", " "), letters if is_x else _UPRIGHT_LETTERS))
-    if told.showgrid is not False and not (places and is_x):
+    if asked.showgrid is not False and not (places and is_x):
         axis.grid(visible=True, color=_GRID, linewidth=0.6)
-    if told.type == "log":
+    if asked.type == "log":
         (axes.set_xscale if is_x else axes.set_yscale)("log")
-    _limit(axes, told, is_x=is_x)
-    if told.autorange == "reversed":
+    _limit(axes, asked, is_x=is_x)
+    if asked.autorange == "reversed":
         axis.set_inverted(inverted=True)
     if places:
         # Beside each other they share the width.
@@ -216,39 +216,39 @@ def _arrange(axes: Axes, axis: Axis, told: Any, places: Places, words: tuple[str
         axis.set_ticks(list(places.values()), names)
         axis.set_tick_params(length=0)
     else:
-        _ticks(axis, told)
+        _ticks(axis, asked)
 
 
-def _limit(axes: Axes, told: Any, *, is_x: bool) -> None:
+def _limit(axes: Axes, asked: Any, *, is_x: bool) -> None:
     limit = axes.set_xlim if is_x else axes.set_ylim
-    if told.range is not None:
-        low, high = told.range
-        limit(*((10**low, 10**high) if told.type == "log" else (low, high)))
-    elif told.rangemode == "tozero":
+    if asked.range is not None:
+        low, high = asked.range
+        limit(*((10**low, 10**high) if asked.type == "log" else (low, high)))
+    elif asked.rangemode == "tozero":
         interval = axes.dataLim.intervalx if is_x else axes.dataLim.intervaly
         limit(0, _ROOM * max(interval))
 
 
-def _ticks(axis: Axis, told: Any) -> None:
+def _ticks(axis: Axis, asked: Any) -> None:
     from matplotlib import ticker
 
-    if told.type == "log":
+    if asked.type == "log":
         axis.set_minor_locator(ticker.NullLocator())
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
-    if told.tickvals is not None:
+    if asked.tickvals is not None:
         low, high = sorted(axis.get_view_interval())
-        named = zip(told.tickvals, told.ticktext, strict=True)
+        named = zip(asked.tickvals, asked.ticktext, strict=True)
         shown = [(value, text) for value, text in named if low <= value <= high]
         if len(shown) < _TICKS_MIN:
             axis.set_major_locator(ticker.MaxNLocator(_TICKS_MIN + 2))
         else:
             axis.set_ticks(*map(list, zip(*shown, strict=True)))
-    elif told.type != "log" and told.dtick:
-        axis.set_major_locator(ticker.MultipleLocator(told.dtick))
-    if told.tickformat == ".0%":
+    elif asked.type != "log" and asked.dtick:
+        axis.set_major_locator(ticker.MultipleLocator(asked.dtick))
+    if asked.tickformat == ".0%":
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{100 * value:g} %"))
-    elif told.ticksuffix:
-        suffix = told.ticksuffix
+    elif asked.ticksuffix:
+        suffix = asked.ticksuffix
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}{suffix}"))
 
 

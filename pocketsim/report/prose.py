@@ -82,12 +82,12 @@ def _works() -> dict[str, str]:
 
 def _theses() -> dict[str, str]:
     """Return an entry for each document of published figures, by name."""
-    return {name: _thesis(name, told) for name, told in published.documents().items()}
+    return {name: _thesis(name, thesis) for name, thesis in published.documents().items()}
 
 
-def _thesis(name: str, told: Mapping[str, Any]) -> str:
-    year = [("year", str(told["published"].year))] if "published" in told else []
-    fields = [("author", told["author"]), ("title", told["title"]), ("note", "Thesis"), *year]
+def _thesis(name: str, thesis: Mapping[str, Any]) -> str:
+    year = [("year", str(thesis["published"].year))] if "published" in thesis else []
+    fields = [("author", thesis["author"]), ("title", thesis["title"]), ("note", "Thesis"), *year]
     lines = "".join(f"  {key} = {{{_escaped(value)}}},\n" for key, value in fields)
     return f"@misc{{{name},\n{lines}}}\n"
 
