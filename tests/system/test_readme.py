@@ -30,8 +30,9 @@ PROSE = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
 SPANS = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", PROSE)]
 
 # By the words before the first argument; the calls stand in for every command that begins so, and
-# together have every option and every file that README names. {run}, {tokens}: finished runs. What
-# README does not name is not run; "; " separates calls of which the last needs the others.
+# together have every option and every file that README names. {run}, {worked}, {tokens}: finished
+# runs. What README does not name is not run; "; " separates calls of which the last needs the
+# others.
 SHORT = {
     "pocketsim run": [
         "run small.toml --set workload.rate=4/s --seed 3 --jobs 1 --out runs --json",
@@ -71,6 +72,7 @@ SHORT = {
         "export {run} --to gexf -o phones.gexf",
         "export {run} --to json -o phones.json",
         "export {run} -o phones.gexf",
+        "export {worked} --to perfetto -o run.pftrace",
         "export {tokens} --to tokens -o tokens",
     ],
     "pocketsim verify": ["verify {tokens} --repetition 0 --json"],
@@ -192,7 +194,7 @@ def pocketsim(folder):
 
 @pytest.fixture(scope="module")
 def finished(pocketsim):
-    """Return what stands for {run} and {tokens}, and leave log.csv."""
+    """Return what stands for {run}, {worked} and {tokens}, and leave log.csv."""
 
     def directory(*arguments):
         done = pocketsim("run", *arguments, "--out", "finished")
@@ -203,7 +205,8 @@ def finished(pocketsim):
     assert pocketsim("export", small, "-o", "log.csv").returncode == 0
     settings = [word for setting in TOKENS for word in ("--set", setting)]
     market = ROOT / "pocketsim/scenarios" / "tokens" / "market.toml"
-    return {"run": small, "tokens": directory(market, *settings)}
+    worked = directory("small.toml", "--set", "output.trace=work")
+    return {"run": small, "worked": worked, "tokens": directory(market, *settings)}
 
 
 @pytest.mark.engine
