@@ -35,7 +35,7 @@ test-rust: test-programs
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked
 
 test-python: test-programs
-	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
+	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks --ignore tests/cluster -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
 
 test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
@@ -55,6 +55,11 @@ wheel: setup ## Build dist/*.whl, which installs in seconds where nobody can com
 
 test-wheel: wheel ## Install the wheel into an environment of its own and test it there
 	$(BIN)/pytest tests/wheel
+
+.PHONY: test-cluster
+test-cluster: setup ## Run a study on a SLURM of one node (Debian's, unpacked) and on dask, a worker killed
+	tools/slurm.sh
+	$(BIN)/pytest tests/cluster
 
 .PHONY: fuzz
 SECONDS ?= 10
