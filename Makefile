@@ -35,7 +35,7 @@ test-rust: test-programs
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked
 
 test-python: test-programs
-	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
+	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks --ignore tests/cluster -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
 
 test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
@@ -60,6 +60,11 @@ test-wheel: wheel ## Install the wheel into an environment of its own and test i
 .PHONY: container
 container: build/.system $(if $(QUICK),wheel) ## Build the container by buildah, which compiles SimGrid, and try it; QUICK=1: of `make wheel`
 	python3 tools/container.py $(if $(QUICK),--wheel dist pocketsim)
+
+.PHONY: test-cluster
+test-cluster: setup ## Run a study on a SLURM of one node (Debian's, unpacked) and on dask, a worker killed
+	tools/slurm.sh
+	$(BIN)/pytest tests/cluster
 
 .PHONY: fuzz
 SECONDS ?= 10

@@ -258,7 +258,13 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "compute": None,
         },
         "transport": transport(mode, phones),
-        "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0, "tokens": False, "blocks": False},
+        "trace": {
+            "mode": "full",
+            "sample_ratio": 1.0,
+            "log_capacity": 0,
+            "tokens": False,
+            "blocks": False,
+        },
         "energy": None,
         **changes,
     }

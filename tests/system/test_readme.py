@@ -46,7 +46,11 @@ SHORT = {
     "pocketsim check": ["check small.toml sweep.toml moto_g04s"],
     "pocketsim sweep run": [
         "sweep run sweep.toml --shard 1/2 --out swept --keep events",
-        "sweep run sweep.toml --out packed --keep metrics",
+        "sweep run sweep.toml --out packed --keep metrics --scratch . --before 3000-01-01",
+    ],
+    "pocketsim sweep slurm": [
+        "sweep slurm sweep.toml --array 2%1 --time 60 --partition main --account me --setup true",
+        "sweep slurm sweep.toml --array 2 --sbatch --mem=4G",
     ],
     "pocketsim sweep plan": ["sweep plan sweep.toml --json"],
     "pocketsim sweep status": [
@@ -91,6 +95,11 @@ SHORT = {
         "validate --subset block_sizes --rows",
     ],
     "pocketsim doctor": ["doctor"],
+}
+# What takes a cluster: tests/cluster has one.
+ON_A_CLUSTER = {
+    "pocketsim sweep run": {"--executor", "--scheduler"},
+    "pocketsim sweep slurm": {"--submit"},
 }
 # Run by the tests below with these names.
 PROBE = {
@@ -165,7 +174,13 @@ def test_every_command_has_a_short_form():
 @pytest.mark.parametrize(("name", "options"), rows())
 def test_every_option_of_the_table_is_in_a_short_form(name, options):
     used = {word for call in SHORT[name] for word in call.split()}
-    assert not options - used
+    assert not options - used - ON_A_CLUSTER.get(name, set())
+
+
+def test_what_takes_a_cluster_is_tested_on_one():
+    text = "".join(path.read_text() for path in (ROOT / "tests" / "cluster").glob("test_*.py"))
+    for options in ON_A_CLUSTER.values():
+        assert {option for option in options if f'"{option}"' in text} == options
 
 
 def test_every_choice_and_file_is_in_a_short_form():
