@@ -165,6 +165,9 @@ def _options(
 
 
 def _interrupt(_signal: int, _frame: object) -> None:
+    # Whoever ends a job may tell a process and its parent, which hands it on: the second must not
+    # interrupt what the first has begun to end.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 from datetime import UTC, datetime
 
 import pytest
 
+from pocketsim import cli
 from pocketsim.sim.base.errors import EngineError
 from pocketsim.sim.run import durations, making, rundir, runner, store
 from pocketsim.sim.run.children import StoppedError
@@ -193,3 +195,14 @@ def test_without_dask_it_is_said_what_to_install(fake_cli, scenario, tmp_path):
     assert done.stderr.strip() == (
         "dask.distributed is not there; `pip install 'pocketsim[dask]'` installs it"
     )
+
+
+def test_who_is_told_twice_to_end_ends_as_if_told_once():
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        signal.signal(signal.SIGTERM, cli._interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)  # does not interrupt what ends the children
+    finally:
+        signal.signal(signal.SIGTERM, before)
