@@ -256,6 +256,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "duplicate_window_s": 30.0,
             "tokens": None,
             "compute": None,
+            "own_operations": [],
         },
         "transport": transport(mode, phones),
         "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0, "tokens": False},

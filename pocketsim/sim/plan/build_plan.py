@@ -21,7 +21,7 @@ from pocketsim.sim.plan.population import ROLES, Indices, Population, populate, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pocketsim.sim.devices.contents import Shipped, ShippedImplementation
+    from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
     from pocketsim.sim.plan.plan import Floats, Plan
     from pocketsim.sim.scenario import resolved as given
     from pocketsim.sim.scenario.own import Own
@@ -44,6 +44,7 @@ def build_plan(
     people = populate(resolved, name)
     drawn = _profiles(resolved, name)
     implementation = _implementation(resolved, name)
+    operations = _operations(resolved, name)
     own = _own(resolved, files or {})
     changes = _churn(resolved, name, people, own)
     workload, proximity = _happenings(resolved, name, people, changes, drawn, files or {})
@@ -55,7 +56,7 @@ def build_plan(
     return {
         "seed": engine_seed(resolved["run"]["seed"], repetition),
         "duration_s": resolved["run"]["duration_s"],
-        "profiles": [profile_columns(profile, implementation) for profile in drawn],
+        "profiles": [profile_columns(profile, implementation, operations) for profile in drawn],
         "access": [
             _access(network) for _, network in sorted(resolved["network"]["access"].items())
         ],
@@ -116,6 +117,14 @@ def _implementation(resolved: Resolved, name: str) -> ShippedImplementation:
     if resolved["run"]["draw"] == "posterior":
         implementation = draws.draw_implementation(implementation, seed, f"{name}/{place}")
     return draws.vary_implementation(implementation, seed, f"{_session(resolved, name)}/{place}")
+
+
+def _operations(resolved: Resolved, name: str) -> Mapping[str, ScaledCost]:
+    """Return the scenario's own operations in one repetition, drawn as those of devices."""
+    seed, operations = resolved["run"]["seed"], resolved["operations"]
+    if resolved["run"]["draw"] == "posterior":
+        operations = draws.draw_costs(operations, seed, f"{name}/operations")
+    return draws.vary_costs(operations, seed, f"{_session(resolved, name)}/operations")
 
 
 def _session(resolved: Resolved, name: str) -> str:
@@ -238,6 +247,7 @@ def _protocol(resolved: Resolved) -> plan.Protocol:
         "duplicate_window_s": protocol["duplicate_window_s"],
         "tokens": protocol["tokens"],
         "compute": compute.options(resolved["workload"]),
+        "own_operations": sorted(resolved["operations"]),
     }
 
 

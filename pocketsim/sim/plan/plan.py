@@ -153,6 +153,7 @@ class Protocol(TypedDict):
     duplicate_window_s: float
     tokens: Tokens | None
     compute: Compute | None
+    own_operations: list[str]
 
 
 class Transport(TypedDict):

@@ -14,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pocketsim.sim.base.streams import Floats, Lanes
-from pocketsim.sim.devices.prices import prices
+from pocketsim.sim.devices.prices import own_prices, prices
 from pocketsim.sim.plan import plan
 
 if TYPE_CHECKING:
-    from pocketsim.sim.devices.contents import ImplementationContents, Shipped
+    from collections.abc import Mapping
+
+    from pocketsim.sim.devices.contents import ImplementationContents, ScaledCost, Shipped
     from pocketsim.sim.scenario.resolved import Resolved
 
 Indices = npt.NDArray[np.int64]
@@ -67,9 +69,16 @@ def populate(resolved: Resolved, name: str) -> Population:
     return Population(group, lane, profile, access, site, site_access, role, own_rate_per_s)
 
 
-def profile_columns(contents: Shipped, implementation: ImplementationContents) -> plan.Profile:
-    """Return one device as the engine takes it: an array of each cost over a machine's steps."""
-    costs = prices(contents, implementation)
+def profile_columns(
+    contents: Shipped,
+    implementation: ImplementationContents,
+    operations: Mapping[str, ScaledCost],
+) -> plan.Profile:
+    """Return one device as the engine takes it: an array of each cost over a machine's steps.
+
+    The scenario's own operations follow those of everybody.
+    """
+    costs = prices(contents, implementation) + own_prices(contents, operations)
     return {
         "cores": round(contents["device"]["cores"]["value"]),
         "cpu_s": plan.floats([cost["cpu_s"] for cost in costs]),

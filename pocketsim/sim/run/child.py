@@ -20,15 +20,29 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
 from pocketsim.sim.base.build import build_digest
-from pocketsim.sim.base.errors import EnvironmentMissingError, NoRoomError, ScenarioError, room_for
+from pocketsim.sim.base.errors import (
+    EnvironmentMissingError,
+    NoRoomError,
+    ProtocolError,
+    ScenarioError,
+    room_for,
+)
+from pocketsim.sim.base.own_protocol import Failure
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_OTHER_CODE, EXIT_OTHER_DATA
+from pocketsim.sim.run import own_protocol
+from pocketsim.sim.run.children import (
+    EXIT_NO_ROOM,
+    EXIT_OTHER_CODE,
+    EXIT_OTHER_DATA,
+    EXIT_PROTOCOL,
+)
 from pocketsim.sim.run.job import parquet_path, summary_path, tokens_path
 from pocketsim.sim.trace import holdings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pocketsim.sim.plan.plan import Plan
     from pocketsim.sim.run.job import Job
 
     Tell = Callable[[float], None]
@@ -62,6 +76,9 @@ def attempt(job: Job, engine: Any, tell: Tell) -> int:
     except ScenarioError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_OTHER_DATA
+    except ProtocolError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_PROTOCOL
     return 0
 
 
@@ -70,12 +87,12 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
 
     `tell` gets shares of the run that are done.
 
-    Raises NoRoomError, which names the file that there is no room for, and ScenarioError for a file
-    of data that is not what it was.
+    Raises NoRoomError, which names the file that there is no room for, ScenarioError for a file
+    that is not what it was, and ProtocolError for a protocol of one's own that fails.
     """
     repetition = job["repetition"]
     plan = build_plan(job["resolved"], repetition, job["first_index"], job.get("files"))
-    result = engine.run(plan, tell)
+    result = _simulated(job, engine, plan, tell)
     directory = Path(job["out_dir"])
     with room_for(directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -96,6 +113,18 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
     path = summary_path(directory, repetition)
     with room_for(path):
         path.write_text(json.dumps(summary), encoding="utf-8")
+
+
+def _simulated(job: Job, engine: Any, plan: Plan, tell: Tell) -> Any:
+    """Return what the engine returns for a plan, with the objects of a protocol of one's own."""
+    resolved, files = job["resolved"], job.get("files", {})
+    if resolved["protocol"]["kind"] != "python":
+        return engine.run(plan, tell)
+    own = own_protocol.given(resolved, job["repetition"], files)
+    try:
+        return engine.run(plan, tell, own)
+    except Failure as failure:
+        raise own_protocol.explained(failure, resolved, files) from failure.__cause__
 
 
 def die_with_parent(parent: int) -> None:

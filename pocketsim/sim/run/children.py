@@ -18,7 +18,13 @@ import tempfile
 import threading
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
-from pocketsim.sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError, UserError
+from pocketsim.sim.base.errors import (
+    EngineError,
+    EnvironmentMissingError,
+    NoRoomError,
+    ProtocolError,
+    UserError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,10 +47,14 @@ ENVIRONMENT = {
     # An allocator that pyarrow brings along starts a thread when it is loaded, which no fork has.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
+ORDERED = {"PYTHONHASHSEED": "0"}
+"""So that a set in a protocol of one's own has one order; who sets it otherwise wants that."""
 EXIT_NO_ROOM = os.EX_CANTCREAT
 """What a child ends with that has no room for its files. Without an engine it ends with 5."""
 EXIT_OTHER_DATA = os.EX_DATAERR
 """What a child ends with that finds other data in a file than the run was resolved with."""
+EXIT_PROTOCOL = os.EX_PROTOCOL
+"""What a child ends with when a protocol of the user's own fails."""
 EXIT_OTHER_CODE = os.EX_TEMPFAIL
 """What a child ends with whose code is not that which the run was resolved by."""
 
@@ -82,8 +92,8 @@ class Children:
         here, when the child has ended, and it is not called again. Raises EngineError when the
         child crashed (its job is then kept in `keep_failed_in` for replay),
         EnvironmentMissingError when there is no engine, NoRoomError when there is no room for what
-        the child writes, UserError when the code or a file of data has changed, StoppedError after
-        `stop`.
+        the child writes, ProtocolError when a protocol of the user's own fails, UserError when the
+        code or a file has changed, StoppedError after `stop`.
         """
         code, said = self._do({"job": job}, progress or _nothing)
         if code == EnvironmentMissingError.exit_code:
@@ -92,6 +102,8 @@ class Children:
             raise NoRoomError(_last_line(said))
         if code == EXIT_OTHER_DATA:
             raise UserError(_last_line(said))
+        if code == EXIT_PROTOCOL:
+            raise ProtocolError(_last_line(said))
         if code == EXIT_OTHER_CODE:
             raise UserError(_CHANGED)
         if code != 0:
@@ -174,7 +186,7 @@ class _Server(NamedTuple):
         with theirs:
             process = subprocess.Popen(
                 SERVER,
-                env={**os.environ, **ENVIRONMENT},
+                env={**ORDERED, **os.environ, **ENVIRONMENT},
                 stdin=theirs.fileno(),
                 stdout=log,
                 stderr=log,

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pocketsim.sim.base.build import git_commit
-from pocketsim.sim.base.errors import EngineError, RunInProgressError, printable, room_for
+from pocketsim.sim.base.errors import (
+    EngineError,
+    ProtocolError,
+    RunInProgressError,
+    printable,
+    room_for,
+)
 from pocketsim.sim.run import results, rundir
 from pocketsim.sim.run.assembly import read
 from pocketsim.sim.run.children import Children, default_jobs
@@ -165,10 +171,10 @@ def _run_task(
             with turns[target], room_for(target), rundir.lock(target):
                 status = _run_rung(task.document, rung, target, previous, children, progress)
             outcomes.append(Outcome(target, status))
-        except (EngineError, RunInProgressError) as error:
+        except (EngineError, ProtocolError, RunInProgressError) as error:
             if not keep_going:
                 raise
-            status = "failed" if isinstance(error, EngineError) else "busy"
+            status = "busy" if isinstance(error, RunInProgressError) else "failed"
             # What continues this rung cannot run without it.
             rest = task.rungs[len(outcomes) :]
             return outcomes + [Outcome(task.folder / rung.name, status, error) for rung in rest]

@@ -1,4 +1,4 @@
-"""Files of data that a scenario names: found, checked against it, and told by their digests.
+"""Files that a scenario names, of data or with its protocol: found, checked against it, and told by their digests.
 
 What is in them enters no resolved scenario; its digest does, and whoever builds a plan reads the
 file again (`sim.plan`).
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import graphs
-from pocketsim.sim.scenario import own_trades
+from pocketsim.sim.scenario import own_protocol, own_trades
 from pocketsim.sim.scenario.workloads import Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
         file = _beside(path, workload.partners.graph)
         digest, _ = graphs.read(file, scenario.phone_count())
         found["workload.partners.graph"] = DataFile(file, digest)
+    if scenario.protocol.class_ is not None:
+        name, kind = own_protocol.parted(scenario, path)
+        file = _beside(path, name)
+        found[own_protocol.CLASS] = DataFile(file, own_protocol.digest(file, kind))
     return found
 
 

@@ -29,6 +29,7 @@ from pocketsim.sim.scenario.contacts import AnyContacts
 from pocketsim.sim.scenario.energy import Energy
 from pocketsim.sim.scenario.fields import Share, add_up
 from pocketsim.sim.scenario.network import Network, Outage
+from pocketsim.sim.scenario.own_protocol import OwnOperation
 from pocketsim.sim.scenario.town import Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
 from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
@@ -49,6 +50,7 @@ Kind = Annotated[
     str, AfterValidator(_known), WithJsonSchema({"enum": families.kinds(), "type": "string"})
 ]
 Role = Literal["person", "shop", "authority"]
+Option = bool | int | Annotated[float, Field(allow_inf_nan=False)] | str
 
 
 def _shares(value: Any) -> Any:
@@ -151,6 +153,15 @@ class Protocol(Section):
     tokens: Tokens | None = Field(
         default=None, description="Options of offline tokens; may be left out."
     )
+    class_: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        alias="class",
+        description='Of protocol python: a file relative to the scenario and a class in it, "mine.py:'
+        'Mine".',
+    )
+    options: dict[str, Option | list[Option]] = Field(
+        default={}, description="Of protocol python: what its class is given, by name."
+    )
 
 
 class Output(Section):
@@ -196,6 +207,11 @@ class Scenario(Section):
     ] = Field(description="Who proposes what, when; or what phones compute.")
     protocol: Protocol = Field(default=written({}), description="Protocol family; may be left out.")
     transport: Transport = Field(description="Transport.")
+    operations: dict[str, OwnOperation] = Field(
+        default={},
+        max_length=200,
+        description="Of protocol python: operations that it brings, by name, and what they take.",
+    )
     output: Output = Field(default=written({}), description="What is kept; may be left out.")
     energy: Energy | None = Field(
         default=None, description="What draws how much power; absent: energy is not accounted for."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -20,7 +21,7 @@ from pocketsim.sim.devices import draws
 from pocketsim.sim.devices import implementation as implementation_documents
 from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.devices.prices import speed_factors
-from pocketsim.sim.scenario import app_faults, implementations, ladders, own, parts
+from pocketsim.sim.scenario import app_faults, implementations, ladders, own, own_protocol, parts
 from pocketsim.sim.scenario.resolved import SCHEMA
 from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
 
@@ -104,7 +105,7 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
         resolved: Resolved = {
             **common,
             "rung": ladders.rung(scenario, at),
-            "protocol": _protocol(scenario, at),
+            "protocol": _protocol(document, at),
             "workload": _workload(document, at),
             "transport": _transport(document, at),
             "continues": previous,
@@ -132,7 +133,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "schema": SCHEMA,
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
-        "versions": versions(*_libraries(scenario)),
+        "versions": {**versions(*_libraries(scenario)), **_python(scenario)},
         "run": cast("Run", si.section(scenario.run)),
         "devices": devices,
         "profiles": contents,
@@ -143,6 +144,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "outages": si.plain(scenario.outages),
         "energy": si.plain(scenario.energy),
         "output": cast("Output", si.section(scenario.output)),
+        "operations": si.plain(scenario.operations),
         "engine_options": model_options(),
     }
 
@@ -151,6 +153,12 @@ def _libraries(scenario: Scenario) -> list[str]:
     """Return the libraries that this scenario's runs depend on beside those that all do."""
     workload = scenario.workload
     return ["networkx"] if isinstance(workload, Poisson) and workload.partners else []
+
+
+def _python(scenario: Scenario) -> dict[str, str]:
+    """Return the version of the language where a protocol is written in it."""
+    own = scenario.protocol.class_ is not None
+    return {"python": platform.python_version()} if own else {}
 
 
 def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str, Shipped]]:
@@ -194,7 +202,9 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
             "speed_factors": {},
         }
     own = implementation_documents.contents(document.implementation)
-    shipped: Shipped = {**read[path], "speed_factors": speed_factors(read[path], own)}
+    operations = si.plain(document.scenario.operations)
+    speed = speed_factors(read[path], own, operations)
+    shipped: Shipped = {**read[path], "speed_factors": speed}
     if not group.cost_factors:
         return name, shipped
     factors = {
@@ -211,9 +221,14 @@ def _or_file(document: Document, section: AnyChurn | AnyContacts | None, place: 
     return {**si.section(section, {"file": table.path.name}), "digest": table.digest}
 
 
-def _protocol(scenario: Scenario, at: Mapping[str, Any]) -> Protocol:
-    own = {"tokens": None, **parts.of(scenario).options(scenario, at)}
-    return cast("Protocol", si.section(scenario.protocol, own))
+def _protocol(document: Document, at: Mapping[str, Any]) -> Protocol:
+    scenario, file = document.scenario, document.files.get(own_protocol.CLASS)
+    said = {"tokens": None, **parts.of(scenario).options(scenario, at)}
+    if file is not None:
+        _, name = own_protocol.parted(scenario, document.path)
+        said["class"] = f"{file.path.name}:{name}"
+    found = si.section(scenario.protocol, said)
+    return cast("Protocol", {**found, "digest": file.digest if file else None})
 
 
 def _workload(document: Document, at: Mapping[str, Any]) -> Workload:

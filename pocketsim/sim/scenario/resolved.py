@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 if TYPE_CHECKING:
-    from pocketsim.sim.devices.contents import Shipped, ShippedImplementation
+    from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
 
 
 class Run(TypedDict):
@@ -265,14 +265,25 @@ class Tokens(TypedDict):
     batch_tokens: int
 
 
-class Protocol(TypedDict):
-    """Protocol family and options; `tokens` where it pays with them."""
+# "class" is no name of Python's.
+Protocol = TypedDict(
+    "Protocol",
+    {
+        "kind": str,
+        "crypto": str,
+        "duplicate_window_s": float,
+        "benchmark_log_entries": int,
+        "tokens": Tokens | None,
+        "class": str | None,
+        "options": dict[str, Any],
+        "digest": str | None,
+    },
+)
+"""Protocol family and options; `tokens` where it pays with them.
 
-    kind: str
-    crypto: str
-    duplicate_window_s: float
-    benchmark_log_entries: int
-    tokens: Tokens | None
+A protocol of one's own has a `class`, by its file's name without its folder, the SHA-256 of the
+file, and `options`.
+"""
 
 
 class Eva(TypedDict):
@@ -370,6 +381,7 @@ class Resolved(TypedDict):
     transport: Transport
     energy: Energy | None
     output: Output
+    operations: dict[str, ScaledCost]
     engine_options: dict[str, str]
     continues: str | None
 

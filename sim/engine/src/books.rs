@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{
-    Datagram, Event, EventKind, MessageId, NodeId, Operation, Reason, Seconds,
+    Datagram, Event, EventKind, MessageId, NodeId, Reason, Seconds,
 };
 
+use crate::costs::Priced;
 use crate::energy::Accountant;
 use crate::plan::Plan;
 use crate::proximity::Passage;
@@ -23,7 +24,11 @@ impl Books {
     /// Empty books of `plan`.
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
-            trace: Trace::new(&plan.trace, plan.phones.profile.len()),
+            trace: Trace::new(
+                &plan.trace,
+                plan.phones.profile.len(),
+                &plan.protocol.own_operations,
+            ),
             energy: Accountant::new(plan),
         }
     }
@@ -69,7 +74,7 @@ impl Books {
     }
 
     /// An operation begins.
-    pub(crate) fn operate(&mut self, operation: Operation, cpu_s: Seconds) {
+    pub(crate) fn operate(&mut self, operation: Priced, cpu_s: Seconds) {
         self.trace.spend(operation, cpu_s);
     }
 

@@ -228,6 +228,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
 impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T, W> {
     fn work_ended(&mut self, token: u32, done: bool) {
+        if self.progress.is_over() {
+            return;
+        }
         if !done {
             self.failed.works.push(token);
             return self.await_failures();
@@ -238,6 +241,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
     }
 
     fn flight_ended(&mut self, token: u32, done: bool) {
+        if self.progress.is_over() {
+            return;
+        }
         if !done {
             self.failed.flights.push(token);
             return self.await_failures();
@@ -248,11 +254,17 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
     }
 
     fn wake(&mut self) {
+        if self.progress.is_over() {
+            return;
+        }
         self.stage.forget_alarm();
         self.progress.reach(self.stage.now(), self.duration_s);
         while let Some(due) = self.stage.pop_due() {
             self.take_due(due);
             self.settle();
+            if self.progress.is_over() {
+                return;
+            }
         }
         self.stage.set_alarm();
     }

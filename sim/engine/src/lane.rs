@@ -8,9 +8,11 @@
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Delivery, Event, Lane, Machine, NodeId, Operation, Output, OutputsOf,
-    Seconds, Transport,
+    AppRequest, Application, Delivery, Event, Lane, Machine, NodeId, Output, OutputsOf, Seconds,
+    Transport,
 };
+
+use crate::costs::Priced;
 
 /// One of a phone's two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub(crate) struct Round {
 /// What is still to be done on a lane, in order.
 pub(crate) enum Step<A: Application, T: Transport<A::Block>> {
     /// Spend an operation.
-    Work(Operation, u32),
+    Work(Priced, u32),
     /// Give a block to the transport.
     AppSend(NodeId, A::Block),
     /// Give a datagram to the network.
@@ -130,8 +132,8 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
     /// Takes the next step if that is an operation that `joins`.
     pub(crate) fn next_work(
         &mut self,
-        joins: impl FnOnce(Operation) -> bool,
-    ) -> Option<(Operation, u32)> {
+        joins: impl FnOnce(Priced) -> bool,
+    ) -> Option<(Priced, u32)> {
         match self.steps.front() {
             Some(&Step::Work(operation, bytes)) if joins(operation) => {
                 self.steps.pop_front();
@@ -150,7 +152,8 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
     pub(crate) fn splice_app(&mut self, outputs: &mut OutputsOf<A>) {
         for output in outputs.drain(..).rev() {
             let step = match output {
-                Output::Work { operation, bytes } => Step::Work(operation, bytes),
+                Output::Work { operation, bytes } => Step::Work(operation.into(), bytes),
+                Output::OwnWork { number, bytes } => Step::Work(Priced::own(number), bytes),
                 Output::Send { to, message } => Step::AppSend(to, message),
                 Output::Observe(event) => Step::Observe(event),
                 Output::Post { lane, request } => Step::AppPost(lane, request),
@@ -164,7 +167,8 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
     pub(crate) fn splice_net(&mut self, outputs: &mut OutputsOf<T>) {
         for output in outputs.drain(..).rev() {
             let step = match output {
-                Output::Work { operation, bytes } => Step::Work(operation, bytes),
+                Output::Work { operation, bytes } => Step::Work(operation.into(), bytes),
+                Output::OwnWork { number, bytes } => Step::Work(Priced::own(number), bytes),
                 Output::Send { to, message } => Step::NetSend(to, message),
                 Output::Observe(event) => Step::Observe(event),
                 Output::Post { lane, request } => Step::NetPost(lane, request),

@@ -7,14 +7,13 @@
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Datagram, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds,
-    Transport,
+    AppRequest, Application, Datagram, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
 };
 use slab::Slab;
 
 use crate::abandoned::Abandoned;
 use crate::books::Books;
-use crate::costs::{Cost, CostTable};
+use crate::costs::{Cost, CostTable, Priced};
 use crate::lane::{Input, Layer, Next, Round, Step};
 use crate::phone::Phone;
 use crate::plan::Plan;
@@ -61,13 +60,15 @@ pub(crate) enum Effect<B> {
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// The idle lanes of `plan`'s phones, with the machines that `make` makes.
     pub(crate) fn new(plan: &Plan, mut make: impl FnMut(u32) -> (A, T)) -> Self {
+        let own = plan.protocol.own_operations.len();
+        let table = |profile| CostTable::new(profile, own);
         let phone = |(number, &profile): (u32, &u32)| {
             let costs = Stream::new(plan.seed, "cost", number);
             Phone::new(make(number), profile, socket(plan, profile), costs)
         };
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
-            costs: plan.profiles.iter().map(CostTable::new).collect(),
+            costs: plan.profiles.iter().map(table).collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
             works: Slab::new(),
@@ -279,7 +280,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         books: &mut Books,
         phone: u32,
         at: usize,
-        operation: (Operation, u32),
+        operation: (Priced, u32),
     ) {
         let state = &mut self.phones[phone as usize];
         let draw = |operation, cost: Cost| books.operate(operation, cost.cpu_s);

@@ -18,6 +18,10 @@ mod lane;
 mod lanes;
 mod network;
 pub mod order;
+#[cfg(feature = "python")]
+mod own_outputs;
+#[cfg(feature = "python")]
+mod own_protocol;
 mod phone;
 pub mod plan;
 pub mod progress;

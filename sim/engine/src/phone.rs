@@ -3,10 +3,10 @@
 //! What deliberately does not live here: the world, and what is written down.
 
 use pocketsim_protocols::contract::{
-    Application, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds, Transport,
+    Application, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
 };
 
-use crate::costs::{Cost, CostTable};
+use crate::costs::{Cost, CostTable, Priced};
 use crate::lane::{Input, LaneState, Layer, Next};
 use crate::socket::SocketBuffer;
 use crate::streams::Stream;
@@ -125,9 +125,9 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     pub(crate) fn draw_work(
         &mut self,
         at: usize,
-        (operation, bytes): (Operation, u32),
+        (operation, bytes): (Priced, u32),
         tables: &[CostTable],
-        mut draw: impl FnMut(Operation, Cost),
+        mut draw: impl FnMut(Priced, Cost),
     ) -> (Cost, u32) {
         let table = &tables[self.profile as usize];
         let threads = table.threads(operation);

@@ -46,7 +46,7 @@ pub struct Plan {
     pub energy: Option<Energy>,
 }
 
-/// What one phone model's operations cost; arrays run over `Operation::ALL`.
+/// What one phone model's operations cost; arrays run over `Operation::ALL`, then the scenario's own.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Profile {
@@ -271,7 +271,7 @@ pub struct SenderLoop {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Protocol {
-    /// `trustchain`, `tokens`, `token_batch`, `transfer`, `compute` or `pairwise`.
+    /// `trustchain`, `tokens`, `token_batch`, `transfer`, `compute`, `python` or `pairwise`.
     pub kind: String,
     /// `counted` or `real`.
     pub crypto: String,
@@ -281,6 +281,8 @@ pub struct Protocol {
     pub tokens: Option<Tokens>,
     /// What phones compute (compute); none for other families.
     pub compute: Option<Compute>,
+    /// Names of the operations that the scenario brings (python); none for other families.
+    pub own_operations: Vec<String>,
 }
 
 /// What every phone computes, as `ComputeConfig` describes it.

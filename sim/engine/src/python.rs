@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::holdings::Holdings;
+use crate::own_protocol::{self, Given};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::run::RunResult;
@@ -14,7 +15,7 @@ use crate::trace::Columns;
 /// Drives protocol machines on SimGrid; one engine per process, for good.
 #[pymodule]
 mod _engine {
-    use super::{hook, to_dict, Operation, Plan, Progress, MODEL_OPTIONS};
+    use super::{hook, own_protocol, to_dict, Given, Operation, Plan, Progress, MODEL_OPTIONS};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -25,17 +26,26 @@ mod _engine {
     /// `simgrid` and `tokens`: what phones have at the end, with the authority's key, or `None`.
     ///
     /// `progress`, if given, is called with the share of the duration that is done, in
-    /// hundredths; what it raises is printed and goes no further.
+    /// hundredths; what it raises is printed and goes no further. `own` are the objects of a
+    /// protocol of one's own, as `pocketsim.sim.run.own_protocol` makes them.
     ///
-    /// Raises ValueError for a plan that names an unknown kind; anything worse
-    /// ends the process.
+    /// Raises ValueError for a plan that names an unknown kind, and `own["failure"]` for a
+    /// failure of one of its objects; anything worse ends the process.
     #[pyfunction]
-    #[pyo3(signature = (plan, progress=None))]
-    fn run(py: Python<'_>, plan: Plan, progress: Option<Py<PyAny>>) -> PyResult<Bound<'_, PyDict>> {
+    #[pyo3(signature = (plan, progress=None, own=None))]
+    fn run(
+        py: Python<'_>,
+        plan: Plan,
+        progress: Option<Py<PyAny>>,
+        own: Option<Given>,
+    ) -> PyResult<Bound<'_, PyDict>> {
         let progress = progress.map_or_else(Progress::default, hook);
-        let result = py
-            .detach(|| crate::run::run(plan, progress))
-            .map_err(pyo3::exceptions::PyValueError::new_err)?;
+        let result = match own {
+            Some(own) => own_protocol::run(py, plan, own, progress)?,
+            None => py
+                .detach(|| crate::run::run(plan, progress))
+                .map_err(pyo3::exceptions::PyValueError::new_err)?,
+        };
         to_dict(py, &result)
     }
 
@@ -86,7 +96,8 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     for (name, value) in result.trace.cpu_s() {
         cpu_s.set_item(name, value)?;
     }
-    let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
+    let named = EventKind::ALL.iter().map(|kind| kind.name());
+    let kinds: Vec<&str> = named.chain(result.own_kinds.iter().map(String::as_str)).collect();
     let reasons: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
     dict.set_item("columns", columns_to_dict(py, &result.trace.columns)?)?;
     dict.set_item("event_kinds", kinds)?;

@@ -43,6 +43,8 @@ pub struct RunResult {
     pub energy_j: BTreeMap<&'static str, f64>,
     /// What the applications say at the end.
     pub ending: Ending,
+    /// Kinds of rows beside those of everybody's, by number after them.
+    pub own_kinds: Vec<String>,
 }
 
 /// Runs `plan` in this process's one SimGrid engine; `progress` hears how far it is.
@@ -74,8 +76,22 @@ pub fn run(plan: Plan, progress: Progress) -> Result<RunResult, String> {
         ("trustchain" | "token_batch" | "tokens", other) => {
             Err(format!("unknown crypto provider {other:?}"))
         }
+        ("python", _) => Err("python takes the objects of its phones".to_owned()),
         (other, _) => Err(format!("unknown protocol {other:?}")),
     }
+}
+
+/// Runs `plan` with applications that somebody else makes.
+///
+/// # Errors
+/// As [`run`].
+#[cfg(feature = "python")]
+pub(crate) fn of_applications<A: Application>(
+    plan: Plan,
+    progress: Progress,
+    make: impl FnMut(u32) -> A,
+) -> Result<RunResult, String> {
+    over(plan, progress, make, no_indices)
 }
 
 fn trustchain<C: Crypto + 'static>(plan: Plan, progress: Progress) -> Result<RunResult, String> {
@@ -208,6 +224,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
         wall_s,
         energy_j,
         ending: ending(&applications),
+        own_kinds: Vec::new(),
     }
 }
 

@@ -16,7 +16,7 @@ fn keeping(mode: &str, sample_ratio: f64, log_capacity: u64) -> Trace {
         log_capacity,
         tokens: false,
     };
-    Trace::new(&options, 4)
+    Trace::new(&options, 4, &[])
 }
 
 fn event(kind: EventKind, number: u64) -> Event {

@@ -220,6 +220,10 @@ named_enum! {
         Begin = "begin",
         /// A task that only computes is done.
         Compute = "compute",
+        /// A protocol of one's own hands a value up; the peer is who it was last from.
+        Deliver = "deliver",
+        /// A protocol of one's own observes something: such rows have the name that it gives.
+        Observe = "observe",
     }
 }
 
@@ -282,6 +286,13 @@ pub enum Output<M, R, V> {
     Work {
         /// Which operation.
         operation: Operation,
+        /// On how many bytes.
+        bytes: u32,
+    },
+    /// Spend one of the operations that the scenario brings, as `Work` does one of everybody's.
+    OwnWork {
+        /// Its number among them, from 0.
+        number: u32,
         /// On how many bytes.
         bytes: u32,
     },

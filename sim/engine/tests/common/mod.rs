@@ -261,6 +261,7 @@ pub fn plan(count: usize) -> Plan {
             duplicate_window_s: 30.0,
             tokens: None,
             compute: None,
+            own_operations: vec![],
         },
         transport: udp(),
         trace: Trace {
