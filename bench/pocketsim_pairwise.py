@@ -32,15 +32,20 @@ from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.base.units import BANDWIDTH, DURATION, RATE, SIZE
 from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.plan import build_plan as plan
-from pocketsim.sim.scenario import resolve
+from pocketsim.sim.scenario import data_files, resolve
 
 SEED = 1
 
 
 def build_plan(count: int, end_s: float) -> dict[str, Any]:
     """Return the plan of `count` phones that propose for `end_s` simulated seconds."""
-    made = planned(document(count, end_s))
+    made = on_links(planned(document(count, end_s)), count)
     made["protocol"]["kind"] = "pairwise"
+    return made
+
+
+def on_links(made: dict[str, Any], count: int) -> dict[str, Any]:
+    """Return a plan with an access latency for each phone."""
     # One access network for each phone: a plan gives latencies to networks only.
     (radio,) = made["access"]
     made["access"] = [{**radio, "latency_s": latency_s} for latency_s in access_latencies_s(count)]
@@ -50,12 +55,19 @@ def build_plan(count: int, end_s: float) -> dict[str, Any]:
 
 def planned(document: dict[str, Any]) -> dict[str, Any]:
     """Return the plan of a scenario whose phones are `phone()`."""
+    found, _ = resolved(document)
+    return plan.build_plan(found, repetition=0)
+
+
+def resolved(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a scenario whose phones are `phone()`, resolved, and its files by their digests."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pairwise.toml"
         path.write_text(tomli_w.dumps(document), encoding="utf-8")
         path.with_name(PHONE).write_text(tomli_w.dumps(phone()), encoding="utf-8")
-        (rung,) = resolve.resolve(scenario.load(path))
-    return plan.build_plan(rung.resolved, repetition=0)
+        loaded = scenario.load(path)
+        (rung,) = resolve.resolve(loaded)
+    return rung.resolved, data_files.by_digest(loaded.files)
 
 
 def document(count: int, end_s: float) -> dict[str, Any]:

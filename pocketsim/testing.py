@@ -1,7 +1,8 @@
 """Traces and run directories without an engine, for tests of what reads them.
 
 The numbers are invented; they have the shape of a paced run: sends at a steady rate, stores after
-a lognormal round trip, some transactions lost, and a run that may end early.
+a lognormal round trip, some transactions lost, and a run that may end early. What drives a protocol
+of one's own without an engine is `pocketsim.harness`'s, and offered here, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pocketsim.harness import Harness, Said
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.base import streams
 from pocketsim.sim.base.axes import slug
@@ -33,6 +35,18 @@ if TYPE_CHECKING:
         ShippedImplementation,
     )
     from pocketsim.sim.scenario.resolved import Paced, Resolved, Run, Rung, Transport
+
+__all__ = [
+    "Harness",
+    "Said",
+    "Shape",
+    "events",
+    "implementation",
+    "manifest",
+    "profile",
+    "resolved",
+    "run_dir",
+]
 
 
 @dataclass(frozen=True)

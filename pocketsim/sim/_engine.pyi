@@ -5,9 +5,7 @@ from typing import Any
 
 OPERATIONS: list[str]
 
-def run(
-    plan: Mapping[str, Any], progress: object = None, own: object = None
-) -> dict[str, Any]: ...
+def run(plan: Mapping[str, Any], progress: object = None, own: object = None) -> dict[str, Any]: ...
 def replay_chain(
     payload_bytes: int, first_index: int, count: int, outstanding: int
 ) -> list[int]: ...

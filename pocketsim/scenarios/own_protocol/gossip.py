@@ -1,7 +1,7 @@
 """Push gossip: who hears a rumour for the first time tells it to some peers, chosen at random.
 
-A rumour is a transaction of the workload; its text is a head of the rumour's number and the hops
-that it has made, filled up to the payload. Each phone hashes what it hears, new or not.
+A rumour is a transaction of the workload: its number, the hops that it has made, and dots up to the
+payload. Each phone hashes what it hears, new or not.
 """
 
 from struct import Struct
@@ -14,32 +14,30 @@ class Gossip(Protocol):
 
     def __init__(self, phone: Phone) -> None:
         super().__init__(phone)
-        self.fanout = min(phone.options.get("fanout", 3), len(phone.peers))
+        self.fanout = phone.options.get("fanout", 3)
         self.heard: set[int] = set()
 
     def command(self, request: Request, now_s: float) -> Outputs:
         """Start a rumour."""
-        rumour = HEAD.pack(request.transaction, 0).ljust(request.payload_bytes, b".")
         self.heard.add(request.transaction)
-        yield Work("my_hash", len(rumour))
-        yield from self.tell(rumour)
+        rumour = HEAD.pack(request.transaction, 0).ljust(request.payload_bytes, b".")
+        return [Work("my_hash", len(rumour)), *self.tell(rumour)]
 
     def receive(self, sender: int, message: bytes, now_s: float) -> Outputs:
         """Hear a rumour; tell it, if it is new."""
-        yield Work("my_hash", len(message))
+        work = Work("my_hash", len(message))
         number, hops = HEAD.unpack_from(message)
         if number in self.heard:
-            yield Observe("heard_again", hops + 1)
-            return
+            return [work]
         self.heard.add(number)
-        yield Deliver(message)
-        yield from self.tell(HEAD.pack(number, hops + 1) + message[HEAD.size :])
+        rumour = HEAD.pack(number, hops + 1) + message[HEAD.size :]
+        return [work, Observe("hops", hops + 1), Deliver(message), *self.tell(rumour)]
 
-    def tell(self, rumour: bytes) -> Outputs:
-        """Send a rumour to as many peers as the fan-out says, drawn with replacement."""
+    def tell(self, rumour: bytes) -> list[Send]:
+        """Send a rumour to as many peers as the fan-out says, some perhaps twice."""
         peers, draw = self.phone.peers, self.phone.chance.random
-        for _ in range(self.fanout):
-            yield Send(peers[int(draw() * len(peers))], rumour)
+        count = len(peers)
+        return [Send(peers[int(draw() * count)], rumour) for _ in range(self.fanout)]
 
 
 HEAD = Struct(">QB")

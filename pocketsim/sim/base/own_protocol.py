@@ -1,4 +1,4 @@
-"""What a protocol of one's own is written with: outputs, what a phone knows of itself, a base class.
+"""What a protocol of one's own is written with: outputs, a phone's view of itself, a base class.
 
 Users import these as `pocketsim.protocol`. A protocol owns no socket and no clock: it is told
 things and answers with outputs, in order, as a list or by `yield`. Who drives it, the engine or a
@@ -45,7 +45,7 @@ class Send:
 
 @dataclass(slots=True)
 class Observe:
-    """Write a row of the trace of a kind of your own, with a whole number below 2^31 as its size."""
+    """Write a row of the trace, of a kind of your own; its size is a whole number below 2^31."""
 
     name: str
     value: int = 0
@@ -81,8 +81,8 @@ class Request(NamedTuple):
 class Phone:
     """What a protocol is made of: the phone that it runs on.
 
-    `number` is its place among `phones`, from 0; `peers` are its neighbours in the workload's graph,
-    or all others without one; `options` is `[protocol.options]` of the scenario.
+    `number` is its place among `phones`, from 0; `peers` are its neighbours in the workload's
+    graph, or all others without one; `options` is `[protocol.options]` of the scenario.
     """
 
     number: int

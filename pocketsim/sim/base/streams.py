@@ -32,7 +32,7 @@ def scalar(seed: int, name: str) -> Random:
 
     One number of it takes 50 ns, one of numpy's a microsecond: for who draws one at a time.
     """
-    return Random(int.from_bytes(_digest(seed, name), "little"))
+    return Random(int.from_bytes(_digest(seed, name), "little"))  # noqa: S311 - simulates
 
 
 def engine_seed(seed: int, repetition: int) -> int:

@@ -105,9 +105,7 @@ def draw_costs(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, 
 def vary_costs(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCost]:
     """Return costs with the factors that one repetition shares, as `vary` varies a device's."""
     factor = _factor(seed, name)
-    return {
-        key: _times(cost, factor(key, cost["repetition_sigma"])) for key, cost in costs.items()
-    }
+    return {key: _times(cost, factor(key, cost["repetition_sigma"])) for key, cost in costs.items()}
 
 
 def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:

@@ -1,4 +1,4 @@
-"""A protocol of one's own: from its file to an object for each phone, and what is said of a failure.
+"""A protocol of one's own: from its file to an object for each phone, and what is said of failures.
 
 The file is run in the process that simulates and nowhere else; its folder is no place to import
 from. What the engine does with the objects is said in sim/engine/src/own_protocol.rs.
@@ -50,8 +50,8 @@ class Given(TypedDict):
 def given(resolved: Resolved, repetition: int, files: Mapping[str, str]) -> Given | None:
     """Return the objects of a resolved scenario, or None where its protocol is not one's own.
 
-    Raises ScenarioError where the file is no longer what it was, ProtocolError where it or a phone's
-    object cannot be made.
+    Raises ScenarioError where the file is no longer what it was, ProtocolError where it or the
+    object of a phone cannot be made.
     """
     digest = resolved["protocol"]["digest"]
     if digest is None:
@@ -85,7 +85,7 @@ def explained(failure: Failure, resolved: Resolved, files: Mapping[str, str]) ->
     assert error is not None, "the engine says what failed"
     place = _place(path, error)
     if not _lines(path, error):
-        place = f"{path}: {_line_of(path, failure)}in {failure.call}"
+        place = f"{path}: {_line_of(failure)}in {failure.call}"
     where = f"at {failure.time_s:.9g} s on phone {failure.phone}"
     return ProtocolError(f"{place}, {where}: {_said(error, resolved['operations'])}")
 
@@ -104,13 +104,17 @@ def _phones(resolved: Resolved, repetition: int, files: Mapping[str, str]) -> It
     seed, name = resolved["run"]["seed"], f"repetition/{repetition}"
     groups = [group["count"] for group in resolved["devices"]]
     phones, peers = sum(groups), _peers(resolved, name, files)
+    everybody = tuple(range(phones)) if phones <= _LISTED_MAX else ()
     number = 0
     for group, count in enumerate(groups):
         for place in range(count):
+            others: Sequence[int] = everybody[:number] + everybody[number + 1 :]
+            if not others:
+                others = Others(number, phones)
             yield Phone(
                 number,
                 phones,
-                peers[number] if peers else Others(number, phones),
+                peers[number] if peers else others,
                 resolved["protocol"]["options"],
                 seed,
                 f"{name}/protocol/{group}/{place}",
@@ -164,7 +168,7 @@ def _lines(path: Path, error: BaseException) -> list[str]:
     return [f"line {frame.lineno} in {frame.name}" for frame in own]
 
 
-def _line_of(path: Path, failure: Failure) -> str:
+def _line_of(failure: Failure) -> str:
     """Return where the output is that was wrong: where a generator stands, else its method."""
     if isinstance(failure.answer, GeneratorType) and failure.answer.gi_frame is not None:
         return f"line {failure.answer.gi_frame.f_lineno} "
@@ -180,5 +184,6 @@ def _said(error: BaseException, own: Mapping[str, object] | None = None) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+_LISTED_MAX = 2000  # phones whose others are a tuple, five times as quick: 32 MB of them
 _LINES_MAX = 4  # the last of a recursion that has no end
 _UNKNOWN_OPERATION = "unknown operation "  # of sim/engine/src/own_outputs.rs

@@ -1,7 +1,7 @@
-"""Files that a scenario names, of data or with its protocol: found, checked against it, and told by their digests.
+"""Files that a scenario names: found, checked against it, and told by their digests.
 
-What is in them enters no resolved scenario; its digest does, and whoever builds a plan reads the
-file again (`sim.plan`).
+What is in them enters no resolved scenario; its digest does, and whoever builds a plan, or runs a
+protocol of one's own, reads the file again (`sim.plan`, `sim.run.own_protocol`).
 """
 
 from __future__ import annotations

@@ -156,8 +156,8 @@ class Protocol(Section):
     class_: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         alias="class",
-        description='Of protocol python: a file relative to the scenario and a class in it, "mine.py:'
-        'Mine".',
+        description="Of protocol python: a file relative to the scenario and a class in it, as "
+        '"mine.py:Mine".',
     )
     options: dict[str, Option | list[Option]] = Field(
         default={}, description="Of protocol python: what its class is given, by name."

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pocketsim.sim.devices.contents import Number, Shipped, ShippedImplementation
+    from pocketsim.sim.devices.contents import (
+        Number,
+        ScaledCost,
+        Shipped,
+        ShippedImplementation,
+    )
     from pocketsim.sim.scenario import Document, Scenario
     from pocketsim.sim.scenario.churn import AnyChurn
     from pocketsim.sim.scenario.contacts import AnyContacts
@@ -87,6 +92,7 @@ class _Common(TypedDict):
     outages: list[Outage]
     energy: Energy | None
     output: Output
+    operations: dict[str, ScaledCost]
     engine_options: dict[str, str]
 
 

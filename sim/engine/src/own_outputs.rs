@@ -106,7 +106,7 @@ impl Known {
             return Ok(at as u32);
         }
         if EventKind::ALL.iter().any(|kind| kind.name() == name) {
-            let text = format!("Observe: {name:?} is a kind of event that every run has");
+            let text = format!("Observe: {name} is a kind of event that every run has");
             return Err(PyValueError::new_err(text));
         }
         if name.is_empty() || names.len() == OBSERVED_MAX {
@@ -206,7 +206,10 @@ impl Answer {
         let number = known.observed(&text.to_cow()?)?;
         let value = output.getattr(intern!(py, "value"))?;
         let Some(value) = value.extract::<i32>().ok().filter(|value| *value >= 0) else {
-            return Err(wrong("Observe.value: a whole number below 2^31, not ", &value));
+            return Err(wrong(
+                "Observe.value: a whole number below 2^31, not ",
+                &value,
+            ));
         };
         let about = self.about(known, output)?;
         let event = Event::new(EventKind::Observe, about, NodeId(number), value as u32);
@@ -263,9 +266,13 @@ fn bytes<'py>(given: Bound<'py, PyAny>, what: &str) -> PyResult<(Bound<'py, PyBy
 
 /// What is said of a value that is not what it must be.
 fn wrong(text: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    let shown = given.repr().map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
+    let shown = given
+        .repr()
+        .map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
     let kind = given.get_type();
-    let kind = kind.name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    let kind = kind
+        .name()
+        .map_or_else(|_| "?".to_owned(), |name| name.to_string());
     PyTypeError::new_err(format!("{text}{kind} {shown}"))
 }
 

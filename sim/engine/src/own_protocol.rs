@@ -256,13 +256,23 @@ impl OwnProtocol {
         out.push(Output::Observe(event));
         let asked = self.asked("command", now, about, NodeId(self.node));
         self.ask(asked, out, |py, own| {
-            let request = own.shared.request.bind(py).call1((peer.0, bytes, about.0))?;
+            let request = own
+                .shared
+                .request
+                .bind(py)
+                .call1((peer.0, bytes, about.0))?;
             own.calls.command.bind(py).call1((request, now))
         });
     }
 
     /// The transport has given up on a message.
-    fn miss(&mut self, to: NodeId, parcel: &Parcel, lost: (Event, Seconds), out: &mut OutputsOf<Self>) {
+    fn miss(
+        &mut self,
+        to: NodeId,
+        parcel: &Parcel,
+        lost: (Event, Seconds),
+        out: &mut OutputsOf<Self>,
+    ) {
         let (event, now) = lost;
         out.push(Output::Observe(event));
         if self.calls.undelivered.is_none() {
@@ -271,7 +281,12 @@ impl OwnProtocol {
         let asked = self.asked("undelivered", now, event.message, to);
         self.ask(asked, out, |py, own| {
             let reason = event.reason.map(|reason| reason.name());
-            let call = own.calls.undelivered.as_ref().expect("there is one").bind(py);
+            let call = own
+                .calls
+                .undelivered
+                .as_ref()
+                .expect("there is one")
+                .bind(py);
             call.call1((to.0, parcel.bytes(py), reason, now))
         });
     }

@@ -97,7 +97,9 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
         cpu_s.set_item(name, value)?;
     }
     let named = EventKind::ALL.iter().map(|kind| kind.name());
-    let kinds: Vec<&str> = named.chain(result.own_kinds.iter().map(String::as_str)).collect();
+    let kinds: Vec<&str> = named
+        .chain(result.own_kinds.iter().map(String::as_str))
+        .collect();
     let reasons: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
     dict.set_item("columns", columns_to_dict(py, &result.trace.columns)?)?;
     dict.set_item("event_kinds", kinds)?;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use _engine::costs::{Cost, CostTable};
+use _engine::costs::{Cost, CostTable, Priced};
 use _engine::plan::Profile;
 use _engine::streams::Stream;
 use pocketsim_protocols::contract::Operation;
@@ -96,4 +96,20 @@ fn threads_of_another_length_are_a_mistake() {
     let mut profile = profile();
     profile.threads.push(1);
     CostTable::new(&profile, 0);
+}
+
+#[test]
+fn operations_of_a_scenarios_own_follow_those_of_everybody() {
+    let mut profile = profile();
+    profile.cpu_s.extend([1.0, 2.0]);
+    profile.per_byte_s.extend([0.0, 0.5]);
+    profile.threads.extend([1, 3]);
+    profile.wait_s.extend([0.0, 4.0]);
+    profile.spread_sigma.extend([0.0, 0.0]);
+    let table = CostTable::new(&profile, 2);
+    let own = Priced::own(1);
+    assert_eq!(table.threads(own), 3);
+    let cost = table.draw(own, 2, &mut stream());
+    assert_eq!((cost.cpu_s, cost.wait_s), (3.0, 4.0));
+    assert_eq!(Priced::own(0).place(), Operation::ALL.len());
 }
