@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pocketsim.sim import trace
-from pocketsim.sim.metrics import compute, energy, town_definitions, trades, transfers
+from pocketsim.sim.metrics import (
+    compute,
+    energy,
+    own_protocol,
+    town_definitions,
+    trades,
+    transfers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,6 +52,7 @@ def text() -> str:
         "metrics_transfers": metrics_table(transfers.TRANSFERS),
         "metrics_tokens": metrics_table(transfers.TOKENS),
         "metrics_compute": metrics_table(compute.METRICS),
+        "metrics_own_protocol": metrics_table(own_protocol.METRICS),
         "metrics_town": metrics_table(town_definitions.METRICS),
         "metrics_energy": metrics_table(energies),
         "reasons": table(("reason", "what happened"), named(contract, "Reason")),

@@ -89,7 +89,7 @@ def test_readmes_targets_exist():
     ("arguments", "expected"),
     [
         (["demo", "SUBSET=latency"], ["--subset 'latency'"]),
-        (["bench", "QUICK=1"], ["--hosts 20 ", "--seconds 2 ", "--repetitions 1"]),
+        (["bench", "QUICK=1"], ["--hosts 20 ", "--seconds 2 ", "--repetitions 1", "--no-bar"]),
         (["bench"], ["--hosts 100 1000 10000"]),
         (["bench", "BENCH_HOSTS=100 1000"], ["--hosts 100 1000"]),
         (["bench-probe", "QUICK=1"], ["--rounds 1 ", "--no-bar"]),

@@ -9,6 +9,7 @@ import pytest
 from conftest import command_line
 
 from pocketsim.harness import Harness
+from pocketsim.protocol import Deliver, Send
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ProtocolError, UserError
 from pocketsim.sim.run import children, runner
@@ -324,15 +325,10 @@ def test_a_timeout_needs_somebody_to_handle_it(mine):
 def test_two_phones_that_answer_each_other_for_ever_at_one_time_are_stopped():
     class Parrot:
         def command(self, request, now_s):
-            return [engine_send(request.peer)]
+            return [Send(request.peer, b"polly")]
 
         def receive(self, sender, message, now_s):
-            return [engine_send(sender)]
-
-    from pocketsim.protocol import Send
-
-    def engine_send(to):
-        return Send(to, b"polly")
+            return [Send(sender, b"polly")]
 
     phones = Harness(lambda _phone: Parrot(), 2, delay_s=0.0)
     phones.command(0, 1)
@@ -397,3 +393,29 @@ print(pairwise.latencies_s({call}).tolist())
         taken_s.append(json.loads(done.stdout))
     assert len(taken_s[0]) > 50
     assert taken_s[0] == taken_s[1]
+
+
+def test_the_harness_says_what_the_engine_says(mine):
+    """One protocol, the same peers and chance: what it did is the same where nothing takes time."""
+    body = """
+        def command(self, request, now_s):
+            yield Send(self.phone.chance.choice(self.phone.peers), b"x" * request.payload_bytes)
+
+        def receive(self, sender, message, now_s):
+            yield Deliver(message)
+    """
+    folder = ran(mine(body), "run.repetitions=1")
+    rows = engine_plans.from_table(trace.read(folder / "events.parquet"))
+    names = {}
+    exec((folder.parents[2] / "mine.py").read_text(), names)  # noqa: S102 - what the engine runs, too
+    phones = Harness(names["Mine"], 6, seed=3)
+    for number, phone in enumerate(phones.protocols):
+        phone.phone.stream = f"repetition/0/protocol/0/{number}"
+    sent = rows.of("send")
+    for time_s, node, peer in zip(sent.time_s, sent.node, sent.peer, strict=True):
+        phones.run(until_s=time_s)
+        phones.command(int(node), peer=int(peer))
+    phones.run(until_s=30.0)
+    delivered = rows.of("deliver")
+    found = {said.transaction: said.phone for said in phones.said(Deliver)}
+    assert {int(m): int(n) for m, n in zip(delivered.message, delivered.node, strict=True)} == found

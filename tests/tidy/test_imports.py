@@ -89,6 +89,8 @@ def python_modules(repository: list[Path], root: Path) -> dict[str, Path]:
         module_name(path, root): path
         for path in repository
         if path.suffix == ".py" and path.relative_to(root).parts[0] == "pocketsim"
+        # Protocols there are data: what a user writes, in no room.
+        if path.relative_to(root).parts[1] != "scenarios"
     }
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pocketsim.sim import trace
-from pocketsim.sim.metrics import compute, energy, town, trades, transfers
+from pocketsim.sim.metrics import compute, energy, own_protocol, town, trades, transfers
 from tools import reference
 
 TABLES = {
@@ -11,6 +11,7 @@ TABLES = {
     "transfers": transfers.TRANSFERS,
     "tokens": transfers.TOKENS,
     "compute": compute.METRICS,
+    "own_protocol": own_protocol.METRICS,
     "town": town.METRICS,
     "energy": energy.metrics("transaction"),
 }

@@ -130,8 +130,8 @@ def test_a_file_that_is_not_there_suggests_its_neighbour(bring):
 def test_other_protocols_take_no_trades(bring):
     with pytest.raises(ScenarioError) as caught:
         bring(HEADER + "1,0,1,9\n", "protocol.kind=transfer")
-    assert caught.value.key_path == "protocol.kind"
-    assert caught.value.suggestion == "trustchain"
+    assert caught.value.key_path == "workload.kind"
+    assert '"transfer" takes workload "paced" or "poisson", not "trace"' in caught.value.reason
 
 
 def test_the_content_names_the_run_and_the_folder_does_not(bring):

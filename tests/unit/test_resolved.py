@@ -14,6 +14,7 @@ from pocketsim.sim.scenario import (
     energy,
     load,
     network,
+    own_protocol,
     resolved,
     town,
     transports,
@@ -30,8 +31,10 @@ MADE = {
     resolved.WorkloadTrace: {"digest"},
     resolved.ChurnFile: {"digest"},
     resolved.ContactsFile: {"digest"},
+    resolved.Protocol: {"digest"},
     contents.Cost: {"cost_factor"},
     contents.OwnCost: {"cost_factor"},
+    contents.ScaledCost: {"cost_factor"},
 }
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
@@ -60,6 +63,7 @@ PAIRS = [
         for (models, typed), names in SAME_NAMES.items()
         for name in names
     ),
+    (own_protocol.OwnOperation, contents.ScaledCost),
     (profile.Profile, contents.Contents),
     (implementation.Implementation, contents.ImplementationContents),
     *((kind, contents.Choice) for kind in (provenance.Limit, provenance.Flag)),

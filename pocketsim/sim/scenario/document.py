@@ -7,6 +7,7 @@ deliberately does not live here: defaults that depend on a profile, the product 
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
@@ -50,7 +51,23 @@ Kind = Annotated[
     str, AfterValidator(_known), WithJsonSchema({"enum": families.kinds(), "type": "string"})
 ]
 Role = Literal["person", "shop", "authority"]
-Option = bool | int | Annotated[float, Field(allow_inf_nan=False)] | str
+
+
+def _option(value: Any) -> Any:
+    """Return what a protocol of one's own may be given: it has to be the same as JSON."""
+    for one in value if isinstance(value, list) else [value]:
+        is_number = isinstance(one, int | float) and math.isfinite(one)
+        if not is_number and not isinstance(one, str):
+            raise ValueError("must be text, a finite number, true or false, or a list of those")
+    return value
+
+
+_PLAIN = [{"type": kind} for kind in ("boolean", "number", "string")]
+Option = Annotated[
+    Any,
+    BeforeValidator(_option),
+    WithJsonSchema({"anyOf": [*_PLAIN, {"type": "array", "items": {"anyOf": _PLAIN}}]}),
+]
 
 
 def _shares(value: Any) -> Any:
@@ -159,7 +176,7 @@ class Protocol(Section):
         description="Of protocol python: a file relative to the scenario and a class in it, as "
         '"mine.py:Mine".',
     )
-    options: dict[str, Option | list[Option]] = Field(
+    options: dict[str, Option] = Field(
         default={}, description="Of protocol python: what its class is given, by name."
     )
 
