@@ -15,7 +15,7 @@ from pocketsim.sim.base.engine_facts import EVENT_KINDS, operations
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.own_protocol import Others
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import data_files, load
+from pocketsim.sim.scenario import data_files, load, point
 from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.testing import Harness
 from tools import reference
@@ -58,6 +58,16 @@ def test_a_resolved_scenario_has_the_class_and_the_digest_and_no_folder(document
     document.with_name("mine.py").rename(folder / "mine.py")
     (moved,) = resolve(load(document, ["protocol.class=deeper/mine.py:Mine"]))
     assert moved.resolved["protocol"]["class"] == "mine.py:Mine"
+
+
+def test_a_manifest_has_every_option_under_its_name(document):
+    loaded = load(document, ["protocol.options.share=1.0", "operations.mine.cpu=2ms"])
+    (rung,) = resolve(loaded)
+    found = point.values(loaded.scenario, rung.at)
+    assert found["protocol.options.share"] == {"value": 1.0, "unit": ""}
+    assert found["protocol.class"] == {"value": "mine.py:Mine", "unit": ""}
+    assert found["operations.mine.cpu"] == {"value": 2e-3, "unit": "s"}
+    assert "protocol.options.share" in point.of(loaded, rung.at)
 
 
 def test_its_file_is_part_of_what_a_run_depends_on_and_is_not_run(document):
