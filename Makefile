@@ -35,13 +35,19 @@ test-rust: test-programs
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked
 
 test-python: test-programs
-	$(BIN)/pytest --ignore tests/wheel -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
+	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
 
 test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
 
+# One after the other: each is to take less than 30 s of a machine of its own.
+.PHONY: notebooks
+notebooks: setup ## Run every notebook in a kernel of its own
+	$(BIN)/pytest tests/notebooks
+
 .PHONY: docs
-docs: setup .venv/.docs ## Build the pages of build/docs, the library's reference among them
+docs: setup .venv/.docs ## Build the pages of build/docs, with notebooks and a gallery as they run, and build/pocketsim.1
+	$(BIN)/python -m tools.manual > build/pocketsim.1
 	$(BIN)/sphinx-build -q -W -b html docs build/docs
 
 .PHONY: wheel test-wheel
@@ -50,6 +56,10 @@ wheel: setup ## Build dist/*.whl, which installs in seconds where nobody can com
 
 test-wheel: wheel ## Install the wheel into an environment of its own and test it there
 	$(BIN)/pytest tests/wheel
+
+.PHONY: container
+container: build/.system $(if $(QUICK),wheel) ## Build the container by buildah, which compiles SimGrid, and try it; QUICK=1: of `make wheel`
+	python3 tools/container.py $(if $(QUICK),--wheel dist pocketsim)
 
 .PHONY: fuzz
 SECONDS ?= 10
@@ -64,6 +74,7 @@ bench: setup build/bench/bare_loop build/bench/bare_queues ## Compare the engine
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
 	$(BIN)/python bench/own_trace.py $(if $(QUICK),1000,10000000)
 	$(BIN)/python bench/own_protocol.py $(if $(QUICK),100 5 --repetitions 1 --no-bar,1000 60)
+	$(BIN)/python bench/studies.py $(if $(QUICK),--runs 4 --long-runs 2)
 
 .PHONY: bench-probe
 ROUNDS ?= $(if $(QUICK),1,5)
@@ -103,6 +114,7 @@ fmt: .venv/.packages ## Format everything
 	$(CARGO) fmt --manifest-path device_probe/fuzz/Cargo.toml
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/nbstripout --extra-keys "metadata.language_info" pocketsim/notebooks/*.ipynb
 
 .PHONY: clean
 clean: ## Remove everything that was built (not runs/)

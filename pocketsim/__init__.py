@@ -16,6 +16,7 @@ from pocketsim.sim import __version__
 
 if TYPE_CHECKING:
     from pocketsim import plot
+    from pocketsim.calibrating import Calibrated, calibrate
     from pocketsim.catalog import devices, implementations, scenarios
     from pocketsim.comparing import Difference, compare
     from pocketsim.documents import scenario, write_scenario
@@ -24,20 +25,24 @@ if TYPE_CHECKING:
     from pocketsim.running import run
     from pocketsim.sim.base.errors import EngineError, ScenarioError, UserError
     from pocketsim.sim.scenario import Document
+    from pocketsim.studies import Status, Study
 
 _HOMES = {
+    **dict.fromkeys(("Calibrated", "calibrate"), "pocketsim.calibrating"),
     **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
     **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
     **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
     **dict.fromkeys(("scenario", "write_scenario"), "pocketsim.documents"),
     **dict.fromkeys(("Profile", "device", "implementation"), "pocketsim.profiles"),
     "run": "pocketsim.running",
+    **dict.fromkeys(("Status", "Study"), "pocketsim.studies"),
     **dict.fromkeys(("EngineError", "ScenarioError", "UserError"), "pocketsim.sim.base.errors"),
     "Document": "pocketsim.sim.scenario",
     "plot": "pocketsim",
 }
 
 __all__ = [
+    "Calibrated",
     "Difference",
     "Document",
     "EngineError",
@@ -45,8 +50,11 @@ __all__ = [
     "Run",
     "Runs",
     "ScenarioError",
+    "Status",
+    "Study",
     "UserError",
     "__version__",
+    "calibrate",
     "compare",
     "device",
     "devices",

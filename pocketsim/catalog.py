@@ -1,4 +1,4 @@
-"""What comes with the package, by name: scenarios, sweeps, profiles, fit documents."""
+"""What comes with the package, by name: scenarios, sweeps, profiles, fit documents; notebooks."""
 
 from __future__ import annotations
 
@@ -66,6 +66,12 @@ def files(kind: str) -> dict[str, Path]:
     if kind == "scenario":  # sweeps lie among them
         found = {name: path for name, path in found.items() if path not in files("sweep").values()}
     return dict(sorted(found.items()))
+
+
+def notebooks() -> list[Path]:
+    """Return the notebooks that come with the package, in order, and the data that they read."""
+    folder = PACKAGE / "notebooks"
+    return sorted(path for path in folder.iterdir() if path.suffix in {".ipynb", ".json"})
 
 
 def from_here(value: Any) -> Any:

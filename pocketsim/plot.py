@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.report import fates as _fates
-from pocketsim.report import ladders, latency, rates
+from pocketsim.report import indices, ladders, latency, rates
 from pocketsim.report import runs as reported
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import pandas as pd
     import plotly.graph_objects as go
 
     from pocketsim.results import Run
@@ -26,6 +27,7 @@ __all__ = [
     "metric",
     "round_trips",
     "send_and_store",
+    "sensitivity",
     "success",
 ]
 
@@ -84,6 +86,11 @@ def distribution_functions(runs: Iterable[Run]) -> go.Figure:
     Reads the events of all runs; of many rates six are shown.
     """
     return latency.distribution_functions(_series(runs))
+
+
+def sensitivity(found: pd.DataFrame) -> go.Figure:
+    """Return what `Study.sensitivity` found, as bars with 95 % intervals: a bar for each range."""
+    return indices.chart(found)
 
 
 def _series(runs: Iterable[Run]) -> list[reported.Series]:

@@ -14,6 +14,7 @@ from pocketsim.results import Run, Runs
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run import runner, sweep
 from pocketsim.sim.run.children import default_jobs
+from pocketsim.sim.run.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,8 +58,8 @@ def run(
     tasks = sweep.unique_tasks(points)
     with _bar(tasks) if progress is True else contextlib.nullcontext(progress or None) as step:
         runner.run_tasks(tasks, jobs or default_jobs(), progress=step)
-    runs = {(one.directory, str(one.place())): one for one in sweep.runs(points)}
-    return Runs([Run(one.directory, one.place()) for one in runs.values()])
+    runs = {(one.directory, str(one.place)): one for one in sweep.runs(points, Store())}
+    return Runs([Run(one.directory, one.place) for one in runs.values()])
 
 
 def _bar(tasks: Sequence[Task]) -> contextlib.AbstractContextManager[Progress | None]:

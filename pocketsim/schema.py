@@ -6,11 +6,14 @@ lie; a test fails when one is stale.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from pocketsim.catalog import PACKAGE
+from pocketsim.sim.base.files import key_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pydantic import BaseModel
@@ -24,12 +27,58 @@ def file(kind: str) -> Path:
     return PACKAGE / "schemas" / f"{kind}.schema.json"
 
 
+def keys(kind: str, document: Mapping[str, Any]) -> list[str]:
+    """Return the paths of the keys that a document of a kind may have, as overrides name them.
+
+    Tables that people name, elements of lists, and kinds of tables are those of `document`; where
+    it says no kind, they are all. Reads the schema's file, no model.
+    """
+    schema = json.loads(file(kind).read_text(encoding="utf-8"))
+    return list(dict.fromkeys(_keys(schema, schema["$defs"], (), document)))
+
+
+def _keys(
+    field: Mapping[str, Any], tables: Mapping[str, Any], parts: tuple[str | int, ...], value: Any
+) -> Iterator[str]:
+    """Yield the paths at and below a field that has this value; None for one that is not there."""
+    for form in _forms(field, tables, value):
+        if form.get("type") != "object":
+            yield key_path(parts)
+        inner = dict(form.get("properties", {}))
+        has = value if isinstance(value, dict) else {}
+        if isinstance(form.get("additionalProperties"), dict):  # what tables of any name hold
+            inner |= dict.fromkeys(has, form["additionalProperties"])
+        for name, one in inner.items():
+            yield from _keys(one, tables, (*parts, name), has.get(name))
+        for number, item in enumerate(value if isinstance(value, list) else []):
+            for one in _forms(form.get("items", {}), tables, item):
+                if one.get("type") == "object":
+                    yield from _keys(one, tables, (*parts, number), item)
+
+
+def _forms(
+    field: Mapping[str, Any], tables: Mapping[str, Any], value: Any
+) -> Iterator[Mapping[str, Any]]:
+    """Yield what a field may be, but for absent: of a table that says its kind, that one."""
+    if "$ref" in field:
+        field = tables[field["$ref"].rpartition("/")[2]]
+    every = [*field.get("anyOf", ()), *field.get("oneOf", ())]
+    if "discriminator" in field and isinstance(value, dict):
+        named = field["discriminator"]["mapping"]
+        chosen = named.get(value.get(field["discriminator"]["propertyName"]))
+        every = [{"$ref": chosen}] if chosen else every
+    for form in every:
+        yield from _forms(form, tables, value)
+    if not every and field.get("type") != "null":
+        yield field
+
+
 def generated(kind: str) -> str:
     """Return the schema of a kind of documents as its model is now."""
     from pocketsim.calibration.fit.inverse.document import Fit
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.devices.profile import Profile
-    from pocketsim.sim.run.sweep import SweepDocument
+    from pocketsim.sim.run.sweep_document import SweepDocument
     from pocketsim.sim.scenario import Scenario, schema
 
     models: dict[str, type[BaseModel]] = {

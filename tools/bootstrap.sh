@@ -27,14 +27,17 @@ need_command make build-essential
 need_command cmake cmake
 need_file /usr/include/boost/version.hpp libboost-dev
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
-[ -n "$(find_python)" ] || missing+=(python3 python3-venv)
+python=$(find_python)
+[ -n "$python" ] || missing+=(python3 python3-venv)
+# SimGrid's Python distribution is compiled, against Python's headers.
+headers='import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
+if [ -z "$python" ] || ! "$python" -c "$headers"; then missing+=(python3-dev); fi
 if ! at_least "$(version_of cargo || echo 0)" "$rust_minimum"; then
   missing+=(rustc-web cargo-web rustfmt-web rust-web-clippy)
 fi
 
 uv_ready() { at_least "$(version_of "$1" || echo 0)" "$uv_minimum"; }
 if ! uv_ready uv && ! uv_ready build/tools/bin/uv; then
-  python=$(find_python)
   if [ -z "$python" ] || ! "$python" -c 'import ensurepip' 2>/dev/null; then missing+=(python3-venv); fi
 fi
 

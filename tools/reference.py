@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pocketsim.sim import trace
-from pocketsim.sim.metrics import (
-    compute,
-    energy,
-    own_protocol,
-    town_definitions,
-    trades,
-    transfers,
-)
+from pocketsim.sim.metrics import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,20 +34,8 @@ def main() -> int:
 def text() -> str:
     """Return the page."""
     contract = CONTRACT.read_text(encoding="utf-8")
-    energies = {
-        f"{ours}`, `{theirs}": metric
-        for (ours, metric), theirs in zip(
-            energy.metrics("payment").items(), energy.metrics("transaction"), strict=True
-        )
-    }
     tables = {
-        "metrics_trades": metrics_table(trades.METRICS),
-        "metrics_transfers": metrics_table(transfers.TRANSFERS),
-        "metrics_tokens": metrics_table(transfers.TOKENS),
-        "metrics_compute": metrics_table(compute.METRICS),
-        "metrics_own_protocol": metrics_table(own_protocol.METRICS),
-        "metrics_town": metrics_table(town_definitions.METRICS),
-        "metrics_energy": metrics_table(energies),
+        **{f"metrics_{name}": metrics_table(metrics) for name, metrics in metrics_tables().items()},
         "reasons": table(("reason", "what happened"), named(contract, "Reason")),
         "columns": table(("column", "type", "what it is"), columns()),
         "kinds": table(("kind", "when"), named(contract, "EventKind")),
@@ -64,6 +45,15 @@ def text() -> str:
         assert page.count(f"{{{name}}}\n") == 1, name
         page = page.replace(f"{{{name}}}\n", found)
     return page
+
+
+def metrics_tables() -> dict[str, Mapping[str, Metric]]:
+    """Return every table of metrics; those of energy are one, whose lines have two names."""
+    tables: dict[str, Mapping[str, Metric]] = dict(reference.TABLES)
+    payments, transactions = (tables.pop(f"energy_of_{each}") for each in _ENERGIES)
+    pairs = zip(payments.items(), transactions, strict=True)
+    energies = {f"{ours}`, `{theirs}": metric for (ours, metric), theirs in pairs}
+    return {**tables, "energy": energies}
 
 
 def metrics_table(metrics: Mapping[str, Metric]) -> str:
@@ -107,6 +97,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines += [f"| {' | '.join((f'`{first}`', *rest))} |" for first, *rest in rows]
     return "\n".join(lines) + "\n"
 
+
+_ENERGIES = ("payments", "transactions")
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -17,7 +17,9 @@ import typer
 
 from pocketsim import sim
 from pocketsim.cli import (
+    clusters,
     common,
+    comparing,
     console,
     creating,
     examples,
@@ -31,6 +33,7 @@ from pocketsim.cli import (
     running,
     sweeping,
     targets,
+    verifying,
 )
 from pocketsim.sim.base.errors import EngineError, UserError
 
@@ -74,6 +77,7 @@ def _add(group: typer.Typer, words: str, function: Callable[..., None]) -> None:
 
 _add(app, "list", listing.names)
 _add(app, "new", creating.new)
+_add(app, "notebooks", creating.notebooks)
 _add(app, "schema", listing.schema)
 _add(app, "run", running.run)
 _add(app, "check", inspect.check)
@@ -81,11 +85,17 @@ _add(app, "show", inspect.show)
 _add(app, "doctor", inspect.doctor)
 _add(app, "report", present.report)
 _add(app, "export", exporting.export)
+_add(app, "verify", verifying.verify)
 _add(app, "validate", present.validate)
+_add(app, "compare", comparing.compare)
+_add(app, "sensitivity", comparing.sensitivity)
 _add(app, "metrics", measured.metrics)
 _add(sweep, "sweep run", sweeping.run)
 _add(sweep, "sweep plan", sweeping.plan)
+_add(sweep, "sweep status", sweeping.status)
 _add(sweep, "sweep collect", sweeping.collect)
+_add(sweep, "sweep report", sweeping.report)
+_add(sweep, "sweep slurm", clusters.slurm)
 _add(profile, "profile show", profiles.show)
 _add(profile, "profile split", profiles.split)
 _add(calibrate, "calibrate reports", measured.calibrate)

@@ -1,17 +1,21 @@
-"""What all commands have in common: how much they say, and whose mistake a bad --out is."""
+"""What commands have in common: how much they say, words to choose from, a bad --out's blame."""
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from pocketsim.cli import console, targets
+from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
+
+Words = TypeVar("Words", bound=enum.StrEnum)
 
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
@@ -21,6 +25,21 @@ def say_as_asked(quiet: bool, verbose: bool) -> None:
     """Set how much is said, if the options say so."""
     if quiet or verbose:
         console.set_level(-1 if quiet else 1)
+
+
+def one_of(known: type[Words], name: str) -> Callable[[str], Words]:
+    """Return what reads one of some words as the argument or option `name`.
+
+    It raises UserError with the nearest of them for another.
+    """
+
+    def read(said: str) -> Words:
+        if said in set(known):
+            return known(said)
+        hint = did_you_mean(nearest(said, known))
+        raise UserError(f"{name}: {shown(repr(said))} is not one of {', '.join(known)}{hint}")
+
+    return read
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:

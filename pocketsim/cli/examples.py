@@ -21,6 +21,7 @@ EXAMPLES = {
     ),
     "list": ("pocketsim list scenarios", "pocketsim list subsets --json"),
     "new": ("pocketsim new my_phones", "pocketsim new studies/my_town --from market"),
+    "notebooks": ("pocketsim notebooks course",),
     "schema": ("pocketsim schema scenario", "pocketsim schema profile > profile.schema.json"),
     "run": (
         "pocketsim run udp_100b",
@@ -39,15 +40,22 @@ EXAMPLES = {
     "report": (
         "pocketsim report runs/udp_100b",
         "pocketsim report runs/udp_100b runs/iroh_keep_100b -o both.html",
+        "pocketsim report runs/udp_100b --paper figures",
     ),
     "export": (
         "pocketsim export RUN -o events.csv",
         "pocketsim export RUN --to gexf -o phones.gexf --repetition 0",
     ),
+    "verify": ("pocketsim verify RUN", "pocketsim verify tokens --json"),
     "validate": (
         "pocketsim validate --subset latency",
         "pocketsim validate --rows --report validation.html",
     ),
+    "compare": (
+        "pocketsim compare runs/mine/udp-100B-4ps-* runs/mine/udp-100B-16ps-*",
+        "pocketsim compare A B --metric rtt_ms_p95 --detect 1%",
+    ),
+    "sensitivity": ("pocketsim sensitivity which_cost_matters --metric rtt_ms_p50",),
     "metrics": ("pocketsim metrics log.csv --json",),
     "sweep": (
         "pocketsim sweep plan rate_by_transport",
@@ -56,9 +64,16 @@ EXAMPLES = {
     "sweep run": (
         "pocketsim sweep run my_phones_sweep.toml",
         "pocketsim sweep run rate_by_transport --shard 1/2",
+        "pocketsim sweep run rate_by_transport --executor dask --scheduler tcp://login:8786",
     ),
     "sweep plan": ("pocketsim sweep plan rate_by_transport",),
+    "sweep status": ("pocketsim sweep status my_phones_sweep.toml --watch",),
+    "sweep report": ("pocketsim sweep report my_phones_sweep.toml -o sweep.html",),
     "sweep collect": ("pocketsim sweep collect my_phones_sweep.toml -o all.parquet",),
+    "sweep slurm": (
+        "pocketsim sweep slurm rate_by_transport --array 6 --time 1:00:00",
+        "pocketsim sweep slurm my_phones_sweep.toml --array 200%20 --time 4:00:00 --submit",
+    ),
     "profile": ("pocketsim profile show moto_g04s",),
     "profile show": (
         "pocketsim profile show moto_g04s",

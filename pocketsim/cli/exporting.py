@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import console, targets
+from pocketsim.cli import common, console, targets
 from pocketsim.cli.present import complete
 from pocketsim.sim.base.errors import ScenarioError
 
@@ -38,6 +38,7 @@ def export(
             help="csv: events, in the benchmark app's columns; graphml, gexf, json: phones and who "
             "paid or traded with whom; tokens: what phones have at the end, as batches of bytes. "
             "Without, what the suffix of the file says, and csv where there is none.",
+            parser=common.one_of(Format, "--to"),
         ),
     ] = None,
     out: Annotated[
@@ -62,7 +63,7 @@ def export(
     from pocketsim.sim.run import results
 
     resolved = results.read_resolved(directory)
-    _check_repetition(resolved, repetition)
+    check_repetition(resolved, repetition)
     if csv is not None and (to not in {None, Format.csv} or out is not None):
         raise ScenarioError("--csv", "", "takes no --out and no other --to", "--out")
     target = csv or out
@@ -119,10 +120,11 @@ def _graph(directory: Path, repetition: int, file: Path | None, form: Format) ->
 
 
 def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path | None) -> None:
+    from pocketsim.sim.export.verification import check_kept
     from pocketsim.sim.run import results, rundir
-    from pocketsim.sim.trace import holdings
+    from pocketsim.sim.trace import holdings, tables
 
-    _check_tokens(directory, resolved)
+    check_kept(directory, resolved, "tokens")
     if folder is None:
         raise ScenarioError("--to", "", "tokens are a folder of files", "--to tokens --out DIR")
     if not _can_appear(folder):
@@ -130,7 +132,7 @@ def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path |
     key = results.read_manifest(directory)["repetitions"][repetition]["authority_key"]
     file = directory / rundir.TOKENS
     with results.parquet(file):
-        rows = holdings.read(file, repetition)
+        rows = tables.read(file, repetition)
     with targets.writing(folder):
         holdings.write_batches(rows, key, folder)
     console.data(str(folder))
@@ -142,20 +144,8 @@ def _can_appear(folder: Path) -> bool:
     return bool(folder.name) and is_empty
 
 
-def _check_tokens(directory: Path, resolved: Resolved) -> None:
-    protocol, wanted = resolved["protocol"], "output.tokens = true"
-    if protocol["kind"] != "tokens":
-        reason = f'protocol "{protocol["kind"]}" has no tokens to keep'
-        raise ScenarioError(directory, "protocol.kind", reason, 'protocol.kind = "tokens"')
-    if protocol["crypto"] != "real":
-        reason = f'proofs of "{protocol["crypto"]}" are tags that nobody else can verify'
-        wanted = f'a run with protocol.crypto = "real" and {wanted}'
-        raise ScenarioError(directory, "protocol.crypto", reason, wanted)
-    if not resolved["output"]["tokens"]:
-        raise ScenarioError(directory, "output.tokens", "the run kept no tokens", wanted)
-
-
-def _check_repetition(resolved: Resolved, repetition: int | None) -> None:
+def check_repetition(resolved: Resolved, repetition: int | None) -> None:
+    """Refuse a repetition that a run does not have."""
     last = resolved["run"]["repetitions"] - 1
     if repetition is not None and not 0 <= repetition <= last:
         reason = f"there is no repetition {repetition}; they are 0 to {last}"

@@ -18,13 +18,22 @@ from pocketsim.cli.running import AsJson, Overrides, ScenarioFile, from_here
 from pocketsim.cli.warning import warn
 from pocketsim.sim.base import axes
 from pocketsim.sim.base.errors import UserError, printable
-from pocketsim.sim.devices.numbers import bases, numbers
+from pocketsim.sim.devices.numbers import bases, number_text, numbers
+from pocketsim.sim.devices.prices import own_price
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from pocketsim.sim.scenario import Document
     from pocketsim.sim.scenario.resolve import Rung
-    from pocketsim.sim.scenario.resolved import Group
+    from pocketsim.sim.scenario.resolved import (
+        AlwaysOn,
+        Churn,
+        ChurnFile,
+        Group,
+        Lengths,
+        Resolved,
+    )
 
 
 def check(
@@ -56,6 +65,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     from pocketsim.calibration.validate.sensitivity import NOT_VALIDATED
     from pocketsim.sim.scenario import load
     from pocketsim.sim.scenario.resolve import resolve
+    from pocketsim.sim.scenario.resolved import streams_number
 
     document = load(document_file(file, "scenario"), from_here(overrides))
     rungs = resolve(document)
@@ -66,15 +76,15 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     first = rungs[0].resolved
     run = first["run"]
     console.data(printable(first["title"]))
+    first_one = streams_number(run, 0)
     console.data(
-        f"{run['repetitions']} x {run['duration_s']:g} s, seed {run['seed']}, draw {run['draw']}, "
-        f"app {run['app']}, crypto {first['protocol']['crypto']}"
+        f"{run['repetitions']} x {run['duration_s']:g} s"
+        f"{f' from repetition {first_one} on' if first_one else ''}, seed {run['seed']}, "
+        f"draw {run['draw']}, app {run['app']}, crypto {first['protocol']['crypto']}"
     )
     for line in _app_faults(rungs):
         console.data(line)
-    has_roles = any(group["role"] != "person" for group in first["devices"])
-    head = ("profile", "count", "access", *(("role",) if has_roles else ()))
-    console.table("devices", head, [_group_row(group)[: len(head)] for group in first["devices"]])
+    _show_groups(first["devices"])
     implementation = first["implementation"]
     rows = [
         (name, _bases(profile), _unmoved(profile["drawn_as"], profile))
@@ -84,6 +94,9 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     rows.append((name, _bases(implementation), _unmoved(name, implementation)))
     head = ("profile", "basis of its numbers", NOT_VALIDATED)
     console.table("what the profiles rest on", head, rows)
+    supposed = list(_supposed(document, first))
+    if supposed:
+        console.table("what if", ("cost", "asked for", "what it comes to"), supposed)
     columns = [_rung_columns(rung) for rung in rungs]
     names = max(map(list, columns), key=len)  # a transport without EVA's axes has fewer
     console.table(
@@ -113,7 +126,7 @@ def _check(file: Path) -> None:
     if "sweep" in data:
         from pocketsim.sim.run.sweep import load_sweep  # the only one that needs numpy
 
-        points = load_sweep(file, Path())
+        points = load_sweep(file, Path()).points
         warn(task.document for point in points for task in point.tasks)
     elif isinstance(data.get("device"), dict):
         profile.load(file)
@@ -145,11 +158,53 @@ def _app_faults(rungs: Sequence[Rung]) -> list[str]:
     ]
 
 
-def _group_row(group: Group) -> tuple[object, ...]:
+def _show_groups(groups: Sequence[Group]) -> None:
+    """Write a table of groups of phones; of what is usual there is no column."""
+    rows = [_group_columns(group) for group in groups]
+    head = [name for name in rows[0] if any(row[name] != _USUAL.get(name) for row in rows)]
+    console.table("devices", head, [[row[name] for name in head] for row in rows])
+
+
+def _group_columns(group: Group) -> dict[str, str]:
     shares = group["access"]
-    access = " ".join(f"{name}={share:g}" for name, share in shares.items())
-    access = access if len(shares) > 1 else next(iter(shares))
-    return group["profile"], group["count"], access, group["role"]
+    return {
+        "profile": group["profile"],
+        "count": str(group["count"]),
+        "access": _settings(shares) if len(shares) > 1 else next(iter(shares)),
+        "role": group["role"],
+        "rate_per_s": f"{group['rate_per_s']:g}" if "rate_per_s" in group else "",
+        "churn": _churn(group["churn"]) if "churn" in group else "",
+    }
+
+
+def _churn(law: Churn | ChurnFile | AlwaysOn) -> str:
+    if law["kind"] == "none":
+        return "always on"
+    if law["kind"] == "file":
+        return f"{law['file']} from {law['origin_s']:g} s on"
+    return f"session {_length(law['session'])}; gap {_length(law['gap'])}"
+
+
+def _length(law: Lengths) -> str:
+    found = {key: value for key, value in law.items() if isinstance(value, float)}
+    return f"{law['distribution']} {_settings(found)}"
+
+
+def _settings(values: Mapping[str, float]) -> str:
+    return " ".join(f"{name}={value:g}" for name, value in values.items())
+
+
+def _supposed(document: Document, resolved: Resolved) -> Iterator[tuple[str, str, str]]:
+    """Yield a line for each cost that a group of phones supposes."""
+    for number, group in enumerate(document.scenario.devices):
+        device = resolved["profiles"][resolved["devices"][number]["profile"]]
+        for name, asked in group.cost.items():
+            cost: Mapping[str, Any] = (
+                device["operations"][name]
+                if name in device["operations"]
+                else own_price(name, device, resolved["implementation"])
+            )
+            yield f"devices[{number}].cost.{name}", str(asked), number_text(name, cost)
 
 
 def _rung_columns(rung: Rung) -> dict[str, str]:
@@ -211,7 +266,8 @@ def _in_child(statement: str) -> None:
 
 _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
-    *("pydantic", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
+    *("pydantic", "pynacl", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
 )
+_USUAL = {"role": "person", "rate_per_s": "", "churn": ""}
 _EXIT_INVALID = 2
 _EXIT_ENVIRONMENT = 5

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from pocketsim import catalog
 from pocketsim import schema as schemas
-from pocketsim.cli import console
+from pocketsim.cli import common, console
 from pocketsim.cli.running import AsJson
 from pocketsim.sim.base.errors import printable
-
-if TYPE_CHECKING:
-    from pocketsim.sim.metrics.definition import Metric
 
 
 class Document(enum.StrEnum):
@@ -41,7 +38,14 @@ class Listed(enum.StrEnum):
 
 
 def names(
-    kind: Annotated[Listed, typer.Argument(help="What to list.", metavar="KIND")],
+    kind: Annotated[
+        Listed,
+        typer.Argument(
+            help="What to list.",
+            metavar="KIND",
+            parser=common.one_of(Listed, "KIND"),
+        ),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """List scenarios, profiles, metrics and other names that commands take, with their titles."""
@@ -54,7 +58,14 @@ def names(
 
 
 def schema(
-    kind: Annotated[Document, typer.Argument(help="The kind of document.", metavar="KIND")],
+    kind: Annotated[
+        Document,
+        typer.Argument(
+            help="The kind of document.",
+            metavar="KIND",
+            parser=common.one_of(Document, "KIND"),
+        ),
+    ],
 ) -> None:
     """Print the JSON Schema of a document, by which editors check and complete it."""
     console.data(schemas.file(kind).read_text(encoding="utf-8").rstrip())
@@ -63,9 +74,11 @@ def schema(
 def _rows(kind: Listed) -> list[dict[str, str]]:
     """Return what is listed: names and titles, and of metrics their units and formulas."""
     if kind is Listed.metrics:
+        from pocketsim.sim.metrics.reference import METRICS
+
         return [
             {"name": name, "unit": metric.unit, "title": metric.meaning, "formula": metric.formula}
-            for name, metric in _metrics().items()
+            for name, metric in METRICS.items()
         ]
     if kind is Listed.subsets:
         from pocketsim.calibration.validate import published
@@ -74,21 +87,6 @@ def _rows(kind: Listed) -> list[dict[str, str]]:
     else:
         titles = catalog.titles(kind.removesuffix("s"))
     return [{"name": name, "title": title} for name, title in titles.items()]
-
-
-def _metrics() -> dict[str, Metric]:
-    """Return every metric in the order of docs/metrics.md: "the same" is what is above."""
-    from pocketsim.sim.metrics import compute, energy, town, town_definitions, trades, transfers
-
-    return {
-        **trades.METRICS,
-        **transfers.TRANSFERS,
-        **transfers.TOKENS,
-        **compute.METRICS,
-        **town_definitions.METRICS,
-        **energy.metrics(town.TRANSACTION),
-        **energy.metrics(trades.TRANSACTION),
-    }
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:

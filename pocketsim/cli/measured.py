@@ -10,7 +10,7 @@ import typer
 
 from pocketsim.cli import completion, console, targets
 from pocketsim.cli.running import AsJson
-from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
+from pocketsim.sim.base.errors import shown
 
 
 def calibrate(
@@ -47,22 +47,18 @@ def calibrate(
     What no report has measured is taken from --base with its provenance, and listed. `calibrate
     published FIT` makes fitted numbers again from published rows.
     """
-    from pocketsim.calibration.fit import probe_report
-    from pocketsim.calibration.fit.calibration import Calibration
-    from pocketsim.calibration.fit.kernels import STORES
+    from pocketsim.calibrating import fitted
     from pocketsim.calibration.fit.write import write_profile
-    from pocketsim.sim.devices import profile
 
-    if store not in STORES:
-        hint = did_you_mean(nearest(store, STORES))
-        raise UserError(f"--store: {store!r} is not one of {', '.join(STORES)}{hint}")
-    if out.suffix != ".toml":
-        raise UserError(f"--out: {out}: a profile's file ends in .toml")
-    start = (base, profile.load(_profile(base))) if base is not None else None
-    calibration = Calibration(
-        start, name=name, measured_by=measured_by, store=store, allow_spoiled=allow_spoiled
+    calibration = fitted(
+        reports,
+        out,
+        base,
+        name=name,
+        measured_by=measured_by,
+        store=store,
+        allow_spoiled=allow_spoiled,
     )
-    calibration.fit([probe_report.load(path) for path in reports])
     with targets.replacing(out) as aside:
         write_profile(calibration.profile_, aside)
     for kept in calibration.kept_:
@@ -113,13 +109,3 @@ def _interval(summary: dict[str, Any]) -> str:
         return "-"
     how = "" if summary["ci95_method"] == "t" else f" ({summary['ci95_method']})"
     return f"{_short(summary['ci95_low'])} to {_short(summary['ci95_high'])}{how}"
-
-
-def _profile(base: str) -> Path:
-    from pocketsim.sim.devices import profile
-
-    try:
-        return profile.find(base, Path())
-    except LookupError as error:
-        reason, suggestion = error.args
-        raise UserError(f"--base: {reason}{did_you_mean(suggestion)}") from None

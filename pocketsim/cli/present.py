@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import completion, console, progress, targets
+from pocketsim.cli import completion, console, folders, progress, targets
 from pocketsim.cli.running import AsJson, Jobs, Out
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import rundir
 from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pocketsim.calibration.validate.validation import ValidationResult
 
 PlotlyJs = Annotated[
@@ -78,19 +80,51 @@ def validate(
 def report(
     runs: RunDirectories,
     out: Annotated[
-        Path, typer.Option("-o", "--out", help="HTML file to write.", metavar="FILE")
-    ] = Path("report.html"),
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="HTML file to write; report.html without --paper.", metavar="FILE"
+        ),
+    ] = None,
     plotly_js: PlotlyJs = None,
+    paper: Annotated[
+        Path | None,
+        typer.Option(
+            "--paper",
+            help="Folder to write figures for a paper to (SVG, PDF, CSV), and its methods.",
+            metavar="DIR",
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite what is in DIR and was changed.")
+    ] = False,
 ) -> None:
-    """Write one self-contained HTML page about some runs."""
-    directories = [directory for path in runs for directory in complete(path)]
-    targets.check_outside_runs(out)
-    from pocketsim.report import write_report
+    """Write one self-contained HTML page about some runs, or figures of them for a paper.
 
-    shared = _shared(plotly_js, out)
-    with targets.replacing(out) as aside:
-        write_report(dict.fromkeys(directories), aside, plotly_js=shared)
-    targets.tell(out)
+    What --paper finds in its folder and did not write, or what was changed since, is yours:
+    without --force nothing is written there then, exit 2.
+    """
+    directories = list(dict.fromkeys(found for path in runs for found in complete(path)))
+    page = out or (None if paper else Path("report.html"))
+    if page:
+        targets.check_outside_runs(page)
+    if paper:
+        folders.check(paper)
+        _write_paper(directories, paper, force=force)
+    if page:
+        from pocketsim.report import write_report
+
+        shared = _shared(plotly_js, page)
+        with targets.replacing(page) as aside:
+            write_report(directories, aside, plotly_js=shared)
+        targets.tell(page)
+
+
+def _write_paper(directories: Sequence[Path], folder: Path, *, force: bool) -> None:
+    from pocketsim.report import paper
+
+    with targets.writing(folder):
+        folders.write(folder, paper.files(directories), force=force)
+    targets.tell(folder)
 
 
 def _shared(plotly_js: Path | None, page: Path) -> str | None:

@@ -25,7 +25,12 @@ ScenarioFile = Annotated[
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Override, such as workload.rate=16/s.", metavar="KEY=VALUE"),
+    typer.Option(
+        "--set",
+        help="Override, such as workload.rate=16/s.",
+        metavar="KEY=VALUE",
+        autocompletion=completion.overrides,
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", help="Folder for run directories.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Children at a time.")]
@@ -75,16 +80,16 @@ def from_here(overrides: list[str] | None) -> list[str]:
     return [f"{key}{equals}{catalog.from_here(value)}" for key, equals, value in parts]
 
 
-def start(tasks: list[Any], jobs: int | None, *, keep_going: bool) -> list[Any]:
+def start(tasks: list[Any], jobs: int | None, *, keep_going: bool, way: Any = None) -> list[Any]:
     """Run tasks, say how far they are and what became of them; return their outcomes."""
     from pocketsim.sim.run import runner
 
     started_s = time.monotonic()
     with progress.progress(runner.repetition_count(tasks), runner.labels(tasks)) as step:
         outcomes = runner.run_tasks(
-            tasks, jobs or default_jobs(), keep_going=keep_going, progress=step
+            tasks, jobs or default_jobs(), keep_going=keep_going, progress=step, way=way
         )
-    counts = dict.fromkeys(("ran", "reused", "failed", "busy"), 0)
+    counts = dict.fromkeys(("ran", "reused", "failed", "busy", "left"), 0)
     for outcome in outcomes:
         counts[outcome.status] += 1
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)

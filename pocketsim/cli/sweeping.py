@@ -1,26 +1,33 @@
-"""`sweep run`, `plan` and `collect`: run what a grid lacks, say what that is, put it together."""
+"""`sweep run`, `plan`, `status`, `collect`, `report`: from a file to a table and a page."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.catalog import document_file
-from pocketsim.cli import completion, console, targets
+from pocketsim.cli import completion, console, present, targets
 from pocketsim.cli.running import AsJson, Jobs, Out, start
 from pocketsim.cli.warning import warn
+from pocketsim.progress import span
 from pocketsim.sim.base import axes
 from pocketsim.sim.base.errors import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
-    from pocketsim.sim.run.sweep import Point, Run
+    from distributed import Client
+
+    from pocketsim.sim.run.sweep import Run
+    from pocketsim.studies import Status, Study
 
 SweepFile = Annotated[
     Path,
@@ -31,68 +38,149 @@ SweepFile = Annotated[
     ),
 ]
 Shard = Annotated[str, typer.Option("--shard", help="Only part I of N.", metavar="I/N")]
+Keep = Annotated[
+    str,
+    typer.Option(
+        help="events: a directory for each run; metrics: one table of all metrics.",
+        metavar="events|metrics",
+        autocompletion=lambda: ["events", "metrics"],
+    ),
+]
 _OUT, _WHOLE = Path("runs"), "1/1"
 
 
-def run(
+def run(  # noqa: PLR0913 - each is an option
+    file: SweepFile,
+    *,
+    out: Out = _OUT,
+    jobs: Jobs = None,
+    shard: Shard = _WHOLE,
+    keep: Keep = "events",
+    executor: Annotated[
+        str,
+        typer.Option(
+            help="local: runs are made here; dask: by workers.",
+            metavar="local|dask",
+            autocompletion=lambda: list(_EXECUTORS),
+        ),
+    ] = "local",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(help="Dask's: its address, or the file that it wrote.", metavar="ADDRESS"),
+    ] = None,
+    scratch: Annotated[
+        Path | None, typer.Option(help="Folder of this machine to make runs in.", metavar="DIR")
+    ] = None,
+    before: Annotated[
+        str | None,
+        typer.Option(
+            help="Begin no run that would not end before a time: ISO 8601, or seconds since 1970.",
+            metavar="TIME",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run what a sweep still lacks; prints the run directories that are there then.
+
+    Exit 4 if some runs failed, were left for want of time, or are still being run by another
+    process. With --keep metrics, the runs of this shard leave one table, which is printed, and no
+    directories.
+    """
+    check_kept(keep)
+    _check_executor(executor, {"--scratch": scratch, "--before": before}, scheduler)
+    if scratch is not None and not scratch.is_dir():
+        raise typer.BadParameter(f"{scratch} is no folder", param_hint="--scratch")
+    ends = _time(before)
+    study = study_of(file, out, shard)
+    warn(task.document for point in study.sweep.points for task in point.tasks)
+    with _client(executor, scheduler) as client:
+        found = study.run(
+            jobs,
+            keep="metrics" if keep == "metrics" else "events",
+            start=lambda tasks, way: start(tasks, jobs, keep_going=True, way=way),
+            client=client,
+            scratch=scratch,
+            before=ends,
+        )
+    # What another process ended meanwhile may ask for further runs, which nobody has begun.
+    rows = [
+        _row(run, found[run.directory].status if run.directory in found else "left")
+        for run in study.sweep.runs()
+    ]
+    for outcome in found.values():
+        if outcome.error:
+            console.fail(f"{outcome.directory}: {outcome.error}")
+    lacking = [row for row in rows if row["status"] in {"failed", "busy", "left"}]
+    if as_json:
+        console.data(json.dumps({"runs": rows}, indent=1))
+    else:
+        # Several points may share one.
+        for path in dict.fromkeys(_kept(study, row) for row in rows if row not in lacking):
+            console.data(path)
+    if lacking:
+        raise typer.Exit(_EXIT_SOME_LACK)
+
+
+def _kept(study: Study, row: Mapping[str, Any]) -> str:
+    """Return where what is kept of a run lies."""
+    directory = Path(row["directory"])
+    return str(directory if directory.is_dir() else study.packs)
+
+
+def plan(
     file: SweepFile,
     out: Out = _OUT,
     jobs: Jobs = None,
     shard: Shard = _WHOLE,
     as_json: AsJson = False,
 ) -> None:
-    """Run what a sweep still lacks; prints the run directories that are there then.
-
-    Exit 4 if some runs failed or are still being run by another process.
-    """
-    from pocketsim.sim.run import sweep
-
-    points = _points(file, out, shard)
-    warn(task.document for point in points for task in point.tasks)
-    outcomes = start(sweep.unique_tasks(points), jobs, keep_going=True)
-    # Of a run that several tasks have in them, that it ran counts.
-    found = {
-        outcome.directory: outcome
-        for outcome in sorted(outcomes, key=lambda outcome: outcome.status == "ran")
-    }
-    rows = [_row(run, found[run.directory].status) for run in sweep.runs(points)]
-    for outcome in found.values():
-        if outcome.error:
-            console.fail(f"{outcome.directory}: {outcome.error}")
-    lacking = [row for row in rows if row["status"] in {"failed", "busy"}]
-    if as_json:
-        console.data(json.dumps({"runs": rows}, indent=1))
-    else:
-        # Several points may share one.
-        for directory in dict.fromkeys(row["directory"] for row in rows if row not in lacking):
-            console.data(directory)
-    if lacking:
-        raise typer.Exit(_EXIT_SOME_LACK)
-
-
-def plan(file: SweepFile, out: Out = _OUT, shard: Shard = _WHOLE, as_json: AsJson = False) -> None:
     """Show the points of a sweep and which of their runs are there; runs nothing."""
-    from pocketsim.sim.run import sweep
-
-    points = _points(file, out, shard)
-    every = list(sweep.runs(points))
-    states = {run.directory: run.state for run in every}
-    repetitions = {run.directory: run.rung.resolved["run"]["repetitions"] for run in every}
-    runs = dict.fromkeys(states, 1)
-    numbers: dict[str, Any] = {"points": len(points), "runs": _by_state(runs, states)}
-    numbers["repetitions"] = _by_state(repetitions, states)
+    study = study_of(file, out, shard)
+    status = study.status(jobs)
+    every = [(run, run.state) for run in study.sweep.runs()]
     if as_json:
-        rows = [_row(run, states[run.directory]) for run in every]
-        console.data(json.dumps({**numbers, "rows": rows}, indent=1))
+        rows = [_row(run, state) for run, state in every]
+        console.data(json.dumps({**_numbers(status), "rows": rows}, indent=1))
         return
-    for key, of_state in numbers.items():
-        console.data(f"{key}: {_counted(of_state)}")
+    _show(status)
     cells = [
-        (*map(axes.text, run.at.values.values()), run.directory, _WORDS[states[run.directory]])
-        for run in every
+        (*map(axes.text, run.at.values.values()), run.directory, _WORDS[state])
+        for run, state in every
     ]
-    head = (*(points[0].values if points else ()), "run directory", "status")
+    head = (
+        *(study.sweep.points[0].values if study.sweep.points else ()),
+        "run directory",
+        "status",
+    )
     console.table("points", head, cells)
+
+
+def status(
+    file: SweepFile,
+    out: Out = _OUT,
+    jobs: Jobs = None,
+    shard: Shard = _WHOLE,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Say it again whenever it changes, until all is there.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how far a sweep is, also while another process runs it; exit 4 if runs are missing."""
+    said = None
+    while True:
+        now = study_of(file, out, shard).status(jobs)
+        is_done = now.runs["there"] == now.runs["all"]
+        if now != said:
+            if as_json:
+                console.data(json.dumps(_numbers(now)))
+            else:
+                _show(now)
+        if is_done or not watch:
+            break
+        said = now
+        time.sleep(_WATCH_S)
+    if not is_done:
+        raise typer.Exit(_EXIT_SOME_LACK)
 
 
 def collect(
@@ -109,14 +197,13 @@ def collect(
     Exit 4 if some runs are missing; the others are written.
     """
     from pocketsim.sim.run import collect as collecting
-    from pocketsim.sim.run import sweep
 
     targets.check_outside_runs(table)
     as_csv = bool(table.suffix) and targets.by_suffix(table, _IS_CSV)
-    points = _points(file, out, shard)
-    found, missing = collecting.table(points)
+    study = study_of(file, out, shard)
+    found, missing = collecting.table(study.sweep)
     if missing:
-        every = len({run.directory for run in sweep.runs(points)})
+        every = len({run.directory for run in study.sweep.runs()})
         remedy = f"`{_command(file, out, shard)}` makes them"
         console.fail(f"{len(missing)} of {every} runs are missing; {remedy}")
     if found.num_rows:
@@ -127,8 +214,74 @@ def collect(
         raise typer.Exit(_EXIT_SOME_LACK)
 
 
-def _points(file: Path, out: Path, shard: str) -> Sequence[Point]:
-    from pocketsim.sim.run import sweep
+def report(
+    file: SweepFile,
+    page: Annotated[
+        Path, typer.Option("-o", "--page", help="HTML file to write.", metavar="PAGE")
+    ] = Path("report.html"),
+    plotly_js: present.PlotlyJs = None,
+    out: Out = _OUT,
+    shard: Shard = _WHOLE,
+) -> None:
+    """Write one HTML page about the runs of a sweep that are there.
+
+    Runs of which only metrics were kept have no page.
+    """
+    study = study_of(file, out, shard)
+    directories = [run.directory for run in study.runs]
+    if not directories:
+        remedy = f"`{_command(file, out, shard)}` makes them"
+        console.fail(f"no run has a directory; {remedy}")
+        raise typer.Exit(_EXIT_SOME_LACK)
+    present.report(directories, page, plotly_js)
+
+
+def check_kept(keep: str) -> None:
+    """Refuse what cannot be kept."""
+    if keep not in _KEPT:
+        reason = f"{shown(repr(keep))} is neither of {', '.join(_KEPT)}"
+        raise typer.BadParameter(reason, param_hint="--keep")
+
+
+def _check_executor(executor: str, of_this: Mapping[str, object], scheduler: str | None) -> None:
+    """Refuse an executor that is not known, and options that are of another."""
+    if executor not in _EXECUTORS:
+        reason = f"{shown(repr(executor))} is neither of {', '.join(_EXECUTORS)}"
+        raise typer.BadParameter(reason, param_hint="--executor")
+    if executor == "local" and scheduler is not None:
+        raise typer.BadParameter("is for --executor dask", param_hint="--scheduler")
+    for name, value in of_this.items():
+        if executor == "dask" and value is not None:
+            raise typer.BadParameter("is for runs that are made here", param_hint=name)
+
+
+def _time(text: str | None) -> datetime | None:
+    """Return a point in time as it was said; without a zone it is of this machine's."""
+    if text is None:
+        return None
+    try:
+        is_number = re.fullmatch(r"\d{1,11}", text)
+        found = (
+            datetime.fromtimestamp(int(text), UTC) if is_number else datetime.fromisoformat(text)
+        )
+        found.timestamp()
+    except (ValueError, OverflowError, OSError):
+        reason = f"{shown(repr(text))} is no time, such as 2026-11-24T08:00"
+        raise typer.BadParameter(reason, param_hint="--before") from None
+    return found
+
+
+def _client(executor: str, scheduler: str | None) -> AbstractContextManager[Client | None]:
+    if executor == "local":
+        return contextlib.nullcontext()
+    from pocketsim.sim.run import pool
+
+    return pool.connected(scheduler)
+
+
+def study_of(file: Path, out: Path, shard: str) -> Study:
+    """Return what a command's argument and options name."""
+    from pocketsim.studies import Study
 
     # No number of thousands of digits: Python refuses to read those.
     said = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
@@ -136,7 +289,7 @@ def _points(file: Path, out: Path, shard: str) -> Sequence[Point]:
     if not 1 <= number <= count:
         reason = f"{shown(repr(shard))} is not I/N with 1 <= I <= N"
         raise typer.BadParameter(reason, param_hint="--shard")
-    return sweep.load_sweep(document_file(file, "sweep"), out, number, count)
+    return Study(file, out, (number, count))
 
 
 def _command(file: Path, out: Path, shard: str) -> str:
@@ -152,24 +305,26 @@ def _command(file: Path, out: Path, shard: str) -> str:
 def _row(run: Run, status: str) -> dict[str, Any]:
     return {
         "set": run.at.overrides,
-        "point": run.place(),
+        "point": run.place,
         "directory": str(run.directory),
         "status": status,
     }
 
 
-def _by_state(amounts: Mapping[Path, int], states: Mapping[Path, str]) -> dict[str, int]:
-    """Return the sum of the amounts of runs, in all and of those in each state."""
-    of_state = {
-        state: sum(amounts[directory] for directory, its in states.items() if its == state)
-        for state in _STATES
-    }
-    return {"all": sum(amounts.values()), **of_state}
+def _numbers(status: Status) -> dict[str, Any]:
+    found = {"points": status.points, "runs": status.runs, "repetitions": status.repetitions}
+    return {**found, "expected_s": status.expected_s}
 
 
-def _counted(numbers: Any) -> str:
-    if isinstance(numbers, int):
-        return str(numbers)
+def _show(status: Status) -> None:
+    console.data(f"points: {status.points}")
+    console.data(f"runs: {_counted(status.runs)}")
+    console.data(f"repetitions: {_counted(status.repetitions)}")
+    if status.expected_s is not None and status.runs["missing"]:
+        console.data(f"expected: {span(status.expected_s)} for what is missing")
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
     states = ", ".join(f"{numbers[state]} {_WORDS[state]}" for state in _STATES if numbers[state])
     return f"{numbers['all']} ({states})" if states else str(numbers["all"])
 
@@ -177,4 +332,7 @@ def _counted(numbers: Any) -> str:
 _WORDS = {"there": "there", "missing": "missing", "busy": "being run"}
 _STATES = tuple(_WORDS)
 _IS_CSV = {".parquet": False, ".csv": True}
+_KEPT = ("events", "metrics")
+_EXECUTORS = ("local", "dask")
+_WATCH_S = 2.0  # soon enough for who watches, seldom enough for a shared file system
 _EXIT_SOME_LACK = 4

@@ -6,7 +6,6 @@ Counts are those of metrics.json, over all repetitions and phones; what a fate m
 
 from __future__ import annotations
 
-import textwrap
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 
 def chart(runs: Sequence[Run]) -> go.Figure:
     """Return one bar for each run of a scenario: stored, in flight, and lost by reason, in %."""
-    # Lines as long as a phone's screen has room for beside the bars.
-    names = ["<br>".join(textwrap.wrap(name, _NAME_LETTERS)) for name in run_names(runs)]
+    names = list(map(theme.wrapped, run_names(runs)))
     height_px = _FRAME_PX + sum(_BAR_PX * (1 + name.count("<br>")) for name in names)
     # What the axis shows, the caption says: on a narrow screen the legend needs its place.
     chart = theme.figure("", "", height_px)
@@ -48,9 +46,7 @@ def chart(runs: Sequence[Run]) -> go.Figure:
                 marker_color=colour,
             )
     chart.update_layout(barmode="stack", bargap=0.3)
-    # Legends hang below the axis by a share of the height: bars are many, the frame is not.
-    below = -_LEGEND_PX / (height_px - _MARGINS_PX)
-    chart.update_layout(legend={"y": below, "traceorder": "normal"})
+    chart.update_layout(legend={"traceorder": "normal"}, showlegend=True)
     chart.update_xaxes(range=[0, 100], ticksuffix=" %")
     chart.update_yaxes(type="category", autorange="reversed", showgrid=False)
     return chart
@@ -129,5 +125,4 @@ _STORED, _IN_FLIGHT = "stored", "in flight"
 _WORDS = {_STORED: "stored", _IN_FLIGHT: "in flight at the end"}
 # Losses in warm colours, apart from what arrived.
 _LOST = ("#d55e00", "#e69f00", "#aa4499", "#b3261e", "#999933", "#8c510a", "#cc79a7")
-_NAME_LETTERS = 24
-_BAR_PX, _FRAME_PX, _MARGINS_PX, _LEGEND_PX = 24, 150, 96, 52
+_BAR_PX, _FRAME_PX = 24, 150

@@ -14,7 +14,7 @@ from pocketsim.sim import metrics
 from pocketsim.sim.run.results import read_events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import plotly.graph_objects as go
@@ -31,7 +31,8 @@ def against_rate(group: Sequence[Series]) -> go.Figure:
         _published_spans(chart, one)
     chart.update_xaxes(**theme.log_ticks([run.asked_per_s for run in every]))
     names = ("rtt_ms_p50", "rtt_ms_p95")
-    shown = [run.mean(name) for one in group for run in one.runs for name in names]
+    shown = [run.mean(name) for run in every for name in names]
+    shown += [row.value for one in group for row in one.published(*_MEDIAN)]
     chart.update_yaxes(**theme.log_decades(shown))
     theme.make_room(chart)
     return chart
@@ -51,32 +52,48 @@ def against_payload(runs: Sequence[Run]) -> go.Figure:
 
 def distributions(group: Sequence[Series]) -> go.Figure:
     """Return box plots by rate: quartiles, and whiskers from the 5th to the 95th percentile."""
+    every = [run for one in group for run in one.runs]
+    names = [f"{rate:g}" for rate in sorted({run.asked_per_s for run in every})]
+    chart = theme.figure(asked_title(every), "round trip, ms", 400)
+    for one in group:
+        _boxes(chart, one.transport, {f"{run.asked_per_s:g}": quantiles(run) for run in one.runs})
+    return _arranged(chart, names)
+
+
+def repetitions(run: Run) -> go.Figure:
+    """Return a box plot for each repetition of a run: how far those are from each other."""
+    trips_ms = dict(enumerate(_trips_ms(run), start=1))
+    chart = theme.figure("repetition", "round trip, ms", 400)
+    _boxes(chart, run.transport, {str(at): _quantiles(found) for at, found in trips_ms.items()})
+    return _arranged(chart, list(map(str, trips_ms)))
+
+
+def _boxes(chart: go.Figure, transport: str, boxes: Mapping[str, tuple[float, ...] | None]) -> None:
+    """Draw the boxes of a transport, by their place; None has none."""
     import plotly.graph_objects as go
 
-    every = [run for one in group for run in one.runs]
-    chart = theme.figure(asked_title(every), "round trip, ms", 400)
-    shown: list[float] = []
-    for one in group:
-        boxes = [(run.asked_per_s, quantiles(run)) for run in one.runs]
-        known = [(rate, box) for rate, box in boxes if box is not None]
-        if not known:
-            continue
-        shown += [value for _, box in known for value in box]
-        low, first, middle, third, high = zip(*(box for _, box in known), strict=True)
-        chart.add_trace(
-            go.Box(
-                x=[f"{rate:g}" for rate, _ in known],
-                q1=first,
-                median=middle,
-                q3=third,
-                lowerfence=low,
-                upperfence=high,
-                name=transport_name(one.transport),
-                marker_color=theme.colour(one.transport),
-                line_width=1.4,
-            )
+    known = {name: box for name, box in boxes.items() if box is not None}
+    if not known:
+        return
+    low, first, middle, third, high = zip(*known.values(), strict=True)
+    chart.add_trace(
+        go.Box(
+            x=list(known),
+            q1=first,
+            median=middle,
+            q3=third,
+            lowerfence=low,
+            upperfence=high,
+            name=transport_name(transport),
+            marker_color=theme.colour(transport),
+            line_width=1.4,
         )
-    names = [f"{rate:g}" for rate in sorted({run.asked_per_s for run in every})]
+    )
+
+
+def _arranged(chart: go.Figure, names: Sequence[str]) -> go.Figure:
+    """Return a chart of boxes with its axes: places in the order of `names`."""
+    shown = [value for box in chart.data for value in (*box.lowerfence, *box.upperfence)]
     chart.update_xaxes(type="category", categoryorder="array", categoryarray=names)
     chart.update_yaxes(**theme.log_decades(shown))
     chart.update_layout(boxmode="group", boxgap=0.35, boxgroupgap=0.15)
@@ -117,18 +134,27 @@ def distribution_functions(group: Sequence[Series]) -> go.Figure:
 
 def round_trips_ms(run: Run) -> Milliseconds:
     """Return the round trips of all repetitions of a run, in ms."""
-    return _round_trips_ms(run.path, run.resolved["run"]["duration_s"])
-
-
-@functools.lru_cache(maxsize=64)  # each is shown twice
-def _round_trips_ms(path: Path, duration_s: float) -> Milliseconds:
-    trips = metrics.round_trips(read_events(path), duration_s)
-    return np.concatenate([took_ms for _, took_ms in trips]) if trips else np.empty(0)
+    trips_ms = _trips_ms(run)
+    return np.concatenate(trips_ms) if trips_ms else np.empty(0)
 
 
 def quantiles(run: Run) -> tuple[float, ...] | None:
     """Return the 5th, 25th, 50th, 75th and 95th percentile of a run's round trips, in ms."""
-    rtt_ms = round_trips_ms(run)
+    return _quantiles(round_trips_ms(run))
+
+
+def _trips_ms(run: Run) -> tuple[Milliseconds, ...]:
+    """Return the round trips of each repetition, in ms."""
+    return _read_ms(run.path, run.resolved["run"]["duration_s"])
+
+
+@functools.lru_cache(maxsize=64)  # each is shown twice
+def _read_ms(path: Path, duration_s: float) -> tuple[Milliseconds, ...]:
+    trips = metrics.round_trips(read_events(path), duration_s)
+    return tuple(took_ms for _, took_ms in trips)
+
+
+def _quantiles(rtt_ms: Milliseconds) -> tuple[float, ...] | None:
     if not rtt_ms.size:
         return None
     return tuple(float(value) for value in np.percentile(rtt_ms, _PERCENTS))
@@ -153,7 +179,7 @@ def _percentiles(
 
 def _published_spans(chart: go.Figure, one: Series) -> None:
     """Draw a published median across the rates that it was printed for."""
-    for row in one.published("rtt_ms_p50", "median"):
+    for row in one.published(*_MEDIAN):
         span = [row.target.rate_min_per_s, row.target.rate_max_per_s]
         chart.add_scatter(
             x=span,
@@ -170,6 +196,7 @@ def _published_spans(chart: go.Figure, one: Series) -> None:
         )
 
 
+_MEDIAN = ("rtt_ms_p50", "median")  # as published
 _PERCENTS = (5, 25, 50, 75, 95)
 _SHARES = np.array([*range(100), 99.5, 99.9, 100.0])
 _MARKED = (50, 95, 99)

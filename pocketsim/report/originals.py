@@ -1,7 +1,7 @@
 """Which runs are of a scenario as it comes with the project: published figures belong to those.
 
 A run is one when some rung of the shipped file resolves to the same numbers, device profiles among
-them. Another seed or number of repetitions is still the same experiment; nothing else is.
+them. Another seed, other or more repetitions is still the same experiment; nothing else is.
 """
 
 from __future__ import annotations
@@ -57,5 +57,5 @@ def _experiment(resolved: Resolved) -> str:
 
 
 PACKAGE = Path(__file__).resolve().parents[1]  # published rows name scenarios of the project
-_REPEATED = ("seed", "repetitions")
+_REPEATED = ("seed", "repetitions", "first_repetition")
 _ELSE = ("versions", "continues")  # the latter is a name that holds a digest of seed and version

@@ -22,14 +22,31 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """A chart on a page: the section that it is in, its number there and on the whole page."""
+
+    section: str
+    number_there: int
+    number: int
+    title: str
+    caption: str
+    chart: go.Figure
+    is_wide: bool
+
+
 @dataclass
 class Page:
-    """A page under construction; `body` is HTML, `contents` the sections' ids and titles."""
+    """A page under construction: `body` is HTML and charts, `contents` the ids and titles."""
 
     title: str
-    body: list[str] = field(default_factory=list)
+    body: list[str | tuple[Drawn, ...]] = field(default_factory=list)
     contents: list[tuple[str, str]] = field(default_factory=list)
-    charts: int = 0
+
+    @property
+    def charts(self) -> list[Drawn]:
+        """Every chart that it has, in order."""
+        return [one for part in self.body if isinstance(part, tuple) for one in part]
 
     def section(self, name: str, title: str) -> None:
         """Start a section; `name` is its anchor."""
@@ -48,10 +65,14 @@ class Page:
         """Append charts, each with a title and a caption; two abreast unless `wide` or alone."""
         if not charts:
             return
-        cells = "".join(self._figure(*one) for one in charts)
-        self.body.append(
-            f'<div class="charts{" wide" if wide or len(charts) == 1 else ""}">{cells}</div>'
+        section = self.contents[-1][0]
+        before = self.charts
+        there = sum(one.section == section for one in before)
+        added = tuple(
+            Drawn(section, there + place, len(before) + place, *one, is_wide=wide)
+            for place, one in enumerate(charts, start=1)
         )
+        self.body.append(added)
 
     def html(self, plotly_js: str | None = None) -> str:
         """Return the whole page; with `plotly_js`, one that loads plotly's source from there."""
@@ -70,26 +91,31 @@ class Page:
             f"<title>{escape(self.title)}</title><style>{style}</style>"
             f"{draws}</head>\n"
             f'<body><div class="page"><nav><b>CONTENTS</b>{links}</nav><main>\n'
-            + "\n".join(self.body)
+            + "\n".join(part if isinstance(part, str) else _figures(part) for part in self.body)
             + "\n</main></div></body></html>\n"
         )
 
-    def _figure(self, title: str, caption: str, chart: go.Figure) -> str:
-        self.charts += 1
-        drawn = chart.to_html(
-            full_html=False,
-            include_plotlyjs=False,
-            div_id=f"chart-{self.charts}",
-            config=theme.PLOT_OPTIONS,
-        )
-        name = f"chart-{self.charts}.csv"
-        data = base64.b64encode(_csv(chart).encode()).decode()
-        link = f'<a class="data" download="{name}" href="data:text/csv;base64,{data}">data</a>'
-        head = f'<h3>{escape(title)}{link}</h3><p class="caption">{escape(caption)}</p>'
-        return f"<figure>{head}{drawn}</figure>"
+
+def _figures(charts: Sequence[Drawn]) -> str:
+    kind = "charts wide" if charts[0].is_wide or len(charts) == 1 else "charts"
+    return f'<div class="{kind}">{"".join(map(_figure, charts))}</div>'
 
 
-def _csv(chart: go.Figure) -> str:
+def _figure(drawn: Drawn) -> str:
+    div = drawn.chart.to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=f"chart-{drawn.number}",
+        config=theme.PLOT_OPTIONS,
+    )
+    name = f"chart-{drawn.number}.csv"
+    data = base64.b64encode(data_csv(drawn.chart).encode()).decode()
+    link = f'<a class="data" download="{name}" href="data:text/csv;base64,{data}">data</a>'
+    head = f'<h3>{escape(drawn.title)}{link}</h3><p class="caption">{escape(drawn.caption)}</p>'
+    return f"<figure>{head}{div}</figure>"
+
+
+def data_csv(chart: go.Figure) -> str:
     """Return what a chart shows: a row for each point, its intervals, the quartiles of a box."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")

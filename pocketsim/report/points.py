@@ -254,7 +254,7 @@ _COUNT = re.compile(r"devices\[\d+\]\.count")
 _SUFFIX = re.compile(r"(?<=\d)([A-Za-z]+)$")
 _MISSING = ""  # no value is written so
 _BOTH = (True, False)  # there or not
-_NO_AXIS = {"run.seed"}  # numbers that measure nothing
+_NO_AXIS = {"run.seed", "run.first_repetition"}  # numbers that measure nothing
 _WHOLE = 1 - 1e-9  # 1 ms as 0.001 s over 1e-3 s may be a little less than one
 _DECADE = 10.0
 _DECIMALS = 12

@@ -59,6 +59,17 @@ def implementations(runs: Sequence[Run]) -> dict[str, ShippedImplementation]:
     return found
 
 
+def not_claimed(runs: Sequence[Run]) -> list[str]:
+    """Return what the profiles of `runs` say that their numbers do not cover, a line for each."""
+    about = [
+        *(profile["device"] for profile in profiles(runs).values()),
+        *(content["implementation"] for content in implementations(runs).values()),
+    ]
+    return [
+        f"{one['name']} does not claim: {text}" for one in about for text in one["does_not_claim"]
+    ]
+
+
 def bases(document: Mapping[str, Any]) -> str:
     """Return how many numbers of a profile rest on what, as coloured tags."""
     counts = numbers.bases(document)
@@ -110,7 +121,7 @@ def _scenario(runs: Sequence[Run]) -> tuple[str, ...]:
     )
 
 
-def _axes(runs: Sequence[Run]) -> str:
+def settings(runs: Sequence[Run]) -> list[str]:
     """Return a line for each key whose values differ among some runs, or that was asked for.
 
     "latency 1 ms, 20 ms, 100 ms"; what stands in columns of its own is left out.
@@ -125,7 +136,11 @@ def _axes(runs: Sequence[Run]) -> str:
         for key, values in found.items()
         if key not in _COLUMNS and values[0].name != "phones"  # of the one group that there is
     }
-    lines = [f"{values[0].name} {listed(values)}" for values in shown.values()]
+    return [f"{values[0].name} {listed(values)}" for values in shown.values()]
+
+
+def _axes(runs: Sequence[Run]) -> str:
+    lines = settings(runs)
     if len(lines) > _LINES:
         lines[_LINES - 1 :] = [f"and {len(lines) - _LINES + 1} keys more"]
     return "".join(f"<br>{escape(line)}" for line in lines)

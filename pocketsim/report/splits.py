@@ -15,6 +15,7 @@ from pocketsim.report.runs import labels
 from pocketsim.sim import trace
 from pocketsim.sim.plan.population import populate
 from pocketsim.sim.run.results import read_events
+from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,8 @@ def _trades(run: Run) -> pd.DataFrame:
     networks = np.array(sorted(run.resolved["network"]["access"]))
     parts = []
     for repetition, own in trades.groupby("repetition"):
-        phones = populate(run.resolved, f"repetition/{repetition}")
+        called = f"repetition/{streams_number(run.resolved['run'], int(repetition))}"
+        phones = populate(run.resolved, called)
         proposer = trace.origin(own["message_id"].to_numpy())
         parts.append(
             own.assign(

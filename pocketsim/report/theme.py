@@ -5,6 +5,7 @@ Colours are Okabe and Ito's, which stay apart for colour-blind readers and in gr
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def colour(transport: str) -> str:
 
 
 def figure(x_title: str, y_title: str, height_px: int = 360) -> go.Figure:
-    """Return an empty chart with the report's axes, fonts and legend above the plot."""
+    """Return an empty chart with the report's axes, fonts and legend below the plot."""
     import plotly.graph_objects as go
 
     chart = go.Figure()
@@ -65,14 +66,17 @@ def figure(x_title: str, y_title: str, height_px: int = 360) -> go.Figure:
         template="none",
         height=height_px,
         autosize=True,
-        margin={"l": 62, "r": 16, "t": 12, "b": 84},
+        # On the right is room for half of an axis's last number: plotly leaves it out otherwise.
+        margin={"l": 62, "r": 24, "t": 12, "b": 84},
         font={"family": FONT, "size": 13, "color": INK},
         plot_bgcolor="white",
         paper_bgcolor="white",
+        # At the bottom, below whatever the axis needs: on a phone its labels stand upright.
         legend={
             "orientation": "h",
-            "yanchor": "top",
-            "y": -0.2,
+            "yref": "container",
+            "yanchor": "bottom",
+            "y": 0,
             "x": 0,
             "font": {"size": 12},
             "itemwidth": 30,
@@ -108,7 +112,12 @@ def bars(
 
 def dashes(count: int) -> list[str]:
     """Return as many dashes, so that a line shows under another that lies on it."""
-    return [_DASHES[number % len(_DASHES)] for number in range(count)]
+    return [DASHES[number % len(DASHES)] for number in range(count)]
+
+
+def wrapped(name: str) -> str:
+    """Return a name in lines as long as a phone's screen has room for beside a chart."""
+    return "<br>".join(textwrap.wrap(name, NAME_LETTERS))
 
 
 def make_room(chart: go.Figure) -> None:
@@ -150,7 +159,8 @@ _DIGITS = (
 _LOG_BAR = 0.95
 # Okabe and Ito's.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#e69f00", "#56b4e9", "#117733", "#999933")
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _LEGEND_PX, _SYMBOL_PX, _LETTER_PX, _ROW_PX = 400, 50, 6, 19
+NAME_LETTERS = 24
 _ROWS = 2  # rows of a legend that fit below a chart as it is
 _LABELS = 14  # numbers of four digits that fit beside each other under half a page

@@ -32,12 +32,17 @@ def is_town(run: Run) -> bool:
 
 
 def charts(runs: Sequence[Run]) -> list[Chart]:
-    """Return the charts of one scenario's day, each with title and caption."""
-    found = [
-        ("Payments", "each hour", _payments(runs)),
-        ("Tokens that wait", "at the end of each hour", _waiting(runs)),
-        ("Hands of a token", "mean over the tokens paid in each hour", _hands(runs)),
-    ]
+    """Return the charts of one scenario's day, each with title and caption.
+
+    The only hour of an only run would be a point: the table of figures has it.
+    """
+    found: list[Chart] = []
+    if len(runs) > 1 or _hours(runs[0]) > 1:
+        found = [
+            ("Payments", "each hour", _payments(runs)),
+            ("Tokens that wait", "at the end of each hour", _waiting(runs)),
+            ("Hands of a token", "mean over the tokens paid in each hour", _hands(runs)),
+        ]
     # A sampled trace says nothing of tokens.
     found = [chart for chart in found if chart[2].data]
     if any(_is_priced(run) for run in runs):
@@ -58,7 +63,7 @@ def figures_table(runs: Sequence[Run]) -> str:
             [f"<code>{name}</code>", *(_value(run, name) for run in runs), unit, escape(meaning)]
             for name, (unit, meaning) in known.items()
         ]
-    return table(head, lines, numeric=range(1, len(runs) + 1))
+    return table(head, lines, numeric=range(1, len(runs) + 1), prose=True)
 
 
 def _payments(runs: Sequence[Run]) -> go.Figure:
@@ -103,6 +108,7 @@ def _energy(runs: Sequence[Run]) -> go.Figure:
         marker = {"color": colour, "size": 11}
         names = list(_PARTS.values())
         chart.add_scatter(x=names, y=each_mj, mode="markers", name=label, marker=marker)
+    chart.update_xaxes(tickfont_size=_SMALL_PX)  # side by side on a phone, too
     chart.update_yaxes(type="log", dtick=1, exponentformat="none")
     return chart
 
@@ -120,7 +126,7 @@ def _day(runs: Sequence[Run], y_title: str) -> go.Figure:
             fillcolor=_OUT_COLOUR,
             line_width=0,
             layer="below",
-            annotation={"text": _out(outage), "font": {"size": 11, "color": theme.FAINT}},
+            annotation={"text": _out(outage), "font": {"size": _SMALL_PX, "color": theme.FAINT}},
             annotation_position="top left",
         )
     chart.update_xaxes(range=[0, hours], dtick=_tick(hours), zeroline=False)
@@ -145,6 +151,10 @@ def _add(
     chart.add_scatter(
         x=x, y=y, mode="lines+markers", name=name, line={"color": colour}, marker=marker
     )
+
+
+def _hours(run: Run) -> int:
+    return len(run.metrics["hourly"][0]["payments_asked"])
 
 
 def _hourly(run: Run, name: str) -> list[float | None]:
@@ -238,4 +248,5 @@ _PARTS = {
 _HOUR_S = 3600.0
 _OUT_COLOUR = "#f3ece4"
 _TICKS = (0.25, 0.5, 1, 2, 3, 6, 12, 24)
+_SMALL_PX = 11
 _LABELS = 12  # ticks that fit under half a page

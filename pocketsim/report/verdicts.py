@@ -56,10 +56,13 @@ def errors(result: ValidationResult) -> go.Figure:
     groups = [
         group for group in result.summaries if group.worst_error_ratio and group.median_error_ratio
     ]
-    chart = theme.figure("simulated / published - 1", "", 130 + 46 * len(groups))
+    names = {group.group: theme.wrapped(group.title) for group in groups}
+    lines = max((name.count("<br>") + 1 for name in names.values()), default=1)
+    # What the axis shows, the caption says: names need the room.
+    chart = theme.figure("", "", 130 + (_ROW_PX + _LINE_PX * lines) * len(groups))
     for basis, symbol in (("predicted", "circle"), ("fitted", "square-open")):
         dots = [
-            (row.error_ratio, group.title, f"{row.id}: {row.what}", text.verdict(row))
+            (row.error_ratio, names[row.group], f"{row.id}: {row.what}", text.verdict(row))
             for group in groups
             for row in result.comparisons
             if row.group == group.group and row.basis == basis and row.error_ratio is not None
@@ -106,3 +109,4 @@ def _verdict(group: Summary, said: str) -> str:
 
 
 _COLOURS = {True: theme.GOOD, False: theme.BAD, None: theme.NEUTRAL}
+_ROW_PX, _LINE_PX = 4, 17

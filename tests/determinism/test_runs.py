@@ -71,11 +71,20 @@ def test_a_run_is_the_same_again(town, tmp_path, monkeypatch):
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
 
 
+ONE = "{value=1.0, standard_error=0.1, basis='assumed', source='the same day'}"
+# The last are what the profiles of the phone and of the implementation say.
+FACTORS = [
+    f"cost_factors={{store={ONE}, udp_receive={ONE}}}",
+    "cost={store=1, udp_receive=1.0, call=1}",
+    "cost={sign='122us', verify='336us', call='60us'}",
+]
+
+
 @pytest.mark.engine
 @pytest.mark.parametrize("draw", ["mean", "posterior"])
-def test_a_cost_factor_of_one_leaves_every_event_as_it_was(scenario, tmp_path, draw):
-    one = "{value=1.0, standard_error=0.1, basis='assumed', source='the same day'}"
-    factors = f"devices[0].cost_factors={{store={one}, udp_receive={one}}}"
+@pytest.mark.parametrize("factors", FACTORS)
+def test_a_cost_that_is_what_it_was_leaves_every_event_as_it_was(scenario, tmp_path, draw, factors):
+    factors = f"devices[0].{factors}"
     settings = ["workload.rate=512/s", f"run.draw={draw}"]
     (was,) = runner.run(scenario, settings, tmp_path / "was")
     (now,) = runner.run(scenario, [*settings, factors], tmp_path / "now")

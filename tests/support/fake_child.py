@@ -1,10 +1,11 @@
 """The process that forks, with a fake engine, for tests of what is around the engine.
 
 Environment variables make forks misbehave: FAKE_LOG appends a line per finished repetition,
-FAKE_SLEEP_S waits first, FAKE_ABORT kills the fork of the repetition of that number, FAKE_HOLD is
-a pipe into which one writes its process number before it waits for good, FAKE_CHATTER lets it tell
-its share many times; FAKE_ASSEMBLY is how putting a run together fails, by an error's number or as
-"broken" or "not_finite". Exit codes are those of real forks.
+FAKE_SLEEP_S waits first, FAKE_ABORT kills the fork of the repetition of that number,
+FAKE_ABORT_SEED those of runs of that seed, FAKE_HOLD is a pipe into which one writes its process
+number before it waits for good, FAKE_CHATTER lets it tell its share many times; FAKE_ASSEMBLY is
+how putting a run together fails, by an error's number or as "broken", "killed" or "not_finite".
+Exit codes are those of real forks.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def run(plan, progress):
         "clock_s": plan["duration_s"],
         "final_index": [index + 2 for index in plan["phones"]["first_index"].tolist()],
         "simgrid": "fake",
+        "tokens": None,
     }
 
 
@@ -59,7 +61,10 @@ def perform(asked, tell):
     job = asked["job"]
     sys.stderr.write("fake engine\n")
     sys.stderr.flush()
-    if os.environ.get("FAKE_ABORT") == str(job["repetition"]):
+    seed = str(job["resolved"]["run"]["seed"])
+    if str(job["repetition"]) == os.environ.get("FAKE_ABORT") or seed == os.environ.get(
+        "FAKE_ABORT_SEED"
+    ):
         sys.stderr.write("the engine says why\n")
         sys.stderr.flush()
         os.abort()
@@ -91,6 +96,8 @@ def break_assembly(how):
         trace.join = full
     if how == "broken":
         metrics.measure = broken
+    if how == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
     if how == "not_finite":
         metrics.measure = lambda *_: {"rate": float("nan")}
 

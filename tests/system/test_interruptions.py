@@ -141,6 +141,38 @@ def test_a_killed_sweep_runs_everything_once(pocketsim, tmp_path):
     assert leftovers(folder) == []
 
 
+@pytest.mark.usefixtures("scenario")
+def test_a_study_that_is_killed_three_times_packs_each_run_once(pocketsim, tmp_path):
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(SWEEP)
+    options = ("--keep", "metrics", "--jobs", "1")
+    whole = pocketsim("sweep", "run", sweep, *options)
+    assert whole.returncode == 0, whole.stderr
+    expected = collected(pocketsim, sweep, tmp_path)
+    (tmp_path / "runs").rename(tmp_path / "expected")
+    quarter = whole.operations // 4
+    for at in (quarter, quarter + 7, quarter - 7):  # at different places of a run
+        done = pocketsim("sweep", "run", sweep, *options, at=at)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+    done = pocketsim("sweep", "run", sweep, *options)
+    assert done.returncode == 0, done.stderr
+    assert collected(pocketsim, sweep, tmp_path) == expected
+    assert complete(tmp_path / "runs" / "small") == []
+    assert leftovers(tmp_path / "runs" / "small") == []
+    (pack,) = (tmp_path / "runs" / "sweep.packs").iterdir()
+    assert pack.suffix == ".parquet"
+    noted = (tmp_path / "runs" / ".durations.jsonl").read_text().splitlines()
+    runs = [json.loads(line)["run"] for line in noted]
+    assert len(runs) == len(set(runs)), "no run is made twice that was there"
+
+
+def collected(pocketsim, sweep, tmp_path):
+    table = tmp_path / "table.parquet"
+    done = pocketsim("sweep", "collect", sweep, "-o", table)
+    assert done.returncode == 0, done.stderr
+    return table.read_bytes()
+
+
 def test_an_abort_of_the_engine_says_why_and_can_be_replayed(scenario, root, tmp_path):
     (task,) = runner.tasks_of(load(scenario, ["workload.rate=4/s"]), tmp_path / "runs")
     nonsense = json.loads(json.dumps(task.rungs[0].resolved))

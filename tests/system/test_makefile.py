@@ -38,8 +38,10 @@ IN_CI = {
     "apk": "make probe probe-arm64 apk",
     "test-android": "make test-android",
     "docs": "make docs",
+    "notebooks": "make notebooks",
     "wheel": "make test-wheel",
     "test-wheel": "make test-wheel",
+    "container": "POCKETSIM_CONTAINERS=$cache/containers make container QUICK=1",
 }
 HERE = {"clean": "test_clean_removes_what_was_built", "help": "test_help_lists_every_target"}
 DESCRIBED = re.findall(r"^([a-z0-9-]+):.*## ", MAKEFILE, re.MULTILINE)
@@ -98,6 +100,8 @@ def test_readmes_targets_exist():
         (["repeat-probe"], ["run --full --quiet -o build/repeat_1.json"]),
         (["repeat-probe", "QUICK=1"], ["run --quick --only ", "--no-bar"]),
         (["fuzz", "SECONDS=5"], ["fuzz/run.sh 5"]),
+        (["container"], ["tools/container.py  "]),
+        (["container", "QUICK=1"], ["tools/wheel.py ", "container.py --wheel dist pocketsim"]),
     ],
 )
 def test_a_knob_reaches_the_command(arguments, expected):

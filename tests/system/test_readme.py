@@ -39,15 +39,32 @@ SHORT = {
     ],
     "pocketsim list": ["list scenarios --json"],
     "pocketsim new": ["new other --from small.toml"],
+    "pocketsim notebooks": ["notebooks course --force"],
     "pocketsim schema": ["schema scenario"],
     "pocketsim show": ["show small.toml"],
     "pocketsim check": ["check small.toml sweep.toml moto_g04s"],
-    "pocketsim sweep run": ["sweep run sweep.toml --shard 1/2 --out swept"],
+    "pocketsim sweep run": [
+        "sweep run sweep.toml --shard 1/2 --out swept --keep events",
+        "sweep run sweep.toml --out packed --keep metrics",
+    ],
     "pocketsim sweep plan": ["sweep plan sweep.toml --json"],
+    "pocketsim sweep status": [
+        "sweep run sweep.toml --out swept; sweep status sweep.toml --out swept --watch"
+    ],
+    "pocketsim sweep report": [
+        "sweep run sweep.toml --out swept; sweep report sweep.toml --out swept -o page.html"
+    ],
+    "pocketsim sensitivity": [
+        "sweep run design.toml; sensitivity design.toml --metric rtt_ms_p50 -o page.html"
+    ],
+    "pocketsim compare": ["compare {run} {run} --detect 5%"],
     "pocketsim sweep collect": [
         "sweep run sweep.toml --out swept; sweep collect sweep.toml --out swept -o table.csv"
     ],
-    "pocketsim report": ["report {run} -o page.html --plotly-js plotly.js"],
+    "pocketsim report": [
+        "report {run} -o page.html --plotly-js plotly.js",
+        "report {run} --paper figures --force",
+    ],
     "pocketsim export": [
         "export {run} --to csv -o events.csv",
         "export {run} --to graphml --repetition 0 -o phones.graphml",
@@ -56,6 +73,7 @@ SHORT = {
         "export {run} -o phones.gexf",
         "export {tokens} --to tokens -o tokens",
     ],
+    "pocketsim verify": ["verify {tokens} --repetition 0 --json"],
     "pocketsim calibrate": [
         "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
     ],
@@ -83,6 +101,10 @@ PROBE = {
     "probe tokens": "test_the_probe_pays_as_its_page_says",
 }
 SWEEP = '[sweep]\nscenario = "small.toml"\nseed = [1]\n[axes]\n"workload.rate" = ["4/s", "8/s"]\n'
+DESIGN = (
+    '[sweep]\nscenario = "small.toml"\n[design]\nkind = "morris"\ntrajectories = 2\nseed = 1\n'
+    '[design.ranges]\n"devices[0].cost.sign" = { from = 0.5, to = 2.0 }\n'
+)
 TOKENS = ["run.duration=10min", "outages=[]", "protocol.crypto=real", "output.tokens=true"]
 
 
@@ -159,6 +181,7 @@ def folder(tmp_path_factory):
     small = SCENARIO.replace("repetitions = 2", "").replace('["4/s", "8/s"]', '"4/s"')
     (path / "small.toml").write_text(small)
     (path / "sweep.toml").write_text(SWEEP)
+    (path / "design.toml").write_text(DESIGN)
     return path
 
 

@@ -22,7 +22,7 @@ ARROWS: dict[str, set[str]] = {
     "sim.devices": {"sim.base"},
     "sim.scenario": {"sim.base", "sim.devices"},
     "sim.plan": {"sim.base", "sim.devices", "sim.scenario"},
-    "sim.trace": set(),
+    "sim.trace": {"sim.base"},
     "sim.metrics": {"sim.base", "sim.scenario", "sim.trace"},
     "sim.run": {
         *("sim._engine", "sim.base", "sim.metrics"),

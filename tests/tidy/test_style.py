@@ -33,7 +33,10 @@ AMBIENT = {
     "uuid.uuid1",
     "uuid.uuid4",
 }
-FOR_PEOPLE = {"pocketsim/progress.py"}  # who wait, and want to know how long
+FOR_PEOPLE = {  # who wait, and want to know how long
+    "pocketsim/progress.py",
+    "pocketsim/sim/run/durations.py",
+}
 AMBIENT_MODULES = {"random", "secrets"}
 TAKES_A_SEED = "random.Random"  # and is ambient without one
 # Of numpy.random, only what takes its seed explicitly.

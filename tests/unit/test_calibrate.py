@@ -424,7 +424,7 @@ def test_a_scenario_takes_the_profile(cli, files, scenario):
             ("r3.json", "-o", "p.toml", "--base", BASE),
             "r3.json: no such file (did you mean r2.json?)",
         ),
-        (("r1.json", "-o", "p.toml", "--base", "moto_g4s"), "--base: no device 'moto_g4s' (did"),
+        (("r1.json", "-o", "p.toml", "--base", "moto_g4s"), "(did you mean moto_g04s?)"),
         (("r1.json", "-o", "p.json", "--base", BASE), "a profile's file ends in .toml"),
         (
             ("r1.json", "-o", "p.toml", "--base", BASE, "--store", "sqlite_wall"),

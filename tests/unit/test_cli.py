@@ -222,6 +222,25 @@ def test_show_tells_the_roles_of_a_town(cli, root):
     ]
 
 
+def test_show_tells_what_groups_have_of_their_own(cli, root):
+    path = root / "pocketsim/scenarios/own_data/rates_by_group.toml"
+    file = "devices[0].churn={file='churn.csv', origin='90s'}"
+    lines = cli("show", path, "--set", file).stdout.splitlines()
+    law = "lognormal median_s={} sigma={}".format
+    start = lines.index("devices") + 1
+    assert [line.split(maxsplit=3) for line in lines[start : start + 4]] == [
+        ["profile", "count", "access", "rate_per_s  churn"],
+        ["moto_g04s", "10", "wifi", "churn.csv from 90 s on"],
+        ["pocophone_f1", "2", "wifi", "2           always on"],
+        [
+            *("moto_g04s", "4", "wifi"),
+            f"0           session {law('30', '0.5')}; gap {law('120', '1')}",
+        ],
+    ]
+    without = cli("show", path.with_name("churn_file.toml")).stdout.splitlines()
+    assert without[without.index("devices") + 1].split() == ["profile", "count", "access"]
+
+
 def test_show(cli, scenario, tmp_path):
     done = cli("show", scenario)
     assert "moto_g04s" in done.stdout

@@ -1,4 +1,5 @@
 import json
+import types
 
 import pandas as pd
 import pyarrow as pa
@@ -29,7 +30,7 @@ def sweep_file(scenario, tmp_path):
 @pytest.fixture
 def points(sweep_file, tmp_path, fake_engine, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return sweep.load_sweep(sweep_file, tmp_path / "runs")
+    return sweep.load_sweep(sweep_file, tmp_path / "runs").points
 
 
 def frame(path):
@@ -42,8 +43,8 @@ def test_a_row_for_each_run_and_repetition(cli, sweep_file, points, tmp_path, na
     done = cli("sweep", "collect", sweep_file, "-o", name)
     assert (done.returncode, done.stdout) == (0, f"{name}\n"), done.stderr
     found = frame(tmp_path / name)
-    assert found.columns[:5].tolist() == [
-        *("directory", "repetition"),
+    assert found.columns[:6].tolist() == [
+        *("scenario", "directory", "repetition"),
         *("payload_bytes", "rate_per_s", "transport"),
     ]
     assert found["devices[0].count"].tolist() == [2, 2, 2, 2, 3, 3, 3, 3]
@@ -67,7 +68,7 @@ def test_the_point_is_that_of_the_sweep(sweep_file, points, scenario, tmp_path):
     )  # fmt: skip
     own = json.loads((directory / "metrics.json").read_text())["point"]
     assert "devices[0].count" not in own
-    found, missing = collect.table(points)
+    found, missing = collect.table(sweep.load_sweep(sweep_file, tmp_path / "runs"))
     assert found["directory"].unique().to_pylist() == [str(directory)]
     assert found["devices[0].count"].to_pylist() == [2, 2]
     assert len(missing) == 3
@@ -111,10 +112,10 @@ def test_points_that_are_the_same_have_their_rows_once(scenario, points, tmp_pat
     path = tmp_path / "same.toml"
     path.write_text(text)
     same = sweep.load_sweep(path, tmp_path / "runs")
-    (task,) = sweep.unique_tasks(same)
+    (task,) = sweep.unique_tasks(same.points)
     runner.run_tasks([task], 2)
     found, missing = collect.table(same)
-    assert (len(same), found["repetition"].to_pylist(), missing) == (2, [0, 1], [])
+    assert (len(same.points), found["repetition"].to_pylist(), missing) == (2, [0, 1], [])
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
@@ -126,7 +127,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
 
     target = tmp_path / "all.parquet"
     target.write_bytes(b"before")
-    monkeypatch.setattr(sweeping, "_points", lambda *_: [])
+    monkeypatch.setattr(sweeping, "study_of", lambda *_: types.SimpleNamespace(sweep=None))
     monkeypatch.setattr(collect, "table", lambda _: (pa.table({"one": [1]}), []))
     monkeypatch.setattr(pq, "write_table", full)
     with pytest.raises(NoRoomError):

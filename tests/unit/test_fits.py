@@ -345,11 +345,16 @@ def test_a_row_that_is_not_there_names_the_nearest(tmp_path):
     assert caught.value.suggestion == "F3_sign_scaling"
 
 
-def test_a_scenario_with_files_of_data_is_refused():
+@pytest.mark.engine
+@pytest.mark.parametrize("name", ["own_trades", "churn_file"])
+def test_a_scenario_with_files_of_data_is_measured(name, tmp_path):
     from pocketsim.calibration.fit.inverse.patched import Scenarios
+    from pocketsim.sim.run.forks import Forks
 
-    names = ["scenarios/own_data/own_trades.toml", "scenarios/own_data/churn_file.toml"]
-    for name in names:
-        several = Scenarios.of([name], {}, "a test", lambda _: True)
-        with pytest.raises(ScenarioError, match="files of data"):
-            several.resolved({}, Path())
+    scenario = f"scenarios/own_data/{name}.toml"
+    overrides = {scenario: ["run.repetitions=1"]}
+    several = Scenarios.of([scenario], overrides, "a test", lambda _: True)
+    (resolved, *_) = several.resolved({}, tmp_path).values()
+    with Forks(1) as forks:
+        (found,) = forks.measure([resolved], several.files)
+    assert found["counts"]["sent"] > 0

@@ -39,8 +39,9 @@ MISTAKES = [
         "about 1.2e+08 proposals in each repetition",
         None,
     ),
-    ('kind = "none"', 'kind = "non"', "devices[1].churn.kind", "one of drawn, none", "none"),
-    ('{ kind = "none" }', '{ file = "churn.csv" }', "devices[1].churn.kind", "one of drawn", None),
+    ('kind = "none"', 'kind = "non"', "devices[1].churn.kind", "one of drawn, file, none", "none"),
+    ('{ kind = "none" }', '{ file = "c.csv" }', "devices[1].churn.file", "no such file", None),
+    ('{ kind = "none" }', "{ file = 3 }", "devices[1].churn.file", "must be text", None),
     ('median = "30s"', 'median = "30"', "devices[2].churn.session.median", "no unit", None),
     ('median = "30s"', 'medain = "30s"', "devices[2].churn.session.medain", "unknown", "median"),
     (
@@ -79,6 +80,11 @@ def test_mistakes_are_named(tmp_path, mistake):
         (
             "tokens/market",
             f"devices[3].churn={SHORT}",
+            "devices[3].churn: the tokens' authority is a server and always on",
+        ),
+        (
+            "tokens/market",
+            "devices[3].churn={file='churn.csv'}",
             "devices[3].churn: the tokens' authority is a server and always on",
         ),
     ],
@@ -206,6 +212,7 @@ def test_a_resolved_scenario_says_only_what_differs():
         ([], False),
         (["devices[0].churn.kind=none"], False),
         ([f"devices[0].churn={SHORT}"], True),
+        ([f"devices[0].churn={{file='{GROUPS.with_name('churn.csv')}'}}"], True),
         ([f"churn={SHORT}"], True),
     ],
 )

@@ -10,12 +10,15 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from pocketsim import catalog
+from pocketsim import catalog, schema
 from pocketsim.calibration.validate import published
 from pocketsim.cli import app, examples
+from pocketsim.sim.base.files import read_toml
 
 PROGRAM = typer.main.get_command(app)
 FILES = {"report.json", "log.csv"}  # of what only the user has
+SLOW = {"networkx", "numpy", "pandas", "plotly", "pyarrow", "pydantic", "rich", "scipy"}
+OUTAGE = schema.keys("scenario", read_toml(catalog.files("scenario")["outage"])[1])
 
 
 def commands(command=PROGRAM, words=()):
@@ -81,8 +84,9 @@ def test_names_in_examples_are_of_what_is_there(line):
             continue
         given = context.params[parameter.name]
         for value in given if isinstance(given, list) else [given] if given else []:
-            is_own = Path(value).suffix or value in FILES
-            assert is_own or str(value) in complete(parameter, context, str(value)), line
+            name, equals, _ = str(value).partition("=")
+            is_own = not equals and (Path(value).suffix or value in FILES)
+            assert is_own or name in complete(parameter, context, name), line
 
 
 def complete(parameter, context, incomplete):
@@ -135,6 +139,50 @@ def test_names_of_subsets_are_completed(tmp_path, command):
     assert completed(tmp_path, line) == [name for name in published.groups() if name[0] == "k"]
 
 
+@pytest.mark.parametrize(
+    ("line", "keys"),
+    [
+        ("pocketsim run udp_100b --set workload.p", ["workload.payload", "workload.pacing"]),
+        ("pocketsim show udp_100b --set run.se", ["run.seed"]),
+        # Names and elements are those of the scenario, wherever it stands.
+        (
+            "pocketsim run --seed 3 outage --set run.seed=1 --set network.access.o",
+            [key for key in OUTAGE if key.startswith("network.access.office.")],
+        ),
+        ("pocketsim run outage --set devices[3].co", ["devices[3].count"]),
+        ("pocketsim run outage --set devices[4]", []),
+        # Without one there are the others.
+        ("pocketsim run --set network.", ["network.backbone_latency", "network.relay_latency"]),
+        ("pocketsim run nowhere.toml --set run.se", ["run.seed"]),
+        ("pocketsim run udp_100b --set run.seed=", []),
+    ],
+)
+def test_keys_of_a_scenario_are_completed(tmp_path, line, keys):
+    assert completed(tmp_path, line) == keys
+
+
+def test_keys_are_those_of_a_file_of_the_users_own(tmp_path):
+    text = catalog.files("scenario")["udp_100b"].read_text()
+    (tmp_path / "mine.toml").write_text(text.replace("home_wifi", "my_wifi"))
+    found = completed(tmp_path, "pocketsim run mine.toml --set network.access.my_wifi.la")
+    assert found == ["network.access.my_wifi.latency"]
+
+
+def test_to_complete_keys_loads_no_library_that_takes_long(root, tmp_path):
+    code = (
+        "import sys\nfrom pocketsim import schema\nschema.keys('scenario', {})\nprint(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not {name.partition(".")[0] for name in done.stdout.split()} & SLOW
+
+
 def test_names_stand_beside_documents_and_folders_of_the_user(tmp_path):
     (tmp_path / "udp_mine.toml").touch()
     (tmp_path / "udp_notes.txt").touch()
@@ -150,6 +198,12 @@ def test_paths_alone_are_left_to_the_shell(tmp_path):
     (tmp_path / "mine" / "udp.toml").touch()
     assert completed(tmp_path, "pocketsim run mine/u") == []
     assert completed(tmp_path, "pocketsim report mi") == []
+
+
+def test_words_to_choose_from_are_completed(tmp_path):
+    assert completed(tmp_path, "pocketsim list s") == ["scenarios", "sweeps", "subsets"]
+    assert completed(tmp_path, "pocketsim schema p") == ["profile"]
+    assert completed(tmp_path, "pocketsim export run --to g") == ["graphml", "gexf"]
 
 
 def test_commands_are_completed(tmp_path):
@@ -171,5 +225,4 @@ def test_help_loads_no_library_that_takes_long(root):
     )
     loaded = set(done.stderr.split())
     assert "typer" in loaded
-    slow = {"networkx", "numpy", "pandas", "plotly", "pyarrow", "pydantic", "rich", "scipy"}
-    assert not loaded & slow
+    assert not loaded & SLOW

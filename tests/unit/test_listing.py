@@ -9,6 +9,9 @@ import pytest
 from pocketsim import catalog, schema
 from pocketsim.calibration.validate import published
 from pocketsim.sim.base.documents import read_toml
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.files import key_path
+from pocketsim.sim.scenario import load
 
 HINT = "run `python -m pocketsim.schema`"
 OF_CATALOG = {kind: kind for kind in catalog.KINDS} | {"device": "profile"}
@@ -58,17 +61,80 @@ def test_first_lines_lead_editors_to_the_schema(kind):
         assert target.resolve() == schema.file(kind), path
 
 
+def said(value, parts=()):
+    """Yield the paths of what a document says: values, lists of values, empty lists."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from said(inner, (*parts, name))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for number, item in enumerate(value):
+            yield from said(item, (*parts, number))
+    else:
+        yield key_path(parts)
+
+
+@pytest.mark.parametrize(("kind", "path"), SHIPPED, ids=lambda value: str(value).split("/")[-1])
+def test_every_key_of_what_is_shipped_is_among_the_keys(kind, path):
+    document = plain(path)
+    free = ("sweep.axes.", "points.")  # what a sweep sets are keys of its scenario
+    keys = {key for key in said(document) if not key.startswith(free)}
+    assert len(keys) > 3
+    assert keys <= set(schema.keys(OF_CATALOG[kind], document))
+
+
+@pytest.mark.parametrize("name", ["udp_100b", "outage", "sign_and_verify"])
+def test_every_key_of_a_scenario_is_one_that_overrides_may_have(name):
+    path = catalog.files("scenario")[name]
+    keys = schema.keys("scenario", plain(path))
+    assert len(keys) == len(set(keys)) > 40
+    # These tables may be left out, or their kind: then they have keys of all kinds.
+    for key in (key for key in keys if not re.search(r"\b(churn|contacts)\.", key)):
+        try:
+            load(path, [f"{key}='nonsense'"])
+        except ScenarioError as error:
+            assert error.reason != "unknown key", key  # noqa: PT017 - most values are refused
+
+
+def test_kinds_of_tables_have_keys_of_their_own():
+    def keys(**workload):
+        every = schema.keys("scenario", {"workload": workload} if workload else {})
+        return {key for key in every if key.startswith("workload.")}
+
+    paced, town = keys(kind="paced"), keys(kind="town")
+    assert "workload.pacing" in paced - town
+    assert "workload.amount.mean" in town - paced
+    assert paced | town < keys() == keys(kind="nonsense")
+
+
 @pytest.mark.parametrize("kind", schema.KINDS)
 def test_schema_prints_the_file(cli, kind):
     assert cli("schema", kind).stdout == schema.file(kind).read_text()
 
 
+@pytest.mark.parametrize(
+    ("command", "known"),
+    [("schema", list(schema.KINDS)), ("list", [f"{kind}s" for kind in catalog.KINDS])],
+)
+def test_an_unknown_kind_is_exit_2_and_told_the_nearest(cli, command, known):
+    for said, meant in (("scenaro", known[0]), ("zzz", "")):
+        done = cli(command, said)
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"KIND: '{said}' is not one of {', '.join(known)}")
+        assert line.endswith(f"(did you mean {meant}?)") == bool(meant)
+
+
+def test_an_unknown_kind_is_shown_as_it_may_stand_in_a_line(cli):
+    (line,) = cli("list", "a\n\x1b[31m").stderr.splitlines()
+    assert line.startswith(r"KIND: 'a\n\x1b[31m' is not")
+
+
 @pytest.mark.parametrize("command", ["schema", "list"])
-def test_an_unknown_kind_is_exit_2_and_told_the_others(cli, command):
-    done = cli(command, "scenaro")
+def test_a_missing_kind_is_exit_2_and_told_all(cli, command):
+    done = cli(command)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "'scenario" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "Missing argument 'KIND'" in done.stderr
+    assert "sweep" in done.stderr
 
 
 def listed(cli, kind):

@@ -2,29 +2,21 @@
 
 import pytest
 
+from pocketsim import testing
 from pocketsim.sim import trace
-from pocketsim.sim.metrics import compute, energy, own_protocol, town, trades, transfers
-from tools import reference
-
-TABLES = {
-    "trades": trades.METRICS,
-    "transfers": transfers.TRANSFERS,
-    "tokens": transfers.TOKENS,
-    "compute": compute.METRICS,
-    "own_protocol": own_protocol.METRICS,
-    "town": town.METRICS,
-    "energy": energy.metrics("transaction"),
-}
+from pocketsim.sim.base.families import FAMILIES
+from pocketsim.sim.metrics import energy, parts, reference, trades
+from tools import reference as page
 
 
 def test_the_page_is_that_of_the_code(root):
     hint = "python -m tools.reference"
-    assert (root / "docs/metrics.md").read_text() == reference.text(), hint
+    assert (root / "docs/metrics.md").read_text() == page.text(), hint
 
 
-@pytest.mark.parametrize("family", TABLES)
+@pytest.mark.parametrize("family", reference.TABLES)
 def test_every_metric_has_a_unit_a_formula_and_words(family):
-    for name, metric in TABLES[family].items():
+    for name, metric in reference.TABLES[family].items():
         assert all(metric), name
         # What a name says of its unit is true.
         endings = {"_ms": "ms", "_us": "us", "_bytes": "B", "_eur": "EUR", "_mj": "mJ"}
@@ -39,15 +31,24 @@ def test_every_metric_has_a_unit_a_formula_and_words(family):
             assert metric.unit == ("MB/s" if "_mb_" in name else "1/s")
 
 
+@pytest.mark.parametrize("kind", [family.kind for family in FAMILIES])
+def test_every_metric_that_a_run_has_is_in_a_table(kind):
+    resolved = testing.resolved(protocol={"kind": kind}, energy={})
+    own = (*parts.of(resolved).names(resolved), *energy.names(resolved))
+    assert {*trades.OF_ALL, *own} <= set(reference.METRICS)
+
+
+def test_no_metric_is_in_two_tables():
+    assert len(reference.METRICS) == sum(map(len, reference.TABLES.values()))
+
+
 def test_every_column_has_a_type_and_a_meaning():
-    assert [name for name, *_ in reference.columns()] == trace.schema().names
-    assert all(all(row) for row in reference.columns())
+    assert [name for name, *_ in page.columns()] == trace.schema().names
+    assert all(all(row) for row in page.columns())
 
 
 def test_a_kind_without_a_comment_is_no_reference():
     source = '    Reason {\n        /// Known.\n        One = "one",\n        Two = "two",\n    }\n'
     with pytest.raises(ValueError, match="two has no comment"):
-        reference.named(source, "Reason")
-    assert reference.named(source.replace('        Two = "two",\n', ""), "Reason") == [
-        ("one", "Known")
-    ]
+        page.named(source, "Reason")
+    assert page.named(source.replace('        Two = "two",\n', ""), "Reason") == [("one", "Known")]

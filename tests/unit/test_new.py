@@ -77,7 +77,7 @@ def test_a_copy_of_what_is_shipped_is_the_same(tmp_path, name):
             text = text.replace(f'"{data.name}"', f'"{os.path.relpath(data, tmp_path)}"')
     assert tomllib.loads(own) == tomllib.loads(text)
     assert own.partition("\n")[2] == text.partition("\n")[2]
-    assert len(load_sweep(tmp_path / "copy_sweep.toml", tmp_path / "runs")) == 2
+    assert len(load_sweep(tmp_path / "copy_sweep.toml", tmp_path / "runs").points) == 2
 
 
 def test_a_copy_elsewhere_names_the_same_profiles(cli, tmp_path, scenario):
@@ -92,7 +92,7 @@ def test_a_copy_elsewhere_names_the_same_profiles(cli, tmp_path, scenario):
         for document in (copy, load(scenario))
     )
     assert found == before
-    assert len(load_sweep(tmp_path / "studies/there/first_sweep.toml", tmp_path)) == 2
+    assert len(load_sweep(tmp_path / "studies/there/first_sweep.toml", tmp_path).points) == 2
 
 
 @pytest.mark.parametrize("there", ["mine.toml", "mine_sweep.toml"])

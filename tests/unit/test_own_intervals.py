@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pocketsim import catalog
+from pocketsim.sim.base import tables
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import data_files, load, own
-from pocketsim.sim.scenario.intervals import read_columns
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans
 
@@ -23,28 +23,38 @@ COLUMNS = {"contacts.format": "columns"}
 # What stands in the file, then the place, a part of the reason, and the suggestion.
 CHURN_MISTAKES = {
     "unknown column": ("fone,on_s,off_s\n0,1,2\n", "row 1", "unknown column 'fone'", "phone"),
-    "missing column": ("phone,on_s\n0,1\n", "row 1", "has no column 'off_s'", None),
-    "column twice": ("phone,on_s,on_s\n0,1,2\n", "row 1", "column 'on_s' twice", None),
+    "missing column": ("phone,on_s\n0,1\n", "row 1", "has no column off_s", None),
+    "column twice": ("phone,on_s,on_s\n0,1,2\n", "row 1", "has several columns on_s", None),
     "other delimiter": ("phone;on_s;off_s\n0;1;2\n", "row 1", "unknown column 'phone;on", None),
     "no header": ("0,1,2\n3,4,5\n", "row 1", "unknown column '0'", None),
-    "empty": ("", "", "is empty", None),
-    "blank": ("\n \n", "", "is empty", None),
-    "header only": (CHURN_HEADER, "", "has no rows below its header", None),
-    "not text": (b"\x89PNG\r\n\x1a\n\xff", "row 1", "is no header of a CSV file", None),
-    "not UTF-8": (CHURN_HEADER.encode() + b"0,1,\xff\n", "row 2", "is not a number", None),
-    "NaN": (f"{CHURN_HEADER}0,1,2\n1,nan,4\n", "row 3, on_s", "is empty or not a number", None),
-    "empty cell": (f"{CHURN_HEADER}0,1,2\n,3,4\n", "row 3, phone", "is empty or not", None),
-    "empty line": (f"{CHURN_HEADER}0,1,2\n\n1,3,4\n", "row 3, phone", "is empty or not", None),
-    "infinite": (f"{CHURN_HEADER}0,1,inf\n", "row 2, off_s", "is inf, not a finite", None),
-    "text": (f"{CHURN_HEADER}0,1,2\n0,3,late\n", "row 3", "'late' is not a number", None),
-    "half a phone": (f"{CHURN_HEADER}0.5,1,2\n", "row 2", "'0.5' is not a whole number", None),
+    "empty": ("", "", "has no rows", None),
+    "blank": ("\n \n", "row 1", "unknown column ''", None),
+    "header only": (CHURN_HEADER, "", "has no rows", None),
+    "not text": (b"\x89PNG\r\n\x1a\n\xff", "", "is not CSV: 'utf-8' codec", None),
+    "not UTF-8": (CHURN_HEADER.encode() + b"0,1,\xff\n", "row 2", "in column 3 is no number", None),
+    "NaN": (f"{CHURN_HEADER}0,1,2\n1,nan,4\n", "row 3", "on_s is empty or no number", None),
+    "empty cell": (f"{CHURN_HEADER}0,1,2\n,3,4\n", "row 3", "phone is empty or no", None),
+    "empty line": (f"{CHURN_HEADER}0,1,2\n\n1,3,4\n", "row 3", "phone is empty or no", None),
+    "infinite": (f"{CHURN_HEADER}0,1,inf\n", "row 2", "off_s is inf; a time is", None),
+    "text": (f"{CHURN_HEADER}0,1,2\n0,3,late\n", "row 3", "'late' in column 3 is no number", None),
+    "half a phone": (f"{CHURN_HEADER}0.5,1,2\n", "row 2", "phone is 0.5, which is not whole", None),
     "too many values": (f"{CHURN_HEADER}0,1,2\n0,3,4,5\n", "row 3", "has 4 values, not 3", None),
     "cut off": (f"{CHURN_HEADER}0,1,2\n0,3", "row 3", "has 2 values, not 3", None),
-    "negative": (f"{CHURN_HEADER}0,-1,2\n", "row 2, on_s", "is -1, a negative time", None),
-    "off before on": (f"{CHURN_HEADER}0,1,2\n1,9,8\n", "row 3, off_s", "is 8, which is not", None),
-    "no time": (f"{CHURN_HEADER}0,1,1\n", "row 2, off_s", "not after on_s", None),
-    "unknown phone": (f"{CHURN_HEADER}0,1,2\n12,1,2\n", "row 3, phone", "phones are 0 to 11", None),
-    "no phone": (f"{CHURN_HEADER}-1,1,2\n", "row 2, phone", "is -1; phones are 0 to 11", None),
+    "negative": (f"{CHURN_HEADER}0,-1,2\n", "row 2", "on_s is -1; a time is 0 or more", None),
+    "off before on": (
+        f"{CHURN_HEADER}0,1,2\n1,9,8\n",
+        "row 3",
+        "off_s is 8, which is not after on_s",
+        None,
+    ),
+    "no time": (f"{CHURN_HEADER}0,1,1\n", "row 2", "not after on_s", None),
+    "unknown phone": (
+        f"{CHURN_HEADER}0,1,2\n12,1,2\n",
+        "row 3",
+        "phones are numbered from 0 to 11",
+        None,
+    ),
+    "no phone": (f"{CHURN_HEADER}-1,1,2\n", "row 2", "phone is -1; phones are numbered", None),
     "overlap": (
         f"{CHURN_HEADER}0,50,90\n1,0,99\n0,10,51\n",
         "row 4",
@@ -62,8 +72,18 @@ CHURN_MISTAKES = {
 CONTACT_MISTAKES = {
     "unknown column": ("phone_a,phone_b,start_s,end_s\n0,1,2,3\n", "row 1", "'start_s'", None),
     "near itself": (f"{CONTACTS_HEADER}0,1,2,3\n4,4,2,3\n", "row 3", "near itself", None),
-    "unknown phone": (f"{CONTACTS_HEADER}0,6,2,3\n", "row 2, phone_b", "are 0 to 5", None),
-    "ends first": (f"{CONTACTS_HEADER}0,1,3,2\n", "row 2, end_s", "not after begin_s", None),
+    "unknown phone": (
+        f"{CONTACTS_HEADER}0,6,2,3\n",
+        "row 2",
+        "phone_b is 6; phones are numbered from 0 to 5",
+        None,
+    ),
+    "ends first": (
+        f"{CONTACTS_HEADER}0,1,3,2\n",
+        "row 2",
+        "end_s is 2, which is not after begin_s",
+        None,
+    ),
     "overlap": (f"{CONTACTS_HEADER}0,1,2,9\n1,0,8,12\n", "row 3", "overlaps row 2", None),
     "another clock": (f"{CONTACTS_HEADER}0,1,601,602\n", "", "has nothing between 0 s", None),
 }
@@ -71,11 +91,11 @@ TIJ_MISTAKES = {
     "two values": ("20 1\n", "row 1", "has 2 values; a line is t i j", None),
     "commas": ("20,1,2\n", "row 1", "has 1 values; a line is t i j", None),
     "too few": ("20 1 2\n40 1\n", "row 2", "has 2 values, not 3", None),
-    "no time": ("20 1 2\nx 1 2\n", "row 2", "'x' is not a number", None),
-    "negative": ("20 1 2\n-20 1 2\n", "row 2, t", "is -20, a negative time", None),
+    "no time": ("20 1 2\nx 1 2\n", "row 2", "'x' in column 1 is no number", None),
+    "negative": ("20 1 2\n-20 1 2\n", "row 2", "t is -20; a time is 0", None),
     "itself": ("20 1 2\n40 2 2\n", "row 2", "near itself", None),
     "many": ("".join(f"20 {i} {i + 1}\n" for i in range(6)), "", "7 people; there are 6", None),
-    "empty": ("", "", "is empty", None),
+    "empty": ("", "", "has no rows", None),
 }
 
 
@@ -123,11 +143,19 @@ def test_mistakes_in_a_file_of_sociopatterns_are_named(folder, mistake):
     ("table", "place", "reason"),
     [
         ({"phone": [0], "on_s": [1.0], "of_s": [2.0]}, "", "unknown column 'of_s'"),
-        ({"phone": [0, None], "on_s": [1, 3], "off_s": [2, 4]}, "row 2, phone", "is empty"),
-        ({"phone": [0], "on_s": [float("nan")], "off_s": [2.0]}, "row 1, on_s", "is nan, not a"),
-        ({"phone": ["0"], "on_s": [1.0], "off_s": [2.0]}, "column phone", "of type string, not wh"),
-        ({"phone": [0.0], "on_s": [1.0], "off_s": [2.0]}, "column phone", "of type double, not wh"),
-        ({"phone": [0, 0], "on_s": [1, 2], "off_s": [2, 1]}, "row 2, off_s", "not after on_s"),
+        ({"phone": [0, None], "on_s": [1, 3], "off_s": [2, 4]}, "row 2", "phone is empty"),
+        (
+            {"phone": [0], "on_s": [float("nan")], "off_s": [2.0]},
+            "row 1",
+            "on_s is empty or no number",
+        ),
+        (
+            {"phone": ["0"], "on_s": [1.0], "off_s": [2.0]},
+            "",
+            "column phone has values of type string",
+        ),
+        ({"phone": [0.5], "on_s": [1.0], "off_s": [2.0]}, "row 1", "phone is 0.5, which is not wh"),
+        ({"phone": [0, 0], "on_s": [1, 2], "off_s": [2, 1]}, "row 2", "not after on_s"),
     ],
 )
 def test_mistakes_in_parquet_are_named(folder, table, place, reason):
@@ -148,7 +176,7 @@ def test_parquet_that_is_cut_or_none_is_refused(folder, kept):
     whole = file.read_bytes()
     for content in (whole[: int(kept * len(whole))], b"phone,on_s,off_s\n0,1,2\n"):
         error = refused(folder / "churn_file.toml", file, content, ["churn.file=churn.parquet"])
-        assert error.reason.startswith("not a whole Parquet file")
+        assert error.reason.startswith("is not Parquet: ")
 
 
 @pytest.mark.parametrize(
@@ -188,13 +216,13 @@ def test_the_authority_and_groups_with_churn_of_their_own_are_in_no_file(folder,
     file = folder / "churn.csv"
     authority = load(market).scenario.phone_count() - 1
     error = refused(market, file, f"{CHURN_HEADER}{authority},1,2\n", [f"churn.file={file}"])
-    assert error.key_path == "row 2, phone"
+    assert error.key_path == "row 2"
     assert "the tokens' authority, which is always on" in error.reason
     groups = folder / "rates_by_group.toml"
     settings = ["churn={file='churn.csv'}"]
     error = refused(groups, file, f"{CHURN_HEADER}9,1,2\n11,1,2\n", settings)
-    assert error.key_path == "row 3, phone"
-    assert error.reason == "is 11, whose churn devices[1].churn says"
+    assert error.key_path == "row 3"
+    assert error.reason == "phone is 11, whose churn devices[1].churn says"
     file.write_text(f"{CHURN_HEADER}9,1,2\n")
     assert load(groups, settings).tables
 
@@ -263,7 +291,7 @@ def test_against_a_model_of_ten_lines(folder):
 
 
 def test_parquet_and_csv_give_the_same_plan(folder):
-    table = read_columns(folder / "churn.csv", own.PRESENCE)
+    table = tables.read(folder / "churn.csv", own.PRESENCE)
     narrow = {**table.columns, "phone": table.columns["phone"].astype(np.int16)}
     pq.write_table(pa.table(narrow), folder / "churn.parquet")
     path = folder / "churn_file.toml"
@@ -285,7 +313,7 @@ def test_the_content_of_a_file_is_what_a_run_depends_on(folder, tmp_path):
 
     before, file = names(), folder / "churn.csv"
     resolved = resolve(load(folder / "churn_file.toml"))[0].resolved
-    assert resolved["churn"]["digest"] == read_columns(file, own.PRESENCE).digest
+    assert resolved["churn"]["digest"] == tables.read(file, own.PRESENCE).digest
     moved = shutil.copytree(folder, tmp_path / "elsewhere") / "churn_file.toml"
     assert [rung.name for rung in resolve(load(moved))] == before
     file.write_text(file.read_text() + "9,950,960\n")

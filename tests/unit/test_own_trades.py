@@ -123,7 +123,7 @@ def test_another_column_suggests_ours(bring):
 
 
 def test_a_file_that_is_not_there_suggests_its_neighbour(bring):
-    with pytest.raises(ScenarioError, match=r"trade\.csv: no such file \(did you mean .*trades"):
+    with pytest.raises(ScenarioError, match=r"no such file .*trade\.csv \(did you mean .*trades"):
         bring(HEADER + "1,0,1,9\n", "workload.file=trade.csv")
 
 
@@ -134,13 +134,22 @@ def test_other_protocols_take_no_trades(bring):
     assert '"transfer" takes workload "paced" or "poisson", not "trace"' in caught.value.reason
 
 
+@pytest.mark.parametrize("name", ["cheat_ratio", "double_spend_ratio", "replay_ratio"])
+def test_trades_have_no_cheats(bring, name):
+    with pytest.raises(ScenarioError) as caught:
+        bring(HEADER + "1,0,1,9\n", f"workload.{name}=0.5")
+    assert caught.value.key_path == f"workload.{name}"
+    assert caught.value.reason == 'is for protocol "tokens", not "trustchain"'
+
+
 def test_the_content_names_the_run_and_the_folder_does_not(bring):
     def resolved(rows):
         return resolve(bring(HEADER + rows))[0]
 
     one, same, other = (resolved(rows) for rows in ("1,0,1,9\n", "1,0,1,9\n", "1,0,1,8\n"))
     assert one.name == same.name != other.name
-    assert set(one.resolved["workload"]) == {"kind", "file", "digest"}
+    ratios = {"cheat_ratio", "double_spend_ratio", "replay_ratio"}
+    assert set(one.resolved["workload"]) == {"kind", "file", "digest", *ratios}
     assert one.resolved["workload"]["file"] == "trades.csv"
     assert one.resolved["rung"]["rate_per_s"] == one.resolved["rung"]["payload_bytes"] == 0
 

@@ -23,6 +23,7 @@ from pocketsim.sim import metrics, trace
 from pocketsim.sim.devices.numbers import numbers, seconds
 from pocketsim.sim.metrics import energy
 from pocketsim.sim.metrics import town as payments
+from support.towns import town_runs
 
 
 @pytest.fixture(scope="module")
@@ -237,43 +238,9 @@ def test_ladders_of_threads_and_shares_of_parts_are_drawn(tmp_path: Path):
     assert '<h2 id="rates">' not in text
 
 
-HOURS = {
-    "offline": [{"asked": [4, 8], "paid": [4, 6]}, {"asked": [6, 8], "paid": [4, 8]}],
-    "online": [{"asked": [4, 8], "paid": [2, 0]}, {"asked": [6, 8], "paid": [4, 0]}],
-}
-
-
 @pytest.fixture
 def town_dirs(tmp_path: Path) -> list[Path]:
-    """Two runs of a town of two hours and two repetitions, the second hour without a network."""
-    found = []
-    for acceptance, repetitions in HOURS.items():
-        resolved = testing.resolved(
-            "town",
-            repetitions=2,
-            axes={"protocol.tokens.acceptance": acceptance},
-            protocol={"kind": "tokens", "tokens": {"rules": "thesis", "handshake": "none"}},
-            outages=[{"access": None, "start_s": 3600.0, "end_s": 7200.0}],
-        )
-        path = testing.run_dir(tmp_path, resolved, testing.Shape())
-        resolved["run"]["duration_s"] = 7200.0
-        (path / "resolved.json").write_text(json.dumps(resolved))
-        found_metrics = json.loads((path / "metrics.json").read_text())
-        found_metrics["hourly"] = [
-            {
-                "payments_asked": hours["asked"],
-                "payments_completed": hours["paid"],
-                "unverified_tokens": hours["paid"],
-                "token_recipients_mean": [2.5, None],
-            }
-            for hours in repetitions
-        ]
-        found_metrics["metrics"]["payments_completed"] = metrics.summary([10.0, 12.0])
-        parts = ("cpu", "contact", "access_active", "access_promotion", "access_tail")
-        found_metrics["energy_j"] = {part: metrics.summary([0.1, 0.12]) for part in parts}
-        (path / "metrics.json").write_text(json.dumps(found_metrics))
-        found.append(path)
-    return found
+    return town_runs(tmp_path)
 
 
 def test_a_towns_day_is_drawn_offline_beside_online(town_dirs: list[Path]):
@@ -308,6 +275,18 @@ def test_what_a_sampled_trace_does_not_tell_is_not_drawn(town_dirs: list[Path]):
     sample(town_dirs[1])
     none = [title for title, _, _ in towns.charts(load(town_dirs))]
     assert none == ["Payments", "Energy of a payment"]
+
+
+def test_the_only_hour_of_a_town_is_drawn_beside_another_run_alone(town_dirs: list[Path]):
+    for path in town_dirs:
+        found = json.loads((path / "metrics.json").read_text())
+        found["hourly"] = [{key: day[key][:1] for key in day} for day in found["hourly"]]
+        (path / "metrics.json").write_text(json.dumps(found))
+    titles = [
+        [title for title, *_ in towns.charts(load(some))] for some in (town_dirs, town_dirs[:1])
+    ]
+    hourly = ["Payments", "Tokens that wait", "Hands of a token"]
+    assert titles == [[*hourly, "Energy of a payment"], ["Energy of a payment"]]
 
 
 def test_a_towns_metrics_stand_in_a_table_with_units_and_meanings(town_dirs: list[Path]):

@@ -18,6 +18,7 @@ def mixed(tmp_path_factory):
     changes = {
         "run.duration": "20s",
         "run.repetitions": 2,
+        "run.first_repetition": 3,
         "workload.rate": "0.5/s",
         "devices[0].count": 30,
         "devices[1].count": 20,

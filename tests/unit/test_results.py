@@ -9,7 +9,7 @@ from pocketsim import testing
 from pocketsim.cli import app, figures
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import results, rundir, runner
-from pocketsim.sim.trace import holdings
+from pocketsim.sim.trace import tables
 
 TOLD = "is damaged or of another version; remove the run directory and run it again"
 WHOLE = {"metrics.json", "manifest.json", "resolved.json", "events.parquet"}
@@ -100,7 +100,7 @@ def test_damaged_tokens_are_named(made):
     path = made / rundir.TOKENS
     path.write_bytes(b"PAR1")
     with pytest.raises(ScenarioError, match=r"tokens\.parquet: is damaged"), results.parquet(path):
-        holdings.read(path, 0)
+        tables.read(path, 0)
 
 
 @pytest.mark.engine

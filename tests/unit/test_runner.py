@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 import threading
@@ -346,6 +347,44 @@ def test_what_progress_raises_comes_back_when_the_child_has_ended(scenario, tmp_
         one.run(job, tmp_path, broken)
     assert told == [0.5]
     assert ended.exists()
+
+
+def test_a_timeout_for_sockets_of_the_users_program_is_not_ours(scenario, tmp_path, fake_engine):
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(0.001)
+    try:
+        (directory,) = runner.run(scenario, ["workload.rate=4/s"], tmp_path / "runs")
+    finally:
+        socket.setdefaulttimeout(before)
+    assert rundir.is_complete(directory)
+
+
+def test_who_forks_and_is_killed_is_replaced(scenario, tmp_path, fake_engine):
+    tasks = runner.tasks_of(load(scenario), tmp_path)
+    jobs = [
+        {
+            "resolved": tasks[0].rungs[0].resolved,
+            "repetition": repetition,
+            "first_index": None,
+            "out_dir": str(tmp_path),
+        }
+        for repetition in (0, 1)
+    ]
+    with children.Children(2) as two:
+        for job in jobs:
+            two.run(job, tmp_path / "failed")
+        two._server.process.kill()
+        two._server.process.wait()
+        assert two.run(jobs[0], tmp_path / "failed").core_s > 0
+    assert not (tmp_path / "failed").exists()
+
+
+def test_who_puts_runs_together_and_is_killed_is_an_outcome(scenario, tmp_path, fake_engine):
+    fake_engine.setenv("FAKE_ASSEMBLY", "killed")
+    tasks = runner.tasks_of(load(scenario), tmp_path / "runs")
+    outcomes = runner.run_tasks(tasks, 2, keep_going=True)
+    assert [outcome.status for outcome in outcomes] == ["failed", "failed"]
+    assert "what put a run together ended with SIGKILL" in str(outcomes[0].error)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -1,5 +1,6 @@
 import collections
 import json
+import re
 import signal
 import subprocess
 import time
@@ -56,7 +57,7 @@ def small_sweep(sweep_file):
 
 
 def test_the_grid_is_the_product(sweep_file, tmp_path):
-    points = sweep.load_sweep(sweep_file, tmp_path / "runs")
+    points = sweep.load_sweep(sweep_file, tmp_path / "runs").points
     assert len(points) == 12
     assert points[1].overrides == ('transport.mode="udp"', 'workload.rate="1/s"', "run.seed=2")
     assert len(sweep.unique_tasks(points)) == 12
@@ -64,7 +65,7 @@ def test_the_grid_is_the_product(sweep_file, tmp_path):
 
 def test_lists_of_a_zip_advance_together(sweep_file, tmp_path):
     sweep_file.write_text(SMALL + ZIP)
-    points = sweep.load_sweep(sweep_file, tmp_path / "runs")
+    points = sweep.load_sweep(sweep_file, tmp_path / "runs").points
     assert len(points) == 2 * 3 * 3
     together = [tuple(point.values.values())[-2:] for point in points[:4]]
     assert together == [(2, "1ms"), (3, "2ms"), (5, "3ms"), (2, "1ms")]
@@ -77,14 +78,14 @@ def test_a_swept_text_stays_what_it_is(small_sweep, tmp_path):
     text = '\U0001f4f1 \u00b5 "\\ \t\n\x7f'
     axis = '\n"title" = ["\\U0001F4F1 \\u00b5 \\"\\\\ \\t\\n\\u007F"]\n'
     small_sweep.write_text(SMALL + axis)
-    points = sweep.load_sweep(small_sweep, tmp_path / "runs")
+    points = sweep.load_sweep(small_sweep, tmp_path / "runs").points
     assert {point.tasks[0].document.scenario.title for point in points} == {text}
 
 
 def test_the_shipped_mix_keeps_its_shares(root, tmp_path):
     points = sweep.load_sweep(
         root / "pocketsim/scenarios/sweeps/population.toml", tmp_path / "runs"
-    )
+    ).points
     groups = [point.tasks[0].rungs[0].resolved["devices"] for point in points]
     assert [sum(group["count"] for group in devices) for devices in groups] == [50, 200, 500] * 2
     assert {devices[0]["count"] / devices[1]["count"] for devices in groups} == {1.5}
@@ -96,7 +97,7 @@ def test_two_zips_multiply(sweep_file, tmp_path):
         + ZIP
         + '[[zip]]\n"run.seed" = [1, 2]\n"workload.start" = [0, 0]\n'
     )
-    points = sweep.load_sweep(sweep_file, tmp_path / "runs")
+    points = sweep.load_sweep(sweep_file, tmp_path / "runs").points
     assert [(point.values["devices[0].count"], point.values["run.seed"]) for point in points] == [
         (count, seed) for count in (2, 3, 5) for seed in (1, 2)
     ]
@@ -141,7 +142,7 @@ def test_a_shard_resolves_its_own_points_only(sweep_file, tmp_path, monkeypatch)
         return tasks_of(document, *rest)
 
     monkeypatch.setattr(sweep, "tasks_of", counted)
-    points = sweep.load_sweep(sweep_file, tmp_path / "runs", 2, 5)
+    points = sweep.load_sweep(sweep_file, tmp_path / "runs", 2, 5).points
     assert resolved == [point.overrides for point in points]
     assert len(points) == 3
 
@@ -155,7 +156,7 @@ def test_a_sweep_reads_its_scenario_and_a_profile_once(sweep_file, tmp_path, mon
         return read_text(path)
 
     monkeypatch.setattr(files, "_read_text", counted)
-    assert len(sweep.load_sweep(sweep_file, tmp_path / "runs")) == 12
+    assert len(sweep.load_sweep(sweep_file, tmp_path / "runs").points) == 12
     assert opened == {
         "sweep.toml": 1,
         "small.toml": 1,
@@ -168,15 +169,17 @@ def test_who_has_an_invalid_point_refuses_it_and_a_check_has_all(cli, sweep_file
     sweep_file.write_text(SWEEP.replace('"4/s"', '"4000/s"'))
     with pytest.raises(ScenarioError, match="floors to a sleep of 0 ms"):
         sweep.load_sweep(sweep_file, tmp_path / "runs", 5, 12)
-    assert len(sweep.load_sweep(sweep_file, tmp_path / "runs", 1, 12)) == 1
+    assert len(sweep.load_sweep(sweep_file, tmp_path / "runs", 1, 12).points) == 1
     done = cli("check", sweep_file)
     assert (done.returncode, done.stdout) == (2, "")
     assert "floors to a sleep of 0 ms" in done.stderr
 
 
 def test_shards_are_a_partition(sweep_file, tmp_path):
-    points = sweep.load_sweep(sweep_file, tmp_path / "runs")
-    shards = [sweep.load_sweep(sweep_file, tmp_path / "runs", number, 5) for number in range(1, 6)]
+    points = sweep.load_sweep(sweep_file, tmp_path / "runs").points
+    shards = [
+        sweep.load_sweep(sweep_file, tmp_path / "runs", number, 5).points for number in range(1, 6)
+    ]
     names = [point.overrides for shard in shards for point in shard]
     assert sorted(names) == sorted(point.overrides for point in points)
 
@@ -218,6 +221,21 @@ def test_failed_runs_are_exit_4_and_can_be_retried(fake_cli, small_sweep):
     assert {row["status"] for row in json.loads(done.stdout)["runs"]} == {"failed"}
     assert "Traceback" not in done.stderr
     assert fake_cli("sweep", "run", small_sweep, *shard).returncode == 0
+
+
+def test_one_run_of_a_hundred_that_aborts_is_one_named_failure(fake_cli, scenario, tmp_path):
+    sweep_file = tmp_path / "hundred.toml"
+    axes = f'"workload.rate" = ["4/s"]\n"run.seed" = {list(range(100))}\n'
+    table = '[sweep]\nscenario = "small.toml"\nrepetitions = 1\n'
+    sweep_file.write_text(f"{table}[axes]\n{axes}")
+    done = fake_cli("sweep", "run", sweep_file, FAKE_ABORT_SEED="42")
+    assert done.returncode == 4
+    assert len(done.stdout.splitlines()) == 99
+    (failure,) = [line for line in done.stderr.splitlines() if "ended with SIGABRT" in line]
+    assert "udp-100B-4ps-" in failure
+    (replay,) = [line for line in done.stderr.splitlines() if line.startswith("replay: ")]
+    job = json.loads(Path(replay.rpartition(" < ")[2]).read_text())
+    assert job["resolved"]["run"]["seed"] == 42
 
 
 def test_a_full_disk_ends_a_sweep_with_one_line(cli, small_sweep, tmp_path, limited):
@@ -289,7 +307,7 @@ def test_two_sweeps_at_once_share_the_work(fake_cli, small_sweep, tmp_path):
 
 def busy_and_there(small_sweep, out):
     """Make the first run, and hold the lock of the second, as a process would that is at it."""
-    points = sweep.load_sweep(small_sweep, out)
+    points = sweep.load_sweep(small_sweep, out).points
     there, busy = points[0].tasks, points[1].tasks
     runner.run_tasks(there, 1)
     (folder,) = {task.folder for task in busy}
@@ -315,7 +333,7 @@ def test_what_another_process_is_at_is_exit_4_and_not_printed(
 def test_a_run_that_another_process_ended_meanwhile_is_there(
     fake_engine, small_sweep, tmp_path, monkeypatch
 ):
-    (task, *_) = sweep.load_sweep(small_sweep, tmp_path / "runs")[0].tasks
+    (task, *_) = sweep.load_sweep(small_sweep, tmp_path / "runs").points[0].tasks
     runner.run_tasks([task], 1)
 
     def held(_target):
@@ -336,7 +354,9 @@ def test_a_plan_tells_what_is_there(cli, fake_engine, small_sweep, tmp_path):
         "runs: 6 (1 there, 4 missing, 1 being run)",
         "repetitions: 6 (1 there, 4 missing, 1 being run)",
     ]
-    title, head, first, second, *_ = said.splitlines()[4:]
+    expected, _, title, head, first, second, *_ = said.splitlines()[3:]
+    assert re.fullmatch(r"expected: .* s for what is missing", expected)
+    assert found["expected_s"] > 0
     assert (title, head.split()[:3]) == ("points", ["run.repetitions", *AXES])
     assert first.split() == ["1", "udp", "1/s", found["rows"][0]["directory"], "there"]
     assert second.split() == ["1", "udp", "2/s", found["rows"][1]["directory"], "being", "run"]

@@ -12,7 +12,7 @@ from pyarrow import csv, parquet
 
 from pocketsim.sim.base import tables
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.base.tables import Column
+from pocketsim.sim.base.tables import Column, Lines, Names
 
 COLUMNS = [
     Column("time_s", 0, 60, "the run is from 0 to 60 s", is_sorted=True),
@@ -90,9 +90,9 @@ MISTAKES = {
     "one more": ("time_s,phone,x\n1,2,3\n", "row 1", "unknown column 'x'", None),
     "one less": ("time_s\n1\n", "row 1", "has no column phone", None),
     "one twice": ("time_s,phone,phone\n1,2,2\n", "row 1", "has several columns phone", None),
-    "a word": ("time_s,phone\n1,2\n1,x\n", "row 3", "invalid value 'x' in column 2", None),
+    "a word": ("time_s,phone\n1,2\n1,x\n", "row 3", "'x' in column 2 is no number", None),
     "other bytes": ("time_s,phone\n1,\udcff\n", "row 2", "in column 2", None),
-    "a short row": ("time_s,phone\n1,2\n3\n", "row 3", "expected 2 columns, got 1", None),
+    "a short row": ("time_s,phone\n1,2\n3\n", "row 3", "has 1 values, not 2", None),
     "a blank row": ("time_s,phone\n1,2\n\n1,2\n", "row 3", "time_s is empty or no number", None),
     "no phone": ("time_s,phone\n1,2\n1,\n", "row 3", "phone is empty or no number", None),
     "nan": ("time_s,phone\nnan,2\n", "row 2", "time_s is empty or no number", None),
@@ -101,7 +101,7 @@ MISTAKES = {
     "back": ("time_s,phone\n1,2\n0.5,2\n", "row 3", "is 0.5, less than 1 in the row before", None),
     "unknown": ("time_s,phone\n1,10\n", "row 2", "phone is 10; phones are numbered", None),
     "half": ("time_s,phone\n1,1.5\n", "row 2", "phone is 1.5, which is not whole", None),
-    "no CSV": ("\x89PNG\r\n\x1a\n,\n,,", "row 3", "expected 1 columns, got 2", None),
+    "no CSV": ("\x89PNG\r\n\x1a\n,\n,,", "row 3", "has 2 values, not 1", None),
     "one long line": ("time_s,phone\n" + "1" * (1 << 23), "", "is not CSV", None),
 }
 
@@ -127,6 +127,14 @@ def test_rows_are_counted_through_blocks(tmp_path, monkeypatch):
         assert refused(path).key_path == "row 778"
 
 
+@pytest.mark.parametrize("block", [1, 2, 3])
+def test_order_is_looked_at_across_blocks(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(tables, "_BLOCK_ROWS", block)
+    path = write(tmp_path / "table.parquet", {"time_s": [1.0, 5.0, 5.0, 4.0], "phone": [1] * 4})
+    assert refused(path).key_path == "row 4"
+    assert "is 4, less than 5 in the row before" in refused(path).reason
+
+
 def test_a_mark_of_byte_order_and_other_line_breaks_are_read_over(tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes(b"\xef\xbb\xbfphone,time_s\r\n2, 1\r\n3,1e1\r\n")
@@ -150,6 +158,78 @@ def test_mistakes_in_parquet_are_named(tmp_path, columns, place, reason):
     assert reason in error.reason
 
 
+LINES = Lines((3, 4), "a line is a time, two names and perhaps more")
+OF_LINES = [Column("t", 0, 99, "times are from 0 to 99"), Names("one"), Names("other")]
+TEXTS = st.text(st.characters(exclude_characters='\t\n\r"', codec="utf-8"), min_size=1)
+
+
+def lines(path, text):
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    return tables.read(path, OF_LINES, LINES).columns
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1))
+@pytest.mark.parametrize("more", ["", "\tmore"])
+def test_names_are_numbered_in_their_order(tmp_path_factory, more, pairs):
+    path = tmp_path_factory.mktemp("tables") / "lines.dat"
+    text = "".join(
+        f"{number % 99}\t{one}\t{other}{more}\n" for number, (one, other) in enumerate(pairs)
+    )
+    found = lines(path, text)
+    names = {name for pair in pairs for name in pair}
+    decimal = all(name.isascii() and name.isdecimal() for name in names)
+    order = sorted(names, key=int if decimal else str)
+    for column, side in (("one", 0), ("other", 1)):
+        assert [order[place] for place in found[column]] == [pair[side] for pair in pairs]
+        assert found[column].dtype == np.uint32
+    assert found["t"].tolist() == [number % 99 for number in range(len(pairs))]
+
+
+def test_names_that_are_numbers_are_in_order_of_these(tmp_path):
+    found = lines(tmp_path / "lines.dat", "1 10 9\n2 9 100\n")
+    assert (found["one"].tolist(), found["other"].tolist()) == ([1, 0], [0, 2])
+    found = lines(tmp_path / "lines.dat", "1 10 9\n2 9 x\n")
+    assert (found["one"].tolist(), found["other"].tolist()) == ([0, 1], [1, 2])
+
+
+@pytest.mark.parametrize("block", [16, 1 << 22])
+def test_names_are_numbered_through_blocks(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(tables, "_BLOCK_BYTES", block)
+    rows = [(number % 90, number % 7, number % 5) for number in range(200)]
+    found = lines(tmp_path / "lines.dat", "".join("{} {} {}\n".format(*row) for row in rows))
+    assert list(zip(*(found[name].tolist() for name in ("t", "one", "other")), strict=True)) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        ("", "", "has no rows"),
+        ("1 2\n", "row 1", "has 2 values; a line is a time, two names and perhaps more"),
+        ("1 2 3 4 5\n", "row 1", "has 5 values; a line is"),
+        ("1 2 3\n1 2 3 4\n", "row 2", "has 4 values, not 3"),
+        ("1 2 3\n1  3\n", "row 2", "one is empty"),
+        ("1\t2\t3\n1\t2\t\n", "row 2", "other is empty"),
+        ("1 2 3\nx 2 3\n", "row 2", "'x' in column 1 is no number"),
+        ("1 2 3\n100 2 3\n", "row 2", "t is 100; times are from 0 to 99"),
+        ("1 2 3\n1 \udcff 3\n", "row 2", "UTF8 data in column 2 is no text"),
+        ("1" * (1 << 23), "row 1", "has 1 values"),
+    ],
+)
+def test_mistakes_in_lines_are_named(tmp_path, text, place, reason):
+    with pytest.raises(ScenarioError) as caught:
+        lines(tmp_path / "lines.dat", text)
+    assert caught.value.key_path == place
+    assert reason in caught.value.reason
+
+
+def test_a_table_refuses_what_its_reader_does_and_quotes_the_row(tmp_path):
+    table = tables.read(write(tmp_path / "table.csv", GOOD), COLUMNS)
+    table.refuse(np.array([False] * 3), "nothing is wrong")
+    with pytest.raises(ScenarioError) as caught:
+        table.refuse(np.array([False, True, True]), "{phone} is there at {time_s:g}")
+    assert (caught.value.key_path, caught.value.reason) == ("row 3", "0 is there at 1.5")
+
+
 def test_a_parquet_file_that_is_cut_or_damaged_is_refused(tmp_path):
     path = write(tmp_path / "table.parquet", {"time_s": np.arange(50), "phone": [1] * 50})
     whole = path.read_bytes()
@@ -165,7 +245,7 @@ def test_more_rows_than_memory_holds_are_refused(tmp_path, monkeypatch, suffix):
 
 
 def test_what_is_no_table_is_refused(tmp_path):
-    assert refused(tmp_path / "a.xlsx").reason == "is no table: its name ends in .csv or .parquet"
+    assert refused(tmp_path / "a.xlsx").reason == "its name ends in none of .csv, .parquet"
     assert refused(tmp_path / "a.csv").reason == "no such file"
     (tmp_path / "b.csv").mkdir()
     assert refused(tmp_path / "b.csv").reason == "is a directory"

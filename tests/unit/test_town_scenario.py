@@ -190,7 +190,7 @@ STRAY = [
         "[transport]",
         CONTACTS,
         "contacts",
-        'workload "town"',
+        'which protocol "tokens" has, not "trustchain"',
     ),
     ("[transport]", "[output]\ntokens = true\n[transport]", "output.tokens", 'protocol "tokens"'),
     ("[transport]", '[protocol]\nkind = "tokens"\n[transport]', "workload.kind", 'not "paced"'),

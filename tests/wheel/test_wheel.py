@@ -81,7 +81,7 @@ def test_the_library_does_not_load_what_lies_around(installed, theirs):
 
 
 def test_every_document_is_in_it(wheel):
-    suffixes = {".toml", ".csv", ".json", ".css", ".typed"}
+    suffixes = {".toml", ".csv", ".json", ".css", ".typed", ".ipynb"}
     files = (path for path in (ROOT / "pocketsim").rglob("*") if path.suffix in suffixes)
     documents = {path.relative_to(ROOT).as_posix() for path in files}
     assert len(documents) > 50

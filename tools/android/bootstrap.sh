@@ -11,6 +11,7 @@ missing=()
 need_command() { command -v "$1" >/dev/null || missing+=("$2"); }
 
 need_command clang-14 clang-14
+need_command llvm-ar llvm # which is what cc asks for where the target is Android
 need_command aapt2 aapt
 need_command apksigner apksigner
 need_command zipalign zipalign

@@ -17,8 +17,9 @@ from pocketsim.sim.base.engine_facts import SIMGRID
 
 _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
-    *("base/designs.py", "export", "devices/contents.py", "devices/numbers.py", "run/collect.py"),
-    *("run/forks.py", "run/sweep.py"),
+    *("base/designs.py", "export", "devices/contents.py", "devices/numbers.py"),
+    *("metrics/reference.py", "run/collect.py"),
+    *("run/forks.py", "run/pool.py", "run/store.py", "run/sweep.py", "run/sweep_document.py"),
     *("scenario/schema.py", "scenario/warnings.py"),
 )
 """What of the package no run can tell; all else is what the runner and its children import."""

@@ -109,23 +109,27 @@ def morris(trajectories: int, factors: int, draws: np.random.Generator) -> Float
 
 
 def elementary_effects(
-    points: Floats, answers: Floats, draws: np.random.Generator
+    points: Floats, answers: Floats, draws: np.random.Generator, taken: Floats | None = None
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Return mu*, mu and sigma of each factor's effects, of shape (answers, factors).
 
     `points` are of `morris`, `answers`, of shape (points, answers), those there. An effect is by
-    how much an answer changes per range of a factor; mu* is the mean of its absolute value (Campolongo
-    et al. 2007), mu its mean, sigma its standard deviation over trajectories, which says whether it
-    depends on where the others are. Intervals are percentiles of a bootstrap over trajectories.
+    how much an answer changes per range of a factor; mu* is the mean of its absolute value
+    (Campolongo et al. 2007), mu its mean, sigma its standard deviation over trajectories, which
+    says whether it depends on where the others are. Intervals are percentiles of a bootstrap over
+    trajectories. `taken` are the points that were taken instead, where values are whole numbers;
+    a step that was none has no effect.
     """
     factors = points.shape[1]
     places = points.reshape(-1, factors + 1, factors)
     values = answers.reshape(-1, factors + 1, answers.shape[1])
     steps = np.diff(places, axis=1)
     moved = np.argmax(np.abs(steps), axis=2)
-    size = np.take_along_axis(steps, moved[..., None], axis=2)
+    went = np.diff((points if taken is None else taken).reshape(places.shape), axis=1)
+    size = np.take_along_axis(went, moved[..., None], axis=2)
     effects = np.empty((len(places), factors, answers.shape[1]))
-    np.put_along_axis(effects, moved[..., None], np.diff(values, axis=1) / size, axis=1)
+    each = np.divide(np.diff(values, axis=1), size, out=np.zeros_like(effects), where=size != 0)
+    np.put_along_axis(effects, moved[..., None], each, axis=1)
 
     def all_three(chosen: Integers) -> Floats:
         some = effects[chosen]

@@ -16,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainValidator,
     ValidationError,
     WithJsonSchema,
     model_validator,
@@ -170,6 +171,7 @@ _LENGTHS = {
     "string_too_long": ("max_length", "characters"),
 }
 
+_LARGEST_FACTOR = 1e6  # from a nanosecond to a millisecond, and no cost becomes infinite
 _LONGEST_REASON = 400  # our own words with what they quote
 _NOTHING = object()
 
@@ -207,6 +209,18 @@ def _whole_cents(value: object) -> int:
     return int(number)
 
 
+def _factor_or_duration(value: object) -> units.Quantity:
+    if isinstance(value, str):
+        return units.Quantity(_more_than_zero(units.DURATION.parse)(value), units.DURATION)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        example = units.DURATION.example
+        reason = f"must be a factor such as 2 or a duration such as {example!r}, not {value!r}"
+        raise ValueError(reason)  # noqa: TRY004 - pydantic lets a TypeError through
+    if not 0 < value <= _LARGEST_FACTOR:
+        raise ValueError(f"a factor is more than 0 and at most {_LARGEST_FACTOR:g}, not {value!r}")
+    return units.Quantity(float(value), None)
+
+
 def written(value: object) -> Any:
     """Return a default as it would be written in the document; validation turns it into SI."""
     return value
@@ -237,6 +251,19 @@ PositiveDuration = Annotated[
     WithJsonSchema(_schema(units.DURATION)),
     units.DURATION,
 ]
+FactorOrDuration = Annotated[
+    units.Quantity,
+    PlainValidator(_factor_or_duration),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0, "maximum": _LARGEST_FACTOR},
+                _schema(units.DURATION),
+            ]
+        }
+    ),
+]
+"""What something is multiplied by, or how long it takes instead."""
 Size = Annotated[
     int, BeforeValidator(_whole_bytes), WithJsonSchema(_schema(units.SIZE)), units.SIZE
 ]

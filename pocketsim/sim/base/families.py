@@ -36,7 +36,7 @@ FAMILIES = [
     Family(
         "compute", ("compute",), "compute", "tasks without a network, of a workload of that kind"
     ),
-    Family("tokens", ("town",), "town", "a town that pays with them"),
+    Family("tokens", ("town", "trace"), "town", "a town that pays with them"),
     Family("python", (*_TRADES, "trace"), "own_protocol", "a protocol of your own, of class"),
 ]
 """A list, so that tests can add one."""

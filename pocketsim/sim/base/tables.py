@@ -1,4 +1,4 @@
-"""Tables that somebody else wrote, as columns of numbers: CSV and Parquet, by the file's suffix.
+"""Tables that somebody else wrote, as columns of numbers: CSV, Parquet, and lines without a header.
 
 Blocks of rows are read and checked as arrays, so that ten million rows take seconds. Whatever is
 wrong with a file is one `ScenarioError` with the file, the row and the reason. What the columns
@@ -7,7 +7,9 @@ mean, and what two of them must have in common, is known to whoever reads the ta
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
 from pocketsim.sim.base.files import opened
 
@@ -23,9 +26,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
+    from pyarrow import csv
 
     Floats = npt.NDArray[np.float64]
     Blocks = Iterator[pa.RecordBatch]
+    Block = Mapping[str, Any]
+    """Columns of some rows: arrays of numbers, and what names are as pyarrow has it."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +50,48 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Names:
+    """A column of names, which are any texts but none: of lines only."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines without a header, of as many values as one of `widths`, as `says` puts in words.
+
+    Between values stands a tab if there is one in the first line, else a space. Values beyond the
+    columns that are asked for are not looked at.
+    """
+
+    widths: tuple[int, ...]
+    says: str
+
+
+@dataclass(frozen=True)
 class Table:
     """Columns of one length by name: doubles, or uint32 where they are whole.
 
-    `digest` is the SHA-256 of the file, in hex; `first_row` the number that its first row has.
+    Names are given by their places among all names of the table: sorted as numbers if all of them
+    are, else as texts. `digest` is the SHA-256 of the file, in hex; `first_row` the number that its
+    first row has.
     """
 
+    path: Path
     digest: str
     first_row: int
     columns: Mapping[str, npt.NDArray[Any]]
+
+    def error(self, place: int, reason: str) -> ScenarioError:
+        """Return what to raise for what is wrong with the row at `place`, counted from 0."""
+        return ScenarioError(self.path, f"row {self.first_row + place}", reason)
+
+    def refuse(self, wrong: npt.NDArray[np.bool_], reason: str) -> None:
+        """Raise ScenarioError for the first row that is wrong; `reason` quotes it by {column}."""
+        if wrong.any():
+            place = int(wrong.argmax())
+            row = {name: values[place] for name, values in self.columns.items()}
+            raise self.error(place, reason.format_map(row))
 
 
 class _WrongRowError(Exception):
@@ -63,18 +102,16 @@ class _WrongRowError(Exception):
         super().__init__(place, reason)
 
 
-def read(path: Path, columns: Sequence[Column]) -> Table:
+def read(path: Path, columns: Sequence[Column | Names], lines: Lines | None = None) -> Table:
     """Return the table in the file at `path`, which has these columns, in any order, and no others.
 
-    In a CSV the header is row 1; in Parquet, which has none, the first row is. Raises ScenarioError
-    with the first row that holds what it must not.
+    Its suffix says what it is, unless it is `lines`, whose columns are in this order. In a CSV the
+    header is row 1; in others, which have none, the first row is. Raises ScenarioError with the
+    first row that holds what it must not.
     """
     import pyarrow as pa
 
-    suffix = path.suffix.lower()
-    if suffix not in _FORMS:
-        raise ScenarioError(path, "", f"is no table: its name ends in {' or '.join(_FORMS)}")
-    name, blocks, first_row = _FORMS[suffix]
+    name, blocks, first_row = _form(path, lines)
     with opened(path) as file:
         if not file.seekable():
             raise ScenarioError(path, "", "is a pipe, and a table is read twice")
@@ -84,7 +121,16 @@ def read(path: Path, columns: Sequence[Column]) -> Table:
             found = _collected(path, blocks(path, file, columns), columns, first_row)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise _unreadable(path, name, error) from None
-    return Table(digest, first_row, found)
+    return Table(path, digest, first_row, found)
+
+
+def _form(path: Path, lines: Lines | None) -> _Form:
+    if lines is not None:
+        return "lines of text", functools.partial(_line_blocks, lines), 1
+    suffix = path.suffix.lower()
+    if suffix not in _FORMS:
+        raise ScenarioError(path, "", f"its name ends in none of {', '.join(_FORMS)}")
+    return _FORMS[suffix]
 
 
 def _unreadable(path: Path, name: str, error: Exception) -> ScenarioError:
@@ -92,34 +138,34 @@ def _unreadable(path: Path, name: str, error: Exception) -> ScenarioError:
     text = str(error).partition("\n")[0].removeprefix("CSV parse error: ")
     if "Empty CSV file" in text:
         return ScenarioError(path, "", "has no rows")
-    wrong = re.fullmatch(r"In CSV column #(\d+): Row #(\d+): .*: (invalid .*)", text)
-    if wrong:
-        reason = f"{shown(wrong[3])} in column {int(wrong[1]) + 1}, which has numbers"
-        return ScenarioError(path, f"row {wrong[2]}", reason)
-    row, _, said = text.rpartition(": Expected ") if text.startswith("Row #") else ("", "", text)
-    if row:
-        reason = f"expected {said.partition(': ')[0]}"
-        return ScenarioError(path, row.lower().replace("#", ""), reason)
-    return ScenarioError(path, "", f"is not {name}: {shown(said[:1].lower() + said[1:])}")
+    if found := _SPOILED.fullmatch(text):
+        what = "number" if found[3] == "double" else "text"
+        reason = f"{shown(found[4])} in column {int(found[1]) + 1} is no {what}"
+        return ScenarioError(path, f"row {found[2]}", reason)
+    if found := _COUNTED.match(text):
+        return ScenarioError(path, f"row {found[1]}", f"has {found[3]} values, not {found[2]}")
+    return ScenarioError(path, "", f"is not {name}: {shown(text[:1].lower() + text[1:])}")
 
 
 def _collected(
-    path: Path, blocks: Blocks, columns: Sequence[Column], row: int
+    path: Path, blocks: Blocks, columns: Sequence[Column | Names], row: int
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of all blocks, the first of which begins at `row`."""
-    first_row, parts = row, [_empty(columns)]
+    first_row = row
+    parts: list[Block] = []
     for block in blocks:
         try:
-            parts.append(_checked(block, columns, parts[-1]))
+            parts.append(_checked(block, columns, parts[-1] if parts else {}))
         except _WrongRowError as error:
             raise ScenarioError(path, f"row {row + error.place}", error.reason) from None
         row += block.num_rows
         _check_length(path, row - first_row)
     if row == first_row:
         raise ScenarioError(path, "", "has no rows")
-    return {
-        column.name: np.concatenate([part[column.name] for part in parts]) for column in columns
-    }
+    numbers = [column.name for column in columns if isinstance(column, Column)]
+    names = [column.name for column in columns if isinstance(column, Names)]
+    found = {name: np.concatenate([part[name] for part in parts]) for name in numbers}
+    return {**found, **_numbered(parts, names)} if names else found
 
 
 def _check_length(path: Path, rows: int) -> None:
@@ -127,24 +173,17 @@ def _check_length(path: Path, rows: int) -> None:
         raise ScenarioError(path, "", f"has more than {ROWS_MAX:,} rows, which is the most")
 
 
-def _empty(columns: Sequence[Column]) -> dict[str, npt.NDArray[Any]]:
-    return {column.name: np.empty(0, _kind(column)) for column in columns}
-
-
-def _kind(column: Column) -> type[np.uint32 | np.float64]:
-    return np.uint32 if column.is_whole else np.float64
-
-
-def _checked(
-    block: pa.RecordBatch, columns: Sequence[Column], before: Mapping[str, npt.NDArray[Any]]
-) -> dict[str, npt.NDArray[Any]]:
+def _checked(block: pa.RecordBatch, columns: Sequence[Column | Names], before: Block) -> Block:
     """Return the columns of a block that follows on `before`; raise the first of its mistakes."""
-    found, mistakes = {}, []
+    found: dict[str, Any] = {}
+    mistakes = []
     for column in columns:
+        values = block[column.name]
         try:
-            values = _floats(block[column.name])
-            _check(column, values, before[column.name][-1:])
-            found[column.name] = values.astype(_kind(column), copy=False)
+            if isinstance(column, Names):
+                found[column.name] = _named(column, values)
+            else:
+                found[column.name] = _checked_numbers(column, values, before.get(column.name))
         except _WrongRowError as error:
             mistakes.append(error)
     if mistakes:
@@ -152,14 +191,44 @@ def _checked(
     return found
 
 
-def _floats(values: pa.Array) -> Floats:
-    """Return a column as doubles, NaN where there is nothing."""
+def _named(column: Names, values: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    place = pc.index(values, "").as_py()
+    if place >= 0:
+        raise _WrongRowError(place, f"{column.name} is empty")
+    return values
+
+
+def _numbered(parts: Sequence[Block], columns: Sequence[str]) -> dict[str, npt.NDArray[np.uint32]]:
+    """Return columns of names as places among all of them, in order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = {name: pa.chunked_array([part[name] for part in parts]) for name in columns}
+    once = pa.chunked_array([chunk for text in texts.values() for chunk in text.chunks]).unique()
+    every = once.to_pylist()
+    all_numbers = all(text.isascii() and text.isdecimal() for text in every)
+    all_numbers &= max(map(len, every), default=0) <= _DIGITS
+    # Not by Python's sort: to make a column of a list, pyarrow loads pandas.
+    order = once.take(pc.array_sort_indices(pc.cast(once, pa.int64()) if all_numbers else once))
+    return {
+        name: numbers(pc.index_in(text, value_set=order)).astype(np.uint32)
+        for name, text in texts.items()
+    }
+
+
+def _checked_numbers(
+    column: Column, values: pa.Array, before: npt.NDArray[Any] | None
+) -> npt.NDArray[Any]:
+    """Return the values of a column, or raise the first mistake; `before` are those before them."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     # Whole numbers beyond 2^53 are rounded: no column of ours takes them.
-    found: Floats = pc.cast(values, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return found
+    found: Floats = numbers(pc.cast(values, pa.float64(), safe=False), absent=math.nan)
+    _check(column, found, found[:1] if before is None else before[-1:])
+    return found.astype(np.uint32 if column.is_whole else np.float64, copy=False)
 
 
 def _check(column: Column, values: Floats, last: npt.NDArray[Any]) -> None:
@@ -168,7 +237,7 @@ def _check(column: Column, values: Floats, last: npt.NDArray[Any]) -> None:
     if column.is_whole:
         wrong |= values != np.floor(values)
     if column.is_sorted:
-        before = np.concatenate([last if last.size else values[:1], values[:-1]])
+        before = np.concatenate([last, values[:-1]])
         wrong |= values < before
     if not wrong.any():
         return
@@ -185,23 +254,52 @@ def _check(column: Column, values: Floats, last: npt.NDArray[Any]) -> None:
     raise _WrongRowError(place, reason)
 
 
-def _csv_blocks(path: Path, file: BinaryIO, columns: Sequence[Column]) -> Blocks:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    names = [column.name for column in columns]
-    reader = csv.open_csv(
-        file,
-        # One thread: several do not tell the row of what is no number, and gain nothing here.
-        csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
-        csv.ParseOptions(ignore_empty_lines=False),  # each counts as a row
-        csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()), null_values=[""]),
-    )
-    _check_names(path, "row 1", reader.schema.names, names)
+def _csv_blocks(path: Path, file: BinaryIO, columns: Sequence[Column | Names]) -> Blocks:
+    reader = _text(file, columns, ",")
+    _check_names(path, "row 1", reader.schema.names, [column.name for column in columns])
     return iter(reader)
 
 
-def _parquet_blocks(path: Path, file: BinaryIO, columns: Sequence[Column]) -> Blocks:
+def _line_blocks(
+    lines: Lines, path: Path, file: BinaryIO, columns: Sequence[Column | Names]
+) -> Blocks:
+    first = file.readline(_BLOCK_BYTES)
+    file.seek(0)
+    delimiter = "\t" if b"\t" in first else " "
+    width = first.count(delimiter.encode()) + 1
+    if first and width not in lines.widths:
+        raise ScenarioError(path, "row 1", f"has {width} values; {lines.says}")
+    others = [f"value {number + 1}" for number in range(len(columns), width)]
+    return iter(_text(file, columns, delimiter, [*(column.name for column in columns), *others]))
+
+
+def _text(
+    file: BinaryIO,
+    columns: Sequence[Column | Names],
+    delimiter: str,
+    names: Sequence[str] | None = None,
+) -> csv.CSVStreamingReader:
+    """Return a reader of lines; the first has the names of the columns unless those are given."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    types = {
+        column.name: pa.float64() if isinstance(column, Column) else pa.string()
+        for column in columns
+    }
+    return csv.open_csv(
+        file,
+        # One thread: several do not tell the row of what is no number, and gain nothing here.
+        csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, column_names=names),
+        # Each empty line counts as a row.
+        csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
+        csv.ConvertOptions(
+            column_types=types, null_values=[""], include_columns=list(types) if names else None
+        ),
+    )
+
+
+def _parquet_blocks(path: Path, file: BinaryIO, columns: Sequence[Column | Names]) -> Blocks:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -222,7 +320,8 @@ def _check_names(path: Path, place: str, found: Sequence[str], names: Sequence[s
     for name in found:
         if name not in names:
             reason = f"unknown column {shown(repr(name))}; it takes {', '.join(names)}"
-            raise ScenarioError(path, place, reason, nearest(name, names))
+            missing = [other for other in names if other not in found]
+            raise ScenarioError(path, place, reason, nearest(name, missing))
         if list(found).count(name) > 1:
             raise ScenarioError(path, place, f"has several columns {name}")
     for name in names:
@@ -232,9 +331,13 @@ def _check_names(path: Path, place: str, found: Sequence[str], names: Sequence[s
 
 ROWS_MAX = 50_000_000
 """A table is kept in memory. As many as a run may draw (`sim.scenario.limits`)."""
+_DIGITS = 18  # of a number that 64 bits hold; what is longer is in order as text
 _BLOCK_BYTES = 1 << 22
 _BLOCK_ROWS = 1 << 17
-_FORMS: dict[str, tuple[str, Callable[[Path, BinaryIO, Sequence[Column]], Blocks], int]] = {
+_SPOILED = re.compile(r"In CSV column #(\d+): Row #(\d+): .* to (\w+): (?:invalid value )?(.*)")
+_COUNTED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_Form = tuple[str, "Callable[[Path, BinaryIO, Sequence[Column | Names]], Blocks]", int]
+_FORMS: dict[str, _Form] = {
     ".csv": ("CSV", _csv_blocks, 2),
     ".parquet": ("Parquet", _parquet_blocks, 1),
 }

@@ -11,14 +11,11 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads the hints of a Quantity
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _EXPONENT = r"(?:[eE][+-]?[0-9]{1,3})?"
 _NUMBER = rf"(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}"
@@ -132,6 +129,18 @@ class Counted:
     """What a plain number of a document counts; `si` is how a name ends that holds it."""
 
     si: str
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number in SI units that says itself what it measures; of a plain one that is None."""
+
+    value: float
+    dimension: Dimension | None
+
+    def __str__(self) -> str:
+        """Return it as it would be written in a document."""
+        return self.dimension.write(self.value) if self.dimension else f"{self.value:.12g}"
 
 
 BLOCKS = Counted("blocks")

@@ -99,12 +99,14 @@ class Shipped(Contents):
 
     `digest` is that of its file; `drawn_as` names its streams, which a group's factors leave alone.
     Of costs of the implementation's own, `own_cost_factors` are those of the group, and
-    `speed_factors` say how many times as long computing takes here as where they were found.
+    `speed_factors` say how many times as long computing takes here as where they were found;
+    `own_costs` are those that the group supposes, where times nothing cannot say it.
     """
 
     digest: str
     drawn_as: str
     own_cost_factors: dict[str, Number]
+    own_costs: NotRequired[dict[str, OwnCost]]
     speed_factors: dict[str, float]
 
 

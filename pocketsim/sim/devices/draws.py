@@ -1,4 +1,4 @@
-"""From profiles' contents to the numbers of one repetition: uncertainty, sessions, factors.
+"""From profiles' contents to the numbers of one repetition: uncertainty, sessions, what-ifs.
 
 Works on the plain values that resolved.json holds, so that a child process needs neither the
 documents' models nor their library. What draws imports the streams itself, so that checking a
@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pocketsim.sim.base.units import Quantity
     from pocketsim.sim.devices.contents import (
         Cost,
+        ImplementationContents,
         KeptConnection,
         Number,
         OwnCost,
+        Provenance,
         ScaledCost,
         Scheduler,
         Shipped,
@@ -117,12 +120,7 @@ def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:
     """
 
     def times(cost: Cost, factor: Number) -> Cost:
-        error_s = cost["standard_error_s"] * factor["value"]
-        return {
-            **_times(cost, factor["value"]),
-            "standard_error_s": error_s,
-            "cost_factor": factor,
-        }
+        return {**_enlarged(cost, factor["value"]), "cost_factor": factor}
 
     operations = {
         key: times(cost, factors[key]) if key in factors else cost
@@ -130,6 +128,55 @@ def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:
     }
     own = {key: factor for key, factor in factors.items() if key not in operations}
     return {**contents, "operations": operations, "own_cost_factors": own}
+
+
+def supposed(
+    contents: Shipped,
+    implementation: ImplementationContents,
+    costs: Mapping[str, Quantity],
+    place: str,
+) -> Shipped:
+    """Return a device profile in which some costs are what a scenario supposes, by their names.
+
+    A number multiplies a cost, a length of time is what its core time and wait come to on this
+    device; shares of these and the cost per byte go along, and so does the standard error: draws
+    are those of the cost as it was, times the same. What took nothing takes core time. The costs
+    name as their source `place`, the key of all of them in the scenario.
+    """
+    operations, factors = dict(contents["operations"]), dict(contents["own_cost_factors"])
+    own: dict[str, OwnCost] = {}
+    for name, asked in costs.items():
+        is_own = name not in operations
+        cost = implementation["own_costs"][name] if is_own else operations[name]
+        said = _assumed(f"{place}.{name} = {asked}; of the profile: {cost['source']}")
+        speed = contents["speed_factors"][name] if is_own else 1.0
+        factor = _factor_to(asked, cost["cpu_s"] * speed + cost["wait_s"])
+        if not is_own:
+            now = _scaled(cost, asked.value) if factor is None else _enlarged(cost, factor)
+            operations[name] = {**now, **said}
+        elif factor is None:
+            own[name] = _taking(implementation["own_costs"][name], asked.value, said)
+        else:
+            factors[name] = {**said, "value": factor, "standard_error": 0.0}
+    found: Shipped = {**contents, "operations": operations, "own_cost_factors": factors}
+    return {**found, "own_costs": own} if own else found
+
+
+def _factor_to(asked: Quantity, total_s: float) -> float | None:
+    """Return by what a cost is multiplied; None where times nothing is still nothing."""
+    if asked.dimension is None:
+        return asked.value
+    return asked.value / total_s if total_s else None
+
+
+def _taking(cost: OwnCost, total_s: float, said: Provenance) -> OwnCost:
+    """Return a cost that took nothing with exactly so much core time."""
+    now: OwnCost = {**cost, **said}
+    return {**now, "cpu_s": total_s, "standard_error_s": 0.0, "repetition_sigma": 0.0}
+
+
+def _assumed(source: str) -> Provenance:
+    return {"samples": 0, "basis": "assumed", "source": source, "fitted_to": []}
 
 
 def _positive(seed: int, name: str) -> Drawn:
@@ -194,6 +241,11 @@ def _faults(kept: KeptConnection, positive: Drawn, probability: Drawn) -> KeptCo
             positive, "kept_connection.break_rate", kept["break_rate_per_s"]
         ),
     }
+
+
+def _enlarged(cost: Cost, factor: float) -> Cost:
+    """Return a cost whose standard error grows with it."""
+    return {**_times(cost, factor), "standard_error_s": cost["standard_error_s"] * factor}
 
 
 def _times(cost: AnyCost, factor: float) -> AnyCost:

@@ -40,6 +40,17 @@ def prices(device: Shipped, implementation: ImplementationContents) -> list[Pric
     return [_sum(list(_parts(name, device, implementation))) for name in operations()]
 
 
+def own_price(name: str, device: Shipped, implementation: ImplementationContents) -> Price:
+    """Return what a cost of the implementation's own comes to on `device`."""
+    supposed = device.get("own_costs", {})
+    if name in supposed:
+        return _price(supposed[name], 1.0, 1.0)
+    asked = device["own_cost_factors"].get(name)
+    factor = asked["value"] if asked else 1.0
+    speed = device["speed_factors"][name]
+    return _price(implementation["own_costs"][name], factor * speed, factor)
+
+
 def own_prices(device: Shipped, operations: Mapping[str, ScaledCost]) -> list[Price]:
     """Return what operations of a scenario's own cost on `device`, in order of their names."""
     return [
@@ -124,9 +135,7 @@ def _parts(step: str, device: Shipped, implementation: ImplementationContents) -
         yield _price(device["operations"][name], count, count)
     for name, cost in implementation["own_costs"].items():
         if cost["step"] == step:
-            asked = device["own_cost_factors"].get(name)
-            factor = asked["value"] if asked else 1.0
-            yield _price(cost, factor * device["speed_factors"][name], factor)
+            yield own_price(name, device, implementation)
 
 
 def _price(cost: Cost, cpu_factor: float, wait_factor: float) -> Price:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def cents(events: pa.Table, resolved: Resolved, repetition: int) -> Array | None:
     """Return the amount of the payment of each row of a repetition, in cents; 0 for other rows.
 
-    None when it cannot be known: of another protocol, of another version (its draws may differ),
-    of a sampled trace, with churn (who goes off may skip a payment), and where a replay may succeed
-    (it is worth what was replayed).
+    None when it cannot be known: of another protocol, of payments of a file, of another version
+    (its draws may differ), of a sampled trace, with churn (who goes off may skip a payment), and
+    where a replay may succeed (it is worth what was replayed).
     """
     if not _is_known(resolved):
         return None
@@ -57,10 +57,11 @@ def _is_known(resolved: Resolved) -> bool:
     if tokens is None or comes_and_goes(resolved):
         return False
     workload = resolved["workload"]
-    assert workload["kind"] == "town", "only a town pays with tokens"
+    if workload["kind"] != "town":  # a file, which no run directory holds
+        return False
     replays = workload["cheat_ratio"] * workload["replay_ratio"] > 0
     return (
-        resolved["output"]["trace"] == "full"
+        resolved["output"]["trace"] != "sampled"
         and resolved["versions"] == versions()
         and not (replays and tokens["handshake"] == "none")
     )

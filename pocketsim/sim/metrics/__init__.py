@@ -3,7 +3,7 @@
 `from pocketsim.sim import metrics` gives what all families share; `measure` calls upon each.
 """
 
-from pocketsim.sim.metrics.repetitions import measure, of_log, summary
+from pocketsim.sim.metrics.repetitions import measure, names, of_log, summary
 from pocketsim.sim.metrics.trades import COMPLETE_FROM, STALLED_BELOW, classify, round_trips
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "STALLED_BELOW",
     "classify",
     "measure",
+    "names",
     "of_log",
     "round_trips",
     "summary",

@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics import energy, fates, trades
 from pocketsim.sim.metrics import parts as families
 from pocketsim.sim.metrics.intervals import bootstrap, normal_ci95, student_t
 from pocketsim.sim.metrics.parts import traced_share
-from pocketsim.sim.trace.columns import Columns, numbers, split
+from pocketsim.sim.trace.columns import Columns, split
 from pocketsim.sim.trace.told import NOTHING
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ def measure(
         row = trades.of_all(part, resolved["run"]["duration_s"], share)
         row |= family.measure(part, said, resolved)
         rows.append(row | energy.measure(row, resolved, said["energy_j"]))
-    names = [*trades.OF_ALL, *family.names(resolved), *energy.names(resolved)]
     kinds = _Kinds(
         ratios={*trades.RATIOS, *family.RATIOS}, quantiles={*trades.QUANTILES, *family.QUANTILES}
     )
@@ -70,11 +70,20 @@ def measure(
         "rung": dict(resolved["rung"]),
         "repetitions": repetitions,
         "traced_share": share,
-        "metrics": _metrics(names, rows, kinds, resolved["run"]["seed"]),
+        "metrics": _metrics(names(resolved), rows, kinds, resolved["run"]["seed"]),
         **_spent(told or []),
         **family.beside(parts, resolved),
         **_fates(parts),
     }
+
+
+def names(resolved: Resolved) -> list[str]:
+    """Return the metrics that a run has, some of them perhaps without a value."""
+    return [
+        *trades.OF_ALL,
+        *families.of(resolved).names(resolved),
+        *energy.names(resolved),
+    ]
 
 
 def of_log(events: pa.Table, name: str) -> dict[str, Any]:

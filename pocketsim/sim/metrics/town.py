@@ -114,7 +114,7 @@ def _tokens_of(resolved: Resolved) -> Tokens:
 
 
 def _is_whole(resolved: Resolved) -> bool:
-    return resolved["output"]["trace"] == "full"
+    return resolved["output"]["trace"] != "sampled"
 
 
 def _per_hour(time_s: Array, edges: Array, share: float) -> list[float | None]:

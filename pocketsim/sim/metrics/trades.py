@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.metrics import fates
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.trace.columns import (
     Columns,
-    numbers,
     percentile,
     ratio,
     split,

@@ -1,7 +1,8 @@
 """From a resolved scenario and the number of a repetition to its plan.
 
 Everything random in the front half happens here and in the rest of this room, from streams named
-"repetition/<r>/...". What the fields mean is said in sim/engine/src/plan.rs.
+"repetition/<r>/...", r from the run's first repetition on. What the fields mean is said in
+sim/engine/src/plan.rs.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
 from pocketsim.sim.plan import arrivals, compute, contacts, own_data, plan, town
 from pocketsim.sim.plan.churn import Transitions, together, told, transitions
-from pocketsim.sim.plan.population import ROLES, Indices, Population, populate, profile_columns
+from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
+from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy.typing as npt
+
+    from pocketsim.sim.base.tables import Table
     from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
     from pocketsim.sim.plan.plan import Floats, Plan
     from pocketsim.sim.scenario import resolved as given
@@ -34,13 +39,14 @@ def build_plan(
     first_index: Sequence[int] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> Plan:
-    """Return the plan of one repetition of a resolved scenario.
+    """Return the plan of one repetition of a resolved scenario, counted from 0.
 
     `first_index` gives each phone's first block index when its chain is continued; 1 otherwise.
     `files` are paths of the files of data that the scenario names, by their digests. Raises
     ScenarioError for one that has changed.
     """
-    name = f"repetition/{repetition}"
+    number = streams_number(resolved["run"], repetition)
+    name = f"repetition/{number}"
     people = populate(resolved, name)
     drawn = _profiles(resolved, name)
     implementation = _implementation(resolved, name)
@@ -54,7 +60,7 @@ def build_plan(
         duration_s = resolved["run"]["duration_s"]
         proximity = contacts.told(near, own["contacts.file"], streams, people, duration_s)
     return {
-        "seed": engine_seed(resolved["run"]["seed"], repetition),
+        "seed": engine_seed(resolved["run"]["seed"], number),
         "duration_s": resolved["run"]["duration_s"],
         "profiles": [profile_columns(profile, implementation, operations) for profile in drawn],
         "access": [
@@ -83,7 +89,8 @@ def build_plan(
 
 def _own(resolved: Resolved, files: Mapping[str, str]) -> Own:
     """Return the tables that the scenario names, by the key path of their file."""
-    named = (resolved["churn"], resolved["contacts"])
+    groups = (group.get("churn") for group in resolved["devices"])
+    named = (resolved["churn"], resolved["contacts"], *groups)
     if not any(section is not None and section["kind"] == "file" for section in named):
         return {}
     # Here, as it loads the models of documents: children of other runs start faster without.
@@ -186,23 +193,33 @@ def _churn(resolved: Resolved, name: str, people: Population, own: Own) -> Trans
     comes = people.role != ROLES.index("authority")
     found = []
     for number, group in enumerate(resolved["devices"]):
-        law = group.get("churn")
-        if law is not None:
+        if "churn" in group:
             phones = np.flatnonzero(people.group == number)
             comes[phones] = False
-            if law["kind"] == "drawn":
-                found.append(_of(phones, transitions(law, lanes, people.lane[phones], duration_s)))
-    churn, phones = resolved["churn"], np.flatnonzero(comes)
-    if churn is not None and churn["kind"] == "file":
-        found.append(told(churn, own["churn.file"], duration_s))
-    else:
-        found.append(_of(phones, transitions(churn, lanes, people.lane[phones], duration_s)))
-    return together(found)
+            table = own.get(f"devices[{number}].churn.file")
+            changes = _changes(group["churn"], table, lanes, people.lane[phones], duration_s)
+            found.append(replace(changes, phone=phones[changes.phone]))
+    table = own.get("churn.file")
+    # A scenario's file numbers all phones, and says nothing of those that do not come here.
+    phones = np.flatnonzero(comes) if table is None else np.arange(comes.size)
+    changes = _changes(resolved["churn"], table, lanes, people.lane[phones], duration_s)
+    return together([*found, replace(changes, phone=phones[changes.phone])])
 
 
-def _of(phones: Indices, changes: Transitions) -> Transitions:
-    """Return transitions whose phones are counted among some as those of all."""
-    return replace(changes, phone=phones[changes.phone])
+def _changes(
+    law: given.Churn | given.ChurnFile | given.AlwaysOn | None,
+    table: Table | None,
+    lanes: Lanes,
+    lane: npt.NDArray[np.uint64],
+    duration_s: float,
+) -> Transitions:
+    """Return the transitions of phones by one law, in which they are counted from 0."""
+    if law is None or law["kind"] == "none":
+        return together([])
+    if law["kind"] == "drawn":
+        return transitions(law, lanes, lane, duration_s)
+    assert table is not None, "whoever reads a scenario's files reads all"
+    return told(law, table, duration_s)
 
 
 def _happenings(
@@ -221,12 +238,11 @@ def _happenings(
         overshoot = drawn[people.profile[0]]["scheduler"]["sleep_overshoot"]
         loop = arrivals.sender_loop(workload, overshoot, run["duration_s"])
         return arrivals.none([loop]), town.nobody_meets()
+    if resolved["protocol"]["kind"] == "tokens":
+        return _paid(resolved, name, people, changes, files)
     if workload["kind"] == "trace":
-        phones = int(people.lane.size)
-        recorded = own_data.trades(workload, files, phones, run["duration_s"])
-        return recorded, town.nobody_meets()
-    if workload["kind"] == "town":
-        return town.happenings(workload, resolved, name, people, changes)
+        return own_data.trades(resolved, files, people), town.nobody_meets()
+    assert workload["kind"] == "poisson", "a town pays with tokens"
     streams = (Lanes(run["seed"], f"{name}/arrivals"), Lanes(run["seed"], f"{name}/peers"))
     partners = own_data.partners(
         workload["partners"], files, int(people.lane.size), run["seed"], f"{name}/partners"
@@ -237,6 +253,26 @@ def _happenings(
         rate_per_s, streams, people.lane, changes, between_s, partners
     )
     return arrivals.proposals(found, workload["payload_bytes"]), town.nobody_meets()
+
+
+def _paid(
+    resolved: Resolved,
+    name: str,
+    people: Population,
+    changes: Transitions,
+    files: Mapping[str, str],
+) -> tuple[plan.Workload, plan.Proximity]:
+    """Return what is paid, drawn or as a file says, and the contacts that it makes."""
+    workload, near = resolved["workload"], resolved["contacts"]
+    streams = Streams(resolved["run"]["seed"], name)
+    if workload["kind"] == "town":
+        duration_s = resolved["run"]["duration_s"]
+        paid = town.payments(workload, streams, people, changes, duration_s)
+    else:
+        paid = own_data.payments(resolved, files, people, streams)
+    if near is None or near["kind"] == "file":
+        return town.columns(paid), town.nobody_meets()
+    return town.columns(paid), town.contacts(near, streams, people, paid)
 
 
 def _protocol(resolved: Resolved) -> plan.Protocol:
@@ -299,6 +335,7 @@ def _trace(resolved: Resolved) -> plan.Trace:
         "sample_ratio": output["sample_ratio"],
         "log_capacity": resolved["protocol"]["benchmark_log_entries"] or _UNLIMITED,
         "tokens": output["tokens"],
+        "blocks": output["blocks"],
     }
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.sim.base.streams import Floats, Lanes
+    from pocketsim.sim.base.tables import Table
     from pocketsim.sim.scenario import resolved as given
-    from pocketsim.sim.scenario.intervals import Table
 
 
 @dataclass(frozen=True)
@@ -124,15 +124,13 @@ def on_share(churn: given.Churn) -> float:
 
 
 def transitions(
-    churn: given.Churn | None, lanes: Lanes, lane: npt.NDArray[np.uint64], duration_s: float
+    churn: given.Churn, lanes: Lanes, lane: npt.NDArray[np.uint64], duration_s: float
 ) -> Transitions:
-    """Return the transitions of every phone before `duration_s`, none without churn.
+    """Return the transitions of every phone before `duration_s`.
 
     `lane` holds each phone's stream in `lanes`: draw 0 decides whether it starts on, 1 and 2 its
     first interval and the place in it, the rest one interval each.
     """
-    if churn is None:
-        return together([])
     session, gap = lengths(churn["session"]), lengths(churn["gap"])
     on = lanes.uniform(lane, 0) < on_share(churn)
     share = lanes.uniform(lane, 1)

@@ -14,9 +14,9 @@ from pocketsim.sim.plan.town import kinds_of_link, link_columns
 
 if TYPE_CHECKING:
     from pocketsim.sim.base.streams import Streams
+    from pocketsim.sim.base.tables import Table
     from pocketsim.sim.plan.population import Population
     from pocketsim.sim.scenario import resolved as given
-    from pocketsim.sim.scenario.intervals import Table
 
 
 def told(

@@ -7,42 +7,66 @@ What such a file may hold is checked where scenarios are (`sim.scenario.data_fil
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pocketsim.sim.base import graphs
 from pocketsim.sim.base.files import check_same
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.plan import arrivals
+from pocketsim.sim.plan.population import ROLES
+from pocketsim.sim.plan.town import Payments, conducts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import networkx as nx
+    import numpy.typing as npt
 
     from pocketsim.sim.base.graphs import Neighbours
+    from pocketsim.sim.base.streams import Streams
     from pocketsim.sim.plan import plan
+    from pocketsim.sim.plan.population import Population
     from pocketsim.sim.scenario import resolved as given
+    from pocketsim.sim.scenario.resolved import Resolved
 
     Files = Mapping[str, str]
     """Paths of files by the digests that a resolved scenario has of them."""
 
 
-def trades(
-    workload: given.WorkloadTrace, files: Files, phones: int, duration_s: float
-) -> plan.Workload:
+def trades(resolved: Resolved, files: Files, people: Population) -> plan.Workload:
     """Return the rows of a trace as proposals.
 
     Raises ScenarioError where the file is no longer what it was.
     """
-    # Here, as it loads the models of documents: children of other runs start faster without.
-    from pocketsim.sim.scenario import own_trades
-
-    path = _file(workload["digest"], files)
-    found = own_trades.read(path, phones, duration_s)
-    check_same(path, found.digest, workload["digest"])
-    columns = found.columns
+    columns = _rows(resolved, files, people)
     rows = arrivals.Arrivals(columns["time_s"], columns["from"], columns["to"])
     return arrivals.proposals(rows, columns["payload_bytes"])
+
+
+def payments(resolved: Resolved, files: Files, people: Population, streams: Streams) -> Payments:
+    """Return the rows of a trace as payments; who of the persons cheats is drawn.
+
+    Raises ScenarioError where the file is no longer what it was.
+    """
+    columns, workload = _rows(resolved, files, people), resolved["workload"]
+    assert workload["kind"] == "trace", "it has rows"
+    payer = columns["from"].astype(np.int64)
+    # A payer's payments are numbered among his own: a row of another moves no draw of his.
+    order = np.argsort(payer, kind="stable")
+    turn = np.arange(payer.size)
+    number = np.empty_like(turn)
+    number[order] = turn - np.searchsorted(payer[order], payer[order])
+    conduct = conducts(workload, streams, people.lane[payer], number)
+    return Payments(
+        columns["time_s"],
+        payer,
+        columns["to"].astype(np.int64),
+        number,
+        columns["amount_cents"].astype(np.int64),
+        np.where(people.role[payer] == ROLES.index("person"), conduct, 0),
+    )
 
 
 def partners(
@@ -73,6 +97,18 @@ def _drawn(table: given.Partners, phones: int, seed: int, name: str) -> nx.Graph
     if table["generator"] == "barabasi_albert":
         return nx.barabasi_albert_graph(phones, each // 2, seed=number)
     return nx.random_regular_graph(each, phones, seed=number)
+
+
+def _rows(resolved: Resolved, files: Files, people: Population) -> Mapping[str, npt.NDArray[Any]]:
+    # Here, as it loads the models of documents: children of other runs start faster without.
+    from pocketsim.sim.scenario import own_trades
+
+    workload, family = resolved["workload"], resolved["protocol"]["kind"]
+    assert workload["kind"] == "trace", "whoever asks for its rows has one"
+    path = _file(workload["digest"], files)
+    found = own_trades.read(path, family, int(people.lane.size), resolved["run"]["duration_s"])
+    check_same(path, found.digest, workload["digest"])
+    return found.columns
 
 
 def _file(digest: str, files: Files) -> Path:

@@ -181,6 +181,7 @@ class Trace(TypedDict):
     sample_ratio: float
     log_capacity: int
     tokens: bool
+    blocks: bool
 
 
 class Energy(TypedDict):

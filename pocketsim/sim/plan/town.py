@@ -24,15 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pocketsim.sim.scenario import resolved as given
-    from pocketsim.sim.scenario.resolved import Resolved
 
 
 @dataclass(frozen=True)
 class Payments:
     """Payments as columns of one length, sorted by time.
 
-    `number` counts the points of the payer's Poisson process; with the payer it keys the draws
-    of what belongs to the payment.
+    `number` counts the points of the payer's Poisson process, or his rows of a file; with the payer
+    it keys the draws of what belongs to the payment.
     """
 
     time_s: Floats
@@ -41,22 +40,6 @@ class Payments:
     number: Indices
     amount_cents: Indices
     conduct: Indices
-
-
-def happenings(
-    workload: given.Town,
-    resolved: Resolved,
-    name: str,
-    people: Population,
-    changes: Transitions,
-) -> tuple[plan.Workload, plan.Proximity]:
-    """Return what persons pay and the contacts for it, from streams under `name`."""
-    run, streams = resolved["run"], Streams(resolved["run"]["seed"], name)
-    paid = payments(workload, streams, people, changes, run["duration_s"])
-    law = resolved["contacts"]
-    if law is None or law["kind"] == "file":
-        return columns(paid), nobody_meets()
-    return columns(paid), contacts(law, streams, people, paid)
 
 
 def nobody_meets() -> plan.Proximity:
@@ -93,8 +76,23 @@ def payments(
         _payees(workload, streams, people, person, number),
         number,
         _amounts(workload, streams, lane, number),
-        _conducts(workload, streams, lane, number),
+        conducts(workload, streams, lane, number),
     )
+
+
+def conducts(
+    workload: given.Town | given.WorkloadTrace,
+    streams: Streams,
+    lane: npt.NDArray[np.uint64],
+    number: Indices,
+) -> Indices:
+    """Return how payers behave, as numbers of the engine's `Conduct::ALL`."""
+    cheats = streams.of("cheats").uniform(lane, 0) < workload["cheat_ratio"]
+    chance = streams.of("conducts").uniform(lane, number)
+    double_spends = chance < workload["double_spend_ratio"]
+    replays = ~double_spends & (chance < workload["double_spend_ratio"] + workload["replay_ratio"])
+    conduct: Indices = np.where(cheats, 1 * double_spends + 2 * replays, 0)
+    return conduct
 
 
 def columns(paid: Payments) -> plan.Workload:
@@ -243,21 +241,6 @@ def _amounts(
     rounded: Indices = np.maximum(np.rint(exact / step), 1).astype(np.int64) * step
     within: Indices = np.minimum(rounded, amount["largest_cents"] // step * step)
     return within
-
-
-def _conducts(
-    workload: given.Town,
-    streams: Streams,
-    lane: npt.NDArray[np.uint64],
-    number: Indices,
-) -> Indices:
-    """Return how payers behave, as numbers of the engine's `Conduct::ALL`."""
-    cheats = streams.of("cheats").uniform(lane, 0) < workload["cheat_ratio"]
-    chance = streams.of("conducts").uniform(lane, number)
-    double_spends = chance < workload["double_spend_ratio"]
-    replays = ~double_spends & (chance < workload["double_spend_ratio"] + workload["replay_ratio"])
-    conduct: Indices = np.where(cheats, 1 * double_spends + 2 * replays, 0)
-    return conduct
 
 
 _HOUR_S = 3600.0

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import NoRoomError, room_for
-from pocketsim.sim.run import rundir
 from pocketsim.sim.run.children import EXIT_NO_ROOM
-from pocketsim.sim.run.job import parquet_path, summary_path, tokens_path
-from pocketsim.sim.trace import holdings
+from pocketsim.sim.run.job import kept, kept_path, parquet_path, summary_path
+from pocketsim.sim.scenario.resolved import streams_number
+from pocketsim.sim.trace import tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,10 +41,10 @@ def assemble(work: Assembly) -> None:
     """Turn what repetitions left in the folder into the files of a run directory."""
     aside, resolved = Path(work["folder"]), work["resolved"]
     found, summaries = measure(aside, resolved)
-    if resolved["output"]["tokens"]:
-        kept = [tokens_path(aside, number) for number in range(len(summaries))]
-        holdings.join(kept, aside / rundir.TOKENS)
-        for path in kept:
+    for name in kept(resolved["output"]):
+        parts = [kept_path(aside, number, name) for number in range(len(summaries))]
+        tables.join(parts, aside / f"{name}.parquet")
+        for path in parts:
             path.unlink()
     (aside / "scenario.toml").write_text(work["scenario"], encoding="utf-8")
     write(aside / "resolved.json", resolved)
@@ -90,6 +90,7 @@ def _manifest(work: Assembly, summaries: Sequence[Summary]) -> dict[str, Any]:
         "schema": 1,
         **work["manifest"],
         "seed": resolved["run"]["seed"],
+        "first_repetition": streams_number(resolved["run"], 0),
         "versions": {
             **resolved["versions"],
             "python": platform.python_version(),

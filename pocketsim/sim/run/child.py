@@ -3,8 +3,8 @@
 SimGrid allows one engine per process, for good, and may abort the process; so a fork does this
 (`sim.run.forkserver`), or, to see again why one failed, `python -P -m pocketsim.sim.run.child <
 job.json`. The job is {resolved, repetition, first_index, out_dir}; the results are files in
-out_dir, `repetition-<r>.parquet`, `repetition-<r>.json` and, where the plan asks for them,
-`repetition-<r>.tokens.parquet`. What the exit codes mean, `sim.run.children` knows.
+out_dir, `repetition-<r>.parquet`, `repetition-<r>.json` and, where the scenario asks for them,
+`repetition-<r>.tokens.parquet` and the like. What the exit codes mean, `sim.run.children` knows.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from pocketsim.sim.run.children import (
     EXIT_OTHER_DATA,
     EXIT_PROTOCOL,
 )
-from pocketsim.sim.run.job import parquet_path, summary_path, tokens_path
-from pocketsim.sim.trace import holdings
+from pocketsim.sim.run.job import kept, kept_path, parquet_path, summary_path
+from pocketsim.sim.trace import blocks, holdings, tables, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,12 +104,12 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
         "engine_seed": plan["seed"],
         **{key: result[key] for key in _KEPT},
     }
-    if plan["trace"]["tokens"]:
-        kept = result["tokens"]
-        summary["authority_key"] = kept["authority"].hex()
-        tokens = tokens_path(directory, repetition)
-        with room_for(tokens):
-            holdings.write(holdings.from_engine(kept, repetition), tokens)
+    for name in kept(job["resolved"]["output"]):
+        table = kept_path(directory, repetition, name)
+        with room_for(table):
+            tables.write(_TABLES[name](result, repetition), table)
+    if result["tokens"]:
+        summary["authority_key"] = result["tokens"]["authority"].hex()
     path = summary_path(directory, repetition)
     with room_for(path):
         path.write_text(json.dumps(summary), encoding="utf-8")
@@ -136,6 +136,11 @@ def die_with_parent(parent: int) -> None:
 
 
 _KEPT = ("counters", "cpu_s", "energy_j", "kept_cents", "clock_s", "final_index", "simgrid")
+_TABLES = {
+    "tokens": holdings.from_engine,
+    "blocks": blocks.from_engine,
+    "timeline": timeline.from_engine,
+}
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 if __name__ == "__main__":

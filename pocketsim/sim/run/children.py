@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 from pocketsim.sim.base.errors import (
@@ -25,10 +26,10 @@ from pocketsim.sim.base.errors import (
     ProtocolError,
     UserError,
 )
+from pocketsim.sim.run import durations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from pocketsim.sim.run.job import Assembly, Job
     from pocketsim.sim.scenario.resolved import Resolved
@@ -59,6 +60,13 @@ EXIT_OTHER_CODE = os.EX_TEMPFAIL
 """What a child ends with whose code is not that which the run was resolved by."""
 
 
+class Done(NamedTuple):
+    """What a child wrote to stderr, and how many seconds of a core it had."""
+
+    said: str
+    core_s: float
+
+
 class StoppedError(Exception):
     """The children were told to stop; whoever told them reports why."""
 
@@ -85,8 +93,8 @@ class Children:
         """End whatever is under way."""
         self.stop()
 
-    def run(self, job: Job, keep_failed_in: Path, progress: Heard | None = None) -> str:
-        """Run one job to its end and return what it wrote to stderr.
+    def run(self, job: Job, keep_failed_in: Path, progress: Heard | None = None) -> Done:
+        """Run one job to its end and return what it wrote to stderr, and how long it took.
 
         `progress` gets the shares of the job that the child says are done; what it raises is raised
         here, when the child has ended, and it is not called again. Raises EngineError when the
@@ -95,7 +103,7 @@ class Children:
         the child writes, ProtocolError when a protocol of the user's own fails, UserError when the
         code or a file has changed, StoppedError after `stop`.
         """
-        code, said = self._do({"job": job}, progress or _nothing)
+        code, said, core_s = self._do({"job": job}, progress or _nothing)
         if code == EnvironmentMissingError.exit_code:
             raise EnvironmentMissingError(f"{said.strip()}\n{_FIX}")
         if code == EXIT_NO_ROOM:
@@ -108,15 +116,15 @@ class Children:
             raise UserError(_CHANGED)
         if code != 0:
             raise engine_error(code, said, job, keep_failed_in)
-        return said
+        return Done(said, core_s)
 
-    def assemble(self, work: Assembly) -> None:
-        """Put a run together of what its repetitions left.
+    def assemble(self, work: Assembly) -> float:
+        """Put a run together of what its repetitions left; return how many seconds that took.
 
-        Raises NoRoomError when there is no room for it, StoppedError after `stop`; anything else is
-        a mistake of ours, with what the child said.
+        Raises NoRoomError when there is no room for it, EngineError when the child was killed,
+        StoppedError after `stop`; anything else is a mistake of ours, with what the child said.
         """
-        self._step({"assembly": work})
+        return self._step({"assembly": work})
 
     def measure(self, resolved: Resolved, folder: Path) -> None:
         """Write what the repetitions in a folder come to as its metrics.json; raises the same."""
@@ -132,16 +140,21 @@ class Children:
                 slot.close()
             self._idle.clear()
 
-    def _step(self, asked: Mapping[str, Any]) -> None:
-        code, said = self._do(asked, _nothing)
+    def _step(self, asked: Mapping[str, Any]) -> float:
+        code, said, core_s = self._do(asked, _nothing)
         if code == EXIT_NO_ROOM:
             raise NoRoomError(_last_line(said))
+        if code < 0:
+            what = f"what put a run together ended with {_how(code)}"
+            raise EngineError(what, _tail(said), "start it again")
         if code != 0:
             raise RuntimeError(f"a run was not put together ({_how(code)}):\n{said}")
+        return core_s
 
-    def _do(self, asked: Mapping[str, Any], heard: Heard) -> tuple[int, str]:
-        """Return the exit code of who did what is asked, and what it said."""
+    def _do(self, asked: Mapping[str, Any], heard: Heard) -> tuple[int, str, float]:
+        """Return the exit code of who did what is asked, what it said, and the seconds it took."""
         with self._slots, tempfile.TemporaryFile() as log:
+            taken_s = durations.stopwatch()
             slot = self._slot()
             told = _Listener(heard)
             code = slot.do(json.dumps(asked).encode(), log.fileno(), told)
@@ -155,21 +168,39 @@ class Children:
             if told.failure is not None:
                 raise told.failure
             if code is None:
-                return -signal.SIGKILL, _said(log) or _said(
-                    self._server.log if self._server else log
-                )
-            return code, _said(log)
+                return -signal.SIGKILL, f"{_said(log)}{self._last_words()}", taken_s()
+            return code, _said(log), taken_s()
+
+    def _last_words(self) -> str:
+        """Return what the process that forks said, if it is that which ended."""
+        with self._lock:
+            ended = self._server is not None and self._server.has_ended()
+            said = _said(self._server.log) if ended and self._server else ""
+        return f"\nthe process that forks ended\n{said}"
 
     def _slot(self) -> _Slot:
         """Return somebody who is idle, or make one."""
         with self._lock:
             if self._stopped:
                 raise StoppedError
+            if self._server is not None and self._server.has_ended():
+                self._server.end()
+                self._server = None
+                for slot in self._idle:  # which ended with it
+                    slot.close()
+                self._idle.clear()
             if self._idle:
                 return self._idle.pop()
-            if self._server is None or self._server.has_ended():
+            if self._server is None:
                 self._server = _Server.start()
             return self._server.slot()
+
+
+def _socketpair(kind: socket.SocketKind) -> tuple[socket.socket, socket.socket]:
+    pair = socket.socketpair(socket.AF_UNIX, kind)
+    for end in pair:
+        end.settimeout(None)  # whatever `socket.setdefaulttimeout` the user's program called
+    return pair
 
 
 class _Server(NamedTuple):
@@ -181,7 +212,7 @@ class _Server(NamedTuple):
 
     @classmethod
     def start(cls) -> _Server:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = _socketpair(socket.SOCK_SEQPACKET)
         log = tempfile.TemporaryFile()  # noqa: SIM115 - until the server ends
         with theirs:
             process = subprocess.Popen(
@@ -199,7 +230,7 @@ class _Server(NamedTuple):
         return self.process.poll() is not None
 
     def slot(self) -> _Slot:
-        ours, theirs = socket.socketpair()
+        ours, theirs = _socketpair(socket.SOCK_STREAM)
         # If it ends as we ask, who is to do the first job is told.
         with theirs, contextlib.suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self.control, [b"1"], [theirs.fileno()])
@@ -262,6 +293,10 @@ def _said(log: IO[bytes]) -> str:
     return log.read().decode(errors="replace")
 
 
+def _tail(said: str) -> str:
+    return "\n".join(said.splitlines()[-_TAIL_LINES:])
+
+
 def _last_line(said: str) -> str:
     return said.strip().rpartition("\n")[2]
 
@@ -279,13 +314,27 @@ def engine_error(returncode: int, stderr: str, job: Job, directory: Path) -> Eng
     """Return what to say of a child that crashed; its job is kept in `directory` for replay."""
     rung = job["resolved"]["rung"]
     what = f"repetition {job['repetition']} of {rung} ended with {_how(returncode)}"
-    tail = "\n".join(stderr.splitlines()[-_TAIL_LINES:])
+    return EngineError(what, _tail(stderr), keep(job, stderr, directory))
+
+
+def keep(job: Job, stderr: str, directory: Path) -> str:
+    """Keep a job that failed, and what it said, in `directory`; return the line that replays it."""
     try:
         path = _keep(job, stderr, directory)
     except OSError as error:
         # Of the two failures this one matters less; a full disk may well be the cause of the other.
-        return EngineError(what, tail, f"not possible, the job could not be kept ({error})")
-    return EngineError(what, tail, f"{shlex.join(COMMAND)} < {shlex.quote(str(path))}")
+        return f"not possible, the job could not be kept ({error})"
+    return f"{shlex.join(COMMAND)} < {shlex.quote(str(path))}"
+
+
+def kept(error: EngineError) -> tuple[Job, str] | None:
+    """Return the job that an error's line replays, and what it said, if it could be kept."""
+    path = Path(shlex.split(error.replay)[-1])
+    said = path.with_name(path.name.replace(_JOB, _STDERR))
+    try:
+        return json.loads(path.read_text(encoding="utf-8")), said.read_text(encoding="utf-8")
+    except OSError:
+        return None
 
 
 def _how(returncode: int) -> str:
@@ -296,15 +345,16 @@ def _keep(job: Job, stderr: str, directory: Path) -> Path:
     """Write a job, to be run again, and what it said into `directory`; return the job's file."""
     directory = directory.absolute()  # the line that replays it may be pasted anywhere
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"repetition-{job['repetition']}.job.json"
+    path = directory / f"repetition-{job['repetition']}{_JOB}"
     path.write_text(
         json.dumps({**job, "out_dir": str(directory), "is_replay": True}), encoding="utf-8"
     )
-    (directory / f"repetition-{job['repetition']}.stderr.txt").write_text(stderr, encoding="utf-8")
+    (directory / f"repetition-{job['repetition']}{_STDERR}").write_text(stderr, encoding="utf-8")
     return path
 
 
 _ENDED = b"ended "
+_JOB, _STDERR = ".job.json", ".stderr.txt"
 _TAIL_LINES = 20
 _CHANGED = "the code of `sim` changed while this process ran; start it again"
 _FIX = "install it again, or run `make setup`; `pocketsim doctor` tells what is missing"

@@ -18,28 +18,35 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from pocketsim.sim.run.results import Metrics
 
-def table(points: Sequence[sweep.Point]) -> tuple[pa.Table, list[Path]]:
-    """Return the table of all runs of `points` that are there, and the directories of the others.
 
-    Its columns are `directory` and `repetition`; `transport`, `payload_bytes` and `rate_per_s` of
-    the rung; every key of a run's point, with its unit last (`point.column`); every metric, core
-    seconds (`cpu_s.<operation>`) and joules (`energy_j.<component>`), with the value of that
-    repetition; the transactions `sent`, `stored`, `in_flight` and `lost`, in all and by reason
-    (`lost.<reason>`). What a run does not have is null. A run that two points share has rows for
-    each of them, if they differ.
+def table(of_sweep: sweep.Sweep) -> tuple[pa.Table, list[Path]]:
+    """Return the table of all runs of a sweep that are there, and the directories of the others.
+
+    Its columns are `scenario`, `directory` and `repetition`; `transport`, `payload_bytes` and
+    `rate_per_s` of the rung; every key of a run's point, with its unit last (`point.column`); every
+    metric, core seconds (`cpu_s.<operation>`) and joules (`energy_j.<component>`), with the value
+    of that repetition; the transactions `sent`, `stored`, `in_flight` and `lost`, in all and by
+    reason (`lost.<reason>`). What a run does not have is null. A run that two points share has rows
+    for each of them, if they differ.
     """
     missing: dict[Path, None] = {}
     there = []
     seen = set()
-    for run in sweep.runs(points):
-        which = (run.directory, json.dumps(run.place(), sort_keys=True))
+    for run in of_sweep.runs():
+        which = (run.directory, json.dumps(run.place, sort_keys=True))
         if run.state != "there":
             missing[run.directory] = None
         elif which not in seen:
             seen.add(which)
-            there.append((run.directory, run.place()))
-    return rows_of(there), list(missing)
+            there.append(run)
+    rows = (
+        row
+        for run in there
+        for row in _rows(run.directory, run.metrics(), run.place, run.first_repetition)
+    )
+    return _table(list(rows)), list(missing)
 
 
 def rows_of(runs: Iterable[tuple[Path, Mapping[str, point.Value]]]) -> pa.Table:
@@ -47,11 +54,12 @@ def rows_of(runs: Iterable[tuple[Path, Mapping[str, point.Value]]]) -> pa.Table:
 
     Raises ScenarioError for a directory that is damaged.
     """
-    rows: list[dict[str, Any]] = []
-    for directory, place in runs:
-        at = {point.column(key, found["unit"]): found["value"] for key, found in place.items()}
-        rows += _rows(directory, at)
-    return _table(rows)
+    rows = (
+        row
+        for directory, place in runs
+        for row in _rows(directory, results.read_metrics(directory), place)
+    )
+    return _table(list(rows))
 
 
 def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
@@ -66,15 +74,18 @@ def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
         pq.write_table(found, file)
 
 
-def _rows(directory: Path, at: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    found = results.read_metrics(directory)
+def _rows(
+    directory: Path, found: Metrics, place: Mapping[str, point.Value], first: int = 0
+) -> Iterator[dict[str, Any]]:
+    at = {point.column(key, value["unit"]): value["value"] for key, value in place.items()}
     rung = {key: value for key, value in found["rung"].items() if key != "axes"}
     families = {"": found["metrics"]}
     families |= {f"{name}.": found[name] for name in ("cpu_s", "energy_j") if name in found}
     for repetition, fate in enumerate(found["fates"]):
         yield {
+            "scenario": directory.parent.name,
             "directory": str(directory),
-            "repetition": repetition,
+            "repetition": first + repetition,
             **rung,
             **at,
             **{

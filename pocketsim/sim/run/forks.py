@@ -59,8 +59,12 @@ class Forks:
             ]
             firsts = [job for job in jobs if job["repetition"] == 0]
             with ThreadPoolExecutor(self._children.jobs) as pool:
-                for step, several in ((self._simulate, jobs), (self._measure, firsts)):
-                    list(pool.map(step, several))
+                try:
+                    for step, several in ((self._simulate, jobs), (self._measure, firsts)):
+                        list(pool.map(step, several))
+                except KeyboardInterrupt:  # the rest is not waited for
+                    self._children.stop()
+                    raise
             return [read(Path(job["out_dir"]) / "metrics.json") for job in firsts]
 
     def _simulate(self, job: Job) -> None:

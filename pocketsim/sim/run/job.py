@@ -9,7 +9,7 @@ from pocketsim.sim.trace.told import Told
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pocketsim.sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario.resolved import Output, Resolved
 
 
 class Job(TypedDict):
@@ -25,6 +25,21 @@ class Job(TypedDict):
     out_dir: str
     files: NotRequired[dict[str, str]]
     is_replay: NotRequired[bool]
+
+
+class Order(TypedDict):
+    """A run that is to be made, by whom and wherever: all that its files depend on.
+
+    `first_index` and `files` are those of its repetitions' jobs, `target` is what the run is called
+    in messages, the rest goes into its assembly.
+    """
+
+    resolved: Resolved
+    first_index: list[int] | None
+    files: dict[str, str]
+    target: str
+    scenario: str
+    manifest: Asked
 
 
 class Summary(Told):
@@ -68,9 +83,19 @@ def parquet_path(directory: Path, repetition: int) -> Path:
     return directory / f"repetition-{repetition}.parquet"
 
 
-def tokens_path(directory: Path, repetition: int) -> Path:
-    """Return where a child puts the tokens that phones have at the end of a repetition."""
-    return directory / f"repetition-{repetition}.tokens.parquet"
+def kept(output: Output) -> list[str]:
+    """Return which tables a run keeps beside its events, by the names of their files."""
+    wanted = {
+        "tokens": output["tokens"],
+        "blocks": output["blocks"],
+        "timeline": output["trace"] == "work",
+    }
+    return [name for name, is_wanted in wanted.items() if is_wanted]
+
+
+def kept_path(directory: Path, repetition: int, name: str) -> Path:
+    """Return where a child puts one of the tables that `kept` names."""
+    return directory / f"repetition-{repetition}.{name}.parquet"
 
 
 def summary_path(directory: Path, repetition: int) -> Path:

@@ -11,14 +11,15 @@ import errno
 import fcntl
 import os
 import shutil
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import RunInProgressError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 FILES = (
     "scenario.toml",
@@ -29,7 +30,7 @@ FILES = (
     "log.txt",
 )
 _NEEDED = ("metrics.json", "resolved.json", "events.parquet")
-TOKENS = "tokens.parquet"
+TOKENS, BLOCKS, TIMELINE = "tokens.parquet", "blocks.parquet", "timeline.parquet"
 """Beside `FILES` where the scenario asks for it."""
 
 
@@ -51,21 +52,36 @@ def lock(target: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def building(target: Path) -> Iterator[Path]:
+def building(target: Path, scratch: Path | None = None) -> Iterator[Path]:
     """Yield a folder that becomes `target` when the block ends well and vanishes when not.
+
+    With `scratch` it lies there, and is copied in the end. The caller holds `lock(target)`.
+    """
+    with passing(target, scratch) as built:
+        yield built
+        with passing(target) if scratch else contextlib.nullcontext(built) as aside:
+            if scratch:
+                shutil.copytree(built, aside, dirs_exist_ok=True)
+            _sync(aside)
+            aside.rename(target)
+            _sync_folder(target.parent)
+
+
+@contextlib.contextmanager
+def passing(target: Path, scratch: Path | None = None) -> Iterator[Path]:
+    """Yield a folder to build `target` in, beside it or in `scratch`, which vanishes in the end.
 
     The caller holds `lock(target)`.
     """
-    aside = target.parent / f"{_ASIDE}{os.getpid()}-{target.name}"
-    aside.mkdir()
+    if scratch:
+        aside = Path(tempfile.mkdtemp(prefix=_ASIDE, dir=scratch))
+    else:
+        aside = target.parent / f"{_ASIDE}{os.getpid()}-{target.name}"
+        aside.mkdir()
     try:
         yield aside
-        _sync(aside)
-        aside.rename(target)
-        _sync_folder(target.parent)
-    except BaseException:
+    finally:
         shutil.rmtree(aside, ignore_errors=True)
-        raise
 
 
 def sweep_stale(folder: Path) -> None:
@@ -103,10 +119,21 @@ def is_held(target: Path) -> bool:
         # Shared: nobody who asks is in the way of another, and who takes it tells him from a run.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno in _HELD
+        return is_of_another(error)
     finally:
         os.close(descriptor)
     return False
+
+
+def is_of_another(error: OSError) -> bool:
+    """Tell whether a lock was refused because another process has it."""
+    return error.errno in _HELD
+
+
+def without_locks(folder: Path, error: OSError) -> ScenarioError:
+    """Return what to say where a lock was refused because `folder` has none."""
+    reason = f"no locks on this file system ({os.strerror(error.errno or 0).lower()})"
+    return ScenarioError(folder, "", f"{reason}; {_WITH_LOCKS}")
 
 
 def failed_folder(target: Path) -> Path:
@@ -126,10 +153,9 @@ def _open_locked(path: Path) -> int:
         except OSError as error:
             holder = os.read(descriptor, 32).decode().strip() or "unknown"
             os.close(descriptor)
-            if error.errno not in _HELD:
+            if not is_of_another(error):
                 path.unlink()
-                reason = f"no locks on this file system ({os.strerror(error.errno or 0).lower()})"
-                raise ScenarioError(path.parent, "", f"{reason}; {_WITH_LOCKS}") from None
+                raise without_locks(path.parent, error) from None
             name = path.name.removeprefix(_LOCK)
             raise RunInProgressError(f"{name} is being run by process {holder}") from None
         # Its last holder may have removed the file between our open and our lock.

@@ -1,6 +1,6 @@
-"""From rungs to run directories: every repetition in a child process, the results put together.
+"""From rungs to run directories: one maker of a run at a time, and none for what is there.
 
-A run that is already there is used as it is. Knows nothing of the command line; a notebook calls
+How a run is made, `sim.run.making` knows. Knows nothing of the command line; a notebook calls
 `run`.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.build import git_commit
 from pocketsim.sim.base.errors import (
@@ -20,12 +21,16 @@ from pocketsim.sim.base.errors import (
     printable,
     room_for,
 )
-from pocketsim.sim.run import results, rundir
-from pocketsim.sim.run.assembly import read
-from pocketsim.sim.run.children import Children, default_jobs
-from pocketsim.sim.run.job import Assembly, Job, summary_path
+from pocketsim.sim.run import durations, results, rundir
+from pocketsim.sim.run.children import default_jobs
+from pocketsim.sim.run.making import Here, Maker
 from pocketsim.sim.scenario import Document, data_files, load, point
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from pocketsim.sim.run.job import Order
 
 Progress = Callable[[str, int, float], None]
 """Takes a rung's name, a repetition's number and the share of it that is done; 1 is its end."""
@@ -42,11 +47,26 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one run: status is ran, reused, failed or busy."""
+    """What became of one run: status is ran, reused, failed, busy or left (for want of time)."""
 
     directory: Path
     status: str
     error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Way:
+    """How runs are made and kept, where that is not as usual; all of it for any thread.
+
+    `maker` makes them, or else child processes of this one. `building` gets a run's directory and
+    gives the folder to make it in, as `rundir.building` does. `done` gets the outcome of each run
+    as soon as it is there. What would not fit before `limit` is left.
+    """
+
+    maker: Maker | None = None
+    building: Callable[[Path], AbstractContextManager[Path]] = rundir.building
+    done: Callable[[Outcome], None] = lambda _outcome: None
+    limit: durations.Limit | None = None
 
 
 def run(
@@ -82,37 +102,46 @@ def run_tasks(
     *,
     keep_going: bool = False,
     progress: Progress | None = None,
+    way: Way | None = None,
 ) -> list[Outcome]:
     """Run tasks side by side, at most `jobs` children at a time; return all outcomes in order.
 
     `progress` is called from other threads. With `keep_going`, crashes become outcomes; without,
     the first is raised. A full disk ends both: no run has room then. On any exception,
     KeyboardInterrupt included, children are killed and unfinished directories removed. What several
-    tasks have in them, the first to come runs.
+    tasks have in them, the first to come runs. With a `maker` of the way's own, `jobs` is not
+    asked.
     """
+    way = way or Way()
     # Another process that is at a run is reported, another thread of ours waited for.
     turns = {task.folder / rung.name: threading.Lock() for task in tasks for rung in task.rungs}
     for folder in sorted({task.folder for task in tasks}):
         rundir.sweep_stale(folder)
-    with Children(jobs) as children, ThreadPoolExecutor(max(1, min(jobs, len(tasks)))) as pool:
-        # Submitting is inside: an interrupt may come while the first children already run.
-        try:
-            futures = [
-                pool.submit(
-                    _run_task,
-                    task,
-                    children,
-                    turns,
-                    progress or _no_progress,
-                    keep_going=keep_going,
-                )
-                for task in tasks
-            ]
-            _await(futures)
-        except BaseException:
-            children.stop()
-            pool.shutdown(cancel_futures=True)
-            raise
+    maker = way.maker or Here(jobs)
+    try:
+        with ThreadPoolExecutor(max(1, min(maker.jobs, len(tasks)))) as pool:
+            # Submitting is inside: an interrupt may come while the first children already run.
+            try:
+                futures = [
+                    pool.submit(
+                        _run_task,
+                        task,
+                        maker,
+                        turns,
+                        progress or _no_progress,
+                        way,
+                        keep_going=keep_going,
+                    )
+                    for task in tasks
+                ]
+                _await(futures)
+            except BaseException:
+                maker.stop()
+                pool.shutdown(cancel_futures=True)
+                raise
+    finally:
+        if maker is not way.maker:
+            maker.stop()
     return [_by_now(outcome) for future in futures for outcome in future.result()]
 
 
@@ -157,84 +186,66 @@ def _no_progress(_name: str, _repetition: int, _share: float) -> None:
 
 def _run_task(
     task: Task,
-    children: Children,
+    maker: Maker,
     turns: Mapping[Path, threading.Lock],
     progress: Progress,
+    way: Way,
     *,
     keep_going: bool,
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for rung in task.rungs:
         target = task.folder / rung.name
-        previous = task.folder / rung.previous if rung.previous else None
         try:
             with turns[target], room_for(target), rundir.lock(target):
-                status = _run_rung(task.document, rung, target, previous, children, progress)
+                status = _run_rung(task, rung, target, maker, progress, way)
+            if status == "left":
+                return outcomes + _rest(task, len(outcomes), status)
             outcomes.append(Outcome(target, status))
+            way.done(outcomes[-1])
         except (EngineError, ProtocolError, RunInProgressError) as error:
             if not keep_going:
                 raise
             status = "busy" if isinstance(error, RunInProgressError) else "failed"
-            # What continues this rung cannot run without it.
-            rest = task.rungs[len(outcomes) :]
-            return outcomes + [Outcome(task.folder / rung.name, status, error) for rung in rest]
+            return outcomes + _rest(task, len(outcomes), status, error)
     return outcomes
 
 
+def _rest(task: Task, begin: int, status: str, error: Exception | None = None) -> list[Outcome]:
+    """Return the same outcome of a rung and of what continues it, which cannot run without it."""
+    return [Outcome(task.folder / rung.name, status, error) for rung in task.rungs[begin:]]
+
+
 def _run_rung(
-    document: Document,
-    rung: Rung,
-    target: Path,
-    previous: Path | None,
-    children: Children,
-    progress: Progress,
+    task: Task, rung: Rung, target: Path, maker: Maker, progress: Progress, way: Way
 ) -> str:
     if rundir.is_complete(target):
         return "reused"
+    repetitions = rung.resolved["run"]["repetitions"]
+    if way.limit is not None and not way.limit.has_room_for(target, repetitions):
+        return "left"
+    previous = task.folder / rung.previous if rung.previous else None
     first_index = results.read_manifest(previous)["final_index"] if previous else None
-    repetitions = range(rung.resolved["run"]["repetitions"])
-    with rundir.building(target) as aside:
-
-        def one(repetition: int, first_index: list[int] | None) -> str:
-            job: Job = {
-                "resolved": rung.resolved,
-                "repetition": repetition,
-                "first_index": first_index,
-                "out_dir": str(aside.absolute()),
-                "files": data_files.by_digest({**document.files, **document.tables}),
-            }
-
-            def heard(share: float) -> None:
-                if share < 1:  # the end is ours to tell
-                    progress(rung.name, repetition, share)
-
-            try:
-                return children.run(job, rundir.failed_folder(target), heard)
-            finally:
-                progress(rung.name, repetition, 1.0)
-
-        if rung.resolved["run"]["app"] == "continued":
-            logs = []
-            for repetition in repetitions:
-                logs.append(one(repetition, first_index))
-                first_index = read(summary_path(aside, repetition))["final_index"]
-        else:
-            with ThreadPoolExecutor(min(children.jobs, len(repetitions))) as pool:
-                logs = list(pool.map(one, repetitions, [None] * len(repetitions)))
-        children.assemble(_assembly(document, rung, aside, target, logs))
+    order = _order(task.document, rung, target, first_index)
+    with way.building(target) as aside:
+        core_s = maker.make(
+            order,
+            aside,
+            rundir.failed_folder(target),
+            lambda repetition, share: progress(rung.name, repetition, share),
+        )
+    durations.note(target, repetitions, core_s)
     return "ran"
 
 
-def _assembly(
-    document: Document, rung: Rung, aside: Path, target: Path, logs: list[str]
-) -> Assembly:
+def _order(document: Document, rung: Rung, target: Path, first_index: list[int] | None) -> Order:
     # Each a comment of one line, whatever it holds: the file stays TOML.
     applied = "".join(f"# --set {printable(override)}\n" for override in document.overrides)
     return {
         "resolved": rung.resolved,
-        "folder": str(aside.absolute()),
+        "first_index": first_index,
+        "files": data_files.by_digest({**document.files, **document.tables}),
         "target": str(target),
-        "logs": logs,
         "scenario": applied + document.text,
         "manifest": {
             "name": rung.name,

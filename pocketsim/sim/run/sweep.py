@@ -1,98 +1,70 @@
-"""Sweeps: one scenario over a grid of values, as runs that a second start does not repeat.
+"""Sweeps: scenarios at many points, as runs that a second start does not repeat.
 
-A sweep file names a scenario and lists values for key paths; the grid is their product, in which
-lists that advance together count as one. It has no state of its own: run directories are found by
-content, so a killed sweep goes on where it was, and several machines can share one by shards. What
-the runs have in them is `sim.run.collect`'s.
+A sweep file names scenarios and says which values of what (`sim.run.sweep_document`); its grid is
+the product of its lists, in which lists that advance together count as one, and so does a design.
+It has no state of its own: runs are found by content (`sim.run.store`), so a killed sweep goes on
+where it was, and several machines can share one by shards. What the runs have in them is
+`sim.run.collect`'s.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+import numpy as np
 
-from pocketsim.sim.base.documents import (
-    Section,
-    ladder_schema,
-    one_or_list,
-    read_toml,
-    validate,
-)
-from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.documents import read_toml, validate
+from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.metrics import names
+from pocketsim.sim.metrics.intervals import student_t
 from pocketsim.sim.run import rundir
-from pocketsim.sim.run.runner import Task, tasks_of
+from pocketsim.sim.run.runner import Outcome, Task, tasks_of
+from pocketsim.sim.run.store import Store
+from pocketsim.sim.run.sweep_document import Goal, SweepDocument, goal
 from pocketsim.sim.scenario import point
 from pocketsim.sim.scenario.load import apply, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from pocketsim.sim.run.results import Metrics
     from pocketsim.sim.scenario.load import Source
     from pocketsim.sim.scenario.resolve import Profiles, Rung
-
-Item = TypeVar("Item")
-Values = Annotated[list[Any], Field(min_length=1)]
-Seeds = Annotated[
-    list[Annotated[int, Field(ge=0)]],
-    BeforeValidator(one_or_list),
-    ladder_schema({"type": "integer", "minimum": 0}),
-]
-
-
-class SweepTable(Section):
-    """What is swept."""
-
-    scenario: str = Field(min_length=1, description="Scenario file, relative to the sweep file.")
-    title: str = Field(default="", description="What it shows; its name if left out.")
-    seed: Seeds | None = Field(
-        default=None, description="Seed, or list of seeds, instead of the scenario's."
-    )
-
-
-def _equally_long(lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    (first, *rest) = lists
-    for other in rest:
-        if len(lists[other]) != len(lists[first]):
-            raise ValueError(
-                f'"{first}" has {len(lists[first])} values and "{other}" {len(lists[other])}; '
-                "lists that advance together are equally long"
-            )
-    return lists
-
-
-class SweepDocument(Section):
-    """A sweep file."""
-
-    sweep: SweepTable = Field(description="What is swept.")
-    axes: dict[str, Values] = Field(
-        default={}, description='Values by key path of the scenario, such as "workload.rate".'
-    )
-    zipped: list[
-        Annotated[dict[str, Values], Field(min_length=1), AfterValidator(_equally_long)]
-    ] = Field(default=[], alias="zip", description="Tables like axes whose lists advance together.")
 
 
 @dataclass(frozen=True)
 class Point:
-    """One point of the grid: its values by key path, the overrides that say so, and its tasks."""
+    """One point of the grid: its values by key path, the overrides that say so, and its tasks.
+
+    `again` makes tasks of the same point with further overrides.
+    """
 
     values: dict[str, Any]
     overrides: tuple[str, ...]
     tasks: list[Task]
+    again: Callable[[Sequence[str]], list[Task]]
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a point; several points may share one, by its directory."""
+    """One run of a point; several points may share one, by its directory.
+
+    `first_repetition` is not 0 where the run adds repetitions to one that was too uncertain, and
+    `place` is where that one lies (`sim.scenario.point`).
+    """
 
     at: Point
     task: Task
     rung: Rung
+    place: Mapping[str, point.Value]
+    store: Store
+    first_repetition: int = 0
 
     @property
     def directory(self) -> Path:
@@ -100,21 +72,101 @@ class Run:
         return self.task.folder / self.rung.name
 
     @property
+    def repetitions(self) -> int:
+        """How many repetitions this run has."""
+        return self.rung.resolved["run"]["repetitions"]
+
+    @property
     def state(self) -> str:
         """How far the run is: there, busy (another process is at it) or missing."""
-        if rundir.is_complete(self.directory):
+        if self.store.has(self.directory):
             return "there"
         return "busy" if rundir.is_held(self.directory) else "missing"
 
-    def place(self) -> dict[str, point.Value]:
-        """Return where the run lies as this sweep comes to it (`sim.scenario.point`)."""
-        return point.of(self.task.document, self.rung.at)
+    def metrics(self) -> Metrics:
+        """Return the metrics of the run, which is there."""
+        return self.store.metrics(self.directory)
 
 
-def load_sweep(path: str | Path, out: Path, number: int = 1, count: int = 1) -> list[Point]:
-    """Return the points of shard `number` of `count` of a sweep file, the last axis fastest.
+@dataclass(frozen=True)
+class Sweep:
+    """The points of a sweep, or of a shard of it, and how sure each of their runs is to be."""
 
-    Raises ScenarioError when the file, its scenario or one of these points is not valid. Points of
+    path: Path
+    document: SweepDocument
+    points: list[Point]
+    store: Store
+    goal: Goal | None = None
+
+    def runs(self) -> Iterator[Run]:
+        """Yield the runs of each point, in order; what several points share comes several times.
+
+        Where an interval is to be narrow enough, runs that add repetitions come after the one they
+        add to, as far as it is known that they are needed.
+        """
+        for first in runs(self.points, self.store):
+            yield first
+            if self.goal is not None:
+                yield from self._further(first, self.goal)
+
+    def rounds(self) -> Iterator[list[Task]]:
+        """Yield what to run at first, and then, until nothing is lacking, what that asks for.
+
+        What of the first is there is in it, too, unless its directory is not kept.
+        """
+        tasks = [task for task in unique_tasks(self.points) if not self._is_packed(task)]
+        tried = {_last(task) for point in self.points for task in point.tasks}
+        yield tasks
+        while self.goal is not None:
+            further = {run.directory: run.task for run in self.runs() if run.first_repetition}
+            tasks = [task for directory, task in further.items() if directory not in tried]
+            tried |= further.keys()
+            tasks = [task for task in tasks if not self._is_packed(task)]
+            if not tasks:
+                return
+            yield tasks
+
+    def _is_packed(self, task: Task) -> bool:
+        return self.store.is_packed(_last(task))
+
+    def _further(self, first: Run, wanted: Goal) -> Iterator[Run]:
+        there, count = [first], first.repetitions
+        while there[-1].state == "there" and (more := self._lacking(there, count, wanted)):
+            run = _with_more(first, count, more)
+            yield run
+            there.append(run)
+            count += more
+
+    def _lacking(self, there: Sequence[Run], count: int, wanted: Goal) -> int:
+        """Return how many repetitions to add next to the `count` there are; 0 for none.
+
+        As many as the interval says, if its width falls with the root of their number, but no more
+        than there are, since it is uncertain itself.
+        """
+        most = self.document.sweep.most_repetitions
+        assert most is not None, "until has a ceiling"
+        values = np.array([value for run in there for value in self._values(run, wanted.metric)])
+        known = values[np.isfinite(values)]
+        found = student_t(known)
+        if known.size < _FEWEST:  # whose scatter says too little, or nothing
+            return max(min(count, most - count), 0)
+        half, goal_half = (found.high - found.low) / 2, wanted.half_width_of(float(known.mean()))
+        if half <= goal_half:
+            return 0
+        needed = math.ceil(count * (half / goal_half) ** 2) if goal_half > 0 else 2 * count
+        return max(min(max(needed, count + 1), 2 * count, most) - count, 0)
+
+    def _values(self, run: Run, metric: str) -> list[float]:
+        values = run.metrics()["metrics"][metric]["values"]
+        return [math.nan if value is None else value for value in values]
+
+
+def load_sweep(
+    path: str | Path, out: Path, number: int = 1, count: int = 1, store: Store | None = None
+) -> Sweep:
+    """Return shard `number` of `count` of a sweep file, its points with the last axis fastest.
+
+    Raises ScenarioError when the file, its scenarios or one of these points is not valid. Points of
     other shards are counted, not looked at: that is left to who has them.
     """
     path = Path(path)
@@ -122,13 +174,45 @@ def load_sweep(path: str | Path, out: Path, number: int = 1, count: int = 1) -> 
     if "workload" in data:
         raise ScenarioError(path, "", "is a scenario (`pocketsim run` takes it), not a sweep")
     document = validate(SweepDocument, data, path)
-    grid = [
+    steps = [
         {key: value for part in parts for key, value in part.items()}
         for parts in itertools.product(*_factors(document, path))
     ]
-    label = f"{path} [axes], [[zip]]" if document.zipped else f"{path} [axes]"
-    source = read(path.parent / document.sweep.scenario)
-    return points(source, shard(grid, number, count), label, out)
+    label = f"{path} {_said_in(document)}"
+    _check_that_names_differ(document.sweep.scenario, path)
+    sources = [read(path.parent / name) for name in document.sweep.scenario]
+    mine = _mine(list(itertools.product(sources, steps)), number, count)
+    repetitions = document.sweep.repetitions
+    before = [] if repetitions is None else [f"run.repetitions={repetitions}"]
+    found = [
+        one
+        for source, several in itertools.groupby(mine, key=lambda pair: pair[0])
+        for one in points(source, [values for _, values in several], label, out, before)
+    ]
+    until = document.sweep.until
+    if until is not None:
+        _check_that_repetitions_can_be_added(found, goal(until).metric, path)
+    return Sweep(path, document, found, store or Store(), None if until is None else goal(until))
+
+
+def perform(
+    of_sweep: Sweep, start: Callable[[list[Task]], Sequence[Outcome]]
+) -> dict[Path, Outcome]:
+    """Run what a sweep lacks, round after round, by `start`; return each run's outcome.
+
+    Where several tasks have a run in them, that it ran counts. What is packed was reused.
+    """
+    found = {
+        run.directory: Outcome(run.directory, "reused")
+        for run in of_sweep.runs()
+        if of_sweep.store.is_packed(run.directory)
+    }
+    for tasks in of_sweep.rounds():
+        for outcome in start(tasks):
+            before = found.get(outcome.directory)
+            if before is None or before.status != "ran":
+                found[outcome.directory] = outcome
+    return found
 
 
 def points(
@@ -144,17 +228,42 @@ def points(
     ScenarioError when one of the points is not valid.
     """
     profiles: Profiles = {}
+
+    def tasks(overrides: Sequence[str], further: Sequence[str] = ()) -> list[Task]:
+        scenario = apply(source, [*before, *overrides, *further], label)
+        return tasks_of(scenario, out, profiles)
+
     found = []
     for values in grid:
         overrides = tuple(f"{key}={as_toml(value, label, key)}" for key, value in values.items())
-        scenario = apply(source, [*before, *overrides], label)
-        found.append(Point(dict(values), overrides, tasks_of(scenario, out, profiles)))
+        again = functools.partial(tasks, overrides)
+        found.append(Point(dict(values), overrides, tasks(overrides), again))
     return found
 
 
-def shard(items: Sequence[Item], number: int, count: int) -> Sequence[Item]:
-    """Return what is in shard `number` of `count`, both counted from 1."""
-    return items[number - 1 :: count]
+def _mine(
+    items: Sequence[tuple[Source, Mapping[str, Any]]], number: int, count: int
+) -> list[tuple[Source, Mapping[str, Any]]]:
+    """Return what is in shard `number` of `count`, both counted from 1.
+
+    Points of equal values, which designs of whole numbers have, are one shard's: so are their runs.
+    """
+    keys = [
+        json.dumps([str(source.path), values], sort_keys=True, default=str)
+        for source, values in items
+    ]
+    place = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+    mine = zip(items, keys, strict=True)
+    return [item for item, key in mine if place[key] % count == number - 1]
+
+
+def _check_that_names_differ(names: Sequence[str], path: Path) -> None:
+    """Refuse scenarios of one name: their runs could not be told apart."""
+    stems = [Path(name).stem for name in names]
+    for name in names:
+        if stems.count(Path(name).stem) > 1:
+            reason = f"{Path(name).stem} is the name of several; tables tell scenarios by it"
+            raise ScenarioError(path, "sweep.scenario", reason)
 
 
 def unique_tasks(points: Sequence[Point]) -> list[Task]:
@@ -162,22 +271,66 @@ def unique_tasks(points: Sequence[Point]) -> list[Task]:
 
     The last are continued chains over the first rungs of a longer ladder.
     """
-    tasks = {task.rungs[-1].name: task for point in points for task in point.tasks}
-    begun = {rung.name for task in tasks.values() for rung in task.rungs[:-1]}
+    tasks = {_last(task): task for point in points for task in point.tasks}
+    begun = {task.folder / rung.name for task in tasks.values() for rung in task.rungs[:-1]}
     return [task for last, task in tasks.items() if last not in begun]
 
 
-def runs(points: Sequence[Point]) -> Iterator[Run]:
+def runs(points: Sequence[Point], store: Store) -> Iterator[Run]:
     """Yield the runs of each point, in order; what several points share comes several times."""
     for at in points:
         for task in at.tasks:
-            yield from (Run(at, task, rung) for rung in task.rungs)
+            for rung in task.rungs:
+                yield Run(at, task, rung, point.of(task.document, rung.at), store)
+
+
+def _last(task: Task) -> Path:
+    return task.folder / task.rungs[-1].name
+
+
+def _with_more(first: Run, number: int, count: int) -> Run:
+    """Return the run of `count` repetitions from `number` on, where `first` is."""
+    overrides = [f"run.first_repetition={number}", f"run.repetitions={count}"]
+    (task, rung), *_ = (
+        (task, rung)
+        for task in first.at.again(overrides)
+        for rung in task.rungs
+        if rung.at == first.rung.at
+    )
+    alone = Task(task.document, [rung], task.folder)
+    return Run(first.at, alone, rung, first.place, first.store, number)
+
+
+def _check_that_repetitions_can_be_added(points: Sequence[Point], metric: str, path: Path) -> None:
+    for at in points:
+        for task in at.tasks:
+            known = names(task.rungs[0].resolved)
+            if metric not in known:
+                reason = f"{task.document.path.name} has no metric {metric!r}"
+                raise ScenarioError(path, "sweep.until", reason, nearest(metric, known))
+            if task.document.scenario.run.app == "continued":
+                reason = f"{task.document.path.name} continues chains over its repetitions"
+                raise ScenarioError(path, "sweep.until", reason)
+
+
+def _said_in(document: SweepDocument) -> str:
+    """Return the tables of a sweep file that say its values."""
+    said = [
+        name
+        for name, there in (("[[zip]]", document.zipped), ("[design]", document.design))
+        if there
+    ]
+    return ", ".join(["[axes]", *said])
 
 
 def _factors(document: SweepDocument, path: Path) -> list[list[dict[str, Any]]]:
     """Return what multiplies: for each axis, and for lists that advance together, its steps."""
-    tables = [("axes", {key: values}) for key, values in document.axes.items()]
+    tables: list[tuple[str, dict[str, list[Any]]]] = [
+        ("axes", {key: values}) for key, values in document.axes.items()
+    ]
     tables += [(f"zip[{number}]", lists) for number, lists in enumerate(document.zipped)]
+    if document.design is not None:
+        tables.append(("design.ranges", _as_lists(document.design.steps())))
     if document.sweep.seed is not None:
         tables.append(("sweep.seed", {"run.seed": list(document.sweep.seed)}))
     seen: dict[str, str] = {}
@@ -189,6 +342,10 @@ def _factors(document: SweepDocument, path: Path) -> list[list[dict[str, Any]]]:
         [dict(zip(lists, step, strict=True)) for step in zip(*lists.values(), strict=True)]
         for _, lists in tables
     ]
+
+
+def _as_lists(steps: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {key: [step[key] for step in steps] for key in steps[0]}
 
 
 def as_toml(value: Any, label: str, key: str) -> str:
@@ -210,3 +367,6 @@ def as_toml(value: Any, label: str, key: str) -> str:
 def _toml_text(text: str) -> str:
     # JSON escapes what is beyond 16 bits as two halves, and leaves DEL; TOML takes neither.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+_FEWEST = 5  # values whose interval stops: from two on, it would cover 89 % when it is looked at

@@ -55,7 +55,10 @@ class Churn(Section):
 
 
 class ChurnFile(Section):
-    """Phones that come and go as a file says; a phone that it does not name is always on."""
+    """Phones that come and go as a file says; a phone that it does not name is always on.
+
+    In a group's file its phones are numbered from 0, in that of the scenario all phones are.
+    """
 
     kind: Literal["file"] = Field(default="file", description="Where it is from; may be left out.")
     file: str = Field(
@@ -79,7 +82,7 @@ AnyChurn = Annotated[
     BeforeValidator(kind_if_absent("drawn")),
 ]
 GroupChurn = Annotated[
-    Annotated[Churn | AlwaysOn, Field(discriminator="kind")],
+    Annotated[Churn | ChurnFile | AlwaysOn, Field(discriminator="kind")],
     BeforeValidator(kind_if_absent("drawn")),
 ]
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first thing that does not fit together in `scenario`."""
+    _check_run(scenario, path)
     _check_devices(scenario, path)
     _check_family(scenario, path)
     _check_groups(scenario, path)
@@ -35,6 +36,12 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_output(scenario, path)
     _check_energy(scenario, path)
     lengths.check(scenario, path)
+
+
+def _check_run(scenario: Scenario, path: Path) -> None:
+    if scenario.run.app == "continued" and scenario.run.first_repetition:
+        reason = 'chains of app = "continued" begin with repetition 0, which this run leaves out'
+        raise ScenarioError(path, "run.first_repetition", reason)
 
 
 def _check_devices(scenario: Scenario, path: Path) -> None:
@@ -129,15 +136,20 @@ def _check_outages(scenario: Scenario, path: Path) -> None:
 
 
 def _check_output(scenario: Scenario, path: Path) -> None:
-    protocol = scenario.protocol
-    if not scenario.output.tokens:
-        return
-    if protocol.kind != "tokens":
-        reason = f'is for protocol "tokens", not "{protocol.kind}"'
-        raise ScenarioError(path, "output.tokens", reason)
-    if protocol.crypto != "real":
-        reason = f'output.tokens is for others to verify; proofs of "{protocol.crypto}" are tags'
-        raise ScenarioError(path, "protocol.crypto", reason, "real")
+    """Refuse to keep what a protocol does not have, and what nobody else could verify."""
+    protocol, output = scenario.protocol, scenario.output
+    for key, is_wanted, kind in (
+        ("output.tokens", output.tokens, "tokens"),
+        ("output.blocks", output.blocks, "trustchain"),
+    ):
+        if not is_wanted:
+            continue
+        if protocol.kind != kind:
+            raise ScenarioError(path, key, f'is for protocol "{kind}", not "{protocol.kind}"')
+        if protocol.crypto != "real":
+            signed = "proofs" if kind == "tokens" else "signatures"
+            reason = f'{key} is for others to verify; {signed} of "{protocol.crypto}" are tags'
+            raise ScenarioError(path, "protocol.crypto", reason, "real")
 
 
 def _check_energy(scenario: Scenario, path: Path) -> None:

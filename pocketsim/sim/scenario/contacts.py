@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pocketsim.sim.base.documents import Duration, Section, written
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario.fields import kind_if_absent
-from pocketsim.sim.scenario.town import ContactLink, Contacts, Town, check_link_shares
+from pocketsim.sim.scenario.town import ContactLink, Contacts, check_link_shares
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +50,9 @@ AnyContacts = Annotated[
 
 def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError where the workload has no use for the contacts."""
-    kind = scenario.workload.kind
-    if isinstance(scenario.contacts, Contacts) and not isinstance(scenario.workload, Town):
-        raise ScenarioError(path, "contacts", 'is for workload "town": its payments make contacts')
+    kind = scenario.protocol.kind
+    if isinstance(scenario.contacts, Contacts) and kind != "tokens":
+        reason = f'payments make them, which protocol "tokens" has, not "{kind}"'
+        raise ScenarioError(path, "contacts", reason)
     if scenario.contacts is not None and kind == "compute":
         raise ScenarioError(path, "contacts", "phones that compute send nothing")

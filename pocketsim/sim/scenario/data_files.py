@@ -9,7 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pocketsim.sim.base import graphs
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.files import nearest_file
 from pocketsim.sim.scenario import own_protocol, own_trades
 from pocketsim.sim.scenario.workloads import Poisson, WorkloadTrace
 
@@ -17,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pocketsim.sim.base.tables import Table
     from pocketsim.sim.scenario.document import Scenario
-    from pocketsim.sim.scenario.intervals import Table
+
+TRADES, GRAPH = "workload.file", "workload.partners.graph"
 
 
 @dataclass(frozen=True)
@@ -41,17 +47,19 @@ def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
     found = {}
     workload = scenario.workload
     if isinstance(workload, WorkloadTrace):
-        file = _beside(path, workload.file)
-        trades = own_trades.read(file, scenario.phone_count(), scenario.run.duration)
-        largest_bytes = int(trades.columns["payload_bytes"].max())
-        found["workload.file"] = DataFile(file, trades.digest, largest_bytes)
+        file = beside(path, TRADES, workload.file)
+        family = scenario.protocol.kind
+        rows = own_trades.read(file, family, scenario.phone_count(), scenario.run.duration)
+        own_trades.check(scenario, rows)
+        payloads_bytes = rows.columns.get("payload_bytes", np.zeros(1))
+        found[TRADES] = DataFile(file, rows.digest, int(payloads_bytes.max()))
     if isinstance(workload, Poisson) and workload.partners and workload.partners.graph:
-        file = _beside(path, workload.partners.graph)
+        file = beside(path, GRAPH, workload.partners.graph)
         digest, _ = graphs.read(file, scenario.phone_count())
-        found["workload.partners.graph"] = DataFile(file, digest)
+        found[GRAPH] = DataFile(file, digest)
     if scenario.protocol.class_ is not None:
         name, kind = own_protocol.parted(scenario, path)
-        file = _beside(path, name)
+        file = beside(path, own_protocol.CLASS, name)
         found[own_protocol.CLASS] = DataFile(file, own_protocol.digest(file, kind))
     return found
 
@@ -61,5 +69,16 @@ def by_digest(files: Mapping[str, DataFile | Table]) -> dict[str, str]:
     return {file.digest: str(file.path) for file in files.values()}
 
 
-def _beside(path: Path, name: str) -> Path:
-    return (path.parent / name).absolute()
+def beside(path: Path, place: str, name: str) -> Path:
+    """Return where the file lies that the scenario at `path` calls `name` under the key `place`.
+
+    Raises ScenarioError where there is none.
+    """
+    file = (path.parent / name).absolute()
+    try:
+        if file.is_file():  # a pipe could be read only once
+            return file
+        suggestion = nearest_file(file)
+    except (OSError, ValueError):  # nothing is called what nothing can be called
+        suggestion = None
+    raise ScenarioError(path, place, f"no such file {file}", suggestion)

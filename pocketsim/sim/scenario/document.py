@@ -17,6 +17,7 @@ from pocketsim.sim.base import families
 from pocketsim.sim.base.documents import (
     Count,
     Duration,
+    FactorOrDuration,
     PositiveDuration,
     Rate,
     Section,
@@ -98,6 +99,13 @@ class Run(Section):
     repetitions: int = Field(
         default=1, ge=1, le=10_000, description="Runs of each rung, each with its own streams."
     )
+    first_repetition: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Number of the first one, by which its streams are called: with 4, a run of 2 "
+        "has the events of the last two of a run of 6.",
+    )
     draw: Literal["mean", "posterior"] = Field(
         default="mean",
         description="posterior: each repetition also draws every number of the device profiles "
@@ -133,7 +141,12 @@ class Devices(Section):
     churn: GroupChurn | None = Field(
         default=None, description="How these phones come and go; absent: as [churn] says."
     )
-
+    cost: dict[str, FactorOrDuration] = Field(
+        default={},
+        description="What if: costs of the device's operations, or of the implementation's own, by "
+        "name. A number is how many times as much they are as the profile says, a duration what a "
+        "call takes before its bytes.",
+    )
     cost_factors: dict[str, PlainNumber] = Field(
         default={},
         description="Factors on the costs of the device's operations, or on the implementation's "
@@ -184,13 +197,22 @@ class Protocol(Section):
 class Output(Section):
     """What the trace keeps."""
 
-    trace: Literal["full", "sampled"] = Field(default="full", description="Which events are kept.")
+    trace: Literal["full", "sampled", "work"] = Field(
+        default="full",
+        description="Which events are kept; work: all, and in timeline.parquet when each lane "
+        "spent which operation, and when datagrams were under way.",
+    )
     sample_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         default=1.0, description="Share of transactions kept when sampled."
     )
     tokens: bool = Field(
         default=False,
         description="Whether the tokens that phones have at the end are kept, byte for byte; takes "
+        'crypto = "real".',
+    )
+    blocks: bool = Field(
+        default=False,
+        description="Whether the blocks that phones store are kept, byte for byte; takes "
         'crypto = "real".',
     )
 

@@ -81,19 +81,29 @@ def check(scenario: Scenario, implementation: Implementation, path: Path) -> Non
             raise ScenarioError(
                 path, "transport.mode", reason, nearest(mode, implementation.modes())
             )
-    names = [*device_operations(), *implementation.own_costs]
-    for number, group in enumerate(scenario.devices):
-        for name in group.cost_factors:
-            if name not in names:
-                place = f"devices[{number}].cost_factors.{name}"
-                reason = f"neither an operation nor a cost of {scenario.implementation}"
-                raise ScenarioError(path, place, reason, nearest(name, names))
+    _check_costs(scenario, implementation, path)
     workload = scenario.workload
     if not isinstance(workload, Paced) or workload.pacing != "floored_ms":
         return
     if max(workload.rate) > _MS_PER_S:
         reason = "a rate above 1000/s floors to a sleep of 0 ms; use pacing batch_1024ms"
         raise ScenarioError(path, "workload", reason)
+
+
+def _check_costs(scenario: Scenario, implementation: Implementation, path: Path) -> None:
+    """Refuse costs of groups that nothing has, and what is said twice of one."""
+    names = [*device_operations(), *implementation.own_costs]
+    for number, group in enumerate(scenario.devices):
+        place = f"devices[{number}]"
+        keys = [("cost_factors", name) for name in group.cost_factors]
+        for key, name in [*keys, *(("cost", name) for name in group.cost)]:
+            if name not in names:
+                reason = f"neither an operation nor a cost of {scenario.implementation}"
+                raise ScenarioError(path, f"{place}.{key}.{name}", reason, nearest(name, names))
+        for name in group.cost:
+            if name in group.cost_factors:
+                reason = f"{place}.cost_factors.{name} says it already"
+                raise ScenarioError(path, f"{place}.cost.{name}", reason)
 
 
 def load(

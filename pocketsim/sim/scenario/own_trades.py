@@ -1,4 +1,4 @@
-"""A trace of trades that somebody brings: who proposes to whom, when, how much; a row for each.
+"""A trace that somebody brings: who proposes to, or pays, whom, when and how much; a row for each.
 
 Its place in a scenario is `workload.file`. The engine gets its columns as they stand.
 """
@@ -11,24 +11,25 @@ import numpy as np
 
 from pocketsim.sim.base import tables
 from pocketsim.sim.base.engine_facts import PAYLOAD_BYTES_MIN
-from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.tables import Column, Table
-from pocketsim.sim.base.units import SIZE
+from pocketsim.sim.base.units import MONEY, SIZE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pocketsim.sim.scenario.document import Scenario
 
-def read(path: Path, phones: int, duration_s: float) -> Table:
-    """Return the trades in the file at `path`, in order of time, among so many phones.
 
-    Columns: `time_s`, `from`, `to` (phones, counted from 0), `payload_bytes`. Raises ScenarioError
-    with the first row that is no trade of the run.
+def read(path: Path, family: str, phones: int, duration_s: float) -> Table:
+    """Return the rows in the file at `path`, in order of time, among so many phones.
+
+    Columns: `time_s`, `from`, `to` (phones, counted from 0), then `amount_cents` of payments in
+    the `family` "tokens", `payload_bytes` of trades in others. Raises ScenarioError with the first
+    row that is none of the run.
     """
     numbered = f"phones are numbered from 0 to {phones - 1}"
     # What is asked for at the end of the run would not be sent any more.
     last_s = np.nextafter(duration_s, 0)
-    payload = f"a payload has {PAYLOAD_BYTES_MIN} to {SIZE.maximum:,.0f} bytes"
     found = tables.read(
         path,
         [
@@ -37,12 +38,37 @@ def read(path: Path, phones: int, duration_s: float) -> Table:
             ),
             Column("from", 0, phones - 1, numbered, is_whole=True),
             Column("to", 0, phones - 1, numbered, is_whole=True),
-            Column("payload_bytes", PAYLOAD_BYTES_MIN, SIZE.maximum, payload, is_whole=True),
+            _AMOUNT if family == "tokens" else _PAYLOAD,
         ],
     )
-    alone = found.columns["from"] == found.columns["to"]
-    if alone.any():
-        place = int(alone.argmax())
-        reason = f"from and to are both phone {found.columns['to'][place]}"
-        raise ScenarioError(path, f"row {found.first_row + place}", reason)
+    found.refuse(found.columns["from"] == found.columns["to"], "from and to are both phone {to}")
     return found
+
+
+def check(scenario: Scenario, table: Table) -> None:
+    """Raise ScenarioError for the first row that the tokens' authority pays or is paid in."""
+    first = 0
+    for group in scenario.devices:
+        if group.role == "authority":
+            for name in ("from", "to"):
+                reason = (
+                    f"{name} is {{{name}}}, the tokens' authority, who neither pays nor is paid"
+                )
+                table.refuse(table.columns[name] == first, reason)
+        first += group.count
+
+
+_AMOUNT = Column(
+    "amount_cents",
+    1,
+    MONEY.maximum,
+    f"a payment is of 1 to {MONEY.maximum:,.0f} cents",
+    is_whole=True,
+)
+_PAYLOAD = Column(
+    "payload_bytes",
+    PAYLOAD_BYTES_MIN,
+    SIZE.maximum,
+    f"a payload has {PAYLOAD_BYTES_MIN} to {SIZE.maximum:,.0f} bytes",
+    is_whole=True,
+)

@@ -1,9 +1,9 @@
 """Where a run lies among others: every value of its scenario, flat, in SI units.
 
 Keys are those of the command line ("devices[0].count"), units come from the types of the model's
-fields. What was asked for differently, or varies from rung to rung, is the run's point. None of
-this is part of what a run depends on, so none of it enters the digest of `sim.scenario.resolve`;
-how a point's values are named as columns of a table is said here, too.
+fields, or with a value. What was asked for differently, or varies from rung to rung, is the run's
+point. None of this is part of what a run depends on, so none of it enters the digest of
+`sim.scenario.resolve`; how a point's values are named as columns of a table is said here, too.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pydantic import BaseModel
 
 from pocketsim.sim.base import axes, si
 from pocketsim.sim.base.documents import key_path
-from pocketsim.sim.base.units import Dimension
+from pocketsim.sim.base.units import Dimension, Quantity
 from pocketsim.sim.scenario import ladders
 from pocketsim.sim.scenario.load import overlap
 from pocketsim.sim.scenario.town import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pocketsim.sim.scenario import Document, Scenario
     from pocketsim.sim.scenario.resolve import Rung
@@ -93,17 +93,18 @@ def _leaves(
     elif isinstance(value, BaseModel):
         for name, (key, of_field) in _fields(type(value)).items():
             yield from _leaves(getattr(value, name), (*parts, key), of_field, at)
-    elif isinstance(value, dict | list) and not value:
-        yield path, None, None
     elif isinstance(value, dict) and parts[-1] == "access" and list(value.values()) == [1.0]:
         # All of a table of shares: the document, too, may say it as the name alone.
         yield path, *value, None
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _leaves(item, (*parts, key), dimension, at)
-    elif isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from _leaves(item, (*parts, number), dimension, at)
+    elif isinstance(value, dict | list) and value:
+        items: Iterable[tuple[str | int, Any]]
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for part, item in items:
+            yield from _leaves(item, (*parts, part), dimension, at)
+    elif isinstance(value, dict | list):
+        yield path, None, None
+    elif isinstance(value, Quantity):
+        yield path, value.value, value.dimension
     else:
         yield path, value, dimension
 

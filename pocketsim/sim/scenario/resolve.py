@@ -21,7 +21,15 @@ from pocketsim.sim.devices import draws
 from pocketsim.sim.devices import implementation as implementation_documents
 from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.devices.prices import speed_factors
-from pocketsim.sim.scenario import app_faults, implementations, ladders, own, own_protocol, parts
+from pocketsim.sim.scenario import (
+    app_faults,
+    data_files,
+    implementations,
+    ladders,
+    own,
+    own_protocol,
+    parts,
+)
 from pocketsim.sim.scenario.resolved import SCHEMA
 from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
 
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
         ShippedImplementation,
     )
     from pocketsim.sim.scenario import Document, Scenario
-    from pocketsim.sim.scenario.churn import AnyChurn
+    from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
     from pocketsim.sim.scenario.contacts import AnyContacts
     from pocketsim.sim.scenario.resolved import (
         Churn,
@@ -140,7 +148,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
         "versions": {**versions(*_libraries(scenario)), **_python(scenario)},
-        "run": cast("Run", si.section(scenario.run)),
+        "run": _run(scenario),
         "devices": devices,
         "profiles": contents,
         "implementation": _implementation(document),
@@ -153,6 +161,13 @@ def _common(document: Document, read: Profiles) -> _Common:
         "operations": si.plain(scenario.operations),
         "engine_options": model_options(),
     }
+
+
+def _run(scenario: Scenario) -> Run:
+    found = cast("Run", si.section(scenario.run))
+    if not scenario.run.first_repetition:
+        del found["first_repetition"]
+    return found
 
 
 def _libraries(scenario: Scenario) -> list[str]:
@@ -183,13 +198,13 @@ def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str,
         if group.rate is not None:
             found_group["rate_per_s"] = group.rate
         if group.churn is not None:
-            found_group["churn"] = si.plain(group.churn)
+            found_group["churn"] = _or_file(document, group.churn, own.churn_of(number))
         groups.append(found_group)
     return groups, found
 
 
 def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Shipped]:
-    """Return the name and the contents of the profile of a group of phones, with its factors."""
+    """Return the name and the contents of the profile of a group of phones, with its costs."""
     group = document.scenario.devices[number]
     try:
         path = profiles.find(group.profile, document.path.parent)
@@ -200,26 +215,30 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
     # By path, the stem names the profile: run directories must not depend on where it lies.
     name = path.stem
     if path not in read:
-        read[path] = {
-            **profiles.contents(profiles.load(path)),
+        known = {
             "digest": profiles.digest(path),
             "drawn_as": name,  # factors give a group a profile of its own, but no other draws
             "own_cost_factors": {},
             "speed_factors": {},
         }
+        read[path] = cast("Shipped", {**profiles.contents(profiles.load(path)), **known})
     own = implementation_documents.contents(document.implementation)
     operations = si.plain(document.scenario.operations)
     speed = speed_factors(read[path], own, operations)
     shipped: Shipped = {**read[path], "speed_factors": speed}
-    if not group.cost_factors:
+    if not group.cost_factors and not group.cost:
         return name, shipped
     factors = {
         key: cast("Number", si.section(factor)) for key, factor in group.cost_factors.items()
     }
-    return f"{name} in devices[{number}]", draws.scaled(shipped, factors)
+    here = f"devices[{number}]"
+    scaled = draws.scaled(shipped, factors)
+    return f"{name} in {here}", draws.supposed(scaled, own, group.cost, f"{here}.cost")
 
 
-def _or_file(document: Document, section: AnyChurn | AnyContacts | None, place: str) -> Any:
+def _or_file(
+    document: Document, section: AnyChurn | GroupChurn | AnyContacts | None, place: str
+) -> Any:
     """Return a section, which says of a file its name without its folder, and its digest."""
     table = document.tables.get(place)
     if section is None or table is None:
@@ -245,11 +264,11 @@ def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
         assert workload.pacing is not None, "the implementation says it"
         found["interval_s"] = interval_s(workload.pacing, here["rate"])
     if isinstance(workload, WorkloadTrace):
-        file = document.files["workload.file"]
+        file = document.files[data_files.TRADES]
         found |= {"file": file.path.name, "digest": file.digest}
     if isinstance(workload, Poisson) and workload.partners:
         # By its name and content: run directories must not depend on where it lies.
-        graph = document.files.get("workload.partners.graph")
+        graph = document.files.get(data_files.GRAPH)
         named = {"graph": graph.path.name if graph else None}
         found["partners"] |= {**named, "digest": graph.digest if graph else None}
     return cast("Workload", found)

@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 
 
 class Run(TypedDict):
-    """How long, how often, and from which seed."""
+    """How long, how often, and from which seed; `first_repetition` where it is not 0."""
 
     seed: int
     duration_s: float
     repetitions: int
+    first_repetition: NotRequired[int]
     draw: Literal["mean", "posterior"]
     app: Literal["restarted", "continued"]
+
+
+def streams_number(run: Run, repetition: int) -> int:
+    """Return by which number the streams of a repetition are called, which is counted from 0."""
+    return run.get("first_repetition", 0) + repetition
 
 
 class Rung(TypedDict):
@@ -43,7 +49,7 @@ class Group(TypedDict):
     count: int
     access: dict[str, float]
     rate_per_s: NotRequired[float]
-    churn: NotRequired[Churn | AlwaysOn]
+    churn: NotRequired[Churn | ChurnFile | AlwaysOn]
 
 
 class Bursts(TypedDict):
@@ -211,11 +217,14 @@ class Poisson(TypedDict):
 
 
 class WorkloadTrace(TypedDict):
-    """Trades of a file, by its name and the SHA-256 of its content."""
+    """Trades or payments of a file, by its name and the SHA-256 of its content."""
 
     kind: Literal["trace"]
     file: str
     digest: str
+    cheat_ratio: float
+    double_spend_ratio: float
+    replay_ratio: float
 
 
 class Town(TypedDict):
@@ -355,9 +364,10 @@ class Energy(TypedDict):
 class Output(TypedDict):
     """What the trace keeps."""
 
-    trace: Literal["full", "sampled"]
+    trace: Literal["full", "sampled", "work"]
     sample_ratio: float
     tokens: bool
+    blocks: bool
 
 
 class Resolved(TypedDict):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.engine_facts import MESSAGE_BYTES_MAX
-from pocketsim.sim.scenario import app_faults, parts
+from pocketsim.sim.scenario import app_faults, data_files, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,8 @@ def _oversized(document: Document) -> Iterator[tuple[str, str]]:
     """Yield payloads whose messages a transport drops instead of sending."""
     scenario = document.scenario
     place, payloads_bytes = "workload.payload", scenario.workload.payload
-    if "workload.file" in document.files:
-        place = "workload.file"
+    if data_files.TRADES in document.files:
+        place = data_files.TRADES
         payloads_bytes = [document.files[place].largest_payload_bytes]
     limits_bytes = {**MESSAGE_BYTES_MAX, "eva": scenario.transport.eva.binary_size_limit}
     for mode in dict.fromkeys(scenario.transport.mode):

@@ -83,16 +83,40 @@ class Poisson(Section):
     )
 
 
+CheatRatio = Annotated[Ratio, Field(description="Share of persons who cheat at all.")]
+DoubleSpendRatio = Annotated[
+    Ratio, Field(description="Share of a cheat's payments in which he keeps what he spends.")
+]
+ReplayRatio = Annotated[
+    Ratio,
+    Field(description="Share of a cheat's payments in which he sends again what was taken before."),
+]
+
+
+def check_cheats(double_spend_ratio: float, replay_ratio: float) -> None:
+    """Raise ValueError where a cheat would do two things at once."""
+    if double_spend_ratio + replay_ratio > 1:
+        raise ValueError("double_spend_ratio and replay_ratio add up to more than 1")
+
+
 class WorkloadTrace(Section):
-    """Trades that somebody recorded or made: each row of a file is one proposal."""
+    """What somebody recorded or made: each row of a file is one proposal, or one payment."""
 
     kind: Literal["trace"] = Field(description="Kind of workload.")
     file: str = Field(
         min_length=1,
         description="Path of a .csv or .parquet file relative to the scenario, with the columns "
-        "time_s, from, to (phones, counted from 0) and payload_bytes, in order of time; at most 50 "
-        "million rows.",
+        "time_s, from, to (phones, counted from 0) and payload_bytes, of payments amount_cents, in "
+        "order of time; at most 50 million rows.",
     )
+    cheat_ratio: CheatRatio = 0.0
+    double_spend_ratio: DoubleSpendRatio = 0.0
+    replay_ratio: ReplayRatio = 0.0
+
+    @model_validator(mode="after")
+    def _cheats_do_one_thing(self) -> WorkloadTrace:
+        check_cheats(self.double_spend_ratio, self.replay_ratio)
+        return self
 
     @property
     def start(self) -> float:

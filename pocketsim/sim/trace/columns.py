@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.base.arrow import numbers
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -77,14 +79,6 @@ def split(events: pa.Table, repetitions: int) -> list[pa.Table]:
     edges = np.searchsorted(numbers(events["repetition"]), np.arange(repetitions + 1))
     pairs = itertools.pairwise(edges.tolist())
     return [events.slice(start, end - start) for start, end in pairs]
-
-
-def numbers(column: pa.ChunkedArray) -> Array:
-    """Return a column that has no null as numpy's, where it lies.
-
-    pyarrow's own `to_numpy` loads pandas first, a second before the first run's metrics.
-    """
-    return _array(column.combine_chunks())
 
 
 def times_by_message(found: Columns, wanted: Columns) -> Array:
@@ -164,21 +158,4 @@ def _names(keys: Array) -> list[str]:
 
 def _codes(column: pa.ChunkedArray) -> tuple[Array, tuple[str, ...]]:
     array = column.unify_dictionaries().combine_chunks()
-    codes = array.indices
-    found = np.empty(0, _CODE)
-    if len(codes):
-        found = np.frombuffer(codes.buffers()[1], _CODE, len(codes), codes.offset * _CODE.itemsize)
-    if codes.null_count:
-        found = np.where(_array(codes.is_valid()), found, -1)
-    return found, tuple(array.dictionary.to_pylist())
-
-
-def _array(array: pa.Array) -> Array:
-    import pyarrow as pa
-
-    is_bits = pa.types.is_boolean(array.type)
-    found: Array = np.from_dlpack(array.cast(pa.uint8()) if is_bits else array)
-    return found.view(np.bool_) if is_bits else found
-
-
-_CODE = np.dtype("<i4")  # of every column of names (`sim.trace.table`)
+    return numbers(array.indices, absent=-1), tuple(array.dictionary.to_pylist())

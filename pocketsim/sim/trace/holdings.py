@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.trace import table as trace
+from pocketsim.sim.trace import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,51 +43,25 @@ def schema() -> pa.Schema:
     return pa.schema(list(zip(names, types, strict=True)))
 
 
-def from_engine(kept: Mapping[str, Any], repetition: int) -> pa.Table:
+def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:
     """Return the table of one repetition from the `tokens` of what `sim._engine.run` returned.
 
     Like `trace.from_engine` it never imports pandas.
     """
     import pyarrow as pa
 
+    kept = result["tokens"]
     tokens = kept["token"]
     states = np.array([STATES.index(state) for state in kept["state"]], np.int32)
     serials = b"".join(token[_SERIAL] for token in tokens)
-    ends = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
-    data = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(tokens))]
     columns = [
         trace.numbers(pa.int32(), np.full(len(tokens), repetition, np.int32)),
         trace.numbers(pa.int32(), np.array(kept["node"], np.int32)),
         trace.words(states, STATES),
         trace.numbers(pa.int64(), np.frombuffer(serials, ">u8").astype("<u8")),
-        pa.Array.from_buffers(pa.large_binary(), len(tokens), data),
+        tables.contents(tokens),
     ]
     return pa.Table.from_arrays(columns, schema=schema())
-
-
-def write(table: pa.Table, path: Path) -> None:
-    """Write `table` as Parquet; equal tables give equal bytes under one version of pyarrow."""
-    with _writer(path) as writer:
-        writer.write_table(table)
-
-
-def join(parts: Sequence[Path], path: Path) -> None:
-    """Write the tables in `parts`, one after the other, as one file; one is in memory at a time."""
-    import pyarrow.parquet as pq
-
-    with _writer(path) as writer:
-        for part in parts:
-            writer.write_table(pq.read_table(part, schema=schema()))
-
-
-def read(path: Path, repetition: int) -> list[dict[str, Any]]:
-    """Return the rows of one repetition, in the order of phones and states."""
-    import pyarrow.parquet as pq
-
-    rows: list[dict[str, Any]] = pq.read_table(
-        path, filters=[("repetition", "=", repetition)]
-    ).to_pylist()
-    return rows
 
 
 def write_batches(rows: Sequence[Mapping[str, Any]], authority_key: str, folder: Path) -> None:
@@ -128,15 +103,6 @@ def _appearing(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-
-
-def _writer(path: Path) -> Any:
-    import pyarrow.parquet as pq
-
-    # Proofs and nonces are as good as random: a dictionary of them costs and saves nothing.
-    return pq.ParquetWriter(
-        path, schema(), compression="zstd", use_dictionary=["repetition", "node", "state"]
-    )
 
 
 _DIGITS = 4

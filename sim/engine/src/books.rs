@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{
-    Datagram, Event, EventKind, MessageId, NodeId, Reason, Seconds,
+    Datagram, Event, EventKind, Lane, MessageId, NodeId, Reason, Seconds,
 };
 
-use crate::costs::Priced;
+use crate::costs::{Cost, Priced};
 use crate::energy::Accountant;
 use crate::plan::Plan;
 use crate::proximity::Passage;
+use crate::timeline::Row;
 use crate::trace::{Tally, Trace};
 
 /// What is written down while a run goes on.
@@ -73,9 +74,47 @@ impl Books {
         self.trace.count(tally);
     }
 
-    /// An operation begins.
-    pub(crate) fn operate(&mut self, operation: Priced, cpu_s: Seconds) {
-        self.trace.spend(operation, cpu_s);
+    /// An operation on some bytes is part of the work that a lane begins.
+    pub(crate) fn operate(&mut self, work: (Priced, u32), cost: Cost) {
+        self.trace.spend(work.0, cost.cpu_s);
+        if let Some(timeline) = &mut self.trace.timeline {
+            timeline.draw(work, cost);
+        }
+    }
+
+    /// A lane of `phone` begins to work.
+    pub(crate) fn begin_work(&mut self, now: Seconds, phone: u32, lane: Lane) {
+        if let Some(timeline) = &mut self.trace.timeline {
+            timeline.begin(now, phone, lane);
+        }
+    }
+
+    /// A lane of `phone` has done the work that it began.
+    pub(crate) fn end_work(&mut self, now: Seconds, phone: u32, lane: Lane) {
+        if let Some(timeline) = &mut self.trace.timeline {
+            timeline.end(now, phone, lane);
+        }
+    }
+
+    /// A datagram goes on the air; [`Books::land`] is told of its end.
+    pub(crate) fn launch<B>(
+        &mut self,
+        now: Seconds,
+        phones: [NodeId; 2],
+        datagram: &Datagram<B>,
+    ) -> Row {
+        self.trace.count(Tally::DatagramsSent);
+        let timeline = self.trace.timeline.as_mut();
+        timeline.map_or(Row::NONE, |of| {
+            of.launch(now, phones, datagram.udp_payload_bytes, datagram.message)
+        })
+    }
+
+    /// A datagram that was on the air is in the far socket's buffer, or dropped for a reason.
+    pub(crate) fn land(&mut self, now: Seconds, row: Row, reason: Option<Reason>) {
+        if let Some(timeline) = &mut self.trace.timeline {
+            timeline.land(now, row, reason);
+        }
     }
 
     /// `phone` computes.
@@ -116,6 +155,9 @@ impl Books {
     pub(crate) fn switch_off(&mut self, now: Seconds, phone: u32) {
         if let Some(energy) = &mut self.energy {
             energy.switch_off(phone, now);
+        }
+        if let Some(timeline) = &mut self.trace.timeline {
+            timeline.cut(now, phone);
         }
         self.record_phone(now, phone, EventKind::PhoneOff);
     }

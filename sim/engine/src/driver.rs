@@ -110,7 +110,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             Due::Arrival => self.take_arrivals(),
             Due::Transition => self.take_transitions(),
             Due::Loop(number) => self.start_round(number),
-            Due::LaneFree(phone, lane, epoch) => self.lanes.free(stage, phone, lane, epoch),
+            Due::LaneFree(phone, lane, epoch) => self.lanes.free(stage, books, phone, lane, epoch),
             Due::Delivery(token) => {
                 if let Some(arrived) = self.network.deliver(stage, books, token) {
                     self.take_in(arrived);
@@ -181,17 +181,24 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// A datagram is at a socket: into its buffer, or lost.
     fn take_in(&mut self, arrived: Arrived<T::Body>) {
-        let Arrived { from, to, datagram } = arrived;
+        let Arrived {
+            from,
+            to,
+            datagram,
+            row,
+        } = arrived;
+        let now = self.stage.now();
         let Some(datagram) = self.lanes.take_in(to.0, from, datagram) else {
+            self.books.land(now, row, None);
             return self.books.count(Tally::DatagramsDelivered);
         };
+        self.books.land(now, row, Some(Reason::BufferFull));
         let dropped = Dropped {
             from,
             to,
             datagram: &datagram,
             reason: Reason::BufferFull,
         };
-        let now = self.stage.now();
         self.books.drop(now, Tally::DatagramsDropped, dropped);
     }
 
@@ -235,7 +242,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             self.failed.works.push(token);
             return self.await_failures();
         }
-        self.lanes.end_work(&mut self.stage, token);
+        self.lanes.end_work(&mut self.stage, &mut self.books, token);
         self.settle();
         self.stage.set_alarm();
     }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::blocks::Blocks;
 use crate::holdings::Holdings;
 
 /// What the applications of a run say at its end.
@@ -17,6 +18,8 @@ pub struct Ending {
     pub kept_cents: BTreeMap<u64, u64>,
     /// The tokens that phones have; only where the plan asks for them.
     pub holdings: Option<Holdings>,
+    /// The blocks that phones have stored; only where the plan asks for them.
+    pub blocks: Option<Blocks>,
 }
 
 impl Ending {

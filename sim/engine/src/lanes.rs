@@ -126,12 +126,17 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     }
 
     /// The world has spent what a lane asked for.
-    pub(crate) fn end_work<W: World>(&mut self, stage: &mut Stage<W>, token: u32) {
+    pub(crate) fn end_work<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        token: u32,
+    ) {
         let work = self.works.remove(token as usize);
         if work.wait_s > 0.0 {
             work.wait(stage);
         } else {
-            self.free(stage, work.phone, work.lane, work.epoch);
+            self.free(stage, books, work.phone, work.lane, work.epoch);
         }
     }
 
@@ -141,8 +146,16 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     }
 
     /// Work that a lane began in `epoch` is over.
-    pub(crate) fn free<W: World>(&mut self, stage: &Stage<W>, phone: u32, lane: Lane, epoch: u32) {
+    pub(crate) fn free<W: World>(
+        &mut self,
+        stage: &Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        lane: Lane,
+        epoch: u32,
+    ) {
         if stage.epoch(phone) == epoch {
+            books.end_work(stage.now(), phone, lane);
             self.phones[phone as usize].free(lane);
             self.ready.push_back((phone, lane));
         }
@@ -283,7 +296,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         operation: (Priced, u32),
     ) {
         let state = &mut self.phones[phone as usize];
-        let draw = |operation, cost: Cost| books.operate(operation, cost.cpu_s);
+        let draw = |work, cost: Cost| books.operate(work, cost);
         let (cost, threads) = state.draw_work(at, operation, &self.costs, draw);
         books.compute(phone, cost.cpu_s);
         if cost.is_free() {
@@ -291,6 +304,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
         let lane = state.lane(at);
         lane.set_busy(true);
+        books.begin_work(stage.now(), phone, lane.lane());
         let work = Work {
             phone,
             lane: lane.lane(),

@@ -4,6 +4,7 @@
 //! parses a document and knows no protocol by name outside [`run`].
 
 mod abandoned;
+pub mod blocks;
 mod books;
 mod bursts;
 #[cfg(feature = "python")]
@@ -37,5 +38,6 @@ pub mod simgrid;
 pub mod socket;
 mod stage;
 pub mod streams;
+pub mod timeline;
 mod town;
 pub mod trace;

@@ -20,6 +20,7 @@ use crate::routes::Routes;
 use crate::socket::{fragments, wire_bytes};
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
+use crate::timeline::Row;
 use crate::trace::Tally;
 
 /// The datagrams of one run that are under way, with a body of type `B`.
@@ -46,6 +47,7 @@ struct Sender {
 struct Flight<B> {
     way: Way,
     datagram: Datagram<B>,
+    row: Row,
     /// The far phone's epoch when it was sent.
     epoch: u32,
     /// Delay beyond the links' own.
@@ -63,6 +65,7 @@ pub(crate) struct Arrived<B> {
     pub from: NodeId,
     pub to: NodeId,
     pub datagram: Datagram<B>,
+    pub row: Row,
 }
 
 impl<B> Network<B> {
@@ -89,13 +92,13 @@ impl<B> Network<B> {
         to: NodeId,
         datagram: Datagram<B>,
     ) {
-        books.count(Tally::DatagramsSent);
         let way = Way {
             from: NodeId(from),
             to,
             path: datagram.path,
         };
-        let mut flight = Flight::new(way, datagram, stage.epoch(to.0));
+        let row = books.launch(stage.now(), [way.from, to], &datagram);
+        let mut flight = Flight::new(way, datagram, row, stage.epoch(to.0));
         if self.meet(way, stage.now()) {
             return self.launch_in_contact(stage, books, flight);
         }
@@ -174,6 +177,7 @@ impl<B> Network<B> {
             from: flight.way.from,
             to,
             datagram: flight.datagram,
+            row: flight.row,
         })
     }
 
@@ -270,6 +274,7 @@ impl<B> Network<B> {
 
     fn drop(&mut self, now: Seconds, books: &mut Books, flight: &Flight<B>, reason: Reason) {
         self.settle_order(now, flight);
+        books.land(now, flight.row, Some(reason));
         let dropped = Dropped {
             from: flight.way.from,
             to: flight.way.to,
@@ -329,10 +334,11 @@ impl Sender {
 
 impl<B> Flight<B> {
     /// A datagram that nothing has happened to yet.
-    fn new(way: Way, datagram: Datagram<B>, epoch: u32) -> Self {
+    fn new(way: Way, datagram: Datagram<B>, row: Row, epoch: u32) -> Self {
         Self {
             way,
             datagram,
+            row,
             epoch,
             extra_s: 0.0,
             lost: false,

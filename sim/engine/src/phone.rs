@@ -127,16 +127,16 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         at: usize,
         (operation, bytes): (Priced, u32),
         tables: &[CostTable],
-        mut draw: impl FnMut(Priced, Cost),
+        mut draw: impl FnMut((Priced, u32), Cost),
     ) -> (Cost, u32) {
         let table = &tables[self.profile as usize];
         let threads = table.threads(operation);
         let mut cost = table.draw(operation, bytes, &mut self.cost_stream);
-        draw(operation, cost);
+        draw((operation, bytes), cost);
         let lane = &mut self.lanes[at];
         while let Some((operation, bytes)) = lane.next_work(|next| table.threads(next) == threads) {
             let next = table.draw(operation, bytes, &mut self.cost_stream);
-            draw(operation, next);
+            draw((operation, bytes), next);
             cost = cost.plus(next);
         }
         (cost, threads)

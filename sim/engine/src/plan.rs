@@ -407,7 +407,7 @@ pub struct Eva {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Trace {
-    /// `full` or `sampled`.
+    /// `full`, `sampled`, or `work`: full, and the timeline of work and datagrams.
     pub mode: String,
     /// Share of transactions kept when sampled, by a hash of their id.
     pub sample_ratio: f64,
@@ -415,6 +415,8 @@ pub struct Trace {
     pub log_capacity: u64,
     /// Whether the tokens that phones have at the end are handed out (tokens).
     pub tokens: bool,
+    /// Whether the blocks that phones have stored are handed out (trustchain).
+    pub blocks: bool,
 }
 
 /// Powers of every phone, whatever its profile.

@@ -4,12 +4,14 @@ use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::blocks::Blocks;
 use crate::holdings::Holdings;
 use crate::own_protocol::{self, Given};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::run::RunResult;
 use crate::simgrid::MODEL_OPTIONS;
+use crate::timeline::Timeline;
 use crate::trace::Columns;
 
 /// Drives protocol machines on SimGrid; one engine per process, for good.
@@ -23,7 +25,8 @@ mod _engine {
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
     /// `reasons`, `counters`, `cpu_s`, `energy_j`, `kept_cents`, `clock_s`, `final_index`,
-    /// `simgrid` and `tokens`: what phones have at the end, with the authority's key, or `None`.
+    /// `simgrid`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
+    /// they have stored; `timeline`: work and datagrams. The last three are `None` unless asked for.
     ///
     /// `progress`, if given, is called with the share of the duration that is done, in
     /// hundredths; what it raises is printed and goes no further. `own` are the objects of a
@@ -115,6 +118,13 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     let tokens = ending.holdings.as_ref();
     let tokens = tokens.map(|of| tokens_to_dict(py, of)).transpose()?;
     dict.set_item("tokens", tokens)?;
+    let blocks = ending.blocks.as_ref();
+    let blocks = blocks.map(|of| blocks_to_dict(py, of)).transpose()?;
+    dict.set_item("blocks", blocks)?;
+    let timeline = result.trace.timeline.as_ref();
+    let timeline = timeline.map(|of| timeline_to_dict(py, of, result.trace.operations().collect()));
+    let timeline = timeline.transpose()?;
+    dict.set_item("timeline", timeline)?;
     Ok(dict)
 }
 
@@ -145,6 +155,38 @@ fn tokens_to_dict<'py>(py: Python<'py>, holdings: &Holdings) -> PyResult<Bound<'
     dict.set_item("node", holdings.node.clone())?;
     dict.set_item("state", states)?;
     dict.set_item("token", PyList::new(py, tokens)?)?;
+    Ok(dict)
+}
+
+fn blocks_to_dict<'py>(py: Python<'py>, blocks: &Blocks) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let contents = blocks.block.iter().map(|block| PyBytes::new(py, block));
+    dict.set_item("node", blocks.node.clone())?;
+    dict.set_item("place", blocks.place.clone())?;
+    dict.set_item("peer", blocks.peer.clone())?;
+    dict.set_item("message", blocks.message.clone())?;
+    dict.set_item("block", PyList::new(py, contents)?)?;
+    Ok(dict)
+}
+
+/// The columns of a timeline, each as little-endian bytes.
+fn timeline_to_dict<'py>(
+    py: Python<'py>,
+    timeline: &Timeline,
+    operations: Vec<&str>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (dict, spans) = (PyDict::new(py), &timeline.spans);
+    let set = |name: &str, bytes: Vec<u8>| dict.set_item(name, PyBytes::new(py, &bytes));
+    set("begin_s", bytes(&spans.begin_s, f64::to_le_bytes))?;
+    set("end_s", bytes(&spans.end_s, f64::to_le_bytes))?;
+    set("node", bytes(&spans.node, u32::to_le_bytes))?;
+    set("lane", bytes(&spans.lane, u32::to_le_bytes))?;
+    set("operation", spans.operation.clone())?;
+    set("size_bytes", bytes(&spans.size_bytes, u32::to_le_bytes))?;
+    set("peer", bytes(&spans.peer, u32::to_le_bytes))?;
+    set("message", bytes(&spans.message, u64::to_le_bytes))?;
+    set("reason", spans.reason.clone())?;
+    dict.set_item("operations", operations)?;
     Ok(dict)
 }
 

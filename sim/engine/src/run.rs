@@ -20,6 +20,7 @@ use pocketsim_protocols::transport::udp::Udp;
 use pocketsim_protocols::transport::TransportConfig;
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
+use crate::blocks::Blocks;
 use crate::driver::Driver;
 use crate::ending::Ending;
 use crate::holdings::Holdings;
@@ -98,6 +99,7 @@ fn trustchain<C: Crypto + 'static>(plan: Plan, progress: Progress) -> Result<Run
     let count = plan.phones.profile.len() as u32;
     let keys = crypto::directory::<C>(plan.seed, count);
     let (seed, duplicate_window_s) = (plan.seed, plan.protocol.duplicate_window_s);
+    let keep_blocks = plan.trace.blocks;
     let first_index = plan.phones.first_index.clone();
     // One app goes on on every phone or on none: a countersigner has a chain
     // although its own proposals start at 1.
@@ -108,6 +110,7 @@ fn trustchain<C: Crypto + 'static>(plan: Plan, progress: Progress) -> Result<Run
             first_index,
             has_history,
             duplicate_window_s,
+            keep_blocks,
             ..AgentConfig::default()
         };
         Agent::new(
@@ -117,8 +120,9 @@ fn trustchain<C: Crypto + 'static>(plan: Plan, progress: Progress) -> Result<Run
             config,
         )
     };
-    over(plan, progress, make, |agents| {
-        Ending::indices(agents, Agent::next_index)
+    over(plan, progress, make, move |agents| Ending {
+        blocks: keep_blocks.then(|| Blocks::of(agents)),
+        ..Ending::indices(agents, Agent::next_index)
     })
 }
 

@@ -8,6 +8,7 @@ use pocketsim_protocols::named_enum;
 use crate::costs::Priced;
 use crate::plan;
 use crate::streams::mix;
+use crate::timeline::{self, Timeline};
 
 /// Columns of one length.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +77,8 @@ named_enum! {
 pub struct Trace {
     /// What was kept.
     pub columns: Columns,
+    /// Work and datagrams; only where the plan asks for them.
+    pub timeline: Option<Timeline>,
     tallies: [u64; Tally::ALL.len()],
     events: [u64; EventKind::ALL.len()],
     drops: [u64; Reason::ALL.len()],
@@ -93,7 +96,7 @@ impl Trace {
     /// On a mode that the plan's maker should have refused.
     pub fn new(plan: &plan::Trace, phones: usize, own_operations: &[String]) -> Self {
         let keep_below = match plan.mode.as_str() {
-            "full" => u64::MAX,
+            "full" | "work" => u64::MAX,
             "sampled" => (plan.sample_ratio * u64::MAX as f64) as u64,
             other => panic!("unknown trace mode {other:?}"),
         };
@@ -104,6 +107,7 @@ impl Trace {
         };
         Self {
             columns: Columns::default(),
+            timeline: (plan.mode == "work").then(|| Timeline::new(timeline::ROWS_MAX)),
             tallies: [0; Tally::ALL.len()],
             events: [0; EventKind::ALL.len()],
             drops: [0; Reason::ALL.len()],
@@ -160,10 +164,14 @@ impl Trace {
     ///
     /// An operation counts when it begins, even if the run or its phone ends before it does.
     pub fn cpu_s(&self) -> BTreeMap<&str, f64> {
-        let names = Operation::ALL.iter().map(|operation| operation.name());
-        let own = self.own_operations.iter().map(String::as_str);
-        let all = names.chain(own).zip(self.cpu_s.iter().copied());
+        let all = self.operations().zip(self.cpu_s.iter().copied());
         all.filter(|&(_, cpu_s)| cpu_s > 0.0).collect()
+    }
+
+    /// Names of all that is priced, by place.
+    pub fn operations(&self) -> impl Iterator<Item = &str> {
+        let own = self.own_operations.iter().map(String::as_str);
+        Operation::ALL.iter().map(|one| one.name()).chain(own)
     }
 
     /// What happened how often, by name; what never happened is left out.
@@ -180,7 +188,9 @@ impl Trace {
             .iter()
             .map(|reason| reason.name())
             .zip(self.drops);
+        let left_out = self.timeline.as_ref().map_or(0, |of| of.left_out);
         let all = tallies.chain(events).chain(drops);
+        let all = all.chain([("timeline_rows_left_out", left_out)]);
         all.filter(|&(_, count)| count > 0).collect()
     }
 

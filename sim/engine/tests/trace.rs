@@ -16,6 +16,7 @@ fn keeping(mode: &str, sample_ratio: f64, log_capacity: u64) -> Trace {
         sample_ratio,
         log_capacity,
         tokens: false,
+        blocks: false,
     };
     Trace::new(&options, 4, &[])
 }

@@ -28,7 +28,7 @@
 //!
 //! What this file does not know: other nodes' chains (so a previous hash that it
 //! never saw is believed); places older than the window, which are as new; the
-//! whole chain, of which it keeps the head. The index is inferred to count the
+//! whole chain, of which it keeps the head unless it is asked for more. The index is inferred to count the
 //! proposals of its proposer: the published traffic goes one way, where that
 //! cannot be told from the length of the chain.
 
@@ -57,6 +57,8 @@ pub struct AgentConfig {
     pub has_history: bool,
     /// For how long a place is remembered, in seconds.
     pub duplicate_window_s: Seconds,
+    /// Whether it keeps every block that it stores, which then grow without bound.
+    pub keep_blocks: bool,
 }
 
 impl Default for AgentConfig {
@@ -66,6 +68,7 @@ impl Default for AgentConfig {
             first_sequence: 0,
             has_history: false,
             duplicate_window_s: DUPLICATE_WINDOW_S,
+            keep_blocks: false,
         }
     }
 }
@@ -85,6 +88,8 @@ pub struct Agent<C> {
     open: Open,
     places: Places,
     refusals: Refusals,
+    /// With whom, and what; none unless it is to keep them.
+    kept: Option<Vec<(NodeId, Block)>>,
 }
 
 type Out<C> = OutputsOf<Agent<C>>;
@@ -104,6 +109,7 @@ impl<C: Crypto> Agent<C> {
             open: Open::default(),
             places: Places::new(config.duplicate_window_s),
             refusals: Refusals::default(),
+            kept: config.keep_blocks.then(Vec::new),
         }
     }
 
@@ -135,6 +141,11 @@ impl<C: Crypto> Agent<C> {
     /// Blocks stored since it started, proposed and countersigned.
     pub fn stored(&self) -> u64 {
         self.chain.length()
+    }
+
+    /// The blocks that it stored, each with the other party; none unless it keeps them.
+    pub fn kept(&self) -> &[(NodeId, Block)] {
+        self.kept.as_deref().unwrap_or_default()
     }
 
     /// Messages refused for `reason`.
@@ -223,6 +234,9 @@ impl<C: Crypto> Agent<C> {
         work(out, Operation::Hash, bytes);
         work(out, Operation::Store, bytes);
         self.chain.append(block.digest::<C>(), peer);
+        if let Some(kept) = &mut self.kept {
+            kept.push((peer, *block));
+        }
         observe(out, kind, block, peer);
     }
 

@@ -269,6 +269,7 @@ pub fn plan(count: usize) -> Plan {
             sample_ratio: 1.0,
             log_capacity: 0,
             tokens: false,
+            blocks: false,
         },
         energy: None,
     }

@@ -371,6 +371,28 @@ both! {
 }
 
 #[test]
+fn an_agent_keeps_blocks_if_it_is_asked_to() {
+    let config = AgentConfig {
+        keep_blocks: true,
+        ..AgentConfig::default()
+    };
+    let mut world = World::<pocketsim_protocols::crypto::Real>::with(2, config);
+    world.trade(ALICE, BOB);
+    let proposal = world.proposal(BOB, ALICE);
+    let answer = world.answer(proposal); // which is never handed over
+    let (alice, bob) = (world.agents[0].kept(), world.agents[1].kept());
+    assert_eq!(alice.iter().map(|of| of.0).collect::<Vec<_>>(), [BOB, BOB]);
+    assert_eq!(alice[1].1, answer.block);
+    assert_eq!(bob, [(ALICE, alice[0].1)]);
+    assert_eq!(alice.len() as u64, world.agents[0].stored());
+
+    let mut world = World::<pocketsim_protocols::crypto::Real>::with(2, AgentConfig::default());
+    world.trade(ALICE, BOB);
+    assert_eq!(world.agents[0].stored(), 1);
+    assert!(world.agents[0].kept().is_empty());
+}
+
+#[test]
 fn an_agent_goes_on_where_its_app_was() {
     let config = AgentConfig {
         first_index: 855,

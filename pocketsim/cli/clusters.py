@@ -1,0 +1,70 @@
+"""`sweep slurm`: a sweep as an array job, printed or submitted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pocketsim.cli import console
+from pocketsim.cli.running import Out
+from pocketsim.cli.sweeping import Keep, SweepFile, check_kept, study_of
+
+
+def slurm(  # noqa: PLR0913 - each is an option
+    file: SweepFile,
+    array: Annotated[
+        str, typer.Option(help="Elements of the array; %M: M at a time.", metavar="N[%M]")
+    ],
+    *,
+    time: Annotated[
+        str | None, typer.Option(help="Limit of each element.", metavar="[D-]H:MM:SS")
+    ] = None,
+    partition: Annotated[str | None, typer.Option(help="Where it runs.", metavar="NAME")] = None,
+    account: Annotated[str | None, typer.Option(help="Who pays for it.", metavar="NAME")] = None,
+    out: Out = Path("runs"),
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Cores of each element.")] = 1,
+    keep: Keep = "metrics",
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sbatch", help="Another option of sbatch, such as --mem=4G.", metavar="OPTION"
+        ),
+    ] = None,
+    setup: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setup",
+            help="A line of shell that comes first, such as a module load.",
+            metavar="LINE",
+        ),
+    ] = None,
+    submit: Annotated[
+        bool, typer.Option("--submit", help="Give it to sbatch; prints the job's number.")
+    ] = False,
+) -> None:
+    """Print a batch script for SLURM that runs what a sweep lacks, each element one shard of it.
+
+    Runs are made on a disk of the node, none is begun that would not end before the limit, and an
+    element that is requeued goes on where it was.
+    """
+    from pocketsim import slurm as batch
+
+    check_kept(keep)
+    study = study_of(file, out, "1/1")
+    request = batch.Request(
+        *batch.elements_of(array, len(study.sweep.points)),
+        time=time,
+        partition=partition,
+        account=account,
+        cores=jobs,
+        options=options or (),
+        setup=setup or (),
+    )
+    text = batch.script(study, request, "metrics" if keep == "metrics" else "events")
+    if submit:
+        out.mkdir(parents=True, exist_ok=True)
+        console.data(batch.submit(text))
+    else:
+        console.data(text.rstrip("\n"))

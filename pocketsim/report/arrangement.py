@@ -1,0 +1,186 @@
+"""What stands where on a page about runs: sections, their charts and their tables.
+
+Here it is only arranged; what is said of trades is in `trades`, charts are in `rates`, `latency`,
+`ladders`, `fates` and `towns`, tables in `provenance`, `fates`, `towns` and `verdicts`; what tells
+runs apart is in `points`.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from pocketsim.report import fates, ladders, provenance, splits, towns, trades, verdicts
+from pocketsim.report.page import Page, folded
+from pocketsim.report.runs import Run, as_series, by_scenario, is_of_trades
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pocketsim.calibration.validate.validation import ValidationResult
+
+
+def arranged(
+    runs: Sequence[Run], validation: ValidationResult | None = None, title: str | None = None
+) -> Page:
+    """Return the page about `runs`, in the order of `runs.load`; ValueError where there is none."""
+    if not runs:
+        raise ValueError("a report needs at least one run directory")
+    others = [run for run in runs if not towns.is_town(run)]
+    page = Page(title or (_TITLE if others else _TITLE_OF_TOWNS))
+    plain = [run for run in others if is_of_trades(run) and run.rate_per_s and not run.axes]
+    found = as_series(plain)
+    _opening(page, runs)
+    if validation:
+        _validation(page, validation)
+    trades.add(page, found)
+    _towns(page, [run for run in runs if towns.is_town(run)])
+    _ladders(page, [run for run in others if run not in plain])
+    _fates(page, [run for run in others if is_of_trades(run)])
+    if validation:
+        page.section("rows", "Every published row")
+        page.add(verdicts.rows(validation))
+    _profiles(page, runs)
+    _implementations(page, runs)
+    _limitations(page, runs)
+    return page
+
+
+def _opening(page: Page, runs: Sequence[Run]) -> None:
+    page.add(f"<h1>{escape(page.title)}</h1>")
+    scenarios = len({run.scenario for run in runs})
+    repetitions = sum(run.resolved["run"]["repetitions"] for run in runs)
+    counts = (("scenario", scenarios), ("run", len(runs)), ("repetition", repetitions))
+    counted = ", ".join(f"{count} {word}{'s' * (count != 1)}" for word, count in counts)
+    page.add(f'<p class="lead">{counted}. {BARS}</p>')
+    if provenance.unprobed(provenance.profiles(runs)):
+        page.add(f'<div class="notice"><b>{UNPROBED}</b> {_UNPROBED_MEANS}</div>')
+    page.section("scenarios", "What was simulated")
+    page.add(provenance.scenarios(runs))
+
+
+def _validation(page: Page, result: ValidationResult) -> None:
+    page.section("validation", "Distance from the published measurements")
+    page.paragraph(_VALIDATION)
+    page.add(verdicts.summary(result))
+    chart = verdicts.errors(result)
+    if chart.data:
+        page.figures([("Errors by group", _ERRORS, chart)], wide=True)
+
+
+def _towns(page: Page, runs: Sequence[Run]) -> None:
+    if not runs:
+        return
+    page.section("towns", "Payments with tokens")
+    page.paragraph(_TOWNS)
+    for group in by_scenario(runs).values():
+        page.add(f"<h3>{escape(group[0].title)}</h3>")
+        page.figures(towns.charts(group))
+        if ladders.horizontal(group):
+            page.figures(ladders.charts(group))
+        page.add(towns.figures_table(group))
+
+
+def _ladders(page: Page, runs: Sequence[Run]) -> None:
+    charts = [chart for group in by_scenario(runs).values() for chart in ladders.charts(group)]
+    if charts:
+        page.section("ladders", "Sweeps and other ladders")
+        page.paragraph(_LADDERS)
+        page.figures(charts)
+
+
+def _fates(page: Page, runs: Sequence[Run]) -> None:
+    if not runs:
+        return
+    page.section("fates", "What became of what was sent")
+    page.paragraph(_FATES)
+    for group in by_scenario(runs).values():
+        page.add(f"<h3>{escape(group[0].title)}</h3>")
+        if len(group) <= _BARS_MAX:
+            caption = "share of what was sent, by all phones in all repetitions"
+            page.figures([("Fates", caption, fates.chart(group))], wide=True)
+        page.add(folded("every count", fates.counts_table(group), unfold=len(group) > _BARS_MAX))
+        page.add(
+            folded("main metrics of each run", fates.metrics_table(group), unfold=len(group) == 1)
+        )
+        if any(splits.is_mixed(run) for run in group):
+            page.add(folded("by profile and access of who proposed", splits.splits_table(group)))
+
+
+def _profiles(page: Page, runs: Sequence[Run]) -> None:
+    page.section("profiles", "Device profiles and what they rest on")
+    page.paragraph(_PROFILES)
+    for name, profile in provenance.profiles(runs).items():
+        device = profile["device"]
+        page.add(f"<h3>{escape(device['name'])} <code>{escape(name)}</code></h3>")
+        probe = "no probe run" if device["probe"] == "none" else f"probe {device['probe']}"
+        about = (device["soc"], device["os"], f"{probe}, by {device['measured_by']}")
+        page.add(
+            f'<p class="caption">{escape("; ".join(about))}</p><p>{provenance.bases(profile)}</p>'
+        )
+        page.add(folded("every number", provenance.numbers_table(profile["drawn_as"], profile)))
+
+
+def _implementations(page: Page, runs: Sequence[Run]) -> None:
+    page.section("implementations", "Implementations and what they rest on")
+    page.paragraph(_IMPLEMENTATIONS)
+    for name, content in provenance.implementations(runs).items():
+        about = content["implementation"]
+        page.add(f"<h3>{escape(about['name'])} <code>{escape(name)}</code></h3>")
+        said = f"described by {about['described_by']}, {about['described_on']}"
+        page.add(f'<p class="caption">{escape(said)}</p><p>{provenance.bases(content)}</p>')
+        page.add(folded("every number", provenance.numbers_table(content["called"], content)))
+
+
+def _limitations(page: Page, runs: Sequence[Run]) -> None:
+    page.section("limitations", "Limitations")
+    theses = _LIMITATIONS if any(is_of_trades(run) for run in runs) else ()
+    unprobed = provenance.unprobed(provenance.profiles(runs))
+    lines = [*([UNPROBED] if unprobed else []), *theses, *provenance.not_claimed(runs)]
+    page.add(f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>")
+
+
+_TITLE = "Phones that trade over TrustChain: simulation report"
+_TITLE_OF_TOWNS = "Phones that pay with offline tokens: simulation report"
+_BARS_MAX = 40  # runs of a scenario whose fates are drawn
+BARS = (
+    "Error bars are 95 % intervals over repetitions: Student's t, of quantiles a bootstrap over "
+    "repetitions; they end at 0, and those of ratios at 100 %."
+)
+UNPROBED = "No phone has run the device probe yet."
+_UNPROBED_MEANS = (
+    "Every cost of an operation below is published for a similar part, fitted to published runs, "
+    "or assumed; each says which, with its uncertainty."
+)
+_VALIDATION = (
+    "Errors are simulated over published, less one. A fitted row was seen when the profile was "
+    "made; a predicted row was not. Figures agree when they differ by no more than the scatter of "
+    "both over their runs, and the rounding of the printed one, explain."
+)
+_ERRORS = "simulated over published, less one: a dot for each row; hover for its name"
+_TOWNS = (
+    "Shaded: no network. A payment is complete when its payer has a receipt; a token that was paid "
+    "waits until the authority has verified it. Nothing here is compared with a measurement."
+)
+_LADDERS = (
+    "The quantity with the most steps is the horizontal axis, what else differs makes lines. Open "
+    "diamonds are published figures; lines between runs only guide the eye."
+)
+_FATES = (
+    "What was sent was stored, was in flight at the end, or was lost, by the last thing that "
+    "happened to it; over all phones and repetitions, and of what was traced."
+)
+_PROFILES = (
+    "Costs are CPU time on one core plus a cost per byte, and waiting off the CPU. The standard "
+    "error is of the number itself, not of single operations. If doubled: the published row that "
+    "most surely changes with twice that value, or that none does."
+)
+_IMPLEMENTATIONS = (
+    "What a program does whatever device it runs on: costs of its own beside operations of the "
+    "device, pacing, timers, faults."
+)
+_LIMITATIONS = (
+    "The theses did not measure their Wi-Fi: its latency and jitter are fitted or assumed.",
+    "The throughput and latency theses used different phones and different versions of the app.",
+    "Five published runs per workload leave wide intervals, above all where runs stall.",
+)

@@ -1,0 +1,69 @@
+"""A folder for a paper: the report's charts as figures for print, their data, and the methods.
+
+It reads run directories and writes nothing: `files` is what the folder is to hold.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+from pocketsim.report import methods, printed, prose
+from pocketsim.report.arrangement import arranged
+from pocketsim.report.page import data_csv
+from pocketsim.report.runs import load
+from pocketsim.sim.base.errors import EnvironmentMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pocketsim.report.page import Drawn
+
+
+def files(run_dirs: Iterable[Path]) -> dict[str, bytes]:
+    """Return the files of a paper about `run_dirs`, complete run directories, by name.
+
+    Equal runs and an equal matplotlib give equal bytes. Raises as `write_report` does, and
+    EnvironmentMissingError without matplotlib.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise EnvironmentMissingError(_MISSING)
+    runs = load(run_dirs)
+    charts = arranged(runs).charts
+    pieces = methods.paragraph(runs)
+    texts = {
+        **{f"{_name(one)}.csv": data_csv(one.chart) for one in charts},
+        "captions.md": "".join(map(_caption, charts)),
+        "methods.md": prose.markdown(pieces),
+        "methods.tex": prose.latex(pieces),
+        "references.bib": prose.bibliography(
+            pieces, prose.joined(methods.versions(runs, "pocketsim"))
+        ),
+    }
+    drawn = {
+        f"{_name(one)}{suffix}": content
+        for one in charts
+        for suffix, content in printed.pictures(one.chart, one.caption, _width_in(one)).items()
+    }
+    return {**drawn, **{name: text.encode() for name, text in texts.items()}}
+
+
+def _name(drawn: Drawn) -> str:
+    return f"{drawn.section}_{drawn.number_there}"
+
+
+def _width_in(drawn: Drawn) -> float:
+    return printed.DOUBLE_IN if drawn.is_wide else printed.SINGLE_IN
+
+
+def _caption(drawn: Drawn) -> str:
+    """Return what a figure shows, and what the columns of its data are."""
+    titles = (drawn.chart.layout[f"{side}axis"].title.text for side in "xy")
+    axes = [f"`{side}` {text}" for side, text in zip("xy", titles, strict=True) if text]
+    columns = f"Columns: {'; '.join(axes)}; `above`, `below`: of its interval.\n"
+    said = f"{drawn.title}: {drawn.caption}. {_width_in(drawn):g} in wide.\n"
+    return f"## {_name(drawn)}\n\n{said}{columns}\n"
+
+
+_MISSING = "matplotlib, which draws figures for papers, is missing: pip install 'pocketsim[paper]'"

@@ -1,0 +1,34 @@
+"""Columns of pyarrow as numpy's, where they lie.
+
+pyarrow's own `to_numpy` loads pandas first: a second, which every run would pay.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    Array = np.ndarray[Any, Any]
+
+
+def numbers(column: pa.Array | pa.ChunkedArray, absent: float | None = None) -> Array:
+    """Return a column of numbers or truths; `absent` stands where it has null, if it may have one.
+
+    What comes may be read only.
+    """
+    import pyarrow as pa
+
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not array.null_count:
+        is_truth = pa.types.is_boolean(array.type)
+        found: Array = np.from_dlpack(array.cast(pa.uint8()) if is_truth else array)
+        return found.view(np.bool_) if is_truth else found
+    assert absent is not None, f"a column of {array.type} has {array.null_count} nulls"
+    kind = "f" if pa.types.is_floating(array.type) else "i"
+    dtype = np.dtype(f"<{kind}{array.type.bit_width // 8}")
+    raw = np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+    return np.where(numbers(array.is_valid()), raw, dtype.type(absent))

@@ -1,0 +1,31 @@
+"""Every metric there is, by the tables of docs/metrics.md: for who lists them, no run needs it.
+
+How each is defined stands beside what computes it.
+"""
+
+from __future__ import annotations
+
+from pocketsim.sim.metrics import (
+    compute,
+    energy,
+    own_protocol,
+    town,
+    town_definitions,
+    trades,
+    transfers,
+)
+
+TABLES = {
+    "trades": trades.METRICS,
+    "transfers": transfers.TRANSFERS,
+    "tokens": transfers.TOKENS,
+    "compute": compute.METRICS,
+    "own_protocol": own_protocol.METRICS,
+    "town": town_definitions.METRICS,
+    "energy_of_payments": energy.metrics(town.TRANSACTION),
+    "energy_of_transactions": energy.metrics(trades.TRANSACTION),
+}
+"""In the order of the page: "the same" of a meaning is what stands above."""
+
+METRICS = {name: metric for table in TABLES.values() for name, metric in table.items()}
+"""All of them in one."""

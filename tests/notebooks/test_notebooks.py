@@ -1,0 +1,82 @@
+"""Every notebook runs in a kernel of its own, from a folder with nothing but what is copied there.
+
+`make notebooks` runs this. What a notebook looks like is tests/tidy/test_notebooks.py's.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "pocketsim" / "notebooks").glob("*.ipynb"))
+LONGEST_S = 30
+FIGURE = "application/vnd.plotly.v1+json"
+
+
+@pytest.fixture
+def execute(tmp_path, monkeypatch):
+    """Return a function that executes a notebook in `tmp_path`, and what its kernel may see."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PLOTLY_RENDERER", "plotly_mimetype")
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "jupyter"))
+
+    def call(notebook):
+        options = {"timeout": LONGEST_S, "kernel_name": "python3"}
+        client = NotebookClient(
+            notebook, resources={"metadata": {"path": str(tmp_path)}}, **options
+        )
+        return client.execute()
+
+    return call
+
+
+@pytest.fixture
+def copied(tmp_path, cli):
+    done = cli("notebooks", ".")
+    assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [path.name for path in NOTEBOOKS])
+def test_it_runs_and_shows_figures(name, copied, execute):
+    before = time.monotonic()
+    found = execute(nbformat.read(copied / name, as_version=4))
+    took_s = time.monotonic() - before
+    outputs = [
+        output for cell in found.cells if cell.cell_type == "code" for output in cell.outputs
+    ]
+    figures = [output.data[FIGURE] for output in outputs if FIGURE in output.get("data", {})]
+    assert len(figures) >= 2
+    assert all(figure["data"] for figure in figures)
+    said = [output.text for output in outputs if output.get("name") == "stderr"]
+    assert not said, "a warning is not for students"
+    assert took_s < LONGEST_S
+
+
+@pytest.mark.slow
+def test_a_notebook_that_fails_fails_here(execute):
+    cells = [nbformat.v4.new_code_cell("import pocketsim as ps\nps.run('no_such_scenario')")]
+    with pytest.raises(CellExecutionError, match="no_such_scenario"):
+        execute(nbformat.v4.new_notebook(cells=cells))
+
+
+@pytest.mark.slow
+def test_a_page_of_the_docs_takes_nothing_from_the_network(tmp_path, execute, monkeypatch):
+    monkeypatch.setenv("PYTHONSTARTUP", str(ROOT / "docs" / "kernel.py"))
+    cell = nbformat.v4.new_code_cell("import plotly.express as px\npx.bar([1, 2])")
+    found = execute(nbformat.v4.new_notebook(cells=[cell]))
+    (shown,) = found.cells[0].outputs
+    page = shown.data["text/html"]
+    assert "Plotly.newPlot" in page
+    assert not re.findall(r"https?://|\bsrc=|\bimport\b", page)
+    assert (tmp_path / "linux_vm.json").is_file(), "what notebooks read"
