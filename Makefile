@@ -35,7 +35,7 @@ test-rust: test-programs
 	PROPTEST_RNG_SEED=$(PROPTEST_RNG_SEED) $(CARGO) test --workspace --locked
 
 test-python: test-programs
-	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
+	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks --ignore tests/cluster -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
 
 test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
@@ -61,6 +61,11 @@ test-wheel: wheel ## Install the wheel into an environment of its own and test i
 container: build/.system $(if $(QUICK),wheel) ## Build the container by buildah, which compiles SimGrid, and try it; QUICK=1: of `make wheel`
 	python3 tools/container.py $(if $(QUICK),--wheel dist pocketsim)
 
+.PHONY: test-cluster
+test-cluster: setup ## Run a study on a SLURM of one node (Debian's, unpacked) and on dask, a worker killed
+	tools/slurm.sh
+	$(BIN)/pytest tests/cluster
+
 .PHONY: fuzz
 SECONDS ?= 10
 fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10 for each
@@ -69,12 +74,12 @@ fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10
 # With QUICK=1 the next four say whether everything runs, in seconds, and judge no time.
 .PHONY: bench
 BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000)
-bench: setup build/bench/bare_loop build/bench/bare_queues ## Compare the engine's speed with other simulators on one workload; exit code 3 if Python's gossip is below 0.15 of heapq's
+bench: setup build/bench/bare_loop build/bench/bare_queues ## Compare the engine's speed with other simulators on one workload
 	$(BIN)/python bench/run.py --hosts $(BENCH_HOSTS) $(if $(QUICK),--seconds 2 --repetitions 1)
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
 	$(BIN)/python bench/own_trace.py $(if $(QUICK),1000,10000000)
-	$(BIN)/python bench/own_protocol.py $(if $(QUICK),100 5 --repetitions 1 --no-bar,1000 60)
 	$(BIN)/python bench/studies.py $(if $(QUICK),--runs 4 --long-runs 2)
+	$(BIN)/python bench/own_protocol.py $(if $(QUICK),100 5 --repetitions 1 --no-bar,1000 60)
 
 .PHONY: bench-probe
 ROUNDS ?= $(if $(QUICK),1,5)

@@ -87,7 +87,7 @@ def fake_engine(monkeypatch):
     return monkeypatch
 
 
-def command_line(folder, *program):
+def command_line(folder, *program, timeout_s=60):
     """Return a function that runs a command line in `folder`, in another process."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
@@ -99,7 +99,7 @@ def command_line(folder, *program):
             cwd=folder,
             env={**environment, **variables},
             check=False,
-            timeout=60,
+            timeout=timeout_s,
         )
 
     call.command = list(program)

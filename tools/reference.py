@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
 from pocketsim.sim.metrics import reference
+from pocketsim.sim.trace import timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +38,8 @@ def text() -> str:
     tables = {
         **{f"metrics_{name}": metrics_table(metrics) for name, metrics in metrics_tables().items()},
         "reasons": table(("reason", "what happened"), named(contract, "Reason")),
-        "columns": table(("column", "type", "what it is"), columns()),
+        "columns": table(("column", "type", "what it is"), columns(trace)),
+        "spans": table(("column", "type", "what it is"), columns(timeline)),
         "kinds": table(("kind", "when"), named(contract, "EventKind")),
     }
     page = TEMPLATE.read_text(encoding="utf-8")
@@ -65,11 +67,11 @@ def metrics_table(metrics: Mapping[str, Metric]) -> str:
     return table(("metric", "unit", "formula", "what it is"), rows)
 
 
-def columns() -> list[tuple[str, str, str]]:
-    """Return name, type and meaning of each column of events.parquet."""
+def columns(table: Any) -> list[tuple[str, str, str]]:
+    """Return name, type and meaning of each column of a table, a module of `sim.trace`."""
     words = {"int32": "int32", "int64": "int64", "double": "float64", "bool": "bool"}
-    types = {field.name: words.get(str(field.type), "text") for field in trace.schema()}
-    return [(name, types[name], meaning) for name, meaning in trace.COLUMNS.items()]
+    types = {field.name: words.get(str(field.type), "text") for field in table.schema()}
+    return [(name, types[name], meaning) for name, meaning in table.COLUMNS.items()]
 
 
 def named(contract: str, enum: str) -> list[tuple[str, str]]:

@@ -45,6 +45,7 @@ EXAMPLES = {
     "export": (
         "pocketsim export RUN -o events.csv",
         "pocketsim export RUN --to gexf -o phones.gexf --repetition 0",
+        "pocketsim export RUN -o run.pftrace",
     ),
     "verify": ("pocketsim verify RUN", "pocketsim verify tokens --json"),
     "validate": (

@@ -1,4 +1,4 @@
-"""`export`: a run for other programs, as a log, as a graph, or as tokens."""
+"""`export`: a run for other programs, as a log, a graph, a timeline, or as tokens."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Format(enum.StrEnum):
     graphml = "graphml"
     gexf = "gexf"
     json = "json"
+    perfetto = "perfetto"
     tokens = "tokens"
 
 
@@ -36,7 +37,8 @@ def export(
         typer.Option(
             "--to",
             help="csv: events, in the benchmark app's columns; graphml, gexf, json: phones and who "
-            "paid or traded with whom; tokens: what phones have at the end, as batches of bytes. "
+            "paid or traded with whom; perfetto: what lanes spend and datagrams, over time, if "
+            "output.trace is work; tokens: what phones have at the end, as batches of bytes. "
             "Without, what the suffix of the file says, and csv where there is none.",
             parser=common.one_of(Format, "--to"),
         ),
@@ -58,7 +60,7 @@ def export(
         typer.Option(help="Which repetition; without, 0, and all for csv.", metavar="N"),
     ] = None,
 ) -> None:
-    """Write a run as CSV, as a graph, or as tokens."""
+    """Write a run as CSV, as a graph, as a timeline, or as tokens."""
     (directory,) = complete(run, several=False)
     from pocketsim.sim.run import results
 
@@ -74,6 +76,8 @@ def export(
         _tokens(directory, resolved, repetition or 0, out)
     elif chosen is Format.csv:
         _csv(directory, resolved, repetition, target)
+    elif chosen is Format.perfetto:
+        _timeline(directory, resolved, repetition or 0, out)
     else:
         _graph(directory, repetition or 0, out, chosen)
 
@@ -117,6 +121,20 @@ def _graph(directory: Path, repetition: int, file: Path | None, form: Format) ->
     with targets.replacing(file) as aside, aside.open("wb") as sink:
         graph.write(found, sink, form)
     targets.tell(file)
+
+
+def _timeline(directory: Path, resolved: Resolved, repetition: int, file: Path | None) -> None:
+    from pocketsim.sim.export import perfetto
+
+    left_out = perfetto.check_kept(directory, resolved, repetition)
+    if file is None:
+        perfetto.of_run(directory, resolved, repetition, sys.stdout.buffer)
+    else:
+        with targets.replacing(file) as aside, aside.open("wb") as sink:
+            perfetto.of_run(directory, resolved, repetition, sink)
+        targets.tell(file)
+    if left_out:
+        console.say(f"{left_out} rows are not there: a timeline keeps the first two million")
 
 
 def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path | None) -> None:
@@ -163,4 +181,10 @@ def _events(directory: Path, repetition: int | None) -> pa.Table:
     return table.filter(pc.equal(table["repetition"], repetition))
 
 
-_BY_SUFFIX = {f".{form}": form for form in Format if form is not Format.tokens}
+_BY_SUFFIX = {
+    ".csv": Format.csv,
+    ".graphml": Format.graphml,
+    ".gexf": Format.gexf,
+    ".json": Format.json,
+    ".pftrace": Format.perfetto,
+}

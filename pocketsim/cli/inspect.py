@@ -234,7 +234,7 @@ def _python() -> tuple[str, str, str]:
 
 def _library(name: str) -> tuple[str, str, str]:
     try:
-        importlib.import_module(name.replace("-", "_"))
+        importlib.import_module(_MODULES.get(name, name.replace("-", "_")))
         found = importlib.metadata.version(name)
     except (ImportError, OSError, RuntimeError) as error:
         return name, str(error), f"pip install {name}; in a checkout, make setup"
@@ -268,6 +268,7 @@ _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "networkx"),
     *("pydantic", "pynacl", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
 )
+_MODULES = {"pynacl": "nacl"}  # where a module has another name than what it comes in
 _USUAL = {"role": "person", "rate_per_s": "", "churn": ""}
 _EXIT_INVALID = 2
 _EXIT_ENVIRONMENT = 5

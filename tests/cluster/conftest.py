@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import SCENARIO, command_line
 
+from support.patience import PATIENCE_S
+
 SWEEP = """
 [sweep]
 scenario = "small.toml"
@@ -24,7 +26,7 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.cli = command_line(folder, sys.executable, "-m", "pocketsim.cli")
+        self.cli = command_line(folder, sys.executable, "-m", "pocketsim.cli", timeout_s=PATIENCE_S)
         small = SCENARIO.replace('duration = "2s"', 'duration = "40s"')
         (folder / "small.toml").write_text(small.replace('["4/s", "8/s"]', '"4/s"'))
         (folder / "sweep.toml").write_text(SWEEP)

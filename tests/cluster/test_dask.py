@@ -16,7 +16,7 @@ from conftest import ROOT
 
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
 from pocketsim.sim.run import pool as pools
-from support.interop_programs import wait_until
+from support.patience import PATIENCE_S, end, patiently
 from support.skipping import skip
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow]
@@ -27,20 +27,20 @@ RUNS = 12
 class Pool:
     """A scheduler on loopback and its workers, each a process of its own, ended with the block."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **variables: str) -> None:
         self.file = folder / "scheduler.json"
         self._folder = folder
+        self._variables = variables
         self._ending = contextlib.ExitStack()
 
-    def __enter__(self):
+    @contextlib.contextmanager
+    def running(self):
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
         command = ["-m", "dask", "scheduler", *options, "--scheduler-file", str(self.file)]
-        self._start(command, {})
-        wait_until(self.file.exists, "the scheduler")
-        return self
-
-    def __exit__(self, *_):
-        self._ending.close()
+        with self._ending:
+            self._start(command, self._variables)
+            patiently(self.file.exists, "the scheduler")
+            yield self
 
     def worker(self, *options, **variables):
         """Start a worker with one thread; return its process."""
@@ -57,18 +57,18 @@ class Pool:
             process = subprocess.Popen(
                 [sys.executable, *command], env=environment, stdout=said, stderr=said
             )
-        self._ending.callback(process.wait)
-        self._ending.callback(process.terminate)
+        self._ending.callback(end, process)
         return process
 
 
 @pytest.fixture
-def pool(tmp_path):
+def pool(request, tmp_path):
+    """A pool; a parameter has variables of its scheduler."""
     if importlib.util.find_spec("distributed") is None:
         skip("no dask.distributed, which is in the extra `dask`")
     folder = tmp_path / "dask"
     folder.mkdir()
-    with Pool(folder) as running:
+    with Pool(folder, **getattr(request, "param", {})).running() as running:
         yield running
 
 
@@ -76,29 +76,36 @@ def dask(pool):
     return ("--executor", "dask", "--scheduler", pool.file)
 
 
+@contextlib.contextmanager
+def sweeping(place, pool, *options):
+    """Run the sweep on the pool beside the block; with the block it ends, whatever it is at."""
+    command = [*place.cli.command, "sweep", "run", "sweep.toml", *options, *map(str, dask(pool))]
+    process = subprocess.Popen(
+        command, cwd=place.folder, env=place.cli.environment, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_a_worker_that_is_killed_changes_nothing(place, pool, alone):
     from distributed import Client
 
     doomed = pool.worker("--no-nanny", "--name", "doomed")
     with Client(scheduler_file=str(pool.file), set_as_default=False) as client:
-        client.wait_for_workers(1, timeout=30)
-        command = [*place.cli.command, "sweep", "run", "sweep.toml", "--keep", "metrics"]
-        started = subprocess.Popen(
-            [*command, *map(str, dask(pool))],
-            cwd=place.folder,
-            env=place.cli.environment,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        noted = place.folder / "runs" / ".durations.jsonl"
-        wait_until(noted.exists, "a run")
+        client.wait_for_workers(1, timeout=PATIENCE_S)
+    noted = place.folder / "runs" / ".durations.jsonl"
+    with sweeping(place, pool, "--keep", "metrics") as started:
+        patiently(noted.exists, "a run")
         doomed.kill()
         doomed.wait()
         made = len(noted.read_text().splitlines())
         assert 1 <= made < RUNS, "it is killed half way"
         assert started.poll() is None
         pool.worker("--nanny", "--name", "next")
-        said = started.communicate(timeout=60)[1]
+        said = started.communicate(timeout=PATIENCE_S)[1]
     assert started.returncode == 0, said
     assert f"{RUNS} ran" in said
     assert not list((place.folder / "runs" / "small").iterdir())
@@ -158,6 +165,24 @@ def test_a_run_that_fails_is_named_with_the_line_that_replays_it(place, pool):
 
 
 @pytest.mark.parametrize(
+    "pool", [{"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}], indirect=True, ids=["once"]
+)
+def test_a_run_at_which_workers_die_is_one_that_fails(place, pool, tmp_path):
+    held = tmp_path / "held"
+    doomed = pool.worker("--no-nanny", FAKE_ENGINE="1", FAKE_HOLD=str(held))
+    with sweeping(place, pool, "--shard", "1/12") as started:
+        patiently(lambda: held.exists() and held.read_text().endswith("\n"), "a repetition")
+        doomed.kill()
+        said = started.communicate(timeout=PATIENCE_S)[1]
+    assert started.returncode == 4
+    assert "workers died at it, the last at tcp://127.0.0.1:" in said
+    assert "replay: " in said
+    assert "Traceback" not in said
+    fork = Path("/proc") / held.read_text().strip()
+    patiently(lambda: not fork.exists(), "the end of what the worker had begun")
+
+
+@pytest.mark.parametrize(
     ("variables", "reason"),
     [
         ({"FAKE_BUILD": "another"}, "would not do the same: build is another, here "),
@@ -169,7 +194,7 @@ def test_a_worker_that_is_not_as_we_are_is_refused(place, pool, variables, reaso
 
     pool.worker("--no-nanny", **variables)
     with Client(scheduler_file=str(pool.file), set_as_default=False) as client:
-        client.wait_for_workers(1, timeout=30)
+        client.wait_for_workers(1, timeout=PATIENCE_S)
     done = place("sweep", "run", "sweep.toml", *dask(pool), code=5)
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
@@ -177,18 +202,12 @@ def test_a_worker_that_is_not_as_we_are_is_refused(place, pool, variables, reaso
 
 
 def test_an_interrupt_ends_it_and_the_same_goes_on(place, pool):
-    started = subprocess.Popen(
-        [*place.cli.command, "sweep", "run", "sweep.toml", *map(str, dask(pool))],
-        cwd=place.folder,
-        env=place.cli.environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
     locks = place.folder / "runs" / "small"
-    # Nobody makes them: there is no worker yet.
-    wait_until(lambda: len(list(locks.glob(".lock-*"))) == RUNS, "runs that are handed over")
-    started.terminate()
-    said = started.communicate(timeout=30)[1]
+    with sweeping(place, pool) as started:
+        # Nobody makes them: there is no worker yet.
+        patiently(lambda: len(list(locks.glob(".lock-*"))) == RUNS, "runs that are handed over")
+        started.terminate()
+        said = started.communicate(timeout=PATIENCE_S)[1]
     assert started.returncode == 130, said
     assert "interrupted" in said
     assert not list(locks.iterdir())

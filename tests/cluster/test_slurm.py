@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from support.interop_programs import wait_until
 from support.one_node_slurm import one_node
+from support.patience import PATIENCE_S, patiently
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow]
-PATIENCE_S = 60.0
 RUNS = 12
 
 
@@ -68,7 +67,7 @@ def test_a_requeued_element_goes_on_where_it_was(at_slurm, slurm, alone, keep):
         return (journal.exists() and journal.stat().st_size) or any(map(Path.exists, firsts))
 
     job = submit(at_slurm, "--array", "2%2", "--time", "10", "--keep", keep)
-    wait_until(has_made_one, "a run")
+    patiently(has_made_one, "a run")
     slurm("scontrol", "requeue", f"{job}_0")
     until_ended(slurm, job)
     assert slurm.told(job, 0)["Restarts"] == "1"

@@ -94,6 +94,23 @@ def test_a_cost_that_is_what_it_was_leaves_every_event_as_it_was(scenario, tmp_p
 
 
 @pytest.mark.engine
+def test_blocks_and_timelines_are_the_same_again(root, tmp_path, monkeypatch):
+    settings = ["run.duration=10s", "run.repetitions=2", "devices[1].count=50"]
+    settings += ["protocol.crypto=real", "output.blocks=true", "output.trace=work"]
+    written = []
+    for hash_seed, jobs in (("1", 1), ("2", 2)):
+        monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
+        out = tmp_path / hash_seed
+        (run,) = runner.run(root / "pocketsim/scenarios/scale/1k_churn.toml", settings, out, jobs)
+        exporting.export(run, None, out / "a.pftrace", repetition=1)
+        kept = {path.name: path.read_bytes() for path in run.iterdir()}
+        assert set(kept) == {*rundir.FILES, rundir.BLOCKS, rundir.TIMELINE}
+        written.append((kept, (out / "a.pftrace").read_bytes()))
+    assert written[0] == written[1]
+    assert len(written[0][1]) > 10_000
+
+
+@pytest.mark.engine
 def test_tokens_and_graphs_are_the_same_again(root, tmp_path, monkeypatch):
     settings = ["run.duration=45min", "run.repetitions=2"]
     settings += ["protocol.crypto=real", "output.tokens=true"]

@@ -259,7 +259,13 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "own_operations": [],
         },
         "transport": transport(mode, phones),
-        "trace": {"mode": "full", "sample_ratio": 1.0, "log_capacity": 0, "tokens": False},
+        "trace": {
+            "mode": "full",
+            "sample_ratio": 1.0,
+            "log_capacity": 0,
+            "tokens": False,
+            "blocks": False,
+        },
         "energy": None,
         **changes,
     }

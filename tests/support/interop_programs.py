@@ -65,9 +65,9 @@ def unpacked_environment() -> dict[str, str]:
     return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(map(str, libraries))}
 
 
-def wait_until(condition, what: str) -> None:
+def wait_until(condition, what: str, patience_s: float = PATIENCE_S) -> None:
     """Wait for something that happens soon; fail with `what` if it does not."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not condition():
-        assert time.monotonic() < deadline, f"waited {PATIENCE_S} s for {what}"
+        assert time.monotonic() < deadline, f"waited {patience_s} s for {what}"
         time.sleep(0.01)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.interop_programs import wait_until
+from support.patience import end, patiently
 from support.skipping import skip
 
 UNPACKED = Path(__file__).resolve().parents[2] / "build" / "slurm"
@@ -116,17 +116,17 @@ def one_node(folder: Path) -> Iterator[Slurm]:
             daemons.enter_context(daemon(list(map(str, command)), folder, environment))
 
         start(sbin / "munged", "--foreground", "--force", *munge)
-        wait_until((folder / "munge.socket").exists, "munged")
+        patiently((folder / "munge.socket").exists, "munged")
         start(sbin / "slurmctld-wlm", "-D")
         start(sbin / "slurmd-wlm", "-D", "-d", sbin / "slurmstepd-wlm")
         slurm = Slurm(environment)
-        wait_until(lambda: is_idle(slurm), "the node")
+        patiently(lambda: is_idle(slurm), "the node")
         try:
             yield slurm
         finally:
             slurm("scancel", f"--user={user}", "--signal=KILL")
             slurm("scancel", f"--user={user}")
-            wait_until(lambda: not slurm("squeue", "--noheader").strip(), "jobs to end")
+            patiently(lambda: not slurm("squeue", "--noheader").strip(), "jobs to end")
 
 
 @contextlib.contextmanager
@@ -137,12 +137,7 @@ def daemon(command: list[str], folder: Path, environment: dict[str, str]) -> Ite
         try:
             yield
         finally:
-            process.terminate()
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
 
 
 def is_idle(slurm: Slurm) -> bool:

@@ -39,6 +39,7 @@ IN_CI = {
     "test-android": "make test-android",
     "docs": "make docs",
     "notebooks": "make notebooks",
+    "test-cluster": "make test-cluster",
     "wheel": "make test-wheel",
     "test-wheel": "make test-wheel",
     "container": "POCKETSIM_CONTAINERS=$cache/containers make container QUICK=1",

@@ -30,8 +30,9 @@ PROSE = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
 SPANS = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", PROSE)]
 
 # By the words before the first argument; the calls stand in for every command that begins so, and
-# together have every option and every file that README names. {run}, {tokens}: finished runs. What
-# README does not name is not run; "; " separates calls of which the last needs the others.
+# together have every option and every file that README names. {run}, {worked}, {tokens}: finished
+# runs. What README does not name is not run; "; " separates calls of which the last needs the
+# others.
 SHORT = {
     "pocketsim run": [
         "run small.toml --set workload.rate=4/s --seed 3 --jobs 1 --out runs --json",
@@ -45,7 +46,11 @@ SHORT = {
     "pocketsim check": ["check small.toml sweep.toml moto_g04s"],
     "pocketsim sweep run": [
         "sweep run sweep.toml --shard 1/2 --out swept --keep events",
-        "sweep run sweep.toml --out packed --keep metrics",
+        "sweep run sweep.toml --out packed --keep metrics --scratch . --before 3000-01-01",
+    ],
+    "pocketsim sweep slurm": [
+        "sweep slurm sweep.toml --array 2%1 --time 60 --partition main --account me --setup true",
+        "sweep slurm sweep.toml --array 2 --sbatch --mem=4G",
     ],
     "pocketsim sweep plan": ["sweep plan sweep.toml --json"],
     "pocketsim sweep status": [
@@ -71,6 +76,7 @@ SHORT = {
         "export {run} --to gexf -o phones.gexf",
         "export {run} --to json -o phones.json",
         "export {run} -o phones.gexf",
+        "export {worked} --to perfetto -o run.pftrace",
         "export {tokens} --to tokens -o tokens",
     ],
     "pocketsim verify": ["verify {tokens} --repetition 0 --json"],
@@ -89,6 +95,11 @@ SHORT = {
         "validate --subset block_sizes --rows",
     ],
     "pocketsim doctor": ["doctor"],
+}
+# What takes a cluster: tests/cluster has one.
+ON_A_CLUSTER = {
+    "pocketsim sweep run": {"--executor", "--scheduler"},
+    "pocketsim sweep slurm": {"--submit"},
 }
 # Run by the tests below with these names.
 PROBE = {
@@ -163,7 +174,13 @@ def test_every_command_has_a_short_form():
 @pytest.mark.parametrize(("name", "options"), rows())
 def test_every_option_of_the_table_is_in_a_short_form(name, options):
     used = {word for call in SHORT[name] for word in call.split()}
-    assert not options - used
+    assert not options - used - ON_A_CLUSTER.get(name, set())
+
+
+def test_what_takes_a_cluster_is_tested_on_one():
+    text = "".join(path.read_text() for path in (ROOT / "tests" / "cluster").glob("test_*.py"))
+    for options in ON_A_CLUSTER.values():
+        assert {option for option in options if f'"{option}"' in text} == options
 
 
 def test_every_choice_and_file_is_in_a_short_form():
@@ -192,7 +209,7 @@ def pocketsim(folder):
 
 @pytest.fixture(scope="module")
 def finished(pocketsim):
-    """Return what stands for {run} and {tokens}, and leave log.csv."""
+    """Return what stands for {run}, {worked} and {tokens}, and leave log.csv."""
 
     def directory(*arguments):
         done = pocketsim("run", *arguments, "--out", "finished")
@@ -203,7 +220,8 @@ def finished(pocketsim):
     assert pocketsim("export", small, "-o", "log.csv").returncode == 0
     settings = [word for setting in TOKENS for word in ("--set", setting)]
     market = ROOT / "pocketsim/scenarios" / "tokens" / "market.toml"
-    return {"run": small, "tokens": directory(market, *settings)}
+    worked = directory("small.toml", "--set", "output.trace=work")
+    return {"run": small, "worked": worked, "tokens": directory(market, *settings)}
 
 
 @pytest.mark.engine

@@ -122,7 +122,7 @@ def test_the_suffix_of_a_file_says_its_format(call, run, tmp_path, to):
 )
 def test_a_suffix_of_no_format_is_refused(call, run, tmp_path, name, suggested):
     made = run()
-    known = ".csv, .graphml, .gexf, .json"
+    known = ".csv, .graphml, .gexf, .json, .pftrace"
     assert refused(call(made, "-o", name), name, known, f"(did you mean {suggested}?)")
     assert refused(call(made, "-o", "a.parquet"), "a.parquet", '".parquet"', known)
     assert {path.name for path in tmp_path.iterdir()} == {"runs"}
@@ -142,7 +142,9 @@ def test_a_suffix_of_another_format_is_refused(call, run, tmp_path):
 def test_an_unknown_format_is_exit_2(call, run):
     done = call(run(), "--to", "graphlm")
     assert done.exception.exit_code == 2
-    assert "csv, graphml, gexf, json, tokens (did you mean graphml?)" in str(done.exception)
+    assert "csv, graphml, gexf, json, perfetto, tokens (did you mean graphml?)" in str(
+        done.exception
+    )
 
 
 def test_csv_is_for_csv(call, run, tmp_path):

@@ -6,6 +6,7 @@ from pocketsim import testing
 from pocketsim.sim import trace
 from pocketsim.sim.base.families import FAMILIES
 from pocketsim.sim.metrics import energy, parts, reference, trades
+from pocketsim.sim.trace import timeline
 from tools import reference as page
 
 
@@ -43,8 +44,9 @@ def test_no_metric_is_in_two_tables():
 
 
 def test_every_column_has_a_type_and_a_meaning():
-    assert [name for name, *_ in page.columns()] == trace.schema().names
-    assert all(all(row) for row in page.columns())
+    for table in (trace, timeline):
+        assert [name for name, *_ in page.columns(table)] == table.schema().names
+        assert all(all(row) for row in page.columns(table))
 
 
 def test_a_kind_without_a_comment_is_no_reference():

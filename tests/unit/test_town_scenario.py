@@ -242,6 +242,19 @@ def test_only_tokens_that_others_can_verify_are_kept(root):
         load(root / "pocketsim/scenarios/tokens/market.toml", ["output.tokens=true"])
 
 
+def test_only_blocks_that_others_can_verify_are_kept(root, scenario):
+    with pytest.raises(ScenarioError, match=r"protocol.crypto: output.blocks .* mean real\?\)"):
+        load(scenario, ["output.blocks=true"])
+    with pytest.raises(ScenarioError, match=r'output.blocks: is for protocol "trustchain"'):
+        load(
+            root / "pocketsim/scenarios/tokens/market.toml",
+            ["protocol.crypto=real", "output.blocks=true"],
+        )
+    kept = resolve(load(scenario, ["protocol.crypto=real", "output.blocks=true"]))[0].resolved
+    assert build_plan(kept, 0)["trace"]["blocks"] is True
+    assert build_plan(resolve(load(scenario))[0].resolved, 0)["trace"]["blocks"] is False
+
+
 def test_an_outage_needs_no_town(scenario):
     text = scenario.read_text()
     scenario.write_text(text + '\n[[outages]]\naccess = "home_wifi"\nstart = "1s"\nend = "3s"\n')

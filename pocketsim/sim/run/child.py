@@ -108,7 +108,7 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
         table = kept_path(directory, repetition, name)
         with room_for(table):
             tables.write(_TABLES[name](result, repetition), table)
-    if result["tokens"]:
+    if plan["trace"]["tokens"]:
         summary["authority_key"] = result["tokens"]["authority"].hex()
     path = summary_path(directory, repetition)
     with room_for(path):

@@ -123,9 +123,8 @@ class Pool:
                 raise children.StoppedError from None
             raise EnvironmentMissingError(_GONE) from None
         except KilledWorker as error:
-            what = (
-                f"{order['manifest']['name']}: workers died at it, the last at {error.last_worker}"
-            )
+            name, where = order["manifest"]["name"], error.last_worker.address
+            what = f"{name}: workers died at it, the last at {where}"
             replay = children.keep(_job(order, 0, order["first_index"]), "", failed)
             raise EngineError(what, "", replay) from None
         else:

@@ -60,6 +60,7 @@ class Metrics(TypedDict):
 class Told(TypedDict):
     """What a manifest has of a repetition; the key where the run keeps tokens."""
 
+    counters: NotRequired[dict[str, int]]
     authority_key: NotRequired[str]
 
 

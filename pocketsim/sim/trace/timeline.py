@@ -1,7 +1,8 @@
 """The timeline of a run: what lanes spent on operations, and datagrams under way, as a table.
 
-A row is an operation or a datagram, in the order in which they began. What deliberately does not
-live here: events, which are what transactions live through (`sim.trace.table`).
+A row is an operation or a datagram, in the order in which datagrams and pieces of work began. What
+deliberately does not live here: events, which are what transactions live through
+(`sim.trace.table`).
 """
 
 from __future__ import annotations

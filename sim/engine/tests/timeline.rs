@@ -60,8 +60,8 @@ fn datagrams(trace: &Trace) -> Vec<(u32, u32, Seconds, Seconds, u8)> {
 /// What the phone that is asked does; others do nothing.
 fn when_asked(acts: impl Fn() -> Vec<Act> + Clone) -> impl FnMut(u32, Cue) -> Vec<Act> + Clone {
     move |_, cue| match cue {
-        Cue::Asked(0) => acts(),
-        Cue::Asked(_) | Cue::Got(_) | Cue::Failed(_) => vec![],
+        Cue::Asked(_) => acts(),
+        Cue::Got(_) | Cue::Failed(_) => vec![],
     }
 }
 
@@ -112,8 +112,8 @@ fn lanes_of_a_phone_are_told_apart() {
     let mut plan = asked();
     cost(&mut plan, Operation::Sign, 1.0);
     let trace = act(plan, |_, cue| match cue {
-        Cue::Asked(0) => vec![post(TASK, 1), post(TASK + 1, 1)],
-        Cue::Asked(_) => vec![work(Operation::Sign)],
+        Cue::Asked(1) => vec![work(Operation::Sign)],
+        Cue::Asked(_) => vec![post(TASK, 1), post(TASK + 1, 1)],
         Cue::Got(_) | Cue::Failed(_) => vec![],
     });
     let found = works(&trace);
@@ -218,7 +218,7 @@ fn busy(mode: &str) -> Plan {
     plan.trace.mode = mode.into();
     plan.access[0].loss_ratio = 0.05;
     for operation in [Operation::Sign, Operation::Verify, Operation::UdpReceive] {
-        cost(&mut plan, operation, 0.004);
+        cost(&mut plan, operation, 0.02);
     }
     for number in 0..400 {
         let (from, step) = (numbers.draw() % 8, 1 + numbers.draw() % 7);
@@ -235,7 +235,7 @@ fn busy(mode: &str) -> Plan {
 fn events_and_counters_are_those_of_a_full_trace() {
     let (full, with) = (trade(busy("full")), trade(busy("work")));
     assert!(full.timeline.is_none());
-    assert!(full.columns.time_s.len() > 1000);
+    assert!(full.columns.time_s.len() > 500);
     assert_eq!(format!("{:?}", full.columns), format!("{:?}", with.columns));
     assert_eq!(full.counters(), with.counters());
     assert_eq!(full.cpu_s(), with.cpu_s());
