@@ -8,6 +8,9 @@ SHELL := bash
 BIN := .venv/bin
 UV := build/bin/uv
 CARGO := cargo
+# In a folder of its own: a library that is also a module for Python has one name there, whatever
+# its features are.
+TEMPLATE := sim/template/Cargo.toml
 ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' -o -name '*.toml' -o -path '*/shim/*' \)) \
 	Cargo.toml Cargo.lock
 
@@ -39,6 +42,7 @@ test-python: test-programs
 
 test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
+	CARGO_TARGET_DIR=build/template $(CARGO) build --locked --manifest-path $(TEMPLATE)
 
 # One after the other: each is to take less than 30 s of a machine of its own.
 .PHONY: notebooks
@@ -79,6 +83,7 @@ bench: setup build/bench/bare_loop build/bench/bare_queues ## Compare the engine
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
 	$(BIN)/python bench/own_trace.py $(if $(QUICK),1000,10000000)
 	$(BIN)/python bench/studies.py $(if $(QUICK),--runs 4 --long-runs 2)
+	$(BIN)/python bench/own_protocol.py $(if $(QUICK),100 5 --repetitions 1 --no-bar,1000 60)
 
 .PHONY: bench-probe
 ROUNDS ?= $(if $(QUICK),1,5)
@@ -106,6 +111,8 @@ lint-rust: build/simgrid/.complete
 	$(CARGO) fmt --check --manifest-path device_probe/fuzz/Cargo.toml
 	$(CARGO) clippy --profile test --workspace --all-targets --locked -- -D warnings
 	CARGO_TARGET_DIR=target $(CARGO) clippy --profile test --manifest-path device_probe/fuzz/Cargo.toml --locked -- -D warnings
+	$(CARGO) fmt --check --manifest-path $(TEMPLATE)
+	CARGO_TARGET_DIR=build/template $(CARGO) clippy --all-targets --manifest-path $(TEMPLATE) --locked -- -D warnings
 
 lint-python: .venv/.packages
 	$(BIN)/ruff format --check .
@@ -116,13 +123,15 @@ lint-python: .venv/.packages
 fmt: .venv/.packages ## Format everything
 	$(CARGO) fmt --all
 	$(CARGO) fmt --manifest-path device_probe/fuzz/Cargo.toml
+	$(CARGO) fmt --manifest-path $(TEMPLATE)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/nbstripout --extra-keys "metadata.language_info" pocketsim/notebooks/*.ipynb
 
 .PHONY: clean
 clean: ## Remove everything that was built (not runs/)
-	rm -rf build target device_probe/fuzz/target device_probe/android/tests/target .venv pocketsim/sim/*.so* \
+	rm -rf build target device_probe/fuzz/target device_probe/android/tests/target sim/template/target .venv \
+	  pocketsim/sim/*.so* \
 	  .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .PHONY: help

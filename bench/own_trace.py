@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import data_files, load
+from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 
 SCENARIO = Path(__file__).parents[1] / "pocketsim/scenarios/own_data/own_trades.toml"
@@ -54,7 +54,7 @@ def measure(file: Path) -> None:
     document = load(SCENARIO, [f"workload.file={file}", *overrides])
     checked_s = time.perf_counter()
     resolved = resolve(document)[0].resolved
-    plan = build_plan(resolved, 0, None, data_files.by_digest(document.files))
+    plan = build_plan(resolved, 0, None, document.paths())
     planned_s = time.perf_counter()
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu_s, peak_gb = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9

@@ -39,8 +39,13 @@ SEED = 1
 
 def build_plan(count: int, end_s: float) -> dict[str, Any]:
     """Return the plan of `count` phones that propose for `end_s` simulated seconds."""
-    made = planned(document(count, end_s))
+    made = on_links(planned(document(count, end_s)), count)
     made["protocol"]["kind"] = "pairwise"
+    return made
+
+
+def on_links(made: dict[str, Any], count: int) -> dict[str, Any]:
+    """Return a plan with an access latency for each phone."""
     # One access network for each phone: a plan gives latencies to networks only.
     (radio,) = made["access"]
     made["access"] = [{**radio, "latency_s": latency_s} for latency_s in access_latencies_s(count)]
@@ -50,16 +55,23 @@ def build_plan(count: int, end_s: float) -> dict[str, Any]:
 
 def planned(document: dict[str, Any]) -> dict[str, Any]:
     """Return the plan of a scenario whose phones are `phone()`."""
+    found, _ = resolved(document)
+    return plan.build_plan(found, repetition=0)
+
+
+def resolved(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a scenario whose phones are `phone()`, resolved, and its files by their digests."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pairwise.toml"
         path.write_text(tomli_w.dumps(document), encoding="utf-8")
         path.with_name(PHONE).write_text(tomli_w.dumps(phone()), encoding="utf-8")
-        (rung,) = resolve.resolve(scenario.load(path))
-    return plan.build_plan(rung.resolved, repetition=0)
+        loaded = scenario.load(path)
+        (rung,) = resolve.resolve(loaded)
+    return rung.resolved, loaded.paths()
 
 
 def document(count: int, end_s: float) -> dict[str, Any]:
-    """Return the scenario; as in a bare flow model, datagrams may overtake."""
+    """Return the scenario."""
     radio = BANDWIDTH.write(workload.ACCESS_BYTES_PER_S)
     return {
         # Its steps are one operation each, and nothing else.
@@ -72,7 +84,6 @@ def document(count: int, end_s: float) -> dict[str, Any]:
                     "up": radio,
                     "down": radio,
                     "latency": DURATION.write(workload.ACCESS_LATENCY_MEDIAN_S),
-                    "reorders": True,
                 }
             }
         },

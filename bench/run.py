@@ -54,8 +54,16 @@ def compiled(program: str) -> tuple[str, ...]:
 
 
 LINKS = "messages share links instead of queueing"
+QUEUES = "downlinks of 10 Mbit/s queue, too: two more transmissions"
+DOWNLINKS_S = 2 * workload.TRANSMISSION_S
 RIVALS = (
-    Rival(OWN, python("pocketsim_pairwise.py"), 30_000, f"{LINKS}, and have 28 B of headers"),
+    Rival(
+        OWN,
+        python("pocketsim_pairwise.py"),
+        30_000,
+        f"{QUEUES}, and messages have 28 B of headers",
+        DOWNLINKS_S,
+    ),
     Rival(
         "SimGrid, bare C++ loop",
         compiled("bare_loop"),
@@ -70,8 +78,8 @@ RIVALS = (
         "C++ heap with queues",
         compiled("bare_queues"),
         200_000,
-        "downlinks of 10 Mbit/s queue, too: two more transmissions",
-        2 * workload.TRANSMISSION_S,
+        QUEUES,
+        DOWNLINKS_S,
     ),
 )
 

@@ -65,6 +65,10 @@ def _generate(_app: Sphinx) -> None:
     gallery.write(HERE / "generated", BUILD / "gallery")
 
 
-def _load_plotly(app: Sphinx, page: str, _template: str, _context: object, _tree: Any) -> None:
+def _load_plotly(
+    _app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
     if page.startswith("notebooks/"):
-        app.add_js_file("plotly.min.js")
+        # In the head: figures draw themselves where they stand, and the theme loads scripts last.
+        script = context["pathto"]("_static/plotly.min.js", 1)
+        context["metatags"] = f'{context.get("metatags", "")}\n<script src="{script}"></script>'

@@ -94,6 +94,7 @@ _PLACES = {
     "tokens": "Payments and tokens",
     "eva": "Large transfers",
     "own_data": "From files of your own",
+    "own_protocol": "With code of your own",
 }
 _SECTIONS = (
     *("ladders", "towns", "rates", "round-trips", "distributions"),
@@ -109,9 +110,12 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "blocks_and_windows": {"run.repetitions": 1, "transport.eva.encryption": False},
     "buffers": {"run.repetitions": 1},
     "data_size": _BRIEF,
+    "free_riders": {"run.duration": "20s", "protocol.adversary.ratio": [0.0, 0.3, 0.6]},
+    "gossip": {"run.duration": "20s", "protocol.options.fanout": [2, 4]},
     "outage": {"devices[0].count": 60, "devices[1].count": 40, "devices[2].count": 3},
     "overlay_packets": {"run.repetitions": 1},
     "own_payments": {"protocol.tokens.acceptance": ["offline", "online"]},
+    "patience": {"transport.policy.options.attempts": [1, 2, 5]},
     "payload": {"run.repetitions": 1},
     "rate": {"run.repetitions": 1},
     "recipients": _BRIEF,

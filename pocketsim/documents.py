@@ -112,6 +112,8 @@ def _texts(container: Any) -> Iterator[tuple[Any, str | int, str]]:
 
 def _moved(value: str, old: Path, new: Path) -> str:
     """Return a path that led somewhere from the old folder from the new one; else the text."""
+    if protocol := re.fullmatch(r"(.+\.py)(:\w+)", value):
+        return _moved(protocol[1], old, new) + protocol[2]
     if not Path(value).suffix or Path(value).is_absolute() or not (old / value).is_file():
         return value
     return os.path.relpath((old / value).resolve(), new)

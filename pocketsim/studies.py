@@ -128,7 +128,7 @@ class Study:
                 if outcome.status == "reused":
                     packing.add(outcome.directory)
 
-            packed = runner.Way(maker, packing.building, done, limit)
+            packed = runner.Way(maker, packing.building, done, limit, only_metrics=True)
             return sweep.perform(self.sweep, lambda tasks: start(tasks, packed))
 
     def status(self, jobs: int | None = None) -> Status:

@@ -1,7 +1,8 @@
 """Traces and run directories without an engine, for tests of what reads them.
 
 The numbers are invented; they have the shape of a paced run: sends at a steady rate, stores after
-a lognormal round trip, some transactions lost, and a run that may end early.
+a lognormal round trip, some transactions lost, and a run that may end early. What drives a protocol
+of one's own without an engine is `pocketsim.harness`'s, and offered here, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pocketsim.harness import Harness, Said
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.base import streams
 from pocketsim.sim.base.axes import slug
@@ -32,7 +34,19 @@ if TYPE_CHECKING:
         Shipped,
         ShippedImplementation,
     )
-    from pocketsim.sim.scenario.resolved import Paced, Resolved, Run, Rung, Transport
+    from pocketsim.sim.scenario.resolved import Paced, Protocol, Resolved, Run, Rung, Transport
+
+__all__ = [
+    "Harness",
+    "Said",
+    "Shape",
+    "events",
+    "implementation",
+    "manifest",
+    "profile",
+    "resolved",
+    "run_dir",
+]
 
 
 @dataclass(frozen=True)
@@ -75,6 +89,7 @@ def resolved(
         "seed": 1,
         "duration_s": 25.0,
         "repetitions": repetitions,
+        "fidelity": "hybrid",
         "draw": "mean",
         "app": "restarted",
     }
@@ -93,16 +108,17 @@ def resolved(
         "contacts": None,
         "outages": [],
         "workload": workload,
-        "protocol": {
-            "kind": "trustchain",
-            "crypto": "counted",
-            "duplicate_window_s": 30.0,
-            "benchmark_log_entries": 0,
-            "tokens": None,
-        },
+        "protocol": _protocol(),
         "transport": _transport(transport),
         "energy": None,
-        "output": {"trace": "full", "sample_ratio": 0.1, "tokens": False, "blocks": False},
+        "output": {
+            "trace": "full",
+            "sample_ratio": 0.1,
+            "tokens": False,
+            "blocks": False,
+            "metrics": [],
+        },
+        "operations": {},
         "engine_options": {},
         "continues": None,
     }
@@ -115,6 +131,21 @@ def _merged(whole: Mapping[str, Any], sections: Mapping[str, Any]) -> dict[str, 
         return {**whole[key], **value} if both_tables and key != "workload" else value
 
     return {key: one(key, value) for key, value in sections.items()}
+
+
+def _protocol() -> Protocol:
+    return {
+        "kind": "trustchain",
+        "crypto": "counted",
+        "duplicate_window_s": 30.0,
+        "benchmark_log_entries": 0,
+        "tokens": None,
+        "class": None,
+        "library": None,
+        "options": {},
+        "adversary": None,
+        "digest": None,
+    }
 
 
 def _transport(mode: str) -> Transport:
@@ -130,6 +161,7 @@ def _transport(mode: str) -> Transport:
         "socket_timeout_s": 5.0,
         "socket_buffer_bytes": 0,
         "eva": None,
+        "policy": None,
     }
 
 

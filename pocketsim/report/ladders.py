@@ -12,6 +12,7 @@ from pocketsim.calibration.validate import published
 from pocketsim.report import points, theme
 from pocketsim.report.rates import FATES
 from pocketsim.report.runs import PAYLOAD, RATE, TRANSPORT, answers, is_of_trades, labels
+from pocketsim.sim.metrics import own as of_ones_own
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,13 +32,19 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
     if axis is None and len(runs) > 1 and all(run.has(_PART) for run in runs):
         return [(title, "share of the sum over all parts", _shares(runs))]
     names = TRADE if is_of_trades(runs[0]) else tuple(name for name in METRICS if name not in TRADE)
+    names = (*of_ones_own.names(runs[0].resolved), *names)
     known = [name for name in names if any(run.has(name) for run in runs)]
     along = _along(runs, axis)
     return [
-        (title, f"{_CAPTIONS.get(name, METRICS[name][0])}{along}", of_metric(runs, name))
+        (title, f"{_caption(name)}{along}", of_metric(runs, name))
         for name in known
         if axis or len(runs) > 1
     ]
+
+
+def _caption(metric: str) -> str:
+    said, _ = METRICS.get(metric, (metric, ""))
+    return _CAPTIONS.get(metric, said)
 
 
 def horizontal(runs: Sequence[Run]) -> Axis | None:
@@ -168,6 +175,8 @@ def _shares(runs: Sequence[Run]) -> go.Figure:
 
 # What is worth a chart, in words and in the unit that published rows print it in.
 METRICS = {
+    "deliveries_per_transaction": ("deliveries of each transaction", "1"),
+    "delivery_ms_p95": ("95th percentile of deliveries, ms", "ms"),
     "task_rate_per_s": ("tasks per second", "1/s"),
     "data_rate_mb_per_s": ("data, MB/s", "MB/s"),
     "goodput_mb_per_s": ("goodput, MB/s", "MB/s"),

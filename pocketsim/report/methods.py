@@ -49,13 +49,8 @@ def _simulator(runs: Sequence[Run]) -> Iterator[Piece]:
     yield Code(joined(versions(runs, "build")))
     yield ")"
     yield Cite("pocketsim")
-    simgrid = joined(versions(runs, "simgrid"))
-    yield f", which drives the state machines of its protocols on SimGrid {simgrid}"
-    yield Cite("simgrid")
-    options = {
-        f"{key} {value}" for run in runs for key, value in run.resolved["engine_options"].items()
-    }
-    yield f" ({', '.join(sorted(options))})" if options else ""
+    yield ", which drives the state machines of its protocols"
+    yield from _worlds(runs)
     libraries = [name for name in _LIBRARIES if versions(runs, name)]
     for place, name in enumerate(libraries):
         yield f"{', with' if place == 0 else ' and'} {_LIBRARIES[name]} "
@@ -66,6 +61,26 @@ def _simulator(runs: Sequence[Run]) -> Iterator[Piece]:
         yield "Phones trade over TrustChain"
         yield Cite("trustchain")
         yield ". "
+
+
+def _worlds(runs: Sequence[Run]) -> Iterator[Piece]:
+    """Say what keeps the time of links and cores, which is one of two things."""
+    # Runs of before there were two had flows.
+    found = {run.resolved["run"].get("fidelity", "flow") for run in runs}
+    if "hybrid" in found:
+        yield (
+            "; radios are finite FIFO queues that store and forward, and the cores of a phone and"
+            " the capacity of a site are shared max-min fairly"
+        )
+    if "flow" in found:
+        yield f"; datagrams are flows of SimGrid {joined(versions(runs, 'simgrid'))}"
+        yield Cite("simgrid")
+        options = {
+            f"{key} {value}"
+            for run in runs
+            for key, value in run.resolved["engine_options"].items()
+        }
+        yield f" ({', '.join(sorted(options))})" if options else ""
 
 
 def _scenario(runs: Sequence[Run]) -> Iterator[Piece]:

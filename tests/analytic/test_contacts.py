@@ -56,6 +56,7 @@ def test_a_contact_agrees_with_simgrid_where_nothing_is_shared(payload_bytes):
     times_s = []
     for near in (True, False):
         plan = trade(up_bytes_per_s=RATE, down_bytes_per_s=RATE, latency_s=LATENCY_S / 2)
+        plan["fidelity"] = "flow"
         if near:
             meet(plan, 0.0, 90.0, setup_s=0.0)
         for number in range(50):

@@ -1,4 +1,4 @@
-"""Times on links against closed forms: one flow, two flows on shared air, a full socket buffer."""
+"""Times on links against closed forms: one message, several on shared air, a full socket buffer."""
 
 import pytest
 
@@ -19,17 +19,25 @@ def one_way_s(message_bytes, bytes_per_s=UP):
     return 2 * plans.LATENCY_S + plans.wire_bytes(message_bytes) / bytes_per_s
 
 
+def in_turn_s(message_bytes, fidelity):
+    """Return how long a message takes that is alone: a radio sends on what it has received."""
+    second_s = plans.wire_bytes(message_bytes) / DOWN if fidelity == "hybrid" else 0.0
+    return one_way_s(message_bytes) + second_s
+
+
 # A proposal has some 320 bytes around its payload; above 1472 it takes several IP packets.
 @pytest.mark.parametrize("payload_bytes", [0, 100, 1000, 1472, 2000, 5000, 60_000])
-def test_a_message_takes_latency_and_size_over_the_narrowest_link(payload_bytes):
-    plan = trade()
+@pytest.mark.parametrize("fidelity", ["hybrid", "flow"])
+def test_a_message_takes_latency_and_size_over_each_radio_or_the_narrowest(payload_bytes, fidelity):
+    plan = trade(fidelity=fidelity)
     plans.arrive(plan, 1.0, 0, 1, payload_bytes)
     trace = plans.run(plan)
     there_bytes, back_bytes = (int(trace.of(kind).size_bytes[0]) for kind in ("send", "store"))
     assert there_bytes > payload_bytes
     processed_s = trace.time_of("process", 1)
-    assert processed_s == pytest.approx(1.0 + one_way_s(there_bytes), rel=1e-9)
-    assert trace.time_of("store", 0) - processed_s == pytest.approx(one_way_s(back_bytes), rel=1e-6)
+    assert processed_s == pytest.approx(1.0 + in_turn_s(there_bytes, fidelity), rel=1e-9)
+    back_s = trace.time_of("store", 0) - processed_s
+    assert back_s == pytest.approx(in_turn_s(back_bytes, fidelity), rel=1e-6)
 
 
 def test_a_message_of_a_byte_more_than_a_packet_takes_a_second_header():
@@ -43,8 +51,9 @@ def test_a_message_of_a_byte_more_than_a_packet_takes_a_second_header():
     assert 1472 in sizes_bytes
     assert 1473 in sizes_bytes
     at = sizes_bytes.index(1473)
-    assert flights_s[at] - flights_s[at - 1] == pytest.approx(21 / UP, rel=1e-6)
-    assert flights_s[at + 1] - flights_s[at] == pytest.approx(1 / UP, rel=1e-6)
+    byte_s = 1 / UP + 1 / DOWN
+    assert flights_s[at] - flights_s[at - 1] == pytest.approx(21 * byte_s, rel=1e-6)
+    assert flights_s[at + 1] - flights_s[at] == pytest.approx(byte_s, rel=1e-6)
 
 
 def test_a_datagram_is_lost_with_any_of_its_fragments():

@@ -191,6 +191,8 @@ def access(**changes):
     return {
         "up_bytes_per_s": WIDE_BYTES_PER_S,
         "down_bytes_per_s": WIDE_BYTES_PER_S,
+        "up_queue_bytes": 1e9,
+        "down_queue_bytes": 1e9,
         "latency_s": LATENCY_S,
         "jitter_median_s": 0.0,
         "jitter_sigma": 0.0,
@@ -225,6 +227,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
     return {
         "seed": 1,
         "duration_s": 100.0,
+        "fidelity": "hybrid",
         "profiles": [profile(cores)],
         "access": [access()],
         "sites": {"capacity_bytes_per_s": [0.0]},
@@ -256,6 +259,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "duplicate_window_s": 30.0,
             "tokens": None,
             "compute": None,
+            "own_operations": [],
         },
         "transport": transport(mode, phones),
         "trace": {

@@ -8,12 +8,13 @@ from typing import Any, Literal, NotRequired
 
 import numpy as np
 
+from pocketsim.sim.base import own_code
 from pocketsim.sim.devices import contents
 from pocketsim.sim.plan import plan
 from pocketsim.sim.scenario import resolved
 
 # The last wins: a name that the plan has of its own is not the resolved scenario's.
-RESOLVED = {**vars(contents), **vars(resolved), "Any": Any}
+RESOLVED = {**vars(contents), **vars(own_code), **vars(resolved), "Any": Any}
 PLAN = {**RESOLVED, **vars(plan)}
 
 

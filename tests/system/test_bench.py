@@ -16,6 +16,7 @@ from conftest import ROOT
 
 sys.path.append(str(ROOT / "bench"))  # scripts, not a package
 import check
+import own_protocol
 import run
 import workload
 
@@ -79,6 +80,37 @@ def test_a_plan_is_handed_over_and_nothing_happens_in_it(arrivals):
     assert result["arrivals"] == arrivals
     assert result["hand_over_s"] > 0
     assert result["memory_beyond_arrays_mb"] >= 0
+
+
+@pytest.mark.engine
+def test_protocols_in_python_take_turns_with_heapq():
+    script = ROOT / "bench" / "own_protocol.py"
+    command = [sys.executable, script, "100", "5", "--repetitions", "1", "--no-bar"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.split()
+    assert all(name in lines for name in own_protocol.NAMES)
+
+
+@pytest.mark.engine
+def test_gossip_makes_the_work_that_it_is_counted_for():
+    script = ROOT / "bench" / "own_protocol.py"
+    command = [sys.executable, script, "--only", "gossip", "200", "20"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)["transactions"]
+    # Rumours are told by nearly all; so many arrive by chance, at four standard deviations.
+    per_rumour = 200 * own_protocol.FANOUT / 2
+    expected = 200 * 20
+    assert abs(found - expected) < 4 * per_rumour * math.sqrt(expected / per_rumour)
+
+
+def test_ratios_are_taken_within_a_turn():
+    turns = [
+        {"heapq": 10.0, "gossip": 1.0},
+        {"heapq": 4.0, "gossip": 2.0},
+        {"heapq": 5.0, "gossip": 1.0},
+    ]
+    assert own_protocol.ratios(turns, "gossip") == (0.1, 0.2, 0.5)
 
 
 def test_a_simulator_that_fails_says_why():

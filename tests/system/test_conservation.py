@@ -95,6 +95,9 @@ def small_plans(draw):
     for access in plan["access"]:
         access["reorders"] = draw(st.booleans())
         access["loss_ratio"] = draw(st.sampled_from([0.0, 0.03, 0.3]))
+    plan["fidelity"] = draw(st.sampled_from(["hybrid", "hybrid", "flow"]))
+    if plan["fidelity"] == "hybrid":
+        _narrow(draw, plan)
     choices = {
         "answer_on_same_connection": [True, False],
         "relay_first": [True, False],
@@ -108,9 +111,21 @@ def small_plans(draw):
     return plan
 
 
+def _narrow(draw, plan):
+    """Make radios so slow, queues so short and sites so narrow that much does not get through."""
+    for access in plan["access"]:
+        slower = draw(st.sampled_from([1.0, 1e-2, 1e-3]))
+        for way in ("up", "down"):
+            access[f"{way}_bytes_per_s"] *= slower
+            access[f"{way}_queue_bytes"] = draw(st.sampled_from([100.0, 2e3, 5e4]))
+    narrower = draw(st.sampled_from([0.0, 1e-3, 1.0]))
+    capacities = plan["sites"]["capacity_bytes_per_s"]
+    plan["sites"] = {"capacity_bytes_per_s": [narrower * capacity for capacity in capacities]}
+
+
 @settings(
     derandomize=True,
-    max_examples=40,
+    max_examples=60,
     deadline=None,
     database=None,
     phases=[Phase.explicit, Phase.generate],  # shrinking a plan of thousands of rows helps nobody

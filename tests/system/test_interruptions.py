@@ -174,7 +174,9 @@ def collected(pocketsim, sweep, tmp_path):
 
 
 def test_an_abort_of_the_engine_says_why_and_can_be_replayed(scenario, root, tmp_path):
-    (task,) = runner.tasks_of(load(scenario, ["workload.rate=4/s"]), tmp_path / "runs")
+    (task,) = runner.tasks_of(
+        load(scenario, ["workload.rate=4/s", "run.fidelity=flow"]), tmp_path / "runs"
+    )
     nonsense = json.loads(json.dumps(task.rungs[0].resolved))
     nonsense["profiles"]["moto_g04s"]["device"]["cores"]["value"] = 0
     task = replace(task, rungs=[replace(task.rungs[0], resolved=nonsense)])

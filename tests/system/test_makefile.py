@@ -92,7 +92,7 @@ def test_readmes_targets_exist():
     ("arguments", "expected"),
     [
         (["demo", "SUBSET=latency"], ["--subset 'latency'"]),
-        (["bench", "QUICK=1"], ["--hosts 20 ", "--seconds 2 ", "--repetitions 1"]),
+        (["bench", "QUICK=1"], ["--hosts 20 ", "--seconds 2 ", "--repetitions 1", "--no-bar"]),
         (["bench"], ["--hosts 100 1000 10000"]),
         (["bench", "BENCH_HOSTS=100 1000"], ["--hosts 100 1000"]),
         (["bench-probe", "QUICK=1"], ["--rounds 1 ", "--no-bar"]),
@@ -126,6 +126,7 @@ def test_clean_removes_what_was_built(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
     built = ["build/bin/probe", "target/release/probe", ".venv/bin/python", ".mypy_cache/x"]
     built += ["device_probe/fuzz/target/debug/x", "device_probe/android/tests/target/x"]
+    built += ["sim/template/target/release/x"]
     kept = [
         "runs/udp/metrics.json",
         "pocketsim/sim/plan/build_plan.py",

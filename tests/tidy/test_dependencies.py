@@ -13,7 +13,7 @@ import tomllib
 import pytest
 
 # `cargo deny` looks at these as well.
-MANIFESTS = ["Cargo.toml", "device_probe/fuzz/Cargo.toml"]
+MANIFESTS = ["Cargo.toml", "device_probe/fuzz/Cargo.toml", "sim/template/Cargo.toml"]
 
 
 def is_allowed(licence: str, allowed: list[str]) -> bool:

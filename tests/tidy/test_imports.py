@@ -59,6 +59,7 @@ ARROWS: dict[str, set[str]] = {
 }
 BY_NAME = {
     "pocketsim/cli/inspect.py",  # libraries of others
+    "pocketsim/sim/base/own_code.py",  # what users have installed
     "pocketsim/__init__.py",  # what it imports for types, too: tests/unit/test_library.py
 }
 ROOMS_MAX = 15
@@ -89,6 +90,8 @@ def python_modules(repository: list[Path], root: Path) -> dict[str, Path]:
         module_name(path, root): path
         for path in repository
         if path.suffix == ".py" and path.relative_to(root).parts[0] == "pocketsim"
+        # Protocols there are data: what a user writes, in no room.
+        if path.relative_to(root).parts[1] != "scenarios"
     }
 
 

@@ -20,6 +20,9 @@ from pocketsim import catalog
 
 NOTEBOOKS = [path for path in catalog.notebooks() if path.suffix == ".ipynb"]
 METADATA = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+PUBLIC = {"pocketsim.protocol", "pocketsim.testing"}
+WRITTEN = "lazy"
+"""By a cell of notebook 10, before another imports it."""
 LIBRARIES = {"json", "numpy", "pandas", "pathlib", "plotly"}
 SECTIONS = ("## What this does not say", "## Two questions")
 
@@ -29,7 +32,9 @@ def read(path: Path) -> nbformat.NotebookNode:
 
 
 def code(notebook: nbformat.NotebookNode) -> str:
-    return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    # The first line of a cell that is written into a file says so to Jupyter.
+    return "\n".join(re.sub(r"\A%%writefile .*", "", source) for source in cells)
 
 
 def texts(notebook: nbformat.NotebookNode) -> list[str]:
@@ -71,12 +76,14 @@ def private_names(source: str) -> Iterator[str]:
                 and (alias.name, alias.asname) != ("pocketsim", "ps")
             )
         elif isinstance(node, ast.ImportFrom):
-            if (node.module or "").split(".")[0] not in LIBRARIES:
+            is_public = node.module in PUBLIC or node.module == WRITTEN
+            if not is_public and (node.module or "").split(".")[0] not in LIBRARIES:
                 yield f"from {node.module}"
         elif isinstance(node, ast.Attribute):
             taken_from = ast.unparse(node.value)
             public = {"ps": ps.__all__, "ps.plot": ps.plot.__all__}.get(taken_from)
-            if node.attr.startswith("_") or (public is not None and node.attr not in public):
+            is_private = node.attr.startswith("_") and not node.attr.endswith("__")
+            if is_private or (public is not None and node.attr not in public):
                 yield f"{taken_from}.{node.attr}"
 
 

@@ -38,6 +38,7 @@ FOR_PEOPLE = {  # who wait, and want to know how long
     "pocketsim/sim/run/durations.py",
 }
 AMBIENT_MODULES = {"random", "secrets"}
+TAKES_A_SEED = "random.Random"  # and is ambient without one
 # Of numpy.random, only what takes its seed explicitly.
 SEEDED = {"BitGenerator", "Generator", "Philox", "SeedSequence"}
 
@@ -181,8 +182,12 @@ def ambient_uses(tree: ast.AST) -> Iterator[str]:
             full_names |= {
                 alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names
             }
-    yield from (name for name in full_names.values() if name.split(".")[0] in AMBIENT_MODULES)
+    ambient = {name for name in full_names.values() if name.split(".")[0] in AMBIENT_MODULES}
+    yield from ambient - {TAKES_A_SEED}
     for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and not node.args:
+            called = ast.unparse(node.func)
+            yield from [TAKES_A_SEED] * (full_names.get(called) == TAKES_A_SEED)
         if isinstance(node, ast.Name | ast.Attribute):
             first, _, rest = ast.unparse(node).partition(".")
             name = f"{full_names.get(first, first)}.{rest}".rstrip(".")
@@ -207,6 +212,7 @@ def test_time_and_chance_are_arguments(repository: list[Path], root: Path) -> No
     [
         "import random",
         "from random import choice",
+        "from random import Random\nRandom()",
         "import time\ntime.time()",
         "from time import monotonic\nmonotonic()",
         "from datetime import datetime\ndatetime.now()",
@@ -217,6 +223,10 @@ def test_time_and_chance_are_arguments(repository: list[Path], root: Path) -> No
 )
 def test_the_rule_on_time_and_chance_bites(source: str) -> None:
     assert list(ambient_uses(ast.parse(source)))
+
+
+def test_the_rule_on_chance_spares_what_takes_a_seed() -> None:
+    assert not list(ambient_uses(ast.parse("from random import Random\nRandom(seed)")))
 
 
 def test_no_loop_over_a_set(repository: list[Path], root: Path) -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
+from pocketsim.sim.base.told import NOTHING
 from pocketsim.sim.metrics import compute
 from pocketsim.sim.trace.columns import Columns
-from pocketsim.sim.trace.told import NOTHING
 
 THREADS, PHONES = 4, 2
 

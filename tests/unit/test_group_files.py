@@ -7,7 +7,7 @@ import pytest
 from pocketsim import catalog
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import data_files, load
+from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans
 
@@ -22,7 +22,7 @@ def folder(tmp_path):
 def plan(path, *overrides):
     document = load(path, overrides)
     (rung,) = resolve(document)
-    files = data_files.by_digest(document.tables)
+    files = document.paths()
     return engine_plans.lists(build_plan(rung.resolved, 0, files=files))
 
 
@@ -95,7 +95,7 @@ def test_the_content_of_a_groups_file_is_what_a_run_depends_on(folder):
     (folder / "third.csv").write_text(f"{HEADER}3,0,5\n")
     document = load(folder / "rates_by_group.toml", ["devices[2].churn={file='third.csv'}"])
     (rung,) = resolve(document)
-    files = data_files.by_digest(document.tables)
+    files = document.paths()
     law = rung.resolved["devices"][2]["churn"]
     assert law == {"kind": "file", "file": "third.csv", "origin_s": 0.0, "digest": law["digest"]}
     assert files == {law["digest"]: str(folder / "third.csv")}

@@ -27,7 +27,7 @@ def shipped(name):
 
 def device(name="moto_g04s", program=APP):
     found = profile.contents(profile.load(profile.DEVICES / f"{name}.toml"))
-    factors = prices.speed_factors(found, implementation.contents(shipped(program)))
+    factors = prices.speed_factors(found, implementation.contents(shipped(program)), {})
     known = {"digest": "", "drawn_as": name, "own_cost_factors": {}, "speed_factors": factors}
     return {**found, **known}
 

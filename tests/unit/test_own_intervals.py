@@ -11,7 +11,7 @@ from pocketsim import catalog
 from pocketsim.sim.base import tables
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.scenario import data_files, load, own
+from pocketsim.sim.scenario import load, own
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans
 
@@ -230,9 +230,7 @@ def test_the_authority_and_groups_with_churn_of_their_own_are_in_no_file(folder,
 def plan_of(path, *overrides, repetition=0):
     document = load(path, overrides)
     (rung,) = resolve(document)
-    return engine_plans.lists(
-        build_plan(rung.resolved, repetition, files=data_files.by_digest(document.tables))
-    )
+    return engine_plans.lists(build_plan(rung.resolved, repetition, files=document.paths()))
 
 
 def transitions(plan):
@@ -323,7 +321,7 @@ def test_the_content_of_a_file_is_what_a_run_depends_on(folder, tmp_path):
 def test_a_file_that_changed_since_is_refused(folder):
     document = load(folder / "churn_file.toml")
     (rung,) = resolve(document)
-    files = data_files.by_digest(document.tables)
+    files = document.paths()
     assert files == {rung.resolved["churn"]["digest"]: str(folder / "churn.csv")}
     assert build_plan(rung.resolved, 0, files=files)["churn"]["time_s"].size
     file = folder / "churn.csv"

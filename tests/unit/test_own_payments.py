@@ -15,7 +15,7 @@ from pocketsim.sim.export import graph
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import data_files, load
+from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import engine_plans, typed_sections
 
@@ -48,7 +48,7 @@ def bring(tmp_path_factory):
 
 def planned(document, repetition=0):
     (rung,) = resolve(document)
-    files = data_files.by_digest({**document.files, **document.tables})
+    files = document.paths()
     return build_plan(rung.resolved, repetition, None, files)
 
 
@@ -181,7 +181,11 @@ def test_trades_are_no_payments_nor_payments_trades(bring):
         ("workload.amount=5ct", "workload.amount", "unknown key"),
         ("workload.cheat_ratio=2", "workload.cheat_ratio", "less than or equal to 1"),
         ("workload.cheats=0.5", "workload.cheats", "unknown key"),
-        ("protocol.kind=transfer", "workload.kind", '"paced" or "poisson", not "trace"'),
+        (
+            "protocol.kind=transfer",
+            "workload.kind",
+            '"paced" or "poisson" or "python", not "trace"',
+        ),
         ("workload={kind='paced', rate='1/s', payload='9B'}", "workload.kind", '"town" or "trace"'),
     ],
 )

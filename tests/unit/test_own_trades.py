@@ -13,7 +13,7 @@ from pocketsim.sim.base.errors import ScenarioError, UserError
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import data_files, load
+from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.sim.scenario.warnings import warnings
 from support import typed_sections
@@ -58,7 +58,7 @@ def write(path, trades):
 
 def planned(document, repetition=0):
     rung = resolve(document)[0]
-    return build_plan(rung.resolved, repetition, None, data_files.by_digest(document.files))
+    return build_plan(rung.resolved, repetition, None, document.paths())
 
 
 @settings(max_examples=25)
@@ -132,8 +132,8 @@ def test_other_protocols_take_no_trades(bring):
         bring(HEADER + "1,0,1,9\n", "protocol.kind=transfer")
     assert caught.value.key_path == "workload.kind"
     assert (
-        caught.value.reason
-        == 'protocol "transfer" takes workload "paced" or "poisson", not "trace"'
+        '"transfer" takes workload "paced" or "poisson" or "python", not "trace"'
+        in caught.value.reason
     )
 
 

@@ -14,7 +14,7 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import data_files, load
+from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import typed_sections
 
@@ -59,7 +59,7 @@ def bring(shipped, tmp_path):
 
 def planned(document, repetition=0):
     rung = resolve(document)[0]
-    return build_plan(rung.resolved, repetition, None, data_files.by_digest(document.files))
+    return build_plan(rung.resolved, repetition, None, document.paths())
 
 
 def drawn(shipped, partners, *overrides, repetition=0):

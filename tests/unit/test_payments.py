@@ -10,10 +10,10 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
+from pocketsim.sim.base.told import NOTHING
 from pocketsim.sim.metrics import energy
 from pocketsim.sim.metrics import town as payments
 from pocketsim.sim.trace.columns import Columns, last_before, next_after
-from pocketsim.sim.trace.told import NOTHING
 
 Row = tuple[float, str, int, int, int, int]
 

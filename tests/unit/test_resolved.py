@@ -14,6 +14,7 @@ from pocketsim.sim.scenario import (
     energy,
     load,
     network,
+    own_protocol,
     resolved,
     town,
     transports,
@@ -26,21 +27,25 @@ SHIPPED = sorted((Path(__file__).parents[2] / "pocketsim/scenarios").glob("*/*.t
 # Beside what is in the document: what is made of it.
 MADE = {
     resolved.Paced: {"interval_s"},
-    resolved.Partners: {"digest"},
+    resolved.Partners: {"digest", "class_digest"},
+    resolved.OwnWorkload: {"digest"},
+    resolved.Adversary: {"digest"},
     resolved.WorkloadTrace: {"digest"},
     resolved.ChurnFile: {"digest"},
     resolved.ContactsFile: {"digest"},
+    resolved.Protocol: {"digest"},
     contents.Cost: {"cost_factor"},
     contents.OwnCost: {"cost_factor"},
+    contents.ScaledCost: {"cost_factor"},
 }
 SAME_NAMES = {
     (network, resolved): ("Access", "Bursts", "Network", "Outage"),
     (churn, resolved): ("Weibull", "Lognormal", "Churn", "ChurnFile", "AlwaysOn"),
     (contacts, resolved): ("ContactsFile",),
-    (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace"),
+    (workloads, resolved): ("Paced", "Partners", "Poisson", "WorkloadTrace", "OwnWorkload"),
     (town, resolved): ("Town", "Amount", "PowerLaw", "ContactLink", "Contacts", "Tokens"),
     (compute, resolved): ("Compute",),
-    (document, resolved): ("Run", "Protocol", "Output"),
+    (document, resolved): ("Run", "Protocol", "Adversary", "Output"),
     (energy, resolved): ("Radio", "ContactRadio", "Energy"),
     (transports, resolved): ("Transport", "Eva"),
     (profile, contents): ("Cost", "Device", "Scheduler", "SleepOvershoot"),
@@ -60,6 +65,7 @@ PAIRS = [
         for (models, typed), names in SAME_NAMES.items()
         for name in names
     ),
+    (own_protocol.OwnOperation, contents.ScaledCost),
     (profile.Profile, contents.Contents),
     (implementation.Implementation, contents.ImplementationContents),
     *((kind, contents.Choice) for kind in (provenance.Limit, provenance.Flag)),

@@ -178,7 +178,7 @@ def test_without_room_for_a_run_directory_nothing_is_left(scenario, tmp_path, fa
 def test_an_error_in_metrics_leaves_nothing(scenario, tmp_path, fake_engine):
     fake_engine.setenv("FAKE_ASSEMBLY", "broken")
     with pytest.raises(
-        RuntimeError, match=r"put together \(exit code 1\):(.|\n)*ZeroDivisionError"
+        RuntimeError, match=r"put together \(exit code 70\):(.|\n)*ZeroDivisionError"
     ):
         runner.run(scenario, out=tmp_path / "runs")
     assert names(tmp_path / "runs" / "small") == []

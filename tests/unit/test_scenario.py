@@ -322,6 +322,24 @@ def test_no_more_is_proposed_than_can_be_drawn(scenario):
     assert caught.value.reason == said
 
 
+@pytest.mark.parametrize(
+    ("place", "key"), [("churn", "churn.gap"), ("devices[0].churn", "devices[0].churn.gap")]
+)
+def test_no_more_transitions_than_can_be_drawn(scenario, place, key):
+    """Of phones that are on for two microseconds, and off for one at most."""
+
+    def lengths(longest):
+        session = "session={distribution='weibull', shape=1.0, scale='2us'}"
+        gap = f"gap={{distribution='lognormal', median='1s', sigma=1.0, longest='{longest}'}}"
+        return ["run.duration=150s", f"{place}={{{session}, {gap}}}"]
+
+    load(scenario, lengths("100us"))
+    with pytest.raises(ScenarioError) as caught:
+        load(scenario, lengths("1us"))
+    assert caught.value.key_path == key
+    assert "transitions in each repetition; a run may ask for 50,000,000" in caught.value.reason
+
+
 def test_continued_rungs_name_the_one_before(scenario):
     first, second = resolve(load(scenario, ["run.app=continued"]))
     assert first.previous is None

@@ -30,7 +30,7 @@ MISTAKES = [
         '"town"',
         '"twon"',
         "workload.kind",
-        "must be one of paced, poisson, trace, town, compute",
+        "must be one of paced, poisson, trace, python, town, compute",
         "town",
     ),
     ('"3/h"', '"3/m"', "workload.payments", "a rate takes /s /min /h /day", None),

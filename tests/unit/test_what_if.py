@@ -43,7 +43,7 @@ def shipped(**changes):
     for name, change in changes.items():
         costs = phone["operations"] if name in phone["operations"] else own["own_costs"]
         costs[name] = {**costs[name], **change}
-    factors = prices.speed_factors(phone, own)
+    factors = prices.speed_factors(phone, own, {})
     known = {"digest": "", "drawn_as": "", "own_cost_factors": {}, "speed_factors": factors}
     return {**phone, **known}, own
 

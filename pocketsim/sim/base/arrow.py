@@ -1,6 +1,6 @@
-"""Columns of pyarrow as numpy's, where they lie.
+"""Columns of pyarrow as numpy's, where they lie, and of text from Python's.
 
-pyarrow's own `to_numpy` loads pandas first: a second, which every run would pay.
+pyarrow's own `to_numpy` and `array` load pandas first: a second, which every run would pay.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     Array = np.ndarray[Any, Any]
@@ -32,3 +34,12 @@ def numbers(column: pa.Array | pa.ChunkedArray, absent: float | None = None) -> 
     dtype = np.dtype(f"<{kind}{array.type.bit_width // 8}")
     raw = np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
     return np.where(numbers(array.is_valid()), raw, dtype.type(absent))
+
+
+def texts(values: Sequence[str]) -> pa.Array:
+    """Return text as a column."""
+    from pyarrow.lib import StringBuilder
+
+    builder = StringBuilder()
+    builder.append_values(values)
+    return builder.finish()

@@ -38,6 +38,13 @@ OPERATIONS = (
     "overlay_receive",
 )
 
+EVENT_KINDS = (
+    *("send", "process", "receive_back", "store", "store_peer", "refuse", "lose", "drop"),
+    *("connect", "disconnect", "unpayable", "take", "submit", "decide", "settle"),
+    *("double_spend", "accuse", "phone_on", "phone_off", "begin", "compute", "deliver", "observe"),
+)
+"""Kinds of rows that every trace may have; a protocol of one's own adds what it observes."""
+
 # CM02 with factors of 1: the default LV08 is a fit of TCP slow start and multiplies latency by
 # 13.01 (SimGrid docs/source/Models.rst), which is wrong for datagrams.
 MODEL_OPTIONS = {

@@ -49,6 +49,10 @@ class ScenarioError(UserError):
         return f"{place}: {shown(self.reason, _LONGEST_TEXT)}{did_you_mean(self.suggestion)}"
 
 
+class ProtocolError(UserError):
+    """A protocol of the user's own failed: its file and line, simulated time, phone and reason."""
+
+
 class EnvironmentMissingError(UserError):
     """A library or the compiled engine is not there; the text, maybe of lines, says what to do."""
 

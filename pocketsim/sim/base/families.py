@@ -23,7 +23,7 @@ class Family:
     does: str
 
 
-_TRADES = ("paced", "poisson")
+_TRADES = ("paced", "poisson", "python")
 FAMILIES = [
     Family("trustchain", (*_TRADES, "trace"), "trades", "trades, countersigned"),
     Family("transfer", _TRADES, "transfers", "one-way messages"),
@@ -37,6 +37,8 @@ FAMILIES = [
         "compute", ("compute",), "compute", "tasks without a network, of a workload of that kind"
     ),
     Family("tokens", ("town", "trace"), "town", "a town that pays with them"),
+    Family("python", (*_TRADES, "trace"), "own_protocol", "a protocol of your own, of class"),
+    Family("rust", (*_TRADES, "trace"), "own_protocol", "one in Rust, of library"),
 ]
 """A list, so that tests can add one."""
 

@@ -82,6 +82,21 @@ def check_same(path: Path, found: str, digest: str) -> None:
         raise ScenarioError(path, "", "has changed since the run was resolved; start it again")
 
 
+def beside(path: Path, place: str, name: str) -> Path:
+    """Return where the file lies that the document at `path` calls `name` under the key `place`.
+
+    Raises ScenarioError where there is none.
+    """
+    file = (path.parent / name).absolute()
+    try:
+        if file.is_file():  # a pipe could be read only once
+            return file
+        suggestion = nearest_file(file)
+    except (OSError, ValueError):  # nothing is called what nothing can be called
+        suggestion = None
+    raise ScenarioError(path, place, f"no such file {file}", suggestion)
+
+
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[BufferedReader]:
     """Open the file or pipe at `path` for reading, or raise ScenarioError that says why not."""

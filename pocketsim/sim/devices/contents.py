@@ -131,12 +131,17 @@ class Step(TypedDict):
     operations: dict[str, float]
 
 
-class OwnCost(Cost):
+class ScaledCost(Cost):
+    """A cost that was found on one device, and how it is carried over to others."""
+
+    scales_with: str | None
+    reference_s: float | None
+
+
+class OwnCost(ScaledCost):
     """What a step takes beyond operations of the device."""
 
     step: str
-    scales_with: str | None
-    reference_s: float | None
 
 
 class KeptConnection(TypedDict):

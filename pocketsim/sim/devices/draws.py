@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Number,
         OwnCost,
         Provenance,
+        ScaledCost,
         Scheduler,
         Shipped,
         ShippedImplementation,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     Drawn = Callable[[str, float, float], float]
     """Takes the end of a stream's name, a mean and a standard error."""
 
-AnyCost = TypeVar("AnyCost", "Cost", "OwnCost")
+AnyCost = TypeVar("AnyCost", "Cost", "OwnCost", "ScaledCost")
 
 
 def draw(contents: Shipped, seed: int, name: str) -> Shipped:
@@ -62,9 +63,7 @@ def draw_implementation(
 
     found: ShippedImplementation = {
         **implementation,
-        "own_costs": {
-            key: _drawn(key, cost, positive) for key, cost in implementation["own_costs"].items()
-        },
+        "own_costs": draw_costs(implementation["own_costs"], seed, name),
     }
     keep = implementation["quic_keep"]
     if keep is not None and keep["kept_connection"] is not None:
@@ -97,12 +96,19 @@ def vary_implementation(
     implementation: ShippedImplementation, seed: int, name: str
 ) -> ShippedImplementation:
     """Return an implementation with its own costs varied as `vary` varies a device's."""
+    return {**implementation, "own_costs": vary_costs(implementation["own_costs"], seed, name)}
+
+
+def draw_costs(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCost]:
+    """Return costs drawn from their uncertainty, as `draw` draws those of a device."""
+    positive = _positive(seed, name)
+    return {key: _drawn(key, cost, positive) for key, cost in costs.items()}
+
+
+def vary_costs(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCost]:
+    """Return costs with the factors that one repetition shares, as `vary` varies a device's."""
     factor = _factor(seed, name)
-    own_costs = {
-        key: _times(cost, factor(key, cost["repetition_sigma"]))
-        for key, cost in implementation["own_costs"].items()
-    }
-    return {**implementation, "own_costs": own_costs}
+    return {key: _times(cost, factor(key, cost["repetition_sigma"])) for key, cost in costs.items()}
 
 
 def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:

@@ -55,10 +55,9 @@ class Step(Section):
     )
 
 
-class OwnCost(Cost):
-    """What a step takes beyond operations of the device, as measured or fitted on one device."""
+class ScaledCost(Cost):
+    """A cost that was found on one device, and how it is carried over to others."""
 
-    step: str = Field(description="The step that it is part of.")
     scales_with: str | None = Field(
         default=None,
         description="Operation of the device whose cost says how fast another device is; absent: "
@@ -69,12 +68,22 @@ class OwnCost(Cost):
     )
 
     @model_validator(mode="after")
-    def _leads_somewhere(self) -> OwnCost:
-        _known(self.step, operations(), "step")
+    def _scales(self) -> ScaledCost:
         if self.scales_with is not None:
             _known(self.scales_with, device_operations(), "operation")
         if (self.scales_with is None) != (self.reference is None):
             raise ValueError("scales_with and reference go together")
+        return self
+
+
+class OwnCost(ScaledCost):
+    """What a step takes beyond operations of the device, as measured or fitted on one device."""
+
+    step: str = Field(description="The step that it is part of.")
+
+    @model_validator(mode="after")
+    def _leads_somewhere(self) -> OwnCost:
+        _known(self.step, operations(), "step")
         return self
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypedDict
 from pocketsim.sim.base.engine_facts import device_operations, operations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pocketsim.sim.devices.contents import (
         Contents,
         Cost,
         ImplementationContents,
-        OwnCost,
+        ScaledCost,
         Shipped,
     )
 
@@ -51,6 +51,19 @@ def own_price(name: str, device: Shipped, implementation: ImplementationContents
     return _price(implementation["own_costs"][name], factor * speed, factor)
 
 
+def own_prices(device: Shipped, operations: Mapping[str, ScaledCost]) -> list[Price]:
+    """Return what operations of a scenario's own cost on `device`, in order of their names."""
+    return [
+        _price(cost, device["speed_factors"][own_operation(name)], 1.0)
+        for name, cost in sorted(operations.items())
+    ]
+
+
+def own_operation(name: str) -> str:
+    """Return how an operation of a scenario's own is called among costs of all kinds."""
+    return f"operations.{name}"
+
+
 def takes(step: str, implementation: ImplementationContents) -> dict[str, float]:
     """Return how many of which operation of the device a step takes."""
     if step in implementation["steps"]:
@@ -58,12 +71,22 @@ def takes(step: str, implementation: ImplementationContents) -> dict[str, float]
     return {step: 1.0} if step in device_operations() else {}
 
 
-def speed_factors(device: Contents, implementation: ImplementationContents) -> dict[str, float]:
-    """Return how many times as long computing takes on `device` as where an own cost was found.
+def speed_factors(
+    device: Contents,
+    implementation: ImplementationContents,
+    operations: Mapping[str, ScaledCost],
+) -> dict[str, float]:
+    """Return how many times as long computing takes on `device` as where a cost was found.
+
+    Costs are the implementation's own, and those of operations of a scenario's own.
 
     Of a device as it is shipped: what is drawn of it says nothing about where a cost was found.
     """
-    return {name: _speed_factor(cost, device) for name, cost in implementation["own_costs"].items()}
+    costs: dict[str, ScaledCost] = {
+        **implementation["own_costs"],
+        **{own_operation(name): cost for name, cost in operations.items()},
+    }
+    return {name: _speed_factor(cost, device) for name, cost in costs.items()}
 
 
 @dataclass(frozen=True)
@@ -101,7 +124,7 @@ def apart(device: Shipped, implementation: ImplementationContents) -> list[Apart
     return found
 
 
-def _speed_factor(cost: OwnCost, device: Contents) -> float:
+def _speed_factor(cost: ScaledCost, device: Contents) -> float:
     if cost["scales_with"] is None or cost["reference_s"] is None:
         return 1.0
     return device["operations"][cost["scales_with"]]["cpu_s"] / cost["reference_s"]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
-from pocketsim.sim.base import si
+from pocketsim.sim.base import installed, si
 from pocketsim.sim.base.documents import (
     Count,
     Duration,
@@ -161,15 +161,21 @@ def _refuse_other_documents(path: Path, data: Mapping[str, Any]) -> None:
 def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
     """Return the file of profile `name`: a shipped one, or a path relative to folder `beside`.
 
-    `shipped_in` is `DEVICES` or `IMPLEMENTATIONS`. Raises LookupError with a reason and the nearest
-    shipped name.
+    A device's may be one that an installed distribution offers: its entry point's name is the
+    profile's, its value a package with the file `<name>.toml`. `shipped_in` is `DEVICES` or
+    `IMPLEMENTATIONS`. Raises LookupError with a reason and the nearest name.
     """
     if name.endswith(".toml"):
         path, reason, suggestion = beside / name, f"no such file {beside / name}", None
     else:
         what = "device" if shipped_in == DEVICES else "implementation"
         path, reason = shipped_in / f"{name}.toml", f"no {what} {name!r}"
-        suggestion = nearest(name, shipped(shipped_in))
+        known = shipped(shipped_in)
+        if shipped_in != IMPLEMENTATIONS and name not in known:
+            offered = installed.names(installed.PROFILES)
+            path = _offered(name) if name in offered else path
+            known = [*known, *offered]
+        suggestion = nearest(name, known)
     try:
         is_there = path.is_file()
     except (OSError, ValueError) as error:
@@ -180,6 +186,13 @@ def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
     if not is_there:
         raise LookupError(reason, suggestion)
     return path
+
+
+def _offered(name: str) -> Path:
+    try:
+        return installed.folder(installed.entry(installed.PROFILES, name)) / f"{name}.toml"
+    except LookupError as error:
+        raise LookupError(str(error), None) from None
 
 
 def shipped(shipped_in: Path = DEVICES) -> list[str]:

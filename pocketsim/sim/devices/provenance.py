@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Duration, Rate, Section, Size
 
+Basis = Literal["measured", "published", "proxy", "fitted", "assumed"]
 Plain = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -19,7 +20,7 @@ class Provenance(Section):
     """How a number is known."""
 
     samples: int = Field(default=0, ge=0, description="Measurements behind the number.")
-    basis: Literal["measured", "published", "proxy", "fitted", "assumed"] = Field(
+    basis: Basis = Field(
         description="proxy: published for a similar part; fitted: to the rows of fitted_to."
     )
     source: str = Field(min_length=1, description="Paper, file and line, or the reasoning.")

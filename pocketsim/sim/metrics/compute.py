@@ -15,9 +15,9 @@ from pocketsim.sim.metrics.trades import COMPLETED, beside
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
+    from pocketsim.sim.base.told import Told
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
-    from pocketsim.sim.trace.told import Told
 
 __all__ = ["COMPLETED", "NAMES", "QUANTILES", "RATIOS", "TRANSACTION", "beside", "measure", "names"]
 

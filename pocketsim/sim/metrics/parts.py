@@ -10,9 +10,9 @@ from pocketsim.sim.base.families import family
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pocketsim.sim.base.told import Told
     from pocketsim.sim.scenario.resolved import Output, Resolved
     from pocketsim.sim.trace.columns import Columns
-    from pocketsim.sim.trace.told import Told
 
 
 class Part(Protocol):

@@ -5,13 +5,22 @@ How each is defined stands beside what computes it.
 
 from __future__ import annotations
 
-from pocketsim.sim.metrics import compute, energy, town, town_definitions, trades, transfers
+from pocketsim.sim.metrics import (
+    compute,
+    energy,
+    own_protocol,
+    town,
+    town_definitions,
+    trades,
+    transfers,
+)
 
 TABLES = {
     "trades": trades.METRICS,
     "transfers": transfers.TRANSFERS,
     "tokens": transfers.TOKENS,
     "compute": compute.METRICS,
+    "own_protocol": own_protocol.METRICS,
     "town": town_definitions.METRICS,
     "energy_of_payments": energy.metrics(town.TRANSACTION),
     "energy_of_transactions": energy.metrics(trades.TRANSACTION),

@@ -26,20 +26,20 @@ import numpy as np
 
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.streams import stream
-from pocketsim.sim.metrics import energy, fates, trades
+from pocketsim.sim.base.told import NOTHING
+from pocketsim.sim.metrics import energy, fates, own, trades
 from pocketsim.sim.metrics import parts as families
 from pocketsim.sim.metrics.intervals import bootstrap, normal_ci95, student_t
 from pocketsim.sim.metrics.parts import traced_share
 from pocketsim.sim.trace.columns import Columns, split
-from pocketsim.sim.trace.told import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
 
+    from pocketsim.sim.base.told import Told
     from pocketsim.sim.scenario.resolved import Resolved
-    from pocketsim.sim.trace.told import Told
 
 
 def measure(
@@ -60,7 +60,8 @@ def measure(
     for part, said in zip(parts, told or [NOTHING] * repetitions, strict=True):
         row = trades.of_all(part, resolved["run"]["duration_s"], share)
         row |= family.measure(part, said, resolved)
-        rows.append(row | energy.measure(row, resolved, said["energy_j"]))
+        row |= energy.measure(row, resolved, said["energy_j"])
+        rows.append({**dict.fromkeys(own.names(resolved), math.nan), **row, **_own(said)})
     kinds = _Kinds(
         ratios={*trades.RATIOS, *family.RATIOS}, quantiles={*trades.QUANTILES, *family.QUANTILES}
     )
@@ -83,6 +84,7 @@ def names(resolved: Resolved) -> list[str]:
         *trades.OF_ALL,
         *families.of(resolved).names(resolved),
         *energy.names(resolved),
+        *own.names(resolved),
     ]
 
 
@@ -110,6 +112,11 @@ class _Kinds:
 
     ratios: set[str]
     quantiles: set[str]
+
+
+def _own(said: Told) -> dict[str, float]:
+    """Return what functions of one's own made of a repetition."""
+    return {name: math.nan if value is None else value for name, value in said["own"].items()}
 
 
 def _metrics(

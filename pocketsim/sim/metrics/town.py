@@ -28,9 +28,9 @@ from pocketsim.sim.trace.columns import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pocketsim.sim.base.told import Told
     from pocketsim.sim.scenario.resolved import Resolved, Tokens
     from pocketsim.sim.trace.columns import Columns
-    from pocketsim.sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 

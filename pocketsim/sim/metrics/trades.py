@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from pocketsim.sim.base.told import Told
     from pocketsim.sim.scenario.resolved import Resolved
-    from pocketsim.sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 

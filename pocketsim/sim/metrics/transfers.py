@@ -23,9 +23,9 @@ from pocketsim.sim.trace.columns import ratio, times_by_message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pocketsim.sim.base.told import Told
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
-    from pocketsim.sim.trace.told import Told
 
     Array = np.ndarray[Any, Any]
 
@@ -37,6 +37,7 @@ __all__ = [
     "TRANSACTION",
     "TRANSFER_NAMES",
     "beside",
+    "loss_ratio",
     "measure",
     "names",
 ]
@@ -105,7 +106,7 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
     found = {
         "goodput_mb_per_s": _goodput(part),
         "stored_mb_per_s": _stored(part) / traced_share(resolved["output"]),
-        "datagram_loss_ratio": _loss(told["counters"]),
+        "datagram_loss_ratio": loss_ratio(told["counters"]),
     }
     if resolved["protocol"]["kind"] == "token_batch":
         tokens = resolved["rung"]["payload_bytes"] // token_bytes.size(1)
@@ -140,7 +141,8 @@ def _stored(part: Columns) -> float:
     return stored_mb / span_s if span_s > 0 else math.nan
 
 
-def _loss(counters: Mapping[str, int]) -> float:
+def loss_ratio(counters: Mapping[str, int]) -> float:
+    """Return the share of the datagrams put on the air that nobody read; NaN of none."""
     lost = counters.get("datagrams_dropped", 0) + counters.get("datagrams_unread", 0)
     return ratio(lost, counters.get("datagrams_sent", 0))
 

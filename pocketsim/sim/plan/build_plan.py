@@ -15,7 +15,7 @@ import numpy as np
 
 from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
-from pocketsim.sim.plan import arrivals, compute, contacts, own_data, plan, town
+from pocketsim.sim.plan import arrivals, compute, contacts, own_data, own_workload, plan, town
 from pocketsim.sim.plan.churn import Transitions, together, told, transitions
 from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
 from pocketsim.sim.scenario.resolved import streams_number
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pocketsim.sim.base.tables import Table
-    from pocketsim.sim.devices.contents import Shipped, ShippedImplementation
+    from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
     from pocketsim.sim.plan.plan import Floats, Plan
     from pocketsim.sim.scenario import resolved as given
     from pocketsim.sim.scenario.own import Own
@@ -50,6 +50,7 @@ def build_plan(
     people = populate(resolved, name)
     drawn = _profiles(resolved, name)
     implementation = _implementation(resolved, name)
+    operations = _operations(resolved, name)
     own = _own(resolved, files or {})
     changes = _churn(resolved, name, people, own)
     workload, proximity = _happenings(resolved, name, people, changes, drawn, files or {})
@@ -61,7 +62,8 @@ def build_plan(
     return {
         "seed": engine_seed(resolved["run"]["seed"], number),
         "duration_s": resolved["run"]["duration_s"],
-        "profiles": [profile_columns(profile, implementation) for profile in drawn],
+        "fidelity": resolved["run"]["fidelity"],
+        "profiles": [profile_columns(profile, implementation, operations) for profile in drawn],
         "access": [
             _access(network) for _, network in sorted(resolved["network"]["access"].items())
         ],
@@ -125,6 +127,14 @@ def _implementation(resolved: Resolved, name: str) -> ShippedImplementation:
     return draws.vary_implementation(implementation, seed, f"{_session(resolved, name)}/{place}")
 
 
+def _operations(resolved: Resolved, name: str) -> Mapping[str, ScaledCost]:
+    """Return the scenario's own operations in one repetition, drawn as those of devices."""
+    seed, operations = resolved["run"]["seed"], resolved["operations"]
+    if resolved["run"]["draw"] == "posterior":
+        operations = draws.draw_costs(operations, seed, f"{name}/operations")
+    return draws.vary_costs(operations, seed, f"{_session(resolved, name)}/operations")
+
+
 def _session(resolved: Resolved, name: str) -> str:
     """Return the stream name of what differs between two starts of the app.
 
@@ -139,6 +149,12 @@ def _access(network: given.Access) -> plan.Access:
     return {
         "up_bytes_per_s": network["up_bytes_per_s"],
         "down_bytes_per_s": network["down_bytes_per_s"],
+        "up_queue_bytes": _queue_bytes(
+            network["up_queue_bytes"], network["up_bytes_per_s"], network
+        ),
+        "down_queue_bytes": _queue_bytes(
+            network["down_queue_bytes"], network["down_bytes_per_s"], network
+        ),
         "latency_s": network["latency_s"],
         "jitter_median_s": network["jitter_median_s"],
         "jitter_sigma": network["jitter_sigma"],
@@ -146,6 +162,14 @@ def _access(network: given.Access) -> plan.Access:
         "bursts": network["bursts"],
         "reorders": network["reorders"],
     }
+
+
+def _queue_bytes(given_bytes: int | None, bytes_per_s: float, network: given.Access) -> float:
+    if given_bytes is not None:
+        return float(given_bytes)
+    capacity_bytes_per_s = network["site_capacity_bytes_per_s"]
+    carried_bytes_per_s = min(bytes_per_s, capacity_bytes_per_s or bytes_per_s)
+    return max(carried_bytes_per_s * _QUEUE_S, _QUEUE_LEAST_BYTES)
 
 
 def _sites(resolved: Resolved, people: Population) -> plan.Sites:
@@ -233,16 +257,21 @@ def _happenings(
         return _paid(resolved, name, people, changes, files)
     if workload["kind"] == "trace":
         return own_data.trades(resolved, files, people), town.nobody_meets()
+    if workload["kind"] == "python":
+        return own_workload.proposals(resolved, name, files), town.nobody_meets()
     assert workload["kind"] == "poisson", "a town pays with tokens"
     streams = (Lanes(run["seed"], f"{name}/arrivals"), Lanes(run["seed"], f"{name}/peers"))
+    asked = workload["partners"]
     partners = own_data.partners(
-        workload["partners"], files, int(people.lane.size), run["seed"], f"{name}/partners"
+        asked, files, int(people.lane.size), run["seed"], f"{name}/partners"
     )
     rate_per_s = people.rate_per_s(workload["rate_per_s"])
     between_s = workload["start_s"], run["duration_s"]
     found = arrivals.poisson_arrivals(
         rate_per_s, streams, people.lane, changes, between_s, partners
     )
+    if asked is not None and asked["class"] is not None:
+        found = own_workload.chosen(found, asked, resolved, name, files)
     return arrivals.proposals(found, workload["payload_bytes"]), town.nobody_meets()
 
 
@@ -274,6 +303,7 @@ def _protocol(resolved: Resolved) -> plan.Protocol:
         "duplicate_window_s": protocol["duplicate_window_s"],
         "tokens": protocol["tokens"],
         "compute": compute.options(resolved["workload"]),
+        "own_operations": sorted(resolved["operations"]),
     }
 
 
@@ -347,6 +377,9 @@ def _energy(resolved: Resolved) -> plan.Energy | None:
 
 
 _UNLIMITED = 2**64 - 1
+# As sim.scenario.network says: of what the link carries, and one datagram of UDP's largest.
+_QUEUE_S = 0.25
+_QUEUE_LEAST_BYTES = 65_535.0
 _NO_RADIO: given.Radio = {
     "active_w": 0.0,
     "up_per_byte_j": 0.0,

@@ -72,11 +72,11 @@ def payments(resolved: Resolved, files: Files, people: Population, streams: Stre
 def partners(
     table: given.Partners | None, files: Files, phones: int, seed: int, name: str
 ) -> Neighbours | None:
-    """Return whom each phone proposes to, None for all others; a graph is drawn from stream `name`.
+    """Return each phone's neighbours, None without a graph; a drawn one is of stream `name`.
 
     Raises ScenarioError where a file is no longer what it was.
     """
-    if table is None:
+    if table is None or (table["digest"] is None and table["generator"] is None):
         return None
     if table["digest"] is not None:
         path = _file(table["digest"], files)

@@ -41,6 +41,8 @@ class Access(TypedDict):
 
     up_bytes_per_s: float
     down_bytes_per_s: float
+    up_queue_bytes: float
+    down_queue_bytes: float
     latency_s: float
     jitter_median_s: float
     jitter_sigma: float
@@ -153,6 +155,7 @@ class Protocol(TypedDict):
     duplicate_window_s: float
     tokens: Tokens | None
     compute: Compute | None
+    own_operations: list[str]
 
 
 class Transport(TypedDict):
@@ -196,6 +199,7 @@ class Plan(TypedDict):
 
     seed: int
     duration_s: float
+    fidelity: str
     profiles: list[Profile]
     access: list[Access]
     sites: Sites

@@ -14,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pocketsim.sim.base.streams import Floats, Lanes
-from pocketsim.sim.devices.prices import prices
+from pocketsim.sim.devices.prices import own_prices, prices
 from pocketsim.sim.plan import plan
 
 if TYPE_CHECKING:
-    from pocketsim.sim.devices.contents import ImplementationContents, Shipped
+    from collections.abc import Mapping
+
+    from pocketsim.sim.devices.contents import ImplementationContents, ScaledCost, Shipped
     from pocketsim.sim.scenario.resolved import Resolved
 
 Indices = npt.NDArray[np.int64]
@@ -52,10 +54,7 @@ class Population:
 def populate(resolved: Resolved, name: str) -> Population:
     """Place the phones of `resolved` on access networks and sites, from streams under `name`."""
     groups = resolved["devices"]
-    counts = [group["count"] for group in groups]
-    group = np.repeat(np.arange(len(groups)), counts)
-    lane = np.concatenate([np.arange(count) for count in counts]).astype(np.uint64)
-    lane |= group.astype(np.uint64) << np.uint64(32)
+    group, lane = lanes(resolved)
     profile_names = sorted(resolved["profiles"])
     profile = np.array([profile_names.index(devices["profile"]) for devices in groups])[group]
     access = _access(
@@ -67,9 +66,24 @@ def populate(resolved: Resolved, name: str) -> Population:
     return Population(group, lane, profile, access, site, site_access, role, own_rate_per_s)
 
 
-def profile_columns(contents: Shipped, implementation: ImplementationContents) -> plan.Profile:
-    """Return one device as the engine takes it: an array of each cost over a machine's steps."""
-    costs = prices(contents, implementation)
+def lanes(resolved: Resolved) -> tuple[Indices, npt.NDArray[np.uint64]]:
+    """Return of each phone the number of its group, and the lane that keys its streams."""
+    counts = [group["count"] for group in resolved["devices"]]
+    group = np.repeat(np.arange(len(counts)), counts)
+    lane = np.concatenate([np.arange(count) for count in counts]).astype(np.uint64)
+    return group, lane | (group.astype(np.uint64) << np.uint64(32))
+
+
+def profile_columns(
+    contents: Shipped,
+    implementation: ImplementationContents,
+    operations: Mapping[str, ScaledCost],
+) -> plan.Profile:
+    """Return one device as the engine takes it: an array of each cost over a machine's steps.
+
+    The scenario's own operations follow those of everybody.
+    """
+    costs = prices(contents, implementation) + own_prices(contents, operations)
     return {
         "cores": round(contents["device"]["cores"]["value"]),
         "cpu_s": plan.floats([cost["cpu_s"] for cost in costs]),

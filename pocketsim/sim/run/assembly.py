@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import platform
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import NoRoomError, room_for
-from pocketsim.sim.run.children import EXIT_NO_ROOM
+from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_NOT_TOGETHER
 from pocketsim.sim.run.job import kept, kept_path, parquet_path, summary_path
 from pocketsim.sim.scenario.resolved import streams_number
 from pocketsim.sim.trace import tables
@@ -27,13 +28,16 @@ if TYPE_CHECKING:
 
 
 def attempt(work: Callable[[], object], target: Path) -> int:
-    """Do some work for `target` and return the exit code; without room for it, stderr says so."""
+    """Do some work for `target` and return the exit code; stderr says what went wrong."""
     try:
         with room_for(target):
             work()
     except NoRoomError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_NO_ROOM
+    except Exception:  # noqa: BLE001 - of any kind, it is ours, and not the engine's
+        traceback.print_exc()
+        return EXIT_NOT_TOGETHER
     return 0
 
 
@@ -41,6 +45,9 @@ def assemble(work: Assembly) -> None:
     """Turn what repetitions left in the folder into the files of a run directory."""
     aside, resolved = Path(work["folder"]), work["resolved"]
     found, summaries = measure(aside, resolved)
+    write(aside / "metrics.json", {**found, "point": work["manifest"]["point"]})
+    if work["only_metrics"]:
+        return
     for name in kept(resolved["output"]):
         parts = [kept_path(aside, number, name) for number in range(len(summaries))]
         tables.join(parts, aside / f"{name}.parquet")
@@ -48,7 +55,6 @@ def assemble(work: Assembly) -> None:
             path.unlink()
     (aside / "scenario.toml").write_text(work["scenario"], encoding="utf-8")
     write(aside / "resolved.json", resolved)
-    write(aside / "metrics.json", {**found, "point": work["manifest"]["point"]})
     write(aside / "manifest.json", _manifest(work, summaries))
     log = [
         f"[repetition {number}] {line}\n"
@@ -75,7 +81,10 @@ def measure(folder: Path, resolved: Resolved) -> tuple[dict[str, Any], list[Summ
     told = [summary_path(folder, number) for number in numbers]
     summaries: list[Summary] = [read(path) for path in told]
     events = folder / "events.parquet"
-    trace.join(parts, events)
+    if len(parts) == 1:
+        parts.pop().rename(events)  # as it is: to read and write it again takes milliseconds
+    else:
+        trace.join(parts, events)
     for path in [*parts, *told]:
         path.unlink()
     return metrics.measure(trace.read(events), resolved, summaries), summaries

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import math
 import os
 import signal
 import sys
@@ -20,15 +21,32 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
 from pocketsim.sim.base.build import build_digest
-from pocketsim.sim.base.errors import EnvironmentMissingError, NoRoomError, ScenarioError, room_for
+from pocketsim.sim.base.errors import (
+    EnvironmentMissingError,
+    NoRoomError,
+    ProtocolError,
+    ScenarioError,
+    room_for,
+)
+from pocketsim.sim.base.own_protocol import Failure
 from pocketsim.sim.plan.build_plan import build_plan
-from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_OTHER_CODE, EXIT_OTHER_DATA
+from pocketsim.sim.run import own_library, own_protocol
+from pocketsim.sim.run.children import (
+    EXIT_NO_ROOM,
+    EXIT_OTHER_CODE,
+    EXIT_OTHER_DATA,
+    EXIT_PROTOCOL,
+    REASON,
+)
 from pocketsim.sim.run.job import kept, kept_path, parquet_path, summary_path
 from pocketsim.sim.trace import blocks, holdings, tables, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pyarrow as pa
+
+    from pocketsim.sim.plan.plan import Plan
     from pocketsim.sim.run.job import Job
 
     Tell = Callable[[float], None]
@@ -53,16 +71,24 @@ def perform(job: Job, tell: Tell) -> int:
 
 
 def attempt(job: Job, engine: Any, tell: Tell) -> int:
-    """Run one job and return the exit code; what the user can mend is the last line of stderr."""
+    """Run one job and return the exit code; what the user can mend stderr says after REASON."""
     try:
         run(job, engine, tell)
     except NoRoomError as error:
-        sys.stderr.write(f"{error}\n")
-        return EXIT_NO_ROOM
+        return _fail(error, EXIT_NO_ROOM)
     except ScenarioError as error:
-        sys.stderr.write(f"{error}\n")
-        return EXIT_OTHER_DATA
+        return _fail(error, EXIT_OTHER_DATA)
+    except ProtocolError as error:
+        return _fail(error, EXIT_PROTOCOL)
     return 0
+
+
+def _fail(error: Exception, code: int) -> int:
+    """Say a reason so that nothing else that is said can hide it; return the exit code."""
+    with contextlib.suppress(OSError):  # code of one's own may have closed it
+        # Not by sys.stderr, which that may have put something else for.
+        os.write(2, f"\n{REASON}{error}\n".encode())
+    return code
 
 
 def run(job: Job, engine: Any, tell: Tell) -> None:
@@ -70,22 +96,23 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
 
     `tell` gets shares of the run that are done.
 
-    Raises NoRoomError, which names the file that there is no room for, and ScenarioError for a file
-    of data that is not what it was.
+    Raises NoRoomError, which names the file that there is no room for, ScenarioError for a file
+    that is not what it was, and ProtocolError for a protocol of one's own that fails.
     """
     repetition = job["repetition"]
     plan = build_plan(job["resolved"], repetition, job["first_index"], job.get("files"))
-    result = engine.run(plan, tell)
+    result = _simulated(job, engine, plan, tell)
     directory = Path(job["out_dir"])
     with room_for(directory):
         directory.mkdir(parents=True, exist_ok=True)
-    events = parquet_path(directory, repetition)
-    with room_for(events):
-        trace.write(trace.from_engine(result, repetition), events)
+    events, path = trace.from_engine(result, repetition), parquet_path(directory, repetition)
+    with room_for(path):
+        trace.write(events, path)
     summary = {
         "repetition": repetition,
         "engine_seed": plan["seed"],
         **{key: result[key] for key in _KEPT},
+        "own": _own_metrics(job, events),
     }
     for name in kept(job["resolved"]["output"]):
         table = kept_path(directory, repetition, name)
@@ -96,6 +123,32 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
     path = summary_path(directory, repetition)
     with room_for(path):
         path.write_text(json.dumps(summary), encoding="utf-8")
+
+
+def _simulated(job: Job, engine: Any, plan: Plan, tell: Tell) -> Any:
+    """Return what the engine returns for a plan, with the objects of a protocol of one's own."""
+    resolved, files = job["resolved"], job.get("files", {})
+    own = own_protocol.given(resolved, job["repetition"], files)
+    if own is None:
+        return engine.run(plan, tell)
+    try:
+        if resolved["protocol"]["library"] is not None:
+            return own_library.run(plan, tell, own, resolved["protocol"], files)
+        return engine.run(plan, tell, own)
+    except Failure as failure:
+        raise own_protocol.explained(
+            failure, resolved, job["repetition"], files
+        ) from failure.__cause__
+
+
+def _own_metrics(job: Job, events: pa.Table) -> dict[str, float | None]:
+    """Return what functions of one's own make of the events, as JSON."""
+    if not job["resolved"]["output"]["metrics"]:
+        return {}
+    from pocketsim.sim.metrics import own
+
+    found = own.measure(events, job["resolved"], job.get("files", {}))
+    return {name: value if math.isfinite(value) else None for name, value in found.items()}
 
 
 def die_with_parent(parent: int) -> None:

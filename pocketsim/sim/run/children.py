@@ -19,8 +19,15 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
-from pocketsim.sim.base.errors import EngineError, EnvironmentMissingError, NoRoomError, UserError
+from pocketsim.sim.base.errors import (
+    EngineError,
+    EnvironmentMissingError,
+    NoRoomError,
+    ProtocolError,
+    UserError,
+)
 from pocketsim.sim.run import durations
+from pocketsim.sim.run.job import summary_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,10 +49,18 @@ ENVIRONMENT = {
     # An allocator that pyarrow brings along starts a thread when it is loaded, which no fork has.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
+ORDERED = {"PYTHONHASHSEED": "0"}
+"""So that a set in a protocol of one's own has one order; who sets it otherwise wants that."""
+REASON = "\x1e"
+"""What begins the line in which a child says why it failed, among all that others may say."""
 EXIT_NO_ROOM = os.EX_CANTCREAT
 """What a child ends with that has no room for its files. Without an engine it ends with 5."""
 EXIT_OTHER_DATA = os.EX_DATAERR
 """What a child ends with that finds other data in a file than the run was resolved with."""
+EXIT_PROTOCOL = os.EX_PROTOCOL
+"""What a child ends with when a protocol of the user's own fails."""
+EXIT_NOT_TOGETHER = os.EX_SOFTWARE
+"""What a child ends with that has simulated, and could not put the run together."""
 EXIT_OTHER_CODE = os.EX_TEMPFAIL
 """What a child ends with whose code is not that which the run was resolved by."""
 
@@ -83,25 +98,41 @@ class Children:
         """End whatever is under way."""
         self.stop()
 
-    def run(self, job: Job, keep_failed_in: Path, progress: Heard | None = None) -> Done:
+    def run(
+        self,
+        job: Job,
+        keep_failed_in: Path,
+        progress: Heard | None = None,
+        assembly: Assembly | None = None,
+    ) -> Done:
         """Run one job to its end and return what it wrote to stderr, and how long it took.
+
+        With an `assembly`, it is the only one of its run, which is put together, too.
 
         `progress` gets the shares of the job that the child says are done; what it raises is raised
         here, when the child has ended, and it is not called again. Raises EngineError when the
         child crashed (its job is then kept in `keep_failed_in` for replay),
         EnvironmentMissingError when there is no engine, NoRoomError when there is no room for what
-        the child writes, UserError when the code or a file of data has changed, StoppedError after
-        `stop`.
+        the child writes, ProtocolError when a protocol of the user's own fails, UserError when the
+        code or a file has changed, StoppedError after `stop`.
         """
-        code, said, core_s = self._do({"job": job}, progress or _nothing)
+        asked = {"job": job} if assembly is None else {"job": job, "assembly": assembly}
+        code, said, core_s = self._do(asked, progress or _nothing)
         if code == EnvironmentMissingError.exit_code:
             raise EnvironmentMissingError(f"{said.strip()}\n{_FIX}")
         if code == EXIT_NO_ROOM:
             raise NoRoomError(_last_line(said))
         if code == EXIT_OTHER_DATA:
             raise UserError(_last_line(said))
+        if code == EXIT_PROTOCOL:
+            raise ProtocolError(_last_line(said))
         if code == EXIT_OTHER_CODE:
             raise UserError(_CHANGED)
+        if code == EXIT_NOT_TOGETHER:
+            raise RuntimeError(f"{_NOT_TOGETHER} ({_how(code)}):\n{said}")
+        if code == 0 and not _is_done(job, assembly):
+            said += "\nthe process ended before it was done, as if it were"
+            raise engine_error(code, said, job, keep_failed_in)
         if code != 0:
             raise engine_error(code, said, job, keep_failed_in)
         return Done(said, core_s)
@@ -136,7 +167,7 @@ class Children:
             what = f"what put a run together ended with {_how(code)}"
             raise EngineError(what, _tail(said), "start it again")
         if code != 0:
-            raise RuntimeError(f"a run was not put together ({_how(code)}):\n{said}")
+            raise RuntimeError(f"{_NOT_TOGETHER} ({_how(code)}):\n{said}")
         return core_s
 
     def _do(self, asked: Mapping[str, Any], heard: Heard) -> tuple[int, str, float]:
@@ -205,7 +236,7 @@ class _Server(NamedTuple):
         with theirs:
             process = subprocess.Popen(
                 SERVER,
-                env={**os.environ, **ENVIRONMENT},
+                env={**ORDERED, **os.environ, **ENVIRONMENT},
                 stdin=theirs.fileno(),
                 stdout=log,
                 stderr=log,
@@ -285,8 +316,18 @@ def _tail(said: str) -> str:
     return "\n".join(said.splitlines()[-_TAIL_LINES:])
 
 
+def _is_done(job: Job, assembly: Assembly | None) -> bool:
+    """Tell whether what a child leaves is there: code of one's own may end it at any time."""
+    if assembly is not None:
+        return (Path(assembly["folder"]) / "metrics.json").is_file()
+    return summary_path(Path(job["out_dir"]), job["repetition"]).is_file()
+
+
 def _last_line(said: str) -> str:
-    return said.strip().rpartition("\n")[2]
+    """Return the reason that a child gave; of one that could not mark it, the last line."""
+    lines = said.strip("\n").split("\n")  # not `splitlines`, which takes the mark for an end
+    marked = [line.removeprefix(REASON) for line in lines if line.startswith(REASON)]
+    return (marked or lines)[-1].strip()
 
 
 def _nothing(_share: float) -> None:
@@ -344,5 +385,6 @@ def _keep(job: Job, stderr: str, directory: Path) -> Path:
 _ENDED = b"ended "
 _JOB, _STDERR = ".job.json", ".stderr.txt"
 _TAIL_LINES = 20
+_NOT_TOGETHER = "a run was not put together"
 _CHANGED = "the code of `sim` changed while this process ran; start it again"
 _FIX = "install it again, or run `make setup`; `pocketsim doctor` tells what is missing"

@@ -36,15 +36,37 @@ HEADER_BYTES = 8
 """A job begins with its length, big-endian; a descriptor to say things on comes with that."""
 
 
-def perform(asked: dict[str, Any], tell: Tell) -> int:
-    """Do what is asked, in a fork; return the exit code."""
+def perform(
+    asked: dict[str, Any], tell: Tell, simulate: Callable[[Any, Tell], int] = child.perform
+) -> int:
+    """Do what is asked, in a fork; return the exit code.
+
+    A run of one repetition is put together by who simulated it: another fork takes as long as that.
+    """
+    if "job" in asked:
+        code = simulate(asked["job"], tell)
+        if code or "assembly" not in asked:
+            return code
+        asked["assembly"]["logs"] = [_said()]
     if "assembly" in asked:
         work = asked["assembly"]
         return assembly.attempt(lambda: assembly.assemble(work), Path(work["target"]))
-    if "measure" in asked:
-        work, folder = asked["measure"], Path(asked["measure"]["folder"])
-        return assembly.attempt(lambda: assembly.measured(folder, work["resolved"]), folder)
-    return child.perform(asked["job"], tell)
+    work, folder = asked["measure"], Path(asked["measure"]["folder"])
+    return assembly.attempt(lambda: assembly.measured(folder, work["resolved"]), folder)
+
+
+def _said() -> str:
+    """Return what this fork has said so far: who asked gave a file to say it in."""
+    _flush()
+    with contextlib.suppress(OSError):  # code of one's own may have closed it
+        return os.pread(2, os.fstat(2).st_size, 0).decode(errors="replace")
+    return ""
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # as code of one's own has left it
+            stream.flush()
 
 
 def main(how: Perform = perform) -> int:
@@ -144,10 +166,10 @@ def _fork(work: Callable[[], int]) -> int:
     except BaseException:  # noqa: BLE001 - of any kind: it is written down, and the fork ends
         import traceback
 
-        traceback.print_exc()
+        with contextlib.suppress(Exception):
+            traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         os._exit(code)
 
 

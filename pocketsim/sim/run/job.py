@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from pocketsim.sim.trace.told import Told
+from pocketsim.sim.base.told import Told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +40,7 @@ class Order(TypedDict):
     target: str
     scenario: str
     manifest: Asked
+    only_metrics: bool
 
 
 class Summary(Told):
@@ -57,7 +58,8 @@ class Assembly(TypedDict):
     """What is to be put together: all that a run directory tells beside what was simulated.
 
     Repetitions left their files in `folder`, which will be `target`; `logs` are what they said,
-    `scenario` the text of the document, `manifest` what who asked knows of the run.
+    `scenario` the text of the document, `manifest` what who asked knows of the run. Nothing but
+    `metrics.json` is asked for where `only_metrics` are kept.
     """
 
     resolved: Resolved
@@ -66,6 +68,7 @@ class Assembly(TypedDict):
     logs: list[str]
     scenario: str
     manifest: Asked
+    only_metrics: bool
 
 
 class Asked(TypedDict):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pocketsim.sim.run.job import Job, Order
+    from pocketsim.sim.run.job import Assembly, Job, Order
 
     Heard = Callable[[int, float], None]
 
@@ -49,6 +49,15 @@ class Here:
     def make(self, order: Order, folder: Path, failed: Path, heard: Heard) -> float:
         """Do as `Maker.make` says; its seconds are those of its children, each on one core."""
         count = order["resolved"]["run"]["repetitions"]
+        whole: Assembly = {
+            "resolved": order["resolved"],
+            "folder": str(folder.absolute()),
+            "target": order["target"],
+            "logs": [],
+            "scenario": order["scenario"],
+            "manifest": order["manifest"],
+            "only_metrics": order["only_metrics"],
+        }
 
         def one(repetition: int, first_index: list[int] | None) -> Done:
             job: Job = {
@@ -64,10 +73,12 @@ class Here:
                     heard(repetition, share)
 
             try:
-                return self._children.run(job, failed, told)
+                return self._children.run(job, failed, told, whole if count == 1 else None)
             finally:
                 heard(repetition, 1.0)
 
+        if count == 1:
+            return one(0, order["first_index"]).core_s
         if order["resolved"]["run"]["app"] == "continued":
             ended, first_index = [], order["first_index"]
             for repetition in range(count):
@@ -76,16 +87,7 @@ class Here:
         else:
             with ThreadPoolExecutor(min(self.jobs, count)) as pool:
                 ended = list(pool.map(one, range(count), [None] * count))
-        assembled_s = self._children.assemble(
-            {
-                "resolved": order["resolved"],
-                "folder": str(folder.absolute()),
-                "target": order["target"],
-                "logs": [each.said for each in ended],
-                "scenario": order["scenario"],
-                "manifest": order["manifest"],
-            }
-        )
+        assembled_s = self._children.assemble({**whole, "logs": [each.said for each in ended]})
         return assembled_s + sum(each.core_s for each in ended)
 
     def stop(self) -> None:

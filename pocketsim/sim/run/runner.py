@@ -14,11 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.build import git_commit
-from pocketsim.sim.base.errors import EngineError, RunInProgressError, printable, room_for
+from pocketsim.sim.base.errors import (
+    EngineError,
+    ProtocolError,
+    RunInProgressError,
+    printable,
+    room_for,
+)
 from pocketsim.sim.run import durations, results, rundir
 from pocketsim.sim.run.children import default_jobs
 from pocketsim.sim.run.making import Here, Maker
-from pocketsim.sim.scenario import Document, data_files, load, point
+from pocketsim.sim.scenario import Document, load, point
 from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
 
 if TYPE_CHECKING:
@@ -54,13 +60,15 @@ class Way:
 
     `maker` makes them, or else child processes of this one. `building` gets a run's directory and
     gives the folder to make it in, as `rundir.building` does. `done` gets the outcome of each run
-    as soon as it is there. What would not fit before `limit` is left.
+    as soon as it is there. What would not fit before `limit` is left. With `only_metrics`, nothing
+    else of a run is made.
     """
 
     maker: Maker | None = None
     building: Callable[[Path], AbstractContextManager[Path]] = rundir.building
     done: Callable[[Outcome], None] = lambda _outcome: None
     limit: durations.Limit | None = None
+    only_metrics: bool = False
 
 
 def run(
@@ -197,10 +205,10 @@ def _run_task(
                 return outcomes + _rest(task, len(outcomes), status)
             outcomes.append(Outcome(target, status))
             way.done(outcomes[-1])
-        except (EngineError, RunInProgressError) as error:
+        except (EngineError, ProtocolError, RunInProgressError) as error:
             if not keep_going:
                 raise
-            status = "failed" if isinstance(error, EngineError) else "busy"
+            status = "busy" if isinstance(error, RunInProgressError) else "failed"
             return outcomes + _rest(task, len(outcomes), status, error)
     return outcomes
 
@@ -221,6 +229,7 @@ def _run_rung(
     previous = task.folder / rung.previous if rung.previous else None
     first_index = results.read_manifest(previous)["final_index"] if previous else None
     order = _order(task.document, rung, target, first_index)
+    order["only_metrics"] = way.only_metrics
     with way.building(target) as aside:
         core_s = maker.make(
             order,
@@ -238,7 +247,7 @@ def _order(document: Document, rung: Rung, target: Path, first_index: list[int] 
     return {
         "resolved": rung.resolved,
         "first_index": first_index,
-        "files": data_files.by_digest({**document.files, **document.tables}),
+        "files": document.paths(),
         "target": str(target),
         "scenario": applied + document.text,
         "manifest": {
@@ -248,6 +257,7 @@ def _order(document: Document, rung: Rung, target: Path, first_index: list[int] 
             "point": point.of(document, rung.at),
             "git_commit": git_commit(),
         },
+        "only_metrics": False,
     }
 
 

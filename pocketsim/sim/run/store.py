@@ -15,6 +15,7 @@ import os
 import threading
 from typing import IO, TYPE_CHECKING, Self, cast
 
+from pocketsim.sim.base import arrow
 from pocketsim.sim.base.errors import RunInProgressError, ScenarioError, room_for
 from pocketsim.sim.run import results, rundir
 
@@ -178,7 +179,9 @@ def _write_pack(packed: Mapping[str, str], path: Path) -> None:
     import pyarrow.parquet as pq
 
     names = sorted(packed)
-    table = pa.table({"run": names, "metrics": [packed[name] for name in names]})
+    columns = {"run": names, "metrics": [packed[name] for name in names]}
+    arrays = [arrow.texts(column) for column in columns.values()]
+    table = pa.Table.from_arrays(arrays, list(columns))
     aside = path.with_suffix(".tmp")
     pq.write_table(table, aside, compression="zstd")
     with aside.open("rb") as file:

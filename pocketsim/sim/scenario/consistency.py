@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base import families
 from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.scenario import contacts, lengths, parts
+from pocketsim.sim.scenario import contacts, lengths, own_protocol, parts
 from pocketsim.sim.scenario.document import FEWEST_PHONES
 from pocketsim.sim.scenario.town import Town
 from pocketsim.sim.scenario.workloads import Poisson
@@ -62,6 +62,7 @@ def _check_family(scenario: Scenario, path: Path) -> None:
             raise ScenarioError(path, "transport.mode", reason, "udp" if sends else "none")
     if sends and scenario.phone_count() < FEWEST_PHONES:
         raise ScenarioError(path, "devices", f"a trade takes at least {FEWEST_PHONES} phones")
+    own_protocol.refuse(scenario, path)
     parts.of(scenario).check(scenario, path)
 
 

@@ -1,4 +1,4 @@
-"""Files of data that a scenario names: found, checked against it, and told by their digests.
+"""Files that a scenario names, of data and of code: found, checked, and told by their digests.
 
 What is in them enters no resolved scenario; its digest does, and whoever builds a plan reads the
 file again (`sim.plan`).
@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pocketsim.sim.base import graphs
-from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.base.files import nearest_file
-from pocketsim.sim.scenario import own_trades
-from pocketsim.sim.scenario.workloads import Poisson, WorkloadTrace
+from pocketsim.sim.base import graphs, installed
+from pocketsim.sim.base.files import beside
+from pocketsim.sim.scenario import own_code, own_library, own_trades
+from pocketsim.sim.scenario.workloads import OwnWorkload, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from pocketsim.sim.base.tables import Table
     from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.own_code import OwnCode
 
 TRADES, GRAPH = "workload.file", "workload.partners.graph"
+PROTOCOL, ADVERSARY, POLICY = "protocol.class", "protocol.adversary.class", "transport.policy.class"
+WORKLOAD, PARTNERS = "workload.class", "workload.partners.class"
 
 
 @dataclass(frozen=True)
@@ -57,24 +58,36 @@ def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
         file = beside(path, GRAPH, workload.partners.graph)
         digest, _ = graphs.read(file, scenario.phone_count())
         found[GRAPH] = DataFile(file, digest)
+    if scenario.protocol.library is not None:
+        file = beside(path, own_library.LIBRARY, scenario.protocol.library)
+        found[own_library.LIBRARY] = DataFile(file, own_library.digest(file))
     return found
 
 
-def by_digest(files: Mapping[str, DataFile | Table]) -> dict[str, str]:
-    """Return the paths of files by their digests, as who builds a plan needs them."""
-    return {file.digest: str(file.path) for file in files.values()}
+def code(scenario: Scenario, path: Path) -> dict[str, OwnCode]:
+    """Return the code of one's own that the scenario at `path` names, by its keys in it.
 
-
-def beside(path: Path, place: str, name: str) -> Path:
-    """Return where the file lies that the scenario at `path` calls `name` under the key `place`.
-
-    Raises ScenarioError where there is none.
+    Raises ScenarioError for the first that is not there, or has not what it is to have.
     """
-    file = (path.parent / name).absolute()
-    try:
-        if file.is_file():  # a pipe could be read only once
-            return file
-        suggestion = nearest_file(file)
-    except (OSError, ValueError):  # nothing is called what nothing can be called
-        suggestion = None
-    raise ScenarioError(path, place, f"no such file {file}", suggestion)
+    found = {}
+    for key, text, group in _classes(scenario):
+        found[key] = own_code.find(path, key, text, group)
+    for number, text in enumerate(scenario.output.metrics):
+        key = f"output.metrics[{number}]"
+        found[key] = own_code.find(path, key, text, installed.METRICS, is_function=True)
+    return found
+
+
+def _classes(scenario: Scenario) -> Iterator[tuple[str, str, str]]:
+    """Yield key, text and group of entry points of each class that a scenario names."""
+    protocol, workload = scenario.protocol, scenario.workload
+    if protocol.class_ is not None:
+        yield PROTOCOL, protocol.class_, installed.PROTOCOLS
+    if protocol.adversary is not None:
+        yield ADVERSARY, protocol.adversary.class_, installed.PROTOCOLS
+    if scenario.transport.policy is not None:
+        yield POLICY, scenario.transport.policy.class_, installed.PROTOCOLS
+    if isinstance(workload, OwnWorkload):
+        yield WORKLOAD, workload.class_, installed.WORKLOADS
+    if isinstance(workload, Poisson) and workload.partners and workload.partners.class_:
+        yield PARTNERS, workload.partners.class_, installed.WORKLOADS

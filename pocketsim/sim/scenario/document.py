@@ -28,11 +28,13 @@ from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.contacts import AnyContacts
 from pocketsim.sim.scenario.energy import Energy
-from pocketsim.sim.scenario.fields import Share, add_up
+from pocketsim.sim.scenario.fields import Ratio, Share, add_up
 from pocketsim.sim.scenario.network import Network, Outage
+from pocketsim.sim.scenario.own_code import Name, Option, OwnSection
+from pocketsim.sim.scenario.own_protocol import OwnOperation
 from pocketsim.sim.scenario.town import Tokens, Town
 from pocketsim.sim.scenario.transports import Transport
-from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
+from pocketsim.sim.scenario.workloads import OwnWorkload, Paced, Poisson, WorkloadTrace
 
 FEWEST_PHONES = 2
 """Of a trade."""
@@ -86,6 +88,11 @@ class Run(Section):
         le=1_000_000,
         description="Number of the first one, by which its streams are called: with 4, a run of 2 "
         "has the events of the last two of a run of 6.",
+    )
+    fidelity: Literal["hybrid", "flow"] = Field(
+        default="hybrid",
+        description="hybrid: each radio is a queue, up and down, and sites and cores are shared"
+        " max-min fairly; flow: each datagram is a flow of SimGrid's that shares all its links.",
     )
     draw: Literal["mean", "posterior"] = Field(
         default="mean",
@@ -141,6 +148,15 @@ class Devices(Section):
         return self
 
 
+class Adversary(OwnSection):
+    """What some phones are that do not follow the protocol."""
+
+    ratio: Ratio = Field(
+        description="Probability of each phone to be one; a phone that is one at a ratio is one at "
+        "every larger one."
+    )
+
+
 class Protocol(Section):
     """Protocol family."""
 
@@ -164,6 +180,26 @@ class Protocol(Section):
     tokens: Tokens | None = Field(
         default=None, description="Options of offline tokens; may be left out."
     )
+    class_: Name | None = Field(
+        default=None,
+        alias="class",
+        description="Of protocol python: a file relative to the scenario and a class in it, as "
+        '"mine.py:Mine", or the name of an installed one.',
+    )
+    library: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="Of protocol rust: a library relative to the scenario, as "
+        '"target/release/libmine.so".',
+    )
+    options: dict[str, Option] = Field(
+        default={},
+        description="Of protocols python and rust: what a phone's class or machine is given, by "
+        "name.",
+    )
+    adversary: Adversary | None = Field(
+        default=None,
+        description="Of protocol python: a class that some phones have around the protocol's.",
+    )
 
 
 class Output(Section):
@@ -186,6 +222,11 @@ class Output(Section):
         default=False,
         description="Whether the blocks that phones store are kept, byte for byte; takes "
         'crypto = "real".',
+    )
+    metrics: Annotated[list[Name], Field(max_length=100)] = Field(
+        default=[],
+        description="Functions that make a metric of each repetition: a file relative to the "
+        'scenario and a function in it, as "mine.py:hops", or the name of an installed one.',
     )
 
 
@@ -214,10 +255,16 @@ class Scenario(Section):
         default=[], description="When access networks carry nothing; absent: never."
     )
     workload: Annotated[
-        Paced | Poisson | WorkloadTrace | Town | Compute, Field(discriminator="kind")
+        Paced | Poisson | WorkloadTrace | OwnWorkload | Town | Compute, Field(discriminator="kind")
     ] = Field(description="Who proposes what, when; or what phones compute.")
     protocol: Protocol = Field(default=written({}), description="Protocol family; may be left out.")
     transport: Transport = Field(description="Transport.")
+    operations: dict[str, OwnOperation] = Field(
+        default={},
+        max_length=200,
+        description="Of protocols python and rust: operations that they bring, by name, and what "
+        "they take.",
+    )
     output: Output = Field(default=written({}), description="What is kept; may be left out.")
     energy: Energy | None = Field(
         default=None, description="What draws how much power; absent: energy is not accounted for."

@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.scenario.churn import Churn, Weibull
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.town import Town
 from pocketsim.sim.scenario.workloads import Poisson
@@ -17,12 +18,14 @@ from pocketsim.sim.scenario.workloads import Poisson
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pocketsim.sim.scenario.churn import Lognormal
     from pocketsim.sim.scenario.document import Scenario
 
 
 def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first thing that `scenario` asks too much of."""
     workload = scenario.workload
+    _check_transitions(scenario, path)
     if isinstance(workload, Compute):
         _check_task(workload, path)
     if isinstance(workload, Poisson):
@@ -54,6 +57,27 @@ def _check_task(workload: Compute, path: Path) -> None:
     raise ScenarioError(path, place, reason)
 
 
+def _check_transitions(scenario: Scenario, path: Path) -> None:
+    """Refuse lengths so short that no memory holds the transitions of all phones."""
+    for number, group in enumerate(scenario.devices):
+        churn = scenario.churn if group.churn is None else group.churn
+        place = "churn" if group.churn is None else f"devices[{number}].churn"
+        if not isinstance(churn, Churn):
+            continue
+        means_s = {"session": _mean_at_most_s(churn.session), "gap": _mean_at_most_s(churn.gap)}
+        expected = 2 * group.count * scenario.run.duration / math.fsum(means_s.values())
+        shorter = min(means_s, key=lambda part: means_s[part])
+        _check_count(path, f"{place}.{shorter}", "transitions", expected)
+
+
+def _mean_at_most_s(law: Weibull | Lognormal) -> float:
+    """Return a length that the mean of a law does not exceed: without `longest`, its mean."""
+    longest_s = math.inf if law.longest is None else law.longest
+    if isinstance(law, Weibull):
+        return min(longest_s, law.scale * math.gamma(1 + 1 / law.shape))
+    return min(longest_s, law.median * math.exp(law.sigma**2 / 2))
+
+
 def _check_count(path: Path, place: str, what: str, expected: float) -> None:
     if expected > DRAWN_MAX:
         reason = (
@@ -80,7 +104,7 @@ def _paid_until_s(hours: list[float], end_s: float) -> float:
 TASK_BYTES_MAX = 2**31 - 1
 """Sizes in a trace are signed, of 32 bits."""
 DRAWN_MAX = 50_000_000
-"""Payments or proposals of one repetition, which are all drawn before it and kept in memory.
+"""Payments, proposals or transitions of one repetition, all drawn before it and kept in memory.
 
 A limit chosen by us: over a thousand times what the largest shipped scenario asks for.
 """

@@ -21,9 +21,11 @@ from pocketsim.sim.scenario.document import Scenario
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pocketsim.sim.base.tables import Table
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.scenario.data_files import DataFile
     from pocketsim.sim.scenario.own import Cache, Own
+    from pocketsim.sim.scenario.own_code import OwnCode
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Document:
     `overridden` are the key paths of `overrides`, as messages spell them; `label` is the name of
     their source. `scenario` has what it leaves to its implementation, but for options of
     transports; that is `implementation`, from the file at `implementation_path`. `files` are
-    those of data that it names, `tables` of churn and contacts, by key path.
+    those of data that it names, `code` those of one's own code, `tables` of churn and contacts, by
+    key path.
     """
 
     path: Path
@@ -45,7 +48,14 @@ class Document:
     implementation_path: Path
     implementation: Implementation
     files: Mapping[str, DataFile]
+    code: Mapping[str, OwnCode]
     tables: Own
+
+    def paths(self) -> dict[str, str]:
+        """Return the paths of all files that the scenario names, by digest."""
+        found: list[DataFile | OwnCode | Table] = [*self.files.values(), *self.code.values()]
+        found += self.tables.values()
+        return {file.digest: str(file.path) for file in found}
 
     def source_of(self, place: str) -> str | Path:
         """Return what a mistake at the key path `place` is blamed on: the overrides or the file."""
@@ -100,6 +110,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         consistency.check(scenario, path)
         limits.check(scenario, path)
         files = data_files.read(scenario, path)
+        code = data_files.code(scenario, path)
         tables = own.read(scenario, path, source.tables)
     except ScenarioError as error:
         if any(overlap(error.key_path, table) for _, table in made):
@@ -115,6 +126,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         implementation_path,
         implementation,
         files,
+        code,
         tables,
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, written
+from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, Size, written
 from pocketsim.sim.scenario.fields import Ratio, Sigma
 
 
@@ -49,6 +49,18 @@ class Access(Section):
 
     up: Bandwidth = Field(description="From the phone.")
     down: Bandwidth = Field(description="To the phone.")
+    up_queue: Size | None = Field(
+        default=None,
+        description="What may wait at the phone to be sent, more is dropped (queue_full); absent"
+        " for as much as `up`, or the site if that is less, carries in 250 ms, the buffer that"
+        " routers have by rule of thumb (Appenzeller et al., SIGCOMM 2004), and no less than"
+        " the largest datagram, 65535 B. Of fidelity hybrid alone, as `down_queue` is.",
+    )
+    down_queue: Size | None = Field(
+        default=None,
+        description="What may wait at the access point or cell for a phone; absent for as much as"
+        " `down`, or the site, carries in 250 ms, and no less than 65535 B.",
+    )
     latency: Duration = Field(description="One way between phone and access point.")
     jitter_median: Duration = Field(
         default=written("0s"), description="Median of the lognormal extra delay of each datagram."

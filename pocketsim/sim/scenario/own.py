@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from pocketsim.sim.base import tables
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.base.files import check_same
+from pocketsim.sim.base.files import beside, check_same
 from pocketsim.sim.base.tables import Column, Lines, Names, Table
-from pocketsim.sim.scenario import data_files
 from pocketsim.sim.scenario.churn import ChurnFile
 from pocketsim.sim.scenario.contacts import ContactsFile
 
@@ -50,7 +49,7 @@ def read(scenario: Scenario, path: Path, cache: Cache) -> Own:
     found: dict[str, Table] = {}
     for place, law in _named(scenario).items():
         form = law.format if isinstance(law, ContactsFile) else _PRESENCE
-        key = (data_files.beside(path, place, law.file), form)
+        key = (beside(path, place, law.file), form)
         if key not in cache:
             cache[key] = _table(*key)
         found[place] = table = cache[key]

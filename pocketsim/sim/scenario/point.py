@@ -93,7 +93,7 @@ def _leaves(
     elif isinstance(value, BaseModel):
         for name, (key, of_field) in _fields(type(value)).items():
             yield from _leaves(getattr(value, name), (*parts, key), of_field, at)
-    elif isinstance(value, dict) and list(value.values()) == [1.0]:
+    elif isinstance(value, dict) and parts[-1] == "access" and list(value.values()) == [1.0]:
         # All of a table of shares: the document, too, may say it as the name alone.
         yield path, *value, None
     elif isinstance(value, dict | list) and value:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import platform
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -20,15 +21,30 @@ from pocketsim.sim.devices import draws
 from pocketsim.sim.devices import implementation as implementation_documents
 from pocketsim.sim.devices import profile as profiles
 from pocketsim.sim.devices.prices import speed_factors
-from pocketsim.sim.scenario import app_faults, data_files, implementations, ladders, own, parts
+from pocketsim.sim.scenario import (
+    app_faults,
+    data_files,
+    implementations,
+    ladders,
+    own,
+    own_code,
+    own_library,
+    parts,
+)
 from pocketsim.sim.scenario.resolved import SCHEMA
-from pocketsim.sim.scenario.workloads import Paced, Poisson, WorkloadTrace
+from pocketsim.sim.scenario.workloads import OwnWorkload, Paced, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pocketsim.sim.devices.contents import Number, Shipped, ShippedImplementation
+    from pocketsim.sim.base.own_code import OwnClass
+    from pocketsim.sim.devices.contents import (
+        Number,
+        ScaledCost,
+        Shipped,
+        ShippedImplementation,
+    )
     from pocketsim.sim.scenario import Document, Scenario
     from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
     from pocketsim.sim.scenario.contacts import AnyContacts
@@ -48,6 +64,7 @@ if TYPE_CHECKING:
         Transport,
         Workload,
     )
+    from pocketsim.sim.scenario.workloads import Partners
 
 
 @dataclass(frozen=True)
@@ -86,6 +103,7 @@ class _Common(TypedDict):
     outages: list[Outage]
     energy: Energy | None
     output: Output
+    operations: dict[str, ScaledCost]
     engine_options: dict[str, str]
 
 
@@ -104,7 +122,7 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
         resolved: Resolved = {
             **common,
             "rung": ladders.rung(scenario, at),
-            "protocol": _protocol(scenario, at),
+            "protocol": _protocol(document, at),
             "workload": _workload(document, at),
             "transport": _transport(document, at),
             "continues": previous,
@@ -132,7 +150,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "schema": SCHEMA,
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
-        "versions": versions(*_libraries(scenario)),
+        "versions": {**versions(*_libraries(scenario)), **_python(document)},
         "run": _run(scenario),
         "devices": devices,
         "profiles": contents,
@@ -142,7 +160,8 @@ def _common(document: Document, read: Profiles) -> _Common:
         "contacts": _or_file(document, scenario.contacts, own.CONTACTS),
         "outages": si.plain(scenario.outages),
         "energy": si.plain(scenario.energy),
-        "output": cast("Output", si.section(scenario.output)),
+        "output": _output(document),
+        "operations": si.plain(scenario.operations),
         "engine_options": model_options(),
     }
 
@@ -157,7 +176,24 @@ def _run(scenario: Scenario) -> Run:
 def _libraries(scenario: Scenario) -> list[str]:
     """Return the libraries that this scenario's runs depend on beside those that all do."""
     workload = scenario.workload
-    return ["networkx"] if isinstance(workload, Poisson) and workload.partners else []
+    if not isinstance(workload, Poisson) or workload.partners is None:
+        return []
+    has_graph = workload.partners.graph or workload.partners.generator
+    return ["networkx"] if has_graph else []
+
+
+def _python(document: Document) -> dict[str, str]:
+    """Return the versions of the language, and of what is installed, where code of one's own is."""
+    found = {"python": platform.python_version()} if document.code else {}
+    for code in document.code.values():
+        found |= code.versions
+    return found
+
+
+def _output(document: Document) -> Output:
+    named = [code for key, code in document.code.items() if key.startswith("output.metrics[")]
+    found = [{"function": code.told, "digest": code.digest} for code in named]
+    return cast("Output", si.section(document.scenario.output, {"metrics": found}))
 
 
 def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str, Shipped]]:
@@ -201,7 +237,9 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
         }
         read[path] = cast("Shipped", {**profiles.contents(profiles.load(path)), **known})
     own = implementation_documents.contents(document.implementation)
-    shipped: Shipped = {**read[path], "speed_factors": speed_factors(read[path], own)}
+    operations = si.plain(document.scenario.operations)
+    speed = speed_factors(read[path], own, operations)
+    shipped: Shipped = {**read[path], "speed_factors": speed}
     if not group.cost_factors and not group.cost:
         return name, shipped
     factors = {
@@ -222,9 +260,23 @@ def _or_file(
     return {**si.section(section, {"file": table.path.name}), "digest": table.digest}
 
 
-def _protocol(scenario: Scenario, at: Mapping[str, Any]) -> Protocol:
-    own = {"tokens": None, **parts.of(scenario).options(scenario, at)}
-    return cast("Protocol", si.section(scenario.protocol, own))
+def _protocol(document: Document, at: Mapping[str, Any]) -> Protocol:
+    scenario, code = document.scenario, document.code.get(data_files.PROTOCOL)
+    said = {"tokens": None, **parts.of(scenario).options(scenario, at)}
+    said["class"] = code.told if code else None
+    library = document.files.get(own_library.LIBRARY)
+    said["library"] = library.path.name if library else None
+    adversary = scenario.protocol.adversary
+    if adversary is not None:
+        own = _own_class(document, data_files.ADVERSARY, adversary.options)
+        said["adversary"] = {**own, "ratio": adversary.ratio}
+    found = si.section(scenario.protocol, said)
+    file = code or library
+    return cast("Protocol", {**found, "digest": file.digest if file else None})
+
+
+def _own_class(document: Document, key: str, options: Mapping[str, Any]) -> OwnClass:
+    return own_code.resolved(document.code[key], options)
 
 
 def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
@@ -237,12 +289,28 @@ def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
     if isinstance(workload, WorkloadTrace):
         file = document.files[data_files.TRADES]
         found |= {"file": file.path.name, "digest": file.digest}
+    if isinstance(workload, OwnWorkload):
+        found |= _own_class(document, data_files.WORKLOAD, workload.options)
     if isinstance(workload, Poisson) and workload.partners:
-        # By its name and content: run directories must not depend on where it lies.
-        graph = document.files.get(data_files.GRAPH)
-        named = {"graph": graph.path.name if graph else None}
-        found["partners"] |= {**named, "digest": graph.digest if graph else None}
+        found["partners"] = _partners(document, workload.partners)
     return cast("Workload", found)
+
+
+def _partners(document: Document, partners: Partners) -> dict[str, Any]:
+    """Return partners, of a graph and of code by name and content.
+
+    Run directories must not depend on where they lie.
+    """
+    graph, code = document.files.get(data_files.GRAPH), document.code.get(data_files.PARTNERS)
+    named = {
+        "graph": graph.path.name if graph else None,
+        "class": code.told if code else None,
+    }
+    digests = {
+        "digest": graph.digest if graph else None,
+        "class_digest": code.digest if code else None,
+    }
+    return {**si.section(partners, named), **digests}
 
 
 def _below(place: str, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -281,6 +349,8 @@ def _transport(document: Document, at: Mapping[str, Any]) -> Transport:
         "app_faults": mode == app_faults.KEPT and app_faults.act(document),
         "eva": eva,
     }
+    if transport.policy is not None:
+        own["policy"] = _own_class(document, data_files.POLICY, transport.policy.options)
     return cast("Transport", si.section(transport, own))
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 if TYPE_CHECKING:
-    from pocketsim.sim.devices.contents import Shipped, ShippedImplementation
+    from pocketsim.sim.base.own_code import OwnClass
+    from pocketsim.sim.devices.contents import ScaledCost, Shipped, ShippedImplementation
 
 
 class Run(TypedDict):
@@ -20,6 +21,7 @@ class Run(TypedDict):
     duration_s: float
     repetitions: int
     first_repetition: NotRequired[int]
+    fidelity: Literal["hybrid", "flow"]
     draw: Literal["mean", "posterior"]
     app: Literal["restarted", "continued"]
 
@@ -65,6 +67,8 @@ class Access(TypedDict):
 
     up_bytes_per_s: float
     down_bytes_per_s: float
+    up_queue_bytes: int | None
+    down_queue_bytes: int | None
     latency_s: float
     jitter_median_s: float
     jitter_sigma: float
@@ -193,17 +197,25 @@ class Paced(TypedDict):
     interval_s: float
 
 
-class Partners(TypedDict):
-    """Neighbours in a graph: a file's, by its name and the SHA-256 of its content, or a drawn one.
+Partners = TypedDict(
+    "Partners",
+    {
+        "graph": str | None,
+        "digest": str | None,
+        "generator": Literal["watts_strogatz", "barabasi_albert", "random_regular"] | None,
+        "neighbours": int | None,
+        "rewiring": float | None,
+        "class": str | None,
+        "class_digest": str | None,
+        "options": dict[str, Any],
+    },
+)
+"""Neighbours in a graph: a file's, by its name and the SHA-256 of its content, or a drawn one.
 
-    What belongs to the other of the two is None.
-    """
-
-    graph: str | None
-    digest: str | None
-    generator: Literal["watts_strogatz", "barabasi_albert", "random_regular"] | None
-    neighbours: int | None
-    rewiring: float | None
+What belongs to the other of the two is None. A class of one's own chooses among them, or without a
+graph among all: `class` and `options` are as `sim.base.own_code.OwnClass` says, and the SHA-256 of
+its file.
+"""
 
 
 class Poisson(TypedDict):
@@ -225,6 +237,13 @@ class WorkloadTrace(TypedDict):
     cheat_ratio: float
     double_spend_ratio: float
     replay_ratio: float
+
+
+OwnWorkload = TypedDict(
+    "OwnWorkload",
+    {"kind": Literal["python"], "class": str, "digest": str, "options": dict[str, Any]},
+)
+"""Proposals that a class of one's own makes, as `sim.base.own_code.OwnClass` says it."""
 
 
 class Town(TypedDict):
@@ -256,7 +275,7 @@ class Compute(TypedDict):
     start_s: float
 
 
-Workload = Paced | Poisson | WorkloadTrace | Town | Compute
+Workload = Paced | Poisson | WorkloadTrace | OwnWorkload | Town | Compute
 
 
 class Tokens(TypedDict):
@@ -274,14 +293,32 @@ class Tokens(TypedDict):
     batch_tokens: int
 
 
-class Protocol(TypedDict):
-    """Protocol family and options; `tokens` where it pays with them."""
+# "class" is no name of Python's.
+Adversary = TypedDict(
+    "Adversary", {"class": str, "digest": str, "options": dict[str, Any], "ratio": float}
+)
+"""What some phones are, as `sim.base.own_code.OwnClass` says it, and how likely each is one."""
 
-    kind: str
-    crypto: str
-    duplicate_window_s: float
-    benchmark_log_entries: int
-    tokens: Tokens | None
+Protocol = TypedDict(
+    "Protocol",
+    {
+        "kind": str,
+        "crypto": str,
+        "duplicate_window_s": float,
+        "benchmark_log_entries": int,
+        "tokens": Tokens | None,
+        "class": str | None,
+        "library": str | None,
+        "options": dict[str, Any],
+        "adversary": Adversary | None,
+        "digest": str | None,
+    },
+)
+"""Protocol family and options; `tokens` where it pays with them.
+
+A protocol of one's own has a `class`, as `sim.base.own_code.OwnClass` says it, or a `library`, its
+file's name; the SHA-256 of its file, `options`, and perhaps an adversary.
+"""
 
 
 class Eva(TypedDict):
@@ -323,6 +360,7 @@ class Transport(TypedDict):
     socket_timeout_s: float
     socket_buffer_bytes: int
     eva: Eva | None
+    policy: OwnClass | None
 
 
 class Radio(TypedDict):
@@ -350,13 +388,21 @@ class Energy(TypedDict):
     contacts: dict[str, ContactRadio]
 
 
+class OwnMetric(TypedDict):
+    """A function of one's own: "mine.py:hops" or "package.module:hops", and its file's SHA-256."""
+
+    function: str
+    digest: str
+
+
 class Output(TypedDict):
-    """What the trace keeps."""
+    """What the trace keeps, and which metrics of one's own are made of it."""
 
     trace: Literal["full", "sampled", "work"]
     sample_ratio: float
     tokens: bool
     blocks: bool
+    metrics: list[OwnMetric]
 
 
 class Resolved(TypedDict):
@@ -380,6 +426,7 @@ class Resolved(TypedDict):
     transport: Transport
     energy: Energy | None
     output: Output
+    operations: dict[str, ScaledCost]
     engine_options: dict[str, str]
     continues: str | None
 

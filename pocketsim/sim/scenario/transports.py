@@ -24,6 +24,7 @@ from pocketsim.sim.base.documents import (
     written,
 )
 from pocketsim.sim.base.units import BLOCKS
+from pocketsim.sim.scenario.own_code import OwnSection
 
 TransportMode = Literal[
     "udp", "quic_reconnect", "quic_keep", "tftp", "ipv8", "ipv8_sealed", "eva", "none"
@@ -144,3 +145,8 @@ class Transport(Section):
         "the implementation's, or else the phone's default.",
     )
     eva: Eva = Field(default=written({}), description="Options of EVA; may be left out.")
+    policy: OwnSection | None = Field(
+        default=None,
+        description="A class that says when each message is handed to the transport, and what "
+        "becomes of one that it gave up.",
+    )

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Count, Duration, Rates, Section, Sizes, written
 from pocketsim.sim.scenario.fields import Ratio
+from pocketsim.sim.scenario.own_code import Name, Option, OwnSection
 
 
 class Paced(Section):
@@ -32,7 +33,7 @@ Generator = Literal["watts_strogatz", "barabasi_albert", "random_regular"]
 
 
 class Partners(Section):
-    """Whom each phone proposes to: its neighbours in a graph, a file's or a drawn one."""
+    """Whom each phone proposes to: its neighbours in a graph, or whom a class chooses."""
 
     graph: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
@@ -54,10 +55,22 @@ class Partners(Section):
         description="Of a watts_strogatz: probability that an edge of the ring leads elsewhere.",
     )
 
+    class_: Name | None = Field(
+        default=None,
+        alias="class",
+        description="A class that chooses for each proposal, of all others or of the neighbours in "
+        'a graph: a file relative to the scenario and the class in it, as "mine.py:Mine", or the '
+        "name of an installed one.",
+    )
+    options: dict[str, Option] = Field(default={}, description="What the class is given, by name.")
+
     @model_validator(mode="after")
     def _is_one_graph(self) -> Partners:
-        if (self.graph is None) == (self.generator is None):
-            raise ValueError("takes either graph, a file, or generator")
+        both = self.graph is not None and self.generator is not None
+        if both or not (self.graph or self.generator or self.class_):
+            raise ValueError("takes either graph, a file, or generator, or a class")
+        if self.options and self.class_ is None:
+            raise ValueError("options belong to class")
         if (self.generator is None) != (self.neighbours is None):
             raise ValueError("neighbours belongs to generator, which takes it")
         if (self.generator == "watts_strogatz") != (self.rewiring is not None):
@@ -79,7 +92,8 @@ class Poisson(Section):
     start: Duration = Field(default=written("0s"), description="Nothing is proposed before.")
     partners: Partners | None = Field(
         default=None,
-        description="Whom a phone proposes to, each equally likely; absent: all others.",
+        description="Whom a phone proposes to, each equally likely unless a class chooses; absent: "
+        "all others.",
     )
 
 
@@ -99,7 +113,26 @@ def check_cheats(double_spend_ratio: float, replay_ratio: float) -> None:
         raise ValueError("double_spend_ratio and replay_ratio add up to more than 1")
 
 
-class WorkloadTrace(Section):
+class _Given(Section):
+    """A workload whose proposals say themselves when they are and how large: it has no ladders."""
+
+    @property
+    def start(self) -> float:
+        """When the workload begins, in seconds, by the name that others have for it."""
+        return 0.0
+
+    @property
+    def rate(self) -> list[float]:
+        """The ladder of rates: none is asked for."""
+        return [0.0]
+
+    @property
+    def payload(self) -> list[int]:
+        """The ladder of payloads: each proposal has its own."""
+        return [0]
+
+
+class WorkloadTrace(_Given):
     """What somebody recorded or made: each row of a file is one proposal, or one payment."""
 
     kind: Literal["trace"] = Field(description="Kind of workload.")
@@ -118,17 +151,8 @@ class WorkloadTrace(Section):
         check_cheats(self.double_spend_ratio, self.replay_ratio)
         return self
 
-    @property
-    def start(self) -> float:
-        """When the workload begins, in seconds, by the name that others have for it."""
-        return 0.0
 
-    @property
-    def rate(self) -> list[float]:
-        """The ladder of rates: none is asked for."""
-        return [0.0]
+class OwnWorkload(_Given, OwnSection):
+    """Proposals that a class of one's own makes, before each repetition."""
 
-    @property
-    def payload(self) -> list[int]:
-        """The ladder of payloads: each row has its own."""
-        return [0]
+    kind: Literal["python"] = Field(description="Kind of workload.")

@@ -3,8 +3,6 @@
 //! What deliberately does not live here: what was in the world when the phone went off, which fails
 //! there.
 
-use std::collections::VecDeque;
-
 use pocketsim_protocols::contract::{
     AppRequest, Application, Delivery, Event, EventKind, MessageId, NodeId, Payload, Reason,
     Seconds, Transport,
@@ -42,13 +40,18 @@ impl<'a> Abandoned<'a> {
         }
     }
 
+    /// What its policy made wait.
+    pub(crate) fn waiting<B: Payload>(&mut self, waiting: Vec<(NodeId, B)>) {
+        for (to, block) in waiting {
+            self.lose(block.message_id(), to, Reason::SenderOff);
+        }
+    }
+
     /// What was running or waiting on one of its lanes.
-    pub(crate) fn lane<A: Application, T: Transport<A::Block>>(
-        &mut self,
-        mut lane: LaneState<A, T>,
-    ) {
-        self.steps(lane.take_steps());
-        for input in lane.into_inbox() {
+    pub(crate) fn lane<A: Application, T: Transport<A::Block>>(&mut self, lane: LaneState<A, T>) {
+        let tasks = lane.into_tasks();
+        self.steps(tasks.steps.into_iter().rev());
+        for input in tasks.inbox {
             self.input(input);
         }
     }
@@ -58,7 +61,10 @@ impl<'a> Abandoned<'a> {
         self.loops
     }
 
-    fn steps<A: Application, T: Transport<A::Block>>(&mut self, steps: VecDeque<Step<A, T>>) {
+    fn steps<A: Application, T: Transport<A::Block>>(
+        &mut self,
+        steps: impl Iterator<Item = Step<A, T>>,
+    ) {
         let mut unmade = None;
         for step in steps {
             match step {
@@ -134,6 +140,7 @@ impl<'a> Abandoned<'a> {
             Input::App(AppRequest::Transact { .. } | AppRequest::Pay { .. }) => {
                 self.books.count(Tally::ArrivalsCutOff);
             }
+            Input::HandOver(to, block) => self.lose(block.message_id(), to, Reason::SenderOff),
             Input::Round(round) => self.loops.push(round.number),
             Input::Net(_) | Input::Timeout(_) => {}
         }

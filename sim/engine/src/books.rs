@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{
-    Datagram, Event, EventKind, Lane, MessageId, NodeId, Operation, Reason, Seconds,
+    Datagram, Event, EventKind, Lane, MessageId, NodeId, Reason, Seconds,
 };
 
-use crate::costs::Cost;
+use crate::costs::{Cost, Priced};
 use crate::energy::Accountant;
 use crate::plan::Plan;
 use crate::proximity::Passage;
@@ -25,7 +25,11 @@ impl Books {
     /// Empty books of `plan`.
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
-            trace: Trace::new(&plan.trace, plan.phones.profile.len()),
+            trace: Trace::new(
+                &plan.trace,
+                plan.phones.profile.len(),
+                &plan.protocol.own_operations,
+            ),
             energy: Accountant::new(plan),
         }
     }
@@ -71,7 +75,7 @@ impl Books {
     }
 
     /// An operation on some bytes is part of the work that a lane begins.
-    pub(crate) fn operate(&mut self, work: (Operation, u32), cost: Cost) {
+    pub(crate) fn operate(&mut self, work: (Priced, u32), cost: Cost) {
         self.trace.spend(work.0, cost.cpu_s);
         if let Some(timeline) = &mut self.trace.timeline {
             timeline.draw(work, cost);

@@ -22,7 +22,8 @@ struct Hop {
 }
 
 impl Chains {
-    /// Links that have carried nothing yet; `bursts` are those of each phone's network.
+    /// Links that have carried nothing yet; `bursts` are those of each phone's network, none
+    /// without any.
     pub(crate) fn new(seed: u64, bursts: &[Option<Bursts>]) -> Self {
         let chains = |name: &str| {
             let hop = |(phone, given): (u32, &Option<Bursts>)| {
@@ -40,6 +41,9 @@ impl Chains {
     ///
     /// Both chains go on whatever becomes of it: a network's losses must not move another's bursts.
     pub(crate) fn cross(&mut self, way: Way, packets: u32) -> [Crossing; 2] {
+        if self.up.is_empty() {
+            return [Crossing::outside(packets); 2];
+        }
         let [from, to] = [way.from, way.to].map(|phone| phone.0 as usize);
         [&mut self.up[from], &mut self.down[to]].map(|hop| match hop {
             Some(hop) => hop.chain.carry(packets, || hop.stream.uniform()),

@@ -29,6 +29,28 @@ impl Cost {
     }
 }
 
+/// What a profile prices: an operation of everybody's, or after those one that the scenario brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Priced(u32);
+
+impl Priced {
+    /// The scenario's operation of that number.
+    pub fn own(number: u32) -> Self {
+        Self(Operation::ALL.len() as u32 + number)
+    }
+
+    /// Its place among the prices of a profile.
+    pub fn place(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<Operation> for Priced {
+    fn from(operation: Operation) -> Self {
+        Self(operation as u32)
+    }
+}
+
 /// The cost model of one device profile.
 #[derive(Clone, Debug)]
 pub struct CostTable(Vec<Entry>);
@@ -46,22 +68,19 @@ impl CostTable {
     /// The table of `profile`.
     ///
     /// # Panics
-    /// When a column does not have one value per operation.
-    pub fn new(profile: &Profile) -> Self {
+    /// When a column does not have one value for each operation, of which `own` are the scenario's.
+    pub fn new(profile: &Profile, own: usize) -> Self {
+        let count = Operation::ALL.len() + own;
         let columns = [
-            &profile.cpu_s,
-            &profile.per_byte_s,
-            &profile.wait_s,
-            &profile.spread_sigma,
-        ];
-        for column in columns {
-            assert_eq!(column.len(), Operation::ALL.len(), "one cost per operation");
-        }
-        assert_eq!(
+            profile.cpu_s.len(),
+            profile.per_byte_s.len(),
             profile.threads.len(),
-            Operation::ALL.len(),
-            "one cost per operation"
-        );
+            profile.wait_s.len(),
+            profile.spread_sigma.len(),
+        ];
+        for length in columns {
+            assert_eq!(length, count, "one cost per operation");
+        }
         let entry = |i: usize| Entry {
             cpu_s: profile.cpu_s[i],
             per_byte_s: profile.per_byte_s[i],
@@ -69,17 +88,17 @@ impl CostTable {
             wait_s: profile.wait_s[i],
             spread_sigma: profile.spread_sigma[i],
         };
-        Self((0..Operation::ALL.len()).map(entry).collect())
+        Self((0..count).map(entry).collect())
     }
 
     /// How many cores `operation` can use at once.
-    pub fn threads(&self, operation: Operation) -> u32 {
-        self.0[operation as usize].threads
+    pub fn threads(&self, operation: impl Into<Priced>) -> u32 {
+        self.0[operation.into().place()].threads
     }
 
     /// One draw of the cost of `operation` on `bytes` bytes.
-    pub fn draw(&self, operation: Operation, bytes: u32, stream: &mut Stream) -> Cost {
-        let entry = self.0[operation as usize];
+    pub fn draw(&self, operation: impl Into<Priced>, bytes: u32, stream: &mut Stream) -> Cost {
+        let entry = self.0[operation.into().place()];
         let factor = stream.factor(entry.spread_sigma);
         Cost {
             cpu_s: factor * (entry.cpu_s + entry.per_byte_s * f64::from(bytes)),

@@ -12,10 +12,12 @@ use std::collections::BTreeMap;
 use pocketsim_protocols::contract::{Application, EventKind, Lane, Reason, Seconds, Transport};
 
 use crate::books::{Books, Dropped};
+use crate::hybrid::{Happening, Hybrid};
 use crate::lane::Input;
 use crate::lanes::{Effect, Lanes};
 use crate::network::{Arrived, Network};
 use crate::plan::Plan;
+use crate::policy::Policy;
 use crate::progress::Progress;
 use crate::proximity::Contacts;
 use crate::resources::{Listener, World};
@@ -55,7 +57,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let mut lanes = Lanes::new(&plan, make);
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut stage);
-        let routes = Routes::new(plan.access, plan.phones, plan.backbone, plan.outages);
+        let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages);
         let network = Network::new(seed, phones, routes, Contacts::new(plan.proximity));
         lanes.arm_applications(&mut stage);
         stage.set_alarm();
@@ -74,6 +76,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Tells `progress` from now on.
     pub fn watch(&mut self, progress: Progress) {
         self.progress = progress;
+    }
+
+    /// Asks `policy` from now on when messages are handed to transports.
+    pub fn govern(&mut self, policy: Box<dyn Policy>) {
+        self.lanes.govern(policy);
     }
 
     /// Simulated time, seconds.
@@ -112,9 +119,16 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             Due::Loop(number) => self.start_round(number),
             Due::LaneFree(phone, lane, epoch) => self.lanes.free(stage, books, phone, lane, epoch),
             Due::Delivery(token) => {
-                if let Some(arrived) = self.network.deliver(stage, books, token) {
-                    self.take_in(arrived);
-                }
+                let arrived = self.network.deliver(stage, books, token);
+                self.take_in(arrived);
+            }
+            Due::Crossing(token) => {
+                let arrived = self.network.cross(stage, books, token);
+                self.take_in(arrived);
+            }
+            Due::Heard(token) => {
+                let arrived = self.network.hear(stage, books, token);
+                self.take_in(arrived);
             }
             Due::ContactEnd(token, epoch) => {
                 self.network.land_from_contact(stage, books, token, epoch);
@@ -122,6 +136,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             }
             Due::Timeout(layer, phone, epoch) => self.lanes.look(stage, layer, phone, epoch),
             Due::Failures => self.take_failures(),
+            Due::HandOver(phone, number) => self.lanes.hand_over(phone, number),
         }
     }
 
@@ -168,19 +183,22 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.books.switch_off(now, phone);
         let loops = self.lanes.shut_down(now, &mut self.books, phone);
         self.schedule.pause(loops);
-        // Last: SimGrid fails what the phone was doing, and reports it later.
+        // Last: the world fails what the phone was doing, and reports it later.
         self.stage.turn_off(phone);
     }
 
     /// Takes what has landed to its socket, in order.
     fn take_landed(&mut self) {
         while let Some(arrived) = self.network.next_arrived(&mut self.stage, &mut self.books) {
-            self.take_in(arrived);
+            self.take_in(Some(arrived));
         }
     }
 
     /// A datagram is at a socket: into its buffer, or lost.
-    fn take_in(&mut self, arrived: Arrived<T::Body>) {
+    fn take_in(&mut self, arrived: Option<Arrived<T::Body>>) {
+        let Some(arrived) = arrived else {
+            return;
+        };
         let Arrived {
             from,
             to,
@@ -221,20 +239,39 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             self.lanes.forget_work(token);
         }
         for token in flights {
-            self.land_from_access(token, false);
+            self.end_leg(token, false);
         }
     }
 
-    fn land_from_access(&mut self, token: u32, done: bool) {
-        let now = self.stage.now();
-        self.network
-            .land_from_access(now, &mut self.books, token, done);
+    fn end_leg(&mut self, token: u32, done: bool) {
+        let (stage, books) = (&mut self.stage, &mut self.books);
+        let arrived = self.network.end_leg(stage, books, token, done);
+        self.take_in(arrived);
         self.take_landed();
+    }
+}
+
+impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
+    /// Runs until `end_s`, or until nothing is left to do.
+    pub fn run(&mut self, end_s: Seconds) {
+        while let Some(happening) = self.stage.world().advance(end_s) {
+            match happening {
+                Happening::Work(token, done) => self.work_ended(token, done),
+                Happening::Leg(token, done) => self.flight_ended(token, done),
+                Happening::Wake => self.wake(),
+            }
+            if self.progress.is_over() {
+                return;
+            }
+        }
     }
 }
 
 impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T, W> {
     fn work_ended(&mut self, token: u32, done: bool) {
+        if self.progress.is_over() {
+            return;
+        }
         if !done {
             self.failed.works.push(token);
             return self.await_failures();
@@ -245,21 +282,30 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
     }
 
     fn flight_ended(&mut self, token: u32, done: bool) {
+        if self.progress.is_over() {
+            return;
+        }
         if !done {
             self.failed.flights.push(token);
             return self.await_failures();
         }
-        self.land_from_access(token, true);
+        self.end_leg(token, true);
         self.settle();
         self.stage.set_alarm();
     }
 
     fn wake(&mut self) {
+        if self.progress.is_over() {
+            return;
+        }
         self.stage.forget_alarm();
         self.progress.reach(self.stage.now(), self.duration_s);
         while let Some(due) = self.stage.pop_due() {
             self.take_due(due);
             self.settle();
+            if self.progress.is_over() {
+                return;
+            }
         }
         self.stage.set_alarm();
     }

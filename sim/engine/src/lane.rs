@@ -8,9 +8,11 @@
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Delivery, Event, Lane, Machine, NodeId, Operation, Output, OutputsOf,
-    Seconds, Transport,
+    AppRequest, Application, Delivery, Event, Lane, Machine, NodeId, Output, OutputsOf, Seconds,
+    Transport,
 };
+
+use crate::costs::Priced;
 
 /// One of a phone's two machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub(crate) struct Round {
 /// What is still to be done on a lane, in order.
 pub(crate) enum Step<A: Application, T: Transport<A::Block>> {
     /// Spend an operation.
-    Work(Operation, u32),
+    Work(Priced, u32),
     /// Give a block to the transport.
     AppSend(NodeId, A::Block),
     /// Give a datagram to the network.
@@ -62,6 +64,8 @@ pub(crate) enum Input<A: Application, T: Transport<A::Block>> {
     App(AppRequest<A::Block>),
     /// A request to the transport.
     Net(<T as Machine>::Request),
+    /// A message that has waited to be given to the transport.
+    HandOver(NodeId, A::Block),
     /// A machine's timeout.
     Timeout(Layer),
     /// Another round of a sender loop.
@@ -81,10 +85,34 @@ pub(crate) struct LaneState<A: Application, T: Transport<A::Block>> {
     lane: Lane,
     /// Whether work is being spent on it.
     busy: bool,
-    /// What is left of the current input.
-    steps: VecDeque<Step<A, T>>,
+    /// What it has to do; none while it is idle.
+    tasks: Option<Box<Tasks<A, T>>>,
+}
+
+/// What a lane has to do.
+pub(crate) struct Tasks<A: Application, T: Transport<A::Block>> {
+    /// What is left of the current input, the next step last.
+    pub(crate) steps: Vec<Step<A, T>>,
     /// What comes after.
-    inbox: VecDeque<Input<A, T>>,
+    pub(crate) inbox: VecDeque<Input<A, T>>,
+}
+
+/// Memory for what lanes have to do, of those that have become idle.
+///
+/// Few lanes of a population have something to do at once, so what they need stays in the
+/// processor's cache, which what each phone owned would not.
+#[allow(clippy::vec_box)] // boxes go from here to a lane and back as they are
+pub(crate) struct Spare<A: Application, T: Transport<A::Block>>(Vec<Box<Tasks<A, T>>>);
+
+impl<A: Application, T: Transport<A::Block>> Spare<A, T> {
+    /// Nothing yet.
+    pub(crate) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    fn take(&mut self) -> Box<Tasks<A, T>> {
+        self.0.pop().unwrap_or_default()
+    }
 }
 
 impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
@@ -93,8 +121,7 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
         Self {
             lane,
             busy: false,
-            steps: VecDeque::new(),
-            inbox: VecDeque::new(),
+            tasks: None,
         }
     }
 
@@ -103,9 +130,9 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
         self.lane
     }
 
-    /// Whether nothing runs or waits here.
+    /// Whether nothing runs or waits here, as [`Self::next`] has found.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.busy && self.steps.is_empty() && self.inbox.is_empty()
+        !self.busy && self.tasks.is_none()
     }
 
     /// Work is being spent on it from now on, or no longer.
@@ -114,74 +141,104 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
     }
 
     /// Queues `input`.
-    pub(crate) fn post(&mut self, input: Input<A, T>) {
-        self.inbox.push_back(input);
+    pub(crate) fn post(&mut self, input: Input<A, T>, spare: &mut Spare<A, T>) {
+        self.tasks(spare).inbox.push_back(input);
     }
 
     /// Takes what it does next; none while it is busy, or when it is idle.
-    pub(crate) fn next(&mut self) -> Option<Next<A, T>> {
+    pub(crate) fn next(&mut self, spare: &mut Spare<A, T>) -> Option<Next<A, T>> {
         if self.busy {
             return None;
         }
-        let step = self.steps.pop_front().map(Next::Step);
-        step.or_else(|| self.inbox.pop_front().map(Next::Input))
+        let tasks = self.tasks.as_mut()?;
+        let next = tasks.next();
+        if next.is_none() {
+            spare.0.extend(self.tasks.take());
+        }
+        next
     }
 
     /// Takes the next step if that is an operation that `joins`.
     pub(crate) fn next_work(
         &mut self,
-        joins: impl FnOnce(Operation) -> bool,
-    ) -> Option<(Operation, u32)> {
-        match self.steps.front() {
+        joins: impl FnOnce(Priced) -> bool,
+    ) -> Option<(Priced, u32)> {
+        let steps = &mut self.tasks.as_mut()?.steps;
+        match steps.last() {
             Some(&Step::Work(operation, bytes)) if joins(operation) => {
-                self.steps.pop_front();
+                steps.pop();
                 Some((operation, bytes))
             }
             _ => None,
         }
     }
 
-    /// Adds a step after what is left of the current input.
-    pub(crate) fn push(&mut self, step: Step<A, T>) {
-        self.steps.push_back(step);
+    /// Puts a step before what is left of the current input.
+    pub(crate) fn push(&mut self, step: Step<A, T>, spare: &mut Spare<A, T>) {
+        self.tasks(spare).steps.push(step);
     }
 
     /// Puts the application's outputs before what is left.
-    pub(crate) fn splice_app(&mut self, outputs: &mut OutputsOf<A>) {
+    pub(crate) fn splice_app(&mut self, outputs: &mut OutputsOf<A>, spare: &mut Spare<A, T>) {
+        if outputs.is_empty() {
+            return;
+        }
+        let steps = &mut self.tasks(spare).steps;
         for output in outputs.drain(..).rev() {
             let step = match output {
-                Output::Work { operation, bytes } => Step::Work(operation, bytes),
+                Output::Work { operation, bytes } => Step::Work(operation.into(), bytes),
+                Output::OwnWork { number, bytes } => Step::Work(Priced::own(number), bytes),
                 Output::Send { to, message } => Step::AppSend(to, message),
                 Output::Observe(event) => Step::Observe(event),
                 Output::Post { lane, request } => Step::AppPost(lane, request),
                 Output::Deliver { .. } | Output::Halt(_) => continue,
             };
-            self.steps.push_front(step);
+            steps.push(step);
         }
     }
 
     /// Puts the transport's outputs before what is left.
-    pub(crate) fn splice_net(&mut self, outputs: &mut OutputsOf<T>) {
+    pub(crate) fn splice_net(&mut self, outputs: &mut OutputsOf<T>, spare: &mut Spare<A, T>) {
+        if outputs.is_empty() {
+            return;
+        }
+        let steps = &mut self.tasks(spare).steps;
         for output in outputs.drain(..).rev() {
             let step = match output {
-                Output::Work { operation, bytes } => Step::Work(operation, bytes),
+                Output::Work { operation, bytes } => Step::Work(operation.into(), bytes),
+                Output::OwnWork { number, bytes } => Step::Work(Priced::own(number), bytes),
                 Output::Send { to, message } => Step::NetSend(to, message),
                 Output::Observe(event) => Step::Observe(event),
                 Output::Post { lane, request } => Step::NetPost(lane, request),
                 Output::Deliver { from, value } => Step::Deliver(from, value),
                 Output::Halt(_) => continue,
             };
-            self.steps.push_front(step);
+            steps.push(step);
         }
     }
 
-    /// What is left of the current input.
-    pub(crate) fn take_steps(&mut self) -> VecDeque<Step<A, T>> {
-        std::mem::take(&mut self.steps)
+    /// What it had to do.
+    pub(crate) fn into_tasks(self) -> Tasks<A, T> {
+        self.tasks.map(|tasks| *tasks).unwrap_or_default()
     }
 
-    /// What waited after it.
-    pub(crate) fn into_inbox(self) -> VecDeque<Input<A, T>> {
-        self.inbox
+    fn tasks(&mut self, spare: &mut Spare<A, T>) -> &mut Tasks<A, T> {
+        self.tasks.get_or_insert_with(|| spare.take())
+    }
+}
+
+impl<A: Application, T: Transport<A::Block>> Tasks<A, T> {
+    fn next(&mut self) -> Option<Next<A, T>> {
+        let step = self.steps.pop().map(Next::Step);
+        step.or_else(|| self.inbox.pop_front().map(Next::Input))
+    }
+}
+
+impl<A: Application, T: Transport<A::Block>> Default for Tasks<A, T> {
+    fn default() -> Self {
+        Self {
+            steps: Vec::new(),
+            inbox: VecDeque::new(),
+        }
     }
 }

@@ -7,17 +7,17 @@
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Datagram, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds,
-    Transport,
+    AppRequest, Application, Datagram, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
 };
 use slab::Slab;
 
 use crate::abandoned::Abandoned;
 use crate::books::Books;
-use crate::costs::{Cost, CostTable};
-use crate::lane::{Input, Layer, Next, Round, Step};
+use crate::costs::{Cost, CostTable, Priced};
+use crate::lane::{Input, Layer, Next, Round, Spare, Step};
 use crate::phone::Phone;
 use crate::plan::Plan;
+use crate::policy::Governor;
 use crate::resources::{CpuDemand, World};
 use crate::socket::SocketBuffer;
 use crate::stage::{Due, Stage};
@@ -33,6 +33,9 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     threads_first: bool,
     /// By token; what has ended leaves its token to what begins next.
     works: Slab<Work>,
+    spare: Spare<A, T>,
+    /// Says when messages are handed to transports (`governed.rs`).
+    pub(crate) governor: Option<Governor<A::Block>>,
     app_out: OutputsOf<A>,
     net_out: OutputsOf<T>,
 }
@@ -61,16 +64,20 @@ pub(crate) enum Effect<B> {
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// The idle lanes of `plan`'s phones, with the machines that `make` makes.
     pub(crate) fn new(plan: &Plan, mut make: impl FnMut(u32) -> (A, T)) -> Self {
+        let own = plan.protocol.own_operations.len();
+        let table = |profile| CostTable::new(profile, own);
         let phone = |(number, &profile): (u32, &u32)| {
             let costs = Stream::new(plan.seed, "cost", number);
             Phone::new(make(number), profile, socket(plan, profile), costs)
         };
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
-            costs: plan.profiles.iter().map(CostTable::new).collect(),
+            costs: plan.profiles.iter().map(table).collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
             works: Slab::new(),
+            spare: Spare::new(),
+            governor: None,
             app_out: Vec::new(),
             net_out: Vec::new(),
         }
@@ -85,7 +92,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
 
     /// Queues `input` on a lane of a phone and marks the lane as ready.
     pub(crate) fn post(&mut self, phone: u32, lane: Lane, input: Input<A, T>) {
-        self.phones[phone as usize].post(lane, input);
+        self.phones[phone as usize].post(lane, input, &mut self.spare);
         self.ready.push_back((phone, lane));
     }
 
@@ -110,7 +117,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         books: &mut Books,
     ) -> Option<Effect<T::Body>> {
         while let Some(&(phone, lane)) = self.ready.front() {
-            match self.phones[phone as usize].next(lane) {
+            match self.phones[phone as usize].next(lane, &mut self.spare) {
                 Some((at, Next::Input(input))) => self.feed(stage, phone, at, input),
                 Some((at, Next::Step(step))) => {
                     let effect = self.perform(stage, books, phone, at, step);
@@ -189,6 +196,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let (held, lanes) = self.phones[phone as usize].shut_down(now);
         let mut abandoned = Abandoned::new(now, phone, books);
         abandoned.held::<A>(held);
+        if let Some(governor) = &mut self.governor {
+            abandoned.waiting(governor.abandon(phone));
+        }
         for lane in lanes {
             abandoned.lane(lane);
         }
@@ -212,6 +222,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             Input::App(request) => self.ask_app(stage, phone, at, |app, now, out| {
                 app.command(request, now, out);
             }),
+            Input::HandOver(to, block) => self.transmit(stage, phone, at, to, block),
             Input::Net(request) => self.ask_net(stage, phone, at, |transport, now, out| {
                 transport.command(request, now, out);
             }),
@@ -246,7 +257,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             return;
         }
         let lane = self.phones[phone as usize].lane(at);
-        lane.push(Step::Sleep(round.number));
+        lane.push(Step::Sleep(round.number), &mut self.spare);
         let request = AppRequest::Transact {
             peer: round.peer,
             payload_bytes: round.payload_bytes,
@@ -268,9 +279,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             Step::Work(operation, bytes) => {
                 self.spend(stage, books, phone, at, (operation, bytes));
             }
-            Step::AppSend(to, block) => self.ask_net(stage, phone, at, |transport, now, out| {
-                transport.transmit(to, block, now, out);
-            }),
+            Step::AppSend(to, block) => self.send(stage, phone, at, to, block),
             Step::NetSend(to, datagram) => {
                 let from = phone;
                 return Some(Effect::Launch { from, to, datagram });
@@ -292,7 +301,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         books: &mut Books,
         phone: u32,
         at: usize,
-        operation: (Operation, u32),
+        operation: (Priced, u32),
     ) {
         let state = &mut self.phones[phone as usize];
         let draw = |work, cost: Cost| books.operate(work, cost);
@@ -335,7 +344,22 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
     }
 
-    fn hand_up<W: World>(
+    /// Gives a block to the transport.
+    pub(crate) fn transmit<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        phone: u32,
+        at: usize,
+        to: NodeId,
+        block: A::Block,
+    ) {
+        self.ask_net(stage, phone, at, |transport, now, out| {
+            transport.transmit(to, block, now, out);
+        });
+    }
+
+    /// Gives the application what the transport has for it.
+    pub(crate) fn tell_app<W: World>(
         &mut self,
         stage: &mut Stage<W>,
         phone: u32,
@@ -365,7 +389,8 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         call: impl FnOnce(&mut A, Seconds, &mut OutputsOf<A>),
     ) {
         let (state, now) = (&mut self.phones[phone as usize], stage.now());
-        state.ask_app(at, &mut self.app_out, |app, out| call(app, now, out));
+        let memory = (&mut self.app_out, &mut self.spare);
+        state.ask_app(at, memory, |app, out| call(app, now, out));
         self.arm(stage, phone, Layer::Application);
     }
 
@@ -377,7 +402,8 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         call: impl FnOnce(&mut T, Seconds, &mut OutputsOf<T>),
     ) {
         let (state, now) = (&mut self.phones[phone as usize], stage.now());
-        state.ask_net(at, &mut self.net_out, |net, out| call(net, now, out));
+        let memory = (&mut self.net_out, &mut self.spare);
+        state.ask_net(at, memory, |net, out| call(net, now, out));
         self.arm(stage, phone, Layer::Transport);
     }
 

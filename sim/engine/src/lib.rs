@@ -4,9 +4,12 @@
 //! parses a document and knows no protocol by name outside [`run`].
 
 mod abandoned;
+pub mod air;
 pub mod blocks;
 mod books;
 mod bursts;
+#[cfg(any(test, feature = "python"))]
+mod checked;
 #[cfg(feature = "python")]
 mod columns;
 mod configs;
@@ -14,22 +17,40 @@ pub mod costs;
 pub mod driver;
 pub mod ending;
 pub mod energy;
+mod governed;
 pub mod holdings;
+pub mod hybrid;
 mod lane;
 mod lanes;
+mod legs;
 mod network;
 pub mod order;
+#[cfg(feature = "python")]
+mod own_failures;
+#[cfg(feature = "python")]
+pub mod own_machine;
+#[cfg(feature = "python")]
+mod own_outputs;
+pub mod own_phone;
+#[cfg(feature = "python")]
+mod own_policy;
+#[cfg(feature = "python")]
+mod own_protocol;
 mod phone;
 pub mod plan;
+pub mod policy;
+pub mod pool;
 pub mod progress;
 pub mod proximity;
 #[cfg(feature = "python")]
 mod python;
 pub mod queue;
+pub mod radio;
 pub mod resources;
 mod routes;
 pub mod run;
 mod schedule;
+pub mod share;
 pub mod simgrid;
 pub mod socket;
 mod stage;

@@ -1,9 +1,10 @@
 //! The network: what becomes of a datagram between two phones, until it is lost or at a socket.
 //!
-//! The world shares links between datagrams; constant link latency is its
-//! business. Jitter, loss, order and the relay's detour are not in any flow model, so they are
-//! added here. What phones in reach of each other send goes over a contact, in closed form. What
-//! deliberately does not live here: sockets, and what is in a datagram.
+//! The world carries datagrams: all the way, with the latency of links, where they are flows; else
+//! over the sender's radio and then over the receiver's, and what lies between is reckoned here.
+//! Jitter, loss, order and the relay's detour are never its business. What phones in reach of each
+//! other send goes over a contact, in closed form. What deliberately does not live here: sockets,
+//! and what is in a datagram.
 
 use std::collections::VecDeque;
 
@@ -13,10 +14,9 @@ use slab::Slab;
 use crate::books::{Books, Dropped};
 use crate::bursts::Chains;
 use crate::order::{Order, Way};
-use crate::plan::Access;
 use crate::proximity::Contacts;
-use crate::resources::World;
-use crate::routes::Routes;
+use crate::resources::{Leg, World};
+use crate::routes::{Hop, Route, Routes};
 use crate::socket::{fragments, wire_bytes};
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
@@ -27,12 +27,12 @@ use crate::trace::Tally;
 pub(crate) struct Network<B> {
     routes: Routes,
     contacts: Contacts,
-    order: Order,
+    pub(crate) order: Order,
     chains: Chains,
     /// By phone.
     senders: Vec<Sender>,
     /// By token; what has ended leaves its token to what begins next.
-    flights: Slab<Flight<B>>,
+    pub(crate) flights: Slab<Flight<B>>,
     /// Tokens of what has landed, in the order in which it goes on.
     landed: VecDeque<u32>,
 }
@@ -44,20 +44,22 @@ struct Sender {
 }
 
 /// A datagram between two sockets.
-struct Flight<B> {
-    way: Way,
+pub(crate) struct Flight<B> {
+    pub(crate) way: Way,
     datagram: Datagram<B>,
     row: Row,
-    /// The far phone's epoch when it was sent.
-    epoch: u32,
-    /// Delay beyond the links' own.
-    extra_s: Seconds,
-    /// Whether loss was drawn for it.
-    lost: bool,
+    /// The epochs of both phones when it was sent, the sender's first.
+    pub(crate) epochs: [u32; 2],
+    /// Delay beyond that of what carries it.
+    pub(crate) extra_s: Seconds,
+    /// Whether loss was drawn for it, on the sender's hop and on the receiver's.
+    pub(crate) lost: [bool; 2],
+    /// When it is out of the sender's radio, once that is known.
+    pub(crate) out_s: Seconds,
     /// Whether the links failed under it.
     failed: bool,
     /// Whether what left later must not arrive before it.
-    ordered: bool,
+    pub(crate) ordered: bool,
 }
 
 /// A datagram at the far socket.
@@ -71,7 +73,7 @@ pub(crate) struct Arrived<B> {
 impl<B> Network<B> {
     /// An idle network of `phones` phones.
     pub(crate) fn new(seed: u64, phones: u32, routes: Routes, contacts: Contacts) -> Self {
-        let bursts: Vec<_> = (0..phones).map(|phone| routes.bursts(phone)).collect();
+        let bursts = routes.bursts();
         Self {
             routes,
             contacts,
@@ -98,34 +100,47 @@ impl<B> Network<B> {
             path: datagram.path,
         };
         let row = books.launch(stage.now(), [way.from, to], &datagram);
-        let mut flight = Flight::new(way, datagram, row, stage.epoch(to.0));
+        let epochs = [from, to.0].map(|phone| stage.epoch(phone));
+        let mut flight = Flight::new(way, datagram, row, epochs);
         if self.meet(way, stage.now()) {
             return self.launch_in_contact(stage, books, flight);
         }
-        (flight.lost, flight.extra_s) = self.draw_path(&flight);
-        flight.ordered = self.routes.keep_order(way);
-        if !stage.is_on(to.0) {
+        let route = self.routes.find(way);
+        (flight.lost, flight.extra_s) = self.draw_path(&flight, &route);
+        flight.ordered = route.keeps_order();
+        // A radio sends what it is given, whoever is there to hear it.
+        if !W::STORES_AND_FORWARDS && !stage.is_on(to.0) {
             return self.drop(stage.now(), books, &flight, Reason::ReceiverOff);
         }
         if self.routes.are_out(way, stage.now()) {
             return self.drop(stage.now(), books, &flight, Reason::LinkLoss);
         }
-        self.carry(stage, books, flight);
+        if W::STORES_AND_FORWARDS {
+            self.carry_up(stage, books, flight, &route);
+        } else {
+            self.carry_through(stage, books, flight);
+        }
     }
 
-    /// The world's links have carried it (or failed): unless it was lost, the far radio heard it.
-    pub(crate) fn land_from_access(
+    /// The world has carried it over a leg, or failed to.
+    ///
+    /// What was carried all the way waits for its turn, and [`Self::next_arrived`] has it then.
+    pub(crate) fn end_leg<W: World>(
         &mut self,
-        now: Seconds,
+        stage: &mut Stage<W>,
         books: &mut Books,
         token: u32,
         done: bool,
-    ) {
+    ) -> Option<Arrived<B>> {
+        if W::STORES_AND_FORWARDS {
+            return self.end_radio(stage, books, token, done);
+        }
         let flight = &self.flights[token as usize];
-        if done && !flight.lost {
-            books.receive(now, flight.way.to, flight.wire_bytes());
+        if done && !flight.is_lost() {
+            books.receive(stage.now(), flight.way.to, flight.wire_bytes());
         }
         self.land(token, done);
+        None
     }
 
     /// A contact has carried it, if the sender stayed on for that long.
@@ -140,8 +155,7 @@ impl<B> Network<B> {
         if stage.epoch(from.0) == epoch {
             return self.land(token, true);
         }
-        let flight = self.flights.remove(token as usize);
-        self.drop(stage.now(), books, &flight, Reason::SenderOff);
+        self.remove(stage.now(), books, token, Reason::SenderOff);
     }
 
     /// The next of what has landed that is at its socket; others wait or are lost.
@@ -168,7 +182,7 @@ impl<B> Network<B> {
     ) -> Option<Arrived<B>> {
         let (now, flight) = (stage.now(), self.flights.remove(token as usize));
         let to = flight.way.to;
-        if !stage.is_on(to.0) || stage.epoch(to.0) != flight.epoch {
+        if !stage.is_on(to.0) || stage.epoch(to.0) != flight.epochs[1] {
             self.drop(now, books, &flight, Reason::ReceiverOff);
             return None;
         }
@@ -205,7 +219,7 @@ impl<B> Network<B> {
         let passage = self.contacts.carry(way.from.0, way.to.0, now, bytes);
         books.meet([way.from, way.to], passage, bytes);
         let sender = &mut self.senders[way.from.0 as usize];
-        flight.lost = sender.loses(passage.loss_ratio, flight.fragments()) || passage.cut;
+        flight.lost[0] = sender.loses(passage.loss_ratio, flight.fragments()) || passage.cut;
         let token = self.flights.insert(flight) as u32;
         stage.push(
             passage.end_s,
@@ -213,15 +227,20 @@ impl<B> Network<B> {
         );
     }
 
-    /// Hands a datagram to the world's links.
-    fn carry<W: World>(&mut self, stage: &mut Stage<W>, books: &mut Books, flight: Flight<B>) {
+    /// Hands a datagram to the world's links, all of them at once.
+    fn carry_through<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        flight: Flight<B>,
+    ) {
         let (way, ordered, bytes) = (flight.way, flight.ordered, flight.wire_bytes());
         books.send(stage.now(), way.from, bytes);
         let token = self.flights.insert(flight) as u32;
         if ordered {
             self.order.launch(way, token);
         }
-        stage.carry(token, way.from, way.to, bytes);
+        stage.carry(token, Leg::Through(way.from, way.to), bytes);
     }
 
     /// The links have carried it (or failed), and perhaps others wait for it.
@@ -245,13 +264,13 @@ impl<B> Network<B> {
         token: u32,
     ) -> Option<Arrived<B>> {
         let (now, flight) = (stage.now(), &self.flights[token as usize]);
-        if flight.failed || flight.lost {
+        if flight.failed || flight.is_lost() {
             self.fail(stage, books, token);
             return None;
         }
         let mut date = now + flight.extra_s;
         if flight.ordered {
-            date = self.order.delivery(flight.way, date);
+            date = self.order.delivery(flight.way, flight.epochs[0], date);
         }
         if date > now {
             stage.push(date, Due::Delivery(token));
@@ -261,7 +280,7 @@ impl<B> Network<B> {
     }
 
     fn fail<W: World>(&mut self, stage: &Stage<W>, books: &mut Books, token: u32) {
-        let flight = self.flights.remove(token as usize);
+        let flight = &self.flights[token as usize];
         let reason = if !flight.failed {
             Reason::LinkLoss
         } else if stage.is_on(flight.way.from.0) {
@@ -269,7 +288,12 @@ impl<B> Network<B> {
         } else {
             Reason::SenderOff
         };
-        self.drop(stage.now(), books, &flight, reason);
+        self.remove(stage.now(), books, token, reason);
+    }
+
+    pub(crate) fn remove(&mut self, now: Seconds, books: &mut Books, token: u32, reason: Reason) {
+        let flight = self.flights.remove(token as usize);
+        self.drop(now, books, &flight, reason);
     }
 
     fn drop(&mut self, now: Seconds, books: &mut Books, flight: &Flight<B>, reason: Reason) {
@@ -290,16 +314,17 @@ impl<B> Network<B> {
         }
     }
 
-    /// Whether a datagram is lost, and its delay beyond the links' own.
+    /// Whether a datagram is lost on either hop, and its delay beyond the links' own.
     ///
     /// Each hop draws for itself.
-    fn draw_path(&mut self, flight: &Flight<B>) -> (bool, Seconds) {
-        let (mut lost, mut extra_s) = (false, self.routes.between_s(flight.way));
+    fn draw_path(&mut self, flight: &Flight<B>, route: &Route) -> ([bool; 2], Seconds) {
+        let (mut lost, mut extra_s) = ([false; 2], route.between_s);
         let sender = &mut self.senders[flight.way.from.0 as usize];
         let crossings = self.chains.cross(flight.way, flight.fragments());
-        for (hop, crossing) in self.routes.hops(flight.way).into_iter().zip(crossings) {
-            lost |= crossing.lost;
-            lost |= sender.loses(hop.loss_ratio, crossing.outside_packets);
+        let hops = route.hops.iter().zip(crossings);
+        for ((hop, crossing), lost) in hops.zip(&mut lost) {
+            *lost |= crossing.lost;
+            *lost |= sender.loses(hop.loss_ratio, crossing.outside_packets);
             extra_s += sender.jitter_s(hop);
         }
         (lost, extra_s)
@@ -322,7 +347,7 @@ impl Sender {
         loss_ratio > 0.0 && self.loss_stream.uniform() >= arrives
     }
 
-    fn jitter_s(&mut self, hop: &Access) -> Seconds {
+    fn jitter_s(&mut self, hop: &Hop) -> Seconds {
         if hop.jitter_median_s > 0.0 {
             let stream = &mut self.jitter_stream;
             stream.lognormal(hop.jitter_median_s, hop.jitter_sigma)
@@ -334,24 +359,29 @@ impl Sender {
 
 impl<B> Flight<B> {
     /// A datagram that nothing has happened to yet.
-    fn new(way: Way, datagram: Datagram<B>, row: Row, epoch: u32) -> Self {
+    fn new(way: Way, datagram: Datagram<B>, row: Row, epochs: [u32; 2]) -> Self {
         Self {
             way,
             datagram,
             row,
-            epoch,
+            epochs,
             extra_s: 0.0,
-            lost: false,
+            lost: [false; 2],
+            out_s: 0.0,
             failed: false,
             ordered: false,
         }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost != [false; 2]
     }
 
     fn fragments(&self) -> u32 {
         fragments(self.datagram.udp_payload_bytes)
     }
 
-    fn wire_bytes(&self) -> u32 {
+    pub(crate) fn wire_bytes(&self) -> u32 {
         wire_bytes(self.datagram.udp_payload_bytes)
     }
 }

@@ -33,6 +33,8 @@ struct Queue {
     in_air: VecDeque<(u32, bool)>,
     /// When the latest one reaches the far socket.
     last_delivery: Seconds,
+    /// The sender's epoch in which that one left.
+    epoch: u32,
 }
 
 impl Order {
@@ -59,9 +61,13 @@ impl Order {
         }
     }
 
-    /// The date at which a datagram due at `date` reaches the socket: not before the last one.
-    pub fn delivery(&mut self, way: Way, date: Seconds) -> Seconds {
+    /// The date at which a datagram due at `date` reaches the socket: not before the last one that
+    /// left in the same `epoch` of its sender. What was to leave when he went off never does.
+    pub fn delivery(&mut self, way: Way, epoch: u32, date: Seconds) -> Seconds {
         let queue = self.ways.entry(way).or_default();
+        if queue.epoch != epoch {
+            (queue.last_delivery, queue.epoch) = (0.0, epoch);
+        }
         queue.last_delivery = queue.last_delivery.max(date);
         queue.last_delivery
     }
@@ -122,11 +128,19 @@ mod tests {
     #[test]
     fn deliveries_on_a_way_never_go_back_and_idle_ways_are_forgotten() {
         let mut order = Order::default();
-        assert_eq!(order.delivery(THERE, 5.0), 5.0);
-        assert_eq!(order.delivery(THERE, 4.0), 5.0);
+        assert_eq!(order.delivery(THERE, 0, 5.0), 5.0);
+        assert_eq!(order.delivery(THERE, 0, 4.0), 5.0);
         order.settle(THERE, 4.5);
         assert_eq!(order.ways.len(), 1);
         order.settle(THERE, 5.0);
         assert!(order.ways.is_empty());
+    }
+
+    #[test]
+    fn what_never_left_holds_nothing_back() {
+        let mut order = Order::default();
+        assert_eq!(order.delivery(THERE, 0, 9.0), 9.0);
+        assert_eq!(order.delivery(THERE, 1, 4.0), 4.0);
+        assert_eq!(order.delivery(THERE, 1, 3.0), 4.0);
     }
 }

@@ -3,11 +3,11 @@
 //! What deliberately does not live here: the world, and what is written down.
 
 use pocketsim_protocols::contract::{
-    Application, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds, Transport,
+    Application, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
 };
 
-use crate::costs::{Cost, CostTable};
-use crate::lane::{Input, LaneState, Layer, Next};
+use crate::costs::{Cost, CostTable, Priced};
+use crate::lane::{Input, LaneState, Layer, Next, Spare};
 use crate::socket::SocketBuffer;
 use crate::streams::Stream;
 
@@ -17,8 +17,10 @@ pub(crate) struct Phone<A: Application, T: Transport<A::Block>> {
     transport: T,
     /// Number of its profile.
     profile: u32,
-    /// Its executors; the receive and send lanes stay, tasks come and go.
-    lanes: Vec<LaneState<A, T>>,
+    /// The receive and the send lane.
+    threads: [LaneState<A, T>; THREADS],
+    /// Lanes that come and go.
+    tasks: Vec<LaneState<A, T>>,
     socket: SocketBuffer,
     cost_stream: Stream,
     /// By layer.
@@ -46,7 +48,8 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
             application: machines.0,
             transport: machines.1,
             profile,
-            lanes: idle_lanes(),
+            threads: idle_threads(),
+            tasks: Vec::new(),
             socket,
             cost_stream,
             alarms: [Alarm::OFF; 2],
@@ -54,20 +57,24 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     }
 
     /// Queues `input` on `lane`, which is made if need be.
-    pub(crate) fn post(&mut self, lane: Lane, input: Input<A, T>) {
+    pub(crate) fn post(&mut self, lane: Lane, input: Input<A, T>, spare: &mut Spare<A, T>) {
         let at = self.find(lane).unwrap_or_else(|| {
-            self.lanes.push(LaneState::new(lane));
-            self.lanes.len() - 1
+            self.tasks.push(LaneState::new(lane));
+            THREADS + self.tasks.len() - 1
         });
-        self.lanes[at].post(input);
+        self.lane(at).post(input, spare);
     }
 
     /// Takes what `lane` does next, with its place; a task that is idle is forgotten.
-    pub(crate) fn next(&mut self, lane: Lane) -> Option<(usize, Next<A, T>)> {
+    pub(crate) fn next(
+        &mut self,
+        lane: Lane,
+        spare: &mut Spare<A, T>,
+    ) -> Option<(usize, Next<A, T>)> {
         let at = self.find(lane)?;
-        let next = self.lanes[at].next();
-        if next.is_none() && lane.0 >= Lane::FIRST_TASK && self.lanes[at].is_idle() {
-            self.lanes.swap_remove(at);
+        let next = self.lane(at).next(spare);
+        if next.is_none() && at >= THREADS && self.lane(at).is_idle() {
+            self.tasks.swap_remove(at - THREADS);
         }
         next.map(|next| (at, next))
     }
@@ -75,17 +82,20 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     /// Its work is done: the lane is free again.
     pub(crate) fn free(&mut self, lane: Lane) {
         let at = self.find(lane).expect("a busy lane stays");
-        self.lanes[at].set_busy(false);
+        self.lane(at).set_busy(false);
     }
 
     /// The lane at `at`.
     pub(crate) fn lane(&mut self, at: usize) -> &mut LaneState<A, T> {
-        &mut self.lanes[at]
+        match at.checked_sub(THREADS) {
+            None => &mut self.threads[at],
+            Some(task) => &mut self.tasks[task],
+        }
     }
 
     /// Whether anything but the two threads runs or waits.
     pub(crate) fn has_tasks(&self) -> bool {
-        self.lanes.len() > THREADS
+        !self.tasks.is_empty()
     }
 
     /// Takes a datagram into the socket buffer, if it fits.
@@ -102,22 +112,22 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     pub(crate) fn ask_app(
         &mut self,
         at: usize,
-        out: &mut OutputsOf<A>,
+        (out, spare): (&mut OutputsOf<A>, &mut Spare<A, T>),
         call: impl FnOnce(&mut A, &mut OutputsOf<A>),
     ) {
         call(&mut self.application, out);
-        self.lanes[at].splice_app(out);
+        self.lane(at).splice_app(out, spare);
     }
 
     /// Asks the transport something on the lane at `at`; `out` is scratch space.
     pub(crate) fn ask_net(
         &mut self,
         at: usize,
-        out: &mut OutputsOf<T>,
+        (out, spare): (&mut OutputsOf<T>, &mut Spare<A, T>),
         call: impl FnOnce(&mut T, &mut OutputsOf<T>),
     ) {
         call(&mut self.transport, out);
-        self.lanes[at].splice_net(out);
+        self.lane(at).splice_net(out, spare);
     }
 
     /// What the operation costs together with those that follow it directly on the lane at `at`
@@ -125,15 +135,18 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     pub(crate) fn draw_work(
         &mut self,
         at: usize,
-        (operation, bytes): (Operation, u32),
+        (operation, bytes): (Priced, u32),
         tables: &[CostTable],
-        mut draw: impl FnMut((Operation, u32), Cost),
+        mut draw: impl FnMut((Priced, u32), Cost),
     ) -> (Cost, u32) {
         let table = &tables[self.profile as usize];
         let threads = table.threads(operation);
         let mut cost = table.draw(operation, bytes, &mut self.cost_stream);
         draw((operation, bytes), cost);
-        let lane = &mut self.lanes[at];
+        let lane = match at.checked_sub(THREADS) {
+            None => &mut self.threads[at],
+            Some(task) => &mut self.tasks[task],
+        };
         while let Some((operation, bytes)) = lane.next_work(|next| table.threads(next) == threads) {
             let next = table.draw(operation, bytes, &mut self.cost_stream);
             draw((operation, bytes), next);
@@ -179,7 +192,9 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     pub(crate) fn shut_down(&mut self, now: Seconds) -> (Held<A>, Vec<LaneState<A, T>>) {
         self.socket.clear();
         self.alarms = [Alarm::OFF; 2];
-        let lanes = std::mem::replace(&mut self.lanes, idle_lanes());
+        let threads = std::mem::replace(&mut self.threads, idle_threads());
+        let tasks = std::mem::take(&mut self.tasks);
+        let lanes = threads.into_iter().chain(tasks).collect();
         (self.transport.shut_down(now), lanes)
     }
 
@@ -196,7 +211,11 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     }
 
     fn find(&self, lane: Lane) -> Option<usize> {
-        self.lanes.iter().position(|state| state.lane() == lane)
+        if (lane.0 as usize) < THREADS {
+            return Some(lane.0 as usize);
+        }
+        let task = self.tasks.iter().position(|state| state.lane() == lane);
+        task.map(|task| THREADS + task)
     }
 }
 
@@ -212,9 +231,9 @@ impl Alarm {
 pub(crate) type Held<A> = Vec<(NodeId, Delivery<<A as Application>::Block>)>;
 
 /// The two lanes that every phone has.
-fn idle_lanes<A: Application, T: Transport<A::Block>>() -> Vec<LaneState<A, T>> {
-    vec![LaneState::new(Lane::RECEIVE), LaneState::new(Lane::SEND)]
+fn idle_threads<A: Application, T: Transport<A::Block>>() -> [LaneState<A, T>; THREADS] {
+    [Lane::RECEIVE, Lane::SEND].map(LaneState::new)
 }
 
-// The receive lane and the send lane, which are always there.
+// The receive lane and the send lane, by their numbers.
 const THREADS: usize = 2;

@@ -18,6 +18,9 @@ pub struct Plan {
     pub seed: u64,
     /// End of the run, in seconds.
     pub duration_s: Seconds,
+    /// How links and cores are reckoned: `hybrid`, radios as queues and shares in arithmetic, or
+    /// `flow`, SimGrid's flows.
+    pub fidelity: String,
     /// Device profiles, by number.
     pub profiles: Vec<Profile>,
     /// Access networks, by number.
@@ -46,7 +49,7 @@ pub struct Plan {
     pub energy: Option<Energy>,
 }
 
-/// What one phone model's operations cost; arrays run over `Operation::ALL`.
+/// What one phone model's operations cost; arrays run over `Operation::ALL`, then the scenario's own.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Profile {
@@ -79,6 +82,10 @@ pub struct Access {
     pub up_bytes_per_s: f64,
     /// To the phone, bytes per second.
     pub down_bytes_per_s: f64,
+    /// What may wait at the phone to be sent, bytes (hybrid).
+    pub up_queue_bytes: f64,
+    /// What may wait at the access point for the phone, bytes (hybrid).
+    pub down_queue_bytes: f64,
     /// One way between phone and access point, seconds.
     pub latency_s: Seconds,
     /// Median of the extra one-way delay of each datagram; 0 for none.
@@ -271,7 +278,7 @@ pub struct SenderLoop {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Protocol {
-    /// `trustchain`, `tokens`, `token_batch`, `transfer`, `compute` or `pairwise`.
+    /// `trustchain`, `tokens`, `token_batch`, `transfer`, `compute`, `python` or `pairwise`.
     pub kind: String,
     /// `counted` or `real`.
     pub crypto: String,
@@ -281,6 +288,8 @@ pub struct Protocol {
     pub tokens: Option<Tokens>,
     /// What phones compute (compute); none for other families.
     pub compute: Option<Compute>,
+    /// Names of the operations that the scenario brings (python); none for other families.
+    pub own_operations: Vec<String>,
 }
 
 /// What every phone computes, as `ComputeConfig` describes it.

@@ -1,7 +1,11 @@
-//! How far a run has come, told in hundredths of its duration to whoever asked.
+//! How far a run has come, told in hundredths of its duration to whoever asked, and whether it is to
+//! go on.
 //!
 //! Reads no clock but the run's own, and nothing of it reaches the simulation:
 //! who asks gets the same events as who does not.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 use pocketsim_protocols::contract::Seconds;
 
@@ -10,6 +14,23 @@ use pocketsim_protocols::contract::Seconds;
 pub struct Progress {
     hook: Option<Box<dyn FnMut(f64) + Send>>,
     told: u32,
+    brake: Brake,
+}
+
+/// Ends a run before its time, for whoever cannot go on in the middle of it.
+#[derive(Clone, Debug, Default)]
+pub struct Brake(Arc<AtomicBool>);
+
+impl Brake {
+    /// Nothing more happens in the run.
+    pub fn pull(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody has pulled it.
+    pub fn is_pulled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Progress {
@@ -17,8 +38,18 @@ impl Progress {
     pub fn to(hook: impl FnMut(f64) + Send + 'static) -> Self {
         Self {
             hook: Some(Box::new(hook)),
-            told: 0,
+            ..Self::default()
         }
+    }
+
+    /// What ends the run.
+    pub fn brake(&self) -> Brake {
+        self.brake.clone()
+    }
+
+    /// Whether the run is to end now.
+    pub fn is_over(&self) -> bool {
+        self.brake.is_pulled()
     }
 
     /// The run has come to `now` of `duration_s`.
@@ -38,7 +69,7 @@ const STEPS: f64 = 100.0; // what a bar on a terminal can show
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use super::*;
 

@@ -6,9 +6,10 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::blocks::Blocks;
 use crate::holdings::Holdings;
+use crate::own_protocol::{self, Given};
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::run::RunResult;
+use crate::run::{Hooks, RunResult};
 use crate::simgrid::MODEL_OPTIONS;
 use crate::timeline::Timeline;
 use crate::trace::Columns;
@@ -16,7 +17,9 @@ use crate::trace::Columns;
 /// Drives protocol machines on SimGrid; one engine per process, for good.
 #[pymodule]
 mod _engine {
-    use super::{hook, to_dict, Operation, Plan, Progress, MODEL_OPTIONS};
+    use super::{
+        hook, own_protocol, to_dict, Given, Hooks, Operation, Plan, Progress, MODEL_OPTIONS,
+    };
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -24,21 +27,36 @@ mod _engine {
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
     /// `reasons`, `counters`, `cpu_s`, `energy_j`, `kept_cents`, `clock_s`, `final_index`,
-    /// `simgrid`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
+    /// `simgrid`, `engine`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
     /// they have stored; `timeline`: work and datagrams. The last three are `None` unless asked for.
     ///
     /// `progress`, if given, is called with the share of the duration that is done, in
-    /// hundredths; what it raises is printed and goes no further.
+    /// hundredths; what it raises is printed and goes no further. `own` are the objects of a
+    /// protocol of one's own, as `pocketsim.sim.run.own_protocol` makes them.
     ///
-    /// Raises ValueError for a plan that names an unknown kind; anything worse
-    /// ends the process.
+    /// Raises ValueError for a plan that names an unknown kind, and `own["failure"]` for a
+    /// failure of one of its objects; anything worse ends the process.
     #[pyfunction]
-    #[pyo3(signature = (plan, progress=None))]
-    fn run(py: Python<'_>, plan: Plan, progress: Option<Py<PyAny>>) -> PyResult<Bound<'_, PyDict>> {
+    #[pyo3(signature = (plan, progress=None, own=None))]
+    fn run(
+        py: Python<'_>,
+        plan: Plan,
+        progress: Option<Py<PyAny>>,
+        own: Option<Given>,
+    ) -> PyResult<Bound<'_, PyDict>> {
         let progress = progress.map_or_else(Progress::default, hook);
-        let result = py
-            .detach(|| crate::run::run(plan, progress))
-            .map_err(pyo3::exceptions::PyValueError::new_err)?;
+        let result = match own {
+            Some(own) => own_protocol::run(py, plan, own, progress)?,
+            None => py
+                .detach(|| {
+                    let hooks = Hooks {
+                        progress,
+                        ..Hooks::default()
+                    };
+                    crate::run::run(plan, hooks)
+                })
+                .map_err(pyo3::exceptions::PyValueError::new_err)?,
+        };
         to_dict(py, &result)
     }
 
@@ -68,7 +86,8 @@ mod _engine {
     }
 }
 
-fn hook(call: Py<PyAny>) -> Progress {
+/// Progress that is told to a function of Python's.
+pub(crate) fn hook(call: Py<PyAny>) -> Progress {
     Progress::to(move |share| {
         Python::attach(|py| {
             if let Err(error) = call.call1(py, (share,)) {
@@ -78,7 +97,8 @@ fn hook(call: Py<PyAny>) -> Progress {
     })
 }
 
-fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
+/// What a run leaves behind, as `run` returns it.
+pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let counters = PyDict::new(py);
     let ending = &result.ending;
@@ -89,7 +109,10 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     for (name, value) in result.trace.cpu_s() {
         cpu_s.set_item(name, value)?;
     }
-    let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
+    let named = EventKind::ALL.iter().map(|kind| kind.name());
+    let kinds: Vec<&str> = named
+        .chain(result.own_kinds.iter().map(String::as_str))
+        .collect();
     let reasons: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
     dict.set_item("columns", columns_to_dict(py, &result.trace.columns)?)?;
     dict.set_item("event_kinds", kinds)?;
@@ -102,6 +125,7 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     dict.set_item("final_index", ending.final_index.clone())?;
     dict.set_item("kept_cents", ending.kept_cents.clone())?;
     dict.set_item("simgrid", SIMGRID_VERSION)?;
+    dict.set_item("engine", BUILD)?;
     let tokens = ending.holdings.as_ref();
     let tokens = tokens.map(|of| tokens_to_dict(py, of)).transpose()?;
     dict.set_item("tokens", tokens)?;
@@ -109,7 +133,8 @@ fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Bound<'py, PyDi
     let blocks = blocks.map(|of| blocks_to_dict(py, of)).transpose()?;
     dict.set_item("blocks", blocks)?;
     let timeline = result.trace.timeline.as_ref();
-    let timeline = timeline.map(|of| timeline_to_dict(py, of)).transpose()?;
+    let timeline = timeline.map(|of| timeline_to_dict(py, of, result.trace.operations().collect()));
+    let timeline = timeline.transpose()?;
     dict.set_item("timeline", timeline)?;
     Ok(dict)
 }
@@ -156,7 +181,11 @@ fn blocks_to_dict<'py>(py: Python<'py>, blocks: &Blocks) -> PyResult<Bound<'py, 
 }
 
 /// The columns of a timeline, each as little-endian bytes.
-fn timeline_to_dict<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDict>> {
+fn timeline_to_dict<'py>(
+    py: Python<'py>,
+    timeline: &Timeline,
+    operations: Vec<&str>,
+) -> PyResult<Bound<'py, PyDict>> {
     let (dict, spans) = (PyDict::new(py), &timeline.spans);
     let set = |name: &str, bytes: Vec<u8>| dict.set_item(name, PyBytes::new(py, &bytes));
     set("begin_s", bytes(&spans.begin_s, f64::to_le_bytes))?;
@@ -168,9 +197,18 @@ fn timeline_to_dict<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound
     set("peer", bytes(&spans.peer, u32::to_le_bytes))?;
     set("message", bytes(&spans.message, u64::to_le_bytes))?;
     set("reason", spans.reason.clone())?;
-    let operations: Vec<&str> = Operation::ALL.iter().map(|of| of.name()).collect();
     dict.set_item("operations", operations)?;
     Ok(dict)
 }
 
 const SIMGRID_VERSION: &str = "4.1";
+
+/// Which engine this is: `pocketsim` looks for it in a library of somebody's own, which has to be
+/// linked to the same (`pocketsim.sim.scenario.own_library`).
+const BUILD: &str = concat!(
+    "pocketsim engine ",
+    env!("CARGO_PKG_VERSION"),
+    " of sources ",
+    env!("POCKETSIM_SOURCES"),
+    ";"
+);

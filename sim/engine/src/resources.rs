@@ -1,16 +1,42 @@
 //! The seam between the driver and whatever models time: who carries a
 //! datagram, who spends work, who keeps the clock.
 //!
-//! SimGrid implements all three ([`crate::simgrid`]); closed forms for what only
-//! one phone uses can stand beside it without the driver noticing. What only two
+//! Two worlds implement all three: radios as queues and shares in arithmetic
+//! ([`crate::hybrid`]), and SimGrid's flows ([`crate::simgrid`]). What only two
 //! use, a contact, the driver gives to [`crate::proximity`] instead.
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
 /// Carries datagrams; the driver hears of the end by the token.
 pub trait Carrier {
-    /// Starts to carry `wire_bytes` (with all headers) from one phone to another.
-    fn carry(&mut self, token: u32, from: NodeId, to: NodeId, wire_bytes: u32);
+    /// Whether it carries datagrams leg by leg, and the driver what lies between: latency and
+    /// jitter. Else it carries them all the way, with the latency of both networks.
+    const STORES_AND_FORWARDS: bool;
+
+    /// Starts to carry `wire_bytes` (with all headers) over a leg.
+    fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried;
+}
+
+/// Where a datagram goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Leg {
+    /// All the way from one phone to another.
+    Through(NodeId, NodeId),
+    /// From a phone to its access point.
+    Up(NodeId),
+    /// To a phone from its access point.
+    Down(NodeId),
+}
+
+/// What becomes of a datagram on a leg.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Carried {
+    /// It is at the end of the leg then, unless its phone goes off before.
+    Until(Seconds),
+    /// The driver will be told of its end.
+    UntilTold,
+    /// The queue that it should wait in is full.
+    Refused,
 }
 
 /// CPU time that one lane needs.
@@ -48,7 +74,7 @@ pub trait Listener {
     /// Work ended; `done` is false when its phone went off.
     fn work_ended(&mut self, token: u32, done: bool);
 
-    /// A datagram is at the far end of the links; `done` is false when they failed.
+    /// A datagram is at the far end of its leg; `done` is false when they failed.
     fn flight_ended(&mut self, token: u32, done: bool);
 
     /// The alarm went off.

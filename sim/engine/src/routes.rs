@@ -3,68 +3,135 @@
 //! What deliberately does not live here: contacts ([`crate::proximity`]), chance, and what is under
 //! way.
 
-use pocketsim_protocols::contract::{NodeId, Path, Seconds};
+use pocketsim_protocols::contract::{Path, Seconds};
 
 use crate::order::Way;
 use crate::plan::{Access, Backbone, Bursts, Outage, Phones};
 
 /// The access networks of a plan's phones, and what joins them.
 pub(crate) struct Routes {
-    access: Vec<Access>,
-    phones: Phones,
+    /// By number of the network.
+    hops: Vec<Hop>,
+    /// By number of the network.
+    bursts: Vec<Option<Bursts>>,
+    /// By phone.
+    places: Vec<Place>,
     backbone: Backbone,
     outages: Vec<Outage>,
+}
+
+/// Where a phone is.
+#[derive(Clone, Copy)]
+struct Place {
+    network: u32,
+    site: u32,
+}
+
+/// The way between a phone and its access point.
+#[derive(Clone, Copy)]
+pub(crate) struct Hop {
+    /// One way, seconds.
+    latency_s: Seconds,
+    /// Median of the extra delay of each datagram; 0 for none.
+    pub(crate) jitter_median_s: Seconds,
+    /// Sigma of that lognormal delay.
+    pub(crate) jitter_sigma: f64,
+    /// Probability that an IP packet is lost outside bursts.
+    pub(crate) loss_ratio: f64,
+    /// Whether a datagram may overtake earlier ones.
+    reorders: bool,
+}
+
+/// All that a datagram meets between two phones.
+#[derive(Clone, Copy)]
+pub(crate) struct Route {
+    /// At the sender's end and at the receiver's.
+    pub(crate) hops: [Hop; 2],
+    /// What lies between the two networks takes so long, seconds.
+    pub(crate) between_s: Seconds,
 }
 
 impl Routes {
     /// Those of a plan.
     pub(crate) fn new(
-        access: Vec<Access>,
-        phones: Phones,
+        access: &[Access],
+        phones: &Phones,
         backbone: Backbone,
         outages: Vec<Outage>,
     ) -> Self {
+        let places = phones.access.iter().zip(&phones.site);
+        let place = |(&network, &site)| Place { network, site };
         Self {
-            access,
-            phones,
+            hops: access.iter().map(Hop::new).collect(),
+            bursts: access.iter().map(|access| access.bursts).collect(),
+            places: places.map(place).collect(),
             backbone,
             outages,
         }
     }
 
-    /// The networks at both ends, the sender's first.
-    pub(crate) fn hops(&self, way: Way) -> [&Access; 2] {
-        [way.from, way.to].map(|phone| &self.access[self.number(phone) as usize])
-    }
-
-    /// How losses cluster in a phone's network.
-    pub(crate) fn bursts(&self, phone: u32) -> Option<Bursts> {
-        self.access[self.number(NodeId(phone)) as usize].bursts
-    }
-
-    /// What lies between the two networks takes so long, seconds.
-    pub(crate) fn between_s(&self, way: Way) -> Seconds {
-        let [near, far] = [way.from, way.to].map(|phone| self.phones.site[phone.0 as usize]);
-        match way.path {
-            Path::Relay => 2.0 * self.backbone.relay_latency_s,
-            Path::Direct if near != far => self.backbone.latency_s,
-            Path::Direct => 0.0,
+    /// What lies between two phones.
+    pub(crate) fn find(&self, way: Way) -> Route {
+        let places = self.places(way);
+        let [near, far] = places.map(|place| place.site);
+        Route {
+            hops: places.map(|place| self.hops[place.network as usize]),
+            between_s: match way.path {
+                Path::Relay => 2.0 * self.backbone.relay_latency_s,
+                Path::Direct if near != far => self.backbone.latency_s,
+                Path::Direct => 0.0,
+            },
         }
     }
 
-    /// Whether datagrams arrive in the order they left.
-    pub(crate) fn keep_order(&self, way: Way) -> bool {
-        self.hops(way).iter().all(|access| !access.reorders)
+    /// How losses cluster in each phone's network; empty where they do in none.
+    pub(crate) fn bursts(&self) -> Vec<Option<Bursts>> {
+        if self.bursts.iter().all(Option::is_none) {
+            return vec![];
+        }
+        let networks = self.places.iter().map(|place| place.network as usize);
+        networks.map(|network| self.bursts[network]).collect()
     }
 
     /// Whether one of the two networks is out at `now`.
     pub(crate) fn are_out(&self, way: Way, now: Seconds) -> bool {
-        let access = [way.from, way.to].map(|phone| self.number(phone));
-        let mut outages = self.outages.iter();
-        outages.any(|of| access.contains(&of.access) && (of.start_s..of.end_s).contains(&now))
+        let is_out = |outage: &Outage| {
+            let networks = self.places(way).map(|place| place.network);
+            networks.contains(&outage.access) && (outage.start_s..outage.end_s).contains(&now)
+        };
+        self.outages.iter().any(is_out)
     }
 
-    fn number(&self, phone: NodeId) -> u32 {
-        self.phones.access[phone.0 as usize]
+    fn places(&self, way: Way) -> [Place; 2] {
+        [way.from, way.to].map(|phone| self.places[phone.0 as usize])
+    }
+}
+
+impl Hop {
+    fn new(access: &Access) -> Self {
+        Self {
+            latency_s: access.latency_s,
+            jitter_median_s: access.jitter_median_s,
+            jitter_sigma: access.jitter_sigma,
+            loss_ratio: access.loss_ratio,
+            reorders: access.reorders,
+        }
+    }
+}
+
+impl Route {
+    /// One way between phones and access points, both networks', seconds.
+    pub(crate) fn latency_s(&self) -> Seconds {
+        self.hops.iter().map(|hop| hop.latency_s).sum()
+    }
+
+    /// Whether datagrams are late by different times.
+    pub(crate) fn has_jitter(&self) -> bool {
+        self.hops.iter().any(|hop| hop.jitter_median_s > 0.0)
+    }
+
+    /// Whether datagrams arrive in the order they left.
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.hops.iter().all(|hop| !hop.reorders)
     }
 }

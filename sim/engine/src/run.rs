@@ -24,8 +24,11 @@ use crate::blocks::Blocks;
 use crate::driver::Driver;
 use crate::ending::Ending;
 use crate::holdings::Holdings;
+use crate::hybrid::Hybrid;
 use crate::plan::{self, Plan};
+use crate::policy::Policy;
 use crate::progress::Progress;
+use crate::resources::World;
 use crate::simgrid::{self, SimGrid};
 use crate::streams::Stream;
 use crate::town::Town;
@@ -44,42 +47,57 @@ pub struct RunResult {
     pub energy_j: BTreeMap<&'static str, f64>,
     /// What the applications say at the end.
     pub ending: Ending,
+    /// Kinds of rows beside those of everybody's, by number after them.
+    pub own_kinds: Vec<String>,
 }
 
-/// Runs `plan` in this process's one SimGrid engine; `progress` hears how far it is.
+/// What a run asks and tells beside its plan.
+#[derive(Default)]
+pub struct Hooks {
+    /// Hears how far it is.
+    pub progress: Progress,
+    /// Says when messages are handed to transports; at once without one.
+    pub policy: Option<Box<dyn Policy>>,
+}
+
+/// Runs `plan`; one of fidelity `flow` in this process's one SimGrid engine.
 ///
 /// # Errors
 /// When the plan names a protocol, crypto provider or transport that is not known.
-pub fn run(plan: Plan, progress: Progress) -> Result<RunResult, String> {
+pub fn run(plan: Plan, hooks: Hooks) -> Result<RunResult, String> {
     let (family, provider) = (plan.protocol.kind.clone(), plan.protocol.crypto.clone());
     match (family.as_str(), provider.as_str()) {
-        ("trustchain", "counted") => trustchain::<Counted>(plan, progress),
-        ("trustchain", "real") => trustchain::<Real>(plan, progress),
-        ("token_batch", "counted") => token_batch::<Counted>(plan, progress),
-        ("token_batch", "real") => token_batch::<Real>(plan, progress),
-        ("tokens", "counted") => tokens::<Counted>(plan, progress),
-        ("tokens", "real") => tokens::<Real>(plan, progress),
-        ("transfer", _) => over(
-            plan,
-            progress,
-            |node| Transfer::new(NodeId(node)),
-            no_indices,
-        ),
-        ("compute", _) => compute(plan, progress),
-        ("pairwise", _) => over(
-            plan,
-            progress,
-            |node| Pairwise::new(NodeId(node)),
-            no_indices,
-        ),
+        ("trustchain", "counted") => trustchain::<Counted>(plan, hooks),
+        ("trustchain", "real") => trustchain::<Real>(plan, hooks),
+        ("token_batch", "counted") => token_batch::<Counted>(plan, hooks),
+        ("token_batch", "real") => token_batch::<Real>(plan, hooks),
+        ("tokens", "counted") => tokens::<Counted>(plan, hooks),
+        ("tokens", "real") => tokens::<Real>(plan, hooks),
+        ("transfer", _) => over(plan, hooks, |node| Transfer::new(NodeId(node)), no_indices),
+        ("compute", _) => compute(plan, hooks),
+        ("pairwise", _) => over(plan, hooks, |node| Pairwise::new(NodeId(node)), no_indices),
         ("trustchain" | "token_batch" | "tokens", other) => {
             Err(format!("unknown crypto provider {other:?}"))
         }
+        ("python" | "rust", _) => Err("it is somebody's own, who has to make it".to_owned()),
         (other, _) => Err(format!("unknown protocol {other:?}")),
     }
 }
 
-fn trustchain<C: Crypto + 'static>(plan: Plan, progress: Progress) -> Result<RunResult, String> {
+/// Runs `plan` with applications that somebody else makes.
+///
+/// # Errors
+/// As [`run`].
+#[cfg(feature = "python")]
+pub(crate) fn of_applications<A: Application>(
+    plan: Plan,
+    hooks: Hooks,
+    make: impl FnMut(u32) -> A,
+) -> Result<RunResult, String> {
+    over(plan, hooks, make, no_indices)
+}
+
+fn trustchain<C: Crypto + 'static>(plan: Plan, hooks: Hooks) -> Result<RunResult, String> {
     let count = plan.phones.profile.len() as u32;
     let keys = crypto::directory::<C>(plan.seed, count);
     let (seed, duplicate_window_s) = (plan.seed, plan.protocol.duplicate_window_s);
@@ -104,27 +122,27 @@ fn trustchain<C: Crypto + 'static>(plan: Plan, progress: Progress) -> Result<Run
             config,
         )
     };
-    over(plan, progress, make, move |agents| Ending {
+    over(plan, hooks, make, move |agents| Ending {
         blocks: keep_blocks.then(|| Blocks::of(agents)),
         ..Ending::indices(agents, Agent::next_index)
     })
 }
 
-fn token_batch<C: Crypto + 'static>(plan: Plan, progress: Progress) -> Result<RunResult, String> {
+fn token_batch<C: Crypto + 'static>(plan: Plan, hooks: Hooks) -> Result<RunResult, String> {
     let (seed, count) = (plan.seed, plan.phones.profile.len() as u32);
     let keys = token_batch::keys::<C>(seed, count);
     let make = move |node: u32| {
         let crypto = C::new(seed, NodeId(node));
         TokenBatch::new(crypto, NodeId(node), keys.clone())
     };
-    over(plan, progress, make, no_indices)
+    over(plan, hooks, make, no_indices)
 }
 
-fn tokens<C: Crypto>(plan: Plan, progress: Progress) -> Result<RunResult, String> {
+fn tokens<C: Crypto>(plan: Plan, hooks: Hooks) -> Result<RunResult, String> {
     let town = Rc::new(Town::new::<C>(&plan)?);
     let (made, wants_tokens) = (town.clone(), plan.trace.tokens);
     let make = move |node| made.participant::<C>(node);
-    over(plan, progress, make, move |participants| Ending {
+    over(plan, hooks, make, move |participants| Ending {
         holdings: wants_tokens.then(|| Holdings::of(participants, town.authority())),
         ..town.ending(participants)
     })
@@ -134,12 +152,12 @@ fn no_indices<A>(applications: &[A]) -> Ending {
     Ending::indices(applications, |_| 0)
 }
 
-fn compute(plan: Plan, progress: Progress) -> Result<RunResult, String> {
+fn compute(plan: Plan, hooks: Hooks) -> Result<RunResult, String> {
     let options = plan.protocol.compute.as_ref();
     let config = ComputeConfig::try_from(options.ok_or("compute has no options")?)?;
     over(
         plan,
-        progress,
+        hooks,
         |node| Compute::new(NodeId(node), config),
         no_indices,
     )
@@ -148,10 +166,13 @@ fn compute(plan: Plan, progress: Progress) -> Result<RunResult, String> {
 /// Chooses the transport; each pair of machines is an instance of the driver of its own.
 fn over<A: Application>(
     plan: Plan,
-    progress: Progress,
+    hooks: Hooks,
     make: impl FnMut(u32) -> A,
     ending: impl FnOnce(&[A]) -> Ending,
 ) -> Result<RunResult, String> {
+    if !["hybrid", "flow"].contains(&plan.fidelity.as_str()) {
+        return Err(format!("unknown fidelity {:?}", plan.fidelity));
+    }
     let mut config = TransportConfig::from(&plan.transport);
     // A connection for one message waits for its answer, and only a trade has one for each.
     let answers = plan.protocol.kind == "trustchain" || plan.transport.mode == "quic_keep";
@@ -162,28 +183,28 @@ fn over<A: Application>(
         // Machines that send nothing need one all the same.
         "udp" | "none" => Ok(drive(
             plan,
-            progress,
+            hooks,
             make,
             |node| Udp::new(&config(node)),
             ending,
         )),
         "quic_keep" | "quic_reconnect" => Ok(drive(
             plan,
-            progress,
+            hooks,
             make,
             |node| Quic::new(&config(node), NodeId(node)),
             ending,
         )),
-        "tftp" => Ok(drive(plan, progress, make, |_| Tftp::new(), ending)),
+        "tftp" => Ok(drive(plan, hooks, make, |_| Tftp::new(), ending)),
         "ipv8" | "ipv8_sealed" => {
             let sealed = plan.transport.mode == "ipv8_sealed";
-            Ok(drive(plan, progress, make, |_| Ipv8::new(sealed), ending))
+            Ok(drive(plan, hooks, make, |_| Ipv8::new(sealed), ending))
         }
         "eva" => {
             let options = plan.transport.eva.as_ref();
             let config = EvaConfig::try_from(options.ok_or("eva has no options")?)?;
             let new = |node| Eva::new(&eva_phone(config, seed, node));
-            Ok(drive(plan, progress, make, new, ending))
+            Ok(drive(plan, hooks, make, new, ending))
         }
         other => Err(format!("unknown transport {other:?}")),
     }
@@ -191,17 +212,36 @@ fn over<A: Application>(
 
 fn drive<A: Application, T: Transport<A::Block>>(
     plan: Plan,
-    progress: Progress,
+    hooks: Hooks,
     mut application: impl FnMut(u32) -> A,
     mut transport: impl FnMut(u32) -> T,
     ending: impl FnOnce(&[A]) -> Ending,
 ) -> RunResult {
-    let end = plan.duration_s;
-    let world = SimGrid::new(&plan);
-    let mut driver = Driver::new(plan, world, |node| (application(node), transport(node)));
-    driver.watch(progress);
+    let end_s = plan.duration_s;
+    let make = |node| (application(node), transport(node));
+    if plan.fidelity == "flow" {
+        let world = SimGrid::new(&plan);
+        let driver = Driver::new(plan, world, make);
+        simulate(driver, hooks, |driver| simgrid::run(driver, end_s), ending)
+    } else {
+        let world = Hybrid::new(&plan);
+        let driver = Driver::new(plan, world, make);
+        simulate(driver, hooks, |driver| driver.run(end_s), ending)
+    }
+}
+
+fn simulate<A: Application, T: Transport<A::Block>, W: World>(
+    mut driver: Driver<A, T, W>,
+    hooks: Hooks,
+    run: impl FnOnce(&mut Driver<A, T, W>),
+    ending: impl FnOnce(&[A]) -> Ending,
+) -> RunResult {
+    driver.watch(hooks.progress);
+    if let Some(policy) = hooks.policy {
+        driver.govern(policy);
+    }
     let start = Instant::now();
-    simgrid::run(&mut driver, end);
+    run(&mut driver);
     let wall_s = start.elapsed().as_secs_f64();
     let clock_s = driver.clock_s();
     let energy_j = driver.energy_j();
@@ -212,6 +252,7 @@ fn drive<A: Application, T: Transport<A::Block>>(
         wall_s,
         energy_j,
         ending: ending(&applications),
+        own_kinds: Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
 use crate::plan::Plan;
-use crate::resources::{Carrier, CpuDemand, Listener, Spender, World};
+use crate::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, World};
 
 extern "C" {
     fn pocketsim_init(options: *const *const c_char, option_count: u32);
@@ -95,9 +95,15 @@ fn add_phone(plan: &Plan, number: usize, sites: &[i64]) {
 }
 
 impl Carrier for SimGrid {
-    fn carry(&mut self, token: u32, from: NodeId, to: NodeId, wire_bytes: u32) {
+    const STORES_AND_FORWARDS: bool = false;
+
+    fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried {
+        let Leg::Through(from, to) = leg else {
+            unreachable!("a flow takes all links at once");
+        };
         // SAFETY: a value of `SimGrid` proves that the platform is built; so below.
         unsafe { pocketsim_carry(token, from.0, to.0, f64::from(wire_bytes)) }
+        Carried::UntilTold
     }
 }
 

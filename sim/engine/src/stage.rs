@@ -8,7 +8,7 @@ use pocketsim_protocols::contract::{Lane, NodeId, Seconds};
 
 use crate::lane::Layer;
 use crate::queue::Queue;
-use crate::resources::{CpuDemand, World};
+use crate::resources::{Carried, CpuDemand, Leg, World};
 
 /// What comes due in the queue.
 pub(crate) enum Due {
@@ -22,12 +22,18 @@ pub(crate) enum Due {
     LaneFree(u32, Lane, u32),
     /// A datagram reaches the far socket.
     Delivery(u32),
+    /// A datagram reaches the far phone's access point, from the sender's.
+    Crossing(u32),
+    /// The far radio has carried a datagram.
+    Heard(u32),
     /// A contact has carried a datagram (token, the sender's epoch).
     ContactEnd(u32, u32),
     /// A machine's timeout may be due (which, phone, epoch).
     Timeout(Layer, u32, u32),
     /// What the world has failed is taken to its end.
     Failures,
+    /// A message of a phone has waited long enough (phone, number).
+    HandOver(u32, u64),
 }
 
 /// A world with a queue beside it.
@@ -37,6 +43,8 @@ pub(crate) struct Stage<W> {
     /// When the world will wake the driver; infinite for never.
     alarm_s: Seconds,
     phones: Vec<Presence>,
+    /// By phone, when it went off.
+    offs_s: Vec<Vec<Seconds>>,
 }
 
 #[derive(Clone, Copy)]
@@ -55,7 +63,13 @@ impl<W: World> Stage<W> {
             queue: Queue::new(),
             alarm_s: Seconds::INFINITY,
             phones: vec![presence; phones],
+            offs_s: vec![],
         }
+    }
+
+    /// The world.
+    pub(crate) fn world(&mut self) -> &mut W {
+        &mut self.world
     }
 
     /// Simulated time, seconds.
@@ -99,6 +113,14 @@ impl<W: World> Stage<W> {
         self.phones[phone as usize].epoch
     }
 
+    /// When `phone` went off for the first time since `epoch` began; none while that lasts.
+    pub(crate) fn end_of_epoch(&self, phone: u32, epoch: u32) -> Option<Seconds> {
+        if self.epoch(phone) == epoch {
+            return None;
+        }
+        self.offs_s[phone as usize].get(epoch as usize).copied()
+    }
+
     /// Turns `phone` on.
     pub(crate) fn turn_on(&mut self, phone: u32) {
         self.phones[phone as usize].on = true;
@@ -107,15 +129,18 @@ impl<W: World> Stage<W> {
 
     /// Turns `phone` off; what it was doing in the world fails, which the world reports later.
     pub(crate) fn turn_off(&mut self, phone: u32) {
+        let now = self.now();
         let presence = &mut self.phones[phone as usize];
         presence.on = false;
         presence.epoch += 1;
+        self.offs_s.resize(self.phones.len(), vec![]);
+        self.offs_s[phone as usize].push(now);
         self.world.set_on(NodeId(phone), false);
     }
 
-    /// The world's links carry `wire_bytes`.
-    pub(crate) fn carry(&mut self, token: u32, from: NodeId, to: NodeId, wire_bytes: u32) {
-        self.world.carry(token, from, to, wire_bytes);
+    /// The world's links carry `wire_bytes` over a leg.
+    pub(crate) fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried {
+        self.world.carry(token, leg, wire_bytes)
     }
 
     /// The world's cores do work.

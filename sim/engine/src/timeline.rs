@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use pocketsim_protocols::contract::{Lane, MessageId, NodeId, Operation, Reason, Seconds};
+use pocketsim_protocols::contract::{Lane, MessageId, NodeId, Reason, Seconds};
 
-use crate::costs::Cost;
+use crate::costs::{Cost, Priced};
 
 /// Rows as columns of one length, in the order in which they began.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Spans {
     pub node: Vec<u32>,
     /// Number of its lane, or [`NONE`] for a datagram.
     pub lane: Vec<u32>,
-    /// `Operation` by number, or [`NO_CODE`] for a datagram.
+    /// What is priced by its place, or [`NO_CODE`] for a datagram.
     pub operation: Vec<u8>,
     /// Bytes that the operation is on, or of the datagram's UDP payload.
     pub size_bytes: Vec<u32>,
@@ -42,7 +42,7 @@ pub struct Timeline {
     pub left_out: u64,
     rows_max: usize,
     /// Operations of the piece of work that is about to begin, with what each costs.
-    drawn: Vec<(Operation, u32, Seconds)>,
+    drawn: Vec<(Priced, u32, Seconds)>,
     /// What is being spent, by phone and lane.
     working: BTreeMap<(u32, Lane), Piece>,
 }
@@ -79,7 +79,7 @@ impl Timeline {
 
     /// An operation is part of the piece of work that [begins](Self::begin) next, unless it is
     /// free.
-    pub fn draw(&mut self, (operation, bytes): (Operation, u32), cost: Cost) {
+    pub fn draw(&mut self, (operation, bytes): (Priced, u32), cost: Cost) {
         if !cost.is_free() {
             let cost_s = cost.cpu_s + cost.wait_s;
             self.drawn.push((operation, bytes, cost_s));
@@ -96,7 +96,8 @@ impl Timeline {
         for &(operation, bytes, _) in &drawn {
             self.open(now, phone, bytes);
             self.spans.lane.push(lane.0);
-            self.spans.operation.push(operation as u8);
+            let place = u8::try_from(operation.place()).expect("a scenario brings fewer");
+            self.spans.operation.push(place);
             self.spans.peer.push(NONE);
             self.spans.message.push(NO_MESSAGE);
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pocketsim_protocols::contract::{Event, EventKind, NodeId, Operation, Reason, Seconds};
 use pocketsim_protocols::named_enum;
 
+use crate::costs::Priced;
 use crate::plan;
 use crate::streams::mix;
 use crate::timeline::{self, Timeline};
@@ -28,6 +29,21 @@ pub struct Columns {
     pub reason: Vec<u8>,
     /// 1, or 0 for an event beyond its phone's benchmark log.
     pub logged: Vec<u8>,
+}
+
+#[cfg(feature = "python")]
+impl Columns {
+    /// Adds a row of `others`, as one of another kind.
+    pub(crate) fn copy_row(&mut self, others: &Columns, row: usize, kind: u8) {
+        self.time_s.push(others.time_s[row]);
+        self.node.push(others.node[row]);
+        self.kind.push(kind);
+        self.message.push(others.message[row]);
+        self.peer.push(others.peer[row]);
+        self.size_bytes.push(others.size_bytes[row]);
+        self.reason.push(others.reason[row]);
+        self.logged.push(others.logged[row]);
+    }
 }
 
 named_enum! {
@@ -66,27 +82,24 @@ pub struct Trace {
     tallies: [u64; Tally::ALL.len()],
     events: [u64; EventKind::ALL.len()],
     drops: [u64; Reason::ALL.len()],
-    cpu_s: [f64; Operation::ALL.len()],
+    cpu_s: Vec<f64>,
+    own_operations: Vec<String>,
     keep_below: u64,
     log_capacity: u64,
+    /// By phone; empty for no end of room.
     log_length: Vec<u64>,
 }
 
 impl Trace {
-    /// An empty trace of `phones` phones, keeping what `plan` says.
+    /// An empty trace of `phones` phones, keeping what `plan` says; `own_operations` are names.
     ///
     /// # Panics
     /// On a mode that the plan's maker should have refused.
-    pub fn new(plan: &plan::Trace, phones: usize) -> Self {
+    pub fn new(plan: &plan::Trace, phones: usize, own_operations: &[String]) -> Self {
         let keep_below = match plan.mode.as_str() {
             "full" | "work" => u64::MAX,
             "sampled" => (plan.sample_ratio * u64::MAX as f64) as u64,
             other => panic!("unknown trace mode {other:?}"),
-        };
-        let log_capacity = if plan.log_capacity == 0 {
-            u64::MAX
-        } else {
-            plan.log_capacity
         };
         Self {
             columns: Columns::default(),
@@ -94,10 +107,15 @@ impl Trace {
             tallies: [0; Tally::ALL.len()],
             events: [0; EventKind::ALL.len()],
             drops: [0; Reason::ALL.len()],
-            cpu_s: [0.0; Operation::ALL.len()],
+            cpu_s: vec![0.0; Operation::ALL.len() + own_operations.len()],
+            own_operations: own_operations.to_vec(),
             keep_below,
-            log_capacity,
-            log_length: vec![0; phones],
+            log_capacity: plan.log_capacity,
+            log_length: if plan.log_capacity == 0 {
+                vec![]
+            } else {
+                vec![0; phones]
+            },
         }
     }
 
@@ -138,17 +156,22 @@ impl Trace {
     }
 
     /// Counts the core seconds of an operation that begins.
-    pub fn spend(&mut self, operation: Operation, cpu_s: Seconds) {
-        self.cpu_s[operation as usize] += cpu_s;
+    pub fn spend(&mut self, operation: impl Into<Priced>, cpu_s: Seconds) {
+        self.cpu_s[operation.into().place()] += cpu_s;
     }
 
     /// Core seconds by operation, over all phones; what was never asked for is left out.
     ///
     /// An operation counts when it begins, even if the run or its phone ends before it does.
-    pub fn cpu_s(&self) -> BTreeMap<&'static str, f64> {
-        let names = Operation::ALL.iter().map(|operation| operation.name());
-        let all = names.zip(self.cpu_s);
+    pub fn cpu_s(&self) -> BTreeMap<&str, f64> {
+        let all = self.operations().zip(self.cpu_s.iter().copied());
         all.filter(|&(_, cpu_s)| cpu_s > 0.0).collect()
+    }
+
+    /// Names of all that is priced, by place.
+    pub fn operations(&self) -> impl Iterator<Item = &str> {
+        let own = self.own_operations.iter().map(String::as_str);
+        Operation::ALL.iter().map(|one| one.name()).chain(own)
     }
 
     /// What happened how often, by name; what never happened is left out.
@@ -173,7 +196,7 @@ impl Trace {
 
     /// Whether the phone's benchmark log still had room for this event.
     fn log(&mut self, node: NodeId, kind: EventKind) -> bool {
-        if !BENCHMARK_EVENTS.contains(&kind) {
+        if self.log_length.is_empty() || !BENCHMARK_EVENTS.contains(&kind) {
             return true;
         }
         let length = &mut self.log_length[node.0 as usize];

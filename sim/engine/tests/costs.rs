@@ -2,7 +2,7 @@
 
 mod common;
 
-use _engine::costs::{Cost, CostTable};
+use _engine::costs::{Cost, CostTable, Priced};
 use _engine::plan::Profile;
 use _engine::streams::Stream;
 use pocketsim_protocols::contract::Operation;
@@ -24,7 +24,7 @@ fn stream() -> Stream {
 
 #[test]
 fn a_cost_without_spread_is_what_the_profile_says() {
-    let table = CostTable::new(&profile());
+    let table = CostTable::new(&profile(), 0);
     let cost = |bytes| table.draw(Operation::Sign, bytes, &mut stream());
     let of = |cpu_s| Cost { cpu_s, wait_s: 2.0 };
     assert_eq!(cost(0), of(0.5));
@@ -35,7 +35,7 @@ fn a_cost_without_spread_is_what_the_profile_says() {
 
 #[test]
 fn an_operation_costs_nothing_where_the_profile_says_so() {
-    let table = CostTable::new(&profile());
+    let table = CostTable::new(&profile(), 0);
     let cost = table.draw(Operation::Verify, 1000, &mut stream());
     assert!(cost.is_free());
     assert!(!table.draw(Operation::Sign, 0, &mut stream()).is_free());
@@ -61,7 +61,7 @@ fn costs_add_up_core_and_wait_apart() {
 fn one_factor_falls_on_fixed_bytes_and_wait() {
     let mut profile = profile();
     profile.spread_sigma[SIGN] = 0.5;
-    let (table, mut stream) = (CostTable::new(&profile), stream());
+    let (table, mut stream) = (CostTable::new(&profile, 0), stream());
     let mut factors = Vec::new();
     for _ in 0..1000 {
         let cost = table.draw(Operation::Sign, 10, &mut stream);
@@ -77,7 +77,7 @@ fn one_factor_falls_on_fixed_bytes_and_wait() {
 
 #[test]
 fn an_operation_without_spread_draws_nothing_from_its_stream() {
-    let (table, mut drawn) = (CostTable::new(&profile()), stream());
+    let (table, mut drawn) = (CostTable::new(&profile(), 0), stream());
     table.draw(Operation::Sign, 1, &mut drawn);
     assert_eq!(drawn.word(), stream().word());
 }
@@ -87,7 +87,7 @@ fn an_operation_without_spread_draws_nothing_from_its_stream() {
 fn a_column_of_another_length_is_a_mistake() {
     let mut profile = profile();
     profile.wait_s.pop();
-    CostTable::new(&profile);
+    CostTable::new(&profile, 0);
 }
 
 #[test]
@@ -95,5 +95,21 @@ fn a_column_of_another_length_is_a_mistake() {
 fn threads_of_another_length_are_a_mistake() {
     let mut profile = profile();
     profile.threads.push(1);
-    CostTable::new(&profile);
+    CostTable::new(&profile, 0);
+}
+
+#[test]
+fn operations_of_a_scenarios_own_follow_those_of_everybody() {
+    let mut profile = profile();
+    profile.cpu_s.extend([1.0, 2.0]);
+    profile.per_byte_s.extend([0.0, 0.5]);
+    profile.threads.extend([1, 3]);
+    profile.wait_s.extend([0.0, 4.0]);
+    profile.spread_sigma.extend([0.0, 0.0]);
+    let table = CostTable::new(&profile, 2);
+    let own = Priced::own(1);
+    assert_eq!(table.threads(own), 3);
+    let cost = table.draw(own, 2, &mut stream());
+    assert_eq!((cost.cpu_s, cost.wait_s), (3.0, 4.0));
+    assert_eq!(Priced::own(0).place(), Operation::ALL.len());
 }

@@ -38,7 +38,8 @@ fn core_seconds_are_counted_by_operation() {
     plan.profiles[0].wait_s[Operation::Verify as usize] = 0.5;
     arrive(&mut plan, 1.0, 0, 1);
     arrive(&mut plan, 1.0, 0, 1);
-    let spent: Vec<_> = trade(plan).cpu_s().into_iter().collect();
+    let trace = trade(plan);
+    let spent: Vec<_> = trace.cpu_s().into_iter().collect();
     // Each proposal is verified once and sent there and back; waiting takes no core.
     assert_eq!(spent, [("udp_send", 0.004), ("verify", 0.004)]);
 }

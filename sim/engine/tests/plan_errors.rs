@@ -3,15 +3,15 @@
 mod common;
 
 use _engine::plan::{Compute, Eva, Phones, Plan, Tokens};
-use _engine::progress::Progress;
-use _engine::run::run;
+
+use _engine::run::{run, Hooks};
 use pocketsim_protocols::compute::{ComputeConfig, Task};
 use pocketsim_protocols::transport::eva::{EvaConfig, Variant};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
 /// Why the plan is refused; one that is not would make this process's one engine.
 fn refusal(plan: Plan) -> String {
-    let result = run(plan, Progress::default());
+    let result = run(plan, Hooks::default());
     result.expect_err("the plan is refused")
 }
 
@@ -91,6 +91,13 @@ fn an_unknown_crypto_provider_is_named_where_one_is_needed() {
         let refused = refusal(of_family(family, "rot13"));
         assert_eq!(refused, "unknown crypto provider \"rot13\"", "{family}");
     }
+}
+
+#[test]
+fn an_unknown_fidelity_is_named() {
+    let mut plan = plan(2);
+    plan.fidelity = "exact".into();
+    assert_eq!(refusal(plan), "unknown fidelity \"exact\"");
 }
 
 #[test]

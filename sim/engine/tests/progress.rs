@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use _engine::driver::Driver;
 use _engine::plan::Plan;
-use _engine::progress::Progress;
+use _engine::progress::{Brake, Progress};
 use _engine::trace::Trace;
 use common::{arrive, plan, run, Closed};
 use pocketsim_protocols::contract::NodeId;
@@ -73,4 +73,26 @@ fn who_listens_gets_the_same_run() {
     assert_eq!(listening.columns.time_s, alone.columns.time_s);
     assert_eq!(listening.columns.message, alone.columns.message);
     assert_eq!(listening.counters(), alone.counters());
+}
+
+#[test]
+fn nothing_more_happens_in_a_run_whose_brake_is_pulled() {
+    let brake = Arc::new(Mutex::new(None::<Brake>));
+    let pulled = brake.clone();
+    let progress = Progress::to(move |share| {
+        if share > 0.5 {
+            pulled
+                .lock()
+                .expect("one thread")
+                .as_ref()
+                .expect("made")
+                .pull();
+        }
+    });
+    *brake.lock().expect("one thread") = Some(progress.brake());
+    let (whole, ended) = (trade(sparse(), None), trade(sparse(), Some(progress)));
+    let rows = ended.columns.time_s.len();
+    assert_eq!(ended.columns.time_s[..], whole.columns.time_s[..rows]);
+    let last_s = ended.columns.time_s[rows - 1];
+    assert!((50.0..60.0).contains(&last_s), "{last_s}");
 }

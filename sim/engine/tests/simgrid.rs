@@ -3,8 +3,7 @@
 
 mod common;
 
-use _engine::progress::Progress;
-use _engine::run::run;
+use _engine::run::{run, Hooks};
 use common::{arrive, cost, plan, trade, turn};
 use pocketsim_protocols::contract::Operation;
 
@@ -26,7 +25,7 @@ fn simgrid_says_what_the_closed_form_says() {
     turn(&mut plan, 30.1, 2, false);
     turn(&mut plan, 40.1, 2, true);
     let expected = trade(plan.clone());
-    let result = run(plan, Progress::default()).expect("the plan is known");
+    let result = run(plan, Hooks::default()).expect("the plan is known");
     let (found, columns) = (&result.trace.columns, &expected.columns);
     assert!(columns.kind.len() > 500);
     assert_eq!(found.kind, columns.kind);

@@ -193,7 +193,7 @@ fn rows_beyond_the_limit_are_counted() {
                 cpu_s: 1.0,
                 wait_s: 0.0,
             };
-            timeline.draw((Operation::Sign, 1), cost);
+            timeline.draw((Operation::Sign.into(), 1), cost);
         }
     };
     sign(&mut timeline, 2);

@@ -4,6 +4,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use _engine::costs::Priced;
 use _engine::plan;
 use _engine::trace::{Columns, Tally, Trace, NO_REASON};
 use common::{arrive, trade};
@@ -17,7 +18,7 @@ fn keeping(mode: &str, sample_ratio: f64, log_capacity: u64) -> Trace {
         tokens: false,
         blocks: false,
     };
-    Trace::new(&options, 4)
+    Trace::new(&options, 4, &[])
 }
 
 fn event(kind: EventKind, number: u64) -> Event {
@@ -195,4 +196,14 @@ fn core_seconds_of_what_was_never_asked_for_are_left_out() {
     trace.spend(Operation::Verify, 0.0);
     let spent: Vec<_> = trace.cpu_s().into_iter().collect();
     assert_eq!(spent, [("sign", 0.75)]);
+}
+
+#[test]
+fn core_seconds_of_a_scenarios_own_operations_have_their_names() {
+    let options = common::plan(1).trace;
+    let mut trace = Trace::new(&options, 1, &["one".into(), "other".into()]);
+    trace.spend(Priced::own(1), 0.5);
+    trace.spend(Operation::Hash, 0.25);
+    let spent: Vec<_> = trace.cpu_s().into_iter().collect();
+    assert_eq!(spent, [("hash", 0.25), ("other", 0.5)]);
 }

@@ -151,6 +151,8 @@ named_enum! {
         Oversized = "oversized",
         /// No room: in the socket's receive buffer, or in a queue before a socket.
         BufferFull = "buffer_full",
+        /// No room in the queue of a radio.
+        QueueFull = "queue_full",
         /// Lost on the link.
         LinkLoss = "link_loss",
         /// The phone that would send is off.
@@ -171,6 +173,8 @@ named_enum! {
         Unserved = "unserved",
         /// The peer was in another transfer with us.
         PeerBusy = "peer_busy",
+        /// The policy of the transport gave it up before it was handed over.
+        Withheld = "withheld",
     }
 }
 
@@ -220,6 +224,10 @@ named_enum! {
         Begin = "begin",
         /// A task that only computes is done.
         Compute = "compute",
+        /// A protocol of one's own hands a value up; the peer is who it was last from.
+        Deliver = "deliver",
+        /// A protocol of one's own observes something: such rows have the name that it gives.
+        Observe = "observe",
     }
 }
 
@@ -282,6 +290,13 @@ pub enum Output<M, R, V> {
     Work {
         /// Which operation.
         operation: Operation,
+        /// On how many bytes.
+        bytes: u32,
+    },
+    /// Spend one of the operations that the scenario brings, as `Work` does one of everybody's.
+    OwnWork {
+        /// Its number among them, from 0.
+        number: u32,
         /// On how many bytes.
         bytes: u32,
     },
@@ -358,6 +373,10 @@ pub trait Payload: Clone {
     fn wire_bytes(&self) -> u32;
     /// The transaction that it belongs to.
     fn message_id(&self) -> MessageId;
+    /// What tells it from others between the same two phones.
+    fn serial(&self) -> u64 {
+        self.message_id().0
+    }
 }
 
 named_enum! {

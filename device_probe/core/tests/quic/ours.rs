@@ -154,7 +154,10 @@ impl World {
                 reason: Some(Reason::IdleTimeout | Reason::ConnectTimeout),
                 ..
             }) => self.seen.given_up_s = Some(now),
-            Output::Work { .. } | Output::Observe(_) | Output::Deliver { .. } => {}
+            Output::Work { .. }
+            | Output::OwnWork { .. }
+            | Output::Observe(_)
+            | Output::Deliver { .. } => {}
             Output::Halt(reason) => panic!("halted: {reason:?}"),
         }
     }

@@ -16,7 +16,6 @@ import tomli_w
 from pocketsim.calibration.fit.inverse.places import DEVICES, IMPLEMENTATIONS, ROOT
 from pocketsim.calibration.validate.validation import rung_key
 from pocketsim.sim.base.documents import read_toml
-from pocketsim.sim.scenario import data_files
 from pocketsim.sim.scenario.load import Source, apply
 from pocketsim.sim.scenario.resolve import resolve
 
@@ -80,7 +79,7 @@ class Scenarios:
                 self.overrides.get(name, ()),
                 self.label,
             )
-            self.files.update(data_files.by_digest({**document.files, **document.tables}))
+            self.files.update(document.paths())
             for rung in resolve(document, read):
                 key = rung_key(name, rung.resolved["rung"])
                 if self.wanted(key):

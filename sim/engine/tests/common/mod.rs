@@ -14,7 +14,7 @@ use _engine::plan::{
     Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Proximity, ProximityLink, SenderLoop,
     Sites, Trace, Transport, Workload,
 };
-use _engine::resources::{Carrier, CpuDemand, Listener, Spender, World};
+use _engine::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, World};
 use _engine::trace::Trace as RunTrace;
 use pocketsim_protocols::contract::{
     EventKind, MessageId, NodeId, Operation, Payload, Reason, Seconds,
@@ -109,7 +109,12 @@ pub const LATENCY_S: Seconds = 0.010;
 pub const BYTES_PER_S: f64 = 1e6;
 
 impl Carrier for Closed {
-    fn carry(&mut self, token: u32, from: NodeId, to: NodeId, wire_bytes: u32) {
+    const STORES_AND_FORWARDS: bool = false;
+
+    fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried {
+        let Leg::Through(from, to) = leg else {
+            unreachable!("a flight is carried all the way");
+        };
         let mut agenda = self.agenda.borrow_mut();
         let date = agenda.now + LATENCY_S + f64::from(wire_bytes) / BYTES_PER_S;
         let ends = match self.flights {
@@ -117,6 +122,7 @@ impl Carrier for Closed {
             _ => vec![from, to],
         };
         agenda.add(date, Happening::Flight(token), &ends);
+        Carried::UntilTold
     }
 }
 
@@ -199,6 +205,7 @@ pub fn plan(count: usize) -> Plan {
     Plan {
         seed: 1,
         duration_s: 100.0,
+        fidelity: "flow".into(),
         profiles: vec![Profile {
             cores: 1,
             cpu_s: vec![0.0; operations],
@@ -211,6 +218,8 @@ pub fn plan(count: usize) -> Plan {
         access: vec![Access {
             up_bytes_per_s: BYTES_PER_S,
             down_bytes_per_s: BYTES_PER_S,
+            up_queue_bytes: 1e6,
+            down_queue_bytes: 1e6,
             latency_s: LATENCY_S / 2.0,
             jitter_median_s: 0.0,
             jitter_sigma: 0.0,
@@ -261,6 +270,7 @@ pub fn plan(count: usize) -> Plan {
             duplicate_window_s: 30.0,
             tokens: None,
             compute: None,
+            own_operations: vec![],
         },
         transport: udp(),
         trace: Trace {

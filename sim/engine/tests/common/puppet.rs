@@ -1,6 +1,7 @@
 //! An application that does what a test says, on a transport that adds nothing of its own.
 
 use _engine::driver::Driver;
+use _engine::hybrid::Hybrid;
 use _engine::plan::Plan;
 use _engine::trace::Trace;
 use pocketsim_protocols::contract::{
@@ -144,6 +145,17 @@ pub fn act_in<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(
         (Puppet { node, play }, Wire(path))
     });
     run(&world, &mut driver, end);
+    driver.finish().0
+}
+
+/// As [`act`], in queues and shares.
+pub fn act_in_hybrid<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(plan: Plan, play: F) -> Trace {
+    let (end_s, world) = (plan.duration_s, Hybrid::new(&plan));
+    let mut driver = Driver::new(plan, world, |node| {
+        let play = play.clone();
+        (Puppet { node, play }, Wire(Path::Direct))
+    });
+    driver.run(end_s);
     driver.finish().0
 }
 

@@ -378,6 +378,7 @@ where
                 self.schedule(self.now_s, Event::Input(node, lane, Input::Step(request)))
             }
             Output::Halt(_) => self.phones[node].on = false,
+            Output::OwnWork { .. } => unreachable!("protocols of this crate have none"),
         }
     }
 

@@ -1,0 +1,110 @@
+"""What a protocol of one's own achieved: deliveries, datagrams, and what it observed.
+
+A transaction begins when the workload asks for it, and is stored when it is first delivered, on
+whatever phone; what all runs have (`sim.metrics.trades`) is of these. Further deliveries are its,
+too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pocketsim.sim.base.engine_facts import EVENT_KINDS
+from pocketsim.sim.metrics.definition import Metric
+from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION
+from pocketsim.sim.metrics.transfers import loss_ratio
+from pocketsim.sim.trace.columns import percentile, ratio, times_by_message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pocketsim.sim.base.told import Told
+    from pocketsim.sim.scenario.resolved import Resolved
+    from pocketsim.sim.trace.columns import Columns
+
+__all__ = [
+    "COMPLETED",
+    "METRICS",
+    "QUANTILES",
+    "RATIOS",
+    "TRANSACTION",
+    "beside",
+    "measure",
+    "names",
+]
+
+METRICS = {
+    "delivery_count": Metric("1", "deliveries", "values that phones delivered"),
+    "deliveries_per_transaction": Metric(
+        "1", "deliveries / sent", "values delivered for each transaction that was asked for"
+    ),
+    "delivery_ms_p50": Metric(
+        "ms",
+        "p50(t_delivered - T1)",
+        "from the request of a transaction to each of its deliveries, on whatever phone: median",
+    ),
+    "delivery_ms_p95": Metric("ms", "p95(t_delivered - T1)", "the same, 95th percentile"),
+    "delivery_ms_mean": Metric("ms", "mean(t_delivered - T1)", "the same, mean"),
+    "datagrams_per_transaction": Metric(
+        "1", "on_air / sent", "datagrams put on the air for each transaction that was asked for"
+    ),
+}
+OF_TRANSFERS = "datagram_loss_ratio"
+"""What `sim.metrics.transfers` defines, and these runs have, too."""
+RATIOS = (OF_TRANSFERS,)
+QUANTILES = ("delivery_ms_p50", "delivery_ms_p95")
+
+
+def names(_resolved: Resolved) -> tuple[str, ...]:
+    """Return the metrics that a run of this protocol family has."""
+    return (*METRICS, OF_TRANSFERS)
+
+
+def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
+    """Return the metrics of one repetition; NaN for what it does not define.
+
+    Of a sampled trace, counts are scaled up by its share.
+    """
+    share = traced_share(resolved["output"])
+    sent, delivered = part.of_kind("send"), part.of_kind("deliver")
+    took_ms = 1e3 * (delivered.time_s - times_by_message(sent, delivered))
+    known_ms = took_ms[np.isfinite(took_ms)]
+    on_air = told["counters"].get("datagrams_sent", 0)
+    return {
+        "delivery_count": delivered.time_s.size / share,
+        "deliveries_per_transaction": ratio(known_ms.size, sent.time_s.size),
+        "delivery_ms_p50": percentile(known_ms, 50),
+        "delivery_ms_p95": percentile(known_ms, 95),
+        "delivery_ms_mean": float(known_ms.mean()) if known_ms.size else math.nan,
+        "datagrams_per_transaction": ratio(on_air, sent.time_s.size / share),
+        OF_TRANSFERS: loss_ratio(told["counters"]),
+    }
+
+
+def beside(parts: Sequence[Columns], resolved: Resolved) -> dict[str, Any]:
+    """Return `observed`: by name, how often it was in each repetition, and the mean of its values.
+
+    A mean is None where there was none; counts of a sampled trace are scaled up by its share.
+    """
+    share = traced_share(resolved["output"])
+    kinds = sorted({kind for part in parts for kind in _own_kinds(part)})
+    return {"observed": {kind: _observed(kind, parts, share) for kind in kinds}}
+
+
+def _own_kinds(part: Columns) -> tuple[str, ...]:
+    """Return the kinds of rows that the engine does not know by name."""
+    found = np.unique(part.kind)
+    every = [part.kinds[code] for code in found.tolist()]
+    return tuple(kind for kind in every if kind not in EVENT_KINDS)
+
+
+def _observed(kind: str, parts: Sequence[Columns], share: float) -> dict[str, Any]:
+    sizes = [part.of_kind(kind).size_bytes for part in parts]
+    return {
+        "counts": [size.size / share for size in sizes],
+        "means": [float(size.mean()) if size.size else None for size in sizes],
+    }

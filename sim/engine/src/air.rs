@@ -1,0 +1,210 @@
+//! The air of access points and cells with a limit: radios take turns with themselves and share it.
+//!
+//! Each phone on such a site has a queue up, of its own, and one down, at the access point or cell.
+//! The heads of all queues are on the air at once and share its capacity max-min fairly, none
+//! faster than its radio; what waits behind them has no date yet. As long as the capacity is enough
+//! for all heads, dates are those of radios without a limit. What deliberately does not live here:
+//! another discipline than fair shares, such as the airtime of 802.11.
+
+use std::collections::VecDeque;
+
+use pocketsim_protocols::contract::Seconds;
+
+use crate::pool::Pool;
+use crate::radio::{has_room, Line};
+use crate::share::Claim;
+
+/// All queues and the air that they share.
+#[derive(Debug, Default)]
+pub struct Air {
+    sites: Vec<Site>,
+    /// By phone, its place among the queues; [`NOWHERE`] without a limit. Empty without any.
+    places: Vec<u32>,
+    /// Up and down of each place.
+    queues: Vec<Queue>,
+}
+
+#[derive(Debug)]
+struct Site {
+    capacity_bytes_per_s: f64,
+    /// Members are places of queues.
+    pool: Pool,
+}
+
+#[derive(Debug)]
+struct Queue {
+    site: u32,
+    line: Line,
+    /// Tokens and bytes; the first is on the air.
+    datagrams: VecDeque<(u32, u32)>,
+    /// Of all but the first.
+    waiting_bytes: u64,
+}
+
+/// A site has to be looked at again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SiteLook {
+    /// Its number.
+    pub site: u32,
+    /// When.
+    pub date_s: Seconds,
+}
+
+/// A direction: from the phone, or to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Direction {
+    /// From the phone.
+    Up,
+    /// To the phone.
+    Down,
+}
+
+impl Air {
+    /// The air of sites of these capacities in bytes per second, 0 for no limit; `phones` are the
+    /// site and the lines up and down of each.
+    pub fn new(
+        capacities_bytes_per_s: &[f64],
+        phones: impl Iterator<Item = (u32, [Line; 2])>,
+    ) -> Self {
+        if capacities_bytes_per_s
+            .iter()
+            .all(|&capacity| capacity == 0.0)
+        {
+            return Self::default();
+        }
+        let site = |&capacity_bytes_per_s: &f64| Site {
+            capacity_bytes_per_s,
+            pool: Pool::IDLE,
+        };
+        let sites: Vec<Site> = capacities_bytes_per_s.iter().map(site).collect();
+        let (mut places, mut queues) = (Vec::new(), Vec::new());
+        for (site, lines) in phones {
+            if sites[site as usize].capacity_bytes_per_s == 0.0 {
+                places.push(NOWHERE);
+                continue;
+            }
+            places.push(queues.len() as u32);
+            queues.extend(lines.map(|line| Queue::new(site, line)));
+        }
+        Self {
+            sites,
+            places,
+            queues,
+        }
+    }
+
+    /// The queue of a phone on a site with a limit; none on another.
+    pub fn queue(&self, phone: u32, direction: Direction) -> Option<u32> {
+        let place = *self.places.get(phone as usize)?;
+        (place != NOWHERE).then(|| place + direction as u32)
+    }
+
+    /// Gives a datagram to a queue: whether there was room, and when to look at its site again.
+    pub fn push(
+        &mut self,
+        queue: u32,
+        now: Seconds,
+        token: u32,
+        wire_bytes: u32,
+    ) -> (bool, Option<SiteLook>) {
+        if !self.has_room(queue, now, wire_bytes) {
+            return (false, None);
+        }
+        let state = &mut self.queues[queue as usize];
+        state.datagrams.push_back((token, wire_bytes));
+        if state.datagrams.len() > 1 {
+            state.waiting_bytes += u64::from(wire_bytes);
+            return (true, None);
+        }
+        (true, self.start(queue, now))
+    }
+
+    /// Looks at a site, as was asked for: takes a datagram that is out, if there is one. Looks that
+    /// have to be taken from now on are told to `again`.
+    pub fn look(
+        &mut self,
+        site: u32,
+        now: Seconds,
+        mut again: impl FnMut(SiteLook),
+    ) -> Option<u32> {
+        let (ended, look) = self.sites[site as usize].pool.look(now);
+        look_at(site, look).into_iter().for_each(&mut again);
+        let queue = ended?;
+        let (token, _) = self.queues[queue as usize].datagrams.pop_front()?;
+        self.start_next(queue, now).into_iter().for_each(again);
+        Some(token)
+    }
+
+    /// Empties a phone's queues; what was in them is named. Looks that have to be taken from now on
+    /// are told to `again`.
+    pub fn clear(&mut self, phone: u32, now: Seconds, mut again: impl FnMut(SiteLook)) -> Vec<u32> {
+        let Some(up) = self.queue(phone, Direction::Up) else {
+            return vec![];
+        };
+        let site = self.queues[up as usize].site;
+        let pool = &mut self.sites[site as usize].pool;
+        let (_, look) = pool.remove(now, |queue| queue / 2 == up / 2);
+        look_at(site, look).into_iter().for_each(&mut again);
+        let queues = &mut self.queues[up as usize..up as usize + 2];
+        let datagrams = queues.iter_mut().flat_map(|queue| {
+            queue.waiting_bytes = 0;
+            queue.datagrams.drain(..)
+        });
+        datagrams.map(|(token, _)| token).collect()
+    }
+
+    fn has_room(&self, queue: u32, now: Seconds, wire_bytes: u32) -> bool {
+        let state = &self.queues[queue as usize];
+        let (line, bytes) = (state.line, f64::from(wire_bytes));
+        let Some(&(_, head_bytes)) = state.datagrams.front() else {
+            return true;
+        };
+        let waiting_bytes = state.waiting_bytes as f64;
+        if has_room(line, waiting_bytes + f64::from(head_bytes), bytes) {
+            return true;
+        }
+        let site = &self.sites[state.site as usize];
+        let left_bytes = site.pool.left(site.capacity_bytes_per_s, now, queue);
+        has_room(line, waiting_bytes + left_bytes.unwrap_or(0.0), bytes)
+    }
+
+    /// What waits next in a queue comes on the air.
+    fn start_next(&mut self, queue: u32, now: Seconds) -> Option<SiteLook> {
+        let state = &mut self.queues[queue as usize];
+        let &(_, wire_bytes) = state.datagrams.front()?;
+        state.waiting_bytes -= u64::from(wire_bytes);
+        self.start(queue, now)
+    }
+
+    /// The first of a queue comes on the air.
+    fn start(&mut self, queue: u32, now: Seconds) -> Option<SiteLook> {
+        let state = &self.queues[queue as usize];
+        let (_, wire_bytes) = state.datagrams[0];
+        let claim = Claim {
+            amount: f64::from(wire_bytes),
+            bound_per_s: state.line.rate_bytes_per_s,
+            weight: 1.0,
+        };
+        let site = &mut self.sites[state.site as usize];
+        let number = state.site;
+        let date_s = site.pool.join(site.capacity_bytes_per_s, now, queue, claim);
+        look_at(number, date_s)
+    }
+}
+
+fn look_at(site: u32, date_s: Option<Seconds>) -> Option<SiteLook> {
+    date_s.map(|date_s| SiteLook { site, date_s })
+}
+
+impl Queue {
+    fn new(site: u32, line: Line) -> Self {
+        Self {
+            site,
+            line,
+            datagrams: VecDeque::new(),
+            waiting_bytes: 0,
+        }
+    }
+}
+
+const NOWHERE: u32 = u32::MAX;

@@ -1,0 +1,234 @@
+//! A world of queues and shares in arithmetic: radios, sites with a limit, and cores.
+//!
+//! What a phone uses alone has its date at once: a radio is a queue ([`crate::radio`]), work on
+//! cores that are enough takes its time. What several use at once is divided the moment that they
+//! meet: the air of a site ([`crate::air`]) and a phone's cores ([`crate::pool`]). In each of these
+//! one capacity alone is shared, so that max-min fairness has a closed form, which SimGrid's dates
+//! equal (`tests/shares.rs`). Of what happens at one moment, what ends here comes before what the
+//! driver's queue holds, each in the order in which it was asked for. What deliberately does not
+//! live here: latency, jitter and loss, which are the driver's.
+
+use std::collections::VecDeque;
+
+use pocketsim_protocols::contract::{NodeId, Seconds};
+
+use crate::air::{Air, Direction, SiteLook};
+use crate::plan::{Access, Plan};
+use crate::pool::Pool;
+use crate::queue::Queue;
+use crate::radio::{Line, Radio};
+use crate::resources::{Carried, Carrier, CpuDemand, Leg, Spender, World};
+use crate::share::Claim;
+
+/// Phones with their radios and cores, the air that they share, and the clock.
+#[derive(Debug)]
+pub struct Hybrid {
+    now_s: Seconds,
+    alarm_s: Seconds,
+    looks: Queue<Due>,
+    /// What phones were doing that went off, until it is told.
+    failed: VecDeque<Happening>,
+    /// By phone; what is used together is in one line of the processor's cache.
+    phones: Vec<Phone>,
+    /// By phone; members are tokens of work.
+    works: Vec<Pool>,
+    air: Air,
+}
+
+#[derive(Debug)]
+#[repr(align(64))]
+struct Phone {
+    /// Up and down.
+    radios: [Radio; 2],
+    /// Those of its access network.
+    lines: [Line; 2],
+    cores: u32,
+}
+
+/// What has to be looked at: a phone's cores, or a site's air.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    Cores(u32),
+    Site(u32),
+}
+
+/// What happens in the world, by token; whether it is done or failed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Happening {
+    /// Work ends.
+    Work(u32, bool),
+    /// A datagram is at the end of a leg of which nobody knew how long it would take.
+    Leg(u32, bool),
+    /// The alarm goes off.
+    Wake,
+}
+
+impl Hybrid {
+    /// The idle phones of a plan.
+    ///
+    /// # Panics
+    /// When one has no core or a radio has no rate, which the plan's maker should have refused.
+    pub fn new(plan: &Plan) -> Self {
+        let lines: Vec<[Line; 2]> = plan.access.iter().map(lines).collect();
+        let (access, profiles) = (&plan.phones.access, &plan.phones.profile);
+        let phone = |(&access, &profile): (&u32, &u32)| Phone {
+            lines: lines[access as usize],
+            cores: plan.profiles[profile as usize].cores,
+            radios: [Radio::IDLE; 2],
+        };
+        let works = access.iter().map(|_| Pool::IDLE);
+        let used = |number: &u32| plan.profiles[*number as usize].cores > 0;
+        assert!(profiles.iter().all(used), "a phone without a core");
+        let rates = lines.iter().flatten().map(|line| line.rate_bytes_per_s);
+        assert!(
+            rates.min_by(f64::total_cmp) > Some(0.0),
+            "a radio without a rate"
+        );
+        let sites = plan.phones.site.iter().zip(access);
+        let sites = sites.map(|(&site, &access)| (site, lines[access as usize]));
+        Self {
+            now_s: 0.0,
+            alarm_s: Seconds::INFINITY,
+            looks: Queue::new(),
+            failed: VecDeque::new(),
+            air: Air::new(&plan.sites.capacity_bytes_per_s, sites),
+            phones: access.iter().zip(profiles).map(phone).collect(),
+            works: works.collect(),
+        }
+    }
+
+    /// Goes on to what happens next, if that is not after `end_s`.
+    pub fn advance(&mut self, end_s: Seconds) -> Option<Happening> {
+        if let Some(failed) = self.failed.pop_front() {
+            return Some(failed);
+        }
+        loop {
+            let look_s = self.looks.next_date().unwrap_or(Seconds::INFINITY);
+            // An end that was reckoned anew may be earlier by a rounding than one that has passed.
+            let next_s = look_s.min(self.alarm_s).max(self.now_s);
+            if next_s > end_s || next_s == Seconds::INFINITY {
+                return None;
+            }
+            let Some(due) = self.looks.pop_due(next_s) else {
+                (self.now_s, self.alarm_s) = (next_s, Seconds::INFINITY);
+                return Some(Happening::Wake);
+            };
+            // At a look that comes too early nothing happens, not even time passes.
+            if let Some(happening) = self.look(next_s, due) {
+                self.now_s = next_s;
+                return Some(happening);
+            }
+        }
+    }
+
+    fn look(&mut self, now: Seconds, due: Due) -> Option<Happening> {
+        match due {
+            Due::Cores(phone) => {
+                let (ended, again) = self.works[phone as usize].look(now);
+                self.look_at(phone, again);
+                ended.map(|token| Happening::Work(token, true))
+            }
+            Due::Site(site) => {
+                let looks = &mut self.looks;
+                let ended = self.air.look(site, now, |look| look_at_site(looks, look));
+                ended.map(|token| Happening::Leg(token, true))
+            }
+        }
+    }
+
+    fn look_at(&mut self, phone: u32, date_s: Option<Seconds>) {
+        if let Some(date_s) = date_s {
+            self.looks.push(date_s, Due::Cores(phone));
+        }
+    }
+
+    /// What a phone was doing when it went off fails.
+    fn cut_off(&mut self, phone: u32) {
+        let (now, looks) = (self.now_s, &mut self.looks);
+        let state = &mut self.phones[phone as usize];
+        state.radios.iter_mut().for_each(|radio| radio.clear(now));
+        let (works, again) = self.works[phone as usize].remove(now, |_| true);
+        debug_assert!(again.is_none(), "nobody is left");
+        let legs = self.air.clear(phone, now, |look| look_at_site(looks, look));
+        let works = works.into_iter().map(|token| Happening::Work(token, false));
+        let legs = legs.into_iter().map(|token| Happening::Leg(token, false));
+        self.failed.extend(works.chain(legs));
+    }
+}
+
+impl Carrier for Hybrid {
+    const STORES_AND_FORWARDS: bool = true;
+
+    fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried {
+        let (NodeId(phone), direction) = match leg {
+            Leg::Up(phone) => (phone, Direction::Up),
+            Leg::Down(phone) => (phone, Direction::Down),
+            Leg::Through(..) => unreachable!("a datagram takes one queue after the other"),
+        };
+        if let Some(queue) = self.air.queue(phone, direction) {
+            let (taken, look) = self.air.push(queue, self.now_s, token, wire_bytes);
+            if let Some(look) = look {
+                look_at_site(&mut self.looks, look);
+            }
+            return if taken {
+                Carried::UntilTold
+            } else {
+                Carried::Refused
+            };
+        }
+        let state = &mut self.phones[phone as usize];
+        let line = state.lines[direction as usize];
+        let out_s = state.radios[direction as usize].pass(line, self.now_s, wire_bytes);
+        out_s.map_or(Carried::Refused, Carried::Until)
+    }
+}
+
+impl Spender for Hybrid {
+    fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand) {
+        let threads = f64::from(demand.threads);
+        let claim = Claim {
+            amount: demand.cpu_s,
+            bound_per_s: threads,
+            weight: if demand.threads > 1 {
+                threads
+            } else {
+                demand.priority
+            },
+        };
+        let at = phone.0 as usize;
+        let cores = f64::from(self.phones[at].cores);
+        let look = self.works[at].join(cores, self.now_s, token, claim);
+        self.look_at(phone.0, look);
+    }
+}
+
+impl World for Hybrid {
+    fn clock(&self) -> Seconds {
+        self.now_s
+    }
+
+    fn wake_at(&mut self, date: Seconds) {
+        self.alarm_s = date;
+    }
+
+    fn set_on(&mut self, phone: NodeId, on: bool) {
+        if !on {
+            self.cut_off(phone.0);
+        }
+    }
+}
+
+fn look_at_site(looks: &mut Queue<Due>, SiteLook { site, date_s }: SiteLook) {
+    looks.push(date_s, Due::Site(site));
+}
+
+fn lines(access: &Access) -> [Line; 2] {
+    let line = |rate_bytes_per_s, queue_bytes| Line {
+        rate_bytes_per_s,
+        queue_bytes,
+    };
+    [
+        line(access.up_bytes_per_s, access.up_queue_bytes),
+        line(access.down_bytes_per_s, access.down_queue_bytes),
+    ]
+}

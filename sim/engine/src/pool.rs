@@ -1,0 +1,191 @@
+//! A capacity with a date for whoever ends next: who is alone is reckoned once, others share.
+//!
+//! What has a capacity of its own waits in one queue of dates, so a pool says when it has to be
+//! looked at. What comes or goes in between may put an end off or bring it forward: a look that
+//! comes too early asks for another, and a look is asked for only when it is sooner than those that
+//! are to come, so that they never pile up. What deliberately does not live here: what members are.
+
+use pocketsim_protocols::contract::Seconds;
+
+use crate::share::{Claim, Share};
+
+/// A capacity, and those who use it.
+#[derive(Debug)]
+pub struct Pool {
+    /// The only one who uses it, which is the rule and needs no more than this.
+    alone: Option<Alone>,
+    /// Since several met, and until nobody is left.
+    share: Option<Box<Share>>,
+    /// The next look that was asked for; infinite for none.
+    look_s: Seconds,
+    /// Later ones, the latest first.
+    later_s: Vec<Seconds>,
+}
+
+#[derive(Debug)]
+struct Alone {
+    token: u32,
+    end_s: Seconds,
+    claim: Claim,
+}
+
+impl Pool {
+    /// Nobody uses it.
+    pub const IDLE: Pool = Pool {
+        alone: None,
+        share: None,
+        look_s: Seconds::INFINITY,
+        later_s: Vec::new(),
+    };
+
+    /// `token` begins to use a pool of `capacity_per_s`; says when to look, if that is not asked for.
+    pub fn join(
+        &mut self,
+        capacity_per_s: f64,
+        now: Seconds,
+        token: u32,
+        claim: Claim,
+    ) -> Option<Seconds> {
+        let is_shared = self.share.as_ref().is_some_and(|share| !share.is_empty());
+        if !is_shared && self.alone.is_none() {
+            let end_s = now + claim.amount / claim.bound_per_s.min(capacity_per_s);
+            self.alone = Some(Alone {
+                token,
+                end_s,
+                claim,
+            });
+            return self.ask();
+        }
+        let make = || Box::new(Share::new(capacity_per_s));
+        let share = self.share.get_or_insert_with(make);
+        if let Some(alone) = self.alone.take() {
+            let left = alone.left(capacity_per_s, now);
+            let claim = Claim {
+                amount: left,
+                ..alone.claim
+            };
+            share.join(now, alone.token, claim);
+        }
+        share.join(now, token, claim);
+        self.ask()
+    }
+
+    /// Looks at `now`, as was asked for: takes who ends, if somebody does, and says when to look
+    /// again, if that is not asked for.
+    pub fn look(&mut self, now: Seconds) -> (Option<u32>, Option<Seconds>) {
+        self.look_s = self.later_s.pop().unwrap_or(Seconds::INFINITY);
+        let is_due = self.next_end().is_some_and(|end_s| end_s <= now);
+        let ended = if !is_due {
+            None
+        } else if let Some(alone) = self.alone.take() {
+            Some(alone.token)
+        } else {
+            self.share.as_mut().and_then(|share| share.take_next())
+        };
+        (ended, self.ask())
+    }
+
+    /// What is left of the claim of `token` in a pool of `capacity_per_s`; none for who is not there.
+    pub fn left(&self, capacity_per_s: f64, now: Seconds, token: u32) -> Option<f64> {
+        match &self.alone {
+            Some(alone) if alone.token == token => Some(alone.left(capacity_per_s, now)),
+            Some(_) => None,
+            None => self.share.as_ref()?.left(now, token),
+        }
+    }
+
+    /// Those for which `goes` holds leave before their end; they are named. Says when to look, if
+    /// that is not asked for.
+    pub fn remove(
+        &mut self,
+        now: Seconds,
+        goes: impl Fn(u32) -> bool,
+    ) -> (Vec<u32>, Option<Seconds>) {
+        let gone = if self.alone.as_ref().is_some_and(|alone| goes(alone.token)) {
+            self.alone
+                .take()
+                .map(|alone| alone.token)
+                .into_iter()
+                .collect()
+        } else {
+            let share = self.share.as_mut();
+            share.map_or_else(Vec::new, |share| share.remove(now, goes))
+        };
+        (gone, self.ask())
+    }
+
+    fn next_end(&self) -> Option<Seconds> {
+        match &self.alone {
+            Some(alone) => Some(alone.end_s),
+            None => self.share.as_ref()?.next_end(),
+        }
+    }
+
+    /// Asks for a look at the next end, unless there is one before.
+    fn ask(&mut self) -> Option<Seconds> {
+        let end_s = self.next_end()?;
+        if end_s >= self.look_s {
+            return None;
+        }
+        if self.look_s < Seconds::INFINITY {
+            self.later_s.push(self.look_s);
+        }
+        self.look_s = end_s;
+        Some(end_s)
+    }
+}
+
+impl Alone {
+    fn left(&self, capacity_per_s: f64, now: Seconds) -> f64 {
+        let rate_per_s = self.claim.bound_per_s.min(capacity_per_s);
+        ((self.end_s - now) * rate_per_s).clamp(0.0, self.claim.amount)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(amount: f64) -> Claim {
+        Claim {
+            amount,
+            bound_per_s: 1.0,
+            weight: 1.0,
+        }
+    }
+
+    #[test]
+    fn looks_do_not_pile_up_beside_one_that_is_far_off() {
+        let mut pool = Pool::IDLE;
+        let mut asked = usize::from(pool.join(1.0, 0.0, 0, claim(1e6)).is_some());
+        let mut now = 0.0;
+        for token in 1..1000 {
+            now = pool
+                .join(1.0, now, token, claim(0.5))
+                .expect("it ends before");
+            let (ended, again) = pool.look(now);
+            assert_eq!(ended, Some(token));
+            asked += 1 + usize::from(again.is_some());
+        }
+        assert_eq!(asked, 1000, "one for each");
+        assert!(pool.later_s.is_empty());
+        // The first look was asked for before anybody else came, so it is too early.
+        let (ended, again) = pool.look(1e6);
+        assert_eq!(ended, None);
+        let end_s = 1e6 + 999.0 * 0.5;
+        assert!((again.expect("again") - end_s).abs() < 1e-6);
+        assert_eq!(pool.look(again.expect("again")), (Some(0), None));
+    }
+
+    #[test]
+    fn who_leaves_is_named_and_the_others_go_faster() {
+        let mut pool = Pool::IDLE;
+        pool.join(1.0, 0.0, 7, claim(1.0));
+        pool.join(1.0, 0.0, 8, claim(1.0));
+        assert_eq!(pool.left(1.0, 1.0, 8), Some(0.5));
+        let gone = pool.remove(1.0, |token| token == 7);
+        assert_eq!(gone, (vec![7], None), "a look at 1 s is to come");
+        assert_eq!(pool.look(1.0), (None, Some(1.5)));
+        assert_eq!(pool.look(1.5), (Some(8), None));
+    }
+}

@@ -1,0 +1,294 @@
+//! Radios as queues, against models of queues that are nobody's here: tandem FIFO queues, M/D/1, and
+//! M/D/1/K.
+
+mod common;
+
+use std::rc::Rc;
+
+use _engine::hybrid::{Happening, Hybrid};
+use _engine::plan::Plan;
+use _engine::resources::{CpuDemand, Spender, World};
+use _engine::trace::Trace;
+use common::puppet::{act_in_hybrid, say, send, Act, Cue};
+use common::{plan, reasons, Numbers};
+use pocketsim_protocols::contract::{EventKind, NodeId, Reason, Seconds};
+
+/// A datagram: when, from whom, to whom, and bytes with all headers.
+type Send = (Seconds, u32, u32, u32);
+
+const HEADERS_BYTES: u32 = 28;
+
+/// When each datagram is at its receiver; none if a queue was full. One after the other through
+/// both queues, without an event.
+fn tandem(plan: &Plan, sends: &[Send]) -> Vec<Option<Seconds>> {
+    let serve = |free_s: &mut Seconds, now: Seconds, rate: f64, room: f64, bytes: f64| {
+        let wait_s = (*free_s - now).max(0.0);
+        let fits = wait_s == 0.0 || wait_s * rate + bytes <= room;
+        fits.then(|| *free_s = now + wait_s + bytes / rate)
+            .map(|()| *free_s)
+    };
+    let access = |phone: u32| &plan.access[plan.phones.access[phone as usize] as usize];
+    let (mut ups, mut downs) = (
+        vec![0.0; plan.phones.access.len()],
+        vec![0.0; plan.phones.access.len()],
+    );
+    let mut crossings: Vec<(Seconds, usize)> = Vec::new();
+    for (number, &(now, from, to, bytes)) in sends.iter().enumerate() {
+        let (near, far) = (access(from), access(to));
+        let up = (near.up_bytes_per_s, near.up_queue_bytes);
+        let out_s = serve(&mut ups[from as usize], now, up.0, up.1, f64::from(bytes));
+        crossings.extend(out_s.map(|out_s| (out_s + near.latency_s + far.latency_s, number)));
+    }
+    crossings.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut ends = vec![None; sends.len()];
+    for (now, number) in crossings {
+        let (_, _, to, bytes) = sends[number];
+        let down = (access(to).down_bytes_per_s, access(to).down_queue_bytes);
+        ends[number] = serve(
+            &mut downs[to as usize],
+            now,
+            down.0,
+            down.1,
+            f64::from(bytes),
+        );
+    }
+    ends
+}
+
+fn simulated(mut plan: Plan, sends: &[Send]) -> Trace {
+    for (number, &(time_s, from, to, _)) in (0..).zip(sends) {
+        common::arrive(&mut plan, time_s, from, to);
+        plan.workload.payload_bytes[number as usize] = number;
+    }
+    let sends: Rc<[Send]> = sends.into();
+    act_in_hybrid(plan, move |_, cue| -> Vec<Act> {
+        match cue {
+            Cue::Asked(number) => {
+                let (_, _, to, bytes) = sends[number as usize];
+                vec![send(to, number, bytes - HEADERS_BYTES)]
+            }
+            Cue::Got(parcel) => vec![say(parcel.number)],
+            Cue::Failed(_) => vec![],
+        }
+    })
+}
+
+/// When each datagram arrived; none if it did not.
+fn arrivals(trace: &Trace, count: usize) -> Vec<Option<Seconds>> {
+    let columns = &trace.columns;
+    let mut ends = vec![None; count];
+    for row in 0..columns.kind.len() {
+        if columns.kind[row] == EventKind::Take as u8 {
+            let end_s = &mut ends[columns.size_bytes[row] as usize];
+            assert!(end_s.replace(columns.time_s[row]).is_none(), "twice");
+        }
+    }
+    ends
+}
+
+/// Uniform in [0, 1).
+fn uniform(numbers: &mut Numbers) -> f64 {
+    let high = f64::from(numbers.draw() >> 5);
+    let low = f64::from(numbers.draw() >> 6);
+    (high * f64::from(1 << 26) + low) / f64::from(1u32 << 27) / f64::from(1 << 26)
+}
+
+fn choose(numbers: &mut Numbers, count: u32) -> u32 {
+    (uniform(numbers) * f64::from(count)) as u32
+}
+
+#[test]
+fn dates_are_those_of_tandem_queues() {
+    let mut numbers = Numbers(11);
+    let (mut delivered, mut refused) = (0, 0);
+    for _ in 0..10_000 {
+        let mut plan = plan(2 + choose(&mut numbers, 5) as usize);
+        let model = plan.access[0].clone();
+        plan.access.clear();
+        for phone in 0..plan.phones.access.len() {
+            let mut access = model.clone();
+            access.up_bytes_per_s = 1000.0 * 100.0_f64.powf(uniform(&mut numbers));
+            access.down_bytes_per_s = 1000.0 * 100.0_f64.powf(uniform(&mut numbers));
+            access.up_queue_bytes = 10_000.0 * uniform(&mut numbers);
+            access.down_queue_bytes = 10_000.0 * uniform(&mut numbers);
+            access.latency_s = 0.1 * uniform(&mut numbers);
+            plan.access.push(access);
+            plan.phones.access[phone] = phone as u32;
+        }
+        plan.duration_s = 1e6;
+        let phones = plan.phones.access.len() as u32;
+        let mut now = 0.0;
+        let sends: Vec<Send> = (0..40)
+            .map(|_| {
+                now += 0.1 * uniform(&mut numbers);
+                let from = choose(&mut numbers, phones);
+                let to = (from + 1 + choose(&mut numbers, phones - 1)) % phones;
+                (
+                    now,
+                    from,
+                    to,
+                    HEADERS_BYTES + 1 + choose(&mut numbers, 1400),
+                )
+            })
+            .collect();
+        let expected = tandem(&plan, &sends);
+        let trace = simulated(plan, &sends);
+        for (found, expected) in arrivals(&trace, sends.len()).iter().zip(&expected) {
+            match (found, expected) {
+                (Some(found), Some(expected)) => {
+                    assert!(
+                        (found - expected).abs() <= 1e-12 * expected,
+                        "{found} {expected}"
+                    );
+                }
+                _ => assert_eq!(found, expected),
+            }
+        }
+        let drops = reasons(&trace, EventKind::Drop);
+        assert!(drops.iter().all(|&reason| reason == Reason::QueueFull));
+        let missing = expected.iter().filter(|end| end.is_none()).count();
+        assert_eq!(drops.len(), missing);
+        (delivered, refused) = (delivered + sends.len() - missing, refused + missing);
+    }
+    assert!(
+        delivered > 100_000 && refused > 10_000,
+        "{delivered} {refused}"
+    );
+}
+
+/// Poisson arrivals at a radio that takes a second for each; what crosses it is at once elsewhere.
+fn poisson(load: f64, room: f64, count: usize) -> (Plan, Vec<Send>) {
+    let mut plan = plan(2);
+    let access = &mut plan.access[0];
+    (access.up_bytes_per_s, access.down_bytes_per_s) = (1000.0, 1e12);
+    (access.up_queue_bytes, access.latency_s) = (room * 1000.0, 0.0);
+    plan.duration_s = 1e12;
+    let (mut numbers, mut now) = (Numbers(5), 0.0);
+    let sends = (0..count).map(|_| {
+        now -= (1.0 - uniform(&mut numbers)).ln() / load;
+        (now, 0, 1, 1000)
+    });
+    let sends = sends.collect();
+    (plan, sends)
+}
+
+#[test]
+fn waiting_times_are_those_of_m_d_1() {
+    for load in [0.2, 0.5, 0.8] {
+        let (plan, sends) = poisson(load, 1e9, 400_000);
+        let ends = arrivals(&simulated(plan, &sends), sends.len());
+        let taken_s = ends
+            .iter()
+            .zip(&sends)
+            .map(|(end, send)| end.expect("no loss") - send.0);
+        let wait_s = taken_s.sum::<f64>() / sends.len() as f64 - 1.0;
+        // Pollaczek and Khinchine; over 20 seeds the means of as many arrivals spread by 0.6, 0.7 and
+        // 1.3 %.
+        let expected_s = load / (2.0 * (1.0 - load));
+        assert!(
+            (wait_s / expected_s - 1.0).abs() < 0.03,
+            "{load}: {wait_s}, {expected_s}"
+        );
+    }
+}
+
+#[test]
+fn losses_are_those_of_m_d_1_k() {
+    for (load, room) in [(0.5, 1), (0.5, 2), (0.9, 3), (0.9, 6), (1.5, 4)] {
+        let (plan, sends) = poisson(load, f64::from(room), 200_000);
+        let lost = reasons(&simulated(plan, &sends), EventKind::Drop).len();
+        let ratio = lost as f64 / sends.len() as f64;
+        let expected = loss_ratio(load, room);
+        // Losses come in clusters: four standard errors of independent ones, doubled.
+        let error = 8.0 * (expected * (1.0 - expected) / sends.len() as f64).sqrt();
+        assert!(
+            (ratio - expected).abs() < error,
+            "{load}, {room}: {ratio}, {expected}"
+        );
+    }
+}
+
+#[test]
+fn time_never_goes_back_where_a_full_site_has_many_equal_ends() {
+    let mut plan = plan(20);
+    plan.sites.capacity_bytes_per_s = vec![1e5, 0.0];
+    plan.phones.site[10..].fill(1);
+    (
+        plan.access[0].up_queue_bytes,
+        plan.access[0].down_queue_bytes,
+    ) = (3000.0, 3000.0);
+    let mut numbers = Numbers(3);
+    let mut sends: Vec<Send> = (0..10_000)
+        .map(|_| {
+            let now = 0.05 * f64::from(choose(&mut numbers, 1000));
+            let from = choose(&mut numbers, 10);
+            (
+                now,
+                from,
+                from + 10,
+                HEADERS_BYTES + 100 * (1 + choose(&mut numbers, 14)),
+            )
+        })
+        .collect();
+    sends.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let trace = simulated(plan, &sends);
+    assert!(reasons(&trace, EventKind::Drop).len() > 1000);
+    let times_s = &trace.columns.time_s;
+    assert!(times_s.windows(2).all(|pair| pair[0] <= pair[1]));
+}
+
+#[test]
+fn of_one_moment_what_ends_comes_before_the_alarm_and_in_the_order_it_began() {
+    let mut world = Hybrid::new(&plan(3));
+    let demand = CpuDemand {
+        cpu_s: 1.0,
+        threads: 1,
+        priority: 1.0,
+    };
+    world.wake_at(1.0);
+    for (token, phone) in [(5, 2), (9, 0), (7, 1)] {
+        world.spend(token, NodeId(phone), demand);
+    }
+    let happenings: Vec<_> = std::iter::from_fn(|| world.advance(1.0)).collect();
+    let ends = [5, 9, 7].map(|token| Happening::Work(token, true));
+    assert_eq!(happenings, [ends.as_slice(), &[Happening::Wake]].concat());
+}
+
+#[test]
+fn what_a_phone_sends_in_vain_keeps_its_radio_busy() {
+    let mut plan = plan(3);
+    plan.access[0].up_bytes_per_s = 1000.0;
+    common::turn(&mut plan, 0.5, 2, false);
+    let sends = [(1.0, 0, 2, 1000), (1.0, 0, 1, 1000)];
+    let trace = simulated(plan, &sends);
+    assert_eq!(reasons(&trace, EventKind::Drop), [Reason::ReceiverOff]);
+    let end_s = arrivals(&trace, 2)[1].expect("it is on");
+    assert!((end_s - (3.0 + common::LATENCY_S + 1000.0 / common::BYTES_PER_S)).abs() < 1e-12);
+}
+
+#[test]
+fn what_never_left_a_phone_holds_nothing_back() {
+    let mut plan = plan(2);
+    plan.access[0].up_bytes_per_s = 1000.0;
+    (plan.access[0].jitter_median_s, plan.access[0].jitter_sigma) = (1e-6, 0.1);
+    common::turn(&mut plan, 0.5, 0, false);
+    common::turn(&mut plan, 1.0, 0, true);
+    let sends = [[(0.0, 0, 1, 1000); 10].as_slice(), &[(1.5, 0, 1, 1000)]].concat();
+    let trace = simulated(plan, &sends);
+    assert_eq!(reasons(&trace, EventKind::Drop), [Reason::SenderOff; 10]);
+    let end_s = arrivals(&trace, 11)[10].expect("it is on again");
+    assert!((2.5..2.6).contains(&end_s), "{end_s}");
+}
+
+/// Blocking probability of M/D/1/K (Brun and Garcia, J. Appl. Prob. 37, 2000, theorem 1).
+fn loss_ratio(load: f64, room: i32) -> f64 {
+    let term = |k: i32| {
+        let (left, factorial) = (
+            f64::from(room - 1 - k),
+            (1..=k).map(f64::from).product::<f64>(),
+        );
+        (-1.0_f64).powi(k) / factorial * (left * load).powi(k) * (left * load).exp()
+    };
+    let sum: f64 = (0..room).map(term).sum();
+    1.0 - sum / (1.0 + load * sum)
+}
