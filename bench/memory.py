@@ -54,7 +54,7 @@ def resident_bytes(protocol: str, phones: int, trades: int, trace: str) -> float
     """Return the resident memory of this process near the end of a run."""
     found = [0]
 
-    def look(_share: float) -> None:
+    def look(_share: float, _events: int) -> None:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         found[0] = pages * PAGE_BYTES
 

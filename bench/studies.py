@@ -72,7 +72,7 @@ def simulate(several: Sequence[Resolved]) -> float:
 
     def taken_s(resolved: Resolved) -> float:
         started_s = time.perf_counter()
-        _engine.run(build_plan(resolved, 0), lambda _share: None)
+        _engine.run(build_plan(resolved, 0), lambda _share, _events: None)
         return time.perf_counter() - started_s
 
     return sum(forked(partial(taken_s, resolved)) for resolved in several)
