@@ -210,6 +210,7 @@ def transport(name, phones, **changes):
         "connect_timeout_s": 30.0,
         "idle_timeout_s": 30.0,
         "keep_alive_s": 1.0,
+        "keep_alive_events": False,
         "relay_first": False,
         "answer_on_same_connection": False,
         "threads_first": True,

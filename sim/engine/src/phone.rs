@@ -93,6 +93,16 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         }
     }
 
+    /// The lower of its machines.
+    pub(crate) fn transport(&mut self) -> &mut T {
+        &mut self.transport
+    }
+
+    /// Number of its profile.
+    pub(crate) fn profile(&self) -> u32 {
+        self.profile
+    }
+
     /// Whether anything but the two threads runs or waits.
     pub(crate) fn has_tasks(&self) -> bool {
         !self.tasks.is_empty()

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::ranges::Ranges;
+use super::recovery::MAX_ACK_DELAY_S;
 use super::wire::{Ack, Record};
 use crate::contract::Seconds;
 
@@ -179,6 +180,38 @@ impl Space {
     /// Whether the peer owes an acknowledgement.
     pub fn is_waiting(&self) -> bool {
         !self.sent.is_empty()
+    }
+
+    /// Whether nothing is to be sent or waited for.
+    pub fn is_silent(&self) -> bool {
+        self.pending.is_empty() && !self.is_waiting() && !self.owes_ack() && !self.ack_due
+    }
+
+    /// Gives back the memory of what was, while nothing is.
+    pub fn shed(&mut self) {
+        (self.pending, self.sent) = (VecDeque::new(), BTreeMap::new());
+    }
+
+    /// What would confirm all that came and `count` packets more.
+    pub fn ack_after(&self, count: u32) -> Ack {
+        let mut ranges = self.received.newest(ACK_RANGES_MAX).to_vec();
+        if let Some(newest) = ranges.last_mut() {
+            newest.1 += count;
+        }
+        Ack {
+            delay_s: MAX_ACK_DELAY_S,
+            ranges,
+        }
+    }
+
+    /// In each direction `count` packets passed, and all that asked for it was acknowledged.
+    pub fn pass(&mut self, count: u32) {
+        self.next_number += count;
+        self.largest_acked = self.largest_acked.map(|number| number + count);
+        self.largest_eliciting = self.largest_eliciting.map(|number| number + count);
+        if let Some(largest) = self.received.largest() {
+            self.received.insert(largest + 1, largest + 1 + count);
+        }
     }
 
     /// Bytes sent and not acknowledged.
