@@ -1,9 +1,9 @@
-"""Phones that trade with anybody over kept connections, most of which are silent most of the time.
+"""Phones that trade with anybody over kept connections, of which most are silent.
 
-Usage: PHONES SECONDS [events]. Each phone proposes once in five seconds to a partner at random, over
-`quic_keep`, so that it soon has hundreds of connections of which each sends a sign of life every
-second. With `events` each of those is simulated (`transport.keep_alive = ...`); without, connections
-at rest cost nothing. The clock counts the replay.
+Usage: PHONES SECONDS [events]. Each phone proposes once in five seconds to a partner at random over
+`quic_keep`, so it soon has a hundred connections, each of which gives a sign of life every second.
+With `events` each of those is simulated (`transport.keep_alive_events`); without, connections rest.
+Counted is the time of the processor, since the run takes long enough to be disturbed.
 """
 
 from __future__ import annotations

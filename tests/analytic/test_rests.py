@@ -180,12 +180,11 @@ def test_the_same_plan_leaves_the_same_bytes():
 
 
 WATCHED = {
-    "energy": lambda plan: {
-        "energy": {"core_w": 1.0, "access": [plans.radio()], "contact_w": []}
-    },
+    "energy": lambda plan: {"energy": {"core_w": 1.0, "access": [plans.radio()], "contact_w": []}},
     "trace": lambda plan: {"trace": {**plan["trace"], "mode": "work"}},
     "outages": lambda _: {"outages": [{"access": 0, "start_s": 500.0, "end_s": 501.0}]},
     "fidelity": lambda _: {"fidelity": "flow"},
+    "contacts": lambda plan: plans.meet(plan, 500.0, 1.0, 0, 1) or {},
     "transport": lambda plan: {"transport": {**plan["transport"], "keep_alive_events": True}},
 }
 

@@ -52,6 +52,7 @@ import json, pickle, sys
 from pocketsim.sim import _engine
 result = _engine.run(pickle.load(sys.stdin.buffer))
 columns = result.pop("columns")
+result.pop("timeline", None)
 head = {**result, "lengths": {name: len(data) for name, data in columns.items()}}
 sys.stdout.buffer.write(json.dumps(head).encode() + b"\\n" + b"".join(columns.values()))
 """

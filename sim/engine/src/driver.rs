@@ -181,7 +181,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let now = self.stage.now();
         self.network.silence(now, phone);
         self.books.switch_off(now, phone);
-        let loops = self.lanes.shut_down(&mut self.stage, &mut self.books, phone);
+        let loops = self
+            .lanes
+            .shut_down(&mut self.stage, &mut self.books, phone);
         self.schedule.pause(loops);
         // Last: the world fails what the phone was doing, and reports it later.
         self.stage.turn_off(phone);

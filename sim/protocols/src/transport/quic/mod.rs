@@ -258,9 +258,7 @@ impl<P: Payload> Transport<P> for Quic<P> {
     }
 
     fn rhythm(&self, number: u64) -> Option<Rhythm> {
-        self.connections
-            .get(&Self::connection_id(number))?
-            .rhythm()
+        self.connections.get(&Self::connection_id(number))?.rhythm()
     }
 
     fn rest(&mut self, number: u64, other: Rhythm) {
@@ -277,7 +275,8 @@ impl<P: Payload> Transport<P> for Quic<P> {
         let resting: Vec<_> = resting.map(|one| Self::conversation(one)).collect();
         for conversation in resting {
             let upkeep = self.wake(conversation.number, now);
-            self.woken.extend(upkeep.map(|upkeep| (conversation, upkeep)));
+            self.woken
+                .extend(upkeep.map(|upkeep| (conversation, upkeep)));
         }
     }
 }

@@ -135,7 +135,10 @@ impl<P: Payload> Connection<P> {
         self.rest = Some(Box::new(rest));
         // Most connections of a phone that meets many are at rest: what they keep is what it needs.
         self.streams.shed();
-        self.spaces.iter_mut().flatten().for_each(|space| space.shed());
+        self.spaces
+            .iter_mut()
+            .flatten()
+            .for_each(|space| space.shed());
     }
 
     /// Goes on as if it had given signs of life all the time; says what those were.
@@ -153,7 +156,7 @@ impl<P: Payload> Connection<P> {
         self.asked_s = None;
         self.rtt.repeat(rounds.own);
         if let Some(space) = &mut self.spaces[Level::Data as usize] {
-            space.pass((rounds.own + rounds.other) as u32);
+            space.pass(rounds.own + rounds.other);
         }
         Some(upkeep)
     }
@@ -180,7 +183,8 @@ impl<P: Payload> Connection<P> {
         };
         let overhead_bytes = self.data_overhead_bytes();
         let size = |number: u64| {
-            let ack = space.ack_after(before + 2 * number as u32 + 1);
+            let after = u64::from(before) + 2 * number + 1;
+            let ack = space.ack_after(after.try_into().unwrap_or(u32::MAX));
             overhead_bytes + ack_bytes(&ack)
         };
         let (mut sizes, mut from) = (Vec::new(), 0);
@@ -264,4 +268,153 @@ fn first_other(from: u64, end: u64, is_same: impl Fn(u64) -> bool) -> u64 {
         }
     }
     other
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SILENCE_S: Seconds = 1.0;
+    const HELD_S: Seconds = 0.025;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum What {
+        Alarm,
+        Ping,
+        Answer,
+    }
+
+    /// Two ends that ping and answer, one event after the other, on ways of their own length.
+    #[derive(Clone, Debug)]
+    struct Model {
+        ways_s: [Seconds; 2],
+        rhythms: [Rhythm; 2],
+        pings: [u64; 2],
+        events: Vec<(Seconds, What, usize)>,
+    }
+
+    impl Model {
+        fn new(ways_s: [Seconds; 2], ahead_s: Seconds) -> Self {
+            let rhythm = |asks_s| Rhythm {
+                asked_s: 0.0,
+                asks_s,
+                probes_s: Seconds::INFINITY,
+            };
+            let rhythms = [rhythm(1.0), rhythm(1.0 + ahead_s)];
+            Self {
+                ways_s,
+                rhythms,
+                pings: [0; 2],
+                events: (0..2)
+                    .map(|end| (rhythms[end].asks_s, What::Alarm, end))
+                    .collect(),
+            }
+        }
+
+        /// Whether nothing is on its way.
+        fn is_quiet(&self) -> bool {
+            self.events.iter().all(|event| event.1 == What::Alarm)
+        }
+
+        fn next_s(&self) -> Seconds {
+            let dates = self.events.iter().map(|event| event.0);
+            dates.fold(Seconds::INFINITY, Seconds::min)
+        }
+
+        fn step(&mut self) {
+            let next_s = self.next_s();
+            let at = self.events.iter().position(|event| event.0 == next_s);
+            let (now, what, end) = self.events.remove(at.expect("there is one"));
+            match what {
+                What::Alarm => {
+                    self.pings[end] += 1;
+                    self.rhythms[end].asked_s = now;
+                    let way_s = self.ways_s[end];
+                    self.events.push((now + way_s, What::Ping, 1 - end));
+                }
+                What::Ping => {
+                    self.hear(now, end);
+                    let way_s = HELD_S + self.ways_s[end];
+                    self.events.push((now + way_s, What::Answer, 1 - end));
+                }
+                What::Answer => self.hear(now, end),
+            }
+        }
+
+        fn hear(&mut self, now: Seconds, end: usize) {
+            let asks_s = now + SILENCE_S;
+            self.rhythms[end].asks_s = asks_s;
+            self.events
+                .retain(|event| event.1 != What::Alarm || event.2 != end);
+            self.events.push((asks_s, What::Alarm, end));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn both_ends_go_on_as_if_they_had_pinged(
+            way_ms in 1..80u32,
+            back_ms in 1..80u32,
+            ahead_ms in 0..200u32,
+            steps in 1..400usize,
+        ) {
+            let ways_s = [way_ms, back_ms].map(|ms| f64::from(ms) * 1e-3);
+            // Not just as much as a way takes, where it is chance who pings first.
+            let mut model = Model::new(ways_s, (f64::from(ahead_ms) + 0.5) * 1e-3);
+            while model.pings.contains(&0) || !model.is_quiet() {
+                model.step();
+            }
+            let [one, other] = model.rhythms;
+            let rests = [Rest::new(one, other), Rest::new(other, one)];
+            let before = model.pings;
+            (0..steps).for_each(|_| model.step());
+            while !model.is_quiet() {
+                model.step();
+            }
+            let now = model.next_s() - 1e-6;
+            for (end, rest) in rests.into_iter().enumerate() {
+                let rest = rest.expect("they ping in turn");
+                let rounds = rest.rounds(now);
+                let pings = [rounds.own, rounds.other];
+                let due = [end, 1 - end].map(|end| model.pings[end] - before[end]);
+                prop_assert_eq!(pings, due);
+                let off_s = rest.asks_s(rounds) - model.rhythms[end].asks_s;
+                prop_assert!(off_s.abs() < 1e-6, "end {}: {}", end, off_s);
+            }
+        }
+
+        #[test]
+        fn the_first_other_is_found_as_by_looking_at_each(same in 1..50u64, more in 0..50u64) {
+            let found = first_other(0, same + more, |number| number < same);
+            prop_assert_eq!(found, same);
+        }
+    }
+
+    #[test]
+    fn ends_that_do_not_ping_in_turn_do_not_rest() {
+        let rhythm = |asked_s, asks_s| Rhythm {
+            asked_s,
+            asks_s,
+            probes_s: Seconds::INFINITY,
+        };
+        let cases = [
+            ("in turn", rhythm(1.0, 3.0), rhythm(2.0, 3.1), true),
+            ("at once", rhythm(1.0, 2.1), rhythm(1.0, 2.1), true),
+            ("twice the same", rhythm(2.0, 3.0), rhythm(1.0, 3.1), false),
+            ("long ago", rhythm(1.0, 2.0), rhythm(2.5, 3.1), false),
+        ];
+        for (what, one, other, may) in cases {
+            let rests = [Rest::new(one, other), Rest::new(other, one)];
+            assert_eq!(rests.map(|rest| rest.is_some()), [may; 2], "{what}");
+        }
+    }
+
+    #[test]
+    fn dates_are_counted_from_the_first_on() {
+        let counts = [0.9, 1.0, 2.9, 3.0].map(|now| count(now, 1.0, 2.0));
+        assert_eq!(counts, [0, 1, 1, 2]);
+        assert_eq!(count(9.0, Seconds::INFINITY, 5.0), 0);
+    }
 }
