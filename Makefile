@@ -84,6 +84,7 @@ bench: setup build/bench/bare_loop build/bench/bare_queues $(if $(RIVALS)$(wildc
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
 	$(BIN)/python bench/own_trace.py $(if $(QUICK),1000,10000000)
 	$(BIN)/python bench/studies.py $(if $(QUICK),--runs 4 --long-runs 2)
+	$(BIN)/python bench/kept_connections.py $(if $(QUICK),50 20,2000 600)
 	$(BIN)/python bench/own_protocol.py $(if $(QUICK),100 5 --repetitions 1 --no-bar,1000 60)
 
 .PHONY: bench-probe

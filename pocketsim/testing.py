@@ -155,6 +155,7 @@ def _transport(mode: str) -> Transport:
         "connect_timeout_s": 30.0,
         "idle_timeout_s": 30.0,
         "keep_alive_s": 1.0,
+        "keep_alive_events": False,
         "answer_on_same_connection": True,
         "relay_first": True,
         "app_faults": False,

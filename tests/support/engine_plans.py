@@ -52,6 +52,7 @@ import json, pickle, sys
 from pocketsim.sim import _engine
 result = _engine.run(pickle.load(sys.stdin.buffer))
 columns = result.pop("columns")
+result.pop("timeline", None)
 head = {**result, "lengths": {name: len(data) for name, data in columns.items()}}
 sys.stdout.buffer.write(json.dumps(head).encode() + b"\\n" + b"".join(columns.values()))
 """
@@ -210,6 +211,7 @@ def transport(name, phones, **changes):
         "connect_timeout_s": 30.0,
         "idle_timeout_s": 30.0,
         "keep_alive_s": 1.0,
+        "keep_alive_events": False,
         "relay_first": False,
         "answer_on_same_connection": False,
         "threads_first": True,

@@ -318,6 +318,7 @@ def _transport(
         "connect_timeout_s": options["connect_timeout_s"],
         "idle_timeout_s": options["idle_timeout_s"],
         "keep_alive_s": options["keep_alive_s"],
+        "keep_alive_events": options["keep_alive_events"],
         "relay_first": options["relay_first"],
         "answer_on_same_connection": options["answer_on_same_connection"],
         "threads_first": implementation["threads_first"]["value"],

@@ -166,6 +166,7 @@ class Transport(TypedDict):
     connect_timeout_s: float
     idle_timeout_s: float
     keep_alive_s: float
+    keep_alive_events: bool
     relay_first: bool
     answer_on_same_connection: bool
     threads_first: bool

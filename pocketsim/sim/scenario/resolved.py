@@ -354,6 +354,7 @@ class Transport(TypedDict):
     connect_timeout_s: float
     idle_timeout_s: float
     keep_alive_s: float
+    keep_alive_events: bool
     answer_on_same_connection: bool
     relay_first: bool
     app_faults: bool

@@ -121,6 +121,11 @@ class Transport(Section):
     keep_alive: Duration | None = Field(
         default=None, description="Ping of an open connection; 0 for none."
     )
+    keep_alive_events: bool = Field(
+        default=False,
+        description="Whether each ping of a silent connection (quic_keep) is simulated; without, a "
+        "connection rests after two, and what it would have sent and computed is reckoned.",
+    )
     answer_on_same_connection: bool | None = Field(
         default=None,
         description="Answers go back on the connection that brought the proposal.",

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{
-    Datagram, Event, EventKind, Lane, MessageId, NodeId, Reason, Seconds,
+    Datagram, Event, EventKind, Lane, MessageId, NodeId, Operation, Reason, Seconds,
 };
 
 use crate::costs::{Cost, Priced};
@@ -14,6 +14,7 @@ use crate::plan::Plan;
 use crate::proximity::Passage;
 use crate::timeline::Row;
 use crate::trace::{Tally, Trace};
+use crate::upkeep::Upkeeps;
 
 /// What is written down while a run goes on.
 pub(crate) struct Books {
@@ -166,6 +167,17 @@ impl Books {
     pub(crate) fn energy_j(&self, end_s: Seconds) -> BTreeMap<&'static str, f64> {
         let accountant = self.energy.as_ref();
         accountant.map_or_else(BTreeMap::new, |of| of.spent_j(end_s))
+    }
+
+    /// Conversations at rest would have done this.
+    pub(crate) fn keep_up(&mut self, upkeeps: &Upkeeps) {
+        for tally in [Tally::DatagramsSent, Tally::DatagramsDelivered] {
+            self.trace.add(tally, upkeeps.datagrams);
+        }
+        self.trace.add(Tally::AccessBytes, upkeeps.bytes);
+        for (&operation, &cpu_s) in Operation::ALL.iter().zip(&upkeeps.cpu_s) {
+            self.trace.spend(operation, cpu_s);
+        }
     }
 
     /// The trace, at the end.

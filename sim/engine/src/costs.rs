@@ -96,13 +96,23 @@ impl CostTable {
         self.0[operation.into().place()].threads
     }
 
+    /// What `operation` on `bytes` bytes costs on average.
+    pub fn mean(&self, operation: impl Into<Priced>, bytes: u32) -> Cost {
+        let entry = self.0[operation.into().place()];
+        Cost {
+            cpu_s: entry.cpu_s + entry.per_byte_s * f64::from(bytes),
+            wait_s: entry.wait_s,
+        }
+    }
+
     /// One draw of the cost of `operation` on `bytes` bytes.
     pub fn draw(&self, operation: impl Into<Priced>, bytes: u32, stream: &mut Stream) -> Cost {
-        let entry = self.0[operation.into().place()];
-        let factor = stream.factor(entry.spread_sigma);
+        let operation = operation.into();
+        let factor = stream.factor(self.0[operation.place()].spread_sigma);
+        let mean = self.mean(operation, bytes);
         Cost {
-            cpu_s: factor * (entry.cpu_s + entry.per_byte_s * f64::from(bytes)),
-            wait_s: factor * entry.wait_s,
+            cpu_s: factor * mean.cpu_s,
+            wait_s: factor * mean.wait_s,
         }
     }
 }

@@ -181,7 +181,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let now = self.stage.now();
         self.network.silence(now, phone);
         self.books.switch_off(now, phone);
-        let loops = self.lanes.shut_down(now, &mut self.books, phone);
+        let loops = self
+            .lanes
+            .shut_down(&mut self.stage, &mut self.books, phone);
         self.schedule.pause(loops);
         // Last: the world fails what the phone was doing, and reports it later.
         self.stage.turn_off(phone);
@@ -261,9 +263,15 @@ impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
                 Happening::Wake => self.wake(),
             }
             if self.progress.is_over() {
-                return;
+                break;
             }
         }
+        let reached_s = match self.progress.is_over() {
+            true => self.stage.now(),
+            false => end_s,
+        };
+        let (stage, books) = (&mut self.stage, &mut self.books);
+        self.lanes.end_rests(stage, books, reached_s);
     }
 }
 

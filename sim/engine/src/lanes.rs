@@ -21,12 +21,13 @@ use crate::policy::Governor;
 use crate::resources::{CpuDemand, World};
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
+use crate::upkeep::Upkeeps;
 
 /// The lanes of every phone of a run.
 pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
-    phones: Vec<Phone<A, T>>,
+    pub(crate) phones: Vec<Phone<A, T>>,
     /// By profile.
-    costs: Vec<CostTable>,
+    pub(crate) costs: Vec<CostTable>,
     /// How much the receive buffer of a socket holds, by profile.
     socket_bytes: Vec<u64>,
     /// Lanes with something to do, in the order they got it.
@@ -37,6 +38,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     spare: Spare<A, T>,
     /// Says when messages are handed to transports (`governed.rs`).
     pub(crate) governor: Option<Governor<A::Block>>,
+    /// Of conversations at rest (`rests.rs`).
+    pub(crate) upkeeps: Upkeeps,
     app_out: OutputsOf<A>,
     net_out: OutputsOf<T>,
 }
@@ -80,6 +83,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             works: Slab::new(),
             spare: Spare::new(),
             governor: None,
+            upkeeps: Upkeeps::new(plan),
             app_out: Vec::new(),
             net_out: Vec::new(),
         }
@@ -196,8 +200,15 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     }
 
     /// A phone goes off: everything it was doing ends. Returns the sender loops that ran on it.
-    pub(crate) fn shut_down(&mut self, now: Seconds, books: &mut Books, phone: u32) -> Vec<u32> {
+    pub(crate) fn shut_down<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+    ) -> Vec<u32> {
+        let now = stage.now();
         let (held, lanes) = self.phones[phone as usize].shut_down(now);
+        self.attend(stage, now, phone);
         let mut abandoned = Abandoned::new(now, phone, books);
         abandoned.held::<A>(held);
         if let Some(governor) = &mut self.governor {
@@ -408,10 +419,11 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let (state, now) = (&mut self.phones[phone as usize], stage.now());
         let memory = (&mut self.net_out, &mut self.spare);
         state.ask_net(at, memory, |net, out| call(net, now, out));
+        self.attend(stage, now, phone);
         self.arm(stage, phone, Layer::Transport);
     }
 
-    fn arm<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, layer: Layer) {
+    pub(crate) fn arm<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, layer: Layer) {
         if let Some(date) = self.phones[phone as usize].arm(layer) {
             stage.push(date, Due::Timeout(layer, phone, stage.epoch(phone)));
         }

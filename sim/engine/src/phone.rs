@@ -96,6 +96,11 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         }
     }
 
+    /// The lower of its machines.
+    pub(crate) fn transport(&mut self) -> &mut T {
+        &mut self.transport
+    }
+
     /// Its profile, by number.
     pub(crate) fn profile(&self) -> usize {
         self.profile as usize

@@ -351,6 +351,8 @@ pub struct Transport {
     pub idle_timeout_s: Seconds,
     /// Keep-alive ping of an open connection, seconds; 0 for none.
     pub keep_alive_s: Seconds,
+    /// Whether signs of life of silent connections are simulated one by one (quic keep).
+    pub keep_alive_events: bool,
     /// Start on the relay and move to the direct path when it answers.
     pub relay_first: bool,
     /// Whether answers go back on the connection that brought the proposal (quic keep).

@@ -141,12 +141,12 @@ impl Trace {
 
     /// Counts one `tally`.
     pub fn count(&mut self, tally: Tally) {
-        self.add(tally, 1);
+        self.add(tally, 1u64);
     }
 
     /// Adds `amount` to what is counted.
-    pub fn add(&mut self, tally: Tally, amount: u32) {
-        self.tallies[tally as usize] += u64::from(amount);
+    pub fn add(&mut self, tally: Tally, amount: impl Into<u64>) {
+        self.tallies[tally as usize] += amount.into();
     }
 
     /// Counts a datagram that never reached a machine, as `tally` and by its reason.

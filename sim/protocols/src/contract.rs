@@ -465,6 +465,46 @@ pub struct Datagram<B> {
     pub body: B,
 }
 
+/// One conversation of two transports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversation {
+    /// Who is at the other end.
+    pub peer: NodeId,
+    /// The same at both ends, and no other's.
+    pub number: u64,
+}
+
+/// When one end of a silent conversation gives signs of life, by itself or as an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rhythm {
+    /// When it last asked whether the other is there.
+    pub asked_s: Seconds,
+    /// When it would ask again if it heard nothing more.
+    pub asks_s: Seconds,
+    /// When it would look for a better path; infinite for never.
+    pub probes_s: Seconds,
+}
+
+/// What one end of a conversation would have done while that was at rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Upkeep {
+    /// Datagrams for the other end: of how many bytes, how many.
+    pub sent: Vec<(u32, u64)>,
+    /// What each of them takes at this end.
+    pub sending: &'static [Operation],
+    /// What each of them takes at the other.
+    pub receiving: &'static [Operation],
+}
+
+/// What a transport says of conversations in which only signs of life pass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// Nothing else has passed for a while, and none is under way: it may rest.
+    Silent(Conversation),
+    /// It rested until now, and would have done this meanwhile.
+    Woken(Conversation, Upkeep),
+}
+
 /// A protocol family's lower half: turns payloads into datagrams and back.
 ///
 /// [`Machine::receive`] takes datagrams on [`Lane::RECEIVE`]; work of one
@@ -485,4 +525,26 @@ pub trait Transport<P: Payload>:
     /// with the peer it came from: the application has not seen that, and its sender
     /// has been told that it arrived.
     fn shut_down(&mut self, now: Seconds) -> Vec<(NodeId, Delivery<P>)>;
+
+    /// What there is to say of conversations since the last input; nobody has to ask.
+    fn notice(&mut self) -> Option<Notice> {
+        None
+    }
+
+    /// The rhythm of a conversation that may rest; none if it may not.
+    fn rhythm(&self, _number: u64) -> Option<Rhythm> {
+        None
+    }
+
+    /// Gives no signs of life from now on, in a conversation whose other end, with this rhythm,
+    /// gives none either. What is sent or received there ends that ([`Notice::Woken`]).
+    fn rest(&mut self, _number: u64, _other: Rhythm) {}
+
+    /// Goes on as if signs of life had passed all the time, if it rests.
+    fn wake(&mut self, _number: u64, _now: Seconds) -> Option<Upkeep> {
+        None
+    }
+
+    /// Does so in every conversation at rest ([`Notice::Woken`]).
+    fn wake_all(&mut self, _now: Seconds) {}
 }

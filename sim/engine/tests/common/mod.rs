@@ -291,6 +291,7 @@ fn udp() -> Transport {
         connect_timeout_s: 30.0,
         idle_timeout_s: 30.0,
         keep_alive_s: 0.0,
+        keep_alive_events: false,
         relay_first: false,
         answer_on_same_connection: false,
         threads_first: true,

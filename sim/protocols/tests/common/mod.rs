@@ -243,6 +243,11 @@ where
         &self.phones[node as usize].machine
     }
 
+    /// The machine of a phone, to be asked what a driver may ask.
+    pub fn machine_mut(&mut self, node: u32) -> &mut T {
+        &mut self.phones[node as usize].machine
+    }
+
     /// How many events are still to come.
     pub fn pending(&self) -> usize {
         self.agenda.len()

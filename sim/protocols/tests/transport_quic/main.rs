@@ -1,4 +1,4 @@
-//! QUIC between phones: without faults, under loss, and over the life of its connections.
+//! QUIC between phones: without faults, under loss, at rest, and over the life of its connections.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -6,3 +6,4 @@ mod common;
 mod exchange;
 mod life;
 mod loss;
+mod rest;

@@ -13,6 +13,8 @@ pub(super) struct Rtt {
     variance_s: Seconds,
     min_s: Seconds,
     latest_s: Seconds,
+    /// How long the peer held the acknowledgement of the latest.
+    latest_delay_s: Seconds,
 }
 
 impl Rtt {
@@ -23,12 +25,13 @@ impl Rtt {
             variance_s: INITIAL_RTT_S / 2.0,
             min_s: Seconds::INFINITY,
             latest_s: INITIAL_RTT_S,
+            latest_delay_s: 0.0,
         }
     }
 
     /// Takes a sample, of which the peer says it held `ack_delay_s`.
     pub fn update(&mut self, sample_s: Seconds, ack_delay_s: Seconds) {
-        self.latest_s = sample_s;
+        (self.latest_s, self.latest_delay_s) = (sample_s, ack_delay_s);
         if self.min_s.is_infinite() {
             (self.min_s, self.smoothed_s, self.variance_s) = (sample_s, sample_s, sample_s / 2.0);
             return;
@@ -43,6 +46,13 @@ impl Rtt {
         let deviation_s = (self.smoothed_s - adjusted_s).abs();
         self.variance_s = 0.75 * self.variance_s + 0.25 * deviation_s;
         self.smoothed_s = 0.875 * self.smoothed_s + 0.125 * adjusted_s;
+    }
+
+    /// Takes the latest sample so many times more.
+    pub fn repeat(&mut self, times: u64) {
+        for _ in 0..times.min(SAMPLES_MAX) {
+            self.update(self.latest_s, self.latest_delay_s);
+        }
     }
 
     /// The probe timeout without the peer's acknowledgement delay.
@@ -137,6 +147,9 @@ impl Congestion {
 
 /// Before any sample (RFC 9002 6.2.2; quinn-proto `TransportConfig::default`).
 const INITIAL_RTT_S: Seconds = 0.333;
+
+/// After so many equal samples the next changes nothing: 0.875^300 is 4e-18.
+const SAMPLES_MAX: u64 = 300;
 
 /// Timers finer than this are noise (RFC 9002 6.1.2).
 const TIMER_GRANULARITY_S: Seconds = 0.001;

@@ -7,6 +7,7 @@
 //! all of them, which peer's it is - is decided by the transport above.
 
 use super::congestion::{Congestion, Rtt};
+use super::rest::Rest;
 use super::space::Space;
 use super::states::ConnectionEvent::{Accept, Close, Dial, Finish, Launch, PeerClose};
 use super::states::{ConnectionEvent, ConnectionState, CONNECTION};
@@ -54,6 +55,10 @@ pub(super) struct Connection<P> {
     pub(super) sent_bytes: u32,
     /// Sent something that asks for an answer since the peer was last heard.
     pub(super) asked: bool,
+    /// When this end last pinged, if nothing but signs of life has passed since.
+    pub(super) asked_s: Option<Seconds>,
+    /// Signs of life are not given, only reckoned.
+    pub(super) rest: Option<Box<Rest>>,
     pub(super) config: TransportConfig,
     first_message: MessageId,
 }
@@ -96,6 +101,8 @@ impl<P: Payload> Connection<P> {
             received_bytes: 0,
             sent_bytes: 0,
             asked: false,
+            asked_s: None,
+            rest: None,
             config: *config,
             first_message: first_message.unwrap_or(MessageId::new(peer, 0)),
         }
@@ -275,7 +282,11 @@ impl<P: Payload> Connection<P> {
     /// Queues `record` unless the space is gone; any record is as good as a PING.
     pub fn queue(&mut self, level: Level, record: Record) {
         if let Some(space) = &mut self.spaces[level as usize] {
-            if record != Record::Control(Control::Ping) || space.pending.is_empty() {
+            let is_ping = record == Record::Control(Control::Ping);
+            if !is_ping {
+                self.asked_s = None;
+            }
+            if !is_ping || space.pending.is_empty() {
                 space.pending.push_back(record);
             }
         }

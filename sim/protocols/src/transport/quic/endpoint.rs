@@ -27,6 +27,7 @@ impl<P: Payload> Quic<P> {
             return;
         };
         self.disarm(&connection);
+        self.note_rest(&mut connection, now);
         change(&mut connection, out);
         for (stream, payload) in std::mem::take(&mut connection.streams.arrived) {
             let app = Lane(connection.lane.0 + 1);
@@ -38,7 +39,11 @@ impl<P: Payload> Quic<P> {
                 self.direct.remove(&connection.peer);
                 self.asking.retain(|_, asking| *asking != id);
             }
-            _ => self.keep(connection),
+            _ => {
+                let silent = connection.rhythm().is_some();
+                self.silent = silent.then(|| Self::conversation(&connection));
+                self.keep(connection);
+            }
         }
     }
 
@@ -150,9 +155,9 @@ impl<P: Payload> Quic<P> {
     }
 }
 
-/// The timer to wake for; none while its step is queued already.
-fn next_timer<P>(connection: &Connection<P>) -> Option<(Seconds, Timer)> {
-    match connection.timer_posted {
+/// The timer to wake for; none while its step is queued already, or at rest.
+pub(super) fn next_timer<P>(connection: &Connection<P>) -> Option<(Seconds, Timer)> {
+    match connection.timer_posted || connection.rest.is_some() {
         true => None,
         false => connection.timers.next(),
     }

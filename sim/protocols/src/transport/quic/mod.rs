@@ -14,7 +14,7 @@
 //! socket and runtime.
 //!
 //! A connection's state lives in `connection`, `receive`, `flush`, `recovery` and
-//! `upkeep`; which connection a message takes is in `pool`, which one a datagram
+//! `upkeep`, or in `rest` what that would do; which connection a message takes is in `pool`, which one a datagram
 //! belongs to in `endpoint`. Encryption is work and length only. Migration, 0-RTT,
 //! Retry, ECN, MTU discovery, byte flow control and pacing are left out. Functions of
 //! quinn-proto are named as they are in its version 0.11.19.
@@ -27,8 +27,8 @@ use self::timer::Timer;
 use self::wire::{Content, Packet};
 use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
-    work, Datagram, Delivery, Machine, MessageId, NodeId, Operation, Outputs, OutputsOf, Payload,
-    Seconds, Transport,
+    work, Conversation, Datagram, Delivery, Machine, MessageId, NodeId, Notice, Operation, Outputs,
+    OutputsOf, Payload, Rhythm, Seconds, Transport, Upkeep,
 };
 use crate::deadlines::Deadlines;
 
@@ -41,6 +41,7 @@ mod pool;
 mod ranges;
 mod receive;
 mod recovery;
+mod rest;
 mod space;
 mod states;
 mod streams;
@@ -103,6 +104,10 @@ pub struct Quic<P> {
     /// Connections of single messages that wait for an answer, by what they brought.
     asking: BTreeMap<MessageId, ConnectionId>,
     inbox: inbox::Inbox<P>,
+    /// The connection that the last input left silent.
+    silent: Option<Conversation>,
+    /// Connections that were at rest, and what they would have done.
+    woken: Vec<(Conversation, Upkeep)>,
     dialled: u32,
     lanes: u32,
     ignored: u64,
@@ -122,6 +127,8 @@ impl<P: Payload> Quic<P> {
             direct: BTreeSet::new(),
             asking: BTreeMap::new(),
             inbox: inbox::Inbox::new(node, config.poll_interval_s, config.poll_phase_s),
+            silent: None,
+            woken: Vec::new(),
             dialled: 0,
             lanes: 0,
             ignored: 0,
@@ -227,8 +234,9 @@ impl<P: Payload> Transport<P> for Quic<P> {
         }
     }
 
-    fn shut_down(&mut self, _now: Seconds) -> Vec<(NodeId, Delivery<P>)> {
+    fn shut_down(&mut self, now: Seconds) -> Vec<(NodeId, Delivery<P>)> {
         let mut left = Vec::new();
+        self.wake_all(now);
         for connection in std::mem::take(&mut self.connections).into_values() {
             left.extend(connection.into_undelivered());
         }
@@ -239,6 +247,36 @@ impl<P: Payload> Transport<P> for Quic<P> {
         self.found.clear();
         self.direct.clear();
         self.asking.clear();
+        self.silent = None;
         left
+    }
+
+    fn notice(&mut self) -> Option<Notice> {
+        let woken = self.woken.pop();
+        let woken = woken.map(|(conversation, upkeep)| Notice::Woken(conversation, upkeep));
+        woken.or_else(|| self.silent.take().map(Notice::Silent))
+    }
+
+    fn rhythm(&self, number: u64) -> Option<Rhythm> {
+        self.connections.get(&Self::connection_id(number))?.rhythm()
+    }
+
+    fn rest(&mut self, number: u64, other: Rhythm) {
+        self.change(number, |connection| connection.rest(other));
+    }
+
+    fn wake(&mut self, number: u64, now: Seconds) -> Option<Upkeep> {
+        self.change(number, |connection| connection.wake(now))?
+    }
+
+    fn wake_all(&mut self, now: Seconds) {
+        let resting = self.connections.values();
+        let resting = resting.filter(|connection| connection.rest.is_some());
+        let resting: Vec<_> = resting.map(|one| Self::conversation(one)).collect();
+        for conversation in resting {
+            let upkeep = self.wake(conversation.number, now);
+            self.woken
+                .extend(upkeep.map(|upkeep| (conversation, upkeep)));
+        }
     }
 }

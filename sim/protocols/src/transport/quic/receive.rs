@@ -78,6 +78,9 @@ impl<P: Payload> Connection<P> {
     }
 
     fn on_frame(&mut self, frame: Frame<P>, now: Seconds, out: &mut super::Out<P>) {
+        if !matches!(frame, Frame::Control(Control::Ping)) {
+            self.asked_s = None;
+        }
         match frame {
             Frame::Control(control) => self.on_control(control, now, out),
             Frame::Chunk {

@@ -55,6 +55,7 @@ impl<P: Payload> Connection<P> {
 
     /// A packet is lost by time, or the peer is silent for too long.
     pub(super) fn on_recovery_timer(&mut self, now: Seconds) {
+        self.asked_s = None; // What comes next is no sign of a rhythm.
         let mut any_lost = false;
         for level in Level::ALL {
             let space = self.spaces[level as usize].as_ref();

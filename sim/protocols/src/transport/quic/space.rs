@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::ranges::Ranges;
+use super::recovery::MAX_ACK_DELAY_S;
 use super::wire::{Ack, Record};
 use crate::contract::Seconds;
 
@@ -181,6 +182,40 @@ impl Space {
         !self.sent.is_empty()
     }
 
+    /// Whether nothing is to be sent or waited for.
+    pub fn is_silent(&self) -> bool {
+        self.pending.is_empty() && !self.is_waiting() && !self.owes_ack() && !self.ack_due
+    }
+
+    /// Gives back the memory of what was, while nothing is.
+    pub fn shed(&mut self) {
+        (self.pending, self.sent) = (VecDeque::new(), BTreeMap::new());
+    }
+
+    /// What would confirm all that came and `count` packets more.
+    pub fn ack_after(&self, count: u32) -> Ack {
+        let mut ranges = self.received.newest(ACK_RANGES_MAX).to_vec();
+        if let Some(newest) = ranges.last_mut() {
+            newest.1 = newest.1.saturating_add(count);
+        }
+        Ack {
+            delay_s: MAX_ACK_DELAY_S,
+            ranges,
+        }
+    }
+
+    /// In each direction `count` packets passed, and all that asked for it was acknowledged.
+    pub fn pass(&mut self, count: u64) {
+        let left = PASSED_NUMBERS_MAX.saturating_sub(self.next_number);
+        let count = left.min(count.try_into().unwrap_or(left));
+        self.next_number += count;
+        self.largest_acked = self.largest_acked.map(|number| number + count);
+        self.largest_eliciting = self.largest_eliciting.map(|number| number + count);
+        if let Some(largest) = self.received.largest() {
+            self.received.insert(largest + 1, largest + 1 + count);
+        }
+    }
+
     /// Bytes sent and not acknowledged.
     pub fn in_flight_bytes(&self) -> u32 {
         self.sent.values().map(|packet| packet.bytes).sum()
@@ -201,6 +236,10 @@ const PACKET_THRESHOLD: u32 = 3;
 /// quinn drops ranges when their acknowledgement is confirmed; here the newest
 /// stay, and an older packet that was missed is sent again, which is harmless.
 const ACK_RANGES_MAX: usize = 8;
+
+/// Numbers that rests use up at most, so that some are left: a connection has 2^62, not 2^32, and
+/// beyond 2^30 none is longer.
+const PASSED_NUMBERS_MAX: u32 = 1 << 31;
 
 /// Below the newest gaps every number counts as received, as a repetition would.
 const RECEIVED_RANGES_MAX: usize = 64;

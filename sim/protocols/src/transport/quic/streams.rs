@@ -183,6 +183,17 @@ impl<P: Payload> Streams<P> {
         self.waiting.is_empty() && self.outgoing.is_empty()
     }
 
+    /// Whether nothing is left to be sent, acknowledged or put together.
+    pub fn is_silent(&self) -> bool {
+        self.is_idle() && self.incoming.is_empty() && self.arrived.is_empty()
+    }
+
+    /// Gives back the memory of what was, while nothing is.
+    pub fn shed(&mut self) {
+        (self.waiting, self.arrived) = (VecDeque::new(), Vec::new());
+        (self.outgoing, self.incoming) = (BTreeMap::new(), BTreeMap::new());
+    }
+
     /// Everything that did not reach the peer's app: acknowledged but never
     /// served, on its way, waiting; `reason` applies to the last two.
     pub fn give_up(&mut self, reason: Reason) -> Vec<(P, Reason)> {

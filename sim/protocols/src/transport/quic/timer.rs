@@ -73,14 +73,19 @@ impl TimerTable {
 
     /// Whether `timer` is set.
     pub fn is_set(&self, timer: Timer) -> bool {
-        self.0[timer as usize].is_finite()
+        self.at(timer).is_finite()
+    }
+
+    /// When `timer` fires; infinite if it is not set.
+    pub fn at(&self, timer: Timer) -> Seconds {
+        self.0[timer as usize]
     }
 
     /// The next to fire, if any is set.
     pub fn next(&self) -> Option<(Seconds, Timer)> {
-        let by_time = |a: &Timer, b: &Timer| self.0[*a as usize].total_cmp(&self.0[*b as usize]);
+        let by_time = |a: &Timer, b: &Timer| self.at(*a).total_cmp(&self.at(*b));
         let timer = Timer::ALL.into_iter().min_by(by_time)?;
-        let at = self.0[timer as usize];
+        let at = self.at(timer);
         at.is_finite().then_some((at, timer))
     }
 

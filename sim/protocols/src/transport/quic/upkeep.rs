@@ -17,7 +17,7 @@ impl<P: Payload> Connection<P> {
             match timer {
                 Timer::Recovery => self.on_recovery_timer(now),
                 Timer::AckDelay => self.acknowledge_data(),
-                Timer::KeepAlive => self.queue(Level::Data, Record::Control(Control::Ping)),
+                Timer::KeepAlive => self.ping(now),
                 Timer::Disco => self.probe_direct_path(now, out),
                 Timer::Connect => self.abandon(Reason::ConnectTimeout, out),
                 Timer::Idle => self.abandon(Reason::IdleTimeout, out),
@@ -25,6 +25,12 @@ impl<P: Payload> Connection<P> {
             }
         }
         self.flush(now, out);
+    }
+
+    /// A sign of life that asks for one.
+    fn ping(&mut self, now: Seconds) {
+        self.queue(Level::Data, Record::Control(Control::Ping));
+        self.asked_s = Some(now);
     }
 
     pub(super) fn acknowledge_data(&mut self) {
@@ -92,4 +98,4 @@ impl<P: Payload> Connection<P> {
 const DRAIN_PROBE_TIMEOUTS: f64 = 3.0;
 
 /// Between disco pings of an open connection (iroh 0.35 magicsock.rs:99).
-const DISCO_HEARTBEAT_S: Seconds = 5.0;
+pub(super) const DISCO_HEARTBEAT_S: Seconds = 5.0;

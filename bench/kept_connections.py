@@ -1,0 +1,76 @@
+"""Phones that trade with anybody over kept connections, of which most are silent.
+
+Usage: PHONES SECONDS [events]. Each phone proposes once in five seconds to a partner at random over
+`quic_keep`, so it soon has a hundred connections, each of which gives a sign of life every second.
+With `events` each of those is simulated (`transport.keep_alive_events`); without, connections rest.
+Counted is the time of the processor, since the run takes long enough to be disturbed.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import tempfile
+import time
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+from pocketsim.sim.run import children
+
+os.environ |= children.ENVIRONMENT  # before numpy is loaded, as in every child
+
+import tomli_w
+
+from pocketsim.sim import _engine, scenario
+from pocketsim.sim.base.units import DURATION
+from pocketsim.sim.plan import build_plan as plan
+from pocketsim.sim.scenario import resolve
+
+
+def build_plan(phones: int, end_s: float, transport: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan of `phones` phones that propose for `end_s` simulated seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kept.toml"
+        path.write_text(tomli_w.dumps(document(phones, end_s, transport)), encoding="utf-8")
+        (rung,) = resolve.resolve(scenario.load(path))
+    return plan.build_plan(rung.resolved, repetition=0)
+
+
+def document(phones: int, end_s: float, transport: dict[str, Any]) -> dict[str, Any]:
+    """Return the scenario: an access network like Wi-Fi that loses nothing."""
+    wifi = {"up": "40Mbps", "down": "40Mbps", "latency": "2ms"}
+    return {
+        "implementation": "trustchain_throughput_2025",
+        "run": {"seed": 1, "duration": DURATION.write(end_s)},
+        "devices": [{"profile": "moto_g04s", "count": phones, "access": "wifi"}],
+        "network": {"access": {"wifi": wifi}},
+        "workload": {"kind": "poisson", "rate": "0.2/s", "payload": "100B"},
+        "transport": {"mode": "quic_keep", **transport},
+    }
+
+
+def main(phones: int, end_s: float, transport: dict[str, Any]) -> None:
+    """Run it and print one line."""
+    made, start_s = build_plan(phones, end_s, transport), time.process_time()
+    result = _engine.run(made)
+    cpu_s = time.process_time() - start_s
+    counters = result["counters"]
+    line = {
+        "phones": phones,
+        "simulated_s": end_s,
+        "transactions": counters["store"],
+        "connections": counters["connect"],
+        "datagrams": counters["datagrams_sent"],
+        "run_s": round(result["wall_s"], 2),
+        "cpu_s": round(cpu_s, 2),
+        "cpu_ms_per_phone": round(1e3 * cpu_s / phones, 2),
+        "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+    print(dumps(line))
+
+
+if __name__ == "__main__":
+    asked = {"keep_alive_events": True} if sys.argv[3:] == ["events"] else {}
+    main(int(sys.argv[1]), float(sys.argv[2]), asked)

@@ -1,0 +1,204 @@
+"""Connections at rest against the same with every sign of life simulated."""
+
+import numpy as np
+import pytest
+
+from support import engine_plans as plans
+
+pytestmark = pytest.mark.engine
+
+ONE_WAY_S = 2 * plans.LATENCY_S
+PING_S = 1.0
+# A ping after a second of silence, which ends the other's: one of either end in two of these.
+CADENCE_S = PING_S + ONE_WAY_S
+# A ping or an acknowledgement, with headers, is shorter.
+DATAGRAM_BYTES = 80
+COUNTED = ("datagrams_sent", "datagrams_delivered")
+PACKETS = ("packet_seal", "udp_send", "udp_receive", "packet_open")
+
+
+def both(plan):
+    """Return the traces with signs of life simulated, and without."""
+    return [
+        plans.run({**plan, "transport": {**plan["transport"], "keep_alive_events": events}})
+        for events in (True, False)
+    ]
+
+
+def silent(duration_s, *arrivals, phones=2, **options):
+    """Return a plan of phones that trade at these times: from whom, to whom."""
+    plan = plans.plan(phones, "quic_keep", cores=8, duration_s=duration_s)
+    plan["transport"] |= {"answer_on_same_connection": True, **options}
+    for time_s, sender, receiver in arrivals:
+        plans.arrive(plan, time_s, sender, receiver)
+    return plan
+
+
+def rows(trace):
+    """Rows by what they are about, since those of one moment may come in any order."""
+    order = np.lexsort((trace.kind, trace.node, trace.message))
+    return trace.where(order)
+
+
+def assert_same_events(one, other, within_s=1e-9):
+    left, right = rows(one), rows(other)
+    for column in ("kind", "node", "message", "peer", "size_bytes", "reason"):
+        assert (getattr(left, column) == getattr(right, column)).all(), column
+    assert left.time_s == pytest.approx(right.time_s, abs=within_s)
+
+
+def assert_same_upkeep(one, other, connections):
+    """An exchange, which may be under way, is a ping, its answer, and two of each path's probes."""
+    for name in COUNTED:
+        assert abs(one.counters[name] - other.counters[name]) <= 6 * connections, name
+    bytes_off = abs(one.counters["access_bytes"] - other.counters["access_bytes"])
+    assert bytes_off <= 6 * connections * 160
+    for name in one.cpu_s:
+        per_datagram = {"packet_seal": 1e-3, "udp_send": 2e-3}.get(name, 4e-3)
+        assert one.cpu_s[name] == pytest.approx(
+            other.cpu_s[name], abs=6 * connections * per_datagram
+        )
+
+
+def with_costs(plan):
+    for name, cpu_s in zip(PACKETS, (2e-4, 3e-4, 5e-4, 7e-4), strict=True):
+        plans.cost(plan, name, cpu_s, 1e-7)
+    return plan
+
+
+@pytest.mark.parametrize("relay_first", [False, True])
+@pytest.mark.parametrize("same", [False, True])
+def test_trades_have_the_same_dates_and_the_same_is_counted(relay_first, same):
+    arrivals = [(1.0, 0, 1), (1.5, 2, 3), (40.3, 0, 1), (77.7, 3, 2), (300.21, 1, 0)]
+    plan = silent(400.37, *arrivals, phones=4, answer_on_same_connection=same)
+    plan["transport"]["relay_first"] = relay_first
+    simulated, reckoned = both(with_costs(plan))
+    assert len(simulated.of("store").time_s) == len(arrivals)
+    assert_same_events(simulated, reckoned, 1e-6)
+    connections = len(simulated.of("connect").time_s)
+    assert simulated.counters["datagrams_sent"] > 2 * connections * 350 / CADENCE_S
+    assert_same_upkeep(simulated, reckoned, connections)
+
+
+def test_phones_that_differ_keep_their_common_rhythm():
+    plan = with_costs(silent(900.0, (1.0, 0, 1), (850.6, 1, 0)))
+    plan["access"] = [plans.access(), plans.access(latency_s=0.150)]
+    plan["profiles"].append(plans.profile())
+    plan["phones"]["access"] = plan["phones"]["profile"] = [0, 1]
+    simulated, reckoned = both(plan)
+    assert_same_events(simulated, reckoned, 1e-6)
+    assert_same_upkeep(simulated, reckoned, 2)
+
+
+def test_numbers_that_grow_while_nobody_sends_them_make_acknowledgements_longer():
+    """Past 64 and past 16384 packets; to the byte but for the exchange at the end."""
+    simulated, reckoned = both(silent(20_000.0, (1.0, 0, 1)))
+    off = [one.counters["access_bytes"] for one in (simulated, reckoned)]
+    assert abs(off[0] - off[1]) <= 2 * DATAGRAM_BYTES
+    sent = [one.counters["datagrams_sent"] for one in (simulated, reckoned)]
+    assert sent[1] == pytest.approx(2 * 20_000.0 / CADENCE_S, rel=1e-3)
+    assert abs(sent[0] - sent[1]) <= 2
+
+
+def test_a_century_of_silence_takes_no_time():
+    century_s = 100 * 365.25 * 86400.0
+    plan = silent(century_s, (1.0, 0, 1), (century_s - 10.0, 1, 0))
+    trace = plans.run(plan)
+    assert trace.counters["datagrams_sent"] == pytest.approx(2 * century_s / CADENCE_S, rel=1e-3)
+    assert len(trace.of("store").time_s) == 2
+
+
+def test_a_connection_that_rested_needs_no_handshake():
+    plan = silent(100.0, (1.0, 0, 1), (90.0, 1, 0), (95.0, 0, 1))
+    trace = plans.run(plan)
+    delays_s = trace.of("process").time_s - trace.of("send").time_s
+    assert delays_s == pytest.approx([3 * ONE_WAY_S, ONE_WAY_S, ONE_WAY_S], rel=1e-6)
+    assert len(trace.of("connect").time_s) == 1
+    assert not len(trace.of("disconnect").time_s)
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+@pytest.mark.parametrize("at_s", [30.0, 30.4, 30.8, 31.2, 31.6])
+def test_a_phone_that_goes_off_meanwhile_is_missed_when_it_would_have_been(gone, at_s):
+    plan = silent(120.0, (1.0, 0, 1), (100.0, 1 - gone, gone), idle_timeout_s=10.0)
+    plans.turn(plan, at_s, gone, on=False)
+    plans.turn(plan, 90.0, gone, on=True)
+    simulated, reckoned = both(plan)
+    if gone == 1:
+        ends_s = [trace.time_of("disconnect", 0) for trace in (simulated, reckoned)]
+        assert at_s + 8.0 < ends_s[0] < at_s + 12.0
+        assert ends_s[1] == pytest.approx(ends_s[0], abs=1e-6)
+    assert_same_events(simulated, reckoned, 1e-6)
+    assert_same_upkeep(simulated, reckoned, 1)
+
+
+def test_a_message_to_a_phone_that_went_off_meanwhile_is_lost_when_it_would_have_been():
+    plan = silent(120.0, (1.0, 0, 1), (35.0, 0, 1))
+    plan["transport"]["idle_timeout_s"] = 10.0
+    plans.turn(plan, 30.0, 1, on=False)
+    simulated, reckoned = both(plan)
+    assert reckoned.of("lose").reason_names() == ["idle_timeout"]
+    assert_same_events(simulated, reckoned, 1e-6)
+
+
+def test_both_ends_may_go_off_and_come_back():
+    plan = silent(200.0, (1.0, 0, 1), (1.2, 2, 1), (150.0, 1, 0), (151.0, 2, 1), phones=3)
+    for time_s, phone, on in [(50.0, 0, 0), (50.0, 1, 0), (60.0, 2, 0), (70.0, 0, 1)]:
+        plans.turn(plan, time_s, phone, on=bool(on))
+    for phone in (1, 2):
+        plans.turn(plan, 80.0, phone, on=True)
+    simulated, reckoned = both(with_costs(plan))
+    assert len(reckoned.of("store").time_s) == 4
+    assert_same_events(simulated, reckoned, 1e-6)
+    assert_same_upkeep(simulated, reckoned, 4)
+
+
+def test_nothing_is_sent_that_does_not_end():
+    plan = plans.busy_town(9, 40, "quic_keep", duration_s=300.0, rate_per_s=0.05)
+    trace = plans.run(plan)
+    ended = trace.counters["datagrams_delivered"] + trace.counters["datagrams_dropped"]
+    # What is on its way at the end.
+    assert 0 <= trace.counters["datagrams_sent"] - ended <= 40
+
+
+def test_a_town_does_and_counts_the_same_but_for_chance():
+    """With jitter, loss and phones that come and go, draws differ and means do not."""
+    plan = plans.busy_town(9, 40, "quic_keep", duration_s=300.0, rate_per_s=0.2)
+    plan["churn"] = {"time_s": [], "phone": [], "on": []}
+    simulated, reckoned = both(plan)
+    for name in (*COUNTED, "access_bytes", "store"):
+        assert reckoned.counters[name] == pytest.approx(simulated.counters[name], rel=0.05), name
+    for name in PACKETS:
+        assert reckoned.cpu_s[name] == pytest.approx(simulated.cpu_s[name], rel=0.05), name
+
+
+def test_the_same_plan_leaves_the_same_bytes():
+    plan = plans.busy_town(11, 40, "quic_keep", duration_s=120.0, rate_per_s=0.1)
+    one, other = plans.run(plan), plans.run(plan)
+    assert one.data == other.data
+    assert (one.counters, one.cpu_s) == (other.counters, other.cpu_s)
+
+
+WATCHED = {
+    "energy": lambda plan: {"energy": {"core_w": 1.0, "access": [plans.radio()], "contact_w": []}},
+    "trace": lambda plan: {"trace": {**plan["trace"], "mode": "work"}},
+    "outages": lambda _: {"outages": [{"access": 0, "start_s": 500.0, "end_s": 501.0}]},
+    "fidelity": lambda _: {"fidelity": "flow"},
+    "contacts": lambda plan: plans.meet(plan, 500.0, 1.0, 0, 1) or {},
+    "transport": lambda plan: {"transport": {**plan["transport"], "keep_alive_events": True}},
+}
+
+
+@pytest.mark.parametrize("by", [None, *WATCHED])
+def test_where_somebody_looks_at_each_datagram_nothing_rests(by):
+    """A rest draws no costs, so those of a ping show whether there was one."""
+    plan = with_costs(silent(100.0, (1.0, 0, 1)))
+    plan["profiles"][0]["spread_sigma"] = [1.0] * len(plan["profiles"][0]["cpu_s"])
+    plan |= WATCHED[by](plan) if by else {}
+    longer = {**plan, "duration_s": 400.0}
+    one, other = plans.run(plan), plans.run(longer)
+    spent_s = other.cpu_s["udp_send"] - one.cpu_s["udp_send"]
+    datagrams = other.counters["datagrams_sent"] - one.counters["datagrams_sent"]
+    # 30 to 33 bytes each, without their headers.
+    mean_s = spent_s / datagrams
+    assert (3.02e-4 < mean_s < 3.04e-4) == (by is None)
