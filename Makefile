@@ -79,12 +79,13 @@ fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10
 .PHONY: bench
 BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000 100000)
 # With RIVALS=1, ns-3 and the code of IPv8 are installed, 300 MB; once there, they always take part.
-bench: setup build/bench/bare_loop build/bench/bare_queues $(if $(RIVALS)$(wildcard build/bench/ns3_star),build/bench/ns3_star) ## Compare the engine's speed with other simulators on one workload (RIVALS=1: with two more)
+bench: setup build/bench/bare_loop build/bench/bare_queues build/bench/barrier $(if $(RIVALS)$(wildcard build/bench/ns3_star),build/bench/ns3_star) ## Compare the engine's speed with other simulators on one workload (RIVALS=1: with two more)
 	$(BIN)/python bench/run.py --hosts $(BENCH_HOSTS) $(if $(QUICK),--seconds 2 --repetitions 1 --memory 2000 12000)
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
 	$(BIN)/python bench/own_trace.py $(if $(QUICK),1000,10000000)
 	$(BIN)/python bench/studies.py $(if $(QUICK),--runs 4 --long-runs 2)
 	$(BIN)/python bench/kept_connections.py $(if $(QUICK),50 20,2000 600)
+	$(BIN)/python bench/lookahead.py $(if $(QUICK),--scenarios udp_100b --sizes 100)
 	$(BIN)/python bench/own_protocol.py $(if $(QUICK),100 5 --repetitions 1 --no-bar,1000 60)
 
 .PHONY: bench-probe
@@ -221,6 +222,11 @@ build/bench/bare_loop: bench/bare_loop.cpp bench/machine.hpp build/simgrid/.comp
 build/bench/bare_queues: bench/bare_queues.cpp bench/machine.hpp
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -Wall -Wextra $< -o $@
+
+# How long two threads take to meet.
+build/bench/barrier: bench/barrier.cpp
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -O2 -Wall -Wextra -pthread $< -o $@
 
 # Rivals that are no part of a set-up, in an environment of their own. ns-3's distribution has headers
 # and libraries inside; what it needs for Python's sake is left out, since nothing here calls that.
