@@ -77,9 +77,10 @@ fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10
 
 # With QUICK=1 the next four say whether everything runs, in seconds, and judge no time.
 .PHONY: bench
-BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000)
-bench: setup build/bench/bare_loop build/bench/bare_queues ## Compare the engine's speed with other simulators on one workload
-	$(BIN)/python bench/run.py --hosts $(BENCH_HOSTS) $(if $(QUICK),--seconds 2 --repetitions 1)
+BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000 100000)
+# With RIVALS=1, ns-3 and the code of IPv8 are installed, 300 MB; once there, they always take part.
+bench: setup build/bench/bare_loop build/bench/bare_queues $(if $(RIVALS)$(wildcard build/bench/ns3_star),build/bench/ns3_star) ## Compare the engine's speed with other simulators on one workload (RIVALS=1: with two more)
+	$(BIN)/python bench/run.py --hosts $(BENCH_HOSTS) $(if $(QUICK),--seconds 2 --repetitions 1 --memory 2000 12000)
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
 	$(BIN)/python bench/own_trace.py $(if $(QUICK),1000,10000000)
 	$(BIN)/python bench/studies.py $(if $(QUICK),--runs 4 --long-runs 2)
@@ -211,12 +212,27 @@ build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py
 	@touch $@
 
 # The rival of `make bench` that calls SimGrid directly, linked to the same library as the engine.
-build/bench/bare_loop: bench/bare_loop.cpp build/simgrid/.complete
+build/bench/bare_loop: bench/bare_loop.cpp bench/machine.hpp build/simgrid/.complete
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -Wall -Wextra -Ibuild/simgrid/include $< -o $@ \
 	  -Lbuild/simgrid/lib -lsimgrid -Wl,-rpath,$(CURDIR)/build/simgrid/lib
 
 # The one that is no simulator: a heap and queues.
-build/bench/bare_queues: bench/bare_queues.cpp
+build/bench/bare_queues: bench/bare_queues.cpp bench/machine.hpp
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -Wall -Wextra $< -o $@
+
+# Rivals that are no part of a set-up, in an environment of their own. ns-3's distribution has headers
+# and libraries inside; what it needs for Python's sake is left out, since nothing here calls that.
+RIVALS_PYTHON := build/bench/rivals
+NS3 := 3.44
+build/bench/rivals/.complete: build/.system
+	$(UV) venv --quiet --clear --python $(BIN)/python $(RIVALS_PYTHON)
+	$(UV) pip install --quiet --python $(RIVALS_PYTHON) pyipv8==3.2.1
+	$(UV) pip install --quiet --python $(RIVALS_PYTHON) --no-deps ns3==$(NS3).post0
+	@touch $@
+
+build/bench/ns3_star: bench/ns3_star.cpp bench/machine.hpp build/bench/rivals/.complete
+	ns3=$$(echo $(CURDIR)/$(RIVALS_PYTHON)/lib/python3*/site-packages/ns3) && \
+	  $(CXX) -std=c++20 -O2 -Wall -Wextra -isystem $$ns3/include $< -o $@ -L$$ns3/lib64 -Wl,-rpath,$$ns3/lib64 \
+	  $(addprefix -lns$(NS3)-,core network internet point-to-point)

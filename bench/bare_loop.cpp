@@ -4,16 +4,16 @@
 // completion callbacks, kernel timers, no actors), but no plan, no machines, no trace and no
 // language border. Usage: bare_loop HOSTS SECONDS; prints one line of JSON.
 
+#include "machine.hpp"
+
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
-#include <sys/resource.h>
 #include <vector>
 
 namespace sg4 = simgrid::s4u;
@@ -178,11 +178,6 @@ std::vector<sg4::Host*> build_star(sg4::Engine& engine, uint32_t count)
   return hosts;
 }
 
-double wall_s()
-{
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 } // namespace
 
 int main(int argc, char** argv)
@@ -207,13 +202,11 @@ int main(int argc, char** argv)
   engine.run_until(end_s);
   double ended_s = wall_s();
 
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   std::printf("{\"transactions\": %llu, \"mean_latency_s\": %.9f, \"latency_sd_s\": %.9f, \"setup_s\": %.6f, "
               "\"run_s\": %.6f, \"memory_mb\": %.1f}\n",
               static_cast<unsigned long long>(pairwise.completed()), pairwise.mean_latency_s(),
               pairwise.latency_sd_s(), started_s - created_s, ended_s - started_s,
-              static_cast<double>(usage.ru_maxrss) / 1024);
+              peak_memory_mb());
   // Transactions that were under way would each be cancelled with a backtrace: leave without destructors.
   std::fflush(stdout);
   std::_Exit(0);

@@ -6,15 +6,15 @@
 // adds two transmissions to each transaction. Queues hold 200 messages, and what finds one full is
 // dropped and counted. Usage: bare_queues HOSTS SECONDS; prints one line of JSON.
 
+#include "machine.hpp"
+
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <queue>
 #include <random>
-#include <sys/resource.h>
 #include <vector>
 
 namespace {
@@ -155,11 +155,6 @@ private:
   std::uniform_int_distribution<uint32_t> other_;
 };
 
-double wall_s()
-{
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 } // namespace
 
 int main(int argc, char** argv)
@@ -174,11 +169,9 @@ int main(int argc, char** argv)
   pairwise.run(std::atof(argv[2]));
   double ended_s = wall_s();
 
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
   std::printf("{\"transactions\": %llu, \"mean_latency_s\": %.9f, \"latency_sd_s\": %.9f, \"dropped\": %llu, "
               "\"setup_s\": %.6f, \"run_s\": %.6f, \"memory_mb\": %.1f}\n",
               static_cast<unsigned long long>(pairwise.completed()), pairwise.mean_latency_s(),
               pairwise.latency_sd_s(), static_cast<unsigned long long>(pairwise.dropped()), started_s - created_s,
-              ended_s - started_s, static_cast<double>(usage.ru_maxrss) / 1024);
+              ended_s - started_s, peak_memory_mb());
 }

@@ -8,7 +8,6 @@ how much the call raises the peak of this process, in which the arrays are alrea
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from json import dumps
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pocketsim_pairwise
+from report import peak_memory_mb
 
 from pocketsim.sim import _engine
 
@@ -41,18 +41,13 @@ def build_plan(arrivals: int) -> dict[str, Any]:
     return plan
 
 
-def peak_mb() -> float:
-    """Return the most memory that this process has had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def main(arrivals: int) -> None:
     """Hand a plan over and print what it took."""
     plan = build_plan(arrivals)
-    before_mb, start = peak_mb(), time.perf_counter()
+    before_mb, start = peak_memory_mb(), time.perf_counter()
     result = _engine.run(plan)
     hand_over_s = time.perf_counter() - start - result["wall_s"]
-    beyond_mb = peak_mb() - before_mb
+    beyond_mb = peak_memory_mb() - before_mb
     if result["columns"]["time_s"]:
         sys.exit("something happened: that is no part of handing a plan over")
     line = {

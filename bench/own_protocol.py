@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -22,6 +21,9 @@ from typing import TYPE_CHECKING, Any
 import pocketsim_pairwise as pairwise  # first: what it sets, numpy reads when it is loaded
 import run
 import workload
+from report import peak_memory_mb
+from rivals import DOWNLINKS_S, Rival, python
+from turns import ratios
 
 from pocketsim.sim import _engine
 from pocketsim.sim.base.units import DURATION, RATE
@@ -29,8 +31,6 @@ from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import own_protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     Result = dict[str, Any]
     Rates = dict[str, float]
 
@@ -59,12 +59,12 @@ def main() -> int:
     )
     print(f"{'':<8}{'tx/s':>10}{'ratio':>7} (range)")
     for name in NAMES:
-        low, middle, high = ratios(turns, name)
+        low, middle, high = ratios(turns, name, "heapq")
         rate_per_s = statistics.median(turn[name] for turn in turns)
         print(f"{name:<8}{rate_per_s:>10,.0f}{middle:>7.2f} ({low:.2f}-{high:.2f})")
     extra_us = statistics.median(1e6 / turn["trade"] - 1e6 / turn["rust"] for turn in turns)
     print(f"Python takes {extra_us:.1f} us of a trade, a transaction of two messages")
-    is_met = ratios(turns, "gossip")[1] >= BAR
+    is_met = ratios(turns, "gossip", "heapq").median >= BAR
     print(f"bar: gossip at {BAR:g} of heapq or more: {'met' if is_met else 'missed'}")
     return 0 if is_met or options.no_bar else EXIT_CHECK_FAILED
 
@@ -83,26 +83,20 @@ def parse() -> argparse.Namespace:
 def take_turn(hosts: int, seconds: float) -> Rates:
     """Run each once, in a process of its own; return transactions per second by name."""
     commands = {
-        "heapq": run.python("heapq_pure.py"),
-        "rust": run.python("pocketsim_pairwise.py"),
-        "trade": (*run.python("own_protocol.py"), "--only", "trade"),
+        "heapq": python("heapq_pure.py"),
+        "rust": python("pocketsim_pairwise.py"),
+        "trade": (*python("own_protocol.py"), "--only", "trade"),
     }
     rates = {}
     for name, command in commands.items():
         print(f"{hosts} phones, {seconds:g} s: {name}", file=sys.stderr)
-        further_s = 0.0 if name == "heapq" else run.DOWNLINKS_S
-        rival = run.Rival(name, command, 0.0, further_s=further_s)
+        further_s = 0.0 if name == "heapq" else DOWNLINKS_S
+        rival = Rival(name, command, 0.0, further_s=further_s)
         rates[name] = run.measure(rival, hosts, seconds)["rate_per_s"]
-    command = [*run.python("own_protocol.py"), "--only", "gossip", str(hosts), str(seconds)]
+    command = [*python("own_protocol.py"), "--only", "gossip", str(hosts), str(seconds)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     found = json.loads(done.stdout)
     return {**rates, "gossip": found["transactions"] / found["run_s"]}
-
-
-def ratios(turns: Sequence[Rates], name: str) -> tuple[float, float, float]:
-    """Return the least, the median and the largest ratio to heapq's rate within a turn."""
-    found = [turn[name] / turn["heapq"] for turn in turns]
-    return min(found), statistics.median(found), max(found)
 
 
 def measured(name: str, count: int, end_s: float) -> Result:
@@ -115,7 +109,7 @@ def measured(name: str, count: int, end_s: float) -> Result:
         "mean_latency_s": float(taken_s.mean()),
         "latency_sd_s": float(taken_s.std()),
         "run_s": result["wall_s"],
-        "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "memory_mb": peak_memory_mb(),
     }
 
 

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from report import peak_memory_mb
 
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
@@ -57,7 +58,7 @@ def measure(file: Path) -> None:
     plan = build_plan(resolved, 0, None, document.paths())
     planned_s = time.perf_counter()
     used = resource.getrusage(resource.RUSAGE_SELF)
-    cpu_s, peak_gb = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9
+    cpu_s, peak_gb = used.ru_utime + used.ru_stime, peak_memory_mb() * (1 << 20) / 1e9
     arrivals = plan["workload"]["time_s"].size
     print(json.dumps([checked_s - started_s, planned_s - checked_s, cpu_s, peak_gb, arrivals]))
 

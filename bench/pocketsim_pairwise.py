@@ -9,7 +9,6 @@ arrivals, platform and machines are set-up. The trace keeps every event, as that
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ os.environ |= children.ENVIRONMENT  # before numpy is loaded, as in every child
 import numpy as np
 import tomli_w
 import workload
+from report import peak_memory_mb
 
 from pocketsim.sim import _engine, scenario
 from pocketsim.sim.base import streams
@@ -146,7 +146,7 @@ def main(count: int, end_s: float) -> None:
         "latency_sd_s": float(taken_s.std()),
         "setup_s": whole_s - result["wall_s"],
         "run_s": result["wall_s"],
-        "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "memory_mb": peak_memory_mb(),
     }
     print(dumps(line))
 

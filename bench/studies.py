@@ -14,8 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from forks import forked
 
 from pocketsim.sim.run import children, forkserver
 from pocketsim.studies import Study
@@ -52,7 +55,7 @@ def wall_s(asked: Study, jobs: int) -> float:
 
 def engine_s(several: Sequence[Resolved]) -> float:
     """Return how long the engine takes for these runs: plans and replay, each in a fork."""
-    command = [sys.executable, "-P", __file__, "--engine"]
+    command = [sys.executable, __file__, "--engine"]
     environment = {**os.environ, **children.ENVIRONMENT}
     text = json.dumps(list(several))
     done = subprocess.run(
@@ -67,19 +70,12 @@ def simulate(several: Sequence[Resolved]) -> float:
     from pocketsim.sim import _engine
     from pocketsim.sim.plan.build_plan import build_plan
 
-    total_s = 0.0
-    for resolved in several:
-        read, write = os.pipe()
-        if os.fork() == 0:
-            started_s = time.perf_counter()
-            _engine.run(build_plan(resolved, 0), lambda _share: None)
-            os.write(write, f"{time.perf_counter() - started_s}".encode())
-            os._exit(0)
-        os.close(write)
-        with os.fdopen(read) as told:
-            total_s += float(told.read())
-        os.wait()
-    return total_s
+    def taken_s(resolved: Resolved) -> float:
+        started_s = time.perf_counter()
+        _engine.run(build_plan(resolved, 0), lambda _share, _events: None)
+        return time.perf_counter() - started_s
+
+    return sum(forked(partial(taken_s, resolved)) for resolved in several)
 
 
 def resolved_of(asked: Study) -> list[Resolved]:

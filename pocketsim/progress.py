@@ -1,7 +1,7 @@
 """How far runs are, for people: a bar on a terminal or in a notebook.
 
-Repetitions tell the share of them that is done; what is left is estimated from what is done. Only
-wall time is looked at here, and only for people.
+Repetitions tell the share of them that is done, with their events and simulated seconds; what is
+left is estimated from what is done. Only wall time is looked at here, and only for people.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import printable
+from pocketsim.sim.run.job import Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 class Meter:
     """Repetitions that have ended and those under way, of `total`, since `started_s`.
 
+    Events and simulated seconds of those that have ended are what was last told of them.
+
     `labels` say in words which run a name is; others are called by their rung.
     """
 
@@ -34,6 +37,8 @@ class Meter:
     labels: Mapping[str, str] = field(default_factory=dict)
     ended: int = 0
     under_way: dict[tuple[str, int], float] = field(default_factory=dict)
+    ended_events: int = 0
+    ended_simulated_s: float = 0.0
     latest: str = "starting"
 
     def advance(self, name: str, repetition: int, share: float) -> None:
@@ -42,8 +47,11 @@ class Meter:
         if share < 1:
             self.under_way[name, repetition] = share
         else:
-            self.under_way.pop((name, repetition), None)
+            last = self.under_way.pop((name, repetition), None)
             self.ended += 1
+            if isinstance(last, Share):
+                self.ended_events += last.events
+                self.ended_simulated_s += last.simulated_s
 
     @classmethod
     def of(cls, total: int, labels: Mapping[str, str] | None = None) -> Meter:
@@ -61,7 +69,20 @@ class Meter:
         text = f"{self.done:.3g} of {self.total} repetitions in {span(took_s)}"
         if self.done > 0:
             text += f", {span(took_s / self.done * (self.total - self.done))} left"
+        if speed := self.speed(now_s):
+            text += f", {speed}"
         return f"{text}: {self.latest}"
+
+    def speed(self, now_s: float) -> str:
+        """Return events and simulated seconds for a second until `now_s`, of all together."""
+        # What is made elsewhere tells its end only.
+        known = [share for share in self.under_way.values() if isinstance(share, Share)]
+        events = self.ended_events + sum(share.events for share in known)
+        simulated_s = self.ended_simulated_s + sum(share.simulated_s for share in known)
+        took_s = now_s - self.started_s
+        if not simulated_s or took_s <= 0:
+            return ""
+        return f"{short(events / took_s)} events/s, {short(simulated_s / took_s)} simulated s/s"
 
 
 @contextmanager
@@ -72,12 +93,17 @@ def bar(meter: Meter) -> Iterator[Callable[[str, int, float], None]]:
     """
     lock = threading.Lock()
     with _drawn() as drawn:
-        task = drawn.add_task(meter.latest, total=meter.total)
+        task = drawn.add_task(meter.latest, total=meter.total, speed="")
 
         def step(name: str, repetition: int, share: float) -> None:
             with lock:
                 meter.advance(name, repetition, share)
-                drawn.update(task, completed=round(meter.done, 2), description=meter.latest)
+                drawn.update(
+                    task,
+                    completed=round(meter.done, 2),
+                    description=meter.latest,
+                    speed=meter.speed(time.monotonic()),
+                )
 
         yield step
 
@@ -95,6 +121,14 @@ def span(seconds: float) -> str:
     if hours:
         return f"{hours} h {rest_min} min"
     return f"{minutes} min {rest_s} s" if minutes else f"{rest_s} s"
+
+
+def short(value: float) -> str:
+    """Return a rate with two digits, as people say it: 0.5, 42, 340 thousand, 1.2 million."""
+    for least, word in _WORDS:
+        if value >= least:
+            return f"{float(f'{value / least:.2g}'):g}{word}"
+    return f"{value:.2g}"
 
 
 def _drawn() -> Progress:
@@ -115,6 +149,7 @@ def _drawn() -> Progress:
         TextColumn("left"),
         # Speed is that of the whole job: repetitions of one run end together.
         TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[speed]}"),
     )
     return Progress(*columns, console=Console(stderr=not _is_notebook()), transient=True)
 
@@ -123,3 +158,7 @@ def _is_notebook() -> bool:
     # As rich finds it out: who runs cells has put this function among Python's own.
     shell = getattr(builtins, "get_ipython", None)
     return shell is not None and type(shell()).__name__ == "ZMQInteractiveShell"
+
+
+# A rate of 999.6 thousand is a million in two digits.
+_WORDS = ((999_500.0, " million"), (999.5, " thousand"), (1.0, ""))

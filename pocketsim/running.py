@@ -41,7 +41,7 @@ def run(
         out: Folder for run directories. A run that is there already is not repeated.
         progress: True for a bar on a terminal or in a notebook, False for none. A function is
             called, from other threads, with a run's name, the number of a repetition and the share
-            of it that is done.
+            of it that is done; one from within a repetition also has `events` and `simulated_s`.
 
     Raises ScenarioError for a mistake in the scenario or in `changes`, before anything is written;
     EngineError when a repetition crashed; NoRoomError when the disk is full.

@@ -112,7 +112,8 @@ def _figure(drawn: Drawn) -> str:
     data = base64.b64encode(data_csv(drawn.chart).encode()).decode()
     link = f'<a class="data" download="{name}" href="data:text/csv;base64,{data}">data</a>'
     head = f'<h3>{escape(drawn.title)}{link}</h3><p class="caption">{escape(drawn.caption)}</p>'
-    return f"<figure>{head}{div}</figure>"
+    said = escape(f"{drawn.title}: {drawn.caption}")
+    return f'<figure>{head}<div role="img" aria-label="{said}">{div}</div></figure>'
 
 
 def data_csv(chart: go.Figure) -> str:

@@ -20,12 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from pocketsim.sim.run import child, forkserver
+from pocketsim.sim.run.job import Share
 
 EVENT_KINDS = ["send", "store"]
 
 
 def run(plan, progress):
-    progress(0.5)
+    progress(0.5, 2)
     rows = 4
     columns = {
         "time_s": np.linspace(0.1, plan["duration_s"], rows).astype("<f8"),
@@ -82,7 +83,7 @@ def simulate(job, tell):
     if "FAKE_CHATTER" in os.environ:
         sys.stdout.write("0.25\n")  # of whoever prints in a fork; no share
         for _ in range(50_000):  # more than a socket holds
-            tell(0.5)
+            tell(Share.so_far(0.5, 2, 1.0))
     time.sleep(float(os.environ.get("FAKE_SLEEP_S", "0")))
     code = child.attempt(job, types.SimpleNamespace(run=run), tell)
     if code == 0 and "FAKE_LOG" in os.environ:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -16,9 +17,15 @@ from conftest import ROOT
 
 sys.path.append(str(ROOT / "bench"))  # scripts, not a package
 import check
+import cost
 import own_protocol
+import report as timing
+import rivals
 import run
+import tables
+import turns
 import workload
+from forks import forked
 
 HOSTS, SECONDS = 20, 2.0
 MEAN_S = check.mean_latency_s()
@@ -39,29 +46,76 @@ def result_of(count, mean_s=MEAN_S, sd_s=SD_S):
     return {"transactions": count, "mean_latency_s": mean_s, "latency_sd_s": sd_s}
 
 
-@pytest.mark.engine
-@pytest.mark.slow
-def test_all_simulators_run_the_same_workload(programs, tmp_path):
-    out = tmp_path / "result.json"
+@pytest.fixture(scope="session")
+def whole(programs, tmp_path_factory):
+    """Run all of them for a moment; return what was printed, and the folder of what was written."""
+    folder = tmp_path_factory.mktemp("bench")
     command = [sys.executable, ROOT / "bench" / "run.py", "--repetitions", "1"]
-    command += ["--hosts", HOSTS, "--seconds", SECONDS, "--out", out]
+    command += ["--hosts", HOSTS, "--seconds", SECONDS, "--memory", 2_000, 12_000]
+    command += ["--out", folder / "result.json"]
     done = subprocess.run(
         list(map(str, command)), capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    rows = json.loads(out.read_text())["hosts"][str(HOSTS)]
-    assert list(rows) == [rival.name for rival in run.RIVALS]
+    return done.stdout, folder
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_all_simulators_run_the_same_workload(whole):
+    printed, folder = whole
+    rows = json.loads((folder / "result.json").read_text())["hosts"][str(HOSTS)]
+    assert list(rows) == [rival.name for rival in rivals.found()]
     counts = [row["transactions"] for row in rows.values()]
     # The difference of two Poisson counts, at four standard deviations.
     assert max(counts) - min(counts) <= 4 * math.sqrt(2 * HOSTS * SECONDS)
-    assert all(name in done.stdout for name in rows)
+    assert all(name in printed for name in rows)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_all_are_compared_with_the_limit_within_their_turn(whole):
+    printed, folder = whole
+    rows = json.loads((folder / "result.json").read_text())["hosts"][str(HOSTS)]
+    limit_per_s = rows[rivals.LIMIT]["rate_per_s"]["median"]
+    for row in rows.values():
+        ratio = row["rate_per_s"]["median"] / limit_per_s
+        assert row["to_limit"] == pytest.approx(dict.fromkeys(("low", "median", "high"), ratio))
+    assert f"which part of the rate of {rivals.LIMIT} each reaches" in printed
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_the_memory_of_a_phone_is_measured(whole):
+    printed, folder = whole
+    memory = json.loads((folder / "result.json").read_text())["memory"]
+    assert memory["phones"] == [2_000, 12_000]
+    for taken in memory["bytes"].values():
+        assert list(taken) == list(tables.TAKERS)
+        # A page less than what its state is, since memory of the plan's making is used again.
+        assert 100 < taken["idle_phone_bytes"] < 100_000
+    kept = memory["bytes"]["trustchain"]  # what it has traded it stores
+    assert kept["used_phone_bytes"] > kept["idle_phone_bytes"]
+    assert "bar: idle phone below 3,000: " in printed
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_the_page_is_complete_in_one_file(whole):
+    _, folder = whole
+    html = (folder / "cost.html").read_text(encoding="utf-8")
+    body = html[html.index('<div class="page">') :]
+    assert re.findall(r"""(?:src|href)\s*=\s*["'](?!#|data:)""", body) == []
+    assert "<title>What a simulated transaction costs</title>" in html
+    assert 'role="img" aria-label="Wall time of a transaction: ' in body
+    assert all(f'"name":"{rival.name}"' in body for rival in rivals.found())
 
 
 @pytest.mark.engine
 @pytest.mark.parametrize("seconds", ["2", "3.5"])
 def test_pocketsims_part_runs_alone(seconds):
     done = subprocess.run(
-        [*run.RIVALS[0].command, "25", seconds], capture_output=True, text=True, check=True
+        [*rivals.RIVALS[0].command, "25", seconds], capture_output=True, text=True, check=True
     )
     result = json.loads(done.stdout)
     assert result["run_s"] > 0
@@ -105,16 +159,134 @@ def test_gossip_makes_the_work_that_it_is_counted_for():
 
 
 def test_ratios_are_taken_within_a_turn():
-    turns = [
+    rates = [
         {"heapq": 10.0, "gossip": 1.0},
         {"heapq": 4.0, "gossip": 2.0},
         {"heapq": 5.0, "gossip": 1.0},
     ]
-    assert own_protocol.ratios(turns, "gossip") == (0.1, 0.2, 0.5)
+    assert turns.ratios(rates, "gossip", "heapq") == (0.1, 0.2, 0.5)
+
+
+def result_row(rate_per_s, memory_mb=64.0):
+    row = {**dict.fromkeys(run.KEPT, 0.04), "simulated_s": 2.0, "memory_mb": memory_mb}
+    return {**row, "rate_per_s": rate_per_s}
+
+
+@pytest.fixture
+def found():
+    """What two sizes came to, of which the larger was too much for all but pocketsim."""
+    small = [
+        {
+            "pocketsim": result_row(4e5),
+            rivals.LIMIT: result_row(8e5),
+            rivals.HEAPQ: result_row(2e5),
+        },
+        {
+            "pocketsim": result_row(1e5),
+            rivals.LIMIT: result_row(1e6),
+            rivals.HEAPQ: result_row(1e5),
+        },
+    ]
+    hosts = {100: run.summarise(small), 10_000: run.summarise([{"pocketsim": result_row(2e5)}])}
+    taken = {"idle_phone_bytes": 527.3, "used_phone_bytes": 12_000.2, "transaction_bytes": 119.0}
+    return {
+        "machine": run.machine(),
+        "repetitions": 2,
+        "differs": {"pocketsim": "messages <have> headers"},
+        "hosts": hosts,
+        "memory": {
+            "phones": [20_000, 120_000],
+            "bars_bytes": {"idle_phone_bytes": 3_000, "used_phone_bytes": 10_000},
+            "bytes": {"pairwise": taken},
+        },
+    }
+
+
+def test_what_was_not_run_has_no_ratio(found):
+    assert found["hosts"][100]["pocketsim"]["to_limit"] == {"low": 0.1, "median": 0.3, "high": 0.5}
+    assert found["hosts"][10_000]["pocketsim"]["to_limit"] is None
+
+
+def test_the_tables_say_what_was_not_run_and_which_bar_is_missed(found, capsys):
+    tables.print_table(10_000, 1, found["hosts"][10_000])
+    tables.print_summary(found)
+    tables.print_memory(found["memory"])
+    printed = capsys.readouterr().out
+    assert re.search(r"^C\+\+ heap with queues +0\.3 +not run$", printed, re.MULTILINE)
+    assert re.search(r"^pocketsim +2 +200,000 +5 ", printed, re.MULTILINE)
+    assert re.search(r"^pairwise +527 +12,000 +119$", printed, re.MULTILINE)
+    assert "bar: idle phone below 3,000: met\nbar: phone that traded below 10,000: miss" in printed
+
+
+def test_the_chart_has_a_line_for_each_with_its_range(found):
+    chart = cost.chart(found)
+    own, limit, heapq = chart.data
+    assert (own.name, limit.name, heapq.name) == ("pocketsim", rivals.LIMIT, rivals.HEAPQ)
+    assert (own.x, limit.x) == ((100, 10_000), (100,))
+    assert own.y == pytest.approx((4.0, 5.0))  # of 2.5 and 10 us, by the median rate
+    assert own.error_y.array == pytest.approx((6.0, 0.0))
+    assert own.error_y.arrayminus == pytest.approx((1.5, 0.0))
+    assert (chart.layout.xaxis.type, chart.layout.yaxis.type) == ("log", "log")
+    assert len({(trace.line.color, trace.line.dash) for trace in chart.data}) == 3
+
+
+def test_the_page_has_every_figure(found):
+    html = cost.page(found).html("plotly.js")
+    cells = '</td><td class="n">'.join
+    assert cells(["not run", "not run", "64", "6.7"]) in html  # 64 MiB for ten thousand phones
+    assert cells(["527", "12,000", "119"]) in html
+    assert cells(["below 3,000", "below 10,000", ""]) in html
+    assert "messages &lt;have&gt; headers" in html
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts", "expected_s"),
+    [
+        ("pocketsim", 10_000, 60.0),
+        ("pocketsim", 100_000, 20.0),
+        (rivals.LIMIT, 100_000, 16.0),
+        (rivals.HEAPQ, 100_000, 4.8),
+        ("SimPy, as documented", 100_000, 0.0),
+    ],
+)
+def test_what_is_slow_simulates_less_and_in_the_end_nothing(name, hosts, expected_s):
+    (rival,) = (rival for rival in rivals.RIVALS if rival.name == name)
+    assert run.affordable_s(rival, hosts, 60.0) == expected_s
+
+
+def test_further_rivals_take_part_where_they_are(monkeypatch, tmp_path):
+    there, absent = (rivals.Rival(name, (str(tmp_path / name),), 1.0) for name in ("a", "b"))
+    (tmp_path / "a").touch()
+    monkeypatch.setattr(rivals, "FURTHER", (there, absent))
+    assert rivals.found() == [*rivals.RIVALS, there]
+
+
+def test_two_numbers_of_phones_are_in_order(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["run.py", "--memory", "2000", "2000"])
+    with pytest.raises(SystemExit, match="2"):
+        run.parse()
+    assert "the second number is to be larger" in capsys.readouterr().err
+
+
+def test_the_peak_of_memory_is_a_programs_own():
+    folder = str(ROOT / "bench")
+    says = f"import sys; sys.path.append({folder!r}); import report; print(report.peak_memory_mb())"
+    # As a process that has had 200 MB.
+    starts = "import os, sys; bytearray(200 << 20); os.execv(sys.executable, sys.argv[1:])"
+    command = [sys.executable, "-c", starts, sys.executable, "-c", says]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert 1 < float(done.stdout) < 100
+    assert timing.peak_memory_mb() > float(done.stdout)
+
+
+def test_a_fork_says_what_it_measured_or_that_it_failed():
+    assert forked(lambda: 0.1 + 0.2) == 0.1 + 0.2
+    with pytest.raises(ValueError, match="could not convert"):
+        forked(lambda: 1 / 0)
 
 
 def test_a_simulator_that_fails_says_why():
-    rival = run.Rival("broken", (sys.executable, "-c", "raise SystemExit('out of luck')"), 1.0)
+    rival = rivals.Rival("broken", (sys.executable, "-c", "raise SystemExit('out of luck')"), 1.0)
     with pytest.raises(SystemExit, match="broken: exit code 1\nout of luck"):
         run.measure(rival, HOSTS, SECONDS)
 

@@ -93,7 +93,8 @@ def test_readmes_targets_exist():
     [
         (["demo", "SUBSET=latency"], ["--subset 'latency'"]),
         (["bench", "QUICK=1"], ["--hosts 20 ", "--seconds 2 ", "--repetitions 1", "--no-bar"]),
-        (["bench"], ["--hosts 100 1000 10000"]),
+        (["bench"], ["--hosts 100 1000 10000 100000"]),
+        (["bench", "RIVALS=1", "-W", "bench/ns3_star.cpp"], ["-o build/bench/ns3_star", "run.py"]),
         (["bench", "BENCH_HOSTS=100 1000"], ["--hosts 100 1000"]),
         (["bench-probe", "QUICK=1"], ["--rounds 1 ", "--no-bar"]),
         (["bench-probe", "ROUNDS=2"], ["--rounds 2"]),

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from pocketsim import progress as meters
 from pocketsim.cli import console, progress
+from pocketsim.sim.run.job import Share
 
 
 @pytest.fixture
@@ -35,6 +36,44 @@ def test_what_is_left_follows_from_what_is_done():
     assert line == "1.5 of 4 repetitions in 1 min 30 s, 2 min 30 s left: quic_keep-100B-16ps"
     meter.advance("quic_keep-100B-16ps-0123456789ab", 1, 1.0)
     assert (meter.done, meter.under_way) == (2.0, {})
+
+
+def test_how_fast_it_is_follows_from_events_and_simulated_seconds():
+    meter = meters.Meter(total=3, started_s=100.0)
+    assert meter.speed(101.0) == ""
+    meter.advance("a-0", 0, Share.so_far(0.5, 1_000_000, 30.0))
+    meter.advance("a-0", 0, Share.so_far(0.9, 1_800_000, 54.0))
+    meter.advance("a-0", 0, 1.0)
+    meter.advance("a-0", 1, Share.so_far(0.1, 200_000, 6.0))
+    meter.advance("a-0", 2, 0.5)  # of somebody who tells no more
+    assert meter.speed(100.0) == ""
+    assert meter.speed(105.0) == "400 thousand events/s, 12 simulated s/s"
+    line = meter.line(105.0)
+    assert line.endswith(" left, 400 thousand events/s, 12 simulated s/s: a")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (0.123, "0.12"),
+        (7.04, "7"),
+        (342.0, "340"),
+        (999.6, "1 thousand"),
+        (45_678.0, "46 thousand"),
+        (1_234_567.0, "1.2 million"),
+    ],
+)
+def test_rates_as_people_say_them(value, text):
+    assert meters.short(value) == text
+
+
+def test_a_share_is_read_as_it_was_told():
+    told = Share.so_far(0.25, 12, 7.5)
+    read = Share.read(told.line().encode())
+    assert (read, read.events, read.simulated_s) == (0.25, 12, 7.5)
+    with pytest.raises(ValueError, match="not enough"):
+        Share.read(b"0.25")
 
 
 def test_a_run_is_called_as_its_label_says():
@@ -77,7 +116,7 @@ def test_a_label_is_no_markup_and_nothing_that_a_terminal_obeys():
     meter = meters.Meter(2, 0.0, {"a-b": "[/x] [bold]\x1b[31m"})
     meter.advance("a-b", 0, 0.5)
     with meters._drawn() as bar:
-        bar.add_task(meter.latest, total=2)
+        bar.add_task(meter.latest, total=2, speed="")
         shown = io.StringIO()
         Console(file=shown, width=200).print(bar.get_renderable())
     assert "[/x] [bold]\\x1b[31m" in shown.getvalue()
@@ -109,6 +148,7 @@ def test_a_bar_moves(monkeypatch):
     monkeypatch.setattr("rich.console.Console", lambda **_: console)
     with meters.bar(meters.Meter.of(4, {"a-b": "four phones"})) as step:
         step("a-b", 0, 1.0)
-        step("a-b", 1, 0.5)
+        step("a-b", 1, Share.so_far(0.5, 1_000, 30.0))
     assert "four phones" in drawn.getvalue()
     assert "1.5/4" in drawn.getvalue()
+    assert "events/s, " in drawn.getvalue()

@@ -318,6 +318,10 @@ def test_progress_is_told(scenario, tmp_path):
     assert {(rung, repetition) for rung, repetition, _ in told} == {(name, 0), (name, 1)}
     for repetition in (0, 1):
         shares = [share for _, number, share in told if number == repetition]
+        within = shares[:-1]  # all but the end say how much that was
+        expected_s = pytest.approx([2.0 * share for share in within])
+        assert [share.simulated_s for share in within] == expected_s
+        assert all(share.events > 0 for share in within)
         assert shares == sorted(set(shares))
         assert shares[-1] == 1
         assert len(shares) > 3  # it moves inside a repetition: here with each of eight rounds

@@ -38,7 +38,7 @@ from pocketsim.sim.run.children import (
     EXIT_PROTOCOL,
     REASON,
 )
-from pocketsim.sim.run.job import kept, kept_path, parquet_path, summary_path
+from pocketsim.sim.run.job import Share, kept, kept_path, parquet_path, summary_path
 from pocketsim.sim.trace import blocks, holdings, tables, timeline
 
 if TYPE_CHECKING:
@@ -49,12 +49,16 @@ if TYPE_CHECKING:
     from pocketsim.sim.plan.plan import Plan
     from pocketsim.sim.run.job import Job
 
-    Tell = Callable[[float], None]
+    Tell = Callable[[Share], None]
 
 
 def main() -> int:
     """Read the job from stdin and run it, with its share that is done on stdout."""
-    return perform(json.load(sys.stdin), lambda share: print(f"{share:g}", flush=True))  # noqa: T201
+
+    def tell(share: Share) -> None:
+        print(share.line(), end="", flush=True)  # noqa: T201
+
+    return perform(json.load(sys.stdin), tell)
 
 
 def perform(job: Job, tell: Tell) -> int:
@@ -129,12 +133,16 @@ def _simulated(job: Job, engine: Any, plan: Plan, tell: Tell) -> Any:
     """Return what the engine returns for a plan, with the objects of a protocol of one's own."""
     resolved, files = job["resolved"], job.get("files", {})
     own = own_protocol.given(resolved, job["repetition"], files)
+
+    def reached(share: float, events: int) -> None:
+        tell(Share.so_far(share, events, share * plan["duration_s"]))
+
     if own is None:
-        return engine.run(plan, tell)
+        return engine.run(plan, reached)
     try:
         if resolved["protocol"]["library"] is not None:
-            return own_library.run(plan, tell, own, resolved["protocol"], files)
-        return engine.run(plan, tell, own)
+            return own_library.run(plan, reached, own, resolved["protocol"], files)
+        return engine.run(plan, reached, own)
     except Failure as failure:
         raise own_protocol.explained(
             failure, resolved, job["repetition"], files

@@ -27,7 +27,7 @@ from pocketsim.sim.base.errors import (
     UserError,
 )
 from pocketsim.sim.run import durations
-from pocketsim.sim.run.job import summary_path
+from pocketsim.sim.run.job import Share, summary_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.run.job import Assembly, Job
     from pocketsim.sim.scenario.resolved import Resolved
 
-    Heard = Callable[[float], None]
+    Heard = Callable[[Share], None]
 
 # -P: what lies in the user's folder, a json.py, say, is no module of a child's.
 COMMAND = (sys.executable, "-P", "-m", "pocketsim.sim.run.child")
@@ -302,7 +302,7 @@ class _Listener:
         if self.failure is not None or not line.strip():
             return
         try:
-            self._heard(float(line))
+            self._heard(Share.read(line))
         except Exception as error:  # noqa: BLE001 - raised again by who waits for the child
             self.failure = error
 

@@ -29,7 +29,8 @@ from pocketsim.sim.run import assembly, child
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Tell = Callable[[float], None]
+    from pocketsim.sim.run.child import Tell
+
     Perform = Callable[[dict[str, Any], Tell], int]
 
 HEADER_BYTES = 8
@@ -149,7 +150,7 @@ def _job(asked: dict[str, Any], say: int, asking: socket.socket, how: Perform) -
     # What SimGrid or a protocol of the user's prints is no share of the job: it goes into the log.
     os.dup2(say, 1)
     os.dup2(say, 2)
-    return how(asked, lambda share: asking.sendall(f"{share:g}\n".encode()))
+    return how(asked, lambda share: asking.sendall(share.line().encode()))
 
 
 def _fork(work: Callable[[], int]) -> int:

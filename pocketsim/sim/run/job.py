@@ -1,8 +1,8 @@
-"""What child processes are given and what they leave: jobs, the summary, the files' names."""
+"""What child processes are given, tell and leave: jobs, shares, the summary, the files' names."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
 
 from pocketsim.sim.base.told import Told
 
@@ -25,6 +25,30 @@ class Job(TypedDict):
     out_dir: str
     files: NotRequired[dict[str, str]]
     is_replay: NotRequired[bool]
+
+
+class Share(float):
+    """The share of a repetition that is done, with its events and simulated seconds so far."""
+
+    events: int
+    simulated_s: float
+
+    @classmethod
+    def so_far(cls, share: float, events: int, simulated_s: float) -> Self:
+        """Return one with all that is known of it."""
+        made = cls(share)
+        made.events, made.simulated_s = events, simulated_s
+        return made
+
+    @classmethod
+    def read(cls, line: str | bytes) -> Self:
+        """Return what a line says; ValueError for one that says something else."""
+        share, events, simulated_s = line.split()
+        return cls.so_far(float(share), int(events), float(simulated_s))
+
+    def line(self) -> str:
+        """Return it as a line that can be read back."""
+        return f"{self:g} {self.events} {self.simulated_s:g}\n"
 
 
 class Order(TypedDict):

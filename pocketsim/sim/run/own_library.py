@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def run(
     plan: Plan,
-    tell: Callable[[float], None],
+    tell: Callable[[float, int], None],
     own: Given,
     protocol: Protocol,
     files: Mapping[str, str],

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from pocketsim.sim.run.job import Order
 
 Progress = Callable[[str, int, float], None]
-"""Takes a rung's name, a repetition's number and the share of it that is done; 1 is its end."""
+"""Takes a rung's name, a repetition's number and the share of it that is done; 1 is its end.
+
+What comes from within a repetition is a `sim.run.job.Share`, which knows events, too.
+"""
 
 
 @dataclass(frozen=True)

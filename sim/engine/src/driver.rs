@@ -284,6 +284,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             self.failed.works.push(token);
             return self.await_failures();
         }
+        self.progress.count();
         self.lanes.end_work(&mut self.stage, &mut self.books, token);
         self.settle();
         self.stage.set_alarm();
@@ -297,6 +298,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             self.failed.flights.push(token);
             return self.await_failures();
         }
+        self.progress.count();
         self.end_leg(token, true);
         self.settle();
         self.stage.set_alarm();
@@ -309,6 +311,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
         self.stage.forget_alarm();
         self.progress.reach(self.stage.now(), self.duration_s);
         while let Some(due) = self.stage.pop_due() {
+            self.progress.count();
             self.take_due(due);
             self.settle();
             if self.progress.is_over() {

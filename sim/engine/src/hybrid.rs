@@ -28,21 +28,21 @@ pub struct Hybrid {
     looks: Queue<Due>,
     /// What phones were doing that went off, until it is told.
     failed: VecDeque<Happening>,
-    /// By phone; what is used together is in one line of the processor's cache.
     phones: Vec<Phone>,
-    /// By phone; members are tokens of work.
-    works: Vec<Pool>,
     air: Air,
 }
 
+/// What a phone has, side by side: a datagram's end is soon followed by the work that it makes.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(align(128))] // two lines of the cache, which processors fetch as a pair
 struct Phone {
     /// Up and down.
     radios: [Radio; 2],
     /// Those of its access network.
     lines: [Line; 2],
     cores: u32,
+    /// Those who use the cores; members are tokens of work.
+    works: Pool,
 }
 
 /// What has to be looked at: a phone's cores, or a site's air.
@@ -75,8 +75,8 @@ impl Hybrid {
             lines: lines[access as usize],
             cores: plan.profiles[profile as usize].cores,
             radios: [Radio::IDLE; 2],
+            works: Pool::IDLE,
         };
-        let works = access.iter().map(|_| Pool::IDLE);
         let used = |number: &u32| plan.profiles[*number as usize].cores > 0;
         assert!(profiles.iter().all(used), "a phone without a core");
         let rates = lines.iter().flatten().map(|line| line.rate_bytes_per_s);
@@ -93,7 +93,6 @@ impl Hybrid {
             failed: VecDeque::new(),
             air: Air::new(&plan.sites.capacity_bytes_per_s, sites),
             phones: access.iter().zip(profiles).map(phone).collect(),
-            works: works.collect(),
         }
     }
 
@@ -104,15 +103,22 @@ impl Hybrid {
         }
         loop {
             let look_s = self.looks.next_date().unwrap_or(Seconds::INFINITY);
+            let is_look = look_s <= self.alarm_s;
+            let next_s = if is_look { look_s } else { self.alarm_s };
             // An end that was reckoned anew may be earlier by a rounding than one that has passed.
-            let next_s = look_s.min(self.alarm_s).max(self.now_s);
+            let next_s = if next_s < self.now_s {
+                self.now_s
+            } else {
+                next_s
+            };
             if next_s > end_s || next_s == Seconds::INFINITY {
                 return None;
             }
-            let Some(due) = self.looks.pop_due(next_s) else {
+            if !is_look {
                 (self.now_s, self.alarm_s) = (next_s, Seconds::INFINITY);
                 return Some(Happening::Wake);
-            };
+            }
+            let due = self.looks.pop_due(next_s)?;
             // At a look that comes too early nothing happens, not even time passes.
             if let Some(happening) = self.look(next_s, due) {
                 self.now_s = next_s;
@@ -124,7 +130,7 @@ impl Hybrid {
     fn look(&mut self, now: Seconds, due: Due) -> Option<Happening> {
         match due {
             Due::Cores(phone) => {
-                let (ended, again) = self.works[phone as usize].look(now);
+                let (ended, again) = self.phones[phone as usize].works.look(now);
                 self.look_at(phone, again);
                 ended.map(|token| Happening::Work(token, true))
             }
@@ -147,7 +153,7 @@ impl Hybrid {
         let (now, looks) = (self.now_s, &mut self.looks);
         let state = &mut self.phones[phone as usize];
         state.radios.iter_mut().for_each(|radio| radio.clear(now));
-        let (works, again) = self.works[phone as usize].remove(now, |_| true);
+        let (works, again) = state.works.remove(now, |_| true);
         debug_assert!(again.is_none(), "nobody is left");
         let legs = self.air.clear(phone, now, |look| look_at_site(looks, look));
         let works = works.into_iter().map(|token| Happening::Work(token, false));
@@ -195,9 +201,9 @@ impl Spender for Hybrid {
                 demand.priority
             },
         };
-        let at = phone.0 as usize;
-        let cores = f64::from(self.phones[at].cores);
-        let look = self.works[at].join(cores, self.now_s, token, claim);
+        let state = &mut self.phones[phone.0 as usize];
+        let cores = f64::from(state.cores);
+        let look = state.works.join(cores, self.now_s, token, claim);
         self.look_at(phone.0, look);
     }
 }
@@ -231,4 +237,14 @@ fn lines(access: &Access) -> [Line; 2] {
         line(access.up_bytes_per_s, access.up_queue_bytes),
         line(access.down_bytes_per_s, access.down_queue_bytes),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Phone;
+
+    #[test]
+    fn a_phone_fills_one_pair_of_lines() {
+        assert_eq!(size_of::<Phone>(), 128);
+    }
 }

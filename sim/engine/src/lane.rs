@@ -146,6 +146,7 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
     }
 
     /// Takes what it does next; none while it is busy, or when it is idle.
+    #[inline(always)] // what it takes is large, and would be copied once more
     pub(crate) fn next(&mut self, spare: &mut Spare<A, T>) -> Option<Next<A, T>> {
         if self.busy {
             return None;
@@ -228,6 +229,7 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
 }
 
 impl<A: Application, T: Transport<A::Block>> Tasks<A, T> {
+    #[inline(always)] // as above
     fn next(&mut self) -> Option<Next<A, T>> {
         let step = self.steps.pop().map(Next::Step);
         step.or_else(|| self.inbox.pop_front().map(Next::Input))

@@ -19,7 +19,6 @@ use crate::phone::Phone;
 use crate::plan::Plan;
 use crate::policy::Governor;
 use crate::resources::{CpuDemand, World};
-use crate::socket::SocketBuffer;
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
 use crate::upkeep::Upkeeps;
@@ -29,6 +28,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) phones: Vec<Phone<A, T>>,
     /// By profile.
     pub(crate) costs: Vec<CostTable>,
+    /// How much the receive buffer of a socket holds, by profile.
+    socket_bytes: Vec<u64>,
     /// Lanes with something to do, in the order they got it.
     ready: VecDeque<(u32, Lane)>,
     threads_first: bool,
@@ -71,11 +72,12 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let table = |profile| CostTable::new(profile, own);
         let phone = |(number, &profile): (u32, &u32)| {
             let costs = Stream::new(plan.seed, "cost", number);
-            Phone::new(make(number), profile, socket(plan, profile), costs)
+            Phone::new(make(number), profile, costs)
         };
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
             costs: plan.profiles.iter().map(table).collect(),
+            socket_bytes: socket_bytes(plan).collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
             works: Slab::new(),
@@ -107,7 +109,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         from: NodeId,
         datagram: T::Message,
     ) -> Option<T::Message> {
-        if !self.phones[to as usize].admit(datagram.udp_payload_bytes) {
+        let phone = &mut self.phones[to as usize];
+        let capacity_bytes = self.socket_bytes[phone.profile()];
+        if !phone.admit(capacity_bytes, datagram.udp_payload_bytes) {
             return Some(datagram);
         }
         self.post(to, Lane::RECEIVE, Input::Datagram(from, datagram));
@@ -434,13 +438,12 @@ impl Work {
     }
 }
 
-fn socket(plan: &Plan, profile: u32) -> SocketBuffer {
+/// How much the receive buffer of a phone's socket holds, by profile.
+fn socket_bytes(plan: &Plan) -> impl Iterator<Item = u64> + '_ {
     let asked_bytes = plan.transport.socket_buffer_bytes;
-    let default_bytes = plan.profiles[profile as usize].socket_buffer_bytes;
-    SocketBuffer::new(if asked_bytes > 0 {
-        asked_bytes
-    } else {
-        default_bytes
+    plan.profiles.iter().map(move |profile| match asked_bytes {
+        0 => profile.socket_buffer_bytes,
+        _ => asked_bytes,
     })
 }
 

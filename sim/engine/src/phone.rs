@@ -12,6 +12,10 @@ use crate::socket::SocketBuffer;
 use crate::streams::Stream;
 
 /// A phone as its lanes see it.
+///
+/// Of a large population each phone is met after so many others that no cache holds it any more. So
+/// it is kept small: with machines that have little state it fills one pair of lines.
+#[repr(align(128))] // two lines of the cache, which processors fetch as a pair
 pub(crate) struct Phone<A: Application, T: Transport<A::Block>> {
     application: A,
     transport: T,
@@ -19,53 +23,45 @@ pub(crate) struct Phone<A: Application, T: Transport<A::Block>> {
     profile: u32,
     /// The receive and the send lane.
     threads: [LaneState<A, T>; THREADS],
-    /// Lanes that come and go.
-    tasks: Vec<LaneState<A, T>>,
+    /// Lanes that come and go; none before the first has come.
+    #[allow(clippy::box_collection)] // a third of the room, and most phones have threads alone
+    tasks: Option<Box<Vec<LaneState<A, T>>>>,
     socket: SocketBuffer,
     cost_stream: Stream,
-    /// By layer.
-    alarms: [Alarm; 2],
-}
-
-/// What the driver knows of a machine's timeout.
-#[derive(Clone, Copy, Debug)]
-struct Alarm {
-    /// When the driver will look again; infinite for never.
-    armed_s: Seconds,
-    /// Whether the timeout waits in the receive lane already.
-    pending: bool,
+    /// When the driver will look again at the machines' timeouts, by layer; infinite for never.
+    armed_s: [Seconds; 2],
+    /// Whether the timeout of a layer waits in the receive lane already.
+    pending: [bool; 2],
 }
 
 impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     /// An idle phone with its two machines, whose costs are draws of `cost_stream`.
-    pub(crate) fn new(
-        machines: (A, T),
-        profile: u32,
-        socket: SocketBuffer,
-        cost_stream: Stream,
-    ) -> Self {
+    pub(crate) fn new(machines: (A, T), profile: u32, cost_stream: Stream) -> Self {
         Self {
             application: machines.0,
             transport: machines.1,
             profile,
             threads: idle_threads(),
-            tasks: Vec::new(),
-            socket,
+            tasks: None,
+            socket: SocketBuffer::EMPTY,
             cost_stream,
-            alarms: [Alarm::OFF; 2],
+            armed_s: [Seconds::INFINITY; 2],
+            pending: [false; 2],
         }
     }
 
     /// Queues `input` on `lane`, which is made if need be.
     pub(crate) fn post(&mut self, lane: Lane, input: Input<A, T>, spare: &mut Spare<A, T>) {
         let at = self.find(lane).unwrap_or_else(|| {
-            self.tasks.push(LaneState::new(lane));
-            THREADS + self.tasks.len() - 1
+            let tasks = self.tasks();
+            tasks.push(LaneState::new(lane));
+            THREADS + tasks.len() - 1
         });
         self.lane(at).post(input, spare);
     }
 
     /// Takes what `lane` does next, with its place; a task that is idle is forgotten.
+    #[inline(always)] // what it takes is large, and would be copied once more
     pub(crate) fn next(
         &mut self,
         lane: Lane,
@@ -73,10 +69,17 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     ) -> Option<(usize, Next<A, T>)> {
         let at = self.find(lane)?;
         let next = self.lane(at).next(spare);
-        if next.is_none() && at >= THREADS && self.lane(at).is_idle() {
-            self.tasks.swap_remove(at - THREADS);
+        if next.is_none() && at >= THREADS {
+            self.forget_idle(at);
         }
         next.map(|next| (at, next))
+    }
+
+    #[cold]
+    fn forget_idle(&mut self, at: usize) {
+        if self.lane(at).is_idle() {
+            self.tasks().swap_remove(at - THREADS);
+        }
     }
 
     /// Its work is done: the lane is free again.
@@ -89,7 +92,7 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     pub(crate) fn lane(&mut self, at: usize) -> &mut LaneState<A, T> {
         match at.checked_sub(THREADS) {
             None => &mut self.threads[at],
-            Some(task) => &mut self.tasks[task],
+            Some(task) => &mut self.tasks()[task],
         }
     }
 
@@ -98,19 +101,19 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         &mut self.transport
     }
 
-    /// Number of its profile.
-    pub(crate) fn profile(&self) -> u32 {
-        self.profile
+    /// Its profile, by number.
+    pub(crate) fn profile(&self) -> usize {
+        self.profile as usize
     }
 
     /// Whether anything but the two threads runs or waits.
     pub(crate) fn has_tasks(&self) -> bool {
-        !self.tasks.is_empty()
+        self.tasks.as_ref().is_some_and(|tasks| !tasks.is_empty())
     }
 
-    /// Takes a datagram into the socket buffer, if it fits.
-    pub(crate) fn admit(&mut self, udp_payload_bytes: u32) -> bool {
-        self.socket.admit(udp_payload_bytes)
+    /// Takes a datagram into the socket buffer of `capacity_bytes`, if it fits.
+    pub(crate) fn admit(&mut self, capacity_bytes: u64, udp_payload_bytes: u32) -> bool {
+        self.socket.admit(capacity_bytes, udp_payload_bytes)
     }
 
     /// A datagram has been read.
@@ -149,15 +152,12 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         tables: &[CostTable],
         mut draw: impl FnMut((Priced, u32), Cost),
     ) -> (Cost, u32) {
-        let table = &tables[self.profile as usize];
+        let table = &tables[self.profile()];
         let threads = table.threads(operation);
         let mut cost = table.draw(operation, bytes, &mut self.cost_stream);
         draw((operation, bytes), cost);
-        let lane = match at.checked_sub(THREADS) {
-            None => &mut self.threads[at],
-            Some(task) => &mut self.tasks[task],
-        };
-        while let Some((operation, bytes)) = lane.next_work(|next| table.threads(next) == threads) {
+        let joins = |next| table.threads(next) == threads;
+        while let Some((operation, bytes)) = self.lane(at).next_work(joins) {
             let next = table.draw(operation, bytes, &mut self.cost_stream);
             draw((operation, bytes), next);
             cost = cost.plus(next);
@@ -168,29 +168,29 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     /// When to look at a machine's timeout, if that is sooner than it would be looked at.
     pub(crate) fn arm(&mut self, layer: Layer) -> Option<Seconds> {
         let (date, _) = self.timeout(layer)?;
-        let alarm = &mut self.alarms[layer as usize];
-        if alarm.pending || date >= alarm.armed_s {
+        let layer = layer as usize;
+        if self.pending[layer] || date >= self.armed_s[layer] {
             return None;
         }
-        alarm.armed_s = date;
+        self.armed_s[layer] = date;
         Some(date)
     }
 
     /// A machine's alarm rings: whether its timeout is due, and pending from now on.
     pub(crate) fn ring(&mut self, layer: Layer, now: Seconds) -> bool {
         let is_due = self.is_due(layer, now);
-        let alarm = &mut self.alarms[layer as usize];
-        if alarm.armed_s <= now {
-            alarm.armed_s = Seconds::INFINITY;
+        let layer = layer as usize;
+        if self.armed_s[layer] <= now {
+            self.armed_s[layer] = Seconds::INFINITY;
         }
-        let begins = is_due && !alarm.pending;
-        alarm.pending |= is_due;
+        let begins = is_due && !self.pending[layer];
+        self.pending[layer] |= is_due;
         begins
     }
 
     /// A machine's timeout is no longer pending: whether it still is due.
     pub(crate) fn silence(&mut self, layer: Layer, now: Seconds) -> bool {
-        self.alarms[layer as usize].pending = false;
+        self.pending[layer as usize] = false;
         self.is_due(layer, now)
     }
 
@@ -201,9 +201,10 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     /// The phone goes off: returns what its transport held, and its lanes.
     pub(crate) fn shut_down(&mut self, now: Seconds) -> (Held<A>, Vec<LaneState<A, T>>) {
         self.socket.clear();
-        self.alarms = [Alarm::OFF; 2];
+        self.armed_s = [Seconds::INFINITY; 2];
+        self.pending = [false; 2];
         let threads = std::mem::replace(&mut self.threads, idle_threads());
-        let tasks = std::mem::take(&mut self.tasks);
+        let tasks = self.tasks.take().map_or_else(Vec::new, |tasks| *tasks);
         let lanes = threads.into_iter().chain(tasks).collect();
         (self.transport.shut_down(now), lanes)
     }
@@ -224,17 +225,15 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         if (lane.0 as usize) < THREADS {
             return Some(lane.0 as usize);
         }
-        let task = self.tasks.iter().position(|state| state.lane() == lane);
+        let mut tasks = self.tasks.as_ref()?.iter();
+        let task = tasks.position(|state| state.lane() == lane);
         task.map(|task| THREADS + task)
     }
-}
 
-impl Alarm {
-    /// Nothing to wait for.
-    const OFF: Alarm = Alarm {
-        armed_s: Seconds::INFINITY,
-        pending: false,
-    };
+    /// The lanes beside the threads.
+    fn tasks(&mut self) -> &mut Vec<LaneState<A, T>> {
+        self.tasks.get_or_insert_default()
+    }
 }
 
 /// What a transport held, and whose it is or for whom.
@@ -247,3 +246,16 @@ fn idle_threads<A: Application, T: Transport<A::Block>>() -> [LaneState<A, T>; T
 
 // The receive lane and the send lane, by their numbers.
 const THREADS: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use pocketsim_protocols::pairwise::{Pairwise, Trade};
+    use pocketsim_protocols::transport::udp::Udp;
+
+    use super::Phone;
+
+    #[test]
+    fn a_phone_with_little_state_fills_one_pair_of_lines() {
+        assert_eq!(size_of::<Phone<Pairwise, Udp<Trade>>>(), 128);
+    }
+}

@@ -14,11 +14,17 @@ use crate::share::{Claim, Share};
 pub struct Pool {
     /// The only one who uses it, which is the rule and needs no more than this.
     alone: Option<Alone>,
-    /// Since several met, and until nobody is left.
-    share: Option<Box<Share>>,
+    /// Since several met for the first time.
+    shared: Option<Box<Shared>>,
     /// The next look that was asked for; infinite for none.
     look_s: Seconds,
-    /// Later ones, the latest first.
+}
+
+/// What only those need who meet others.
+#[derive(Debug)]
+struct Shared {
+    share: Share,
+    /// Looks after the next that were asked for, the latest first.
     later_s: Vec<Seconds>,
 }
 
@@ -33,9 +39,8 @@ impl Pool {
     /// Nobody uses it.
     pub const IDLE: Pool = Pool {
         alone: None,
-        share: None,
+        shared: None,
         look_s: Seconds::INFINITY,
-        later_s: Vec::new(),
     };
 
     /// `token` begins to use a pool of `capacity_per_s`; says when to look, if that is not asked for.
@@ -46,7 +51,9 @@ impl Pool {
         token: u32,
         claim: Claim,
     ) -> Option<Seconds> {
-        let is_shared = self.share.as_ref().is_some_and(|share| !share.is_empty());
+        let make = || Box::new(Shared::new(capacity_per_s));
+        let shared = self.shared.as_ref();
+        let is_shared = shared.is_some_and(|shared| !shared.share.is_empty());
         if !is_shared && self.alone.is_none() {
             let end_s = now + claim.amount / claim.bound_per_s.min(capacity_per_s);
             self.alone = Some(Alone {
@@ -54,10 +61,13 @@ impl Pool {
                 end_s,
                 claim,
             });
+            if self.look_s.is_finite() {
+                // Who left before the end has left a look behind, which has to be remembered.
+                self.shared.get_or_insert_with(make);
+            }
             return self.ask();
         }
-        let make = || Box::new(Share::new(capacity_per_s));
-        let share = self.share.get_or_insert_with(make);
+        let share = &mut self.shared.get_or_insert_with(make).share;
         if let Some(alone) = self.alone.take() {
             let left = alone.left(capacity_per_s, now);
             let claim = Claim {
@@ -73,14 +83,16 @@ impl Pool {
     /// Looks at `now`, as was asked for: takes who ends, if somebody does, and says when to look
     /// again, if that is not asked for.
     pub fn look(&mut self, now: Seconds) -> (Option<u32>, Option<Seconds>) {
-        self.look_s = self.later_s.pop().unwrap_or(Seconds::INFINITY);
+        let later_s = self.shared.as_mut().and_then(|shared| shared.later_s.pop());
+        self.look_s = later_s.unwrap_or(Seconds::INFINITY);
         let is_due = self.next_end().is_some_and(|end_s| end_s <= now);
         let ended = if !is_due {
             None
         } else if let Some(alone) = self.alone.take() {
             Some(alone.token)
         } else {
-            self.share.as_mut().and_then(|share| share.take_next())
+            let shared = self.shared.as_mut();
+            shared.and_then(|shared| shared.share.take_next())
         };
         (ended, self.ask())
     }
@@ -90,7 +102,7 @@ impl Pool {
         match &self.alone {
             Some(alone) if alone.token == token => Some(alone.left(capacity_per_s, now)),
             Some(_) => None,
-            None => self.share.as_ref()?.left(now, token),
+            None => self.shared.as_ref()?.share.left(now, token),
         }
     }
 
@@ -108,8 +120,8 @@ impl Pool {
                 .into_iter()
                 .collect()
         } else {
-            let share = self.share.as_mut();
-            share.map_or_else(Vec::new, |share| share.remove(now, goes))
+            let shared = self.shared.as_mut();
+            shared.map_or_else(Vec::new, |shared| shared.share.remove(now, goes))
         };
         (gone, self.ask())
     }
@@ -117,7 +129,7 @@ impl Pool {
     fn next_end(&self) -> Option<Seconds> {
         match &self.alone {
             Some(alone) => Some(alone.end_s),
-            None => self.share.as_ref()?.next_end(),
+            None => self.shared.as_ref()?.share.next_end(),
         }
     }
 
@@ -127,11 +139,20 @@ impl Pool {
         if end_s >= self.look_s {
             return None;
         }
-        if self.look_s < Seconds::INFINITY {
-            self.later_s.push(self.look_s);
+        if let (true, Some(shared)) = (self.look_s.is_finite(), &mut self.shared) {
+            shared.later_s.push(self.look_s);
         }
         self.look_s = end_s;
         Some(end_s)
+    }
+}
+
+impl Shared {
+    fn new(capacity_per_s: f64) -> Self {
+        Self {
+            share: Share::new(capacity_per_s),
+            later_s: Vec::new(),
+        }
     }
 }
 
@@ -168,13 +189,33 @@ mod tests {
             asked += 1 + usize::from(again.is_some());
         }
         assert_eq!(asked, 1000, "one for each");
-        assert!(pool.later_s.is_empty());
+        let shared = pool.shared.as_ref().expect("several met");
+        assert!(shared.later_s.is_empty());
         // The first look was asked for before anybody else came, so it is too early.
         let (ended, again) = pool.look(1e6);
         assert_eq!(ended, None);
         let end_s = 1e6 + 999.0 * 0.5;
         assert!((again.expect("again") - end_s).abs() < 1e-6);
         assert_eq!(pool.look(again.expect("again")), (Some(0), None));
+    }
+
+    #[test]
+    fn looks_do_not_pile_up_where_who_is_alone_leaves_before_the_end() {
+        let mut pool = Pool::IDLE;
+        let mut looks = Vec::new();
+        for token in 0..100 {
+            let now = f64::from(token);
+            looks.extend(pool.join(1.0, now, token, claim(1e3 - 2.0 * now)));
+            pool.remove(now + 0.5, |_| true);
+        }
+        assert_eq!(looks.len(), 100, "each ends before the one that left");
+        looks.reverse();
+        pool.join(1.0, 100.0, 100, claim(1.0));
+        assert_eq!(pool.look(101.0), (Some(100), None));
+        for look_s in looks {
+            assert_eq!(pool.look(look_s), (None, None), "nobody is left");
+        }
+        assert_eq!(pool.look_s, Seconds::INFINITY);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! How far a run has come, told in hundredths of its duration to whoever asked, and whether it is to
-//! go on.
+//! How far a run has come, told in hundredths of its duration to whoever asked, with what has happened
+//! so far, and whether it is to go on.
 //!
 //! Reads no clock but the run's own, and nothing of it reaches the simulation:
 //! who asks gets the same events as who does not.
@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use pocketsim_protocols::contract::Seconds;
 
-/// Tells a hook the share of the run that is done, each time it has grown by a hundredth.
+/// Tells a hook the share of the run that is done and the number of its events, each time the share
+/// has grown by a hundredth.
 #[derive(Default)]
 pub struct Progress {
-    hook: Option<Box<dyn FnMut(f64) + Send>>,
+    hook: Option<Box<dyn FnMut(f64, u64) + Send>>,
     told: u32,
+    events: u64,
     brake: Brake,
 }
 
@@ -35,7 +37,7 @@ impl Brake {
 
 impl Progress {
     /// Tells `hook`.
-    pub fn to(hook: impl FnMut(f64) + Send + 'static) -> Self {
+    pub fn to(hook: impl FnMut(f64, u64) + Send + 'static) -> Self {
         Self {
             hook: Some(Box::new(hook)),
             ..Self::default()
@@ -52,6 +54,11 @@ impl Progress {
         self.brake.is_pulled()
     }
 
+    /// Something has happened: work or a flight has ended, or something came due.
+    pub fn count(&mut self) {
+        self.events += 1;
+    }
+
     /// The run has come to `now` of `duration_s`.
     pub fn reach(&mut self, now: Seconds, duration_s: Seconds) {
         let Some(hook) = &mut self.hook else {
@@ -60,7 +67,7 @@ impl Progress {
         let done = (now / duration_s * STEPS) as u32;
         if done > self.told {
             self.told = done;
-            hook(f64::from(done) / STEPS);
+            hook(f64::from(done) / STEPS, self.events);
         }
     }
 }
@@ -77,10 +84,22 @@ mod tests {
     fn each_hundredth_is_told_once_and_those_skipped_are_not() {
         let told = Arc::new(Mutex::new(Vec::new()));
         let heard = told.clone();
-        let mut progress = Progress::to(move |share| heard.lock().unwrap().push(share));
+        let mut progress = Progress::to(move |share, _| heard.lock().unwrap().push(share));
         for now in [0.0, 0.1, 2.0, 2.1, 2.5, 10.0, 200.0] {
             progress.reach(now, 200.0);
         }
         assert_eq!(*told.lock().unwrap(), [0.01, 0.05, 1.0]);
+    }
+
+    #[test]
+    fn what_has_happened_is_told_with_it() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let heard = told.clone();
+        let mut progress = Progress::to(move |_, events| heard.lock().unwrap().push(events));
+        for now in [0.0, 1.0, 1.0, 2.0] {
+            progress.count();
+            progress.reach(now, 2.0);
+        }
+        assert_eq!(*told.lock().unwrap(), [2, 4]);
     }
 }

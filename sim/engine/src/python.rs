@@ -31,7 +31,7 @@ mod _engine {
     /// they have stored; `timeline`: work and datagrams. The last three are `None` unless asked for.
     ///
     /// `progress`, if given, is called with the share of the duration that is done, in
-    /// hundredths; what it raises is printed and goes no further. `own` are the objects of a
+    /// hundredths, and the number of events so far; what it raises is printed and goes no further. `own` are the objects of a
     /// protocol of one's own, as `pocketsim.sim.run.own_protocol` makes them.
     ///
     /// Raises ValueError for a plan that names an unknown kind, and `own["failure"]` for a
@@ -88,9 +88,9 @@ mod _engine {
 
 /// Progress that is told to a function of Python's.
 pub(crate) fn hook(call: Py<PyAny>) -> Progress {
-    Progress::to(move |share| {
+    Progress::to(move |share, events| {
         Python::attach(|py| {
-            if let Err(error) = call.call1(py, (share,)) {
+            if let Err(error) = call.call1(py, (share, events)) {
                 error.write_unraisable(py, Some(call.bind(py)));
             }
         });

@@ -2,7 +2,7 @@
 //!
 //! Simultaneous entries leave in the order they came, by a serial number.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use pocketsim_protocols::contract::Seconds;
@@ -10,14 +10,16 @@ use pocketsim_protocols::contract::Seconds;
 /// Entries ordered by time, then by arrival.
 #[derive(Debug)]
 pub struct Queue<T> {
-    heap: BinaryHeap<Entry<T>>,
+    heap: BinaryHeap<Reverse<Entry<T>>>,
     serial: u64,
 }
 
 #[derive(Debug)]
 struct Entry<T> {
-    date: Seconds,
-    serial: u64,
+    /// The date's place among all numbers in the high half, the serial number in the low one.
+    ///
+    /// One comparison of whole numbers orders two entries, of which each happening takes many.
+    key: u128,
     value: T,
 }
 
@@ -32,17 +34,16 @@ impl<T> Queue<T> {
 
     /// Adds `value` for `date`.
     pub fn push(&mut self, date: Seconds, value: T) {
-        self.heap.push(Entry {
-            date,
-            serial: self.serial,
-            value,
-        });
+        let key = u128::from(place(date)) << 64 | u128::from(self.serial);
+        self.heap.push(Reverse(Entry { key, value }));
         self.serial += 1;
     }
 
     /// The date of the first entry.
     pub fn next_date(&self) -> Option<Seconds> {
-        self.heap.peek().map(|entry| entry.date)
+        self.heap
+            .peek()
+            .map(|entry| date((entry.0.key >> 64) as u64))
     }
 
     /// Takes the first entry if it is due at `now`.
@@ -50,7 +51,7 @@ impl<T> Queue<T> {
         if self.next_date()? > now {
             return None;
         }
-        self.heap.pop().map(|entry| entry.value)
+        self.heap.pop().map(|entry| entry.0.value)
     }
 }
 
@@ -61,12 +62,8 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T> Ord for Entry<T> {
-    // BinaryHeap is a max-heap: the earliest must be the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
-        other
-            .date
-            .total_cmp(&self.date)
-            .then(other.serial.cmp(&self.serial))
+        self.key.cmp(&other.key)
     }
 }
 
@@ -78,11 +75,32 @@ impl<T> PartialOrd for Entry<T> {
 
 impl<T> PartialEq for Entry<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        self.key == other.key
     }
 }
 
 impl<T> Eq for Entry<T> {}
+
+/// The place of a date in the order of all numbers (IEEE 754-2019, 5.10), as a whole number.
+fn place(date: Seconds) -> u64 {
+    let bits = date.to_bits();
+    if bits & SIGN == 0 {
+        bits | SIGN
+    } else {
+        !bits
+    }
+}
+
+/// The date of a place.
+fn date(place: u64) -> Seconds {
+    Seconds::from_bits(if place & SIGN == 0 {
+        !place
+    } else {
+        place ^ SIGN
+    })
+}
+
+const SIGN: u64 = 1 << 63;
 
 #[cfg(test)]
 mod tests {
@@ -97,6 +115,19 @@ mod tests {
         assert_eq!(queue.next_date(), Some(1.0));
         let order: String = std::iter::from_fn(|| queue.pop_due(9.0)).collect();
         assert_eq!(order, "abcd");
+    }
+
+    #[test]
+    fn places_are_in_the_order_of_dates() {
+        let infinity = f64::INFINITY;
+        let dates = [
+            -infinity, -2.5, -1e-300, -0.0, 0.0, 1e-300, 1.0, 2.5, infinity,
+        ];
+        assert!(dates.is_sorted_by(|one, other| place(*one) < place(*other)));
+        assert_eq!(
+            dates.map(|one| date(place(one)).to_bits()),
+            dates.map(f64::to_bits)
+        );
     }
 
     #[test]

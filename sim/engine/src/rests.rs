@@ -77,7 +77,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     fn reckon(&mut self, near: u32, far: u32, upkeep: &Upkeep) {
         let costs = [near, far].map(|phone| {
             let profile = self.phones[phone as usize].profile();
-            &self.costs[profile as usize]
+            &self.costs[profile]
         });
         self.upkeeps.add(upkeep, costs);
     }

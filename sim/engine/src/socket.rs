@@ -4,22 +4,17 @@
 #[derive(Clone, Copy, Debug)]
 pub struct SocketBuffer {
     used_bytes: u64,
-    capacity_bytes: u64,
 }
 
 impl SocketBuffer {
-    /// An empty buffer of `capacity_bytes` (`SO_RCVBUF` as the kernel reports it).
-    pub fn new(capacity_bytes: u64) -> Self {
-        Self {
-            used_bytes: 0,
-            capacity_bytes,
-        }
-    }
+    /// Nothing in it.
+    pub const EMPTY: SocketBuffer = SocketBuffer { used_bytes: 0 };
 
-    /// Takes a datagram in, or refuses it.
-    pub fn admit(&mut self, udp_payload_bytes: u32) -> bool {
+    /// Takes a datagram into a buffer of `capacity_bytes` (`SO_RCVBUF` as the kernel reports it),
+    /// or refuses it.
+    pub fn admit(&mut self, capacity_bytes: u64, udp_payload_bytes: u32) -> bool {
         let charge = truesize_bytes(udp_payload_bytes);
-        let fits = self.used_bytes + charge <= self.capacity_bytes;
+        let fits = self.used_bytes + charge <= capacity_bytes;
         if fits {
             self.used_bytes += charge;
         }
@@ -77,8 +72,9 @@ mod tests {
     use super::*;
 
     fn held(capacity_bytes: u64, payload_bytes: u32) -> usize {
-        let mut buffer = SocketBuffer::new(capacity_bytes);
-        (0..).take_while(|_| buffer.admit(payload_bytes)).count()
+        let mut buffer = SocketBuffer::EMPTY;
+        let admit = |_: &usize| buffer.admit(capacity_bytes, payload_bytes);
+        (0..).take_while(admit).count()
     }
 
     #[test]
@@ -103,11 +99,11 @@ mod tests {
 
     #[test]
     fn releases_what_it_admitted() {
-        let mut buffer = SocketBuffer::new(2304);
-        assert!(buffer.admit(1200));
-        assert!(!buffer.admit(1));
+        let mut buffer = SocketBuffer::EMPTY;
+        assert!(buffer.admit(2304, 1200));
+        assert!(!buffer.admit(2304, 1));
         buffer.release(1200);
-        assert!(buffer.admit(1));
+        assert!(buffer.admit(2304, 1));
     }
 
     #[test]

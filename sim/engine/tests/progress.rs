@@ -39,10 +39,12 @@ fn trade(plan: Plan, progress: Option<Progress>) -> Trace {
     driver.finish().0
 }
 
-fn told(plan: Plan) -> Vec<f64> {
+fn told(plan: Plan) -> Vec<(f64, u64)> {
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = told.clone();
-    let progress = Progress::to(move |share| heard.lock().expect("one thread").push(share));
+    let progress = Progress::to(move |share, events| {
+        heard.lock().expect("one thread").push((share, events));
+    });
     trade(plan, Some(progress));
     let told = told.lock().expect("one thread");
     told.clone()
@@ -53,7 +55,8 @@ fn a_run_tells_each_hundredth_it_reaches() {
     let expected: Vec<f64> = (1..27)
         .map(|number| (f64::from(number) * 3.7).floor() / 100.0)
         .collect();
-    assert_eq!(told(sparse()), expected);
+    let shares: Vec<f64> = told(sparse()).iter().map(|(share, _)| *share).collect();
+    assert_eq!(shares, expected);
 }
 
 #[test]
@@ -63,12 +66,25 @@ fn a_crowded_run_tells_no_hundredth_twice() {
     (0..2000).for_each(|number| arrive(&mut plan, f64::from(number) / 2000.0, 0, 1));
     let told = told(plan);
     assert!(told.len() > 90);
-    assert!(told.windows(2).all(|pair| pair[0] < pair[1]));
+    assert!(told.windows(2).all(|pair| pair[0].0 < pair[1].0));
+}
+
+#[test]
+fn every_trade_of_a_run_takes_as_many_events() {
+    // A trade is over before the next one begins, so that each is told with those before it.
+    let events: Vec<u64> = told(sparse()).iter().map(|(_, events)| *events).collect();
+    let of_one = events[0];
+    assert!(of_one > 0);
+    let expected: Vec<u64> = (1..)
+        .map(|trades| trades * of_one)
+        .take(events.len())
+        .collect();
+    assert_eq!(events, expected);
 }
 
 #[test]
 fn who_listens_gets_the_same_run() {
-    let listening = trade(sparse(), Some(Progress::to(|_| {})));
+    let listening = trade(sparse(), Some(Progress::to(|_, _| {})));
     let alone = trade(sparse(), None);
     assert_eq!(listening.columns.time_s, alone.columns.time_s);
     assert_eq!(listening.columns.message, alone.columns.message);
@@ -79,7 +95,7 @@ fn who_listens_gets_the_same_run() {
 fn nothing_more_happens_in_a_run_whose_brake_is_pulled() {
     let brake = Arc::new(Mutex::new(None::<Brake>));
     let pulled = brake.clone();
-    let progress = Progress::to(move |share| {
+    let progress = Progress::to(move |share, _| {
         if share > 0.5 {
             pulled
                 .lock()
