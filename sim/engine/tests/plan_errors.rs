@@ -5,7 +5,6 @@ mod common;
 use _engine::plan::{Compute, Eva, Phones, Plan, Tokens};
 
 use _engine::run::{run, Hooks};
-use common::plan;
 use pocketsim_protocols::compute::{ComputeConfig, Task};
 use pocketsim_protocols::transport::eva::{EvaConfig, Variant};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};

@@ -130,7 +130,8 @@ struct LaneState<T: Machine> {
 struct Phone<T: Machine> {
     machine: T,
     on: bool,
-    socket: Option<SocketBuffer>,
+    socket: SocketBuffer,
+    buffer_bytes: u64,
     lanes: BTreeMap<Lane, LaneState<T>>,
     alarm_s: Seconds,
 }
@@ -175,7 +176,8 @@ where
         let phone = |node| Phone {
             machine: make(NodeId(node)),
             on: true,
-            socket: None,
+            socket: SocketBuffer::EMPTY,
+            buffer_bytes: u64::MAX,
             lanes: BTreeMap::new(),
             alarm_s: Seconds::INFINITY,
         };
@@ -199,7 +201,7 @@ where
     /// Gives every phone a receive buffer of `bytes` as the kernel counts.
     pub fn limit_buffers(&mut self, bytes: u64) {
         for phone in &mut self.phones {
-            phone.socket = Some(SocketBuffer::new(bytes));
+            phone.buffer_bytes = bytes;
         }
     }
 
@@ -227,9 +229,7 @@ where
         let phone = &mut self.phones[node as usize];
         phone.on = false;
         phone.lanes.clear();
-        if let Some(socket) = &mut phone.socket {
-            socket.clear();
-        }
+        phone.socket.clear();
         phone.machine.shut_down(self.now_s)
     }
 
@@ -296,11 +296,13 @@ where
 
     /// Whether the socket has room for it, if it is a datagram.
     fn admits(&mut self, node: usize, input: &Input<T>) -> bool {
-        let (Some(socket), Input::Datagram(_, datagram)) = (&mut self.phones[node].socket, input)
-        else {
+        let Input::Datagram(_, datagram) = input else {
             return true;
         };
-        let admitted = socket.admit(datagram.udp_payload_bytes);
+        let phone = &mut self.phones[node];
+        let admitted = phone
+            .socket
+            .admit(phone.buffer_bytes, datagram.udp_payload_bytes);
         if !admitted {
             self.overflows.push((self.now_s, NodeId(node as u32)));
         }
@@ -342,9 +344,7 @@ where
         match input {
             Input::Transmit(to, parcel) => machine.transmit(to, parcel, now, &mut out),
             Input::Datagram(from, message) => {
-                if let Some(socket) = socket {
-                    socket.release(message.udp_payload_bytes);
-                }
+                socket.release(message.udp_payload_bytes);
                 machine.receive(from, message, now, &mut out);
             }
             Input::Step(request) => machine.command(request, now, &mut out),
