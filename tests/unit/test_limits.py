@@ -45,6 +45,13 @@ def test_a_shorter_run_of_such_a_loop_is_none_too_many(scenario):
     resolve(load(scenario, [*of("trustchain", "eva"), "run.duration=10min"]))
 
 
+def test_a_loop_whose_messages_are_oversized_costs_nothing_either(scenario):
+    udp = [*of("transfer", "udp"), "run.duration=1s"]
+    resolve(load(scenario, [*udp, "workload.payload=60kB"]))
+    with pytest.raises(ScenarioError, match="over udp can make them"):
+        resolve(load(scenario, [*udp, "workload.payload=70kB"]))
+
+
 def test_a_clock_that_ticks_too_often_is_refused(scenario):
     fast = ["protocol.kind=transfer", "transport.mode=eva", "workload.pacing=by_clock"]
     fast += ["workload.rate=1e6/s"]

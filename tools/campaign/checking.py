@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +12,15 @@ from pocketsim.sim import _engine, metrics, trace
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import own_protocol
-from pocketsim.sim.scenario import load
-from pocketsim.sim.scenario.resolve import resolve
+from pocketsim.sim.scenario.load import apply, read
+from pocketsim.sim.scenario.resolve import Profiles, resolve
 from pocketsim.sim.trace import timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.plan.plan import Plan
     from pocketsim.sim.scenario.resolved import Resolved
 
@@ -30,8 +32,9 @@ def fate(path: Path, *, twice: bool) -> tuple[str, list[str]]:
     without one is wrong, too. `twice` runs it again, for the same bytes.
     """
     try:
-        document = load(path)
-        resolved = resolve(document)[0].resolved
+        source = replace(read(path), implementations=_IMPLEMENTATIONS)
+        document = apply(source, [], "--set")
+        resolved = resolve(document, _PROFILES)[0].resolved
     except ScenarioError as error:
         return f"refused for {error.key_path}", [] if error.key_path else [str(error)]
     files = document.paths()
@@ -117,5 +120,8 @@ def _fates(result: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
         yield f"the rows tell {len(sent)}, {len(stored)}, {in_flight}; the metrics {found}"
 
 
+# What all scenarios name is read once.
+_PROFILES: Profiles = {}
+_IMPLEMENTATIONS: dict[Path, Implementation] = {}
 _ONE_SEND_EACH = ("trustchain", "transfer")
 _DTYPES = {"kind": "u1", "message": "<u8", "reason": "u1"}

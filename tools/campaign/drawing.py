@@ -44,6 +44,10 @@ class _Draw:
         self._family = self._one_of(FAMILIES, (5, 3, 2, 2, 0.3, 1))
         self._duration_s = float(self._one_of((1, 5, 20, 60)))
         self._fidelity = self._one_of(("hybrid", "flow"), (15, 1))
+        # Where a thousand flows share a slow link, each that begins or ends takes SimGrid long.
+        is_flow = self._fidelity == "flow"
+        self._bandwidths = _BANDWIDTHS[2:] if is_flow else _BANDWIDTHS
+        self._rates_per_s = (1, 30) if is_flow else (1, 30, 1000)
 
     def document(self) -> dict[str, Any]:
         """Return the document of its family."""
@@ -100,8 +104,8 @@ class _Draw:
 
     def _access(self) -> dict[str, Any]:
         found: dict[str, Any] = {
-            "up": self._one_of(_BANDWIDTHS),
-            "down": self._one_of(_BANDWIDTHS),
+            "up": self._one_of(self._bandwidths),
+            "down": self._one_of(self._bandwidths),
             "latency": self._one_of(("0s", "1us", "1ms", "30ms", "1s")),
             "loss_ratio": self._one_of((0.0, 0.01, 0.3, 1.0), (4, 4, 2, 0.2)),
             "reorders": self._chance(0.5),
@@ -113,7 +117,7 @@ class _Draw:
             if self._chance(0.4):
                 found[way] = self._one_of(("1B", "100B", "2kB", "50kB"))
         if self._chance(0.4):
-            found["site_capacity"] = self._one_of(_BANDWIDTHS)
+            found["site_capacity"] = self._one_of(self._bandwidths)
             found["phones_per_site"] = self._whole(1, 5)
         if self._chance(0.3):
             found["bursts"] = {
@@ -168,8 +172,7 @@ class _Draw:
         payload = f"{self._one_of(sizes)}B"
         if self._chance(0.25):
             pacing = self._one_of(("floored_ms", "batch_1024ms", "by_clock", "unpaced"))
-            # A thousand flows that share a slow link take SimGrid minutes.
-            rate = f"{self._one_of((1, 30, 1000) if self._fidelity == 'hybrid' else (1, 30))}/s"
+            rate = f"{self._one_of(self._rates_per_s)}/s"
             if self._duration_s > 1 and pacing == "unpaced":
                 pacing = "by_clock"  # it would not be a small one
             return {"kind": "paced", "rate": rate, "payload": payload, "pacing": pacing}

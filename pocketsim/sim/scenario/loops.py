@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.sim.base.engine_facts import operations
+from pocketsim.sim.base.engine_facts import MESSAGE_BYTES_MAX, operations
 from pocketsim.sim.devices.prices import prices
 from pocketsim.sim.scenario import limits
 
@@ -49,7 +49,10 @@ def _cost_s(resolved: Resolved, workload: Paced) -> float:
     """Return the least time that a proposal keeps the sending lane of phone 0 busy."""
     profile = resolved["profiles"][resolved["devices"][0]["profile"]]
     by_step = dict(zip(operations(), prices(profile, resolved["implementation"]), strict=True))
-    steps = [*_PROPOSING[resolved["protocol"]["kind"]], *_SENDING[resolved["transport"]["mode"]]]
+    kind, mode = resolved["protocol"]["kind"], resolved["transport"]["mode"]
+    steps = [*_PROPOSING[kind], *_SENDING[mode]]
+    if mode == "udp" and workload["payload_bytes"] > MESSAGE_BYTES_MAX[mode]:
+        steps = [*_PROPOSING[kind]]  # what is oversized is lost before it is sent
     costs_s = 0.0
     for step in steps:
         price = by_step[step]
