@@ -48,6 +48,7 @@ class _Draw:
         is_flow = self._fidelity == "flow"
         self._bandwidths = _BANDWIDTHS[2:] if is_flow else _BANDWIDTHS
         self._rates_per_s = (1, 30) if is_flow else (1, 30, 1000)
+        self._sizes_bytes = _SIZES_BYTES[:4] if is_flow else _SIZES_BYTES
 
     def document(self) -> dict[str, Any]:
         """Return the document of its family."""
@@ -168,7 +169,7 @@ class _Draw:
         if self._family == "tokens":
             return self._paying()
         smallest = 287 if self._family == "token_batch" else 8
-        sizes = [size for size in (8, 100, 600, 2_000, 20_000, 70_000) if size >= smallest]
+        sizes = [size for size in self._sizes_bytes if size >= smallest]
         payload = f"{self._one_of(sizes)}B"
         if self._chance(0.25):
             pacing = self._one_of(("floored_ms", "batch_1024ms", "by_clock", "unpaced"))
@@ -258,6 +259,7 @@ def _value(value: Any) -> str:
 
 
 _BANDWIDTHS = ("1kbps", "100kbps", "1Mbps", "40Mbps", "1Gbps")
+_SIZES_BYTES = (8, 100, 600, 2_000, 20_000, 70_000)
 _TIMERS: dict[str, tuple[Any, ...]] = {
     "answer_on_same_connection": (True, False),
     "relay_first": (True, False),

@@ -10,6 +10,7 @@ use crate::costs::{Cost, CostTable, Priced};
 use crate::lane::{Input, LaneState, Layer, Next, Spare};
 use crate::socket::SocketBuffer;
 use crate::streams::Stream;
+use crate::task_lanes::TaskLanes;
 
 /// A phone as its lanes see it.
 pub(crate) struct Phone<A: Application, T: Transport<A::Block>> {
@@ -20,7 +21,7 @@ pub(crate) struct Phone<A: Application, T: Transport<A::Block>> {
     /// The receive and the send lane.
     threads: [LaneState<A, T>; THREADS],
     /// Lanes that come and go.
-    tasks: Vec<LaneState<A, T>>,
+    tasks: TaskLanes<A, T>,
     socket: SocketBuffer,
     cost_stream: Stream,
     /// By layer.
@@ -49,7 +50,7 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
             transport: machines.1,
             profile,
             threads: idle_threads(),
-            tasks: Vec::new(),
+            tasks: TaskLanes::new(),
             socket,
             cost_stream,
             alarms: [Alarm::OFF; 2],
@@ -59,8 +60,8 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     /// Queues `input` on `lane`, which is made if need be.
     pub(crate) fn post(&mut self, lane: Lane, input: Input<A, T>, spare: &mut Spare<A, T>) {
         let at = self.find(lane).unwrap_or_else(|| {
-            self.tasks.push(LaneState::new(lane));
-            THREADS + self.tasks.len() - 1
+            let task = self.tasks.add(lane);
+            THREADS + task
         });
         self.lane(at).post(input, spare);
     }
@@ -74,7 +75,7 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         let at = self.find(lane)?;
         let next = self.lane(at).next(spare);
         if next.is_none() && at >= THREADS && self.lane(at).is_idle() {
-            self.tasks.swap_remove(at - THREADS);
+            self.tasks.remove(at - THREADS);
         }
         next.map(|next| (at, next))
     }
@@ -89,7 +90,7 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     pub(crate) fn lane(&mut self, at: usize) -> &mut LaneState<A, T> {
         match at.checked_sub(THREADS) {
             None => &mut self.threads[at],
-            Some(task) => &mut self.tasks[task],
+            Some(task) => self.tasks.at(task),
         }
     }
 
@@ -145,7 +146,7 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         draw((operation, bytes), cost);
         let lane = match at.checked_sub(THREADS) {
             None => &mut self.threads[at],
-            Some(task) => &mut self.tasks[task],
+            Some(task) => self.tasks.at(task),
         };
         while let Some((operation, bytes)) = lane.next_work(|next| table.threads(next) == threads) {
             let next = table.draw(operation, bytes, &mut self.cost_stream);
@@ -193,8 +194,8 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         self.socket.clear();
         self.alarms = [Alarm::OFF; 2];
         let threads = std::mem::replace(&mut self.threads, idle_threads());
-        let tasks = std::mem::take(&mut self.tasks);
-        let lanes = threads.into_iter().chain(tasks).collect();
+        let tasks = std::mem::replace(&mut self.tasks, TaskLanes::new());
+        let lanes = threads.into_iter().chain(tasks.into_lanes()).collect();
         (self.transport.shut_down(now), lanes)
     }
 
@@ -214,8 +215,7 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         if (lane.0 as usize) < THREADS {
             return Some(lane.0 as usize);
         }
-        let task = self.tasks.iter().position(|state| state.lane() == lane);
-        task.map(|task| THREADS + task)
+        self.tasks.find(lane).map(|task| THREADS + task)
     }
 }
 

@@ -95,7 +95,7 @@ fn an_unknown_crypto_provider_is_named_where_one_is_needed() {
 
 #[test]
 fn an_unknown_fidelity_is_named() {
-    let mut plan = plan(2);
+    let mut plan = common::plan(2);
     plan.fidelity = "exact".into();
     assert_eq!(refusal(plan), "unknown fidelity \"exact\"");
 }
