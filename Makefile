@@ -75,6 +75,11 @@ SECONDS ?= 10
 fuzz: build/.system ## Fuzz every parser that reads from the network, SECONDS=10 for each
 	device_probe/fuzz/run.sh $(SECONDS)
 
+.PHONY: campaign
+COUNT ?= 10000
+campaign: setup ## Draw and run small scenarios of every kind, COUNT=10000, and account for all that they send; exit code 3 if one fails
+	$(BIN)/python -m tools.campaign --count $(COUNT)
+
 # With QUICK=1 the next four say whether everything runs, in seconds, and judge no time.
 .PHONY: bench
 BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000 100000)

@@ -41,12 +41,18 @@ def until_ended(slurm, job):
     deadline = time.monotonic() + PATIENCE_S
     while slurm.states(job):
         assert time.monotonic() < deadline, slurm("squeue", "--array")
-        slurm.hurry(job)
         time.sleep(0.1)
 
 
 def logs(place, job, element):
     return (place.folder / f"slurm-{job}_{element}.out").read_text()
+
+
+def account(place, slurm, job, element):
+    """Return what is known of an element that did not end as it should have."""
+    told = slurm.told(job, element)
+    state = {name: told[name] for name in ("JobState", "Reason", "Restarts", "ExitCode")}
+    return f"{state}\n{logs(place, job, element)}\n{slurm.said(told['JobId'])}"
 
 
 def counts(said):
@@ -70,8 +76,10 @@ def test_a_requeued_element_goes_on_where_it_was(at_slurm, slurm, alone, keep):
     patiently(has_made_one, "a run")
     slurm("scontrol", "requeue", f"{job}_0")
     until_ended(slurm, job)
-    assert slurm.told(job, 0)["Restarts"] == "1"
-    assert [slurm.told(job, element)["JobState"] for element in (0, 1)] == ["COMPLETED"] * 2
+    assert slurm.told(job, 0)["Restarts"] == "1", account(at_slurm, slurm, job, 0)
+    for element in (0, 1):
+        ended = slurm.told(job, element)["JobState"]
+        assert ended == "COMPLETED", account(at_slurm, slurm, job, element)
     said = logs(at_slurm, job, 0)
     assert "DUE TO JOB REQUEUE" in said
     again = counts(said)
@@ -99,8 +107,8 @@ def test_an_element_begins_nothing_that_would_not_end_and_says_so(at_slurm, slur
     job = submit(at_slurm, "--array", "1", "--time", "10")
     until_ended(slurm, job)
     # It went back once, since a run was made, and not again, since none was.
-    assert slurm.told(job, 0)["Restarts"] == "1"
-    assert slurm.told(job, 0)["ExitCode"] == "4:0"
+    assert slurm.told(job, 0)["Restarts"] == "1", account(at_slurm, slurm, job, 0)
+    assert slurm.told(job, 0)["ExitCode"] == "4:0", account(at_slurm, slurm, job, 0)
     said = logs(at_slurm, job, 0)
     assert "1 ran, 0 reused, 0 failed, 0 busy, 11 left for want of time" in said
     assert "this element goes back to the queue" in said

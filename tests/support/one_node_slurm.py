@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import re
 import secrets
 import shutil
 import socket
@@ -21,7 +22,9 @@ from support.patience import end, patiently
 from support.skipping import skip
 
 UNPACKED = Path(__file__).resolve().parents[2] / "build" / "slurm"
-# A requeued element waits for as long as a credential lives: two minutes, if it is not said.
+# A requeued element waits for as long as a credential lives, two minutes if it is not said: slurmd
+# refuses one of the second in which the last one was revoked ("already killed"), and slurmctld then
+# ends the element with exit code 1. Too short, one expires on a busy machine before it is read.
 CONFIGURATION = """
 ClusterName=one
 SlurmctldHost={host}(127.0.0.1)
@@ -30,7 +33,7 @@ SlurmdUser={user}
 SlurmctldPort={ports[0]}
 SlurmdPort={ports[1]}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=5
+AuthInfo=socket={folder}/munge.socket,cred_expire=10
 CredType=cred/munge
 PluginDir={plugins}
 StateSaveLocation={folder}/state
@@ -53,6 +56,7 @@ class Slurm:
     """A SLURM that runs; its commands are found in `environment`."""
 
     environment: dict[str, str]
+    folder: Path
 
     def __call__(self, program: str, *arguments: str) -> str:
         """Return what a command of it says; fail where it fails."""
@@ -68,18 +72,17 @@ class Slurm:
         """Return the states of a job's elements that have not ended."""
         return self("squeue", "--noheader", "--array", f"--job={job}", "--format=%T").split()
 
-    def hurry(self, job: str) -> None:
-        """Let elements that were requeued begin now."""
-        waiting = self("squeue", "--noheader", "--array", f"--job={job}", "--format=%i %t %r")
-        for line in waiting.splitlines():
-            element, state, reason = line.split(maxsplit=2)
-            if (state, reason) == ("PD", "BeginTime"):
-                self("scontrol", "update", f"JobId={element}", "StartTime=now")
-
     def told(self, job: str, element: int) -> dict[str, str]:
         """Return what SLURM knows of an element."""
         words = self("scontrol", "--oneliner", "show", "job", f"{job}_{element}").split()
         return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+    def said(self, job: str) -> str:
+        """Return what the daemons said of the element whose own number is `job`."""
+        about_it = re.compile(rf"\bjob {job}\b|JobId={job}\b|\({job}\)", re.IGNORECASE)
+        texts = (path.read_text() for path in sorted(self.folder.glob("slurm*.txt")))
+        lines = (line for text in texts for line in text.splitlines())
+        return "\n".join(line for line in lines if about_it.search(line))
 
 
 @contextlib.contextmanager
@@ -119,7 +122,7 @@ def one_node(folder: Path) -> Iterator[Slurm]:
         patiently((folder / "munge.socket").exists, "munged")
         start(sbin / "slurmctld-wlm", "-D")
         start(sbin / "slurmd-wlm", "-D", "-d", sbin / "slurmstepd-wlm")
-        slurm = Slurm(environment)
+        slurm = Slurm(environment, folder)
         patiently(lambda: is_idle(slurm), "the node")
         try:
             yield slurm

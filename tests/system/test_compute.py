@@ -57,6 +57,15 @@ def test_a_row_has_the_bytes_that_the_scenario_is_checked_for(task):
     assert rows.size_bytes.tolist() == [tasks.traced_bytes(task, 1200, **options)]
 
 
+def test_a_task_of_many_packets_ends_when_all_of_them_are_handled():
+    """It is performed in pieces, one after the other: 85,000 packets, 64 threads at once."""
+    options = {"task": "handle_packet", "tokens": 100, "payload_bytes": 1, "count": 2}
+    plan = compute(cores=64, threads=64, **options)
+    plans.cost(plan, "udp_receive", 1e-5)
+    ends = ends_s(plan)
+    assert ends == pytest.approx(np.repeat([0.563, 1.126], 64))
+
+
 def test_phones_do_not_share_cores():
     trace = plans.run(compute(cores=1, phones=3, count=2))
     assert trace.of("compute").time_s - 1.0 == pytest.approx(np.repeat([0.06, 0.12], 3))

@@ -28,6 +28,7 @@ IN_CI = {
     "test-python": "MAKEFLAGS=-j2 make test",
     "test-programs": "MAKEFLAGS=-j2 make test",
     "fuzz": "make fuzz SECONDS=2",
+    "campaign": "make campaign COUNT=200",
     "demo": "make demo SUBSET=latency",
     "bench": "make bench QUICK=1",
     "bench-probe": "make bench-probe QUICK=1",

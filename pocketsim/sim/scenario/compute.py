@@ -66,7 +66,11 @@ class Compute(Section):
         default=written(1),
         description="Threads of a phone, on its cores, at most 1024; a list is a ladder.",
     )
-    count: Count = Field(default=1000, description="How often each thread performs its task.")
+    count: Count = Field(
+        default=1000,
+        description="How often each thread performs its task; at most 50 million tasks of all "
+        "threads in a repetition.",
+    )
     tokens: Count = Field(default=1, description="Tokens that a task handles at once.")
     recipients: Counts = Field(
         default=written(3),

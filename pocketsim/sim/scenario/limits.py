@@ -1,19 +1,21 @@
 """How much a scenario may ask for: what the trace cannot count, and what no memory would hold.
 
 Mistakes are `ScenarioError`s with the place of the mistake, before anything is drawn. How long a
-run takes does not matter here: a long one can be waited for.
+run takes does not matter here: a long one can be waited for. What the loop of a paced workload asks
+for depends on costs, and is `loops`' to tell.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario.churn import Churn, Weibull
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.town import Town
-from pocketsim.sim.scenario.workloads import Poisson
+from pocketsim.sim.scenario.workloads import Paced, Poisson
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,14 +30,53 @@ def check(scenario: Scenario, path: Path) -> None:
     _check_transitions(scenario, path)
     if isinstance(workload, Compute):
         _check_task(workload, path)
+        tasks = float(max(workload.threads) * workload.count * scenario.phone_count())
+        check_count((path, "workload.count"), "tasks", tasks)
+    found = asked(scenario)
+    if found and not isinstance(workload, Paced):
+        check_count((path, found.place), found.what, found.expected)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How much a repetition is expected to ask for, by which key."""
+
+    place: str
+    what: str
+    expected: float
+
+
+def asked(scenario: Scenario) -> Asked | None:
+    """Return what all phones together are asked for at the highest rate; None where no rate is."""
+    workload = scenario.workload
+    if isinstance(workload, Paced) and workload.pacing != "unpaced":
+        active_s = scenario.run.duration - workload.start
+        return Asked("workload.rate", "proposals", max(workload.rate) * active_s)
     if isinstance(workload, Poisson):
         active_s = scenario.run.duration - workload.start
         expected = _asked_per_s(scenario, max(workload.rate)) * active_s
-        _check_count(path, "workload.rate", "proposals", expected)
+        return Asked("workload.rate", "proposals", expected)
     if isinstance(workload, Town):
         paying_s = _paying_s(workload, scenario.run.duration)
         expected = _asked_per_s(scenario, max(workload.payments)) * paying_s
-        _check_count(path, "workload.payments", "payments", expected)
+        return Asked("workload.payments", "payments", expected)
+    return None
+
+
+def check_count(
+    place: tuple[str | Path, str],
+    what: str,
+    expected: float,
+    because: str = "",
+    suggestion: str | None = None,
+) -> None:
+    """Raise ScenarioError at a file and key that asks for more than a repetition may hold."""
+    if expected > DRAWN_MAX:
+        reason = (
+            f"asks for about {expected:.2g} {what} in each repetition{because}; "
+            f"a run may ask for {DRAWN_MAX:,}"
+        )
+        raise ScenarioError(*place, reason, suggestion)
 
 
 def _asked_per_s(scenario: Scenario, rate_per_s: float) -> float:
@@ -67,7 +108,7 @@ def _check_transitions(scenario: Scenario, path: Path) -> None:
         means_s = {"session": _mean_at_most_s(churn.session), "gap": _mean_at_most_s(churn.gap)}
         expected = 2 * group.count * scenario.run.duration / math.fsum(means_s.values())
         shorter = min(means_s, key=lambda part: means_s[part])
-        _check_count(path, f"{place}.{shorter}", "transitions", expected)
+        check_count((path, f"{place}.{shorter}"), "transitions", expected)
 
 
 def _mean_at_most_s(law: Weibull | Lognormal) -> float:
@@ -76,15 +117,6 @@ def _mean_at_most_s(law: Weibull | Lognormal) -> float:
     if isinstance(law, Weibull):
         return min(longest_s, law.scale * math.gamma(1 + 1 / law.shape))
     return min(longest_s, law.median * math.exp(law.sigma**2 / 2))
-
-
-def _check_count(path: Path, place: str, what: str, expected: float) -> None:
-    if expected > DRAWN_MAX:
-        reason = (
-            f"asks for about {expected:.2g} {what} in each repetition; "
-            f"a run may ask for {DRAWN_MAX:,}"
-        )
-        raise ScenarioError(path, place, reason)
 
 
 def _paying_s(town: Town, duration_s: float) -> float:
@@ -104,7 +136,7 @@ def _paid_until_s(hours: list[float], end_s: float) -> float:
 TASK_BYTES_MAX = 2**31 - 1
 """Sizes in a trace are signed, of 32 bits."""
 DRAWN_MAX = 50_000_000
-"""Payments, proposals or transitions of one repetition, all drawn before it and kept in memory.
+"""Payments, proposals, tasks or transitions of one repetition: each is kept in memory.
 
 A limit chosen by us: over a thousand times what the largest shipped scenario asks for.
 """

@@ -26,6 +26,7 @@ from pocketsim.sim.scenario import (
     data_files,
     implementations,
     ladders,
+    loops,
     own,
     own_code,
     own_library,
@@ -111,7 +112,7 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
     """Return the rungs of `document` in order of its lists, the last fastest.
 
     Device profiles in `read` are not read again, those that are read are added to it. Raises
-    ScenarioError when a device profile is missing or invalid.
+    ScenarioError when a device profile is missing or invalid, or a loop asks for too much.
     """
     scenario = document.scenario
     common = _common(document, {} if read is None else read)
@@ -127,6 +128,7 @@ def resolve(document: Document, read: Profiles | None = None) -> list[Rung]:
             "transport": _transport(document, at),
             "continues": previous,
         }
+        loops.check(document, resolved)
         name = f"{ladders.slug(resolved['rung'])}-{digest(resolved)[:_DIGEST_DIGITS]}"
         rungs.append(Rung(name, resolved, previous, at))
     # A value that a list holds twice is one run.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.engine_facts import MESSAGE_BYTES_MAX
-from pocketsim.sim.scenario import app_faults, data_files, parts
+from pocketsim.sim.scenario import app_faults, data_files, limits, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,23 @@ if TYPE_CHECKING:
 
 def warnings(document: Document) -> list[tuple[str, str]]:
     """Return pairs of a key path and what to know about it, in order of the document's sections."""
-    return [*_oversized(document), *_stretched_faults(document)]
+    return [*_long(document), *_oversized(document), *_stretched_faults(document)]
+
+
+def _long(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield what is asked for so often that a repetition takes long, and how long."""
+    asked = limits.asked(document.scenario)
+    modes = document.scenario.transport.mode
+    if asked is None or modes == ["none"]:
+        return
+    longest = max(modes, key=lambda mode: _PROPOSAL_S[mode])
+    expected_s = asked.expected * _PROPOSAL_S[longest]
+    if expected_s > _LONG_S:
+        text = (
+            f"asks for about {asked.expected:.2g} {asked.what} in each repetition, which take "
+            f"{expected_s / _HOUR_S:.1g} h of a core or more over {longest}"
+        )
+        yield asked.place, text
 
 
 def _oversized(document: Document) -> Iterator[tuple[str, str]]:
@@ -49,3 +65,22 @@ def _stretched_faults(document: Document) -> Iterator[tuple[str, str]]:
             f"two paced phones that trade for {app_faults.LONGEST_BENCHMARK_S:g} s, and not of this"
         )
         yield "transport.app_faults", text
+
+
+_PROPOSAL_S = {
+    "udp": 25e-6,
+    "ipv8": 25e-6,
+    "ipv8_sealed": 25e-6,
+    "tftp": 60e-6,
+    "eva": 75e-6,
+    "quic_reconnect": 250e-6,
+    "quic_keep": 2e-3,
+}
+"""Time of a core for a trade of two small messages among 500 phones, a second apart or more.
+
+Of the order of it, on a virtual machine of 2026: enough to tell minutes from hours. Kept
+connections are kept alive, which takes most of theirs.
+"""
+_LONG_S = 1200.0
+"""Beyond it somebody who has not meant it would rather know before."""
+_HOUR_S = 3600.0

@@ -23,8 +23,9 @@ class Paced(Section):
     pacing: Literal["floored_ms", "batch_1024ms", "by_clock", "unpaced"] | None = Field(
         default=None,
         description="Sleep between proposals: floor(1000/rate) ms; 1024/rate ms; until the next "
-        "multiple of 1/rate since the start; or none, whatever the rate says. Absent: as the "
-        "implementation does.",
+        "multiple of 1/rate since the start; or none, whatever the rate says: as often as their "
+        "costs let it, at most 50 million times in a repetition. Absent: as the implementation "
+        "does.",
     )
     start: Duration = Field(default=written("0s"), description="When the loop starts.")
 

@@ -56,6 +56,7 @@ pub mod simgrid;
 pub mod socket;
 mod stage;
 pub mod streams;
+mod task_lanes;
 pub mod timeline;
 mod town;
 pub mod trace;

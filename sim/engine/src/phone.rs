@@ -10,6 +10,7 @@ use crate::costs::{Cost, CostTable, Priced};
 use crate::lane::{Input, LaneState, Layer, Next, Spare};
 use crate::socket::SocketBuffer;
 use crate::streams::Stream;
+use crate::task_lanes::TaskLanes;
 
 /// A phone as its lanes see it.
 ///
@@ -24,8 +25,7 @@ pub(crate) struct Phone<A: Application, T: Transport<A::Block>> {
     /// The receive and the send lane.
     threads: [LaneState<A, T>; THREADS],
     /// Lanes that come and go; none before the first has come.
-    #[allow(clippy::box_collection)] // a third of the room, and most phones have threads alone
-    tasks: Option<Box<Vec<LaneState<A, T>>>>,
+    tasks: Option<Box<TaskLanes<A, T>>>,
     socket: SocketBuffer,
     cost_stream: Stream,
     /// When the driver will look again at the machines' timeouts, by layer; infinite for never.
@@ -53,9 +53,8 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     /// Queues `input` on `lane`, which is made if need be.
     pub(crate) fn post(&mut self, lane: Lane, input: Input<A, T>, spare: &mut Spare<A, T>) {
         let at = self.find(lane).unwrap_or_else(|| {
-            let tasks = self.tasks();
-            tasks.push(LaneState::new(lane));
-            THREADS + tasks.len() - 1
+            let task = self.tasks().add(lane);
+            THREADS + task
         });
         self.lane(at).post(input, spare);
     }
@@ -78,7 +77,7 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     #[cold]
     fn forget_idle(&mut self, at: usize) {
         if self.lane(at).is_idle() {
-            self.tasks().swap_remove(at - THREADS);
+            self.tasks().remove(at - THREADS);
         }
     }
 
@@ -92,7 +91,7 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     pub(crate) fn lane(&mut self, at: usize) -> &mut LaneState<A, T> {
         match at.checked_sub(THREADS) {
             None => &mut self.threads[at],
-            Some(task) => &mut self.tasks()[task],
+            Some(task) => self.tasks().at(task),
         }
     }
 
@@ -204,7 +203,8 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         self.armed_s = [Seconds::INFINITY; 2];
         self.pending = [false; 2];
         let threads = std::mem::replace(&mut self.threads, idle_threads());
-        let tasks = self.tasks.take().map_or_else(Vec::new, |tasks| *tasks);
+        let tasks = self.tasks.take();
+        let tasks = tasks.map_or_else(Vec::new, |tasks| tasks.into_lanes());
         let lanes = threads.into_iter().chain(tasks).collect();
         (self.transport.shut_down(now), lanes)
     }
@@ -225,14 +225,14 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         if (lane.0 as usize) < THREADS {
             return Some(lane.0 as usize);
         }
-        let mut tasks = self.tasks.as_ref()?.iter();
-        let task = tasks.position(|state| state.lane() == lane);
+        let task = self.tasks.as_ref()?.find(lane);
         task.map(|task| THREADS + task)
     }
 
     /// The lanes beside the threads.
-    fn tasks(&mut self) -> &mut Vec<LaneState<A, T>> {
-        self.tasks.get_or_insert_default()
+    fn tasks(&mut self) -> &mut TaskLanes<A, T> {
+        let none = || Box::new(TaskLanes::new());
+        self.tasks.get_or_insert_with(none)
     }
 }
 

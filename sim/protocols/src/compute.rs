@@ -58,8 +58,17 @@ pub struct ComputeConfig {
 pub struct Compute {
     node: NodeId,
     config: ComputeConfig,
-    started: bool,
-    next_sequence: u32,
+    /// By thread; empty before the first request.
+    threads: Vec<Progress>,
+}
+
+/// How far a thread is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// Tasks that are done.
+    tasks: u32,
+    /// Operations of the next one that have been asked for.
+    operations: u64,
 }
 
 impl Compute {
@@ -68,73 +77,141 @@ impl Compute {
         Self {
             node,
             config,
-            started: false,
-            next_sequence: 0,
+            threads: Vec::new(),
         }
     }
 
     /// Puts every thread to work on a lane of its own.
     fn start(&mut self, out: &mut OutputsOf<Self>) {
-        self.started = true;
+        self.threads = vec![Progress::default(); self.config.threads as usize];
         for thread in 0..self.config.threads {
-            out.push(Output::Post {
-                lane: Lane(Lane::FIRST_TASK + thread),
-                request: AppRequest::Transact {
-                    peer: self.node,
-                    payload_bytes: 0,
-                },
-            });
+            self.post(thread, out);
         }
     }
 
-    /// All that one thread does; its lane performs it in order.
-    fn perform_all(&mut self, out: &mut OutputsOf<Self>) {
-        for _ in 0..self.config.count {
-            let size_bytes = self.config.perform(out);
-            let message = MessageId::new(self.node, self.next_sequence);
-            self.next_sequence += 1;
-            let row = Event::new(EventKind::Compute, message, self.node, size_bytes);
+    /// Gives a thread its next turn; it is told its number, since no payload is.
+    fn post(&self, thread: u32, out: &mut OutputsOf<Self>) {
+        out.push(Output::Post {
+            lane: Lane(Lane::FIRST_TASK + thread),
+            request: AppRequest::Transact {
+                peer: self.node,
+                payload_bytes: thread,
+            },
+        });
+    }
+
+    /// A thread goes on with its task: what it asks for at once fits into memory, however much it
+    /// is in all.
+    fn perform(&mut self, thread: u32, out: &mut OutputsOf<Self>) {
+        let (config, count) = (self.config, self.config.count);
+        let at = &mut self.threads[thread as usize];
+        let operations = config.operations();
+        let end = operations.min(at.operations + OPERATIONS_AT_ONCE);
+        for number in at.operations..end {
+            let (operation, bytes) = config.operation(number);
+            work(out, operation, bytes);
+        }
+        at.operations = end;
+        if end == operations {
+            let sequence = thread * count + at.tasks;
+            let message = MessageId::new(self.node, sequence);
+            let row = Event::new(EventKind::Compute, message, self.node, config.task_bytes());
             out.push(Output::Observe(row));
+            at.tasks += 1;
+            at.operations = 0;
+        }
+        if at.tasks < count {
+            self.post(thread, out);
         }
     }
 }
 
 impl ComputeConfig {
-    /// Performs the task once; returns the bytes that it was about.
-    fn perform(&self, out: &mut OutputsOf<Compute>) -> u32 {
-        let tokens = self.tokens;
-        let later = self.recipients.saturating_sub(1);
-        let of_token = FIRST_PROOF_BYTES + later * NEXT_PROOF_BYTES;
-        let in_packet = self.bytes.saturating_add(eva::SIGNED_HEAD_BYTES);
-        let come = self.packets(TOKEN_BYTES + later * NEXT_PROOF_BYTES);
-        let go = self.packets(TOKEN_BYTES);
+    /// How many operations the task consists of.
+    fn operations(&self) -> u64 {
+        let (come, go) = (u64::from(self.come()), u64::from(self.go()));
+        let tokens = u64::from(self.tokens);
         match self.task {
-            Task::Sign => repeat(out, Operation::Sign, self.bytes, 1),
-            Task::Verify => repeat(out, Operation::Verify, self.bytes, 1),
-            Task::SignToken => repeat(out, Operation::Sign, FIRST_PROOF_BYTES, tokens),
-            Task::VerifyToken => {
-                for _ in 0..tokens {
-                    repeat(out, Operation::Verify, FIRST_PROOF_BYTES, 1);
-                    repeat(out, Operation::Verify, NEXT_PROOF_BYTES, later);
-                }
-                tokens.saturating_mul(of_token)
+            Task::Sign | Task::Verify => 1,
+            Task::SignToken => tokens,
+            Task::VerifyToken => tokens * u64::from(self.later() + 1),
+            Task::VerifyPacket => come,
+            Task::SignPacket => go,
+            Task::HandlePacket => 2 * (come + go),
+        }
+    }
+
+    /// Operation `number` of the task, from 0, and the bytes that it is on.
+    fn operation(&self, number: u64) -> (Operation, u32) {
+        let in_packet = self.packet_bytes();
+        match self.task {
+            Task::Sign => (Operation::Sign, self.bytes),
+            Task::Verify => (Operation::Verify, self.bytes),
+            Task::SignToken => (Operation::Sign, FIRST_PROOF_BYTES),
+            Task::VerifyToken if number % u64::from(self.later() + 1) == 0 => {
+                (Operation::Verify, FIRST_PROOF_BYTES)
             }
-            Task::VerifyPacket => repeat(out, Operation::Verify, in_packet, come),
-            Task::SignPacket => repeat(out, Operation::Sign, in_packet, go),
+            Task::VerifyToken => (Operation::Verify, NEXT_PROOF_BYTES),
+            Task::VerifyPacket => (Operation::Verify, in_packet),
+            Task::SignPacket => (Operation::Sign, in_packet),
+            Task::HandlePacket => (self.handling(number), in_packet),
+        }
+    }
+
+    /// What is done with packets: all that come are received and read, then all that go are made
+    /// and sent.
+    fn handling(&self, number: u64) -> Operation {
+        let (come, go) = (u64::from(self.come()), u64::from(self.go()));
+        match number {
+            number if number < come => Operation::UdpReceive,
+            number if number < 2 * come => Operation::OverlayReceive,
+            number if number < 2 * come + go => Operation::OverlaySend,
+            _ => Operation::UdpSend,
+        }
+    }
+
+    /// The bytes that the task is about.
+    fn task_bytes(&self) -> u32 {
+        let in_packet = self.packet_bytes();
+        match self.task {
+            Task::Sign | Task::Verify => self.bytes,
+            Task::SignToken => self.tokens.saturating_mul(FIRST_PROOF_BYTES),
+            Task::VerifyToken => {
+                let of_token = FIRST_PROOF_BYTES + self.later() * NEXT_PROOF_BYTES;
+                self.tokens.saturating_mul(of_token)
+            }
+            Task::VerifyPacket => self.come().saturating_mul(in_packet),
+            Task::SignPacket => self.go().saturating_mul(in_packet),
             Task::HandlePacket => {
-                repeat(out, Operation::UdpReceive, in_packet, come);
-                repeat(out, Operation::OverlayReceive, in_packet, come);
-                repeat(out, Operation::OverlaySend, in_packet, go);
-                repeat(out, Operation::UdpSend, in_packet, go);
-                come.saturating_add(go).saturating_mul(in_packet)
+                let packets = self.come().saturating_add(self.go());
+                packets.saturating_mul(in_packet)
             }
         }
+    }
+
+    /// Proofs of a token after its first.
+    fn later(&self) -> u32 {
+        self.recipients.saturating_sub(1)
+    }
+
+    /// Packets that bring the tokens.
+    fn come(&self) -> u32 {
+        self.packets(TOKEN_BYTES + self.later() * NEXT_PROOF_BYTES)
+    }
+
+    /// Packets that take the new ones away.
+    fn go(&self) -> u32 {
+        self.packets(TOKEN_BYTES)
     }
 
     /// Packets that a batch of tokens of `token_bytes` fills.
     fn packets(&self, token_bytes: u32) -> u32 {
         let batch_bytes = self.tokens.saturating_mul(token_bytes);
         batch_bytes.div_ceil(self.bytes.max(1))
+    }
+
+    fn packet_bytes(&self) -> u32 {
+        self.bytes.saturating_add(eva::SIGNED_HEAD_BYTES)
     }
 }
 
@@ -153,11 +230,11 @@ impl Machine for Compute {
         match message.0 {}
     }
 
-    /// The first request starts the threads; each of the next is one of theirs.
+    /// The first request starts the threads; each of the next is a turn of one of them.
     fn command(&mut self, request: Self::Request, _now: Seconds, out: &mut OutputsOf<Self>) {
         match request {
-            AppRequest::Transact { .. } if self.started => self.perform_all(out),
-            AppRequest::Transact { .. } => self.start(out),
+            AppRequest::Transact { .. } if self.threads.is_empty() => self.start(out),
+            AppRequest::Transact { payload_bytes, .. } => self.perform(payload_bytes, out),
             // The plan pays only where tokens run.
             AppRequest::Pay { .. } => unreachable!("paid without tokens"),
             AppRequest::Undelivered { payload, .. } => match payload.0 {},
@@ -189,14 +266,8 @@ impl Payload for Nothing {
     }
 }
 
-/// Asks for `count` operations on `bytes` each; returns the bytes of all.
-fn repeat(out: &mut OutputsOf<Compute>, operation: Operation, bytes: u32, count: u32) -> u32 {
-    for _ in 0..count {
-        work(out, operation, bytes);
-    }
-    count.saturating_mul(bytes)
-}
-
+/// More than any task of the theses has: such a task is one piece of work.
+const OPERATIONS_AT_ONCE: u64 = 4096;
 /// A token of one recipient (thesis, equation 1); each further one adds a pair of key and proof.
 const TOKEN_BYTES: u32 = 287;
 /// What the authority's proof is over, and every later one (thesis, equation 2).
@@ -238,16 +309,33 @@ mod tests {
         };
         let mut phone = Compute::new(NodeId(0), config);
         let mut out = Vec::new();
-        phone.command(asked(), 0.0, &mut out);
-        let lanes: Vec<u32> = out.iter().map(lane).collect();
+        phone.command(turn(0), 0.0, &mut out);
+        let lanes: Vec<u32> = out.iter().filter_map(lane).collect();
         assert_eq!(lanes, [16, 17, 18]);
-        for first in [0, 2, 4] {
+        for (thread, task, goes_on) in [(0, 0, true), (2, 4, true), (0, 1, false), (1, 2, true)] {
             out.clear();
-            phone.command(asked(), 0.0, &mut out);
+            phone.command(turn(thread), 0.0, &mut out);
             let messages: Vec<MessageId> = out.iter().filter_map(done).map(|(id, _)| id).collect();
-            let expected = [first, first + 1].map(|number| MessageId::new(NodeId(0), number));
-            assert_eq!(messages, expected);
+            assert_eq!(messages, [MessageId::new(NodeId(0), task)]);
+            let next = out.iter().find_map(lane);
+            assert_eq!(next, goes_on.then_some(Lane::FIRST_TASK + thread));
         }
+    }
+
+    #[test]
+    fn a_task_of_millions_of_packets_is_asked_for_in_pieces() {
+        let config = ComputeConfig {
+            task: Task::HandlePacket,
+            tokens: 100,
+            bytes: 1,
+            ..ONLINE
+        };
+        let (operations, bytes) = performed(config);
+        assert_eq!(operations.len(), 2 * (56_300 + 28_700));
+        assert_eq!(bytes, (56_300 + 28_700) * 120);
+        let of_kind = |kind| operations.iter().filter(|(is, _)| *is == kind).count();
+        assert_eq!(of_kind(Operation::UdpReceive), 56_300);
+        assert_eq!(of_kind(Operation::UdpSend), 28_700);
     }
 
     #[test]
@@ -301,26 +389,30 @@ mod tests {
         assert_eq!(performed(config), (vec![(Operation::Sign, 147); 2], 294));
     }
 
-    fn asked() -> AppRequest<Nothing> {
+    fn turn(thread: u32) -> AppRequest<Nothing> {
         AppRequest::Transact {
             peer: NodeId(0),
-            payload_bytes: 0,
+            payload_bytes: thread,
         }
     }
 
     /// The operations of one task, and the bytes in its row of the trace.
     fn performed(config: ComputeConfig) -> (Vec<(Operation, u32)>, u32) {
         let mut phone = Compute::new(NodeId(0), config);
-        let mut out = Vec::new();
-        phone.command(asked(), 0.0, &mut out);
-        out.clear();
-        phone.command(asked(), 0.0, &mut out);
-        let (_, size_bytes) = done(out.last().expect("a row")).expect("a row comes last");
-        let operations = out.iter().filter_map(|output| match output {
-            Output::Work { operation, bytes } => Some((*operation, *bytes)),
-            _ => None,
-        });
-        (operations.collect(), size_bytes)
+        let (mut out, mut operations) = (Vec::new(), Vec::new());
+        phone.command(turn(0), 0.0, &mut out);
+        loop {
+            out.clear();
+            phone.command(turn(0), 0.0, &mut out);
+            assert!(out.len() as u64 <= OPERATIONS_AT_ONCE + 2);
+            operations.extend(out.iter().filter_map(|output| match output {
+                Output::Work { operation, bytes } => Some((*operation, *bytes)),
+                _ => None,
+            }));
+            if let Some((_, size_bytes)) = out.iter().find_map(done) {
+                return (operations, size_bytes);
+            }
+        }
     }
 
     fn done<M, R, V>(output: &Output<M, R, V>) -> Option<(MessageId, u32)> {
@@ -330,10 +422,10 @@ mod tests {
         }
     }
 
-    fn lane<M, R, V>(output: &Output<M, R, V>) -> u32 {
+    fn lane<M, R, V>(output: &Output<M, R, V>) -> Option<u32> {
         match output {
-            Output::Post { lane, .. } => lane.0,
-            _ => panic!("only posts start threads"),
+            Output::Post { lane, .. } => Some(lane.0),
+            _ => None,
         }
     }
 }

@@ -43,6 +43,7 @@ mod outgoing;
 mod output;
 pub mod packet;
 mod peer;
+mod waiting;
 
 pub use self::config::{EvaConfig, Variant};
 pub use self::counts::EvaCounts;

@@ -1,20 +1,13 @@
-//! The sending end of a transfer, and the transfers that wait for it.
+//! The sending end of a transfer.
 
 use std::collections::BTreeSet;
 
 use super::message::{Acknowledgement, Data, EvaMessage, Refusal, WriteRequest};
 use super::output::Step;
 use super::peer::Peer;
+use super::waiting::Waiting;
 use super::{EvaConfig, Variant};
 use crate::contract::{Payload, Reason, Seconds};
-
-/// A message that waits for its turn.
-#[derive(Clone, Debug)]
-pub(super) struct Waiting<P> {
-    pub payload: P,
-    /// 0 when its bytes were lost while it waited.
-    size_bytes: u32,
-}
 
 /// A message that is being sent to the peer.
 #[derive(Clone, Debug)]
@@ -83,13 +76,7 @@ impl<P: Payload> Peer<P> {
     fn knows(&self, payload: &P) -> bool {
         let id = payload.message_id();
         let current = self.outgoing.as_ref().map(|outgoing| outgoing.offer.id);
-        let mut waiting = self
-            .queue
-            .iter()
-            .map(|waiting| waiting.payload.message_id());
-        current == Some(id)
-            || waiting.any(|other| other == id)
-            || self.finished_outgoing.contains(&id)
+        current == Some(id) || self.queue.has(id) || self.finished_outgoing.contains(&id)
     }
 
     /// Begins the next waiting transfer (`sendScheduled`), unless one is under way.

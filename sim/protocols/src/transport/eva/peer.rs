@@ -1,10 +1,11 @@
 //! What goes on with one peer, in both directions.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::incoming::Incoming;
-use super::outgoing::{Outgoing, Waiting};
+use super::outgoing::Outgoing;
 use super::output::Step;
+use super::waiting::Queue;
 use super::EvaMessage;
 use crate::contract::{Delivery, MessageId, NodeId, Payload, Reason, Seconds};
 
@@ -12,7 +13,7 @@ use crate::contract::{Delivery, MessageId, NodeId, Payload, Reason, Seconds};
 #[derive(Clone, Debug)]
 pub(super) struct Peer<P> {
     pub node: NodeId,
-    pub queue: VecDeque<Waiting<P>>,
+    pub queue: Queue<P>,
     pub outgoing: Option<Outgoing<P>>,
     pub incoming: Option<Incoming<P>>,
     /// Never forgotten, as in Kotlin-IPv8.
@@ -28,7 +29,7 @@ impl<P: Payload> Peer<P> {
     pub fn new(node: NodeId, transfers: u64) -> Self {
         Self {
             node,
-            queue: VecDeque::new(),
+            queue: Queue::new(),
             outgoing: None,
             incoming: None,
             finished_outgoing: BTreeSet::new(),
@@ -71,7 +72,7 @@ impl<P: Payload> Peer<P> {
     /// What was held for the peer when the phone goes off.
     pub fn into_held(self) -> impl Iterator<Item = (NodeId, Delivery<P>)> {
         let current = self.outgoing.map(|outgoing| outgoing.payload);
-        let waiting = self.queue.into_iter().map(|waiting| waiting.payload);
+        let waiting = self.queue.into_payloads();
         let node = self.node;
         current.into_iter().chain(waiting).map(move |payload| {
             let reason = Reason::SenderOff;

@@ -1,0 +1,127 @@
+"""Runs one drawn scenario in this process, and tells what is wrong with what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pocketsim.sim import _engine, metrics, trace
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.run import own_protocol
+from pocketsim.sim.scenario.load import apply, read
+from pocketsim.sim.scenario.resolve import Profiles, resolve
+from pocketsim.sim.trace import timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pocketsim.sim.devices.implementation import Implementation
+    from pocketsim.sim.plan.plan import Plan
+    from pocketsim.sim.scenario.resolved import Resolved
+
+
+def fate(path: Path, *, twice: bool) -> tuple[str, list[str]]:
+    """Return what became of a scenario's first rung, and all that is wrong with it.
+
+    The first names protocol and transport, or the key for which the scenario is refused; a refusal
+    without one is wrong, too. `twice` runs it again, for the same bytes.
+    """
+    try:
+        source = replace(read(path), implementations=_IMPLEMENTATIONS)
+        document = apply(source, [], "--set")
+        resolved = resolve(document, _PROFILES)[0].resolved
+    except ScenarioError as error:
+        return f"refused for {error.key_path}", [] if error.key_path else [str(error)]
+    files = document.paths()
+    plan = build_plan(resolved, 0, None, files)
+    result = _run(plan, resolved, files)
+    wrong = [*_datagrams(result), *_messages(result, plan, resolved)]
+    if twice and _content(_run(plan, resolved, files)) != _content(result):
+        wrong.append("two runs, two traces")
+    return f"{resolved['protocol']['kind']} {resolved['transport']['mode']}", wrong
+
+
+def _run(plan: Plan, resolved: Resolved, files: dict[str, str]) -> dict[str, Any]:
+    own = own_protocol.given(resolved, 0, files)
+    return _engine.run(plan, _tell) if own is None else _engine.run(plan, _tell, own)
+
+
+def _tell(_share: float) -> None:
+    """Tell nobody how far a run is."""
+
+
+def _content(result: dict[str, Any]) -> tuple[Any, ...]:
+    columns = {name: bytes(column) for name, column in result["columns"].items()}
+    return columns, result["counters"], result["final_index"]
+
+
+def _datagrams(result: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the counts of datagrams."""
+    counts = Counter(result["counters"])
+    sent = counts["datagrams_sent"]
+    in_flight = sent - counts["datagrams_delivered"] - counts["datagrams_dropped"]
+    if in_flight < 0:
+        yield f"{-in_flight} datagrams more ended than were sent"
+    if result.get("timeline") is None:
+        return
+    rows = timeline.from_engine(result, 0)
+    of_datagrams = rows.filter(rows["lane"].is_null())
+    if of_datagrams.num_rows != sent:
+        yield f"{of_datagrams.num_rows} datagrams in the timeline, {sent} sent"
+    if of_datagrams["end_s"].null_count != in_flight:
+        under_way = of_datagrams["end_s"].null_count
+        yield f"{under_way} datagrams under way at the end, by the counts {in_flight}"
+
+
+def _messages(result: dict[str, Any], plan: Plan, resolved: Resolved) -> Iterator[str]:
+    """Yield what is wrong with what became of proposals, payments and messages."""
+    events = trace.from_engine(result, 0)
+    found = metrics.measure(events, resolved)["counts"]
+    ended = found["stored"] + sum(found["lost"].values())
+    if found["sent"] != ended + found["in_flight"]:
+        yield f"sent is not stored + lost + in flight: {found}"
+    counts = Counter(result["counters"])
+    if resolved["protocol"]["kind"] not in _ONE_SEND_EACH:
+        return
+    yield from _fates(result, found)
+    asked = len(plan["workload"]["time_s"])
+    unmade = counts["arrivals_while_off"] + counts["arrivals_cut_off"]
+    if not plan["workload"]["loops"] and found["sent"] + unmade > asked:
+        yield f"{found['sent']} sent and {unmade} unmade of {asked} that were asked for"
+
+
+def _fates(result: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
+    """Yield where the rows themselves tell of other fates than the metrics."""
+    kinds, reasons = result["event_kinds"], result["reasons"]
+    columns = {name: np.frombuffer(result["columns"][name], kind) for name, kind in _DTYPES.items()}
+    is_news = columns["reason"] != reasons.index("duplicate")
+
+    def messages(*names: str, news: bool = False) -> list[int]:
+        mask = np.isin(columns["kind"], [kinds.index(name) for name in names])
+        found: list[int] = columns["message"][mask & is_news if news else mask].tolist()
+        return found
+
+    sent, stored = messages("send"), messages("store")
+    explained = set(messages("lose", "drop", "refuse", news=True))
+    for name, rows in (("sent", sent), ("stored", stored)):
+        if len(set(rows)) != len(rows):
+            yield f"{len(rows) - len(set(rows))} messages {name} twice"
+    if strangers := (set(stored) | explained) - set(sent):
+        yield f"{len(strangers)} messages ended and were never sent, such as {min(strangers)}"
+    in_flight = len(set(sent) - set(stored) - explained)
+    if (len(sent), len(stored), in_flight) != tuple(
+        found[name] for name in ("sent", "stored", "in_flight")
+    ):
+        yield f"the rows tell {len(sent)}, {len(stored)}, {in_flight}; the metrics {found}"
+
+
+# What all scenarios name is read once.
+_PROFILES: Profiles = {}
+_IMPLEMENTATIONS: dict[Path, Implementation] = {}
+_ONE_SEND_EACH = ("trustchain", "transfer")
+_DTYPES = {"kind": "u1", "message": "<u8", "reason": "u1"}
