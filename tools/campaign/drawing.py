@@ -47,7 +47,7 @@ class _Draw:
         # Where a thousand flows share a slow link, each that begins or ends takes SimGrid long.
         is_flow = self._fidelity == "flow"
         self._bandwidths = _BANDWIDTHS[2:] if is_flow else _BANDWIDTHS
-        self._rates_per_s = (1, 30) if is_flow else (1, 30, 1000)
+        self._rates_per_s = (1, 30) if is_flow or self._duration_s > _SHORT_S else (1, 30, 1000)
         self._sizes_bytes = _SIZES_BYTES[:4] if is_flow else _SIZES_BYTES
 
     def document(self) -> dict[str, Any]:
@@ -174,8 +174,9 @@ class _Draw:
         if self._chance(0.25):
             pacing = self._one_of(("floored_ms", "batch_1024ms", "by_clock", "unpaced"))
             rate = f"{self._one_of(self._rates_per_s)}/s"
-            if self._duration_s > 1 and pacing == "unpaced":
-                pacing = "by_clock"  # it would not be a small one
+            is_small = self._duration_s <= 1 and self._fidelity == "hybrid"
+            if pacing == "unpaced" and not is_small:
+                pacing = "by_clock"
             return {"kind": "paced", "rate": rate, "payload": payload, "pacing": pacing}
         rate = self._one_of((0.05, 0.5, 3.0))
         return {"kind": "poisson", "rate": f"{rate:g}/s", "payload": payload}
@@ -259,6 +260,7 @@ def _value(value: Any) -> str:
 
 
 _BANDWIDTHS = ("1kbps", "100kbps", "1Mbps", "40Mbps", "1Gbps")
+_SHORT_S = 5.0
 _SIZES_BYTES = (8, 100, 600, 2_000, 20_000, 70_000)
 _TIMERS: dict[str, tuple[Any, ...]] = {
     "answer_on_same_connection": (True, False),
