@@ -114,7 +114,7 @@ def measure(rival: Rival, hosts: int, simulated_s: float) -> Result:
 
 def told(name: str, command: Sequence[str]) -> Result:
     """Return the line of JSON that a program ends with."""
-    environment = {**os.environ, **children.ENVIRONMENT}
+    environment = children.environment()  # the rivals' pages are large, too
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.exit(f"{name}: exit code {done.returncode}\n{done.stderr.strip()}")

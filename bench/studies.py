@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -56,8 +55,7 @@ def wall_s(asked: Study, jobs: int) -> float:
 def engine_s(several: Sequence[Resolved]) -> float:
     """Return how long the engine takes for these runs: plans and replay, each in a fork."""
     command = [sys.executable, __file__, "--engine"]
-    environment = {**os.environ, **children.ENVIRONMENT}
-    text = json.dumps(list(several))
+    environment, text = children.environment(), json.dumps(list(several))
     done = subprocess.run(
         command, input=text, capture_output=True, text=True, check=True, env=environment
     )

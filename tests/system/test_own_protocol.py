@@ -358,7 +358,7 @@ def test_a_sweep_goes_on_after_a_point_that_fails(mine):
 
 
 def test_sets_have_one_order_unless_somebody_wants_another():
-    assert children.ORDERED == {"PYTHONHASHSEED": "0"}
+    assert children.PREFERRED["PYTHONHASHSEED"] == "0"
 
 
 def test_a_trade_written_in_python_is_the_engines_own_event_by_event(root):
