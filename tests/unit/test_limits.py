@@ -89,13 +89,13 @@ def test_no_more_tasks_than_a_run_may_hold(scenario):
 @pytest.mark.parametrize(
     ("workload", "asks"),
     [
-        ('{kind="poisson", rate="500/s", payload="1B"}', "workload.rate 3.6e+06 proposals 2 h"),
+        ('{kind="poisson", rate="480/s", payload="1B"}', "workload.rate 3.5e+07 proposals 2 h"),
         ('{kind="poisson", rate="50/s", payload="1B"}', None),
-        ('{kind="paced", rate="900/s", payload="1B"}', "workload.rate 3.2e+06 proposals 2 h"),
+        ('{kind="paced", rate="900/s", payload="1B"}', "workload.rate 3.2e+07 proposals 2 h"),
     ],
 )
 def test_what_takes_hours_is_said(scenario, workload, asks):
-    overrides = [f"workload={workload}", "run.duration=1h", 'transport.mode=["udp", "quic_keep"]']
+    overrides = [f"workload={workload}", "run.duration=10h", 'transport.mode=["udp", "quic_keep"]']
     found = warnings(load(scenario, overrides))
     if asks is None:
         assert not found
