@@ -357,8 +357,12 @@ def test_a_sweep_goes_on_after_a_point_that_fails(mine):
     assert isinstance(second.error, ProtocolError)
 
 
-def test_sets_have_one_order_unless_somebody_wants_another():
-    assert children.PREFERRED["PYTHONHASHSEED"] == "0"
+@pytest.mark.parametrize("name", children.PREFERRED)
+def test_what_a_child_prefers_gives_way_to_what_somebody_wants(name, monkeypatch):
+    monkeypatch.delenv(name, raising=False)
+    assert children.environment()[name] == children.PREFERRED[name]
+    monkeypatch.setenv(name, "1")
+    assert children.environment()[name] == "1"
 
 
 def test_a_trade_written_in_python_is_the_engines_own_event_by_event(root):

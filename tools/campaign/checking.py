@@ -51,7 +51,7 @@ def _run(plan: Plan, resolved: Resolved, files: dict[str, str]) -> dict[str, Any
     return _engine.run(plan, _tell) if own is None else _engine.run(plan, _tell, own)
 
 
-def _tell(_share: float) -> None:
+def _tell(_share: float, _events: int) -> None:
     """Tell nobody how far a run is."""
 
 

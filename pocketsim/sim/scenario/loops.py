@@ -36,10 +36,11 @@ def check(document: Document, resolved: Resolved) -> None:
 def proposals_at_most(resolved: Resolved) -> float | None:
     """Return how many proposals a loop makes, or fewer where it waits for other work or a core.
 
-    None without a loop, and of a protocol of one's own, whose costs only it knows.
+    None without a loop, and of a protocol or transport of one's own, whose costs only it knows.
     """
     workload, kind = resolved["workload"], resolved["protocol"]["kind"]
-    if workload["kind"] != "paced" or kind not in _PROPOSING:
+    known = kind in _PROPOSING and resolved["transport"]["mode"] in _SENDING
+    if workload["kind"] != "paced" or not known:
         return None
     least_s = max(workload["interval_s"], _cost_s(resolved, workload))
     return (resolved["run"]["duration_s"] - workload["start_s"]) / least_s
