@@ -154,16 +154,24 @@ def test_both_ends_may_go_off_and_come_back():
 
 
 def test_nothing_is_sent_that_does_not_end():
-    plan = plans.busy_town(9, 40, "quic_keep", duration_s=300.0, rate_per_s=0.05)
+    plan = town(9, duration_s=300.0, rate_per_s=0.05)
     trace = plans.run(plan)
     ended = trace.counters["datagrams_delivered"] + trace.counters["datagrams_dropped"]
     # What is on its way at the end.
     assert 0 <= trace.counters["datagrams_sent"] - ended <= 40
 
 
+def town(seed, **options):
+    """Return a town whose ways vary and lose by so little that connections rest."""
+    plan = plans.busy_town(seed, 40, "quic_keep", **options)
+    little = {"jitter_median_s": 1e-3, "jitter_sigma": 0.8, "loss_ratio": 0.002}
+    plan["access"] = [{**one, **little} for one in plan["access"]]
+    return plan
+
+
 def test_a_town_does_and_counts_the_same_but_for_chance():
     """With jitter, loss and phones that come and go, draws differ and means do not."""
-    plan = plans.busy_town(9, 40, "quic_keep", duration_s=300.0, rate_per_s=0.2)
+    plan = town(9, duration_s=300.0, rate_per_s=0.2)
     plan["churn"] = {"time_s": [], "phone": [], "on": []}
     simulated, reckoned = both(plan)
     for name in (*COUNTED, "access_bytes", "store"):
@@ -172,8 +180,62 @@ def test_a_town_does_and_counts_the_same_but_for_chance():
         assert reckoned.cpu_s[name] == pytest.approx(simulated.cpu_s[name], rel=0.05), name
 
 
+def pairs(count, duration_s, *trades_s, **changes):
+    """Return a plan of so many pairs that trade at these times, each over its own connection."""
+    arrivals = [
+        (time_s + pair / 100, 2 * pair, 2 * pair + 1)
+        for time_s in trades_s
+        for pair in range(count)
+    ]
+    plan = silent(duration_s, *sorted(arrivals), phones=2 * count)
+    plan["access"] = [plans.access(**changes)]
+    return plan
+
+
+def test_where_ways_vary_ends_ping_in_turn_as_they_come_to_by_chance():
+    """Two ends that ping at once would send nearly twice as much, for as long as they rest."""
+    plan = pairs(30, 1000.0, 1.0, latency_s=0.005, jitter_median_s=2e-3, jitter_sigma=0.8)
+    simulated, reckoned = both(with_costs(plan))
+    for name in (*COUNTED, "access_bytes"):
+        assert reckoned.counters[name] == pytest.approx(simulated.counters[name], rel=0.03), name
+    for name in PACKETS:
+        assert reckoned.cpu_s[name] == pytest.approx(simulated.cpu_s[name], rel=0.03), name
+
+
+@pytest.mark.parametrize(
+    "access", [{"jitter_median_s": 4e-3, "jitter_sigma": 0.8}, {"loss_ratio": 0.01}]
+)
+def test_where_ways_vary_so_much_that_no_rhythm_lasts_nothing_rests(access):
+    plan = pairs(4, 100.0, 1.0, latency_s=0.005, **access)
+    simulated, reckoned = both(plan)
+    assert reckoned.counters == simulated.counters
+    steady = {**plan, "access": [plans.access(latency_s=0.005)]}
+    assert reckoned.counters != plans.run(steady).counters
+
+
+def test_a_connection_whose_first_look_for_the_direct_path_was_lost_finds_it_all_the_same():
+    plan = pairs(400, 130.0, 1.0, 100.0, loss_ratio=0.004)
+    plan["transport"]["relay_first"] = True
+    plan["backbone"]["relay_latency_s"] = 1.0
+    trace = plans.run(plan)
+    sent, processed = trace.of("send"), trace.of("process")
+    delays_s = [
+        processed.time_s[processed.message == message][0] - time_s
+        for time_s, message in zip(sent.time_s, sent.message, strict=True)
+        if time_s > 50.0
+    ]
+    assert len(delays_s) == 400
+    assert max(delays_s) < 2.0, "the detour is longer"
+
+
+def test_time_goes_on_to_the_end_of_what_is_reckoned():
+    simulated, reckoned = both(silent(600.0, (1.0, 0, 1)))
+    assert simulated.clock_s == pytest.approx(600.0, abs=2 * PING_S)
+    assert reckoned.clock_s == 600.0
+
+
 def test_the_same_plan_leaves_the_same_bytes():
-    plan = plans.busy_town(11, 40, "quic_keep", duration_s=120.0, rate_per_s=0.1)
+    plan = town(11, duration_s=120.0, rate_per_s=0.1)
     one, other = plans.run(plan), plans.run(plan)
     assert one.data == other.data
     assert (one.counters, one.cpu_s) == (other.counters, other.cpu_s)

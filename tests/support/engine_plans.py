@@ -85,6 +85,7 @@ class Trace:
     data: bytes  # the columns as the engine wrote them
     cpu_s: dict[str, float] = field(default_factory=dict)
     energy_j: dict[str, float] = field(default_factory=dict)
+    clock_s: float = 0.0
 
     def __getattr__(self, name):
         try:
@@ -126,7 +127,7 @@ def run(plan, **variables):
         columns[name] = np.frombuffer(data[start : start + length], DTYPES[name])
         start += length
     names = (head["event_kinds"], head["reasons"], head["counters"])
-    return Trace(columns, *names, data, head["cpu_s"], head["energy_j"])
+    return Trace(columns, *names, data, head["cpu_s"], head["energy_j"], head["clock_s"])
 
 
 def lists(plan):

@@ -108,6 +108,14 @@ def test_what_takes_hours_is_said(scenario, workload, asks):
     assert found == [(place, said)]
 
 
+def test_what_phones_that_are_off_would_take_is_said_to_be_that(scenario):
+    law = '{distribution="weibull", shape=1, scale="1h"}'
+    overrides = ['workload={kind="poisson", rate="480/s", payload="1B"}', "run.duration=10h"]
+    overrides += [f"churn={{session={law}, gap={law}}}", 'transport.mode="quic_keep"']
+    ((_, said),) = warnings(load(scenario, overrides))
+    assert said.endswith("take 2 h of a core or more over quic_keep if all phones were on")
+
+
 @pytest.mark.parametrize("mode", plans.TRANSPORTS)
 def test_every_transport_has_a_time(scenario, mode):
     most = ["workload={kind='poisson', rate='6900/s', payload='1B'}", "run.duration=1h"]

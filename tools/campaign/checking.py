@@ -57,7 +57,7 @@ def _tell(_share: float, _events: int) -> None:
 
 def _content(result: dict[str, Any]) -> tuple[Any, ...]:
     columns = {name: bytes(column) for name, column in result["columns"].items()}
-    return columns, result["counters"], result["final_index"]
+    return columns, result["counters"], result["final_index"], result["cpu_s"]
 
 
 def _datagrams(result: dict[str, Any]) -> Iterator[str]:

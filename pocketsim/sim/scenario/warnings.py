@@ -31,10 +31,13 @@ def _long(document: Document) -> Iterator[tuple[str, str]]:
         return
     longest = max(modes, key=lambda mode: _PROPOSAL_S[mode])
     expected_s = asked.expected * _PROPOSAL_S[longest]
+    groups = document.scenario.devices
+    comes = document.scenario.churn is not None or any(group.churn for group in groups)
+    among = " if all phones were on" if comes else ""
     if expected_s > _LONG_S:
         text = (
             f"asks for about {asked.expected:.2g} {asked.what} in each repetition, which take "
-            f"{expected_s / _HOUR_S:.1g} h of a core or more over {longest}"
+            f"{expected_s / _HOUR_S:.1g} h of a core or more over {longest}{among}"
         )
         yield asked.place, text
 

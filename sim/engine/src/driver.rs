@@ -36,6 +36,8 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     failed: Failed,
     progress: Progress,
     duration_s: Seconds,
+    /// Until when something was only reckoned.
+    reckoned_s: Seconds,
 }
 
 /// Tokens of what the world has failed and the driver has not taken to its end yet.
@@ -70,6 +72,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             failed: Failed::default(),
             progress: Progress::default(),
             duration_s: plan.duration_s,
+            reckoned_s: 0.0,
         }
     }
 
@@ -85,7 +88,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Simulated time, seconds.
     pub fn clock_s(&self) -> Seconds {
-        self.stage.now()
+        self.stage.now().max(self.reckoned_s)
     }
 
     /// What phones spend in the whole run, joules by component; empty if the plan does not ask.
@@ -271,7 +274,10 @@ impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
             false => end_s,
         };
         let (stage, books) = (&mut self.stage, &mut self.books);
-        self.lanes.end_rests(stage, books, reached_s);
+        if self.lanes.end_rests(stage, books, reached_s) {
+            self.reckoned_s = reached_s;
+            self.progress.reach(reached_s, self.duration_s);
+        }
     }
 }
 

@@ -107,7 +107,7 @@ impl<B> Network<B> {
         }
         let route = self.routes.find(way);
         (flight.lost, flight.extra_s) = self.draw_path(&flight, &route);
-        flight.ordered = route.keeps_order();
+        flight.ordered = route.keeps_order;
         // A radio sends what it is given, whoever is there to hear it.
         if !W::STORES_AND_FORWARDS && !stage.is_on(to.0) {
             return self.drop(stage.now(), books, &flight, Reason::ReceiverOff);

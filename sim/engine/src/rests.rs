@@ -32,18 +32,21 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
     }
 
-    /// The run ends: so do all rests, and what they spared is written down.
+    /// The run ends: so do all rests, and what they spared is written down. Says whether there was
+    /// anything.
     pub(crate) fn end_rests<W: World>(
         &mut self,
         stage: &mut Stage<W>,
         books: &mut Books,
         end_s: Seconds,
-    ) {
+    ) -> bool {
+        let before = self.upkeeps.datagrams;
         for phone in 0..self.phones.len() as u32 {
             self.phones[phone as usize].transport().wake_all(end_s);
             self.attend(stage, end_s, phone);
         }
         books.keep_up(&self.upkeeps);
+        self.upkeeps.datagrams > before
     }
 
     /// Lets a conversation rest if its other end has nothing to say, either.
@@ -56,6 +59,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let (Some(own), Some(other)) = (rhythm(self, phone), rhythm(self, peer.0)) else {
             return;
         };
+        if !self.upkeeps.last([phone, peer.0], [own, other]) {
+            return;
+        }
         self.phones[phone as usize].transport().rest(number, other);
         self.phones[peer.0 as usize].transport().rest(number, own);
     }

@@ -12,6 +12,8 @@ use crate::plan::{Access, Backbone, Bursts, Outage, Phones};
 pub(crate) struct Routes {
     /// By number of the network.
     hops: Vec<Hop>,
+    /// By number of the network, whether a datagram may overtake earlier ones; empty if none may.
+    reorders: Vec<bool>,
     /// By number of the network.
     bursts: Vec<Option<Bursts>>,
     /// By phone.
@@ -29,6 +31,7 @@ struct Place {
 
 /// The way between a phone and its access point.
 #[derive(Clone, Copy)]
+#[repr(align(32))] // never in two lines of the cache, where each phone has a network of its own
 pub(crate) struct Hop {
     /// One way, seconds.
     latency_s: Seconds,
@@ -38,8 +41,6 @@ pub(crate) struct Hop {
     pub(crate) jitter_sigma: f64,
     /// Probability that an IP packet is lost outside bursts.
     pub(crate) loss_ratio: f64,
-    /// Whether a datagram may overtake earlier ones.
-    reorders: bool,
 }
 
 /// All that a datagram meets between two phones.
@@ -49,6 +50,8 @@ pub(crate) struct Route {
     pub(crate) hops: [Hop; 2],
     /// What lies between the two networks takes so long, seconds.
     pub(crate) between_s: Seconds,
+    /// Whether datagrams arrive in the order they left.
+    pub(crate) keeps_order: bool,
 }
 
 impl Routes {
@@ -61,8 +64,13 @@ impl Routes {
     ) -> Self {
         let places = phones.access.iter().zip(&phones.site);
         let place = |(&network, &site)| Place { network, site };
+        let mut reorders: Vec<bool> = access.iter().map(|access| access.reorders).collect();
+        if !reorders.contains(&true) {
+            reorders.clear();
+        }
         Self {
             hops: access.iter().map(Hop::new).collect(),
+            reorders,
             bursts: access.iter().map(|access| access.bursts).collect(),
             places: places.map(place).collect(),
             backbone,
@@ -74,7 +82,9 @@ impl Routes {
     pub(crate) fn find(&self, way: Way) -> Route {
         let places = self.places(way);
         let [near, far] = places.map(|place| place.site);
+        let reorders = |place: &Place| self.reorders[place.network as usize];
         Route {
+            keeps_order: self.reorders.is_empty() || !places.iter().any(reorders),
             hops: places.map(|place| self.hops[place.network as usize]),
             between_s: match way.path {
                 Path::Relay => 2.0 * self.backbone.relay_latency_s,
@@ -114,7 +124,6 @@ impl Hop {
             jitter_median_s: access.jitter_median_s,
             jitter_sigma: access.jitter_sigma,
             loss_ratio: access.loss_ratio,
-            reorders: access.reorders,
         }
     }
 }
@@ -128,10 +137,5 @@ impl Route {
     /// Whether datagrams are late by different times.
     pub(crate) fn has_jitter(&self) -> bool {
         self.hops.iter().any(|hop| hop.jitter_median_s > 0.0)
-    }
-
-    /// Whether datagrams arrive in the order they left.
-    pub(crate) fn keeps_order(&self) -> bool {
-        self.hops.iter().all(|hop| !hop.reorders)
     }
 }
