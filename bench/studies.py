@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SCENARIO = Path(__file__).parents[1] / "pocketsim/scenarios/scale/1k_churn.toml"
 SHORT = {"run.duration": ["10s"], "devices[0].count": [2], "devices[1].count": [2]}
-LONG = {"run.duration": ["12h"], "devices[0].count": [150], "devices[1].count": [50]}
+LONG = {"run.duration": ["30h"], "devices[0].count": [150], "devices[1].count": [50]}
 
 
 def study(axes: dict[str, list[Any]], runs: int, folder: Path, name: str) -> Study:
