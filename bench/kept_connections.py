@@ -9,7 +9,6 @@ Counted is the time of the processor, since the run takes long enough to be dist
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -22,6 +21,7 @@ from pocketsim.sim.run import children
 os.environ |= children.ENVIRONMENT  # before numpy is loaded, as in every child
 
 import tomli_w
+from report import peak_memory_mb
 
 from pocketsim.sim import _engine, scenario
 from pocketsim.sim.base.units import DURATION
@@ -66,7 +66,7 @@ def main(phones: int, end_s: float, transport: dict[str, Any]) -> None:
         "run_s": round(result["wall_s"], 2),
         "cpu_s": round(cpu_s, 2),
         "cpu_ms_per_phone": round(1e3 * cpu_s / phones, 2),
-        "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "memory_mb": round(peak_memory_mb()),
     }
     print(dumps(line))
 

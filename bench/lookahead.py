@@ -41,7 +41,7 @@ from pocketsim.sim.scenario import resolve
 
 BARRIER = Path(__file__).resolve().parent.parent / "build" / "bench" / "barrier"
 NAMES = ("1k_churn", "market", "outage", "udp_100b", "iroh_keep_100b", "rates_by_group")
-"""Scenarios that are shipped."""
+"""Of those that are shipped: the largest populations, and others of each kind of access."""
 SIZES = {1_000: 60.0, 10_000: 20.0, 100_000: 5.0}
 """Phones of the benchmark's workload, and for how many seconds they are simulated."""
 

@@ -101,8 +101,8 @@ fn spread_s(plan: &Plan) -> Vec<Seconds> {
 /// How long an acknowledgement of a ping is held back (RFC 9000, 18.2: max_ack_delay).
 const HELD_S: Seconds = 0.025;
 
-/// A loss is answered by a few datagrams more, and each exchange crosses four hops: of so many
-/// reckoned datagrams one or two of a hundred would be missing.
+/// A loss is answered by a few datagrams more, and each exchange crosses four hops. With so many
+/// lost on both hops, reckoned are 1.9 % fewer datagrams than simulated; 6.3 % with the jitter below.
 const LOSS_RATIO_MAX: f64 = 0.004;
 
 /// Of 100 datagrams two are later. With a median of 2 ms and a sigma of 0.8 on both hops, which is
