@@ -1,8 +1,9 @@
 """Phones that trade with anybody over kept connections, of which most are silent.
 
-Usage: PHONES SECONDS [events]. Each phone proposes once in five seconds to a partner at random over
-`quic_keep`, so it soon has a hundred connections, each of which gives a sign of life every second.
-With `events` each of those is simulated (`transport.keep_alive_events`); without, connections rest.
+Usage: PHONES SECONDS [wifi | lte] [events]. Each phone proposes once in five seconds to a partner
+at random over `quic_keep`, so it soon has a hundred connections, each of which gives a sign of life
+every second. With `events` each of those is simulated (`transport.keep_alive_events`); without,
+connections rest. Ways take always as long and lose nothing, or vary as those of `1k_churn.toml` do.
 Counted is the time of the processor, since the run takes long enough to be disturbed.
 """
 
@@ -28,32 +29,45 @@ from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.plan import build_plan as plan
 from pocketsim.sim.scenario import resolve
 
+VARIED = {
+    "wifi": {"latency": "1ms", "jitter_median": "2ms", "jitter_sigma": 1.75},
+    "lte": {
+        "latency": "10ms",
+        "jitter_median": "10ms",
+        "jitter_sigma": 0.8,
+        "loss_ratio": 0.014,
+    },
+}
 
-def build_plan(phones: int, end_s: float, transport: dict[str, Any]) -> dict[str, Any]:
+
+def build_plan(phones: int, end_s: float, asked: list[str]) -> dict[str, Any]:
     """Return the plan of `phones` phones that propose for `end_s` simulated seconds."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kept.toml"
-        path.write_text(tomli_w.dumps(document(phones, end_s, transport)), encoding="utf-8")
+        path.write_text(tomli_w.dumps(document(phones, end_s, asked)), encoding="utf-8")
         (rung,) = resolve.resolve(scenario.load(path))
     return plan.build_plan(rung.resolved, repetition=0)
 
 
-def document(phones: int, end_s: float, transport: dict[str, Any]) -> dict[str, Any]:
-    """Return the scenario: an access network like Wi-Fi that loses nothing."""
-    wifi = {"up": "40Mbps", "down": "40Mbps", "latency": "2ms"}
+def document(phones: int, end_s: float, asked: list[str]) -> dict[str, Any]:
+    """Return the scenario, with wide radios."""
+    network = {"up": "40Mbps", "down": "40Mbps", "latency": "2ms"}
+    for name in asked:
+        network |= VARIED.get(name, {})
+    transport = {"keep_alive_events": True} if "events" in asked else {}
     return {
         "implementation": "trustchain_throughput_2025",
         "run": {"seed": 1, "duration": DURATION.write(end_s)},
         "devices": [{"profile": "moto_g04s", "count": phones, "access": "wifi"}],
-        "network": {"access": {"wifi": wifi}},
+        "network": {"access": {"wifi": network}},
         "workload": {"kind": "poisson", "rate": "0.2/s", "payload": "100B"},
         "transport": {"mode": "quic_keep", **transport},
     }
 
 
-def main(phones: int, end_s: float, transport: dict[str, Any]) -> None:
+def main(phones: int, end_s: float, asked: list[str]) -> None:
     """Run it and print one line."""
-    made, start_s = build_plan(phones, end_s, transport), time.process_time()
+    made, start_s = build_plan(phones, end_s, asked), time.process_time()
     result = _engine.run(made)
     cpu_s = time.process_time() - start_s
     counters = result["counters"]
@@ -72,5 +86,7 @@ def main(phones: int, end_s: float, transport: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    asked = {"keep_alive_events": True} if sys.argv[3:] == ["events"] else {}
-    main(int(sys.argv[1]), float(sys.argv[2]), asked)
+    count, duration_s, *words = sys.argv[1:]
+    if {*words} - {*VARIED, "events"}:
+        sys.exit(__doc__)
+    main(int(count), float(duration_s), words)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.base.student import quantile
 from pocketsim.sim.metrics.intervals import student_t
 from pocketsim.sim.scenario.resolved import streams_number
 
@@ -69,10 +70,10 @@ class Difference:
         """Return with what probability that many repetitions show such a difference."""
         if self.deviation == 0:
             return 1.0
-        from scipy import special, stats
+        from scipy import stats
 
         freedom = repetitions - 1 if self.is_paired else 2 * (repetitions - 1)
-        bound = special.stdtrit(freedom, 0.975)
+        bound = quantile(freedom)
         shift = abs(difference) * math.sqrt(repetitions) / self.deviation
         return float(stats.nct.sf(bound, freedom, shift) + stats.nct.cdf(-bound, freedom, shift))
 

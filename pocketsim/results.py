@@ -75,8 +75,20 @@ class Run:
 
     @property
     def events(self) -> pd.DataFrame:
-        """The trace, a row for each event, in order of repetition and time; docs/metrics.md."""
+        """The trace, a row for each event, in order of repetition and time; docs/metrics.md.
+
+        Raises ScenarioError for a run with `output.trace = "metrics"`, which has `histograms`.
+        """
         frame: pd.DataFrame = results.read_events(self.directory).to_pandas()
+        return frame
+
+    @property
+    def histograms(self) -> pd.DataFrame:
+        """How many round trips took how long, a row for each bucket; docs/metrics.md.
+
+        Raises ScenarioError for a run that keeps events instead.
+        """
+        frame: pd.DataFrame = results.read_histograms(self.directory).to_pandas()
         return frame
 
     def values(self, metric: str) -> list[float | None]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
 from pocketsim.sim.metrics import reference
-from pocketsim.sim.trace import timeline
+from pocketsim.sim.trace import histograms, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +39,7 @@ def text() -> str:
         **{f"metrics_{name}": metrics_table(metrics) for name, metrics in metrics_tables().items()},
         "reasons": table(("reason", "what happened"), named(contract, "Reason")),
         "columns": table(("column", "type", "what it is"), columns(trace)),
+        "histograms": table(("column", "type", "what it is"), columns(histograms)),
         "spans": table(("column", "type", "what it is"), columns(timeline)),
         "kinds": table(("kind", "when"), named(contract, "EventKind")),
     }

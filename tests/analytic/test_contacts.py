@@ -97,6 +97,7 @@ def test_each_pair_has_a_link_of_its_own():
 def test_every_transport_trades_in_contacts_while_the_network_is_out(mode):
     plan = plans.plan(2, mode)
     plan["outages"] = [{"access": 0, "start_s": 0.0, "end_s": 100.0}]
+    plan["duration_s"] = 85.0  # signs of life after that would be sent in vain
     meet(plan, 5.0, 80.0)
     for number in range(10):
         plans.arrive(plan, 10.0 + 3 * number, 0, 1)

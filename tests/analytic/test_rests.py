@@ -154,30 +154,42 @@ def test_both_ends_may_go_off_and_come_back():
 
 
 def test_nothing_is_sent_that_does_not_end():
-    plan = town(9, duration_s=300.0, rate_per_s=0.05)
+    plan = town(9, LITTLE, duration_s=300.0, rate_per_s=0.05)
     trace = plans.run(plan)
     ended = trace.counters["datagrams_delivered"] + trace.counters["datagrams_dropped"]
     # What is on its way at the end.
     assert 0 <= trace.counters["datagrams_sent"] - ended <= 40
 
 
-def town(seed, **options):
-    """Return a town whose ways vary and lose by so little that connections rest."""
+WIFI = {"jitter_median_s": 2e-3, "jitter_sigma": 1.75}
+LTE = {"latency_s": 0.010, "jitter_median_s": 10e-3, "jitter_sigma": 0.8, "loss_ratio": 0.014}
+BURSTS = {"bursts": {"share": 0.02, "mean_packets": 5.0, "loss_ratio": 0.5}}
+LITTLE = {"jitter_median_s": 1e-3, "jitter_sigma": 0.8, "loss_ratio": 0.002}
+
+
+def town(seed, changes, **options):
+    """Return a town whose ways vary and lose."""
     plan = plans.busy_town(seed, 40, "quic_keep", **options)
-    little = {"jitter_median_s": 1e-3, "jitter_sigma": 0.8, "loss_ratio": 0.002}
-    plan["access"] = [{**one, **little} for one in plan["access"]]
+    plan["access"] = [{**one, **changes} for one in plan["access"]]
     return plan
 
 
-def test_a_town_does_and_counts_the_same_but_for_chance():
-    """With jitter, loss and phones that come and go, draws differ and means do not."""
-    plan = town(9, duration_s=300.0, rate_per_s=0.2)
-    plan["churn"] = {"time_s": [], "phone": [], "on": []}
-    simulated, reckoned = both(plan)
-    for name in (*COUNTED, "access_bytes", "store"):
-        assert reckoned.counters[name] == pytest.approx(simulated.counters[name], rel=0.05), name
+def assert_same_means(simulated, reckoned, within):
+    for name in (*COUNTED, "access_bytes"):
+        assert reckoned.counters[name] == pytest.approx(simulated.counters[name], rel=within), name
     for name in PACKETS:
-        assert reckoned.cpu_s[name] == pytest.approx(simulated.cpu_s[name], rel=0.05), name
+        assert reckoned.cpu_s[name] == pytest.approx(simulated.cpu_s[name], rel=within), name
+
+
+@pytest.mark.parametrize("changes", [LITTLE, WIFI])
+def test_a_town_does_and_counts_the_same_but_for_chance(changes):
+    """With jitter, loss and phones that come and go, draws differ and means do not."""
+    plan = town(9, changes, duration_s=200.0, rate_per_s=0.2)
+    assert len(plan["churn"]["time_s"])
+    simulated, reckoned = both(plan)
+    assert_same_means(simulated, reckoned, 0.05)
+    stored = [one.counters["store"] for one in (simulated, reckoned)]
+    assert stored[1] == pytest.approx(stored[0], rel=0.01)
 
 
 def pairs(count, duration_s, *trades_s, **changes):
@@ -188,29 +200,63 @@ def pairs(count, duration_s, *trades_s, **changes):
         for pair in range(count)
     ]
     plan = silent(duration_s, *sorted(arrivals), phones=2 * count)
-    plan["access"] = [plans.access(**changes)]
+    plan["access"] = [plans.access(**{"latency_s": 0.005, **changes})]
     return plan
 
 
-def test_where_ways_vary_ends_ping_in_turn_as_they_come_to_by_chance():
-    """Two ends that ping at once would send nearly twice as much, for as long as they rest."""
-    plan = pairs(30, 1000.0, 1.0, latency_s=0.005, jitter_median_s=2e-3, jitter_sigma=0.8)
-    simulated, reckoned = both(with_costs(plan))
-    for name in (*COUNTED, "access_bytes"):
-        assert reckoned.counters[name] == pytest.approx(simulated.counters[name], rel=0.03), name
-    for name in PACKETS:
-        assert reckoned.cpu_s[name] == pytest.approx(simulated.cpu_s[name], rel=0.03), name
-
-
 @pytest.mark.parametrize(
-    "access", [{"jitter_median_s": 4e-3, "jitter_sigma": 0.8}, {"loss_ratio": 0.01}]
+    ("changes", "within"),
+    [(WIFI, 0.02), (LTE, 0.02), (LITTLE, 0.02), ({"jitter_median_s": 1e-5}, 0.02), (BURSTS, 0.08)],
 )
-def test_where_ways_vary_so_much_that_no_rhythm_lasts_nothing_rests(access):
-    plan = pairs(4, 100.0, 1.0, latency_s=0.005, **access)
+def test_where_ways_vary_as_much_is_counted_on_average(changes, within):
+    """Ends that ask at once send nearly twice as much as those that ask in turn.
+
+    From one to the other they come by losses alone where nothing else varies: so rarely that the
+    mean of the pairs that are observed is off by 2 or 3 % itself.
+    """
+    plan = with_costs(pairs(300, 250.0, 1.0, **changes))
     simulated, reckoned = both(plan)
+    assert_same_means(simulated, reckoned, within)
+    assert reckoned.counters != simulated.counters, "nothing rested"
+
+
+def test_networks_that_differ_have_a_habit_of_their_own():
+    plan = with_costs(pairs(300, 250.0, 1.0))
+    plan["access"] = [plans.access(latency_s=0.005), plans.access(**LTE)]
+    plan["phones"]["access"] = [0, 1] * 300
+    simulated, reckoned = both(plan)
+    assert_same_means(simulated, reckoned, 0.02)
+    assert reckoned.counters != simulated.counters, "nothing rested"
+
+
+def test_a_connection_that_rested_where_ways_vary_is_missed_within_a_ping():
+    """The other end last heard something within a ping of the moment at which a phone goes off."""
+    plan = pairs(300, 250.0, 1.0, **WIFI)
+    plan["transport"]["idle_timeout_s"] = 10.0
+    for pair in range(300):
+        plans.turn(plan, 200.0, 2 * pair + 1, on=False)
+    reckoned = plans.run(plan)
+    ends_s = reckoned.of("disconnect").time_s - 200.0
+    assert len(ends_s) == 300
+    # Idle time begins with the last word heard, and again with the first ping after it.
+    assert ends_s.min() > 10.0 - PING_S
+    assert ends_s.max() < 10.0 + 1.1 * PING_S
+    assert np.ptp(ends_s) > 0.5 * PING_S, "all ends were at the same place of their rhythm"
+
+
+@pytest.mark.parametrize("changes", [WIFI, LTE])
+def test_of_few_connections_every_sign_is_simulated(changes):
+    """To find out what they do on average would take longer."""
+    simulated, reckoned = both(pairs(4, 100.0, 1.0, **changes))
     assert reckoned.counters == simulated.counters
-    steady = {**plan, "access": [plans.access(latency_s=0.005)]}
-    assert reckoned.counters != plans.run(steady).counters
+
+
+def test_where_connections_do_not_last_none_rests():
+    plan = pairs(300, 250.0, 1.0, loss_ratio=0.6)
+    plan["transport"]["idle_timeout_s"] = 4.0
+    simulated, reckoned = both(plan)
+    assert len(simulated.of("disconnect").time_s)
+    assert reckoned.counters == simulated.counters
 
 
 def test_a_connection_whose_first_look_for_the_direct_path_was_lost_finds_it_all_the_same():
@@ -235,7 +281,7 @@ def test_time_goes_on_to_the_end_of_what_is_reckoned():
 
 
 def test_the_same_plan_leaves_the_same_bytes():
-    plan = town(11, duration_s=120.0, rate_per_s=0.1)
+    plan = town(11, WIFI, duration_s=300.0, rate_per_s=0.2)
     one, other = plans.run(plan), plans.run(plan)
     assert one.data == other.data
     assert (one.counters, one.cpu_s) == (other.counters, other.cpu_s)

@@ -195,6 +195,7 @@ def access(**changes):
         "down_bytes_per_s": WIDE_BYTES_PER_S,
         "up_queue_bytes": 1e9,
         "down_queue_bytes": 1e9,
+        "blocks": False,
         "latency_s": LATENCY_S,
         "jitter_median_s": 0.0,
         "jitter_sigma": 0.0,

@@ -45,6 +45,7 @@ def run(plan, progress):
         "counters": {"events": rows},
         "cpu_s": {},
         "energy_j": {},
+        "waits": {},
         "kept_cents": {},
         "clock_s": plan["duration_s"],
         "final_index": [index + 2 for index in plan["phones"]["first_index"].tolist()],

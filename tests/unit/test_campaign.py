@@ -1,6 +1,7 @@
 """The campaign of drawn scenarios finds what it is for, and goes on after it."""
 
 import argparse
+import itertools
 import os
 import signal
 from collections import Counter
@@ -138,7 +139,7 @@ def test_what_is_not_accounted_for_is_told(places, monkeypatch, change, wrong):
 
 
 def test_two_traces_of_one_scenario_are_told(places, monkeypatch):
-    seeds = iter(range(2))
+    seeds = itertools.count()
     run = checking._run
 
     def call(plan, resolved, files):

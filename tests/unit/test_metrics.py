@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pocketsim import testing
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.base.told import NOTHING
-from pocketsim.sim.metrics import compute, own_protocol, town, trades, transfers
+from pocketsim.sim.metrics import compute, own_protocol, queues, town, trades, transfers
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "metrics.json"
 
@@ -93,6 +93,7 @@ def test_two_transactions_by_hand():
             "stored_block_bytes_max": 664,
             "stalled_run_ratio": 0,
             "partial_run_ratio": 1,
+            **dict.fromkeys(queues.METRICS),  # nobody told
         }
     )
     assert found["counts"] == {"sent": 3, "stored": 2, "in_flight": 1, "lost": {}}
@@ -337,6 +338,27 @@ def test_golden():
     if os.environ.get("REWRITE_GOLDEN"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
+
+
+WAITS = {
+    "uplink": {"taken": 30, "refused": 10, "sum_s": 0.6, "p50_s": 0.0, "p95_s": 0.1},
+    "downlink": {"taken": 0, "refused": 0, "sum_s": 0.0, "p50_s": None, "p95_s": None},
+}
+
+
+def test_waits_are_milliseconds_and_drops_a_share_of_what_was_offered():
+    resolved = testing.resolved(repetitions=1)
+    events = testing.events(resolved, testing.Shape())
+    found = means(metrics.measure(events, resolved, [NOTHING | {"waits": WAITS}]))
+    assert found["uplink_wait_ms_mean"] == pytest.approx(20.0)
+    assert (found["uplink_wait_ms_p50"], found["uplink_wait_ms_p95"]) == (0.0, 100.0)
+    assert found["uplink_queue_drop_ratio"] == 0.25
+    assert {found[name] for name in queues.METRICS if "downlink" in name} == {None}
+
+
+def test_phones_that_only_compute_have_no_queues():
+    resolved = testing.resolved(protocol={"kind": "compute"})
+    assert not set(metrics.names(resolved)) & set(queues.METRICS)
 
 
 SPENT_S = ({"sign": 1.0}, {"sign": 3.0, "verify": 2.0})

@@ -349,7 +349,7 @@ ROWS = (
 def test_deliveries_are_counted_and_timed_from_the_request():
     told = {
         "counters": {"datagrams_sent": 8, "datagrams_dropped": 2},
-        **{key: {} for key in ("cpu_s", "kept_cents", "energy_j", "own")},
+        **{key: {} for key in ("cpu_s", "kept_cents", "energy_j", "waits", "own")},
     }
     found = metrics.measure(events(*ROWS), resolved(), [told])
     values = {name: found["metrics"][name]["mean"] for name in found["metrics"]}

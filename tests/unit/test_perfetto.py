@@ -7,7 +7,12 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackDescriptor, TrackEvent
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (
+    CounterDescriptor,
+    Trace,
+    TrackDescriptor,
+    TrackEvent,
+)
 from typer.testing import CliRunner
 
 from pocketsim import testing
@@ -20,6 +25,7 @@ from pocketsim.sim.trace import tables, timeline
 PHONES = ("phone 0 (moto)", "phone 1 (pixel)")
 BEGIN, END = TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END
 INSTANT = TrackEvent.TYPE_INSTANT
+WAITS = ("uplink_from_s", "uplink_until_s", "downlink_from_s", "downlink_until_s")
 
 
 def work(begin_s, end_s, operation="sign", node=0, lane=1, reason=None):
@@ -33,6 +39,7 @@ def work(begin_s, end_s, operation="sign", node=0, lane=1, reason=None):
         "peer": None,
         "message_id": None,
         "reason": reason,
+        **dict.fromkeys(WAITS),
     }
 
 
@@ -136,6 +143,32 @@ def test_a_datagram_flows_from_its_sender_to_its_receiver():
     assert flows[0][0] == flows[1][1] != flows[2][0] == flows[3][1]
     assert flows[0][1] == flows[1][0] == []
     assert [packet.timestamp for *_, packet in found] == [10**9, 2 * 10**9, 10**9, 3 * 10**9]
+
+
+def waiting(begin_s, *waits_s, node=0, peer=1):
+    return {**datagram(begin_s, begin_s + 9, node, peer), **dict(zip(WAITS, waits_s, strict=True))}
+
+
+def test_what_waits_for_a_radio_is_counted():
+    trace = written(
+        waiting(1.0, 1.0, 1.0, 2.0, 3.0),  # at once, and then behind somebody
+        waiting(1.0, 1.0, 1.5, 2.5, None),  # half a second, and then for ever
+        waiting(1.25, 1.25, 1.5, 2.5, 2.5),
+    )
+    found = {}
+    for phone, track, kind, _, packet in events(trace):
+        if kind == TrackEvent.TYPE_COUNTER:
+            change = packet.timestamp / 1e9, packet.track_event.counter_value
+            found.setdefault((phone, track), []).append(change)
+    assert found == {
+        (PHONES[0], "uplink queue (datagrams)"): [(1.0, 1), (1.25, 2), (1.5, 1), (1.5, 0)],
+        (PHONES[0], "uplink queue (bytes)"): [(1.0, 300), (1.25, 600), (1.5, 300), (1.5, 0)],
+        (PHONES[1], "downlink queue (datagrams)"): [(2.0, 1), (2.5, 2), (3.0, 1)],
+        (PHONES[1], "downlink queue (bytes)"): [(2.0, 300), (2.5, 600), (3.0, 300)],
+    }
+    units = {track.name: track.counter.unit for track in tracks(trace).values()}
+    assert units["uplink queue (datagrams)"] == CounterDescriptor.UNIT_COUNT
+    assert units["downlink queue (bytes)"] == CounterDescriptor.UNIT_SIZE_BYTES
 
 
 def test_what_was_dropped_or_cut_off_says_why():

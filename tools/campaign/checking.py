@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pocketsim.sim import _engine, metrics, trace
+from pocketsim.sim.base import families
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.told import NOTHING
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import own_protocol
 from pocketsim.sim.scenario.load import apply, read
 from pocketsim.sim.scenario.resolve import Profiles, resolve
-from pocketsim.sim.trace import timeline
+from pocketsim.sim.trace import histograms, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pocketsim.sim.base.told import Told
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.plan.plan import Plan
     from pocketsim.sim.scenario.resolved import Resolved
@@ -43,7 +47,70 @@ def fate(path: Path, *, twice: bool) -> tuple[str, list[str]]:
     wrong = [*_datagrams(result), *_messages(result, plan, resolved)]
     if twice and _content(_run(plan, resolved, files)) != _content(result):
         wrong.append("two runs, two traces")
+    if twice and families.family(resolved["protocol"]["kind"]).has_ledger:
+        wrong += ledger(plan, resolved, files)
     return f"{resolved['protocol']['kind']} {resolved['transport']['mode']}", wrong
+
+
+def ledger(
+    plan: Plan, resolved: Resolved, files: dict[str, str], log_capacity: int | None = None
+) -> Iterator[str]:
+    """Yield where a run without events comes to something else than one with them.
+
+    Of hybrid runs only; `log_capacity` is that of the app's logs, if not the plan's.
+    """
+    every, none = (
+        _run(
+            {
+                **plan,
+                "trace": {
+                    **plan["trace"],
+                    "mode": mode,
+                    "log_capacity": log_capacity or plan["trace"]["log_capacity"],
+                },
+            },
+            resolved,
+            files,
+        )
+        for mode in ("full", "metrics")
+    )
+    if any(none["columns"].values()) or every["counters"] != none["counters"]:
+        yield "a run without events keeps some, or counts otherwise"
+    told: dict[str, Any] = {name: every[name] for name in NOTHING if name != "own"} | {"own": {}}
+    of_ledger = {**told, "ledger": histograms.from_engine(none)}
+    events = trace.from_engine(every, 0)
+    full = metrics.measure(events, resolved, [cast("Told", told)])
+    bare = metrics.measure(None, resolved, [cast("Told", of_ledger)])
+    for name in ("counts", "fates"):
+        if full[name] != bare[name]:
+            yield f"{name} are {full[name]}, without events {bare[name]}"
+    yield from _observed(full.get("observed", {}), bare.get("observed", {}))
+    for name, found in full["metrics"].items():
+        values = found["values"][0], bare["metrics"][name]["values"][0]
+        if not _agree(name, values, bare["quantile_error"]):
+            yield f"{name} is {values[0]}, without events {values[1]}"
+
+
+def _observed(full: dict[str, Any], bare: dict[str, Any]) -> Iterator[str]:
+    if full.keys() != bare.keys():
+        yield f"observed {sorted(full)}, without events {sorted(bare)}"
+        return
+    for kind, found in full.items():
+        if found != bare[kind]:
+            yield f"{kind}: {found}, without events {bare[kind]}"
+
+
+def _agree(name: str, values: tuple[float | None, float | None], error: float) -> bool:
+    """Tell whether a metric with events and without is the same, but for what is documented."""
+    full, bare = values
+    if bare is None:
+        # When it was sent is known until a transaction is first delivered.
+        return full is None or name.startswith("delivery_ms_")
+    if full is None:
+        return False
+    if name.endswith(("_p50", "_p95")):
+        return abs(bare - full) <= error * full + _SHORTEST_MS
+    return math.isclose(full, bare, rel_tol=_ROUNDING)
 
 
 def _run(plan: Plan, resolved: Resolved, files: dict[str, str]) -> dict[str, Any]:
@@ -124,5 +191,7 @@ def _fates(result: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:
 # What all scenarios name is read once.
 _PROFILES: Profiles = {}
 _IMPLEMENTATIONS: dict[Path, Implementation] = {}
+_SHORTEST_MS = 1e-6  # shorter durations are none in a histogram
+_ROUNDING = 1e-9  # of sums in another order
 _ONE_SEND_EACH = ("trustchain", "transfer")
 _DTYPES = {"kind": "u1", "message": "<u8", "reason": "u1"}

@@ -126,6 +126,8 @@ class _Draw:
                 "mean_packets": self._one_of((2.0, 10.0, 1000.0)),
                 "loss_ratio": self._one_of((0.5, 1.0)),
             }
+        if self._fidelity == "hybrid" and self._chance(0.3):
+            found["when_full"] = "block"
         return found
 
     def _lengths(self) -> dict[str, Any]:

@@ -44,6 +44,10 @@ class Section(BaseModel):
     is_one_number: ClassVar[bool] = False
     """Whether the section is a number with its uncertainty: one unit holds for all of it."""
 
+    absent_when_none: ClassVar[frozenset[str]] = frozenset()
+    """Fields that plain values are without where the document is: runs made before they were known
+    keep their digests."""
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:

@@ -26,12 +26,13 @@ def section(given: Section, at: Mapping[str, Any] | None = None) -> dict[str, An
     """Return a section as JSON-able values in SI units, by SI name.
 
     `at` has values by key in the document that stand in for the section's own: of its lists, those
-    that a run has.
+    that a run has. What a document leaves out of `absent_when_none` is left out here, too.
     """
     at = at or {}
     return {
         name: at[key] if key in at else plain(getattr(given, field))
         for field, (key, name) in _names(type(given)).items()
+        if field not in given.absent_when_none or getattr(given, field) is not None
     }
 
 

@@ -53,9 +53,30 @@ def positive(seed: int, name: str, mean: float, standard_error: float) -> float:
     share = _share(seed, name)
     if mean == 0:
         return -standard_error * NormalDist().inv_cdf((1 - share) / 2)
+    return positive_at(mean, standard_error, NormalDist().inv_cdf(share))
+
+
+def positive_at(mean: float, standard_error: float, deviation: float) -> float:
+    """Return what `positive` draws of a number above 0 where its normal is `deviation`."""
     variance = math.log1p((standard_error / mean) ** 2)
-    quantile = NormalDist().inv_cdf(share)
-    return mean * math.exp(math.sqrt(variance) * quantile - variance / 2)
+    return mean * math.exp(math.sqrt(variance) * deviation - variance / 2)
+
+
+def normal(seed: int, name: str) -> float:
+    """Return one draw of a standard normal: the one that `positive` takes from that stream."""
+    return NormalDist().inv_cdf(_share(seed, name))
+
+
+def widening(deviation: float, degrees_of_freedom: float) -> float:
+    """Return by how much a standard error may be too small that so few measurements tell.
+
+    A normal times it is Student's t: it is the root of the degrees of freedom over a chi-square,
+    the smaller the larger `deviation`, another draw of a normal, is.
+    """
+    from scipy import special
+
+    share = NormalDist().cdf(deviation)
+    return math.sqrt(degrees_of_freedom / float(special.chdtri(degrees_of_freedom, share)))
 
 
 def probability(seed: int, name: str, mean: float, standard_error: float) -> float:

@@ -1,7 +1,8 @@
 """The timeline of a run as a trace for Perfetto (https://ui.perfetto.dev): protobuf, as it streams.
 
 A phone is a process, and each of its lanes a track below it: a slice is an operation. Datagrams are
-instants on two more tracks, out and in, and a flow joins both ends of each. Only the fields that
+instants on two more tracks, out and in, and a flow joins both ends of each; what waits for its
+radio, up and down, is counters, where anything waited. Only the fields that
 this takes are written, by the numbers that Perfetto's trace_packet.proto and its neighbours give
 them; tests read the result with Perfetto's own schema.
 """
@@ -9,10 +10,13 @@ them; tests read the result with Perfetto's own schema.
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 import struct
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.export import waiting
 from pocketsim.sim.run import results, rundir
 from pocketsim.sim.trace import tables
 
@@ -51,10 +55,17 @@ def write(rows: Iterable[Mapping[str, Any]], phones: Sequence[str], sink: Binary
 
     Rows are taken one after the other, and only the tracks that there are stay in memory.
     """
-    tracks = _Tracks(phones)
+    tracks, queues = _Tracks(phones), waiting.Queues()
     for number, row in enumerate(rows, start=1):
-        packets = _work(row, tracks) if row["peer"] is None else _datagram(row, number, tracks)
+        if row["peer"] is None:
+            packets = _work(row, tracks)
+        else:
+            queues.take(row)
+            lengths = queues.lengths(row["begin_s"])
+            packets = itertools.chain(_datagram(row, number, tracks), _counters(lengths, tracks))
         sink.writelines(_bytes(_TRACE_PACKET, packet) for packet in packets)
+    rest = _counters(queues.lengths(math.inf), tracks)
+    sink.writelines(_bytes(_TRACE_PACKET, packet) for packet in rest)
 
 
 def _work(row: Mapping[str, Any], tracks: _Tracks) -> Iterator[bytes]:
@@ -88,6 +99,17 @@ def _datagram(row: Mapping[str, Any], flow: int, tracks: _Tracks) -> Iterator[by
     yield _event(row["end_s"], _INSTANT, tracks.uuid(peer, _IN), name, more)
 
 
+def _counters(lengths: Iterable[waiting.Length], tracks: _Tracks) -> Iterator[bytes]:
+    """Yield the packets of what waits for radios: two counters for each that anything waits for."""
+    for length in lengths:
+        for track, value in zip(
+            _COUNTERS[length.link], (length.datagrams, length.bytes), strict=True
+        ):
+            yield from tracks.new(length.node, track)
+            more = _varint(_EVENT_COUNTER_VALUE, value)
+            yield _event(length.time_s, _COUNTER, tracks.uuid(length.node, track), more=more)
+
+
 class _Tracks:
     """The tracks that were described: a process for each phone, and what is below it."""
 
@@ -117,6 +139,8 @@ class _Tracks:
             + _words(_TRACK_NAME, _NAMES.get(lane, f"task {lane}"))
             + _varint(_TRACK_RANK, _RANKS.get(lane, lane))
         )
+        if lane in _UNITS:
+            track += _bytes(_TRACK_COUNTER, _varint(_COUNTER_UNIT, _UNITS[lane]))
         yield _packet(_bytes(_PACKET_TRACK, track))
 
 
@@ -179,10 +203,26 @@ def _plain(value: int) -> bytes:
 _NS_PER_S = 1e9
 _SEVEN_BITS = 1 << 7
 _SHORT = [bytes([value]) for value in range(_SEVEN_BITS)]
-# Below a phone: itself, its lanes by number, and two tracks that are no lanes.
+# Below a phone: itself, its lanes by number, and tracks that are no lanes.
 _PHONE, _OUT, _IN = -1, (1 << 32) - 3, (1 << 32) - 2
-_NAMES = {0: "receive", 1: "send", _OUT: "datagrams out", _IN: "datagrams in"}
-_RANKS = {_OUT: (1 << 31) - 2, _IN: (1 << 31) - 1}  # last, and signed numbers of 32 bits
+# Of each radio how many datagrams wait, and how many bytes.
+_COUNTERS = {
+    "uplink": ((1 << 32) - 7, (1 << 32) - 6),
+    "downlink": ((1 << 32) - 5, (1 << 32) - 4),
+}
+_NAMES = {
+    0: "receive",
+    1: "send",
+    _OUT: "datagrams out",
+    _IN: "datagrams in",
+    **{
+        track: f"{link} queue ({what})"
+        for link, queue in _COUNTERS.items()
+        for track, what in zip(queue, ("datagrams", "bytes"), strict=True)
+    },
+}
+# Last, and signed numbers of 32 bits.
+_RANKS = {lane: lane - (1 << 31) for lane in (*itertools.chain(*_COUNTERS.values()), _OUT, _IN)}
 _TRACE_PACKET = 1
 _PACKET_TIMESTAMP, _PACKET_SEQUENCE, _PACKET_EVENT = 8, 10, 11
 _PACKET_FLAGS, _PACKET_TRACK = 13, 60
@@ -194,5 +234,13 @@ _EXPLICIT = 3
 _PROCESS_PID, _PROCESS_NAME = 1, 6
 _EVENT_ARGUMENTS, _EVENT_TYPE, _EVENT_TRACK, _EVENT_NAME = 4, 9, 11, 23
 _EVENT_FLOWS, _EVENT_TERMINATING_FLOWS = 47, 48
-_BEGIN, _END, _INSTANT = 1, 2, 3
+_BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4
+_EVENT_COUNTER_VALUE = 30
+_TRACK_COUNTER, _COUNTER_UNIT = 8, 3
+_COUNT, _SIZE_BYTES = 2, 3
+_UNITS = {
+    track: unit
+    for queue in _COUNTERS.values()
+    for track, unit in zip(queue, (_COUNT, _SIZE_BYTES), strict=True)
+}
 _ARGUMENT_UINT, _ARGUMENT_STRING, _ARGUMENT_NAME = 3, 6, 10

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.base.student import quantile, satterthwaite
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -68,7 +70,7 @@ def student_t(values: Array | Sequence[float]) -> Interval:
     n = len(values)
     if n < _TWO:
         return Interval(math.nan, math.nan, "t")
-    mean, half = float(np.mean(values)), _t(n - 1) * _standard_error(values)
+    mean, half = float(np.mean(values)), quantile(n - 1) * _standard_error(values)
     return Interval(mean - half, mean + half, "t")
 
 
@@ -81,7 +83,7 @@ def bootstrap(values: Array | Sequence[float], draws: np.random.Generator) -> In
     n = known.size
     if n < _FEWEST:
         return student_t(known)
-    share = _normal_below(-math.sqrt(n / (n - 1)) * _t(n - 1))
+    share = _normal_below(-math.sqrt(n / (n - 1)) * quantile(n - 1))
     means = _drawn_means(known, draws)
     low, high = np.quantile(means, (share, 1 - share), method="inverted_cdf")
     return Interval(float(low), float(high), "bootstrap")
@@ -118,22 +120,13 @@ def agree(one: Mean, other: Mean, tolerance: float = 0.0) -> bool:
     squares = [mean.standard_error**2 for mean in (one, other)]
     if not sum(squares):
         return off <= tolerance
-    spread = [
-        square**2 / (mean.n - 1)
-        for square, mean in zip(squares, (one, other), strict=True)
-        if square
-    ]
-    return off <= _t(sum(squares) ** 2 / sum(spread)) * math.sqrt(sum(squares)) + tolerance
+    # One value has no error, and then no freedom.
+    degrees = satterthwaite(squares, [max(1, mean.n - 1) for mean in (one, other)])
+    return off <= quantile(degrees) * math.sqrt(sum(squares)) + tolerance
 
 
 def _standard_error(values: Array | Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) / math.sqrt(len(values))
-
-
-def _t(degrees: float) -> float:
-    from scipy import special  # scipy.stats.t.ppf is this, and takes three times as long to import
-
-    return float(special.stdtrit(degrees, 0.975))
 
 
 def _normal_below(deviations: float) -> float:

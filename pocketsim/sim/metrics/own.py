@@ -11,7 +11,7 @@ import numpy as np
 
 from pocketsim.sim.base import own_code
 from pocketsim.sim.base.own_code import Mistake
-from pocketsim.sim.metrics import energy, trades
+from pocketsim.sim.metrics import energy, queues, trades
 from pocketsim.sim.metrics import parts as families
 from pocketsim.sim.trace.columns import Columns
 
@@ -38,7 +38,8 @@ def measure(events: pa.Table, resolved: Resolved, files: Mapping[str, str]) -> d
     if not asked:
         return {}
     columns, found = Columns.of(events), dict[str, float]()
-    taken = {*trades.OF_ALL, *families.of(resolved).names(resolved), *energy.names(resolved)}
+    family = families.of(resolved).names(resolved)
+    taken = {*trades.OF_ALL, *family, *energy.names(resolved), *queues.names(resolved)}
     for own, name in zip(asked, names(resolved), strict=True):
         function = own_code.load(own["function"], own["digest"], files)
         try:

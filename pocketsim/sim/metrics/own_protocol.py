@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base.engine_facts import EVENT_KINDS
+from pocketsim.sim.metrics import histograms
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.metrics.parts import traced_share
 from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION
@@ -33,8 +34,10 @@ __all__ = [
     "RATIOS",
     "TRANSACTION",
     "beside",
+    "beside_of_ledger",
     "measure",
     "names",
+    "of_ledger",
 ]
 
 METRICS = {
@@ -93,6 +96,42 @@ def beside(parts: Sequence[Columns], resolved: Resolved) -> dict[str, Any]:
     share = traced_share(resolved["output"])
     kinds = sorted({kind for part in parts for kind in _own_kinds(part)})
     return {"observed": {kind: _observed(kind, parts, share) for kind in kinds}}
+
+
+def of_ledger(told: Told, _resolved: Resolved) -> dict[str, float]:
+    """Return what `measure` does, of a run without events.
+
+    A ledger knows until its first delivery when a transaction was sent: where there are further
+    ones, how long they took is undefined.
+    """
+    found, counters = told["ledger"], told["counters"]
+    sent, took = found["all"]["sent"], found["delivery"]
+    p50_s = p95_s = mean_s = math.nan
+    if histograms.count(took) == found["deliveries_sent"]:
+        p50_s, p95_s = histograms.percentiles_s([took], (50, 95)).tolist()
+        mean_s = histograms.mean_s(took)
+    return {
+        "delivery_count": float(counters.get("deliver", 0)),
+        "deliveries_per_transaction": ratio(found["deliveries_sent"], sent),
+        "delivery_ms_p50": 1e3 * p50_s,
+        "delivery_ms_p95": 1e3 * p95_s,
+        "delivery_ms_mean": 1e3 * mean_s,
+        "datagrams_per_transaction": ratio(counters.get("datagrams_sent", 0), sent),
+        OF_TRANSFERS: loss_ratio(counters),
+    }
+
+
+def beside_of_ledger(told: Sequence[Told]) -> dict[str, Any]:
+    """Return what `beside` does, of a run without events."""
+    seen = [said["ledger"]["observed"] for said in told]
+    found = {}
+    for kind in sorted({kind for each in seen for kind in each}):
+        counted = [each.get(kind, (0, 0)) for each in seen]
+        found[kind] = {
+            "counts": [float(count) for count, _ in counted],
+            "means": [total / count if count else None for count, total in counted],
+        }
+    return {"observed": found}
 
 
 def _own_kinds(part: Columns) -> tuple[str, ...]:

@@ -36,6 +36,12 @@ class Part(Protocol):
     def beside(self, parts: Sequence[Columns], resolved: Resolved) -> dict[str, Any]:
         """Return what metrics.json has of all repetitions beside metrics."""
 
+    def of_ledger(self, told: Told, resolved: Resolved) -> dict[str, float]:
+        """Return what `measure` does, of a run without events: where a family has a ledger."""
+
+    def beside_of_ledger(self, told: Sequence[Told]) -> dict[str, Any]:
+        """Return what `beside` does, of such a run."""
+
 
 def traced_share(output: Output) -> float:
     """Return the share of transactions that the trace of a run keeps: 1 unless it is sampled.

@@ -9,6 +9,7 @@ from pocketsim.sim.metrics import (
     compute,
     energy,
     own_protocol,
+    queues,
     town,
     town_definitions,
     trades,
@@ -22,6 +23,7 @@ TABLES = {
     "compute": compute.METRICS,
     "own_protocol": own_protocol.METRICS,
     "town": town_definitions.METRICS,
+    "queues": queues.METRICS,
     "energy_of_payments": energy.metrics(town.TRANSACTION),
     "energy_of_transactions": energy.metrics(trades.TRANSACTION),
 }

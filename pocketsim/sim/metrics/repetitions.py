@@ -27,7 +27,7 @@ import numpy as np
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.base.told import NOTHING
-from pocketsim.sim.metrics import energy, fates, own, trades
+from pocketsim.sim.metrics import energy, fates, ledger, own, queues, trades
 from pocketsim.sim.metrics import parts as families
 from pocketsim.sim.metrics.intervals import bootstrap, normal_ci95, student_t
 from pocketsim.sim.metrics.parts import traced_share
@@ -43,9 +43,12 @@ if TYPE_CHECKING:
 
 
 def measure(
-    events: pa.Table, resolved: Resolved, told: Sequence[Told] | None = None
+    events: pa.Table | None, resolved: Resolved, told: Sequence[Told] | None = None
 ) -> dict[str, Any]:
     """Return the content of metrics.json for the trace `events` of the run `resolved`.
+
+    Without events (`output.trace = "metrics"`) it is of what the engine's ledger says in `told`,
+    and has `quantile_error`: by how much quantiles may be off, as a share of them.
 
     Rates are per second and over all phones, sizes in bytes, latencies in milliseconds. A value
     that no repetition defines is None. Of a sampled trace, counts and rates are scaled up by the
@@ -54,16 +57,20 @@ def measure(
     None or left out.
     """
     repetitions, share = resolved["run"]["repetitions"], traced_share(resolved["output"])
-    parts = [Columns.of(part) for part in split(events, repetitions)]
+    every = told or [NOTHING] * repetitions
     family = families.of(resolved)
+    if events is None:
+        measured, beside = _of_ledgers(every, resolved)
+    else:
+        measured, beside = _of_events(events, every, resolved)
     rows = []
-    for part, said in zip(parts, told or [NOTHING] * repetitions, strict=True):
-        row = trades.of_all(part, resolved["run"]["duration_s"], share)
-        row |= family.measure(part, said, resolved)
-        row |= energy.measure(row, resolved, said["energy_j"])
-        rows.append({**dict.fromkeys(own.names(resolved), math.nan), **row, **_own(said)})
+    for row, said in zip(measured, every, strict=True):
+        whole = row | energy.measure(row, resolved, said["energy_j"])
+        whole |= queues.measure(resolved, said["waits"])
+        rows.append({**dict.fromkeys(own.names(resolved), math.nan), **whole, **_own(said)})
     kinds = _Kinds(
-        ratios={*trades.RATIOS, *family.RATIOS}, quantiles={*trades.QUANTILES, *family.QUANTILES}
+        ratios={*trades.RATIOS, *family.RATIOS, *queues.RATIOS},
+        quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES},
     )
     return {
         "schema": 1,
@@ -73,8 +80,36 @@ def measure(
         "traced_share": share,
         "metrics": _metrics(names(resolved), rows, kinds, resolved["run"]["seed"]),
         **_spent(told or []),
-        **family.beside(parts, resolved),
-        **_fates(parts),
+        **beside,
+    }
+
+
+def _of_events(
+    events: pa.Table, told: Sequence[Told], resolved: Resolved
+) -> tuple[list[dict[str, float]], dict[str, Any]]:
+    """Return what each repetition achieved, and what metrics.json has beside it, by their rows."""
+    share, family = traced_share(resolved["output"]), families.of(resolved)
+    parts = [Columns.of(part) for part in split(events, len(told))]
+    rows = [
+        trades.of_all(part, resolved["run"]["duration_s"], share)
+        | family.measure(part, said, resolved)
+        for part, said in zip(parts, told, strict=True)
+    ]
+    return rows, {**family.beside(parts, resolved), **_fates(parts)}
+
+
+def _of_ledgers(
+    told: Sequence[Told], resolved: Resolved
+) -> tuple[list[dict[str, float]], dict[str, Any]]:
+    """Return what `_of_events` does, by what was added up of rows that were not kept."""
+    family, found = families.of(resolved), [said["ledger"] for said in told]
+    rows = [ledger.of_all(said["ledger"]) | family.of_ledger(said, resolved) for said in told]
+    ended = [ledger.fates(statement) for statement in found]
+    return rows, {
+        "quantile_error": max(statement["quantile_error"] for statement in found),
+        **family.beside_of_ledger(told),
+        "counts": fates.total(ended),
+        "fates": ended,
     }
 
 
@@ -84,6 +119,7 @@ def names(resolved: Resolved) -> list[str]:
         *trades.OF_ALL,
         *families.of(resolved).names(resolved),
         *energy.names(resolved),
+        *queues.names(resolved),
         *own.names(resolved),
     ]
 

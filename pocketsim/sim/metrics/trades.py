@@ -106,6 +106,16 @@ def beside(_parts: Sequence[Columns], _resolved: Resolved) -> dict[str, Any]:
     return {}
 
 
+def of_ledger(_told: Told, _resolved: Resolved) -> dict[str, float]:
+    """Return what `measure` does."""
+    return {}
+
+
+def beside_of_ledger(_told: Sequence[Told]) -> dict[str, Any]:
+    """Return what `beside` does."""
+    return {}
+
+
 def of_all(part: Columns, duration_s: float, share: float) -> dict[str, float]:
     """Return the metrics of every run, of one repetition that keeps a `share` of its trace."""
     log = part.measured(duration_s)
@@ -114,16 +124,11 @@ def of_all(part: Columns, duration_s: float, share: float) -> dict[str, float]:
     window_s = _window_s(sent.time_s, stored.time_s)
     _, rtt_ms = _round_trips(log)
     processing_ms = 1e3 * (stored.time_s - times_by_message(back, stored))
-    outcome = classify(n_stored, n_sent)
     by_then = fates.of(part.where(part.time_s <= _end_s(part, log, duration_s)), sent.message)
     # A log that is not cut off is of a run that is over: what it does not say stored, failed.
     undecided = by_then["in_flight"] if math.isfinite(duration_s) else 0
     return {
-        "send_rate_per_s": ratio(n_sent, window_s),
-        "store_rate_per_s": ratio(n_stored, window_s),
-        "send_count": n_sent,
-        "store_count": n_stored,
-        "unmatched_count": n_sent - n_stored,
+        **counts(n_sent, n_stored, window_s),
         "success_ratio": ratio(by_then["stored"], by_then["sent"] - undecided),
         "in_flight_ratio": ratio(by_then["in_flight"], by_then["sent"]),
         "rtt_ms_p50": percentile(rtt_ms, 50),
@@ -133,6 +138,18 @@ def of_all(part: Columns, duration_s: float, share: float) -> dict[str, float]:
         "stored_block_bytes_min": _over(np.min, stored.size_bytes),
         "stored_block_bytes_mean": _over(np.mean, stored.size_bytes),
         "stored_block_bytes_max": _over(np.max, stored.size_bytes),
+    }
+
+
+def counts(sent: float, stored: float, window_s: float) -> dict[str, float]:
+    """Return the metrics that follow from what was sent and stored within a window."""
+    outcome = classify(stored, sent)
+    return {
+        "send_rate_per_s": ratio(sent, window_s),
+        "store_rate_per_s": ratio(stored, window_s),
+        "send_count": sent,
+        "store_count": stored,
+        "unmatched_count": sent - stored,
         "stalled_run_ratio": float(outcome == "stalled"),
         "partial_run_ratio": float(outcome == "partial"),
     }

@@ -16,7 +16,7 @@ import numpy as np
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.metrics.parts import traced_share
-from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION, beside
+from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION, beside, beside_of_ledger
 from pocketsim.sim.trace import origin
 from pocketsim.sim.trace.columns import ratio, times_by_message
 
@@ -37,9 +37,11 @@ __all__ = [
     "TRANSACTION",
     "TRANSFER_NAMES",
     "beside",
+    "beside_of_ledger",
     "loss_ratio",
     "measure",
     "names",
+    "of_ledger",
 ]
 
 TRANSFERS = {
@@ -112,6 +114,18 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
         tokens = resolved["rung"]["payload_bytes"] // token_bytes.size(1)
         found |= _token_rates(part, tokens)
     return found
+
+
+def of_ledger(told: Told, _resolved: Resolved) -> dict[str, float]:
+    """Return what `measure` does, of transfers without events."""
+    found = told["ledger"]["transfers"]
+    first_s, last_s = found["first_s"], found["last_s"]
+    span_s = 0.0 if first_s is None or last_s is None else last_s - first_s
+    return {
+        "goodput_mb_per_s": ratio(found["bytes_per_s_sum"], found["timed"]) / _BYTES_PER_MB,
+        "stored_mb_per_s": ratio(found["later_bytes"] / _BYTES_PER_MB, span_s),
+        "datagram_loss_ratio": loss_ratio(told["counters"]),
+    }
 
 
 def _goodput(part: Columns) -> float:

@@ -155,6 +155,7 @@ def _access(network: given.Access) -> plan.Access:
         "down_queue_bytes": _queue_bytes(
             network["down_queue_bytes"], network["down_bytes_per_s"], network
         ),
+        "blocks": network["when_full"] == "block",
         "latency_s": network["latency_s"],
         "jitter_median_s": network["jitter_median_s"],
         "jitter_sigma": network["jitter_sigma"],

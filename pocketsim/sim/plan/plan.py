@@ -43,6 +43,7 @@ class Access(TypedDict):
     down_bytes_per_s: float
     up_queue_bytes: float
     down_queue_bytes: float
+    blocks: bool
     latency_s: float
     jitter_median_s: float
     jitter_sigma: float

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import NoRoomError, room_for
 from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_NOT_TOGETHER
-from pocketsim.sim.run.job import kept, kept_path, parquet_path, summary_path
+from pocketsim.sim.run.job import keeps_events, kept, kept_path, parquet_path, summary_path
+from pocketsim.sim.run.rundir import EVENTS, HISTOGRAMS
 from pocketsim.sim.scenario.resolved import streams_number
-from pocketsim.sim.trace import tables
+from pocketsim.sim.trace import histograms, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import pyarrow as pa
 
     from pocketsim.sim.run.job import Assembly, Summary
     from pocketsim.sim.scenario.resolved import Resolved
@@ -72,22 +75,35 @@ def measured(folder: Path, resolved: Resolved) -> None:
 def measure(folder: Path, resolved: Resolved) -> tuple[dict[str, Any], list[Summary]]:
     """Return the content of metrics.json, but for the point, and what each repetition came to.
 
-    Puts their events together as `events.parquet` and removes what they are of.
+    Puts their events together as `events.parquet`, or their histograms as `histograms.parquet`
+    where no events are kept, and removes what they are of.
     """
     from pocketsim.sim import metrics
 
     numbers = range(resolved["run"]["repetitions"])
-    parts = [parquet_path(folder, number) for number in numbers]
     told = [summary_path(folder, number) for number in numbers]
     summaries: list[Summary] = [read(path) for path in told]
-    events = folder / "events.parquet"
+    events = None
+    if keeps_events(resolved["output"]):
+        events = _events(folder, [parquet_path(folder, number) for number in numbers])
+    else:
+        ledgers = [summary["ledger"] for summary in summaries]
+        tables.write(histograms.from_statements(ledgers), folder / HISTOGRAMS)
+    for path in told:
+        path.unlink()
+    return metrics.measure(events, resolved, summaries), summaries
+
+
+def _events(folder: Path, parts: list[Path]) -> pa.Table:
+    """Put the events of repetitions together and return them."""
+    events = folder / EVENTS
     if len(parts) == 1:
         parts.pop().rename(events)  # as it is: to read and write it again takes milliseconds
     else:
         trace.join(parts, events)
-    for path in [*parts, *told]:
+    for path in parts:
         path.unlink()
-    return metrics.measure(trace.read(events), resolved, summaries), summaries
+    return trace.read(events)
 
 
 def _manifest(work: Assembly, summaries: Sequence[Summary]) -> dict[str, Any]:
@@ -111,12 +127,18 @@ def _manifest(work: Assembly, summaries: Sequence[Summary]) -> dict[str, Any]:
             resolved["implementation"]["called"]: resolved["implementation"]["digest"]
         },
         "engine_options": resolved["engine_options"],
-        "repetitions": [
-            {key: value for key, value in summary.items() if key in _REPETITION}
-            for summary in summaries
-        ],
+        "repetitions": [_repetition(summary) for summary in summaries],
         "final_index": summaries[-1]["final_index"] if continued else None,
     }
+
+
+def _repetition(summary: Summary) -> dict[str, Any]:
+    """Return what a manifest has of a repetition: of a ledger, what it held and forgot."""
+    found = {key: value for key, value in summary.items() if key in _REPETITION}
+    if "ledger" in summary:
+        held = {key: value for key, value in summary["ledger"].items() if key in _HELD}
+        return {**found, "ledger": held}
+    return found
 
 
 def read(path: Path) -> Any:
@@ -130,5 +152,6 @@ def write(path: Path, value: Any) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
+_HELD = ("held_max", "forgotten", "stores_unheld")
 # The last where the run keeps tokens: what their first proofs verify with.
 _REPETITION = ("repetition", "engine_seed", "clock_s", "counters", "authority_key")

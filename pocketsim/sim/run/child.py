@@ -38,8 +38,15 @@ from pocketsim.sim.run.children import (
     EXIT_PROTOCOL,
     REASON,
 )
-from pocketsim.sim.run.job import Share, kept, kept_path, parquet_path, summary_path
-from pocketsim.sim.trace import blocks, holdings, tables, timeline
+from pocketsim.sim.run.job import (
+    Share,
+    keeps_events,
+    kept,
+    kept_path,
+    parquet_path,
+    summary_path,
+)
+from pocketsim.sim.trace import blocks, histograms, holdings, tables, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,14 +116,11 @@ def run(job: Job, engine: Any, tell: Tell) -> None:
     directory = Path(job["out_dir"])
     with room_for(directory):
         directory.mkdir(parents=True, exist_ok=True)
-    events, path = trace.from_engine(result, repetition), parquet_path(directory, repetition)
-    with room_for(path):
-        trace.write(events, path)
     summary = {
         "repetition": repetition,
         "engine_seed": plan["seed"],
         **{key: result[key] for key in _KEPT},
-        "own": _own_metrics(job, events),
+        **_rows(job, result, parquet_path(directory, repetition)),
     }
     for name in kept(job["resolved"]["output"]):
         table = kept_path(directory, repetition, name)
@@ -149,6 +153,16 @@ def _simulated(job: Job, engine: Any, plan: Plan, tell: Tell) -> Any:
         ) from failure.__cause__
 
 
+def _rows(job: Job, result: Any, path: Path) -> dict[str, Any]:
+    """Write what happened, or nothing where none of it is kept; return what it comes to."""
+    if not keeps_events(job["resolved"]["output"]):
+        return {"own": {}, "ledger": histograms.from_engine(result)}
+    events = trace.from_engine(result, job["repetition"])
+    with room_for(path):
+        trace.write(events, path)
+    return {"own": _own_metrics(job, events)}
+
+
 def _own_metrics(job: Job, events: pa.Table) -> dict[str, float | None]:
     """Return what functions of one's own make of the events, as JSON."""
     if not job["resolved"]["output"]["metrics"]:
@@ -167,7 +181,10 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-_KEPT = ("counters", "cpu_s", "energy_j", "kept_cents", "clock_s", "final_index", "simgrid")
+_KEPT = (
+    *("counters", "cpu_s", "energy_j", "waits", "kept_cents"),
+    *("clock_s", "final_index", "simgrid"),
+)
 _TABLES = {
     "tokens": holdings.from_engine,
     "blocks": blocks.from_engine,

@@ -110,6 +110,11 @@ def parquet_path(directory: Path, repetition: int) -> Path:
     return directory / f"repetition-{repetition}.parquet"
 
 
+def keeps_events(output: Output) -> bool:
+    """Tell whether a run keeps what happened, or else what its metrics need of it."""
+    return output["trace"] != "metrics"
+
+
 def kept(output: Output) -> list[str]:
     """Return which tables a run keeps beside its events, by the names of their files."""
     wanted = {

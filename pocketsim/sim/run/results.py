@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import key_path, opened
+from pocketsim.sim.run import rundir
 from pocketsim.sim.scenario.point import Value  # noqa: TC001 - hints are read at run time
 from pocketsim.sim.scenario.resolved import SCHEMA, Resolved, Rung
 
@@ -52,6 +53,7 @@ class Metrics(TypedDict):
     cpu_s: NotRequired[dict[str, Estimate]]
     energy_j: NotRequired[dict[str, Estimate]]
     hourly: NotRequired[list[dict[str, list[float | None]]]]
+    quantile_error: NotRequired[float]
     counts: Fates
     fates: list[Fates]
     point: dict[str, Value]
@@ -95,10 +97,30 @@ def read_resolved(directory: Path) -> Resolved:
 
 
 def read_events(directory: Path) -> pa.Table:
-    """Return the trace of a run; raise ScenarioError where it cannot be read."""
-    path = directory / "events.parquet"
+    """Return the trace of a run; raise ScenarioError where it keeps none, or it cannot be read."""
+    path = directory / rundir.EVENTS
+    if not keeps_events(directory):
+        reason = 'the run keeps no events; run it with output.trace = "full" for what needs them'
+        raise ScenarioError(directory, "output.trace", reason, "full")
     with parquet(path):
         return trace.read(path)
+
+
+def keeps_events(directory: Path) -> bool:
+    """Tell whether a run keeps events, or else histograms."""
+    return not (directory / rundir.HISTOGRAMS).is_file()
+
+
+def read_histograms(directory: Path) -> pa.Table:
+    """Return the histograms of a run without events; raise ScenarioError where it has none."""
+    import pyarrow.parquet as pq
+
+    path = directory / rundir.HISTOGRAMS
+    if keeps_events(directory):
+        reason = "the run keeps events, and no histograms"
+        raise ScenarioError(directory, "output.trace", reason, "metrics")
+    with parquet(path):
+        return pq.read_table(path)
 
 
 @contextlib.contextmanager

@@ -21,17 +21,19 @@ from pocketsim.sim.base.errors import RunInProgressError, ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+EVENTS = "events.parquet"
 FILES = (
     "scenario.toml",
     "resolved.json",
     "manifest.json",
     "metrics.json",
-    "events.parquet",
+    EVENTS,
     "log.txt",
 )
-_NEEDED = ("metrics.json", "resolved.json", "events.parquet")
 TOKENS, BLOCKS, TIMELINE = "tokens.parquet", "blocks.parquet", "timeline.parquet"
 """Beside `FILES` where the scenario asks for it."""
+HISTOGRAMS = "histograms.parquet"
+"""Instead of `EVENTS` in a run that keeps none."""
 
 
 @contextlib.contextmanager
@@ -94,7 +96,8 @@ def sweep_stale(folder: Path) -> None:
 
 def is_run(folder: Path) -> bool:
     """Return whether a folder has what makes it a run."""
-    return all((folder / name).is_file() for name in _NEEDED)
+    has = {name for name in (*_NEEDED, EVENTS, HISTOGRAMS) if (folder / name).is_file()}
+    return has >= set(_NEEDED) and not has.isdisjoint({EVENTS, HISTOGRAMS})
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -194,6 +197,7 @@ def _sync_folder(folder: Path) -> None:
     os.close(descriptor)
 
 
+_NEEDED = ("metrics.json", "resolved.json")
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)  # flock(2), and where a network file system uses fcntl(2)
 _TRIES, _PAUSE_S = 1000, 0.001  # to ask takes microseconds, unless who asks is stopped meanwhile
 _WITH_LOCKS = "choose a folder on one that has them (--out)"

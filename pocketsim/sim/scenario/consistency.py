@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def check(scenario: Scenario, path: Path) -> None:
     """Raise ScenarioError for the first thing that does not fit together in `scenario`."""
     _check_run(scenario, path)
+    _check_queues(scenario, path)
     _check_devices(scenario, path)
     _check_family(scenario, path)
     _check_groups(scenario, path)
@@ -42,6 +43,16 @@ def _check_run(scenario: Scenario, path: Path) -> None:
     if scenario.run.app == "continued" and scenario.run.first_repetition:
         reason = 'chains of app = "continued" begin with repetition 0, which this run leaves out'
         raise ScenarioError(path, "run.first_repetition", reason)
+
+
+def _check_queues(scenario: Scenario, path: Path) -> None:
+    if scenario.run.fidelity != "flow":
+        return
+    for name, access in scenario.network.access.items():
+        if access.when_full == "block":
+            place = f"network.access.{name}.when_full"
+            reason = 'run.fidelity = "flow" has no queue that could be full'
+            raise ScenarioError(path, place, reason, 'run.fidelity = "hybrid"')
 
 
 def _check_devices(scenario: Scenario, path: Path) -> None:
@@ -149,6 +160,22 @@ def _check_output(scenario: Scenario, path: Path) -> None:
             signed = "proofs" if kind == "tokens" else "signatures"
             reason = f'{key} is for others to verify; {signed} of "{protocol.crypto}" are tags'
             raise ScenarioError(path, "protocol.crypto", reason, "real")
+    if output.trace == "metrics":
+        _check_ledger(scenario, path)
+
+
+def _check_ledger(scenario: Scenario, path: Path) -> None:
+    """Refuse to keep no events where something needs them."""
+    kind, output = scenario.protocol.kind, scenario.output
+    reason = None
+    if not families.family(kind).has_ledger:
+        reason = f'metrics of protocol "{kind}" are made of events, of which "metrics" keeps none'
+    elif output.metrics:
+        reason = 'output.metrics are made of events, of which "metrics" keeps none'
+    elif output.blocks:
+        reason = 'output.blocks keeps the blocks of every transaction, and "metrics" nothing of any'
+    if reason:
+        raise ScenarioError(path, "output.trace", reason, "full")
 
 
 def _check_energy(scenario: Scenario, path: Path) -> None:

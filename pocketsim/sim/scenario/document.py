@@ -205,10 +205,11 @@ class Protocol(Section):
 class Output(Section):
     """What the trace keeps."""
 
-    trace: Literal["full", "sampled", "work"] = Field(
+    trace: Literal["full", "sampled", "work", "metrics"] = Field(
         default="full",
         description="Which events are kept; work: all, and in timeline.parquet when each lane "
-        "spent which operation, and when datagrams were under way.",
+        "spent which operation, and when datagrams were under way; metrics: none, but what the "
+        "metrics need, so that memory does not grow with them.",
     )
     sample_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = Field(
         default=1.0, description="Share of transactions kept when sampled."

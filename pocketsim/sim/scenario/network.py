@@ -5,6 +5,8 @@ Links between phones near each other are in `sim.scenario.town`, whose payments 
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, model_validator
 
 from pocketsim.sim.base.documents import Bandwidth, Count, Duration, Section, Size, written
@@ -51,7 +53,7 @@ class Access(Section):
     down: Bandwidth = Field(description="To the phone.")
     up_queue: Size | None = Field(
         default=None,
-        description="What may wait at the phone to be sent, more is dropped (queue_full); absent"
+        description="What may wait at the phone to be sent, of more `when_full` says; absent"
         " for as much as `up`, or the site if that is less, carries in 250 ms, the buffer that"
         " routers have by rule of thumb (Appenzeller et al., SIGCOMM 2004), and no less than"
         " the largest datagram, 65535 B. Of fidelity hybrid alone, as `down_queue` is.",
@@ -60,6 +62,13 @@ class Access(Section):
         default=None,
         description="What may wait at the access point or cell for a phone; absent for as much as"
         " `down`, or the site, carries in 250 ms, and no less than 65535 B.",
+    )
+    when_full: Literal["drop", "block"] = Field(
+        default="drop",
+        description="What becomes of what a phone sends while `up_queue` has no room: it is dropped"
+        " (queue_full), or the thread or task that sends it waits, as in sendto(2) on a socket with"
+        " a full send buffer, and what it would do next waits with it. Fidelity hybrid alone has"
+        " `block`. `down_queue` always drops.",
     )
     latency: Duration = Field(description="One way between phone and access point.")
     jitter_median: Duration = Field(
@@ -96,7 +105,7 @@ class Network(Section):
 
 
 class Outage(Section):
-    """A time in which an access network carries nothing."""
+    """A time in which what comes to an access network, from a radio or for one, is lost."""
 
     access: str | None = Field(
         default=None, description="Name of an access network; absent for all of them."

@@ -69,6 +69,7 @@ class Access(TypedDict):
     down_bytes_per_s: float
     up_queue_bytes: int | None
     down_queue_bytes: int | None
+    when_full: Literal["drop", "block"]
     latency_s: float
     jitter_median_s: float
     jitter_sigma: float
@@ -399,7 +400,7 @@ class OwnMetric(TypedDict):
 class Output(TypedDict):
     """What the trace keeps, and which metrics of one's own are made of it."""
 
-    trace: Literal["full", "sampled", "work"]
+    trace: Literal["full", "sampled", "work", "metrics"]
     sample_ratio: float
     tokens: bool
     blocks: bool

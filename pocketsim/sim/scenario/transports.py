@@ -124,7 +124,8 @@ class Transport(Section):
     keep_alive_events: bool = Field(
         default=False,
         description="Whether each ping of a silent connection (quic_keep) is simulated; without, a "
-        "connection rests after two, and what it would have sent and computed is reckoned.",
+        "connection rests after two (where ways vary, once many were simulated), and what it would "
+        "have sent and computed is reckoned.",
     )
     answer_on_same_connection: bool | None = Field(
         default=None,

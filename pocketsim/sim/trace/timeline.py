@@ -32,6 +32,11 @@ COLUMNS = {
     "message_id": "the transaction that the loss of the datagram would be; null for others",
     "reason": "why a datagram was dropped, or `sender_off` for work that its phone's going off cut "
     "off; null for none",
+    "uplink_from_s": "since when a datagram waited for the sender's radio; null for one that was "
+    "never in its queue",
+    "uplink_until_s": "until its first byte went out, or its phone off; null for what waited still",
+    "downlink_from_s": "since when it waited for the receiver's, at the access point or cell",
+    "downlink_until_s": "until its first byte went out there, or the receiver's phone off",
 }
 """What each column says, in their order; `schema` has their types."""
 
@@ -44,6 +49,7 @@ def schema() -> pa.Schema:
     types = (
         *(pa.int32(), pa.float64(), pa.float64(), pa.int32(), pa.int32(), words),
         *(pa.int64(), pa.int32(), pa.int64(), words),
+        *(pa.float64() for _ in _WAITS),
     )
     return pa.schema(list(zip(COLUMNS, types, strict=True)))
 
@@ -69,6 +75,7 @@ def from_engine(result: Mapping[str, Any], repetition: int) -> pa.Table:
         trace.numbers(pa.int32(), found["peer"], _is_there(found["peer"])),
         trace.numbers(pa.int64(), found["message"], _is_there(found["message"])),
         trace.words(found["reason"], reasons, _is_there(found["reason"])),
+        *(trace.numbers(pa.float64(), found[name], ~np.isnan(found[name])) for name in _WAITS),
     ]
     return pa.Table.from_arrays(columns, schema=schema())
 
@@ -79,6 +86,7 @@ def _is_there(values: Array) -> Array:
     return there
 
 
+_WAITS = ("uplink_from_s", "uplink_until_s", "downlink_from_s", "downlink_until_s")
 _ENGINE_TYPES = {
     "begin_s": "<f8",
     "end_s": "<f8",
@@ -89,4 +97,5 @@ _ENGINE_TYPES = {
     "peer": "<u4",
     "message": "<u8",
     "reason": "u1",
+    **dict.fromkeys(_WAITS, "<f8"),
 }

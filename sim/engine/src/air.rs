@@ -11,8 +11,9 @@ use std::collections::VecDeque;
 use pocketsim_protocols::contract::Seconds;
 
 use crate::pool::Pool;
-use crate::radio::{has_room, Line};
+use crate::radio::{has_room, Direction, Line};
 use crate::share::Claim;
+use crate::waits::Waits;
 
 /// All queues and the air that they share.
 #[derive(Debug, Default)]
@@ -34,11 +35,19 @@ struct Site {
 #[derive(Debug)]
 struct Queue {
     site: u32,
+    direction: Direction,
     line: Line,
-    /// Tokens and bytes; the first is on the air.
-    datagrams: VecDeque<(u32, u32)>,
+    /// The first is on the air.
+    datagrams: VecDeque<Queued>,
     /// Of all but the first.
     waiting_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    token: u32,
+    wire_bytes: u32,
+    since_s: Seconds,
 }
 
 /// A site has to be looked at again.
@@ -48,15 +57,6 @@ pub struct SiteLook {
     pub site: u32,
     /// When.
     pub date_s: Seconds,
-}
-
-/// A direction: from the phone, or to it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Direction {
-    /// From the phone.
-    Up,
-    /// To the phone.
-    Down,
 }
 
 impl Air {
@@ -84,7 +84,9 @@ impl Air {
                 continue;
             }
             places.push(queues.len() as u32);
-            queues.extend(lines.map(|line| Queue::new(site, line)));
+            let [up, down] = lines;
+            queues.push(Queue::new(site, Direction::Up, up));
+            queues.push(Queue::new(site, Direction::Down, down));
         }
         Self {
             sites,
@@ -104,19 +106,24 @@ impl Air {
         &mut self,
         queue: u32,
         now: Seconds,
-        token: u32,
-        wire_bytes: u32,
+        (token, wire_bytes): (u32, u32),
+        waits: &mut Waits,
     ) -> (bool, Option<SiteLook>) {
         if !self.has_room(queue, now, wire_bytes) {
             return (false, None);
         }
         let state = &mut self.queues[queue as usize];
-        state.datagrams.push_back((token, wire_bytes));
+        state.datagrams.push_back(Queued {
+            token,
+            wire_bytes,
+            since_s: now,
+        });
         if state.datagrams.len() > 1 {
             state.waiting_bytes += u64::from(wire_bytes);
+            waits.begin(token, now);
             return (true, None);
         }
-        (true, self.start(queue, now))
+        (true, self.start(queue, now, waits))
     }
 
     /// Looks at a site, as was asked for: takes a datagram that is out, if there is one. Looks that
@@ -125,19 +132,27 @@ impl Air {
         &mut self,
         site: u32,
         now: Seconds,
+        waits: &mut Waits,
         mut again: impl FnMut(SiteLook),
     ) -> Option<u32> {
         let (ended, look) = self.sites[site as usize].pool.look(now);
         look_at(site, look).into_iter().for_each(&mut again);
         let queue = ended?;
-        let (token, _) = self.queues[queue as usize].datagrams.pop_front()?;
-        self.start_next(queue, now).into_iter().for_each(again);
-        Some(token)
+        let out = self.queues[queue as usize].datagrams.pop_front()?;
+        let look = self.start_next(queue, now, waits);
+        look.into_iter().for_each(again);
+        Some(out.token)
     }
 
     /// Empties a phone's queues; what was in them is named. Looks that have to be taken from now on
     /// are told to `again`.
-    pub fn clear(&mut self, phone: u32, now: Seconds, mut again: impl FnMut(SiteLook)) -> Vec<u32> {
+    pub fn clear(
+        &mut self,
+        phone: u32,
+        now: Seconds,
+        waits: &mut Waits,
+        mut again: impl FnMut(SiteLook),
+    ) -> Vec<u32> {
         let Some(up) = self.queue(phone, Direction::Up) else {
             return vec![];
         };
@@ -147,20 +162,29 @@ impl Air {
         look_at(site, look).into_iter().for_each(&mut again);
         let queues = &mut self.queues[up as usize..up as usize + 2];
         let datagrams = queues.iter_mut().flat_map(|queue| {
+            queue.end_waits(now, waits);
             queue.waiting_bytes = 0;
             queue.datagrams.drain(..)
         });
-        datagrams.map(|(token, _)| token).collect()
+        datagrams.map(|queued| queued.token).collect()
     }
 
-    fn has_room(&self, queue: u32, now: Seconds, wire_bytes: u32) -> bool {
+    /// What waits at the end of a run has waited until then.
+    pub fn end_waits(&self, now: Seconds, waits: &mut Waits) {
+        for queue in &self.queues {
+            queue.end_waits(now, waits);
+        }
+    }
+
+    /// Whether a queue would take so many bytes at `now`.
+    pub fn has_room(&self, queue: u32, now: Seconds, wire_bytes: u32) -> bool {
         let state = &self.queues[queue as usize];
         let (line, bytes) = (state.line, f64::from(wire_bytes));
-        let Some(&(_, head_bytes)) = state.datagrams.front() else {
+        let Some(head) = state.datagrams.front() else {
             return true;
         };
         let waiting_bytes = state.waiting_bytes as f64;
-        if has_room(line, waiting_bytes + f64::from(head_bytes), bytes) {
+        if has_room(line, waiting_bytes + f64::from(head.wire_bytes), bytes) {
             return true;
         }
         let site = &self.sites[state.site as usize];
@@ -169,19 +193,25 @@ impl Air {
     }
 
     /// What waits next in a queue comes on the air.
-    fn start_next(&mut self, queue: u32, now: Seconds) -> Option<SiteLook> {
+    fn start_next(&mut self, queue: u32, now: Seconds, waits: &mut Waits) -> Option<SiteLook> {
         let state = &mut self.queues[queue as usize];
-        let &(_, wire_bytes) = state.datagrams.front()?;
+        let wire_bytes = state.datagrams.front()?.wire_bytes;
         state.waiting_bytes -= u64::from(wire_bytes);
-        self.start(queue, now)
+        self.start(queue, now, waits)
     }
 
     /// The first of a queue comes on the air.
-    fn start(&mut self, queue: u32, now: Seconds) -> Option<SiteLook> {
+    fn start(&mut self, queue: u32, now: Seconds, waits: &mut Waits) -> Option<SiteLook> {
         let state = &self.queues[queue as usize];
-        let (_, wire_bytes) = state.datagrams[0];
+        let head = state.datagrams[0];
+        waits.end(
+            state.direction,
+            head.token,
+            head.since_s,
+            now - head.since_s,
+        );
         let claim = Claim {
-            amount: f64::from(wire_bytes),
+            amount: f64::from(head.wire_bytes),
             bound_per_s: state.line.rate_bytes_per_s,
             weight: 1.0,
         };
@@ -197,12 +227,21 @@ fn look_at(site: u32, date_s: Option<Seconds>) -> Option<SiteLook> {
 }
 
 impl Queue {
-    fn new(site: u32, line: Line) -> Self {
+    fn new(site: u32, direction: Direction, line: Line) -> Self {
         Self {
             site,
+            direction,
             line,
             datagrams: VecDeque::new(),
             waiting_bytes: 0,
+        }
+    }
+
+    /// What is not on the air waits no longer.
+    fn end_waits(&self, now: Seconds, waits: &mut Waits) {
+        for queued in self.datagrams.iter().skip(1) {
+            let (token, since_s) = (queued.token, queued.since_s);
+            waits.end(self.direction, token, since_s, now - since_s);
         }
     }
 }

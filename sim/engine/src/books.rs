@@ -12,9 +12,11 @@ use crate::costs::{Cost, Priced};
 use crate::energy::Accountant;
 use crate::plan::Plan;
 use crate::proximity::Passage;
+use crate::radio::Direction;
 use crate::timeline::Row;
 use crate::trace::{Tally, Trace};
 use crate::upkeep::Upkeeps;
+use crate::waits::Span;
 
 /// What is written down while a run goes on.
 pub(crate) struct Books {
@@ -26,11 +28,7 @@ impl Books {
     /// Empty books of `plan`.
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
-            trace: Trace::new(
-                &plan.trace,
-                plan.phones.profile.len(),
-                &plan.protocol.own_operations,
-            ),
+            trace: Trace::new(plan),
             energy: Accountant::new(plan),
         }
     }
@@ -118,6 +116,20 @@ impl Books {
         }
     }
 
+    /// When a datagram waits in the queue of a radio, as far as it is known.
+    pub(crate) fn wait(&mut self, row: Row, direction: Direction, span: Span) {
+        if let Some(timeline) = &mut self.trace.timeline {
+            timeline.wait(row, direction, span);
+        }
+    }
+
+    /// A datagram no longer waits when the phone goes off whose queue it is in.
+    pub(crate) fn cut_wait(&mut self, row: Row, direction: Direction, off_s: Seconds) {
+        if let Some(timeline) = &mut self.trace.timeline {
+            timeline.cut_wait(row, direction, off_s);
+        }
+    }
+
     /// `phone` computes.
     pub(crate) fn compute(&mut self, phone: u32, cpu_s: Seconds) {
         if let Some(energy) = &mut self.energy {
@@ -125,11 +137,41 @@ impl Books {
         }
     }
 
-    /// `phone` begins to send over its access network.
+    /// `phone` is given something to send over its access network.
     pub(crate) fn send(&mut self, now: Seconds, phone: NodeId, wire_bytes: u32) {
         self.trace.add(Tally::AccessBytes, wire_bytes);
         if let Some(energy) = &mut self.energy {
             energy.send(phone.0, now, wire_bytes);
+        }
+    }
+
+    /// `phone` goes off before it has sent what it was given.
+    pub(crate) fn take_back(&mut self, phone: NodeId, wire_bytes: u32) {
+        self.trace.take_back(Tally::AccessBytes, wire_bytes);
+        if let Some(energy) = &mut self.energy {
+            energy.take_back(phone.0, wire_bytes);
+        }
+    }
+
+    /// Something waits for air that `phone` shares, unless it has it at once.
+    pub(crate) fn queue(&mut self, now: Seconds, phone: NodeId, direction: Direction) {
+        if let Some(energy) = &mut self.energy {
+            energy.queue(phone.0, direction, now);
+        }
+    }
+
+    /// `phone` has sent over air that it shares.
+    pub(crate) fn end_sending(&mut self, now: Seconds, phone: NodeId, wire_bytes: u32) {
+        self.trace.add(Tally::AccessBytes, wire_bytes);
+        if let Some(energy) = &mut self.energy {
+            energy.leave(phone.0, Direction::Up, now, Some(wire_bytes));
+        }
+    }
+
+    /// Something for `phone` is out of air that it shares; its bytes, if the phone heard it.
+    pub(crate) fn end_receiving(&mut self, now: Seconds, phone: NodeId, wire_bytes: Option<u32>) {
+        if let Some(energy) = &mut self.energy {
+            energy.leave(phone.0, Direction::Down, now, wire_bytes);
         }
     }
 
@@ -171,12 +213,23 @@ impl Books {
 
     /// Conversations at rest would have done this.
     pub(crate) fn keep_up(&mut self, upkeeps: &Upkeeps) {
-        for tally in [Tally::DatagramsSent, Tally::DatagramsDelivered] {
-            self.trace.add(tally, upkeeps.datagrams);
-        }
-        self.trace.add(Tally::AccessBytes, upkeeps.bytes);
+        let [sent, delivered, bytes] =
+            [upkeeps.sent, upkeeps.delivered, upkeeps.bytes].map(|count| count.round() as u64);
+        self.trace.add(Tally::DatagramsSent, sent);
+        self.trace.add(Tally::DatagramsDelivered, delivered);
+        self.trace.add(Tally::AccessBytes, bytes);
+        let lost = sent - delivered;
+        self.trace
+            .add_drops(Tally::DatagramsDropped, Reason::LinkLoss, lost);
         for (&operation, &cpu_s) in Operation::ALL.iter().zip(&upkeeps.cpu_s) {
             self.trace.spend(operation, cpu_s);
+        }
+    }
+
+    /// The run ends.
+    pub(crate) fn close(&mut self, end_s: Seconds) {
+        if let Some(timeline) = &mut self.trace.timeline {
+            timeline.close(end_s);
         }
     }
 

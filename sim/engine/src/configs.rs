@@ -1,12 +1,13 @@
 //! From the options of a plan to those of machines.
 //!
-//! What differs from phone to phone is set by `run.rs`; what options mean is the machines'.
+//! What options mean is the machines'.
 
 use pocketsim_protocols::compute::{ComputeConfig, Task};
 use pocketsim_protocols::transport::eva::{EvaConfig, Variant};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
 use crate::plan;
+use crate::streams::Stream;
 
 impl From<&plan::Transport> for TransportConfig {
     fn from(options: &plan::Transport) -> Self {
@@ -76,5 +77,22 @@ impl TryFrom<&plan::Compute> for ComputeConfig {
             tokens: options.tokens,
             recipients: options.recipients,
         })
+    }
+}
+
+/// The options that differ from phone to phone.
+pub(crate) fn of_phone(
+    config: TransportConfig,
+    options: &plan::Transport,
+    seed: u64,
+    node: u32,
+) -> TransportConfig {
+    let phase = Stream::new(seed, "poll phase", node).uniform();
+    let at = node as usize;
+    TransportConfig {
+        poll_phase_s: phase * config.poll_interval_s,
+        duplicate_dial_s: options.duplicate_dial_s[at],
+        connection_break_s: options.connection_break_s[at],
+        ..config
     }
 }

@@ -9,9 +9,12 @@
 
 use std::collections::BTreeMap;
 
-use pocketsim_protocols::contract::{Application, EventKind, Lane, Reason, Seconds, Transport};
+use pocketsim_protocols::contract::{
+    Application, Datagram, EventKind, Lane, NodeId, Reason, Seconds, Transport,
+};
 
 use crate::books::{Books, Dropped};
+use crate::gates::Gates;
 use crate::hybrid::{Happening, Hybrid};
 use crate::lane::Input;
 use crate::lanes::{Effect, Lanes};
@@ -25,6 +28,8 @@ use crate::routes::Routes;
 use crate::schedule::Schedule;
 use crate::stage::{Due, Stage};
 use crate::trace::{Tally, Trace};
+use crate::upkeep::{Find, Silence};
+use crate::waits::Waits;
 
 /// Drives one run of a plan with applications `A` over transports `T` in world `W`.
 pub struct Driver<A: Application, T: Transport<A::Block>, W> {
@@ -32,6 +37,8 @@ pub struct Driver<A: Application, T: Transport<A::Block>, W> {
     books: Books,
     lanes: Lanes<A, T>,
     network: Network<T::Body>,
+    /// None where nobody is blocked.
+    gates: Option<Gates>,
     schedule: Schedule,
     failed: Failed,
     progress: Progress,
@@ -57,6 +64,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let mut stage = Stage::new(world, phones);
         let books = Books::new(&plan);
         let mut lanes = Lanes::new(&plan, make);
+        let gates = Gates::new(&plan);
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut stage);
         let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages);
@@ -68,6 +76,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             books,
             lanes,
             network,
+            gates,
             schedule,
             failed: Failed::default(),
             progress: Progress::default(),
@@ -86,6 +95,21 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.lanes.govern(policy);
     }
 
+    /// Asks `find` for the habits of conversations that rest where ways vary.
+    pub(crate) fn learn(&mut self, find: Find) {
+        self.lanes.upkeeps.find = Some(find);
+    }
+
+    /// Lets no conversation rest, but notes when each phone's first might have.
+    pub(crate) fn note_silences(&mut self) {
+        self.lanes.note_silences();
+    }
+
+    /// Those dates, by phone.
+    pub(crate) fn silences(&self) -> Vec<Silence> {
+        self.lanes.silences()
+    }
+
     /// Simulated time, seconds.
     pub fn clock_s(&self) -> Seconds {
         self.stage.now().max(self.reckoned_s)
@@ -96,6 +120,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         self.books.energy_j(self.duration_s)
     }
 
+    /// How long datagrams waited in the queues of radios; none where there are no queues.
+    pub fn waits(&self) -> Option<Waits> {
+        self.stage.waits()
+    }
+
     /// What was traced, and each phone's application for its final state.
     pub fn finish(self) -> (Trace, Vec<A>) {
         (self.books.into_trace(), self.lanes.into_applications())
@@ -103,14 +132,43 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Runs every ready lane until all of them wait for time to pass.
     fn settle(&mut self) {
-        let (stage, books) = (&mut self.stage, &mut self.books);
-        while let Some(effect) = self.lanes.next_effect(stage, books) {
+        while let Some(effect) = self.lanes.next_effect(&mut self.stage, &mut self.books) {
             match effect {
+                Effect::Launch { from, to, datagram } if self.gates.is_some() => {
+                    self.launch_by_gate(from, to, datagram);
+                }
                 Effect::Launch { from, to, datagram } => {
+                    let (stage, books) = (&mut self.stage, &mut self.books);
                     self.network.launch(stage, books, from, to, datagram);
                 }
-                Effect::Sleep(number) => self.schedule.sleep(stage, number),
+                Effect::Sleep(number) => self.schedule.sleep(&mut self.stage, number),
             }
+        }
+    }
+
+    /// Puts a datagram on the air, or lets its lane wait for room at the phone.
+    fn launch_by_gate(&mut self, from: u32, to: NodeId, datagram: Datagram<T::Body>) {
+        let (stage, books) = (&mut self.stage, &mut self.books);
+        let (Some(gates), Some(lane)) = (&mut self.gates, self.lanes.running()) else {
+            return;
+        };
+        if !gates.pass(stage, &mut self.network, (from, lane), (to, &datagram)) {
+            return self.lanes.hold(to, datagram);
+        }
+        self.network.launch(stage, books, from, to, datagram);
+        if let Some(next) = gates.sent(stage, from) {
+            let epoch = stage.epoch(from);
+            self.lanes.free(stage, books, from, next, epoch);
+        }
+    }
+
+    /// There may be room at a phone: who waits for it first tries again.
+    fn open_gate(&mut self, phone: u32) {
+        let (stage, books) = (&mut self.stage, &mut self.books);
+        let gates = self.gates.as_ref();
+        if let Some(lane) = gates.and_then(|gates| gates.first(phone)) {
+            let epoch = stage.epoch(phone);
+            self.lanes.free(stage, books, phone, lane, epoch);
         }
     }
 
@@ -139,6 +197,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             }
             Due::Timeout(layer, phone, epoch) => self.lanes.look(stage, layer, phone, epoch),
             Due::Failures => self.take_failures(),
+            Due::Room(phone, epoch) => {
+                if self.stage.epoch(phone) == epoch {
+                    self.open_gate(phone);
+                }
+            }
             Due::HandOver(phone, number) => self.lanes.hand_over(phone, number),
         }
     }
@@ -183,6 +246,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     fn turn_off(&mut self, phone: u32) {
         let now = self.stage.now();
         self.network.silence(now, phone);
+        if let Some(gates) = &mut self.gates {
+            gates.forget(phone);
+        }
         self.books.switch_off(now, phone);
         let loops = self
             .lanes
@@ -274,6 +340,8 @@ impl<A: Application, T: Transport<A::Block>> Driver<A, T, Hybrid> {
             false => end_s,
         };
         let (stage, books) = (&mut self.stage, &mut self.books);
+        self.network.end(stage, books, reached_s);
+        books.close(reached_s);
         if self.lanes.end_rests(stage, books, reached_s) {
             self.reckoned_s = reached_s;
             self.progress.reach(reached_s, self.duration_s);
@@ -305,7 +373,9 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             return self.await_failures();
         }
         self.progress.count();
+        let sender = self.gates.as_ref().and_then(|_| self.network.sender(token));
         self.end_leg(token, true);
+        sender.into_iter().for_each(|phone| self.open_gate(phone));
         self.settle();
         self.stage.set_alarm();
     }

@@ -1,11 +1,13 @@
 //! What phones spend: joules by component, over every phone but the tokens' authority.
 //!
 //! A busy core and a contact's busy link draw constant powers. The radio of an access network is
-//! *active* while it carries bytes, for as long as they take at the network's rate; then it keeps
-//! its *tail*, until it has been silent for that long and sleeps; what comes next *promotes* it.
-//! All of it is settled in closed form when a datagram comes, without timers. What deliberately
-//! does not live here: batteries, screens, what a phone draws when idle, and what datagrams cost
-//! that no network carries.
+//! *active* while it carries bytes, in each direction for itself: for as long as they take at the
+//! network's rate, or on air that it shares for as long as they were on it. Then it keeps its
+//! *tail*, until it has been silent for that long and sleeps; what comes next *promotes* it. What a
+//! phone has not sent when it goes off costs nothing; of what it was sending, the time does. All of
+//! it is settled in closed form when a datagram comes, without timers. What deliberately does not
+//! live here: batteries, screens, what a phone draws when idle, and what datagrams cost that no
+//! network carries.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +15,7 @@ use pocketsim_protocols::contract::Seconds;
 use pocketsim_protocols::named_enum;
 
 use crate::plan::{self, Phones, Plan};
+use crate::radio::Direction;
 
 named_enum! {
     /// What energy went into.
@@ -36,9 +39,39 @@ pub struct Accountant {
     prices: plan::Energy,
     networks: Vec<plan::Access>,
     phones: Phones,
-    /// By phone: when its radio was last active, in its tail or before; none while it sleeps.
-    active_until_s: Vec<Option<Seconds>>,
+    /// By phone.
+    radios: Vec<State>,
     spent_j: [f64; Component::ALL.len()],
+}
+
+/// What a phone's radio is at.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    /// When it was last active, in its tail or before; none while it sleeps, and infinite while it
+    /// is on air that it shares.
+    active_until_s: Option<Seconds>,
+    /// When all that it was given to send is out, on a link of its own.
+    sent_s: Seconds,
+    /// Up and down, on air that it shares.
+    turns: [Turn; 2],
+}
+
+/// A queue of which the first is on the air.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    datagrams: u32,
+    first_since_s: Seconds,
+}
+
+impl State {
+    const ASLEEP: State = State {
+        active_until_s: None,
+        sent_s: 0.0,
+        turns: [Turn {
+            datagrams: 0,
+            first_since_s: 0.0,
+        }; 2],
+    };
 }
 
 impl Accountant {
@@ -49,7 +82,7 @@ impl Accountant {
             prices,
             networks: plan.access.clone(),
             phones: plan.phones.clone(),
-            active_until_s: vec![None; plan.phones.role.len()],
+            radios: vec![State::ASLEEP; plan.phones.role.len()],
             spent_j: [0.0; Component::ALL.len()],
         })
     }
@@ -70,61 +103,142 @@ impl Accountant {
         }
     }
 
-    /// Phone `phone` begins to send `wire_bytes` over its access network at `now`.
+    /// Phone `phone` is given `wire_bytes` at `now` to send over a link of its own, after what it
+    /// was given before.
     pub fn send(&mut self, phone: u32, now: Seconds, wire_bytes: u32) {
-        let (network, radio) = self.radio(phone);
-        let bytes = f64::from(wire_bytes);
-        let active_s = bytes / network.up_bytes_per_s;
-        let active_j = active_s * radio.active_w + bytes * radio.up_per_byte_j;
-        self.occupy(phone, now, active_s, active_j);
+        if !self.counts(phone) {
+            return;
+        }
+        let active_s = f64::from(wire_bytes) / self.radio(phone).0.up_bytes_per_s;
+        let start_s = self.radios[phone as usize].sent_s.max(now);
+        let out_s = start_s + active_s;
+        self.wake(phone, start_s);
+        self.stay(phone, out_s);
+        self.radios[phone as usize].sent_s = out_s;
+        self.pay(phone, Direction::Up, active_s, wire_bytes);
     }
 
-    /// Phone `phone` has received `wire_bytes` over its access network at `now`.
+    /// Phone `phone` has received `wire_bytes` over a link of its own at `now`.
     pub fn receive(&mut self, phone: u32, now: Seconds, wire_bytes: u32) {
-        let (network, radio) = self.radio(phone);
-        let bytes = f64::from(wire_bytes);
-        let active_s = bytes / network.down_bytes_per_s;
-        let active_j = active_s * radio.active_w + bytes * radio.down_per_byte_j;
-        self.occupy(phone, now - active_s, active_s, active_j);
+        if !self.counts(phone) {
+            return;
+        }
+        let active_s = f64::from(wire_bytes) / self.radio(phone).0.down_bytes_per_s;
+        self.wake(phone, now - active_s);
+        self.stay(phone, now);
+        self.pay(phone, Direction::Down, active_s, wire_bytes);
+    }
+
+    /// A datagram from or to `phone` is the last of its queue at `now`, for air that it shares.
+    pub fn queue(&mut self, phone: u32, direction: Direction, now: Seconds) {
+        if !self.counts(phone) {
+            return;
+        }
+        let turn = &mut self.radios[phone as usize].turns[direction as usize];
+        turn.datagrams += 1;
+        if turn.datagrams == 1 {
+            turn.first_since_s = now;
+            self.wake(phone, now);
+            self.stay(phone, Seconds::INFINITY);
+        }
+    }
+
+    /// The first of that queue is out at `now`; if it is paid for, these are its bytes.
+    pub fn leave(
+        &mut self,
+        phone: u32,
+        direction: Direction,
+        now: Seconds,
+        wire_bytes: Option<u32>,
+    ) {
+        if !self.counts(phone) {
+            return;
+        }
+        let state = &mut self.radios[phone as usize];
+        let turn = &mut state.turns[direction as usize];
+        turn.datagrams -= 1;
+        let active_s = now - std::mem::replace(&mut turn.first_since_s, now);
+        if state.turns.iter().all(|turn| turn.datagrams == 0) {
+            state.active_until_s = Some(now);
+        }
+        if let Some(wire_bytes) = wire_bytes {
+            self.pay(phone, direction, active_s, wire_bytes);
+        }
+    }
+
+    /// Of what `phone` was given to send, these bytes never left it.
+    pub fn take_back(&mut self, phone: u32, wire_bytes: u32) {
+        if self.counts(phone) {
+            let never_j = f64::from(wire_bytes) * self.radio(phone).1.up_per_byte_j;
+            self.spend(Component::AccessActive, -never_j);
+        }
     }
 
     /// Phone `phone` goes off at `now`, and its radio with it.
     pub fn switch_off(&mut self, phone: u32, now: Seconds) {
+        self.spend(Component::AccessActive, self.open_j(phone, now));
         self.spend(Component::AccessTail, self.tail_j(phone, now));
-        self.active_until_s[phone as usize] = None;
+        self.radios[phone as usize] = State::ASLEEP;
     }
 
     /// Joules by component, had the run ended at `end_s`.
     pub fn spent_j(&self, end_s: Seconds) -> BTreeMap<&'static str, f64> {
         let mut spent_j = self.spent_j;
-        for phone in 0..self.active_until_s.len() as u32 {
+        for phone in 0..self.radios.len() as u32 {
+            spent_j[Component::AccessActive as usize] += self.open_j(phone, end_s);
             spent_j[Component::AccessTail as usize] += self.tail_j(phone, end_s);
         }
         let names = Component::ALL.iter().map(|component| component.name());
         names.zip(spent_j).collect()
     }
 
-    /// Its radio is active from `start_s` on, or as soon as it is done with what came before.
-    fn occupy(&mut self, phone: u32, start_s: Seconds, active_s: Seconds, active_j: f64) {
-        if !self.counts(phone) {
-            return;
-        }
+    /// Its radio becomes active at `start_s`, unless it is.
+    fn wake(&mut self, phone: u32, start_s: Seconds) {
         let radio = self.radio(phone).1;
         let (tail_s, promotion_j) = (radio.tail_s, radio.promotion_j);
-        let before_s = self.active_until_s[phone as usize];
+        let before_s = self.radios[phone as usize].active_until_s;
         if before_s.is_none_or(|until_s| start_s > until_s + tail_s) {
             self.spend(Component::AccessPromotion, promotion_j);
         }
         self.spend(Component::AccessTail, self.tail_j(phone, start_s));
+    }
+
+    /// Its radio is active until `end_s` at least.
+    fn stay(&mut self, phone: u32, end_s: Seconds) {
+        let until_s = &mut self.radios[phone as usize].active_until_s;
+        *until_s = Some(until_s.map_or(end_s, |until_s| until_s.max(end_s)));
+    }
+
+    /// A datagram keeps its radio active for so long.
+    fn pay(&mut self, phone: u32, direction: Direction, active_s: Seconds, wire_bytes: u32) {
+        let radio = self.radio(phone).1;
+        let per_byte_j = match direction {
+            Direction::Up => radio.up_per_byte_j,
+            Direction::Down => radio.down_per_byte_j,
+        };
+        let active_j = active_s * radio.active_w + f64::from(wire_bytes) * per_byte_j;
         self.spend(Component::AccessActive, active_j);
-        let free_s = before_s.map_or(start_s, |until_s| until_s.max(start_s));
-        self.active_until_s[phone as usize] = Some(free_s + active_s);
+    }
+
+    /// What it is sending at `now` has cost beyond what is paid, or would have cost from then on.
+    ///
+    /// What it is receiving costs nothing until all of it is there.
+    fn open_j(&self, phone: u32, now: Seconds) -> f64 {
+        let state = &self.radios[phone as usize];
+        let turn = state.turns[Direction::Up as usize];
+        let unpaid_s = match turn.datagrams {
+            0 => 0.0,
+            _ => now - turn.first_since_s,
+        };
+        let unsent_s = (state.sent_s - now).max(0.0);
+        (unpaid_s - unsent_s) * self.radio(phone).1.active_w
     }
 
     /// What its radio's tail has cost until `now`.
     fn tail_j(&self, phone: u32, now: Seconds) -> f64 {
         let radio = self.radio(phone).1;
-        let silent_s = self.active_until_s[phone as usize].map_or(0.0, |until_s| now - until_s);
+        let until_s = self.radios[phone as usize].active_until_s;
+        let silent_s = until_s.map_or(0.0, |until_s| now - until_s);
         silent_s.clamp(0.0, radio.tail_s) * radio.tail_power_w
     }
 

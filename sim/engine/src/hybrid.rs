@@ -12,13 +12,14 @@ use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
-use crate::air::{Air, Direction, SiteLook};
+use crate::air::{Air, SiteLook};
 use crate::plan::{Access, Plan};
 use crate::pool::Pool;
 use crate::queue::Queue;
-use crate::radio::{Line, Radio};
+use crate::radio::{Direction, Line, Radio};
 use crate::resources::{Carried, Carrier, CpuDemand, Leg, Spender, World};
 use crate::share::Claim;
+use crate::waits::{Span, Waits};
 
 /// Phones with their radios and cores, the air that they share, and the clock.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ pub struct Hybrid {
     failed: VecDeque<Happening>,
     phones: Vec<Phone>,
     air: Air,
+    waits: Waits,
 }
 
 /// What a phone has, side by side: a datagram's end is soon followed by the work that it makes.
@@ -92,6 +94,7 @@ impl Hybrid {
             looks: Queue::new(),
             failed: VecDeque::new(),
             air: Air::new(&plan.sites.capacity_bytes_per_s, sites),
+            waits: Waits::new(plan.trace.mode == "work"),
             phones: access.iter().zip(profiles).map(phone).collect(),
         }
     }
@@ -135,8 +138,9 @@ impl Hybrid {
                 ended.map(|token| Happening::Work(token, true))
             }
             Due::Site(site) => {
-                let looks = &mut self.looks;
-                let ended = self.air.look(site, now, |look| look_at_site(looks, look));
+                let (looks, waits) = (&mut self.looks, &mut self.waits);
+                let again = |look| look_at_site(looks, look);
+                let ended = self.air.look(site, now, waits, again);
                 ended.map(|token| Happening::Leg(token, true))
             }
         }
@@ -148,6 +152,20 @@ impl Hybrid {
         }
     }
 
+    /// Gives a datagram to a queue on a site with a limit.
+    fn queue_on_site(&mut self, queue: u32, direction: Direction, datagram: (u32, u32)) -> Carried {
+        let waits = &mut self.waits;
+        let (taken, look) = self.air.push(queue, self.now_s, datagram, waits);
+        if let Some(look) = look {
+            look_at_site(&mut self.looks, look);
+        }
+        if !taken {
+            waits.refuse(direction);
+            return Carried::Refused;
+        }
+        Carried::UntilTold
+    }
+
     /// What a phone was doing when it went off fails.
     fn cut_off(&mut self, phone: u32) {
         let (now, looks) = (self.now_s, &mut self.looks);
@@ -155,7 +173,8 @@ impl Hybrid {
         state.radios.iter_mut().for_each(|radio| radio.clear(now));
         let (works, again) = state.works.remove(now, |_| true);
         debug_assert!(again.is_none(), "nobody is left");
-        let legs = self.air.clear(phone, now, |look| look_at_site(looks, look));
+        let again = |look| look_at_site(looks, look);
+        let legs = self.air.clear(phone, now, &mut self.waits, again);
         let works = works.into_iter().map(|token| Happening::Work(token, false));
         let legs = legs.into_iter().map(|token| Happening::Leg(token, false));
         self.failed.extend(works.chain(legs));
@@ -172,20 +191,17 @@ impl Carrier for Hybrid {
             Leg::Through(..) => unreachable!("a datagram takes one queue after the other"),
         };
         if let Some(queue) = self.air.queue(phone, direction) {
-            let (taken, look) = self.air.push(queue, self.now_s, token, wire_bytes);
-            if let Some(look) = look {
-                look_at_site(&mut self.looks, look);
-            }
-            return if taken {
-                Carried::UntilTold
-            } else {
-                Carried::Refused
-            };
+            return self.queue_on_site(queue, direction, (token, wire_bytes));
         }
         let state = &mut self.phones[phone as usize];
         let line = state.lines[direction as usize];
-        let out_s = state.radios[direction as usize].pass(line, self.now_s, wire_bytes);
-        out_s.map_or(Carried::Refused, Carried::Until)
+        let radio = &mut state.radios[direction as usize];
+        let Some(turn) = radio.pass(line, self.now_s, wire_bytes) else {
+            self.waits.refuse(direction);
+            return Carried::Refused;
+        };
+        self.waits.end(direction, token, self.now_s, turn.wait_s);
+        Carried::Until(turn.out_s)
     }
 }
 
@@ -221,6 +237,33 @@ impl World for Hybrid {
         if !on {
             self.cut_off(phone.0);
         }
+    }
+
+    fn has_room(&self, phone: NodeId, wire_bytes: u32) -> bool {
+        let (now, up) = (self.now_s, Direction::Up as usize);
+        match self.air.queue(phone.0, Direction::Up) {
+            Some(queue) => self.air.has_room(queue, now, wire_bytes),
+            None => {
+                let state = &self.phones[phone.0 as usize];
+                state.radios[up].has_room(state.lines[up], now, wire_bytes)
+            }
+        }
+    }
+
+    fn out_s(&self, phone: NodeId) -> Option<Seconds> {
+        let is_known = self.air.queue(phone.0, Direction::Up).is_none();
+        let radios = &self.phones[phone.0 as usize].radios;
+        is_known.then(|| radios[Direction::Up as usize].out_s())
+    }
+
+    fn waits(&self) -> Option<Waits> {
+        let mut waits = self.waits.clone();
+        self.air.end_waits(self.now_s, &mut waits);
+        Some(waits)
+    }
+
+    fn wait(&self, token: u32) -> Option<Span> {
+        self.waits.span(token)
     }
 }
 

@@ -139,6 +139,20 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         None
     }
 
+    /// The lane whose step an [`Effect`] is.
+    pub(crate) fn running(&self) -> Option<Lane> {
+        self.ready.front().map(|&(_, lane)| lane)
+    }
+
+    /// The lane that runs stands still before what it cannot send yet, until it is
+    /// [freed](Self::free).
+    pub(crate) fn hold(&mut self, to: NodeId, datagram: T::Message) {
+        if let Some(&(phone, lane)) = self.ready.front() {
+            let step = Step::NetSend(to, datagram);
+            self.phones[phone as usize].hold(lane, step, &mut self.spare);
+        }
+    }
+
     /// The world has spent what a lane asked for.
     pub(crate) fn end_work<W: World>(
         &mut self,

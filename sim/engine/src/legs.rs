@@ -7,6 +7,7 @@ use pocketsim_protocols::contract::{Reason, Seconds};
 
 use crate::books::Books;
 use crate::network::{Arrived, Flight, Network};
+use crate::radio::Direction;
 use crate::resources::{Carried, Leg, World};
 use crate::routes::Route;
 use crate::stage::{Due, Stage};
@@ -30,11 +31,21 @@ impl<B> Network<B> {
             Carried::Until(out_s) => {
                 books.send(now, way.from, bytes);
                 self.flights[token as usize].out_s = out_s;
+                self.note_wait(stage, books, token, Direction::Up);
                 self.await_crossing(stage, token);
             }
-            Carried::UntilTold => {}
+            Carried::UntilTold => {
+                books.queue(now, way.from, Direction::Up);
+                self.note_wait(stage, books, token, Direction::Up);
+            }
             Carried::Refused => self.remove(now, books, token, Reason::QueueFull),
         }
+    }
+
+    /// Whose radio a datagram is at, if that sends it.
+    pub(crate) fn sender(&self, token: u32) -> Option<u32> {
+        let flight = &self.flights[token as usize];
+        (flight.out_s == Seconds::INFINITY).then_some(flight.way.from.0)
     }
 
     /// A radio of which nobody knew how long it would take has carried it, or failed to.
@@ -45,29 +56,52 @@ impl<B> Network<B> {
         token: u32,
         done: bool,
     ) -> Option<Arrived<B>> {
+        let (now, is_up) = (stage.now(), self.sender(token).is_some());
+        let direction = if is_up {
+            Direction::Up
+        } else {
+            Direction::Down
+        };
+        self.note_wait(stage, books, token, direction);
         let flight = &mut self.flights[token as usize];
-        let is_up = flight.out_s == Seconds::INFINITY;
+        let (way, bytes) = (flight.way, flight.wire_bytes());
         if !done {
             let reason = if is_up {
                 Reason::SenderOff
             } else {
                 Reason::ReceiverOff
             };
-            self.remove(stage.now(), books, token, reason);
+            self.remove(now, books, token, reason);
             None
         } else if is_up {
-            flight.out_s = stage.now();
-            books.send(stage.now(), flight.way.from, flight.wire_bytes());
+            flight.out_s = now;
+            books.end_sending(now, way.from, bytes);
             self.await_crossing(stage, token);
             None
         } else {
-            self.hear(stage, books, token)
+            let is_heard = !flight.lost[1];
+            books.end_receiving(now, way.to, is_heard.then_some(bytes));
+            self.arrive(stage, books, token)
+        }
+    }
+
+    /// Writes down when it waited in the queue that it is or was in, if there is a timeline.
+    fn note_wait<W: World>(
+        &self,
+        stage: &Stage<W>,
+        books: &mut Books,
+        token: u32,
+        direction: Direction,
+    ) {
+        if let Some(span) = stage.wait(token) {
+            books.wait(self.flights[token as usize].row, direction, span);
         }
     }
 
     /// It is out of the sender's radio, and on its way to the far access point.
     fn await_crossing<W: World>(&mut self, stage: &mut Stage<W>, token: u32) {
-        let flight = &self.flights[token as usize];
+        let flight = &mut self.flights[token as usize];
+        flight.lost[0] |= self.routes.is_out(flight.way.from, flight.out_s);
         if flight.lost[0] {
             // Nothing of it is on the way, but it kept the radio busy.
             return stage.push(flight.out_s, Due::Crossing(token));
@@ -89,9 +123,12 @@ impl<B> Network<B> {
         let flight = &self.flights[token as usize];
         let (way, [sent_in, heard_in], bytes) = (flight.way, flight.epochs, flight.wire_bytes());
         let off_s = stage.end_of_epoch(way.from.0, sent_in);
-        let reason = if off_s.is_some_and(|off_s| off_s < flight.out_s) {
+        let unsent_s = off_s.filter(|&off_s| off_s < flight.out_s);
+        let reason = if let Some(off_s) = unsent_s {
+            books.take_back(way.from, bytes);
+            books.cut_wait(flight.row, Direction::Up, off_s);
             Reason::SenderOff
-        } else if flight.lost[0] {
+        } else if flight.lost[0] || self.routes.is_out(way.to, stage.now()) {
             Reason::LinkLoss
         } else if !stage.is_on(way.to.0) || stage.epoch(way.to.0) != heard_in {
             Reason::ReceiverOff
@@ -99,9 +136,14 @@ impl<B> Network<B> {
             match stage.carry(token, Leg::Down(way.to), bytes) {
                 Carried::Until(date) => {
                     stage.push(date, Due::Heard(token));
+                    self.note_wait(stage, books, token, Direction::Down);
                     return None;
                 }
-                Carried::UntilTold => return None,
+                Carried::UntilTold => {
+                    books.queue(stage.now(), way.to, Direction::Down);
+                    self.note_wait(stage, books, token, Direction::Down);
+                    return None;
+                }
                 Carried::Refused => Reason::QueueFull,
             }
         };
@@ -109,7 +151,7 @@ impl<B> Network<B> {
         None
     }
 
-    /// The far radio has carried it.
+    /// The far radio has carried it, as was known before.
     pub(crate) fn hear<W: World>(
         &mut self,
         stage: &mut Stage<W>,
@@ -117,13 +159,37 @@ impl<B> Network<B> {
         token: u32,
     ) -> Option<Arrived<B>> {
         let (now, flight) = (stage.now(), &self.flights[token as usize]);
-        if flight.lost[1] {
-            self.remove(now, books, token, Reason::LinkLoss);
-            return None;
-        }
-        if stage.epoch(flight.way.to.0) == flight.epochs[1] {
+        if let Some(off_s) = stage.end_of_epoch(flight.way.to.0, flight.epochs[1]) {
+            books.cut_wait(flight.row, Direction::Down, off_s);
+        } else if !flight.lost[1] {
             books.receive(now, flight.way.to, flight.wire_bytes());
         }
+        self.arrive(stage, books, token)
+    }
+
+    /// It is out of the far radio.
+    fn arrive<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        token: u32,
+    ) -> Option<Arrived<B>> {
+        if self.flights[token as usize].lost[1] {
+            self.remove(stage.now(), books, token, Reason::LinkLoss);
+            return None;
+        }
         self.deliver(stage, books, token)
+    }
+
+    /// The run ends at `end_s`: what has not left its radio by then never does.
+    pub(crate) fn end<W: World>(&self, stage: &Stage<W>, books: &mut Books, end_s: Seconds) {
+        for (_, flight) in &self.flights {
+            let (from, out_s) = (flight.way.from, flight.out_s);
+            let off_s = stage.end_of_epoch(from.0, flight.epochs[0]);
+            let left_s = off_s.map_or(end_s, |off_s| off_s.min(end_s));
+            if out_s.is_finite() && out_s > left_s {
+                books.take_back(from, flight.wire_bytes());
+            }
+        }
     }
 }

@@ -25,7 +25,7 @@ use crate::trace::Tally;
 
 /// The datagrams of one run that are under way, with a body of type `B`.
 pub(crate) struct Network<B> {
-    routes: Routes,
+    pub(crate) routes: Routes,
     contacts: Contacts,
     pub(crate) order: Order,
     chains: Chains,
@@ -47,12 +47,12 @@ struct Sender {
 pub(crate) struct Flight<B> {
     pub(crate) way: Way,
     datagram: Datagram<B>,
-    row: Row,
+    pub(crate) row: Row,
     /// The epochs of both phones when it was sent, the sender's first.
     pub(crate) epochs: [u32; 2],
     /// Delay beyond that of what carries it.
     pub(crate) extra_s: Seconds,
-    /// Whether loss was drawn for it, on the sender's hop and on the receiver's.
+    /// Whether it is lost, on the sender's hop and on the receiver's.
     pub(crate) lost: [bool; 2],
     /// When it is out of the sender's radio, once that is known.
     pub(crate) out_s: Seconds,
@@ -108,15 +108,14 @@ impl<B> Network<B> {
         let route = self.routes.find(way);
         (flight.lost, flight.extra_s) = self.draw_path(&flight, &route);
         flight.ordered = route.keeps_order;
-        // A radio sends what it is given, whoever is there to hear it.
-        if !W::STORES_AND_FORWARDS && !stage.is_on(to.0) {
-            return self.drop(stage.now(), books, &flight, Reason::ReceiverOff);
-        }
-        if self.routes.are_out(way, stage.now()) {
-            return self.drop(stage.now(), books, &flight, Reason::LinkLoss);
-        }
+        let now = stage.now();
         if W::STORES_AND_FORWARDS {
+            // A radio sends what it is given, whatever is behind it and whoever is there to hear it.
             self.carry_up(stage, books, flight, &route);
+        } else if !stage.is_on(to.0) {
+            self.drop(now, books, &flight, Reason::ReceiverOff);
+        } else if self.routes.is_out(way.from, now) || self.routes.is_out(to, now) {
+            self.drop(now, books, &flight, Reason::LinkLoss);
         } else {
             self.carry_through(stage, books, flight);
         }
@@ -198,6 +197,11 @@ impl<B> Network<B> {
     /// A phone goes off: what it had not sent yet no longer keeps its contacts busy.
     pub(crate) fn silence(&mut self, now: Seconds, phone: u32) {
         self.contacts.silence(phone, now);
+    }
+
+    /// Whether what goes this way now takes the sender's radio, as [`Self::launch`] does it.
+    pub(crate) fn needs_radio(&mut self, way: Way, now: Seconds) -> bool {
+        !self.meet(way, now)
     }
 
     /// Whether a contact takes what goes this way now; the relay is never near.

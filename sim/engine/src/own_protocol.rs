@@ -91,7 +91,12 @@ pub(crate) fn governed(
         let failures = failures.clone();
         Box::new(OwnPolicy::new(calls, failures)) as Box<dyn Policy>
     });
-    let ran = what(Hooks { progress, policy }, &failures);
+    let hooks = Hooks {
+        progress,
+        policy,
+        ..Hooks::default()
+    };
+    let ran = what(hooks, &failures);
     match failures.take() {
         None => ran.map_err(PyValueError::new_err),
         Some(failed) => {

@@ -7,7 +7,7 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::costs::{Cost, CostTable, Priced};
-use crate::lane::{Input, LaneState, Layer, Next, Spare};
+use crate::lane::{Input, LaneState, Layer, Next, Spare, Step};
 use crate::socket::SocketBuffer;
 use crate::streams::Stream;
 use crate::task_lanes::TaskLanes;
@@ -79,6 +79,14 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         if self.lane(at).is_idle() {
             self.tasks().remove(at - THREADS);
         }
+    }
+
+    /// A lane stands still before a step that it cannot take yet.
+    pub(crate) fn hold(&mut self, lane: Lane, step: Step<A, T>, spare: &mut Spare<A, T>) {
+        let at = self.find(lane).expect("it wants to take the step");
+        let lane = self.lane(at);
+        lane.push(step, spare);
+        lane.set_busy(true);
     }
 
     /// Its work is done: the lane is free again.

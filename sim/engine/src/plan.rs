@@ -86,6 +86,8 @@ pub struct Access {
     pub up_queue_bytes: f64,
     /// What may wait at the access point for the phone, bytes (hybrid).
     pub down_queue_bytes: f64,
+    /// Whether a sender waits while there is no room at the phone, or what it sends is dropped.
+    pub blocks: bool,
     /// One way between phone and access point, seconds.
     pub latency_s: Seconds,
     /// Median of the extra one-way delay of each datagram; 0 for none.
@@ -416,7 +418,7 @@ pub struct Eva {
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
 pub struct Trace {
-    /// `full`, `sampled`, or `work`: full, and the timeline of work and datagrams.
+    /// `full`, `sampled`, `work`: full, and the timeline of work and datagrams; `metrics`: none.
     pub mode: String,
     /// Share of transactions kept when sampled, by a hash of their id.
     pub sample_ratio: f64,

@@ -13,6 +13,7 @@ use crate::run::{Hooks, RunResult};
 use crate::simgrid::MODEL_OPTIONS;
 use crate::timeline::Timeline;
 use crate::trace::Columns;
+use crate::waits::Waits;
 
 /// Drives protocol machines on SimGrid; one engine per process, for good.
 #[pymodule]
@@ -26,9 +27,10 @@ mod _engine {
     /// Runs one plan, a dictionary of numbers and arrays (see `pocketsim.sim.plan.plan`).
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
-    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `kept_cents`, `clock_s`, `final_index`,
-    /// `simgrid`, `engine`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
-    /// they have stored; `timeline`: work and datagrams. The last three are `None` unless asked for.
+    /// `reasons`, `counters`, `cpu_s`, `energy_j`, `waits` by direction, `kept_cents`, `clock_s`,
+    /// `final_index`, `simgrid`, `engine`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
+    /// they have stored; `timeline`: work and datagrams; `ledger`: what rows that were not kept came to.
+    /// The last four are `None` unless asked for.
     ///
     /// `progress`, if given, is called with the share of the duration that is done, in
     /// hundredths, and the number of events so far; what it raises is printed and goes no further. `own` are the objects of a
@@ -120,6 +122,7 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     dict.set_item("counters", counters)?;
     dict.set_item("cpu_s", cpu_s)?;
     dict.set_item("energy_j", result.energy_j.clone())?;
+    dict.set_item("waits", waits_to_dict(py, result.waits.as_ref())?)?;
     dict.set_item("clock_s", result.clock_s)?;
     dict.set_item("wall_s", result.wall_s)?;
     dict.set_item("final_index", ending.final_index.clone())?;
@@ -136,6 +139,8 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     let timeline = timeline.map(|of| timeline_to_dict(py, of, result.trace.operations().collect()));
     let timeline = timeline.transpose()?;
     dict.set_item("timeline", timeline)?;
+    let ledger = result.trace.ledger.as_ref();
+    dict.set_item("ledger", ledger.map(|of| of.statement()))?;
     Ok(dict)
 }
 
@@ -156,6 +161,25 @@ fn columns_to_dict<'py>(py: Python<'py>, columns: &Columns) -> PyResult<Bound<'p
 
 fn bytes<T: Copy, const N: usize>(values: &[T], write: fn(T) -> [u8; N]) -> Vec<u8> {
     values.iter().flat_map(|&value| write(value)).collect()
+}
+
+/// How long datagrams waited for radios, by direction; empty where there are no queues.
+fn waits_to_dict<'py>(py: Python<'py>, waits: Option<&Waits>) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let Some(waits) = waits else {
+        return Ok(dict);
+    };
+    let directions = ["uplink", "downlink"].into_iter().zip(&waits.taken);
+    for ((name, taken), refused) in directions.zip(waits.refused) {
+        let of = PyDict::new(py);
+        of.set_item("taken", taken.count())?;
+        of.set_item("refused", refused)?;
+        of.set_item("sum_s", taken.sum_s())?;
+        of.set_item("p50_s", taken.quantile(0.5))?;
+        of.set_item("p95_s", taken.quantile(0.95))?;
+        dict.set_item(name, of)?;
+    }
+    Ok(dict)
 }
 
 fn tokens_to_dict<'py>(py: Python<'py>, holdings: &Holdings) -> PyResult<Bound<'py, PyDict>> {
@@ -197,6 +221,11 @@ fn timeline_to_dict<'py>(
     set("peer", bytes(&spans.peer, u32::to_le_bytes))?;
     set("message", bytes(&spans.message, u64::to_le_bytes))?;
     set("reason", spans.reason.clone())?;
+    for (link, waits) in ["uplink", "downlink"].iter().zip([0, 1]) {
+        let [from_s, until_s] = [&spans.from_s[waits], &spans.until_s[waits]];
+        set(&format!("{link}_from_s"), bytes(from_s, f64::to_le_bytes))?;
+        set(&format!("{link}_until_s"), bytes(until_s, f64::to_le_bytes))?;
+    }
     dict.set_item("operations", operations)?;
     Ok(dict)
 }

@@ -8,6 +8,15 @@
 
 use pocketsim_protocols::contract::Seconds;
 
+/// A direction: from the phone, or to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Direction {
+    /// From the phone.
+    Up,
+    /// To the phone.
+    Down,
+}
+
 /// A radio's rate and the room of its queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
@@ -15,6 +24,15 @@ pub struct Line {
     pub rate_bytes_per_s: f64,
     /// What may wait to be sent, in bytes.
     pub queue_bytes: f64,
+}
+
+/// What becomes of a datagram that a radio takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turn {
+    /// How long it waits before its first byte goes out, seconds.
+    pub wait_s: Seconds,
+    /// When its last byte is out.
+    pub out_s: Seconds,
 }
 
 /// Whether and when what it has been given is out.
@@ -27,14 +45,29 @@ impl Radio {
     /// A radio with nothing to send.
     pub const IDLE: Radio = Radio { free_s: 0.0 };
 
-    /// Takes a datagram at `now`, which must not go back: when it is out, or none without room.
-    pub fn pass(&mut self, line: Line, now: Seconds, wire_bytes: u32) -> Option<Seconds> {
+    /// Takes a datagram at `now`, which must not go back; none without room.
+    pub fn pass(&mut self, line: Line, now: Seconds, wire_bytes: u32) -> Option<Turn> {
         let (bytes, backlog_s) = (f64::from(wire_bytes), self.free_s - now);
-        if !has_room(line, backlog_s * line.rate_bytes_per_s, bytes) {
+        if !self.has_room(line, now, wire_bytes) {
             return None;
         }
         self.free_s = self.free_s.max(now) + bytes / line.rate_bytes_per_s;
-        Some(self.free_s)
+        Some(Turn {
+            wait_s: backlog_s.max(0.0),
+            out_s: self.free_s,
+        })
+    }
+
+    /// Whether it would take so many bytes at `now`.
+    #[inline]
+    pub fn has_room(&self, line: Line, now: Seconds, wire_bytes: u32) -> bool {
+        let unsent_bytes = (self.free_s - now) * line.rate_bytes_per_s;
+        has_room(line, unsent_bytes, f64::from(wire_bytes))
+    }
+
+    /// When all that it has been given is out.
+    pub fn out_s(&self) -> Seconds {
+        self.free_s
     }
 
     /// What it has not sent at `now` is never sent.

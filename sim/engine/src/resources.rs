@@ -7,6 +7,8 @@
 
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
+use crate::waits::{Span, Waits};
+
 /// Carries datagrams; the driver hears of the end by the token.
 pub trait Carrier {
     /// Whether it carries datagrams leg by leg, and the driver what lies between: latency and
@@ -67,6 +69,26 @@ pub trait World: Carrier + Spender {
 
     /// Turns a phone off, which fails what it was doing, or on.
     fn set_on(&mut self, phone: NodeId, on: bool);
+
+    /// Whether the radio of a phone would take so many bytes to send now.
+    fn has_room(&self, _phone: NodeId, _wire_bytes: u32) -> bool {
+        true
+    }
+
+    /// When all that a phone was given to send is out; none where nobody knows.
+    fn out_s(&self, _phone: NodeId) -> Option<Seconds> {
+        None
+    }
+
+    /// How long datagrams have waited in queues until now; none where there are no queues.
+    fn waits(&self) -> Option<Waits> {
+        None
+    }
+
+    /// When a datagram waited in the queue that it was last in; none where nobody remembers.
+    fn wait(&self, _token: u32) -> Option<Span> {
+        None
+    }
 }
 
 /// What a [`World`] tells the driver.

@@ -6,7 +6,7 @@
 //! the transport knows.
 
 use pocketsim_protocols::contract::{
-    Application, Conversation, Notice, Seconds, Transport, Upkeep,
+    Application, Conversation, Notice, Rhythm, Seconds, Transport, Upkeep,
 };
 
 use crate::books::Books;
@@ -14,16 +14,17 @@ use crate::lane::Layer;
 use crate::lanes::Lanes;
 use crate::resources::World;
 use crate::stage::Stage;
+use crate::upkeep::{Mode, Silence};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Hears what the transport of `phone` says of its conversations.
     pub(crate) fn attend<W: World>(&mut self, stage: &mut Stage<W>, now: Seconds, phone: u32) {
-        if !self.upkeeps.allowed {
+        if matches!(self.upkeeps.mode, Mode::Off) {
             return;
         }
-        while let Some(notice) = self.phones[phone as usize].transport().notice() {
+        while let Some(notice) = self.transport(phone).notice() {
             match notice {
-                Notice::Silent(conversation) => self.let_rest(phone, conversation),
+                Notice::Silent(conversation) => self.let_rest(stage, now, phone, conversation),
                 Notice::Woken(conversation, upkeep) => {
                     self.reckon(phone, conversation.peer.0, &upkeep);
                     self.wake_other(stage, now, phone, conversation);
@@ -40,30 +41,104 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         books: &mut Books,
         end_s: Seconds,
     ) -> bool {
-        let before = self.upkeeps.datagrams;
+        let before = self.upkeeps.sent;
         for phone in 0..self.phones.len() as u32 {
-            self.phones[phone as usize].transport().wake_all(end_s);
+            self.transport(phone).wake_all(end_s);
             self.attend(stage, end_s, phone);
         }
         books.keep_up(&self.upkeeps);
-        self.upkeeps.datagrams > before
+        self.upkeeps.sent > before
     }
 
     /// Lets a conversation rest if its other end has nothing to say, either.
-    fn let_rest(&mut self, phone: u32, conversation: Conversation) {
+    fn let_rest<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        now: Seconds,
+        phone: u32,
+        conversation: Conversation,
+    ) {
         let Conversation { peer, number } = conversation;
-        let rhythm = |lanes: &mut Self, phone: u32| {
-            let transport = lanes.phones[phone as usize].transport();
-            transport.rhythm(number)
-        };
-        let (Some(own), Some(other)) = (rhythm(self, phone), rhythm(self, peer.0)) else {
+        let phones = [phone, peer.0];
+        let [Some(own), Some(other)] = phones.map(|end| self.transport(end).rhythm(number)) else {
             return;
         };
-        if !self.upkeeps.last([phone, peer.0], [own, other]) {
+        if let Mode::Note(_) = self.upkeeps.mode {
+            return self.note(stage, now, phones, number, [own, other]);
+        }
+        let Some(paces) = self.upkeeps.paces(now, phones, [own, other]) else {
+            return;
+        };
+        for (end, pace) in phones.into_iter().zip(paces) {
+            self.transport(end).rest(number, pace);
+        }
+    }
+
+    /// From now on conversations that may rest do not, but it is noted when the first of each phone
+    /// might have.
+    pub(crate) fn note_silences(&mut self) {
+        let never = Silence {
+            date_s: Seconds::INFINITY,
+            in_turn: false,
+        };
+        self.upkeeps.mode = Mode::Note(vec![never; self.phones.len()]);
+    }
+
+    /// What was noted, by phone.
+    pub(crate) fn silences(&self) -> Vec<Silence> {
+        match &self.upkeeps.mode {
+            Mode::Note(silences) => silences.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Notes a conversation of two phones, each of which has no other.
+    fn note<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        now: Seconds,
+        phones: [u32; 2],
+        number: u64,
+        rhythms: [Rhythm; 2],
+    ) {
+        let mut in_turn = self.upkeeps.in_turn(rhythms);
+        let Mode::Note(silences) = &mut self.upkeeps.mode else {
+            return;
+        };
+        if silences[phones[0] as usize].date_s <= now {
             return;
         }
-        self.phones[phone as usize].transport().rest(number, other);
-        self.phones[peer.0 as usize].transport().rest(number, own);
+        let is_made_to = phones[0] / 2 % 2 == 1 && !in_turn;
+        in_turn |= is_made_to;
+        for end in phones {
+            silences[end as usize] = Silence {
+                date_s: now,
+                in_turn,
+            };
+        }
+        if is_made_to {
+            self.make_ask_in_turn(stage, now, phones, number);
+        }
+    }
+
+    /// Lets one end ask so long before the other that its question is heard in time.
+    fn make_ask_in_turn<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        now: Seconds,
+        phones: [u32; 2],
+        number: u64,
+    ) {
+        for (end, left) in phones.into_iter().zip([0.5, 1.0]) {
+            let pace = self.upkeeps.pace(now, left);
+            self.transport(end).rest(number, pace);
+            self.transport(end).wake(number, now);
+            self.arm(stage, end, Layer::Transport);
+        }
+    }
+
+    fn transport(&mut self, phone: u32) -> &mut T {
+        self.phones[phone as usize].transport()
     }
 
     fn wake_other<W: World>(
@@ -74,7 +149,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         conversation: Conversation,
     ) {
         let Conversation { peer, number } = conversation;
-        if let Some(upkeep) = self.phones[peer.0 as usize].transport().wake(number, now) {
+        if let Some(upkeep) = self.transport(peer.0).wake(number, now) {
             self.reckon(peer.0, phone, &upkeep);
             self.arm(stage, peer.0, Layer::Transport);
         }
@@ -85,6 +160,6 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             let profile = self.phones[phone as usize].profile();
             &self.costs[profile]
         });
-        self.upkeeps.add(upkeep, costs);
+        self.upkeeps.add(upkeep, [near, far], costs);
     }
 }

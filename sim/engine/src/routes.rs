@@ -3,7 +3,7 @@
 //! What deliberately does not live here: contacts ([`crate::proximity`]), chance, and what is under
 //! way.
 
-use pocketsim_protocols::contract::{Path, Seconds};
+use pocketsim_protocols::contract::{NodeId, Path, Seconds};
 
 use crate::order::Way;
 use crate::plan::{Access, Backbone, Bursts, Outage, Phones};
@@ -103,11 +103,11 @@ impl Routes {
         networks.map(|network| self.bursts[network]).collect()
     }
 
-    /// Whether one of the two networks is out at `now`.
-    pub(crate) fn are_out(&self, way: Way, now: Seconds) -> bool {
+    /// Whether a phone's network is out at `now`.
+    pub(crate) fn is_out(&self, phone: NodeId, now: Seconds) -> bool {
         let is_out = |outage: &Outage| {
-            let networks = self.places(way).map(|place| place.network);
-            networks.contains(&outage.access) && (outage.start_s..outage.end_s).contains(&now)
+            let network = self.places[phone.0 as usize].network;
+            outage.access == network && (outage.start_s..outage.end_s).contains(&now)
         };
         self.outages.iter().any(is_out)
     }

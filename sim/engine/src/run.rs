@@ -21,11 +21,13 @@ use pocketsim_protocols::transport::TransportConfig;
 use pocketsim_protocols::trustchain::{Agent, AgentConfig};
 
 use crate::blocks::Blocks;
+use crate::configs;
 use crate::driver::Driver;
 use crate::ending::Ending;
+use crate::habits::Habits;
 use crate::holdings::Holdings;
 use crate::hybrid::Hybrid;
-use crate::plan::{self, Plan};
+use crate::plan::Plan;
 use crate::policy::Policy;
 use crate::progress::Progress;
 use crate::resources::World;
@@ -33,6 +35,8 @@ use crate::simgrid::{self, SimGrid};
 use crate::streams::Stream;
 use crate::town::Town;
 use crate::trace::Trace;
+use crate::upkeep::Find;
+use crate::waits::Waits;
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -45,6 +49,8 @@ pub struct RunResult {
     pub wall_s: f64,
     /// What phones spent, joules by component; empty if the plan does not ask.
     pub energy_j: BTreeMap<&'static str, f64>,
+    /// How long datagrams waited in the queues of radios; none of fidelity `flow`.
+    pub waits: Option<Waits>,
     /// What the applications say at the end.
     pub ending: Ending,
     /// Kinds of rows beside those of everybody's, by number after them.
@@ -58,6 +64,8 @@ pub struct Hooks {
     pub progress: Progress,
     /// Says when messages are handed to transports; at once without one.
     pub policy: Option<Box<dyn Policy>>,
+    /// Finds what kept connections do in silence; nobody does without one.
+    pub(crate) find: Option<Find>,
 }
 
 /// Runs `plan`; one of fidelity `flow` in this process's one SimGrid engine.
@@ -178,7 +186,11 @@ fn over<A: Application>(
     let answers = plan.protocol.kind == "trustchain" || plan.transport.mode == "quic_keep";
     config.answer_on_same_connection &= answers;
     let (seed, options) = (plan.seed, plan.transport.clone());
-    let config = move |node: u32| phone_config(config, &options, seed, node);
+    let hooks = Hooks {
+        find: (options.mode == "quic_keep").then(|| find(&plan, config)),
+        ..hooks
+    };
+    let config = move |node: u32| configs::of_phone(config, &options, seed, node);
     match plan.transport.mode.as_str() {
         // Machines that send nothing need one all the same.
         "udp" | "none" => Ok(drive(
@@ -210,9 +222,14 @@ fn over<A: Application>(
     }
 }
 
+fn find(plan: &Plan, config: TransportConfig) -> Find {
+    let habits = Habits::new(plan, config);
+    Box::new(move |networks| habits.find(networks))
+}
+
 fn drive<A: Application, T: Transport<A::Block>>(
     plan: Plan,
-    hooks: Hooks,
+    mut hooks: Hooks,
     mut application: impl FnMut(u32) -> A,
     mut transport: impl FnMut(u32) -> T,
     ending: impl FnOnce(&[A]) -> Ending,
@@ -225,7 +242,10 @@ fn drive<A: Application, T: Transport<A::Block>>(
         simulate(driver, hooks, |driver| simgrid::run(driver, end_s), ending)
     } else {
         let world = Hybrid::new(&plan);
-        let driver = Driver::new(plan, world, make);
+        let mut driver = Driver::new(plan, world, make);
+        if let Some(find) = hooks.find.take() {
+            driver.learn(find);
+        }
         simulate(driver, hooks, |driver| driver.run(end_s), ending)
     }
 }
@@ -245,31 +265,16 @@ fn simulate<A: Application, T: Transport<A::Block>, W: World>(
     let wall_s = start.elapsed().as_secs_f64();
     let clock_s = driver.clock_s();
     let energy_j = driver.energy_j();
+    let waits = driver.waits();
     let (trace, applications) = driver.finish();
     RunResult {
         trace,
         clock_s,
         wall_s,
         energy_j,
+        waits,
         ending: ending(&applications),
         own_kinds: Vec::new(),
-    }
-}
-
-/// The options that differ from phone to phone.
-fn phone_config(
-    config: TransportConfig,
-    options: &plan::Transport,
-    seed: u64,
-    node: u32,
-) -> TransportConfig {
-    let phase = Stream::new(seed, "poll phase", node).uniform();
-    let at = node as usize;
-    TransportConfig {
-        poll_phase_s: phase * config.poll_interval_s,
-        duplicate_dial_s: options.duplicate_dial_s[at],
-        connection_break_s: options.connection_break_s[at],
-        ..config
     }
 }
 

@@ -9,6 +9,7 @@ use pocketsim_protocols::contract::{Lane, NodeId, Seconds};
 use crate::lane::Layer;
 use crate::queue::Queue;
 use crate::resources::{Carried, CpuDemand, Leg, World};
+use crate::waits::{Span, Waits};
 
 /// What comes due in the queue.
 pub(crate) enum Due {
@@ -32,6 +33,8 @@ pub(crate) enum Due {
     Timeout(Layer, u32, u32),
     /// What the world has failed is taken to its end.
     Failures,
+    /// A datagram of a phone is out, for whose room somebody waits (phone, epoch).
+    Room(u32, u32),
     /// A message of a phone has waited long enough (phone, number).
     HandOver(u32, u64),
 }
@@ -141,6 +144,16 @@ impl<W: World> Stage<W> {
     /// The world's links carry `wire_bytes` over a leg.
     pub(crate) fn carry(&mut self, token: u32, leg: Leg, wire_bytes: u32) -> Carried {
         self.world.carry(token, leg, wire_bytes)
+    }
+
+    /// How long datagrams have waited in the queues of radios; none where there are no queues.
+    pub(crate) fn waits(&self) -> Option<Waits> {
+        self.world.waits()
+    }
+
+    /// When a datagram waited in the queue that it was last in; none where nobody remembers.
+    pub(crate) fn wait(&self, token: u32) -> Option<Span> {
+        self.world.wait(token)
     }
 
     /// The world's cores do work.

@@ -2,13 +2,16 @@
 //!
 //! A row is opened when something begins and closed when it ends. Operations that a lane spends as
 //! one piece of work have shares of its time, by what each costs. Rows beyond a limit are counted,
-//! not kept. What deliberately does not live here: why something happens, and what waits.
+//! not kept. A datagram's row says when it waited for radios, too. What deliberately does not live
+//! here: why something happens, and what waits for lanes.
 
 use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{Lane, MessageId, NodeId, Reason, Seconds};
 
 use crate::costs::{Cost, Priced};
+use crate::radio::Direction;
+use crate::waits::Span;
 
 /// Rows as columns of one length, in the order in which they began.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +34,11 @@ pub struct Spans {
     pub message: Vec<u64>,
     /// Why a datagram was dropped, or work cut off, as `Reason` by number; or [`NO_CODE`].
     pub reason: Vec<u8>,
+    /// By direction, since when a datagram waited in the queue of a radio; not a number for one that
+    /// was never in it.
+    pub from_s: [Vec<f64>; 2],
+    /// By direction, until when; not a number for one that waited still when the run ended.
+    pub until_s: [Vec<f64>; 2],
 }
 
 /// What lanes and the network do, while a run goes on.
@@ -158,11 +166,38 @@ impl Timeline {
         }
     }
 
+    /// When a datagram waits in the queue of a radio, as far as it is known.
+    pub fn wait(&mut self, row: Row, direction: Direction, [from_s, until_s]: Span) {
+        if row != Row::NONE {
+            let (at, direction) = (row.0 as usize, direction as usize);
+            self.spans.from_s[direction][at] = from_s;
+            let is_known = until_s.is_finite();
+            self.spans.until_s[direction][at] = if is_known { until_s } else { f64::NAN };
+        }
+    }
+
+    /// A datagram no longer waits when the phone goes off whose queue it is in.
+    pub fn cut_wait(&mut self, row: Row, direction: Direction, off_s: Seconds) {
+        if row != Row::NONE {
+            let until_s = &mut self.spans.until_s[direction as usize][row.0 as usize];
+            *until_s = until_s.min(off_s);
+        }
+    }
+
     /// Whether `rows` more are kept; if not, they are counted.
     fn has_room(&mut self, rows: usize) -> bool {
         let has_room = self.spans.begin_s.len() + rows <= self.rows_max;
         self.left_out += if has_room { 0 } else { rows as u64 };
         has_room
+    }
+
+    /// The run ends: of a datagram that waits still nobody will know until when.
+    pub fn close(&mut self, end_s: Seconds) {
+        for until_s in self.spans.until_s.iter_mut().flatten() {
+            if *until_s > end_s {
+                *until_s = f64::NAN;
+            }
+        }
     }
 
     /// The half of a row that work and datagrams have in common.
@@ -172,6 +207,8 @@ impl Timeline {
         self.spans.node.push(node);
         self.spans.size_bytes.push(bytes);
         self.spans.reason.push(NO_CODE);
+        let waits = self.spans.from_s.iter_mut().chain(&mut self.spans.until_s);
+        waits.for_each(|column| column.push(f64::NAN));
     }
 
     /// Gives each operation of a piece of work that ends its share of the time.
@@ -193,5 +230,6 @@ pub const NONE: u32 = u32::MAX;
 pub const NO_CODE: u8 = u8::MAX;
 /// Stands for no transaction.
 pub const NO_MESSAGE: u64 = u64::MAX;
-/// Rows of 42 bytes: 88 MB, and a trace of some 200 MB, which a browser still opens.
+/// Rows of 74 bytes: 155 MB, and a trace of some 200 MB, which a browser still opens; where every
+/// datagram waits twice, of some 400 MB.
 pub const ROWS_MAX: usize = 1 << 21;

@@ -6,7 +6,8 @@ use pocketsim_protocols::contract::{Event, EventKind, NodeId, Operation, Reason,
 use pocketsim_protocols::named_enum;
 
 use crate::costs::Priced;
-use crate::plan;
+use crate::ledger::Ledger;
+use crate::plan::Plan;
 use crate::streams::mix;
 use crate::timeline::{self, Timeline};
 
@@ -79,6 +80,8 @@ pub struct Trace {
     pub columns: Columns,
     /// Work and datagrams; only where the plan asks for them.
     pub timeline: Option<Timeline>,
+    /// What rows come to, instead of them; only where the plan asks for it.
+    pub ledger: Option<Box<Ledger>>,
     tallies: [u64; Tally::ALL.len()],
     events: [u64; EventKind::ALL.len()],
     drops: [u64; Reason::ALL.len()],
@@ -91,27 +94,31 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// An empty trace of `phones` phones, keeping what `plan` says; `own_operations` are names.
+    /// An empty trace, keeping what `plan` says.
     ///
     /// # Panics
     /// On a mode that the plan's maker should have refused.
-    pub fn new(plan: &plan::Trace, phones: usize, own_operations: &[String]) -> Self {
-        let keep_below = match plan.mode.as_str() {
-            "full" | "work" => u64::MAX,
-            "sampled" => (plan.sample_ratio * u64::MAX as f64) as u64,
+    pub fn new(plan: &Plan) -> Self {
+        let (options, phones) = (&plan.trace, plan.phones.profile.len());
+        let own_operations = &plan.protocol.own_operations;
+        let keep_below = match options.mode.as_str() {
+            "full" | "work" | "metrics" => u64::MAX,
+            "sampled" => (options.sample_ratio * u64::MAX as f64) as u64,
             other => panic!("unknown trace mode {other:?}"),
         };
+        let ledger = || Box::new(Ledger::new(phones, plan.duration_s));
         Self {
             columns: Columns::default(),
-            timeline: (plan.mode == "work").then(|| Timeline::new(timeline::ROWS_MAX)),
+            timeline: (options.mode == "work").then(|| Timeline::new(timeline::ROWS_MAX)),
+            ledger: (options.mode == "metrics").then(ledger),
             tallies: [0; Tally::ALL.len()],
             events: [0; EventKind::ALL.len()],
             drops: [0; Reason::ALL.len()],
             cpu_s: vec![0.0; Operation::ALL.len() + own_operations.len()],
-            own_operations: own_operations.to_vec(),
+            own_operations: own_operations.clone(),
             keep_below,
-            log_capacity: plan.log_capacity,
-            log_length: if plan.log_capacity == 0 {
+            log_capacity: options.log_capacity,
+            log_length: if options.log_capacity == 0 {
                 vec![]
             } else {
                 vec![0; phones]
@@ -119,10 +126,13 @@ impl Trace {
         }
     }
 
-    /// Adds one row, unless the transaction is not among the sampled ones.
+    /// Adds one row, unless the transaction is not among the sampled ones, or none is kept.
     pub fn record(&mut self, time: Seconds, node: NodeId, event: &Event) {
         self.events[event.kind as usize] += 1;
         let logged = self.log(node, event.kind);
+        if let Some(ledger) = &mut self.ledger {
+            return ledger.record(time, node, event, logged);
+        }
         if mix(event.message.0) > self.keep_below {
             return;
         }
@@ -149,10 +159,20 @@ impl Trace {
         self.tallies[tally as usize] += amount.into();
     }
 
+    /// Takes `amount` from what was counted too soon.
+    pub fn take_back(&mut self, tally: Tally, amount: impl Into<u64>) {
+        self.tallies[tally as usize] -= amount.into();
+    }
+
     /// Counts a datagram that never reached a machine, as `tally` and by its reason.
     pub fn count_drop(&mut self, tally: Tally, reason: Reason) {
-        self.count(tally);
-        self.drops[reason as usize] += 1;
+        self.add_drops(tally, reason, 1);
+    }
+
+    /// Counts `count` of them.
+    pub fn add_drops(&mut self, tally: Tally, reason: Reason, count: u64) {
+        self.add(tally, count);
+        self.drops[reason as usize] += count;
     }
 
     /// Counts the core seconds of an operation that begins.

@@ -1,32 +1,78 @@
 //! What conversations at rest would have done: counted, not simulated.
 //!
-//! Datagrams of theirs arrive, and each operation takes what it takes on average: nothing is drawn.
-//! What deliberately does not live here: which conversations rest ([`crate::rests`]).
+//! Where ways neither vary nor lose, ends keep the rhythm that they have, and what they would have
+//! sent is known to the datagram. Elsewhere it is what pairs of the same two networks send on average
+//! ([`crate::habit`]), which is found once as many signs of life were simulated as finding it takes.
+//! Each operation takes what it takes on average. What deliberately does not live here: which
+//! conversations rest ([`crate::rests`]).
 
-use pocketsim_protocols::contract::{Operation, Rhythm, Seconds, Upkeep};
+use std::collections::BTreeMap;
+
+use pocketsim_protocols::contract::{Operation, Pace, Rhythm, Seconds, Upkeep};
 
 use crate::costs::CostTable;
+use crate::habit::Habit;
 use crate::plan::{Access, Plan};
 use crate::socket::wire_bytes;
+use crate::streams::Stream;
 
 /// The upkeep of all conversations of a run that rested.
 pub(crate) struct Upkeeps {
-    /// Whether any may.
-    pub(crate) allowed: bool,
-    /// By phone, how much longer than others a datagram of its network may take, for ever where some
-    /// are lost; empty if none does.
-    spread_s: Vec<Seconds>,
+    pub(crate) mode: Mode,
+    /// By phone, the number of its network; empty where no way varies.
+    networks: Vec<u32>,
+    /// By network, whether its ways vary or lose.
+    varies: Vec<bool>,
+    /// By pair of networks, the smaller number first, of those between which one might have rested.
+    habits: BTreeMap<[u32; 2], Known>,
+    /// Finds the habit of two networks; none where nobody can.
+    pub(crate) find: Option<Find>,
+    /// Draws where in their rhythm ends are when they are woken.
+    stream: Stream,
     keep_alive_s: Seconds,
-    /// Datagrams that would have been sent and delivered.
-    pub(crate) datagrams: u64,
-    /// Their bytes, with all headers.
-    pub(crate) bytes: u64,
+    /// Datagrams that would have been sent, and of those the delivered.
+    pub(crate) sent: f64,
+    pub(crate) delivered: f64,
+    /// Bytes of those sent, with all headers.
+    pub(crate) bytes: f64,
     /// Core seconds, by operation.
     pub(crate) cpu_s: [Seconds; Operation::ALL.len()],
 }
 
+/// Finds the habits of pairs with a phone on each of two networks, if they have any: of those whose
+/// ends ask at once when they fall silent, and in turn.
+pub(crate) type Find = Box<dyn Fn([u32; 2]) -> Option<[Habit; 2]>>;
+
+/// What becomes of a conversation that may rest.
+pub(crate) enum Mode {
+    /// Nothing: somebody looks at each datagram or its date.
+    Off,
+    /// It rests.
+    Rest,
+    /// Nothing but that it is noted by phone, of every second pair made to ask in turn.
+    Note(Vec<Silence>),
+}
+
+/// When the first conversation of a phone might have rested.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Silence {
+    /// Infinite for never.
+    pub(crate) date_s: Seconds,
+    /// Whether its ends asked in turn, and not both at once.
+    pub(crate) in_turn: bool,
+}
+
+/// What is known of a pair of networks.
+enum Known {
+    /// How often one of its conversations might have rested.
+    Nothing(u32),
+    Habits([Habit; 2]),
+    /// Its connections do not last.
+    Never,
+}
+
 impl Upkeeps {
-    /// Nothing yet. Where somebody looks at each datagram or its date, no conversation rests.
+    /// Nothing yet.
     pub(crate) fn new(plan: &Plan) -> Self {
         let is_watched = plan.transport.keep_alive_events
             || plan.fidelity != "hybrid"
@@ -34,77 +80,149 @@ impl Upkeeps {
             || plan.trace.mode == "work"
             || !plan.outages.is_empty()
             || !plan.proximity.time_s.is_empty();
+        let varies: Vec<bool> = plan.access.iter().map(varies).collect();
+        let needs_networks = !is_watched && varies.contains(&true);
+        let access = &plan.phones.access;
         Self {
-            allowed: !is_watched,
-            spread_s: spread_s(plan),
+            mode: if is_watched { Mode::Off } else { Mode::Rest },
+            networks: access[..access.len() * usize::from(needs_networks)].to_vec(),
+            habits: BTreeMap::new(),
+            varies,
+            find: None,
+            stream: Stream::new(plan.seed, "rest", 0),
             keep_alive_s: plan.transport.keep_alive_s,
-            datagrams: 0,
-            bytes: 0,
+            sent: 0.0,
+            delivered: 0.0,
+            bytes: 0.0,
             cpu_s: [0.0; Operation::ALL.len()],
         }
     }
 
-    /// Whether two phones would keep these rhythms.
-    ///
-    /// Ends that ask at once do so only while each asks before it has heard the other. Where ways
-    /// vary that ends by chance, and from then on they ask in turn, each when it has heard nothing
-    /// for so long since the other asked: unless a question is so late that the answer to the one
-    /// before, which is held back for a while, is older by more. Where that is no rare thing, ends
-    /// change from one to the other and back, which nobody has reckoned.
-    pub(crate) fn last(&self, phones: [u32; 2], rhythms: [Rhythm; 2]) -> bool {
-        if self.spread_s.is_empty() {
-            return true;
+    /// How two phones, whose rhythms these are, would go on; none if nobody can tell yet.
+    pub(crate) fn paces(
+        &mut self,
+        now: Seconds,
+        phones: [u32; 2],
+        [one, other]: [Rhythm; 2],
+    ) -> Option<[Pace; 2]> {
+        let networks = self.networks_of(phones);
+        let varies = networks.map(|network| self.varies.get(network as usize) == Some(&true));
+        if varies == [false; 2] {
+            return Some([Pace::Kept(other), Pace::Kept(one)]);
         }
-        let [one, other] = rhythms.map(|rhythm| rhythm.asked_s);
-        let in_turn = (one - other).abs() >= self.keep_alive_s;
-        let spread_s = phones.map(|phone| self.spread_s[phone as usize]);
-        match spread_s.iter().sum::<Seconds>() {
-            0.0 => true,
-            spread_s => in_turn && spread_s <= HELD_S,
+        if !self.knows(networks) {
+            return None;
         }
+        let in_turn = self.in_turn([one, other]);
+        // Both have heard something at nearly the same time, the last question and its answer.
+        let heard_s = self.stream.uniform() * self.keep_alive_s;
+        let varied = |other, left_s| Pace::Varied {
+            other,
+            since_s: now,
+            left_s,
+            in_turn,
+        };
+        Some([varied(other, heard_s), varied(one, heard_s + HELD_S)])
     }
 
     /// One end of a conversation would have done this; with what operations cost there and at the
     /// other end.
-    pub(crate) fn add(&mut self, upkeep: &Upkeep, [near, far]: [&CostTable; 2]) {
+    pub(crate) fn add(&mut self, upkeep: &Upkeep, phones: [u32; 2], costs: [&CostTable; 2]) {
         for &(bytes, count) in &upkeep.sent {
-            self.datagrams += count;
-            self.bytes += count * u64::from(wire_bytes(bytes));
-            self.operate(upkeep.sending, near, bytes, count);
-            self.operate(upkeep.receiving, far, bytes, count);
+            let count = count as f64;
+            self.count(bytes, count, count);
+            self.operate(upkeep.sending, costs[0], bytes, count);
+            self.operate(upkeep.receiving, costs[1], bytes, count);
+        }
+        if upkeep.varied_s > 0.0 {
+            self.add_varied(upkeep, phones, costs);
         }
     }
 
-    fn operate(&mut self, operations: &[Operation], costs: &CostTable, bytes: u32, count: u64) {
+    fn add_varied(&mut self, upkeep: &Upkeep, phones: [u32; 2], costs: [&CostTable; 2]) {
+        let networks = self.networks_of(phones);
+        // Within one network either side may be either end.
+        let side = usize::from((networks[0], phones[0]) > (networks[1], phones[1]));
+        let Some(Known::Habits(habits)) = self.habits.get(&in_order(networks)) else {
+            return;
+        };
+        let habit = &habits[usize::from(upkeep.in_turn)];
+        let ratio = habit.delivered_ratio[side];
+        let sent: Vec<_> = habit.sent(side, upkeep.varied_s).collect();
+        for (bytes, count) in sent {
+            self.count(bytes, count, count * ratio);
+            self.operate(upkeep.sending, costs[0], bytes, count);
+            self.operate(upkeep.receiving, costs[1], bytes, count * ratio);
+        }
+    }
+
+    /// Whether the ends ask in turn, about once in the time after which either would, or both at once.
+    pub(crate) fn in_turn(&self, [one, other]: [Rhythm; 2]) -> bool {
+        (one.asked_s - other.asked_s).abs() > 0.5 * self.keep_alive_s
+    }
+
+    /// The pace at which an end, which has just heard of the other, asks after `left_s`.
+    pub(crate) fn pace(&self, now: Seconds, left: f64) -> Pace {
+        let other = Rhythm {
+            asked_s: now,
+            asks_s: now,
+            probes_s: now,
+        };
+        Pace::Varied {
+            other,
+            since_s: now,
+            left_s: left * self.keep_alive_s,
+            in_turn: true,
+        }
+    }
+
+    /// Whether the habits of two networks are known, or worth finding out now.
+    fn knows(&mut self, networks: [u32; 2]) -> bool {
+        let networks = in_order(networks);
+        let known = self.habits.entry(networks).or_insert(Known::Nothing(0));
+        if let Known::Nothing(chances) = known {
+            *chances += 1;
+            if *chances < CHANCES {
+                return false;
+            }
+            let found = self.find.as_ref().and_then(|find| find(networks));
+            *known = found.map_or(Known::Never, Known::Habits);
+        }
+        matches!(known, Known::Habits(_))
+    }
+
+    fn networks_of(&self, phones: [u32; 2]) -> [u32; 2] {
+        phones.map(|phone| self.networks.get(phone as usize).copied().unwrap_or(NONE))
+    }
+
+    fn count(&mut self, bytes: u32, sent: f64, delivered: f64) {
+        self.sent += sent;
+        self.delivered += delivered;
+        self.bytes += sent * f64::from(wire_bytes(bytes));
+    }
+
+    fn operate(&mut self, operations: &[Operation], costs: &CostTable, bytes: u32, count: f64) {
         for &operation in operations {
             let cost = costs.mean(operation, bytes);
-            self.cpu_s[operation as usize] += count as f64 * cost.cpu_s;
+            self.cpu_s[operation as usize] += count * cost.cpu_s;
         }
     }
 }
 
-fn spread_s(plan: &Plan) -> Vec<Seconds> {
-    let spread_s = |access: &Access| {
-        if access.loss_ratio > LOSS_RATIO_MAX || access.bursts.is_some() {
-            return Seconds::INFINITY;
-        }
-        access.jitter_median_s * (SIGMAS * access.jitter_sigma).exp()
-    };
-    let networks: Vec<Seconds> = plan.access.iter().map(spread_s).collect();
-    if networks.iter().all(|&spread_s| spread_s == 0.0) {
-        return Vec::new();
-    }
-    let phones = plan.phones.access.iter();
-    phones.map(|&access| networks[access as usize]).collect()
+fn in_order([one, other]: [u32; 2]) -> [u32; 2] {
+    [one.min(other), one.max(other)]
+}
+
+fn varies(access: &Access) -> bool {
+    access.jitter_median_s > 0.0 || access.loss_ratio > 0.0 || access.bursts.is_some()
 }
 
 /// How long an acknowledgement of a ping is held back (RFC 9000, 18.2: max_ack_delay).
 const HELD_S: Seconds = 0.025;
 
-/// A loss is answered by a few datagrams more, and each exchange crosses four hops. With so many
-/// lost on both hops, reckoned are 1.9 % fewer datagrams than simulated; 6.3 % with the jitter below.
-const LOSS_RATIO_MAX: f64 = 0.004;
+/// To find a habit takes as long as some 50 000 of these (24 pairs, 1023 questions of either end).
+/// Sooner, since a habit is that of a young silence.
+const CHANCES: u32 = 20_000;
 
-/// Of 100 datagrams two are later. With a median of 2 ms and a sigma of 0.8 on both hops, which is
-/// within that, reckoned are 1.3 % fewer datagrams than simulated.
-const SIGMAS: f64 = 2.054;
+/// Stands for the network of a phone where none varies.
+const NONE: u32 = u32::MAX;

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 
 use _engine::energy::Accountant;
 use _engine::plan::{Energy, Outage, Phones, Plan, Radio};
-use common::{arrive, cost, meet, plan, trade_with_energy, turn, BLE};
+use _engine::radio::Direction;
+use _engine::trace::Trace;
+use common::puppet::{act_with_energy, send, Act, Cue};
+use common::{arrive, ask, cost, counter, meet, plan, trade_with_energy, turn, BLE};
 use pocketsim_protocols::contract::Operation;
 
 // Powers of two, so that sums are exact.
@@ -88,6 +91,74 @@ fn what_is_received_ends_when_it_is_there() {
     // From 12 to 12.5: the tail lasted from 11 to 12.
     of.receive(0, 12.5, 1024);
     assert_eq!(access(&of.spent_j(12.5)), [8.0 + 0.5 * 8.0, 1.0 * 2.0, 0.5]);
+}
+
+#[test]
+fn each_direction_counts_for_itself() {
+    let mut of = accountant(RADIO);
+    // Up from 10 to 11, down from 10.5 to 10.75; a tail of a second from 11 on.
+    of.send(0, 10.0, 1024);
+    of.receive(0, 10.75, 512);
+    assert_eq!(access(&of.spent_j(12.0)), [1.25 * 8.0, 1.0 * 2.0, 0.5]);
+}
+
+#[test]
+fn what_is_not_sent_when_a_phone_goes_off_costs_no_time() {
+    let mut of = accountant(RADIO);
+    (0..3).for_each(|_| of.send(0, 10.0, 512));
+    of.switch_off(0, 10.75);
+    assert_eq!(access(&of.spent_j(100.0)), [0.75 * 8.0, 0.0, 0.5]);
+    // Nor does it keep anything waiting after that.
+    of.send(0, 11.0, 512);
+    assert_eq!(access(&of.spent_j(11.75)), [1.25 * 8.0, 0.25 * 2.0, 1.0]);
+}
+
+#[test]
+fn what_is_not_sent_when_a_run_ends_costs_no_time() {
+    let mut of = accountant(RADIO);
+    (0..3).for_each(|_| of.send(0, 10.0, 512));
+    assert_eq!(access(&of.spent_j(10.75)), [0.75 * 8.0, 0.0, 0.5]);
+    assert_eq!(access(&of.spent_j(11.5)), [1.5 * 8.0, 0.0, 0.5]);
+}
+
+#[test]
+fn on_shared_air_each_is_active_from_head_to_out() {
+    let mut of = accountant(RADIO);
+    of.queue(0, Direction::Up, 10.0);
+    of.queue(0, Direction::Up, 10.25);
+    of.leave(0, Direction::Up, 11.0, Some(512));
+    of.leave(0, Direction::Up, 13.0, Some(512));
+    assert_eq!(access(&of.spent_j(14.0)), [3.0 * 8.0, 1.0 * 2.0, 0.5]);
+    // Its tail is over at 17, and it wakes.
+    of.queue(0, Direction::Down, 18.0);
+    of.leave(0, Direction::Down, 18.5, Some(512));
+    assert_eq!(access(&of.spent_j(100.0)), [3.5 * 8.0, 8.0 * 2.0, 1.0]);
+}
+
+#[test]
+fn the_tail_begins_when_the_last_is_off_the_shared_air() {
+    let mut of = accountant(RADIO);
+    of.queue(0, Direction::Up, 10.0);
+    of.queue(0, Direction::Down, 10.5);
+    of.leave(0, Direction::Up, 11.0, Some(512));
+    assert_eq!(access(&of.spent_j(11.75)), [1.0 * 8.0, 0.0, 0.5]);
+    // It was lost, and took the air all the same.
+    of.leave(0, Direction::Down, 12.0, None);
+    assert_eq!(access(&of.spent_j(13.0)), [1.0 * 8.0, 1.0 * 2.0, 0.5]);
+}
+
+#[test]
+fn a_phone_that_goes_off_on_shared_air_has_paid_for_what_it_was_sending() {
+    let mut of = accountant(RADIO);
+    of.queue(0, Direction::Up, 10.0);
+    of.queue(0, Direction::Up, 10.0);
+    of.queue(0, Direction::Down, 10.5);
+    assert_eq!(access(&of.spent_j(10.75)), [0.75 * 8.0, 0.0, 0.5]);
+    of.switch_off(0, 10.75);
+    assert_eq!(access(&of.spent_j(100.0)), [0.75 * 8.0, 0.0, 0.5]);
+    of.queue(0, Direction::Up, 20.0);
+    of.leave(0, Direction::Up, 20.25, Some(256));
+    assert_eq!(access(&of.spent_j(20.25)), [1.0 * 8.0, 0.0, 1.0]);
 }
 
 #[test]
@@ -249,4 +320,100 @@ fn a_phone_that_goes_off_in_a_run_cuts_its_tail() {
     });
     // A second of both tails.
     close(later_j - sooner_j, 2.0 * 2.0);
+}
+
+/// What it costs when phone 0, asked for bytes with all headers, sends them to phone 1.
+fn carry(plan: Plan) -> (Trace, BTreeMap<&'static str, f64>) {
+    const HEADERS_BYTES: u32 = 28;
+    act_with_energy(plan, |_, cue| -> Vec<Act> {
+        match cue {
+            Cue::Asked(bytes) => vec![send(1, bytes, bytes - HEADERS_BYTES)],
+            Cue::Got(_) | Cue::Failed(_) => vec![],
+        }
+    })
+}
+
+/// Two phones, each on a site of its own with so many bytes a second, 0 for no limit.
+fn on_sites(capacity_bytes_per_s: f64) -> Plan {
+    let mut plan = priced(Radio {
+        up_per_byte_j: 0.25,
+        ..RADIO
+    });
+    plan.access[0].latency_s = 0.125;
+    plan.sites.capacity_bytes_per_s = vec![capacity_bytes_per_s; 2];
+    plan.phones.site[1] = 1;
+    plan
+}
+
+/// Of a radio of its own, of air with room for it, and of air that halves its rates.
+const CAPACITIES_BYTES_PER_S: [f64; 3] = [0.0, 4096.0, 512.0];
+
+#[test]
+fn air_costs_the_time_that_it_takes() {
+    for (capacity, longer) in CAPACITIES_BYTES_PER_S.into_iter().zip([1.0, 1.0, 2.0]) {
+        let mut plan = on_sites(capacity);
+        (0..2).for_each(|_| ask(&mut plan, 10.0, 512));
+        let (trace, spent_j) = carry(plan);
+        let (up_s, down_s) = (longer, if capacity == 512.0 { 2.0 } else { 0.5 });
+        let active_j = (up_s + down_s) * 8.0 + 1024.0 * 0.25;
+        // Down the two are half a second apart, a quarter of it silent, where radios are as fast.
+        let silent_s = if capacity == 512.0 { 0.0 } else { 0.25 };
+        let tails_j = (4.0 + 4.0 + silent_s) * 2.0;
+        assert_eq!(access(&spent_j), [active_j, tails_j, 1.0], "{capacity}");
+        assert_eq!(counter(&trace, "access_bytes"), 1024);
+    }
+}
+
+#[test]
+fn two_on_one_air_take_twice_as_long_each() {
+    let mut plan = on_sites(1024.0);
+    plan.phones.site[1] = 0;
+    plan.access[0].latency_s = 0.0;
+    (0..2).for_each(|_| ask(&mut plan, 10.0, 512));
+    let (_, spent_j) = carry(plan);
+    // The first goes up alone and comes down beside the second, at half the rate; then the second
+    // comes down alone.
+    let active_j = (0.5 + 1.0 + 1.0 + 0.5) * 8.0 + 1024.0 * 0.25;
+    assert_eq!(access(&spent_j), [active_j, 8.0 * 2.0, 1.0]);
+}
+
+#[test]
+fn what_is_cut_off_costs_its_time_on_the_air_and_no_bytes() {
+    for capacity in CAPACITIES_BYTES_PER_S {
+        // Out at 10.5, 11, 11.5, 12; at half the rate at 11, 12, 13, 14.
+        let (sent, out_s) = if capacity == 512.0 {
+            (0, 0.75)
+        } else {
+            (1, 0.75)
+        };
+        let mut plan = on_sites(capacity);
+        (0..4).for_each(|_| ask(&mut plan, 10.0, 512));
+        turn(&mut plan, 10.75, 0, false);
+        turn(&mut plan, 10.875, 0, true);
+        let (trace, spent_j) = carry(plan);
+        let sent_bytes = 512 * sent;
+        assert_eq!(counter(&trace, "access_bytes"), sent_bytes, "{capacity}");
+        assert_eq!(counter(&trace, "sender_off"), 4 - sent, "{capacity}");
+        let down_s = sent as f64 * 0.25;
+        let active_j = (out_s + down_s) * 8.0 + sent_bytes as f64 * 0.25;
+        let tails_j = sent as f64 * 4.0 * 2.0;
+        let promotions_j = 0.5 + sent as f64 * 0.5;
+        assert_eq!(access(&spent_j), [active_j, tails_j, promotions_j]);
+    }
+}
+
+#[test]
+fn what_is_cut_off_late_is_taken_back_though_the_run_ends_before_it_is_missed() {
+    for off_s in [None, Some(10.75)] {
+        let mut plan = on_sites(0.0);
+        plan.duration_s = 10.75;
+        (0..4).for_each(|_| ask(&mut plan, 10.0, 512));
+        if let Some(off_s) = off_s {
+            turn(&mut plan, off_s, 0, false);
+        }
+        let (trace, spent_j) = carry(plan);
+        assert_eq!(counter(&trace, "access_bytes"), 512);
+        let active_j = 0.75 * 8.0 + 512.0 * 0.25;
+        assert_eq!(access(&spent_j), [active_j, 0.0, 0.5]);
+    }
 }

@@ -3,20 +3,14 @@
 
 mod common;
 
-use std::rc::Rc;
-
 use _engine::hybrid::{Happening, Hybrid};
 use _engine::plan::Plan;
 use _engine::resources::{CpuDemand, Spender, World};
-use _engine::trace::Trace;
-use common::puppet::{act_in_hybrid, say, send, Act, Cue};
-use common::{plan, reasons, Numbers};
+use common::sends::{
+    arrivals, choose, simulated, simulated_with_waits, uniform, Send, HEADERS_BYTES,
+};
+use common::{counter, plan, reasons, Numbers};
 use pocketsim_protocols::contract::{EventKind, NodeId, Reason, Seconds};
-
-/// A datagram: when, from whom, to whom, and bytes with all headers.
-type Send = (Seconds, u32, u32, u32);
-
-const HEADERS_BYTES: u32 = 28;
 
 /// When each datagram is at its receiver; none if a queue was full. One after the other through
 /// both queues, without an event.
@@ -53,48 +47,6 @@ fn tandem(plan: &Plan, sends: &[Send]) -> Vec<Option<Seconds>> {
         );
     }
     ends
-}
-
-fn simulated(mut plan: Plan, sends: &[Send]) -> Trace {
-    for (number, &(time_s, from, to, _)) in (0..).zip(sends) {
-        common::arrive(&mut plan, time_s, from, to);
-        plan.workload.payload_bytes[number as usize] = number;
-    }
-    let sends: Rc<[Send]> = sends.into();
-    act_in_hybrid(plan, move |_, cue| -> Vec<Act> {
-        match cue {
-            Cue::Asked(number) => {
-                let (_, _, to, bytes) = sends[number as usize];
-                vec![send(to, number, bytes - HEADERS_BYTES)]
-            }
-            Cue::Got(parcel) => vec![say(parcel.number)],
-            Cue::Failed(_) => vec![],
-        }
-    })
-}
-
-/// When each datagram arrived; none if it did not.
-fn arrivals(trace: &Trace, count: usize) -> Vec<Option<Seconds>> {
-    let columns = &trace.columns;
-    let mut ends = vec![None; count];
-    for row in 0..columns.kind.len() {
-        if columns.kind[row] == EventKind::Take as u8 {
-            let end_s = &mut ends[columns.size_bytes[row] as usize];
-            assert!(end_s.replace(columns.time_s[row]).is_none(), "twice");
-        }
-    }
-    ends
-}
-
-/// Uniform in [0, 1).
-fn uniform(numbers: &mut Numbers) -> f64 {
-    let high = f64::from(numbers.draw() >> 5);
-    let low = f64::from(numbers.draw() >> 6);
-    (high * f64::from(1 << 26) + low) / f64::from(1u32 << 27) / f64::from(1 << 26)
-}
-
-fn choose(numbers: &mut Numbers, count: u32) -> u32 {
-    (uniform(numbers) * f64::from(count)) as u32
 }
 
 #[test]
@@ -176,7 +128,8 @@ fn poisson(load: f64, room: f64, count: usize) -> (Plan, Vec<Send>) {
 fn waiting_times_are_those_of_m_d_1() {
     for load in [0.2, 0.5, 0.8] {
         let (plan, sends) = poisson(load, 1e9, 400_000);
-        let ends = arrivals(&simulated(plan, &sends), sends.len());
+        let (trace, waits) = simulated_with_waits(plan, &sends);
+        let ends = arrivals(&trace, sends.len());
         let taken_s = ends
             .iter()
             .zip(&sends)
@@ -189,7 +142,94 @@ fn waiting_times_are_those_of_m_d_1() {
             (wait_s / expected_s - 1.0).abs() < 0.03,
             "{load}: {wait_s}, {expected_s}"
         );
+        let [up, down] = &waits.taken;
+        let count = sends.len() as u64;
+        assert_eq!((up.count(), down.count()), (count, count));
+        // Dates as far as 2e6 s have the roundings of such numbers.
+        assert!((up.sum_s() / count as f64 - wait_s).abs() < 1e-6 * wait_s);
+        // An arrival finds the radio busy as often as it is: PASTA (Wolff, Oper. Res. 30, 1982).
+        let found_idle = up.none() as f64 / count as f64;
+        assert!((found_idle - (1.0 - load)).abs() < 0.01, "{found_idle}");
     }
+}
+
+/// Phones that send more than radios and sites carry, and go off and on meanwhile.
+fn busy(numbers: &mut Numbers, capacity_bytes_per_s: f64) -> (Plan, Vec<Send>) {
+    let mut plan = plan(8);
+    plan.sites.capacity_bytes_per_s = vec![capacity_bytes_per_s, 0.0];
+    plan.phones.site[4..].fill(1);
+    let access = &mut plan.access[0];
+    (access.up_bytes_per_s, access.down_bytes_per_s) = (20_000.0, 10_000.0);
+    (access.up_queue_bytes, access.down_queue_bytes) = (6000.0, 4000.0);
+    plan.duration_s = 5.0;
+    let mut dates_s: Vec<_> = (0..1200).map(|_| 6.0 * uniform(numbers)).collect();
+    dates_s.sort_by(f64::total_cmp);
+    let sends = dates_s.into_iter().map(|now| {
+        let from = choose(numbers, 8);
+        let to = (from + 1 + choose(numbers, 7)) % 8;
+        (now, from, to, HEADERS_BYTES + 1 + choose(numbers, 1400))
+    });
+    let sends = sends.collect();
+    for phone in [1, 6] {
+        let off_s = 1.0 + uniform(numbers);
+        common::turn(&mut plan, off_s, phone, false);
+        common::turn(&mut plan, off_s + 1.0, phone, true);
+    }
+    (plan, sends)
+}
+
+#[test]
+fn every_datagram_that_a_radio_took_counts_once() {
+    let mut numbers = Numbers(23);
+    for _ in 0..200 {
+        let capacity_bytes_per_s = 15_000.0 * (1.0 + 4.0 * uniform(&mut numbers));
+        let (plan, sends) = busy(&mut numbers, capacity_bytes_per_s);
+        let (trace, waits) = simulated_with_waits(plan, &sends);
+        let [up, down] = &waits.taken;
+        let full = counter(&trace, "queue_full");
+        assert!(full > 0 && up.none() > 0 && up.count() > up.none());
+        assert_eq!(waits.refused.iter().sum::<u64>(), full);
+        // Radios of phones were offered all that was sent.
+        assert_eq!(
+            up.count() + waits.refused[0],
+            counter(&trace, "datagrams_sent")
+        );
+        // What is at a socket came over both.
+        assert!(down.count() >= counter(&trace, "datagrams_delivered"));
+        assert!(down.count() + waits.refused[1] <= up.count());
+    }
+}
+
+#[test]
+fn on_a_site_that_is_never_full_waits_are_those_without_a_limit() {
+    let mut numbers = Numbers(29);
+    let (mut free, sends) = busy(&mut numbers, 1e9);
+    free.churn = plan(8).churn;
+    let mut limited = free.clone();
+    (free.duration_s, limited.duration_s) = (60.0, 60.0);
+    free.sites.capacity_bytes_per_s = vec![0.0, 0.0];
+    let (_, free) = simulated_with_waits(free, &sends);
+    let (_, limited) = simulated_with_waits(limited, &sends);
+    assert_eq!(free.refused, limited.refused);
+    for (free, limited) in free.taken.iter().zip(&limited.taken) {
+        assert_eq!(free.count(), limited.count());
+        assert!((free.sum_s() - limited.sum_s()).abs() < 1e-9 * free.sum_s());
+    }
+}
+
+#[test]
+fn waits_that_nobody_ends_last_until_the_run_or_the_phone_does() {
+    let mut plan = plan(3);
+    plan.sites.capacity_bytes_per_s = vec![1000.0];
+    plan.duration_s = 2.5;
+    common::turn(&mut plan, 2.0, 1, false);
+    // Each shares the air with another: two seconds for what would take one.
+    let sends = [0, 0, 1, 1].map(|from| (1.0, from, 2, 1000));
+    let (_, waits) = simulated_with_waits(plan, &sends);
+    let up = &waits.taken[0];
+    assert_eq!((up.count(), up.none()), (4, 2));
+    // One until its phone went off, and one until the head before it, alone from then on, was out.
+    assert!((up.sum_s() - (1.0 + 1.5)).abs() < 1e-9, "{}", up.sum_s());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use _engine::costs::Cost;
 use _engine::plan::Plan;
 use _engine::timeline::{Row, Timeline, NONE, NO_CODE, NO_MESSAGE};
 use _engine::trace::Trace;
-use common::puppet::{act, post, say, send, work, Act, Cue};
+use common::puppet::{act, act_in_hybrid, post, say, send, work, Act, Cue};
 use common::{arrive, cost, counter, plan, trade, trade_where, turn, Flights, Numbers};
 use common::{BYTES_PER_S, LATENCY_S};
 use pocketsim_protocols::contract::{Lane, NodeId, Operation, Reason, Seconds};
@@ -143,6 +143,70 @@ fn a_lost_datagram_ends_with_a_reason() {
     let (_, _, _, end_s, reason) = datagrams(&trace)[0];
     assert_eq!(reason, Reason::LinkLoss as u8);
     assert!(end_s > 1.0);
+}
+
+/// Since when and until when each datagram waits for its sender's radio and for its receiver's.
+fn waits(trace: &Trace) -> Vec<[[Seconds; 2]; 2]> {
+    let spans = &timeline(trace).spans;
+    let of = |row: usize, link: usize| [spans.from_s[link][row], spans.until_s[link][row]];
+    (0..spans.begin_s.len())
+        .map(|row| [of(row, 0), of(row, 1)])
+        .collect()
+}
+
+/// Three datagrams at once, a second each up and half a second down, on sites of this capacity.
+fn queued(capacity_bytes_per_s: f64) -> Plan {
+    let mut plan = asked();
+    let access = &mut plan.access[0];
+    (access.up_bytes_per_s, access.down_bytes_per_s) = (1000.0, 2000.0);
+    (access.up_queue_bytes, access.latency_s) = (2500.0, 0.0);
+    plan.sites.capacity_bytes_per_s = vec![capacity_bytes_per_s, capacity_bytes_per_s];
+    plan.phones.site[1] = 1;
+    plan
+}
+
+fn send_three(_: u32, cue: Cue) -> Vec<Act> {
+    match cue {
+        Cue::Asked(_) => (0..3).map(|number| send(1, number, 972)).collect(),
+        Cue::Got(_) | Cue::Failed(_) => vec![],
+    }
+}
+
+#[test]
+fn a_row_says_when_a_datagram_waited_for_radios() {
+    for capacity_bytes_per_s in [0.0, 1e9] {
+        let trace = act_in_hybrid(queued(capacity_bytes_per_s), send_three);
+        let found = waits(&trace);
+        let (first, second, third) = (found[0], found[1], found[2]);
+        assert_eq!(first, [[1.0, 1.0], [2.0, 2.0]]);
+        assert_eq!(second, [[1.0, 2.0], [3.0, 3.0]]);
+        assert!(third.iter().flatten().all(|date| date.is_nan()), "no room");
+    }
+}
+
+#[test]
+fn nobody_waits_beyond_the_going_off_of_the_phone() {
+    for capacity_bytes_per_s in [0.0, 1e9] {
+        let mut plan = queued(capacity_bytes_per_s);
+        turn(&mut plan, 1.25, 0, false);
+        let trace = act_in_hybrid(plan, send_three);
+        assert_eq!(waits(&trace)[1][0], [1.0, 1.25]);
+
+        let mut plan = queued(capacity_bytes_per_s);
+        plan.access[0].down_bytes_per_s = 500.0;
+        turn(&mut plan, 3.5, 1, false);
+        let trace = act_in_hybrid(plan, send_three);
+        assert_eq!(waits(&trace)[1][1], [3.0, 3.5]);
+    }
+}
+
+#[test]
+fn what_waits_still_has_no_end() {
+    let mut plan = queued(1e9);
+    plan.duration_s = 1.5;
+    let trace = act_in_hybrid(plan, send_three);
+    let [from_s, until_s] = waits(&trace)[1][0];
+    assert!(from_s == 1.0 && until_s.is_nan(), "{until_s}");
 }
 
 #[test]

@@ -5,20 +5,23 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use _engine::costs::Priced;
+use _engine::ledger::LINGERING_MIN;
 use _engine::plan;
+use _engine::statement::Standing;
 use _engine::trace::{Columns, Tally, Trace, NO_REASON};
 use common::{arrive, trade};
 use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Operation, Reason};
 
 fn keeping(mode: &str, sample_ratio: f64, log_capacity: u64) -> Trace {
-    let options = plan::Trace {
+    let mut plan = common::plan(4);
+    plan.trace = plan::Trace {
         mode: mode.into(),
         sample_ratio,
         log_capacity,
         tokens: false,
         blocks: false,
     };
-    Trace::new(&options, 4, &[])
+    Trace::new(&plan)
 }
 
 fn event(kind: EventKind, number: u64) -> Event {
@@ -200,10 +203,129 @@ fn core_seconds_of_what_was_never_asked_for_are_left_out() {
 
 #[test]
 fn core_seconds_of_a_scenarios_own_operations_have_their_names() {
-    let options = common::plan(1).trace;
-    let mut trace = Trace::new(&options, 1, &["one".into(), "other".into()]);
+    let mut plan = common::plan(1);
+    plan.protocol.own_operations = vec!["one".into(), "other".into()];
+    let mut trace = Trace::new(&plan);
     trace.spend(Priced::own(1), 0.5);
     trace.spend(Operation::Hash, 0.25);
     let spent: Vec<_> = trace.cpu_s().into_iter().collect();
     assert_eq!(spent, [("hash", 0.25), ("other", 0.5)]);
+}
+
+/// A thousand trades on which nothing is lost, two at a time at most.
+fn quiet(mode: &str) -> Trace {
+    let mut plan = common::plan(2);
+    plan.trace.mode = mode.into();
+    for number in 0..1000 {
+        arrive(
+            &mut plan,
+            f64::from(number) * 0.05,
+            number % 2,
+            1 - number % 2,
+        );
+    }
+    trade(plan)
+}
+
+#[test]
+fn a_ledger_keeps_no_rows_and_holds_no_more_than_is_under_way() {
+    let (full, quiet) = (quiet("full"), quiet("metrics"));
+    assert!(quiet.columns.time_s.is_empty());
+    assert_eq!(quiet.counters(), full.counters());
+    let ledger = quiet.ledger.expect("there is one");
+    let found = ledger.statement();
+    let all = Standing {
+        sent: 1000,
+        stored: 1000,
+        lost: 0,
+    };
+    assert_eq!((found.all, found.logged), (all, all));
+    assert_eq!((found.send_count, found.store_count), (1000, 1000));
+    assert!((1..=2).contains(&found.held_max), "{}", found.held_max);
+    assert_eq!(ledger.held(), 0);
+}
+
+#[test]
+fn a_ledger_counts_the_fates_that_rows_tell() {
+    let (full, ledger) = (thousand("full", 1.0), thousand("metrics", 1.0));
+    assert_eq!(full.counters(), ledger.counters());
+    let columns = &full.columns;
+    let messages = |kind: EventKind| {
+        let rows = columns.message.iter().zip(&columns.kind);
+        let own = rows.filter(|&(_, &of_row)| of_row == kind as u8);
+        own.map(|(&message, _)| message).collect::<BTreeSet<u64>>()
+    };
+    let (sent, stored) = (messages(EventKind::Send), messages(EventKind::Store));
+    let dropped = messages(EventKind::Drop);
+    let lost = dropped.difference(&stored).count() as u64;
+    let found = ledger.ledger.expect("there is one").statement();
+    assert!(lost > 50, "{lost}");
+    assert_eq!(found.all.sent, sent.len() as u64);
+    assert_eq!(
+        (found.all.stored, found.all.lost),
+        (stored.len() as u64, lost)
+    );
+    assert_eq!(found.lost, BTreeMap::from([("link_loss", lost)]));
+    assert_eq!(found.rtt.count.iter().sum::<u64>(), found.all.stored);
+}
+
+#[test]
+fn what_is_lost_and_then_stored_is_stored_and_its_last_reason_counts_until_then() {
+    let mut trace = keeping("metrics", 1.0, 0);
+    let lost = |reason| event(EventKind::Drop, 0).because(reason);
+    trace.record(1.0, NodeId(0), &event(EventKind::Send, 0));
+    trace.record(1.5, NodeId(1), &lost(Reason::Duplicate));
+    let found = |trace: &Trace| trace.ledger.as_ref().expect("there is one").statement();
+    assert!(found(&trace).lost.is_empty());
+    trace.record(2.0, NodeId(1), &lost(Reason::LinkLoss));
+    trace.record(3.0, NodeId(1), &lost(Reason::QueueFull));
+    assert_eq!(found(&trace).lost, BTreeMap::from([("queue_full", 1)]));
+    let refused = event(EventKind::Refuse, 0).because(Reason::Fork);
+    trace.record(4.0, NodeId(1), &refused);
+    assert_eq!(found(&trace).lost, BTreeMap::from([("queue_full", 1)]));
+    trace.record(5.0, NodeId(0), &event(EventKind::Store, 0));
+    trace.record(6.0, NodeId(1), &lost(Reason::LinkLoss));
+    let found = found(&trace);
+    assert!(found.lost.is_empty());
+    assert_eq!((found.all.stored, found.all.lost), (1, 0));
+    assert_eq!(found.rtt.sum_s, 4.0);
+}
+
+#[test]
+fn a_full_log_says_what_was_known_when_it_had_its_last() {
+    let mut trace = keeping("metrics", 1.0, 2);
+    let lost = |number| event(EventKind::Drop, number).because(Reason::LinkLoss);
+    for (time_s, row) in [
+        (1.0, event(EventKind::Send, 0)),
+        (2.0, event(EventKind::Send, 1)),
+        (2.0, lost(0)),
+        (3.0, lost(1)),
+        (4.0, event(EventKind::Send, 2)),
+        (5.0, event(EventKind::Store, 1)),
+    ] {
+        trace.record(time_s, NodeId(0), &row);
+    }
+    let found = trace.ledger.expect("there is one").statement();
+    let [known, all] =
+        [[2, 0, 1], [3, 1, 1]].map(|[sent, stored, lost]| Standing { sent, stored, lost });
+    assert_eq!((found.logged, found.all), (known, all));
+    assert_eq!((found.send_count, found.store_count), (2, 0));
+    assert_eq!((found.first_s, found.last_s), (Some(1.0), Some(2.0)));
+}
+
+#[test]
+fn a_ledger_forgets_the_first_of_many_that_are_lost_and_counts_them_all() {
+    let mut trace = keeping("metrics", 1.0, 0);
+    let sent = 5 * LINGERING_MIN as u64;
+    for number in 0..sent {
+        trace.record(0.5, NodeId(0), &event(EventKind::Send, number));
+        let lost = event(EventKind::Drop, number).because(Reason::LinkLoss);
+        trace.record(0.5, NodeId(1), &lost);
+    }
+    let ledger = trace.ledger.expect("there is one");
+    assert!((LINGERING_MIN..2 * LINGERING_MIN).contains(&ledger.held()));
+    let found = ledger.statement();
+    assert_eq!(found.lost, BTreeMap::from([("link_loss", sent)]));
+    assert_eq!(found.forgotten + ledger.held() as u64, sent);
+    assert_eq!(found.all.lost, sent);
 }

@@ -485,11 +485,34 @@ pub struct Rhythm {
     pub probes_s: Seconds,
 }
 
+/// How signs of life go on in a conversation at rest, for one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// As both ends kept it until now, the other with this rhythm.
+    Kept(Rhythm),
+    /// As chance has it, from `since_s` on: the other end had this rhythm, and when they are woken
+    /// this end would ask after `left_s` if it heard nothing.
+    Varied {
+        /// Of the other end, until now.
+        other: Rhythm,
+        /// When the rest begins.
+        since_s: Seconds,
+        /// From its end until this end asks.
+        left_s: Seconds,
+        /// Whether the ends asked in turn until now, and not both at once.
+        in_turn: bool,
+    },
+}
+
 /// What one end of a conversation would have done while that was at rest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Upkeep {
     /// Datagrams for the other end: of how many bytes, how many.
     pub sent: Vec<(u32, u64)>,
+    /// For how long it was left to chance what is sent ([`Pace::Varied`]).
+    pub varied_s: Seconds,
+    /// Whether the ends asked in turn before that.
+    pub in_turn: bool,
     /// What each of them takes at this end.
     pub sending: &'static [Operation],
     /// What each of them takes at the other.
@@ -536,9 +559,9 @@ pub trait Transport<P: Payload>:
         None
     }
 
-    /// Gives no signs of life from now on, in a conversation whose other end, with this rhythm,
-    /// gives none either. What is sent or received there ends that ([`Notice::Woken`]).
-    fn rest(&mut self, _number: u64, _other: Rhythm) {}
+    /// Gives no signs of life from now on, in a conversation whose other end gives none either. What
+    /// is sent or received there ends that ([`Notice::Woken`]).
+    fn rest(&mut self, _number: u64, _pace: Pace) {}
 
     /// Goes on as if signs of life had passed all the time, if it rests.
     fn wake(&mut self, _number: u64, _now: Seconds) -> Option<Upkeep> {

@@ -4,6 +4,7 @@
 #![allow(dead_code)] // each test binary uses its own part
 
 pub mod puppet;
+pub mod sends;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -220,6 +221,7 @@ pub fn plan(count: usize) -> Plan {
             down_bytes_per_s: BYTES_PER_S,
             up_queue_bytes: 1e6,
             down_queue_bytes: 1e6,
+            blocks: false,
             latency_s: LATENCY_S / 2.0,
             jitter_median_s: 0.0,
             jitter_sigma: 0.0,

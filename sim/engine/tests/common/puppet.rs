@@ -1,9 +1,12 @@
 //! An application that does what a test says, on a transport that adds nothing of its own.
 
+use std::collections::BTreeMap;
+
 use _engine::driver::Driver;
 use _engine::hybrid::Hybrid;
 use _engine::plan::Plan;
 use _engine::trace::Trace;
+use _engine::waits::Waits;
 use pocketsim_protocols::contract::{
     AppRequest, Application, Datagram, Delivery, Event, EventKind, Lane, Machine, MessageId,
     NodeId, Operation, Output, OutputsOf, Path, Payload, Seconds, Transport,
@@ -150,13 +153,38 @@ pub fn act_in<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(
 
 /// As [`act`], in queues and shares.
 pub fn act_in_hybrid<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(plan: Plan, play: F) -> Trace {
+    ended_in_hybrid(plan, play, |_| ()).0
+}
+
+/// As [`act_in_hybrid`], and what phones spent, joules by component.
+pub fn act_with_energy<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(
+    plan: Plan,
+    play: F,
+) -> (Trace, BTreeMap<&'static str, f64>) {
+    ended_in_hybrid(plan, play, |driver| driver.energy_j())
+}
+
+/// As [`act_in_hybrid`], with how long datagrams waited for radios.
+pub fn wait_in_hybrid<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(
+    plan: Plan,
+    play: F,
+) -> (Trace, Waits) {
+    ended_in_hybrid(plan, play, |driver| driver.waits().expect("it has queues"))
+}
+
+fn ended_in_hybrid<F: FnMut(u32, Cue) -> Vec<Act> + Clone, R>(
+    plan: Plan,
+    play: F,
+    ending: impl FnOnce(&Driver<Puppet<F>, Wire, Hybrid>) -> R,
+) -> (Trace, R) {
     let (end_s, world) = (plan.duration_s, Hybrid::new(&plan));
     let mut driver = Driver::new(plan, world, |node| {
         let play = play.clone();
         (Puppet { node, play }, Wire(Path::Direct))
     });
     driver.run(end_s);
-    driver.finish().0
+    let ended = ending(&driver);
+    (driver.finish().0, ended)
 }
 
 /// A row whose size is `number`.

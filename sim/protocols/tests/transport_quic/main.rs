@@ -6,4 +6,5 @@ mod common;
 mod exchange;
 mod life;
 mod loss;
+mod pacing;
 mod rest;

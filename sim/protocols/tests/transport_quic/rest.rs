@@ -2,7 +2,7 @@
 
 use crate::common::{parcel, quic, quic_world, Parcel, Sent, World};
 use pocketsim_protocols::contract::{
-    Conversation, Machine, NodeId, Notice, Seconds, Transport, Upkeep,
+    Conversation, Machine, NodeId, Notice, Pace, Seconds, Transport, Upkeep,
 };
 use pocketsim_protocols::transport::quic::Quic;
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
@@ -29,7 +29,7 @@ fn rest(world: &mut World<Quic<Parcel>>) -> Conversation {
     let rhythms = NODES.map(|node| world.machine(node).rhythm(number));
     for (node, other) in [(0, rhythms[1]), (1, rhythms[0])] {
         let other = other.expect("it is silent");
-        world.machine_mut(node).rest(number, other);
+        world.machine_mut(node).rest(number, Pace::Kept(other));
     }
     conversation
 }
@@ -152,4 +152,40 @@ fn nothing_rests_before_both_have_pinged_or_while_something_is_under_way() {
     world.transmit_at(4.5, 0, 1, parcel(0, 2, 100));
     world.run_until(4.505);
     assert_eq!(world.machine(0).rhythm(0), None);
+}
+
+#[test]
+fn an_end_left_to_chance_asks_when_it_was_told_to_and_counts_nothing() {
+    let config = TransportConfig {
+        relay_first: false,
+        ..TransportConfig::default()
+    };
+    for (woken_s, varied_s) in [(SILENT_S + 0.1, 0.0), (SILENT_S + 100.0, 100.0)] {
+        let mut world = silent(&config);
+        let Some(Notice::Silent(Conversation { number, .. })) = world.machine_mut(0).notice()
+        else {
+            panic!("something is under way");
+        };
+        let rhythms = NODES.map(|node| world.machine(node).rhythm(number));
+        let [own, other] = rhythms.map(|rhythm| rhythm.expect("it is silent"));
+        let pace = Pace::Varied {
+            other,
+            since_s: SILENT_S,
+            left_s: 0.25,
+            in_turn: true,
+        };
+        let machine = world.machine_mut(0);
+        machine.rest(number, pace);
+        assert_eq!(machine.rhythm(number), None, "it rests");
+        let upkeep = machine.wake(number, woken_s).expect("it rested");
+        assert_eq!((sizes(&upkeep), upkeep.varied_s), ((0, 0), varied_s));
+        // Before the first of them would have asked nothing has changed.
+        let asks_s = if varied_s == 0.0 {
+            own.asks_s
+        } else {
+            woken_s + 0.25
+        };
+        let next_s = machine.next_timeout().map(|(date_s, _)| date_s);
+        assert_eq!(next_s, Some(asks_s));
+    }
 }

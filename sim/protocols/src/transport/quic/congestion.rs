@@ -1,8 +1,9 @@
 //! How much may be in flight, and how long a round trip takes.
 //!
 //! Slow start, CUBIC growth after the first loss, multiplicative decrease: what
-//! quinn's default controller does, without its Reno-friendly region, pacing,
-//! HyStart and persistent congestion, which messages of a few packets never meet.
+//! quinn's default controller does, without its Reno-friendly region, HyStart and
+//! persistent congestion, which messages of a few packets never meet. How soon packets
+//! follow each other is in `pacing`.
 
 use crate::contract::Seconds;
 
@@ -79,6 +80,8 @@ pub(super) struct Congestion {
     peak_bytes: f64,
     in_flight_bytes: u32,
     recovery_since_s: Seconds,
+    /// Whether what is left of the window is kept back for a while.
+    pub paced: bool,
 }
 
 impl Congestion {
@@ -90,7 +93,13 @@ impl Congestion {
             peak_bytes: 0.0,
             in_flight_bytes: 0,
             recovery_since_s: Seconds::NEG_INFINITY,
+            paced: false,
         }
+    }
+
+    /// How much may be in flight, in whole bytes.
+    pub fn window_bytes(&self) -> u64 {
+        self.window_bytes as u64
     }
 
     /// Whether a full packet more may leave.
@@ -111,7 +120,8 @@ impl Congestion {
     /// A packet sent at `sent_s` was acknowledged.
     pub fn on_acknowledged(&mut self, bytes: u32, sent_s: Seconds, rtt: &Rtt, now: Seconds) {
         // An application that sends less than the window learns nothing about it.
-        let limited = f64::from(self.in_flight_bytes) + 2.0 * DATAGRAM_BYTES < self.window_bytes;
+        let unused = f64::from(self.in_flight_bytes) + 2.0 * DATAGRAM_BYTES < self.window_bytes;
+        let limited = unused && !self.paced;
         self.on_gone(bytes);
         if limited || sent_s <= self.recovery_since_s {
             return;
@@ -208,6 +218,17 @@ mod tests {
         path.on_lost(1200, 0.05, 0.2);
         path.on_lost(1200, 0.06, 0.2);
         assert_eq!(path.window_bytes, 15_600.0 * 0.7);
+    }
+
+    #[test]
+    fn what_pacing_keeps_back_does_not_make_the_window_too_large() {
+        for (paced, window_bytes) in [(false, 12_000), (true, 13_200)] {
+            let (mut path, rtt) = (Congestion::new(), Rtt::new());
+            path.on_sent(1200);
+            path.paced = paced;
+            path.on_acknowledged(1200, 0.0, &rtt, 0.1);
+            assert_eq!(path.window_bytes(), window_bytes);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! all of them, which peer's it is - is decided by the transport above.
 
 use super::congestion::{Congestion, Rtt};
+use super::pacing::Pacer;
 use super::rest::Rest;
 use super::space::Space;
 use super::states::ConnectionEvent::{Accept, Close, Dial, Finish, Launch, PeerClose};
@@ -42,6 +43,7 @@ pub(super) struct Connection<P> {
     pub(super) keys: Level,
     pub(super) rtt: Rtt,
     pub(super) congestion: Congestion,
+    pub(super) pacer: Pacer,
     pub(super) probe_count: u32,
     /// The peer's first flight came.
     pub(super) answered: bool,
@@ -74,6 +76,7 @@ impl<P: Payload> Connection<P> {
     ) -> Self {
         let dialler = first_message.is_some();
         let space = || Some(Box::new(Space::new()));
+        let (rtt, congestion) = (Rtt::new(), Congestion::new());
         Self {
             id,
             peer,
@@ -91,8 +94,9 @@ impl<P: Payload> Connection<P> {
             } else {
                 Level::Handshake
             },
-            rtt: Rtt::new(),
-            congestion: Congestion::new(),
+            pacer: Pacer::new(congestion.window_bytes(), rtt.smoothed_s()),
+            rtt,
+            congestion,
             probe_count: 0,
             answered: false,
             busy: false,

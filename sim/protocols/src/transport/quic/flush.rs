@@ -1,8 +1,7 @@
 //! Putting datagrams together.
 //!
-//! Pacing and segmentation offload are not modelled: messages are a few packets
-//! long, and quinn's smallest burst is ten. An acknowledgement that is not due yet
-//! does not ride along with data; quinn-proto does bundle it.
+//! Segmentation offload is not modelled. An acknowledgement that is not due yet does not
+//! ride along with data; quinn-proto does bundle it.
 
 use super::connection::Connection;
 use super::states::ConnectionState;
@@ -59,7 +58,7 @@ impl<P: Payload> Connection<P> {
 
     /// The next datagram: handshake packets share one, data has its own.
     fn next_datagram(&mut self, now: Seconds) -> Option<(Vec<Packet<P>>, u32)> {
-        if self.busy || !self.may_amplify() {
+        if self.busy || !self.may_amplify() || self.is_paced(now) {
             return None;
         }
         let (mut packets, mut bytes) = (Vec::new(), 0);
@@ -78,6 +77,28 @@ impl<P: Payload> Connection<P> {
         Some((packets, bytes))
     }
 
+    /// Whether the next datagram has to wait for its turn, which a timer tells then.
+    ///
+    /// As in quinn-proto's `Connection::poll_transmit`, its first packet decides. Probes and mere
+    /// acknowledgements leave at once; what is due with data that waits, waits as well.
+    fn is_paced(&mut self, now: Seconds) -> bool {
+        let allowed = self.congestion.allows();
+        let mut spaces = self.spaces[..=self.keys as usize].iter().flatten();
+        let first = spaces.find(|space| space.carries(allowed) || space.ack_due);
+        let turn_s = match first {
+            Some(space) if space.carries(allowed) && space.probes == 0 => {
+                let (window_bytes, smoothed_s) =
+                    (self.congestion.window_bytes(), self.rtt.smoothed_s());
+                self.pacer.waits_until(window_bytes, smoothed_s, now)
+            }
+            _ => None,
+        };
+        self.timers
+            .set(Timer::Pacing, turn_s.unwrap_or(Seconds::INFINITY));
+        self.congestion.paced = turn_s.is_some();
+        self.congestion.paced
+    }
+
     /// Three times what came in, until the peer's address is proven (RFC 9000 8.1).
     pub(super) fn may_amplify(&self) -> bool {
         let limit = self.received_bytes.saturating_mul(AMPLIFICATION_LIMIT);
@@ -87,7 +108,7 @@ impl<P: Payload> Connection<P> {
     fn next_packet(&mut self, level: Level, room: u32, now: Seconds) -> Option<(Packet<P>, u32)> {
         let allowed = self.congestion.allows();
         let space = self.spaces[level as usize].as_mut()?;
-        let carries = !space.pending.is_empty() && (allowed || space.probes > 0);
+        let carries = space.carries(allowed);
         if !carries && !space.ack_due {
             return None;
         }
@@ -146,6 +167,7 @@ impl<P: Payload> Connection<P> {
         }
         if eliciting {
             self.congestion.on_sent(bytes);
+            self.pacer.on_sent(bytes);
             if !std::mem::replace(&mut self.asked, true) {
                 self.reset_idle(now);
             }
@@ -191,3 +213,81 @@ const AMPLIFICATION_LIMIT: u32 = 3;
 
 /// A shorter rest of a packet is left empty instead of starting a stream in it.
 const CHUNK_BYTES_MIN: u32 = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::super::states::ConnectionEvent::{Finish, Launch};
+    use super::super::streams::tests::Bytes;
+    use super::super::wire::{ConnectionId, Control};
+    use super::*;
+    use crate::contract::{Lane, MessageId, NodeId, Output};
+    use crate::transport::TransportConfig;
+
+    /// Ready for data, with a window of ten packets, and a bucket that has been empty since 1 s.
+    fn spent() -> Connection<Bytes> {
+        let id = ConnectionId {
+            dialler: NodeId(0),
+            number: 0,
+        };
+        let first = Some(MessageId::new(NodeId(0), 0));
+        let config = TransportConfig::default();
+        let mut connection = Connection::new(id, NodeId(1), Lane(16), first, &config);
+        connection.happen(Launch);
+        connection.happen(Finish);
+        connection.keys = Level::Data;
+        for _ in 0..2 {
+            connection.pacer.on_sent(12_000);
+            let (window_bytes, smoothed_s) = (12_000, connection.rtt.smoothed_s());
+            connection.pacer.waits_until(window_bytes, smoothed_s, 1.0);
+        }
+        connection
+    }
+
+    fn data(connection: &mut Connection<Bytes>) -> &mut super::super::space::Space {
+        let space = connection.spaces[Level::Data as usize].as_mut();
+        space.expect("kept")
+    }
+
+    /// How many datagrams leave at `now`.
+    fn sent(connection: &mut Connection<Bytes>, now: Seconds) -> usize {
+        let mut out = Vec::new();
+        connection.flush(now, &mut out);
+        let is_sent = |output: &&_| matches!(output, Output::Send { .. });
+        out.iter().filter(is_sent).count()
+    }
+
+    #[test]
+    fn data_waits_until_the_bucket_is_full() {
+        let mut connection = spent();
+        connection.queue(Level::Data, Record::Control(Control::Ping));
+        assert_eq!(sent(&mut connection, 1.0), 0);
+        let due_s = connection.timers.at(Timer::Pacing);
+        assert!((due_s - 1.0 - 0.8 * 0.333).abs() < 1e-8, "{due_s}");
+        assert!(connection.congestion.paced);
+        assert_eq!(sent(&mut connection, due_s), 1);
+        assert!(!connection.timers.is_set(Timer::Pacing) && !connection.congestion.paced);
+    }
+
+    #[test]
+    fn probes_do_not_wait() {
+        let mut connection = spent();
+        connection.queue(Level::Data, Record::Control(Control::Ping));
+        data(&mut connection).probes = 1;
+        assert_eq!(sent(&mut connection, 1.0), 1);
+    }
+
+    #[test]
+    fn acknowledgements_wait_with_data_only() {
+        for (waits, leaving) in [(false, 1), (true, 0)] {
+            let mut connection = spent();
+            (0..2).for_each(|number| {
+                data(&mut connection).on_received(number, true, 1.0);
+            });
+            if waits {
+                connection.queue(Level::Data, Record::Control(Control::Ping));
+            }
+            assert_eq!(sent(&mut connection, 1.0), leaving);
+            assert_eq!(sent(&mut connection, 2.0), usize::from(waits));
+        }
+    }
+}

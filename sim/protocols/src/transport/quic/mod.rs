@@ -16,7 +16,7 @@
 //! A connection's state lives in `connection`, `receive`, `flush`, `recovery` and
 //! `upkeep`, or in `rest` what that would do; which connection a message takes is in `pool`, which one a datagram
 //! belongs to in `endpoint`. Encryption is work and length only. Migration, 0-RTT,
-//! Retry, ECN, MTU discovery, byte flow control and pacing are left out. Functions of
+//! Retry, ECN, MTU discovery and byte flow control are left out. Functions of
 //! quinn-proto are named as they are in its version 0.11.19.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ use self::wire::{Content, Packet};
 use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
     work, Conversation, Datagram, Delivery, Machine, MessageId, NodeId, Notice, Operation, Outputs,
-    OutputsOf, Payload, Rhythm, Seconds, Transport, Upkeep,
+    OutputsOf, Pace, Payload, Rhythm, Seconds, Transport, Upkeep,
 };
 use crate::deadlines::Deadlines;
 
@@ -37,6 +37,8 @@ mod connection;
 mod endpoint;
 mod flush;
 mod inbox;
+mod kept;
+mod pacing;
 mod pool;
 mod ranges;
 mod receive;
@@ -261,8 +263,8 @@ impl<P: Payload> Transport<P> for Quic<P> {
         self.connections.get(&Self::connection_id(number))?.rhythm()
     }
 
-    fn rest(&mut self, number: u64, other: Rhythm) {
-        self.change(number, |connection| connection.rest(other));
+    fn rest(&mut self, number: u64, pace: Pace) {
+        self.change(number, |connection| connection.rest(pace));
     }
 
     fn wake(&mut self, number: u64, now: Seconds) -> Option<Upkeep> {

@@ -4,13 +4,15 @@
 //! nothing for so long, and what they do repeats itself: between two pings of one end the other
 //! pings once. So the dates of all that would follow are those of the last round, some rounds later.
 //! That holds whether the ends take turns, which they do when the last word took longer to come than
-//! the ping that answers it, or ping at once.
+//! the ping that answers it, or ping at once. Where ways vary or lose it does not hold, and how many
+//! signs pass is somebody else's to say.
 //!
 //! What deliberately does not live here: who lets a connection rest. A driver may ask for that
 //! ([`Transport::rest`](crate::contract::Transport::rest)); one that does not sees no difference.
 
 use super::connection::Connection;
 use super::endpoint::next_timer;
+use super::kept::{count, Kept, Rounds};
 use super::states::ConnectionState;
 use super::timer::Timer;
 use super::upkeep::DISCO_HEARTBEAT_S;
@@ -19,78 +21,43 @@ use super::wire::{
     DISCO_PONG_BYTES,
 };
 use super::Quic;
-use crate::contract::{Conversation, NodeId, Operation, Payload, Rhythm, Seconds, Upkeep};
+use crate::contract::{Conversation, NodeId, Operation, Pace, Payload, Rhythm, Seconds, Upkeep};
 use crate::transport::ConnectionMode;
 
-/// The rhythms of both ends of a connection at rest.
+/// How the signs of life of a connection at rest go on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rest {
-    own: Rhythm,
-    other: Rhythm,
+pub(super) enum Rest {
+    Kept(Kept),
+    Varied(Varied),
 }
 
-/// How often the two ends would have pinged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rounds {
-    own: u64,
-    other: u64,
+/// The rhythms that both ends had until the rest began, and what is left of this one's at its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Varied {
+    own: Rhythm,
+    other: Rhythm,
+    since_s: Seconds,
+    left_s: Seconds,
+    in_turn: bool,
 }
 
 impl Rest {
-    /// A rest of both ends; none if they do not ping in turn, as after a delay of one of them.
-    fn new(own: Rhythm, other: Rhythm) -> Option<Self> {
-        let rest = Self { own, other };
-        let (first, second) = rest.in_order();
-        (first.asked_s <= second.asked_s && second.asked_s < first.asks_s).then_some(rest)
-    }
-
-    /// Whose ping comes next, and the other; the same at both ends.
-    fn in_order(&self) -> (Rhythm, Rhythm) {
-        match self.is_first() {
-            true => (self.own, self.other),
-            false => (self.other, self.own),
-        }
-    }
-
-    fn is_first(&self) -> bool {
-        (self.own.asks_s, self.own.asked_s) <= (self.other.asks_s, self.other.asked_s)
-    }
-
-    /// Between two pings of one end.
-    fn round_s(&self) -> Seconds {
-        let (first, _) = self.in_order();
-        first.asks_s - first.asked_s
-    }
-
-    /// How often each end would have pinged by `now`.
-    fn rounds(&self, now: Seconds) -> Rounds {
-        let round_s = self.round_s();
-        let (first, second) = self.in_order();
-        let asked = count(now, first.asks_s, round_s);
-        let answered = count(now, second.asked_s + round_s, round_s);
-        match self.is_first() {
-            true => Rounds {
-                own: asked,
-                other: answered,
-            },
-            false => Rounds {
-                own: answered,
-                other: asked,
-            },
-        }
-    }
-
-    /// When this end would ping after those if it heard nothing more.
-    fn asks_s(&self, rounds: Rounds) -> Seconds {
-        let (round_s, pings) = (self.round_s(), rounds.own as f64);
-        if rounds.own == rounds.other {
-            return self.own.asks_s + pings * round_s;
-        }
-        let asked_s = self.own.asked_s + pings * round_s;
-        match self.is_first() {
-            // It was the last to ping, as the other was when both came to rest.
-            true => asked_s + self.other.asks_s - self.other.asked_s,
-            false => asked_s + round_s,
+    /// A rest of an end with this rhythm; none if the pace does not go with it.
+    fn new(own: Rhythm, pace: Pace) -> Option<Self> {
+        match pace {
+            Pace::Kept(other) => Kept::new(own, other).map(Self::Kept),
+            Pace::Varied {
+                other,
+                since_s,
+                left_s,
+                in_turn,
+            } => Some(Self::Varied(Varied {
+                own,
+                other,
+                since_s,
+                left_s,
+                in_turn,
+            })),
         }
     }
 }
@@ -115,6 +82,7 @@ impl<P: Payload> Connection<P> {
             Timer::AckDelay,
             Timer::Connect,
             Timer::Drain,
+            Timer::Pacing,
         ];
         let [initial, handshake, data] = &self.spaces;
         self.state() == ConnectionState::Established
@@ -129,8 +97,8 @@ impl<P: Payload> Connection<P> {
     }
 
     /// Gives no signs of life any more, if the other end's rhythm goes with its own.
-    pub fn rest(&mut self, other: Rhythm) {
-        let Some(rest) = self.rhythm().and_then(|own| Rest::new(own, other)) else {
+    pub fn rest(&mut self, pace: Pace) {
+        let Some(rest) = self.rhythm().and_then(|own| Rest::new(own, pace)) else {
             return;
         };
         self.rest = Some(Box::new(rest));
@@ -145,35 +113,77 @@ impl<P: Payload> Connection<P> {
     /// Goes on as if it had given signs of life all the time; says what those were.
     pub fn wake(&mut self, now: Seconds) -> Option<Upkeep> {
         let rest = self.rest.take()?;
-        let rounds = rest.rounds(now);
-        let probes = [rest.own.probes_s, rest.other.probes_s]
-            .map(|first_s| count(now, first_s, DISCO_HEARTBEAT_S));
-        let upkeep = self.upkeep(rounds, rest.is_first(), probes);
-        let asks_s = rest.asks_s(rounds);
+        self.asked_s = None;
+        Some(match *rest {
+            Rest::Kept(kept) => self.go_on_in_time(&kept, now),
+            Rest::Varied(varied) => self.go_on_by_chance(&varied, now),
+        })
+    }
+
+    fn go_on_in_time(&mut self, kept: &Kept, now: Seconds) -> Upkeep {
+        let rounds = kept.rounds(now);
+        let probes = [kept.own, kept.other].map(|end| probes(&end, now));
+        let upkeep = self.upkeep(rounds, kept.is_first(), probes);
+        self.pacer.pass(rounds.own, self.ping_bytes());
+        self.go_on(kept.asks_s(rounds), &kept.own, probes[0]);
+        self.rtt.repeat(rounds.own);
+        self.pass(rounds.own + rounds.other);
+        upkeep
+    }
+
+    fn go_on_by_chance(&mut self, varied: &Varied, now: Seconds) -> Upkeep {
+        if now < varied.own.asks_s.min(varied.other.asks_s) {
+            return self.go_on_unasked(varied, now);
+        }
+        let varied_s = now - varied.since_s;
+        self.go_on(now + varied.left_s, &varied.own, probes(&varied.own, now));
+        // Each end asks or answers about once in the time after which it asks.
+        let packets = (varied_s / self.config.keep_alive_s) as u64;
+        self.pacer.pass(packets / 2, self.ping_bytes());
+        self.pass(packets);
+        Upkeep {
+            varied_s,
+            in_turn: varied.in_turn,
+            ..UPKEEP
+        }
+    }
+
+    /// Neither has asked yet: only looks for a better path may have passed.
+    fn go_on_unasked(&mut self, varied: &Varied, now: Seconds) -> Upkeep {
+        let probes = [varied.own, varied.other].map(|end| probes(&end, now));
+        self.look_after(&varied.own, probes[0]);
+        Upkeep {
+            sent: looks(probes).to_vec(),
+            ..UPKEEP
+        }
+    }
+
+    /// It asks at `asks_s`, if it hears nothing, and has looked for a better path so often.
+    fn go_on(&mut self, asks_s: Seconds, own: &Rhythm, probes: u64) {
         self.timers.set(Timer::KeepAlive, asks_s);
         self.reset_idle(asks_s - self.config.keep_alive_s);
-        let probes_s = rest.own.probes_s + probes[0] as f64 * DISCO_HEARTBEAT_S;
+        self.look_after(own, probes);
+    }
+
+    /// It looks for a better path again after so many looks.
+    fn look_after(&mut self, own: &Rhythm, probes: u64) {
+        let probes_s = own.probes_s + probes as f64 * DISCO_HEARTBEAT_S;
         self.timers.set(Timer::Disco, probes_s);
-        self.asked_s = None;
-        self.rtt.repeat(rounds.own);
+    }
+
+    /// So many packets passed each way.
+    fn pass(&mut self, packets: u64) {
         if let Some(space) = &mut self.spaces[Level::Data as usize] {
-            space.pass(rounds.own + rounds.other);
+            space.pass(packets);
         }
-        Some(upkeep)
     }
 
     fn upkeep(&self, rounds: Rounds, is_first: bool, probes: [u64; 2]) -> Upkeep {
         let mut sent = self.acknowledgements(rounds.other, u32::from(is_first));
-        let ping = Record::Control(Control::Ping);
-        sent.push((self.data_overhead_bytes() + ping.frame_bytes(), rounds.own));
-        sent.push((DISCO_PING_BYTES, probes[0]));
-        sent.push((DISCO_PONG_BYTES, probes[1]));
+        sent.push((self.ping_bytes(), rounds.own));
+        sent.extend(looks(probes));
         sent.retain(|&(_, count)| count > 0);
-        Upkeep {
-            sent,
-            sending: &[Operation::PacketSeal, Operation::UdpSend],
-            receiving: &[Operation::UdpReceive, Operation::PacketOpen],
-        }
+        Upkeep { sent, ..UPKEEP }
     }
 
     /// Sizes of so many acknowledgements, which grow with the numbers that they name: one for every
@@ -196,6 +206,10 @@ impl<P: Payload> Connection<P> {
             from = to;
         }
         sizes
+    }
+
+    fn ping_bytes(&self) -> u32 {
+        self.data_overhead_bytes() + Record::Control(Control::Ping).frame_bytes()
     }
 
     fn data_overhead_bytes(&self) -> u32 {
@@ -247,12 +261,9 @@ impl<P: Payload> Quic<P> {
     }
 }
 
-/// How many of the dates from `first_s` on, `interval_s` apart, have come by `now`.
-fn count(now: Seconds, first_s: Seconds, interval_s: Seconds) -> u64 {
-    match first_s <= now {
-        true => ((now - first_s) / interval_s) as u64 + 1,
-        false => 0,
-    }
+/// How often an end would have looked for a better path by `now`.
+fn probes(end: &Rhythm, now: Seconds) -> u64 {
+    count(now, end.probes_s, DISCO_HEARTBEAT_S)
 }
 
 /// The first number up to `end` that is not as `from` is, if all from some number on are not.
@@ -271,151 +282,31 @@ fn first_other(from: u64, end: u64, is_same: impl Fn(u64) -> bool) -> u64 {
     other
 }
 
+/// What an end sends that looks for a better path so often, and answers the other so often.
+fn looks([own, other]: [u64; 2]) -> [(u32, u64); 2] {
+    [(DISCO_PING_BYTES, own), (DISCO_PONG_BYTES, other)]
+}
+
+/// Nothing yet, of datagrams with one packet each.
+const UPKEEP: Upkeep = Upkeep {
+    sent: Vec::new(),
+    varied_s: 0.0,
+    in_turn: false,
+    sending: &[Operation::PacketSeal, Operation::UdpSend],
+    receiving: &[Operation::UdpReceive, Operation::PacketOpen],
+};
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    const SILENCE_S: Seconds = 1.0;
-    const HELD_S: Seconds = 0.025;
-
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    enum What {
-        Alarm,
-        Ping,
-        Answer,
-    }
-
-    /// Two ends that ping and answer, one event after the other, on ways of their own length.
-    #[derive(Clone, Debug)]
-    struct Model {
-        ways_s: [Seconds; 2],
-        rhythms: [Rhythm; 2],
-        pings: [u64; 2],
-        events: Vec<(Seconds, What, usize)>,
-    }
-
-    impl Model {
-        fn new(ways_s: [Seconds; 2], ahead_s: Seconds) -> Self {
-            let rhythm = |asks_s| Rhythm {
-                asked_s: 0.0,
-                asks_s,
-                probes_s: Seconds::INFINITY,
-            };
-            let rhythms = [rhythm(1.0), rhythm(1.0 + ahead_s)];
-            Self {
-                ways_s,
-                rhythms,
-                pings: [0; 2],
-                events: (0..2)
-                    .map(|end| (rhythms[end].asks_s, What::Alarm, end))
-                    .collect(),
-            }
-        }
-
-        /// Whether nothing is on its way.
-        fn is_quiet(&self) -> bool {
-            self.events.iter().all(|event| event.1 == What::Alarm)
-        }
-
-        fn next_s(&self) -> Seconds {
-            let dates = self.events.iter().map(|event| event.0);
-            dates.fold(Seconds::INFINITY, Seconds::min)
-        }
-
-        fn step(&mut self) {
-            let next_s = self.next_s();
-            let at = self.events.iter().position(|event| event.0 == next_s);
-            let (now, what, end) = self.events.remove(at.expect("there is one"));
-            match what {
-                What::Alarm => {
-                    self.pings[end] += 1;
-                    self.rhythms[end].asked_s = now;
-                    let way_s = self.ways_s[end];
-                    self.events.push((now + way_s, What::Ping, 1 - end));
-                }
-                What::Ping => {
-                    self.hear(now, end);
-                    let way_s = HELD_S + self.ways_s[end];
-                    self.events.push((now + way_s, What::Answer, 1 - end));
-                }
-                What::Answer => self.hear(now, end),
-            }
-        }
-
-        fn hear(&mut self, now: Seconds, end: usize) {
-            let asks_s = now + SILENCE_S;
-            self.rhythms[end].asks_s = asks_s;
-            self.events
-                .retain(|event| event.1 != What::Alarm || event.2 != end);
-            self.events.push((asks_s, What::Alarm, end));
-        }
-    }
-
     proptest! {
-        #[test]
-        fn both_ends_go_on_as_if_they_had_pinged(
-            way_ms in 1..80u32,
-            back_ms in 1..80u32,
-            ahead_ms in 0..200u32,
-            steps in 1..400usize,
-        ) {
-            let ways_s = [way_ms, back_ms].map(|ms| f64::from(ms) * 1e-3);
-            // Not just as much as a way takes, where it is chance who pings first.
-            let mut model = Model::new(ways_s, (f64::from(ahead_ms) + 0.5) * 1e-3);
-            while model.pings.contains(&0) || !model.is_quiet() {
-                model.step();
-            }
-            let [one, other] = model.rhythms;
-            let rests = [Rest::new(one, other), Rest::new(other, one)];
-            let before = model.pings;
-            (0..steps).for_each(|_| model.step());
-            while !model.is_quiet() {
-                model.step();
-            }
-            let now = model.next_s() - 1e-6;
-            for (end, rest) in rests.into_iter().enumerate() {
-                let rest = rest.expect("they ping in turn");
-                let rounds = rest.rounds(now);
-                let pings = [rounds.own, rounds.other];
-                let due = [end, 1 - end].map(|end| model.pings[end] - before[end]);
-                prop_assert_eq!(pings, due);
-                let off_s = rest.asks_s(rounds) - model.rhythms[end].asks_s;
-                prop_assert!(off_s.abs() < 1e-6, "end {}: {}", end, off_s);
-            }
-        }
-
         #[test]
         fn the_first_other_is_found_as_by_looking_at_each(same in 1..50u64, more in 0..50u64) {
             let found = first_other(0, same + more, |number| number < same);
             prop_assert_eq!(found, same);
         }
-    }
-
-    #[test]
-    fn ends_that_do_not_ping_in_turn_do_not_rest() {
-        let rhythm = |asked_s, asks_s| Rhythm {
-            asked_s,
-            asks_s,
-            probes_s: Seconds::INFINITY,
-        };
-        let cases = [
-            ("in turn", rhythm(1.0, 3.0), rhythm(2.0, 3.1), true),
-            ("at once", rhythm(1.0, 2.1), rhythm(1.0, 2.1), true),
-            ("twice the same", rhythm(2.0, 3.0), rhythm(1.0, 3.1), false),
-            ("long ago", rhythm(1.0, 2.0), rhythm(2.5, 3.1), false),
-        ];
-        for (what, one, other, may) in cases {
-            let rests = [Rest::new(one, other), Rest::new(other, one)];
-            assert_eq!(rests.map(|rest| rest.is_some()), [may; 2], "{what}");
-        }
-    }
-
-    #[test]
-    fn dates_are_counted_from_the_first_on() {
-        let counts = [0.9, 1.0, 2.9, 3.0].map(|now| count(now, 1.0, 2.0));
-        assert_eq!(counts, [0, 1, 1, 2]);
-        assert_eq!(count(9.0, Seconds::INFINITY, 5.0), 0);
     }
 }

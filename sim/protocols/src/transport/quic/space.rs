@@ -65,6 +65,11 @@ impl Space {
         (self.next_number, self.largest_acked)
     }
 
+    /// Whether its next packet asks for an acknowledgement, where the window is `allowed` one more.
+    pub fn carries(&self, allowed: bool) -> bool {
+        !self.pending.is_empty() && (allowed || self.probes > 0)
+    }
+
     /// Takes the next number; packets with records are remembered.
     pub fn on_sent(&mut self, records: Vec<Record>, bytes: u32, now: Seconds) {
         if !records.is_empty() {

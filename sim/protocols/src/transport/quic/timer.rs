@@ -19,10 +19,12 @@ pub(super) enum Timer {
     Disco,
     /// A closed connection may be forgotten.
     Drain,
+    /// The next packet may leave.
+    Pacing,
 }
 
 impl Timer {
-    const ALL: [Timer; 7] = [
+    const ALL: [Timer; 8] = [
         Timer::Recovery,
         Timer::AckDelay,
         Timer::Idle,
@@ -30,6 +32,7 @@ impl Timer {
         Timer::Connect,
         Timer::Disco,
         Timer::Drain,
+        Timer::Pacing,
     ];
 
     /// What a stuck run is told that it waits for.
@@ -42,18 +45,19 @@ impl Timer {
             Timer::Connect => "quic connect timeout",
             Timer::Disco => "disco heartbeat",
             Timer::Drain => "quic draining",
+            Timer::Pacing => "quic pacing",
         }
     }
 }
 
 /// When each timer fires; infinite for those that are not set.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TimerTable([Seconds; 7]);
+pub(super) struct TimerTable([Seconds; 8]);
 
 impl TimerTable {
     /// Nothing is waited for.
     pub const fn new() -> Self {
-        Self([Seconds::INFINITY; 7])
+        Self([Seconds::INFINITY; 8])
     }
 
     /// Sets or resets `timer`.

@@ -22,6 +22,7 @@ impl<P: Payload> Connection<P> {
                 Timer::Connect => self.abandon(Reason::ConnectTimeout, out),
                 Timer::Idle => self.abandon(Reason::IdleTimeout, out),
                 Timer::Drain => self.happen(ConnectionEvent::Drain),
+                Timer::Pacing => {}
             }
         }
         self.flush(now, out);

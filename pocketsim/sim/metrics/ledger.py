@@ -1,0 +1,59 @@
+"""The metrics of every run, of one that kept no events: `output.trace = "metrics"`.
+
+The engine adds up what they need while it runs (sim/engine/src/ledger.rs); what they are,
+`sim.metrics.trades` and `fates` say of events. Counts, sizes and the ends of windows are exact,
+means are but for rounding, quantiles within the `quantile_error` of the statement.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from pocketsim.sim.metrics import histograms, trades
+from pocketsim.sim.trace.columns import ratio
+
+if TYPE_CHECKING:
+    from pocketsim.sim.base.told import Sizes, Statement
+
+
+def of_all(found: Statement) -> dict[str, float]:
+    """Return what `trades.of_all` does."""
+    sent, stored = float(found["send_count"]), float(found["store_count"])
+    first_s, last_s = found["first_s"], found["last_s"]
+    window_s = math.nan if first_s is None or last_s is None else last_s - first_s
+    by_then = found["logged"]
+    known = by_then["stored"] + by_then["lost"]
+    p50_s, p95_s = histograms.percentiles_s([found["rtt"]], (50, 95)).tolist()
+    (processing_s,) = histograms.percentiles_s([found["processing"]], (50,)).tolist()
+    return {
+        **trades.counts(sent, stored, window_s),
+        "success_ratio": ratio(by_then["stored"], known),
+        "in_flight_ratio": ratio(by_then["sent"] - known, by_then["sent"]),
+        "rtt_ms_p50": 1e3 * p50_s,
+        "rtt_ms_p95": 1e3 * p95_s,
+        "rtt_ms_mean": 1e3 * histograms.mean_s(found["rtt"]),
+        "processing_ms_p50": 1e3 * processing_s,
+        **_block_sizes(found["blocks"], stored),
+    }
+
+
+def fates(found: Statement) -> dict[str, Any]:
+    """Return what `fates.of` does of every transaction."""
+    every = found["all"]
+    lost = sum(found["lost"].values())
+    assert lost == every["lost"], "a transaction has no fate"
+    return {
+        "sent": every["sent"],
+        "stored": every["stored"],
+        "lost": dict(found["lost"]),
+        "in_flight": every["sent"] - every["stored"] - lost,
+    }
+
+
+def _block_sizes(sizes: Sizes, stored: float) -> dict[str, float]:
+    found = {"min": sizes["min"], "mean": ratio(sizes["sum"], stored), "max": sizes["max"]}
+    return {
+        f"stored_block_bytes_{name}": math.nan if value is None else float(value)
+        for name, value in found.items()
+    }

@@ -1,0 +1,71 @@
+"""How long datagrams waited in the queues of radios, and how many found no room: of all phones.
+
+The engine counts each datagram once for every radio that took it (sim/engine/src/waits.rs).
+Quantiles are of a histogram, within 0.8 % of themselves (sim/engine/src/histogram.rs); means are
+exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pocketsim.sim.metrics import parts
+from pocketsim.sim.metrics.definition import Metric
+from pocketsim.sim.trace.columns import ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pocketsim.sim.base.told import Waits
+    from pocketsim.sim.scenario.resolved import Resolved
+
+_DIRECTIONS = {
+    "uplink": "in the queue of the sender's radio until its first byte went out",
+    "downlink": "in the receiver's queue at its access point or cell",
+}
+METRICS = {
+    name: metric
+    for link, where in _DIRECTIONS.items()
+    for name, metric in {
+        f"{link}_wait_ms_mean": Metric(
+            "ms", "mean(t_first_byte - t_queued)", f"how long a datagram waited {where}: mean"
+        ),
+        f"{link}_wait_ms_p50": Metric("ms", "p50(t_first_byte - t_queued)", "the same, median"),
+        f"{link}_wait_ms_p95": Metric(
+            "ms", "p95(t_first_byte - t_queued)", "the same, 95th percentile"
+        ),
+        f"{link}_queue_drop_ratio": Metric(
+            "1",
+            "refused / (taken + refused)",
+            "of the datagrams offered to that queue, those that found no room (`queue_full`)",
+        ),
+    }.items()
+}
+RATIOS = tuple(name for name in METRICS if name.endswith("_ratio"))
+QUANTILES = tuple(name for name in METRICS if name.endswith(("_p50", "_p95")))
+
+
+def names(resolved: Resolved) -> tuple[str, ...]:
+    """Return the metrics that a run has: none where phones only compute."""
+    return () if parts.of(resolved).TRANSACTION is None else tuple(METRICS)
+
+
+def measure(resolved: Resolved, waits: Mapping[str, Waits]) -> dict[str, float]:
+    """Return what queues did in one repetition, by direction; NaN where there are none."""
+    if not names(resolved):
+        return {}
+    found = dict.fromkeys(METRICS, math.nan)
+    for link, told in waits.items():
+        taken, refused = told["taken"], told["refused"]
+        found |= {
+            f"{link}_wait_ms_mean": 1e3 * ratio(told["sum_s"], taken),
+            f"{link}_wait_ms_p50": _milliseconds(told["p50_s"]),
+            f"{link}_wait_ms_p95": _milliseconds(told["p95_s"]),
+            f"{link}_queue_drop_ratio": ratio(refused, taken + refused),
+        }
+    return found
+
+
+def _milliseconds(seconds: float | None) -> float:
+    return math.nan if seconds is None else 1e3 * seconds

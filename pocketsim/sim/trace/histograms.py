@@ -1,0 +1,92 @@
+"""What a run has that keeps no events: what a ledger comes to, and its histograms as a table.
+
+What deliberately does not live here: what is made of them; `sim.metrics.histograms` does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from pocketsim.sim.base.engine_facts import EVENT_KINDS
+from pocketsim.sim.trace import table as trace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from pocketsim.sim.base.told import Spread, Statement
+
+    Array = np.ndarray[Any, Any]
+
+COLUMNS = {
+    "repetition": "which, from 0",
+    "duration": "`rtt`, T3 - T1, or `processing`, T3 - T2",
+    "from_s": "where the bucket begins, seconds",
+    "to_s": "where it ends",
+    "count": "how many durations it has",
+}
+"""What each column says, in their order; `schema` has their types."""
+NAMES: tuple[Literal["rtt", "processing"], ...] = ("rtt", "processing")
+
+
+def schema() -> pa.Schema:
+    """Return the columns and types of histograms.parquet."""
+    import pyarrow as pa
+
+    words = pa.dictionary(pa.int32(), pa.string())
+    types = (pa.int32(), words, pa.float64(), pa.float64(), pa.int64())
+    return pa.schema(list(zip(COLUMNS, types, strict=True)))
+
+
+def from_engine(result: Mapping[str, Any]) -> Statement:
+    """Return the ledger's statement of what `sim._engine.run` returned, with names for numbers."""
+    names = result["event_kinds"][len(EVENT_KINDS) :]
+    counted = zip(names, result["ledger"]["observed"], strict=False)  # not all were observed
+    observed = {name: told for name, told in counted if told[0]}
+    return cast("Statement", {**result["ledger"], "observed": observed})
+
+
+def from_statements(statements: Sequence[Statement]) -> pa.Table:
+    """Return the table of all repetitions, in their order, from what their ledgers come to."""
+    import pyarrow as pa
+
+    spreads = [statement[name] for statement in statements for name in NAMES]
+    sizes = [len(spread["count"]) for spread in spreads]
+    numbers = np.repeat(np.arange(len(statements), dtype=np.int32), len(NAMES))
+    codes = np.tile(np.arange(len(NAMES), dtype=np.int32), len(statements))
+    from_s, to_s = (_joined([one[edge] for one in spreads], np.float64) for edge in _EDGES)
+    columns = [
+        trace.numbers(pa.int32(), np.repeat(numbers, sizes)),
+        trace.words(np.repeat(codes, sizes), NAMES),
+        trace.numbers(pa.float64(), from_s),
+        trace.numbers(pa.float64(), to_s),
+        trace.numbers(pa.int64(), _joined([one["count"] for one in spreads], np.int64)),
+    ]
+    return pa.Table.from_arrays(columns, schema=schema())
+
+
+def spreads(table: pa.Table, name: str, repetitions: int) -> list[Spread]:
+    """Return the buckets of one duration in each repetition; their sum is not in a table."""
+    rows = [row for row in table.to_pylist() if row["duration"] == name]
+    parts = [[row for row in rows if row["repetition"] == each] for each in range(repetitions)]
+    return [
+        {
+            "sum_s": math.nan,
+            "from_s": [row["from_s"] for row in part],
+            "to_s": [row["to_s"] for row in part],
+            "count": [row["count"] for row in part],
+        }
+        for part in parts
+    ]
+
+
+def _joined(columns: Sequence[Sequence[float]], kind: type[np.generic]) -> Array:
+    return np.array(list(itertools.chain.from_iterable(columns)), dtype=kind)
+
+
+_EDGES: tuple[Literal["from_s", "to_s"], ...] = ("from_s", "to_s")

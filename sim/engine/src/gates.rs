@@ -1,0 +1,119 @@
+//! Senders that wait until the queue of their own radio has room, on networks that block them.
+//!
+//! A lane that finds no room stands still, and what it has to do with it; lanes of a phone go on in
+//! the order in which they came. They look again when a datagram is wholly out, which is when Linux
+//! gives its memory back to the socket (`sock_wfree`). What deliberately does not live here: how full
+//! queues are, which is the world's, and networks that drop.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use pocketsim_protocols::contract::{Datagram, Lane, NodeId, Seconds};
+
+use crate::network::Network;
+use crate::order::Way;
+use crate::plan::Plan;
+use crate::resources::World;
+use crate::socket::wire_bytes;
+use crate::stage::{Due, Stage};
+
+/// The phones of a run whose networks block them.
+pub(crate) struct Gates(BTreeMap<u32, Gate>);
+
+#[derive(Default)]
+struct Gate {
+    /// When each of what its radio took is out, where that is known, and not long past.
+    outs_s: VecDeque<Seconds>,
+    /// Lanes that wait, the first to go on first.
+    lanes: VecDeque<Lane>,
+    /// When the first looks again, or did.
+    look_s: Seconds,
+}
+
+impl Gates {
+    /// Those of a plan; none where nobody is blocked.
+    pub(crate) fn new(plan: &Plan) -> Option<Self> {
+        let phones = (0..).zip(&plan.phones.access);
+        let blocked = phones.filter(|&(_, &access)| plan.access[access as usize].blocks);
+        let gates: BTreeMap<u32, Gate> =
+            blocked.map(|(phone, _)| (phone, Gate::default())).collect();
+        (!gates.is_empty()).then_some(Self(gates))
+    }
+
+    /// Whether a lane may send a datagram now; if not, it waits from now on.
+    pub(crate) fn pass<W: World, B>(
+        &mut self,
+        stage: &mut Stage<W>,
+        network: &mut Network<B>,
+        (from, lane): (u32, Lane),
+        (to, datagram): (NodeId, &Datagram<B>),
+    ) -> bool {
+        let Some(gate) = self.0.get_mut(&from) else {
+            return true;
+        };
+        let way = Way {
+            from: NodeId(from),
+            to,
+            path: datagram.path,
+        };
+        let bytes = wire_bytes(datagram.udp_payload_bytes);
+        let waits = gate.lanes.front() == Some(&lane);
+        let is_first = waits || gate.lanes.is_empty();
+        let passes = !network.needs_radio(way, stage.now())
+            || is_first && stage.world().has_room(way.from, bytes);
+        if passes {
+            gate.lanes.drain(..usize::from(waits));
+        } else {
+            gate.lanes.extend((!waits).then_some(lane));
+            gate.await_room(stage, from, is_first);
+        }
+        passes
+    }
+
+    /// A phone has sent something: the lane that may try next, if one waits.
+    pub(crate) fn sent<W: World>(&mut self, stage: &mut Stage<W>, phone: u32) -> Option<Lane> {
+        let gate = self.0.get_mut(&phone)?;
+        gate.forget_outs(stage.now());
+        let out_s = stage.world().out_s(NodeId(phone));
+        let is_new =
+            out_s.filter(|&out_s| out_s > stage.now() && gate.outs_s.back() != Some(&out_s));
+        gate.outs_s.extend(is_new);
+        gate.first()
+    }
+
+    /// The lane of a phone that waits for room first, if there is one.
+    pub(crate) fn first(&self, phone: u32) -> Option<Lane> {
+        self.0.get(&phone)?.first()
+    }
+
+    /// A phone goes off: nobody waits there, and nothing will be out.
+    pub(crate) fn forget(&mut self, phone: u32) {
+        if let Some(gate) = self.0.get_mut(&phone) {
+            *gate = Gate::default();
+        }
+    }
+}
+
+impl Gate {
+    fn first(&self) -> Option<Lane> {
+        self.lanes.front().copied()
+    }
+
+    /// The first that waits looks again when the next datagram is out, of which the world tells
+    /// where nobody knows the date.
+    fn await_room<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, is_first: bool) {
+        self.forget_outs(stage.now());
+        match self.outs_s.front() {
+            Some(&out_s) if is_first && out_s != self.look_s => {
+                self.look_s = out_s;
+                stage.push(out_s, Due::Room(phone, stage.epoch(phone)));
+            }
+            _ => {}
+        }
+    }
+
+    fn forget_outs(&mut self, now: Seconds) {
+        while self.outs_s.front().is_some_and(|&out_s| out_s <= now) {
+            self.outs_s.pop_front();
+        }
+    }
+}
