@@ -1,10 +1,12 @@
-"""From reports of the device probe to a profile in a file, and as a table.
+"""From reports of the device probe, or from this machine, to a profile in a file, and as a table.
 
-How numbers are made of reports is `calibration.fit.calibration`'s.
+How numbers are made is `calibration.fit.calibration`'s and `calibration.fit.this_machine`'s.
 """
 
 from __future__ import annotations
 
+import math
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,14 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.calibration.fit.calibration import Calibration
+    from pocketsim.calibration.fit.this_machine.clock import Clock
+    from pocketsim.calibration.fit.this_machine.profile import Measured
 
 
 @dataclass(frozen=True, repr=False)
 class Calibrated(Profile):
-    """A device profile that was made of reports.
+    """A device profile that was made of reports, or by timing this machine.
 
-    `kept` says for each part that came from the base where it stands, what it rests on, and why no
-    report gave it.
+    `kept` says for each part that came from the base where it stands, what it rests on, and why it
+    was not measured.
     """
 
     kept: tuple[str, ...] = ()
@@ -73,6 +77,84 @@ def calibrate(
     return Calibrated(target.stem, device(target).contents, kept)
 
 
+def calibrate_this_machine(
+    path: str | Path,
+    *,
+    base: str | Path = "thinkpad_l13",
+    seconds: float = 10.0,
+    name: str | None = None,
+    measured_by: str = "not stated",
+    store: str = "file_append",
+) -> Calibrated:
+    """Time this machine from Python, write its profile to a file, and return it.
+
+    A quick look at the machine at hand: libsodium through PyNaCl, JSON, UDP over loopback, files
+    and sleeps. Every number that it times says so; it is no probe's, and no phone's.
+
+    Args:
+        path: Of the profile, which ends in .toml; files are timed in a folder beside it.
+        base: Profile for what Python cannot time, QUIC among it: one of `pocketsim.devices`, or a
+            file.
+        seconds: How long to time, about.
+        name: Of the device, instead of its processor's.
+        measured_by: Who ran it.
+        store: What prices `store`: as for `calibrate`.
+
+    Raises ScenarioError for a base that is none, UserError for another mistake, before anything is
+    timed or written.
+    """
+    from pocketsim.calibration.fit.write import write_profile
+
+    target = Path(path)
+    found = timed(target, base, seconds, name=name, measured_by=measured_by, store=store)
+    write_profile(found.profile, target, MADE_HERE)
+    kept = tuple(f"{part}: {part.why}" for part in found.kept)
+    return Calibrated(target.stem, device(target).contents, kept)
+
+
+def timed(
+    path: Path,
+    base: str | Path,
+    seconds: float,
+    *,
+    name: str | None,
+    measured_by: str,
+    store: str,
+    clock: Clock | None = None,
+) -> Measured:
+    """Return what `calibrate_this_machine` writes; nothing is left behind.
+
+    `clock` is what times, the system's without one.
+    """
+    from pocketsim.calibration.fit.this_machine import outside, profile, rounds
+    from pocketsim.calibration.fit.this_machine.clock import SystemClock
+    from pocketsim.calibration.fit.this_machine.computing import computing
+    from pocketsim.sim.devices.profile import load
+
+    _check(path, store)
+    if not 0 < seconds < math.inf:
+        raise UserError(f"seconds: {seconds:g} is no time to measure in; it must be more than 0")
+    start = (str(base), load(document_file(base, "device")))
+    clock = clock or SystemClock()
+    # On the disk that the profile will be on: a temporary folder may be no disk at all.
+    beside = path.parent if path.parent.is_dir() else Path()
+    with (
+        tempfile.TemporaryDirectory(prefix=".tmp-", dir=beside) as folder,
+        outside.outside(Path(folder)) as others,
+    ):
+        found = rounds.measure([*computing(), *others], clock, seconds)
+    machine = profile.this_machine(outside.socket_buffer_bytes())
+    return profile.learned(
+        found,
+        machine,
+        start,
+        today=clock.today(),
+        store=store,
+        name=name,
+        measured_by=measured_by,
+    )
+
+
 def fitted(
     reports: Sequence[Path],
     path: Path,
@@ -86,14 +168,9 @@ def fitted(
     """Return what `calibrate` writes; nothing is written."""
     from pocketsim.calibration.fit import probe_report
     from pocketsim.calibration.fit.calibration import Calibration
-    from pocketsim.calibration.fit.kernels import STORES
     from pocketsim.sim.devices import profile
 
-    if store not in STORES:
-        hint = did_you_mean(nearest(store, STORES))
-        raise UserError(f"store: {store!r} is not one of {', '.join(STORES)}{hint}")
-    if path.suffix != ".toml":
-        raise UserError(f"{path}: a profile's file ends in .toml")
+    _check(path, store)
     if not reports:
         raise UserError("there is no report to make a profile of")
     start = (str(base), profile.load(document_file(base, "device"))) if base is not None else None
@@ -101,3 +178,18 @@ def fitted(
         start, name=name, measured_by=measured_by, store=store, allow_spoiled=allow_spoiled
     )
     return calibration.fit([probe_report.load(one) for one in reports])
+
+
+def _check(path: Path, store: str) -> None:
+    """Raise UserError for what is no name of a profile's file, or of what prices `store`."""
+    from pocketsim.calibration.fit.kernels import STORES
+
+    if store not in STORES:
+        hint = did_you_mean(nearest(store, STORES))
+        raise UserError(f"store: {store!r} is not one of {', '.join(STORES)}{hint}")
+    if path.suffix != ".toml":
+        raise UserError(f"{path}: a profile's file ends in .toml")
+
+
+MADE_HERE = "`pocketsim calibrate this-machine` from Python on one machine, which is no phone"
+"""By what and of what such a profile was made, as its file says."""

@@ -1,4 +1,4 @@
-"""JSON Schemas of the documents that people write, each generated from the document's model.
+"""JSON Schemas of documents, each generated from the document's model.
 
 `python -m pocketsim.schema` rewrites all of them, and the scenario's reference page, where they
 lie; a test fails when one is stale.
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-KINDS = ("scenario", "sweep", "profile", "implementation", "fit")
-"""The kinds of documents; a `profile` is a device's."""
+KINDS = ("scenario", "sweep", "profile", "implementation", "fit", "rates")
+"""The kinds of documents that people write, a `profile` is a device's; and `rates`, of a device,
+which other programs read."""
 
 
 def file(kind: str) -> Path:
@@ -78,6 +79,7 @@ def generated(kind: str) -> str:
     from pocketsim.calibration.fit.inverse.document import Fit
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.devices.profile import Profile
+    from pocketsim.sim.export.rates import Rates
     from pocketsim.sim.run.sweep_document import SweepDocument
     from pocketsim.sim.scenario import Scenario, schema
 
@@ -87,6 +89,7 @@ def generated(kind: str) -> str:
         "profile": Profile,
         "implementation": Implementation,
         "fit": Fit,
+        "rates": Rates,
     }
     return schema.schema_text(models[kind])
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pocketsim.calibration.fit import probe_report
+from pocketsim.calibration.fit.costs import price
 
 BYTES = (64, 138, 668, 1472, 4096, 65536)
 
@@ -237,3 +239,31 @@ def in_memory(report: dict[str, Any], number: int = 0) -> probe_report.Report:
     """Return a report as if read from a file; its digest is made of `number`."""
     document = probe_report.Document.model_validate(report)
     return probe_report.Report(Path(f"report_{number}.json"), f"{number:064x}", document)
+
+
+def reports(number_of, seed=0, **phone):
+    """Return so many reports of phones that differ by their seed alone."""
+    return [
+        in_memory(Phone(seed + number, **phone).report(), number) for number in range(number_of)
+    ]
+
+
+def cost_of(source, found, cores):
+    """Return the cost that reports give, which have measured it."""
+    return price(source, found, cores).cost
+
+
+def standard_error_at(operation, size):
+    """Return the standard error of a whole cost with so many bytes."""
+    per_byte = size * (operation.per_byte_standard_error or 0.0)
+    both = 2 * (operation.correlation or 0.0) * operation.standard_error * per_byte
+    return math.sqrt(operation.standard_error**2 + per_byte**2 + both)
+
+
+def without(report, *names, reason=None):
+    """Return `report` with kernels that are not measured."""
+    changed = json.loads(json.dumps(report))
+    for case in changed["measurements"]:
+        if case["kernel"] in names:
+            case |= {"status": "not_measured", "reason": reason, "quantities": []}
+    return changed

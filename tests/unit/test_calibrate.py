@@ -12,11 +12,13 @@ import pytest
 from pocketsim.calibration.fit import device as behaviour
 from pocketsim.calibration.fit import kernels, write
 from pocketsim.calibration.fit.calibration import Calibration
-from pocketsim.calibration.fit.costs import REFERENCE_BYTES, price
+from pocketsim.calibration.fit.costs import price
 from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.base.errors import ScenarioError, UserError
 from pocketsim.sim.devices import profile
+from pocketsim.sim.devices.ratios import REFERENCE_BYTES
 from support import synthetic_reports as synthetic
+from support.synthetic_reports import cost_of, reports, standard_error_at, without
 
 BASE = "moto_g04s"
 
@@ -24,13 +26,6 @@ BASE = "moto_g04s"
 @pytest.fixture(scope="module")
 def base():
     return BASE, profile.load(profile.DEVICES / f"{BASE}.toml")
-
-
-def reports(number_of, seed=0, **phone):
-    return [
-        synthetic.in_memory(synthetic.Phone(seed + number, **phone).report(), number)
-        for number in range(number_of)
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +69,12 @@ def test_one_report_covers_its_truth():
             if name == "udp_receive":
                 continue
             cpu_s, per_byte_s = truth(name)
-            operation = price(kernels.SOURCES[name], [report], 4)
+            operation = cost_of(kernels.SOURCES[name], [report], 4)
             at = REFERENCE_BYTES if per_byte_s else 0.0
             true, found = cpu_s + per_byte_s * at, operation.cpu + operation.per_byte * at
-            relative = operation.standard_error / operation.cpu
-            inside.append(abs(found - true) <= 1.96 * relative * found)
-            claims.append(relative)
+            error = standard_error_at(operation, at)
+            inside.append(abs(found - true) <= 1.96 * error)
+            claims.append(error / found)
     assert 0.91 <= np.mean(inside) <= 0.995
     # The error of a mean over 60 samples of 8 executions with a spread of 10 %, and some.
     assert np.median(claims) < 3 * 0.1 / math.sqrt(8 * 60)
@@ -87,21 +82,25 @@ def test_one_report_covers_its_truth():
 
 def test_reports_that_differ_say_so():
     found = [
-        price(kernels.SOURCES["sign"], reports(6, 100 * seed, between=0.1, count=30), 4)
+        cost_of(kernels.SOURCES["sign"], reports(6, 100 * seed, between=0.1, count=30), 4)
         for seed in range(12)
     ]
     assert np.median([operation.repetition_sigma for operation in found]) == pytest.approx(
         0.1, abs=0.03
     )
     # Six of them tell the mean to 0.1 / sqrt(6).
-    claims = [operation.standard_error / operation.cpu for operation in found]
+    claims = [
+        standard_error_at(operation, REFERENCE_BYTES)
+        / (operation.cpu + REFERENCE_BYTES * operation.per_byte)
+        for operation in found
+    ]
     assert np.median(claims) == pytest.approx(0.1 / math.sqrt(6), rel=0.35)
     errors = [abs(operation.cpu / 60e-6 - 1) for operation in found]
     assert np.mean(np.array(errors) <= 2.6 * np.array(claims)) >= 0.8
 
 
 def test_alike_reports_do_not():
-    operation = price(kernels.SOURCES["sign"], reports(4), 4)
+    operation = cost_of(kernels.SOURCES["sign"], reports(4), 4)
     assert operation.repetition_sigma < 0.01
 
 
@@ -123,7 +122,7 @@ def test_a_kernel_on_several_threads(fitted):
 
 
 def test_no_more_threads_than_cores():
-    operation = price(kernels.SOURCES["endpoint_setup"], reports(1), 2)
+    operation = cost_of(kernels.SOURCES["endpoint_setup"], reports(1), 2)
     assert operation.threads == 2
     assert operation.wait == 0
 
@@ -237,15 +236,6 @@ def test_the_device_is_the_reports(fitted):
     assert device.probe == "0.1.0, release, aarch64-linux-android"
 
 
-def without(report, *names, reason=None):
-    """Return `report` with kernels that are not measured."""
-    changed = json.loads(json.dumps(report))
-    for case in changed["measurements"]:
-        if case["kernel"] in names:
-            case |= {"status": "not_measured", "reason": reason, "quantities": []}
-    return changed
-
-
 def test_a_kernel_that_was_not_measured_says_why(base):
     report = synthetic.Phone().report()
     broken = without(report, "ed25519_sign", "udp_buffer_capacity", reason="no such call")
@@ -272,7 +262,9 @@ def test_a_report_that_lacks_a_kernel_leaves_it_to_the_others():
         synthetic.in_memory(without(one, "sha256", reason="no")),
         synthetic.in_memory(other, 1),
     ]
-    assert price(kernels.SOURCES["hash"], found, 4) == price(kernels.SOURCES["hash"], found[1:], 4)
+    assert cost_of(kernels.SOURCES["hash"], found, 4) == cost_of(
+        kernels.SOURCES["hash"], found[1:], 4
+    )
 
 
 @pytest.mark.parametrize("store", sorted(kernels.STORES))
@@ -303,7 +295,7 @@ def test_costs_on_many_threads_or_chosen_cores_do_not_enter(base):
             "ed25519_sign", "crypto", quantities, parameters={"bytes": 138}, **changes
         )
         report["measurements"].append(case)
-    operation = price(kernels.SOURCES["sign"], [synthetic.in_memory(report)], 4)
+    operation = cost_of(kernels.SOURCES["sign"], [synthetic.in_memory(report)], 4)
     assert operation.cpu == pytest.approx(60e-6, rel=0.05)
 
 
@@ -316,7 +308,7 @@ def test_a_line_that_does_not_fit_widens_the_error():
                 values = 1.3 * np.array(quantity["samples"]["values"])
                 quantity["samples"] = synthetic.samples(values)
     one, other = (
-        price(kernels.SOURCES["hash"], [synthetic.in_memory(document)], 4)
+        cost_of(kernels.SOURCES["hash"], [synthetic.in_memory(document)], 4)
         for document in (straight, bent)
     )
     assert one.standard_error / one.cpu < 0.02
@@ -459,5 +451,5 @@ def test_packets_are_priced_by_the_bytes_of_their_datagrams():
             datagram = case.parameters["bytes"] + 39.0
             quantity = {"name": "datagram_bytes", "samples": synthetic.samples([datagram] * 9)}
             case.quantities.append(type(case.quantities[0]).model_validate(quantity))
-    operation = price(kernels.SOURCES["packet_seal"], [report], 4)
+    operation = cost_of(kernels.SOURCES["packet_seal"], [report], 4)
     assert "at 167 707 1239 bytes" in operation.source

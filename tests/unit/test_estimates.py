@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,7 +72,25 @@ def test_rounds_that_disagree_widen_the_error():
     apart = estimate(samples(values), round_medians=[2e-5, 2.2e-5, 1.8e-5])
     assert apart.standard_error / apart.mean == pytest.approx(0.1 / math.sqrt(3), rel=0.02)
     alike = estimate(samples(values), round_medians=[2e-5, 2e-5, 2e-5])
-    assert alike == estimate(samples(values))
+    assert replace(alike, rounds=()) == estimate(samples(values))
+
+
+def test_rounds_have_means_of_their_own():
+    sizes, factors = (200, 50, 120), (1.0, 1.3, 0.8)
+    parts = [
+        lognormal(30 + number, factor * 2e-5, 0.3, size)
+        for number, (factor, size) in enumerate(zip(factors, sizes, strict=True))
+    ]
+    values = np.concatenate(parts)
+    medians = [np.median(part) for part in parts]
+    found = estimate(samples(values), round_medians=medians, round_samples=sizes)
+    assert found.rounds == pytest.approx([2e-5, 2.6e-5, 1.6e-5], rel=0.12)
+    # The mean of the rounds, however many samples each has.
+    assert found.mean == pytest.approx(np.mean(found.rounds))
+    # Of samples that are no more told apart, in proportion to the medians.
+    sketch = estimate(samples(values, keep=False), round_medians=medians, round_samples=sizes)
+    assert sketch.rounds == pytest.approx(np.array(medians) * sketch.mean / np.mean(medians))
+    assert estimate(samples(values), round_medians=medians[:1], round_samples=[370]).rounds == ()
 
 
 def test_a_coarse_clock_is_an_error_even_of_equal_samples():

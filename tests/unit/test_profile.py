@@ -58,6 +58,21 @@ def test_the_package_claims_no_more_than_its_profiles():
             '"0s", standard_error = "0s"',
             "without uncertainty",
         ),
+        (
+            'standard_error = "25us"',
+            'standard_error = "25us"\ncorrelation = 0.5',
+            "operations.sign: correlation needs per_byte_standard_error",
+        ),
+        (
+            'standard_error = "25us"',
+            'standard_error = "25us"\ncommon_factor = "day"',
+            "operations.sign: common_factor and common_ratio go together",
+        ),
+        (
+            'standard_error = "25us"',
+            'standard_error = "25us"\ndegrees_of_freedom = 0.5',
+            "operations.sign.degrees_of_freedom: ",
+        ),
         ("threads = 2", "threads = 0", "operations.endpoint_setup.threads: "),
         ("threads = 2", "repetition_sigma = -1", "endpoint_setup.repetition_sigma: "),
         (

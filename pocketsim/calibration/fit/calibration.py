@@ -3,9 +3,9 @@
 `Calibration` is an estimator: the constructor stores options, `fit` learns from reports of one
 device, learned names end in an underscore. For each operation it fits `cpu + per_byte * bytes`
 through the cases of its kernel (`calibration.fit.kernels`), and takes the mean over the reports.
-The relative standard error is that of the cost at a common block's size, as a draw scales the whole
-cost by one factor; lack of fit is part of it, undiminished by more sizes or reports. What differs
-between reports beyond that is the `repetition_sigma`.
+The errors of both parts, how they go together and how surely they are known are from what differs
+between reports, or between the rounds of one; lack of fit is part of them, undiminished by more
+sizes or reports. What differs between reports beyond their own errors is the `repetition_sigma`.
 
 Nothing is invented: what no report has measured comes from a base profile with its provenance, and
 is listed with the reason. What does not live here: reading reports, and putting the profile's file
@@ -14,10 +14,12 @@ in place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.calibration.fit.costs import cases, price
+import numpy as np
+
+from pocketsim.calibration.fit.common import together
+from pocketsim.calibration.fit.costs import price
 from pocketsim.calibration.fit.device import (
     core_classes,
     core_count,
@@ -27,31 +29,28 @@ from pocketsim.calibration.fit.device import (
     socket_buffer_bytes,
 )
 from pocketsim.calibration.fit.kernels import SOURCES, STORES
-from pocketsim.sim.base.documents import Section
+from pocketsim.calibration.fit.looks import cases
+from pocketsim.calibration.fit.parts import (
+    SLEEPS,
+    SLEEPS_DIFFER,
+    SOCKET_BUFFER,
+    Kept,
+    Parts,
+    kept,
+    not_claimed,
+)
 from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.base.errors import ScenarioError, UserError
 from pocketsim.sim.base.units import SIZE
-from pocketsim.sim.devices.profile import Cost, Device, Profile, Scheduler
-from pocketsim.sim.devices.provenance import Provenance
+from pocketsim.sim.devices.profile import Cost, Device, Profile
+from pocketsim.sim.devices.ratios import REFERENCE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from pocketsim.calibration.fit.costs import Priced
     from pocketsim.calibration.fit.kernels import Source
     from pocketsim.calibration.fit.probe_report import Report
-    from pocketsim.sim.devices.profile import SleepOvershoot
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A part of a profile that was not measured: where it stands, what it rests on, and why."""
-
-    key: str
-    basis: str  # of its numbers; empty for one without provenance
-    why: str
-
-    def __str__(self) -> str:
-        return f"{self.key} ({self.basis})" if self.basis else self.key
 
 
 class Calibration:
@@ -93,20 +92,55 @@ class Calibration:
         _refuse_strangers(reports)
         if not self.allow_spoiled:
             _refuse_spoiled(reports)
-        priced = {name: self._priced(name, reports) for name in device_operations()}
         sleeps = sleep_overshoot(reports, base.scheduler.sleep_overshoot if base else None)
-        buffer_bytes = socket_buffer_bytes(reports)
-        parts = {**priced, _SLEEPS: sleeps, "device.socket_buffer": buffer_bytes}
-        missing = [key for key, part in parts.items() if part is None]
+        parts = Parts(
+            together({name: self._priced(name, reports) for name in device_operations()}),
+            sleeps,
+            socket_buffer_bytes(reports),
+        )
+        missing = parts.missing()
         if base is None:
             self._refuse_holes(missing, reports)
             self.kept_ = ()
         else:
             if sleeps and len(sleepers(reports)) == 1:
-                missing.append(_SLEEPS_DIFFER)
-            self.kept_ = tuple(self._kept(key, base, reports) for key in missing)
-        self.profile_ = self._profile(reports, priced, sleeps, buffer_bytes)
+                missing.append(SLEEPS_DIFFER)
+            why = {key: self._why_missing(key, reports) for key in missing}
+            self.kept_ = kept(base, why)
+        self.profile_ = parts.filled(base, lambda size: self._device(reports, size))
         return self
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the options, by which `Calibration(**params)` makes the same estimator."""
+        return {
+            "base": self.base,
+            "name": self.name,
+            "measured_by": self.measured_by,
+            "store": self.store,
+            "allow_spoiled": self.allow_spoiled,
+        }
+
+    def score(self, reports: Sequence[Report]) -> float:
+        """Return how well `profile_` tells the costs in other reports of the device, 1 at best.
+
+        The share of the variance of the logarithms of their costs, at a common block's size, that
+        is explained: 0 for one who knows no more than their mean. Raises UserError where the
+        reports have not two operations that the profile has as well.
+        """
+        other = type(self)(**self.get_params() | {"base": ("the profile", self.profile_)})
+        told = other.fit(reports).profile_.operations
+        kept = {part.key for part in (*self.kept_, *other.kept_)}
+        both = np.log(
+            [
+                (_total_s(told[name]), _total_s(cost))
+                for name, cost in self.profile_.operations.items()
+                if name not in kept
+            ]
+        )
+        if len(both) < 2:  # noqa: PLR2004 - of one there is no variance
+            raise UserError("there is nothing to compare: no two operations are in both")
+        missed, varies = both[:, 0] - both[:, 1], both[:, 0] - both[:, 0].mean()
+        return 1 - float(missed @ missed) / float(varies @ varies)
 
     def _refuse_holes(self, missing: Sequence[str], reports: Sequence[Report]) -> None:
         if missing:
@@ -115,32 +149,11 @@ class Calibration:
             reason = f"not measured: {key}{said} ({self._why_missing(key, reports)})"
             raise ScenarioError(reports[-1].path, "", f"{reason}; name a profile with --base")
 
-    def _profile(
-        self,
-        reports: Sequence[Report],
-        priced: Mapping[str, Cost | None],
-        sleeps: SleepOvershoot | None,
-        buffer_bytes: int | None,
-    ) -> Profile:
-        """Return what was measured, and the base's for what was not."""
-        base = self.base[1] if self.base else None
-        operations = {name: cost or _of(base).operations[name] for name, cost in priced.items()}
-        buffer_bytes = buffer_bytes or _of(base).device.socket_buffer
-        sleeps = sleeps or _of(base).scheduler.sleep_overshoot
-        return Profile(
-            device=self._device(reports, buffer_bytes),
-            operations=operations,
-            scheduler=Scheduler(sleep_overshoot=sleeps),
-        )
-
-    def _priced(self, name: str, reports: Sequence[Report]) -> Cost | None:
+    def _priced(self, name: str, reports: Sequence[Report]) -> Priced | None:
         return price(self._source(name), reports, core_count(reports))
 
-    def _kept(self, key: str, base: Profile, reports: Sequence[Report]) -> Kept:
-        return Kept(key, _basis(base, key), self._why_missing(key, reports))
-
     def _why_missing(self, key: str, reports: Sequence[Report]) -> str:
-        if key == _SLEEPS_DIFFER:
+        if key == SLEEPS_DIFFER:
             return "one report does not tell how much repetitions differ"
         kernel = _KERNELS.get(key) or self._lacking(self._source(key), reports)
         said = [
@@ -195,8 +208,7 @@ class Calibration:
         if len(classes) > 1:
             claims.append("cores by class: operations were timed where the system put one thread")
         if self.base and self.kept_:
-            kept = ", ".join(map(str, self.kept_))
-            claims.append(f"{kept}: of profile {self.base[0]}, not of this device")
+            claims.append(not_claimed(self.base[0], self.kept_))
         if len(reports) == 1:
             claims.append(
                 "how much runs differ: there is one report, so repetition_sigma of the operations "
@@ -209,23 +221,8 @@ class Calibration:
         ]
 
 
-def _of(base: Profile | None) -> Profile:
-    assert base is not None, "without a base nothing is missing"
-    return base
-
-
-def _basis(base: Profile, key: str) -> str:
-    """Return what the numbers of `base` at `key` rest on, or nothing when that is not stated."""
-    if key in base.operations:
-        return base.operations[key].basis
-    found: Any = base
-    for part in key.split("."):
-        found = getattr(found, part)
-    if isinstance(found, Provenance):
-        return found.basis
-    if isinstance(found, Section):
-        return " and ".join(sorted({number.basis for _, number in found}))
-    return ""
+def _total_s(cost: Cost) -> float:
+    return cost.cpu + cost.wait + cost.per_byte * REFERENCE_BYTES
 
 
 def _refuse_strangers(reports: Sequence[Report]) -> None:
@@ -251,6 +248,4 @@ def _refuse_spoiled(reports: Sequence[Report]) -> None:
             raise ScenarioError(report.path, "spoiled", reason)
 
 
-_SLEEPS = "scheduler.sleep_overshoot"
-_SLEEPS_DIFFER = f"{_SLEEPS}.repetition_sigma"
-_KERNELS = {_SLEEPS: "sleep_overshoot", "device.socket_buffer": "udp_buffer_capacity"}
+_KERNELS = {SLEEPS: "sleep_overshoot", SOCKET_BUFFER: "udp_buffer_capacity"}

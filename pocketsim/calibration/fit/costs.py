@@ -1,20 +1,26 @@
-"""What the cases of one kernel say about the cost of one operation, over one or several reports.
+"""What reports say about the cost of one operation: a mean, and a posterior of it.
 
-For each report a line `cpu + per_byte * bytes` through the kernel's cases on one thread, free to
-move between cores; over reports, a mean with what differs between them. What does not live here:
-which kernel prices which operation, and what no kernel has measured.
+A random effect on each level: executions differ within a round, rounds within a report, reports of
+one device. What is above tells the error: reports where there are several, else rounds, else the
+samples. So few tell it that the interval is Student's t, with reports - 1 or rounds - 1 degrees of
+freedom; what the line leaves over and the clock's error come on top, by Welch and Satterthwaite's
+rule. What does not live here: one report (`calibration.fit.looks`), which kernel prices which
+operation, what operations have in common (`calibration.fit.common`), and what no kernel has
+measured.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.calibration.fit.lines import Line, combine, fit_line
-from pocketsim.calibration.fit.samples import FEWEST_SAMPLES, Estimate, estimate, execution_sigma
+from pocketsim.calibration.fit.lines import Mean, combine
+from pocketsim.calibration.fit.looks import LEAST_ERROR, Look, look
+from pocketsim.calibration.fit.samples import execution_sigma
+from pocketsim.sim.base.student import satterthwaite
 from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.devices.profile import Cost
 
@@ -22,76 +28,66 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.calibration.fit.kernels import Source
-    from pocketsim.calibration.fit.probe_report import Measurement, Report
+    from pocketsim.calibration.fit.probe_report import Report
 
     Array = np.ndarray[Any, Any]
 
-REFERENCE_BYTES = 668.0
-"""Where waits and relative errors are taken: the block of a 100-byte transaction with both previous
-hashes (Chirila 2025, appendix B), in the midst of what the protocols ask for."""
+
+@dataclass(frozen=True)
+class Posterior:
+    """What is known of the fixed part of a cost, waiting included, and of what each byte adds.
+
+    `deviations` are those of reports, or of the rounds of one, from the mean of the whole, relative
+    to it, by how they are called; empty where neither are told apart.
+    """
+
+    mean: Array
+    covariance: Array
+    degrees_of_freedom: float  # infinite where the error is as good as known
+    deviations: dict[str, float]
 
 
-def price(source: Source, reports: Sequence[Report], cores: int) -> Cost | None:
+@dataclass(frozen=True)
+class Priced:
+    """The cost of an operation, and by what those who measured it differ."""
+
+    cost: Cost
+    deviations: dict[str, float]
+
+
+def price(source: Source, reports: Sequence[Report], cores: int) -> Priced | None:
     """Return the cost that `source` says, or None when no report has measured its kernel."""
-    looks = [look for report in reports if (look := _look(source, report))]
-    if not looks:
+    told = [(report, found) for report in reports if (found := look(source, report))]
+    if not told:
         return None
+    looks = [found for _, found in told]
     threads = _threads(looks, cores) if source.parallel else 1
-    totals = [look.total_s(threads) for look in looks]
-    mean = combine(np.array(totals), np.array([look.total_error_s(threads) for look in looks]))
+    return cost(looks, threads, _source_text(source, [report for report, _ in told], looks))
 
-    def weighted(values: Sequence[float]) -> float:
-        return float(mean.weights @ np.array(values))
 
-    wait_s = max(0.0, weighted([look.wait_s(threads) for look in looks]))
-    cpu_s = weighted([look.cpu.intercept for look in looks])
-    lack = math.sqrt(np.mean([look.lack_of_fit() ** 2 for look in looks]))
-    relative = math.hypot(mean.relative_error(), lack)
-    return Cost.model_validate(
+def cost(looks: Sequence[Look], threads: int, source: str) -> Priced:
+    """Return what looks at one operation say together, with `threads` for each.
+
+    `source` says how they came about; how much the lines leave over is added to it.
+    """
+    mean = combine(np.array([found.total_s(threads) for found in looks]), _errors_s(looks, threads))
+    posterior = _posterior(looks, threads, mean)
+    wait_s = float(mean.weights @ [found.wait_s(threads) for found in looks])
+    found = Cost.model_validate(
         {
-            "cpu": seconds(cpu_s),
-            "per_byte": seconds(weighted([look.cpu.slope for look in looks])),
+            "cpu": seconds(float(posterior.mean[0]) - wait_s),
+            "per_byte": seconds(float(posterior.mean[1])),
             "wait": seconds(wait_s),
             "threads": threads,
             "spread_sigma": rounded(_spread(looks), ERROR_DIGITS),
             "repetition_sigma": rounded(mean.between_sigma(), ERROR_DIGITS),
-            "standard_error": seconds(
-                _standard_error_s(cpu_s + wait_s, relative, mean.value), ERROR_DIGITS
-            ),
+            **_uncertainty(posterior),
             "basis": "measured",
-            "samples": sum(one.samples for look in looks for one in look.estimates),
-            "source": _source_text(source, looks, lack),
+            "samples": sum(one.samples for each in looks for one in each.estimates),
+            "source": f"{source}{_left_over(_lack(looks))}",
         }
     )
-
-
-def cases(
-    report: Report, kernel: str, quantity: str, variant: Sequence[tuple[str, float]] = ()
-) -> list[Measurement]:
-    """Return the cases of `kernel` on one thread and any core with enough samples of `quantity`.
-
-    `variant` are the parameters that they must have besides a size or a length of time.
-    """
-    fixed = dict(variant)
-    return [
-        case
-        for case in report.document.measurements
-        if case.kernel == kernel
-        and case.threads == 1
-        and case.core_class is None
-        and {key: value for key, value in case.parameters.items() if key not in _SIZES} == fixed
-        and (samples := case.quantity(quantity))
-        and samples.count >= FEWEST_SAMPLES
-    ]
-
-
-def estimate_of(case: Measurement, quantity: str, report: Report) -> Estimate:
-    """Return what `case` says about the mean of its `quantity`, in seconds."""
-    samples = case.quantity(quantity)
-    assert samples, "the caller has chosen cases that have it"
-    clock = report.document.clock
-    medians = [each.median for each in case.rounds]
-    return estimate(samples, clock.resolution_s, case.iterations_per_sample or 1, medians)
+    return Priced(found, posterior.deviations)
 
 
 def seconds(value_s: float, digits: int = 5) -> str:
@@ -113,158 +109,132 @@ def named(reports: Sequence[Report]) -> str:
     return f"probe report{'s' if len(reports) > 1 else ''} {digests}"
 
 
-def line_through(x: Array, estimates: Sequence[Estimate]) -> Line:
-    """Return the line through durations at `x`; none is shorter or surer than can be."""
-    means = np.array([max(one.mean, _LEAST_S) for one in estimates])
-    errors = np.maximum([one.standard_error for one in estimates], means * _LEAST_ERROR)
-    return fit_line(x, means, errors)
+def _errors_s(looks: Sequence[Look], threads: int) -> Array:
+    """Return the standard error of each report's whole cost, as its rounds and samples leave it.
+
+    Rounds are taken to differ alike in all reports of the device: two or three of one report alone
+    would give weights that are mostly chance.
+    """
+    rounds = [found.rounds(threads) @ found.direction() for found in looks]
+    squares = [((each / each.mean() - 1) ** 2).sum() for each in rounds if each.size]
+    freedom = sum(each.size - 1 for each in rounds if each.size)
+    relative = math.sqrt(sum(squares) / freedom) if freedom else 0.0
+    return np.array(
+        [
+            max(
+                relative / math.sqrt(each.size) * found.total_s(threads)
+                if each.size
+                else found.error_s(threads),
+                found.common_error_s(threads),
+            )
+            for found, each in zip(looks, rounds, strict=True)
+        ]
+    )
 
 
-@dataclass(frozen=True)
-class _Look:
-    """What one report says about a kernel: CPU time, and how long it lasts or is waited for."""
-
-    report: Report
-    estimates: tuple[Estimate, ...]  # of what decides the spread
-    cpu: Line
-    wall: Line | None = None
-    latency: Estimate | None = None
-    # Of the latency, the call that woke the thread; its own operation has that already.
-    sent: Estimate | None = None
-
-    def wait_s(self, threads: int) -> float:
-        at = self.place()
-        if self.latency:
-            # It ends when the call has returned that `cpu` is about, with a datagram of one byte.
-            sent_s = self.sent.mean if self.sent else 0.0
-            return max(0.0, self.latency.mean - sent_s - self.cpu.intercept)
-        return self.wall.at(at) - self.cpu.at(at) / threads if self.wall else 0.0
-
-    def total_s(self, threads: int) -> float:
-        return self.cpu.at(self.place()) + max(0.0, self.wait_s(threads))
-
-    def total_error_s(self, threads: int) -> float:
-        """The standard error of `total_s`: with a wall time, cpu (1 - 1 / threads) + wall."""
-        cpu_s = self.cpu.sampling_error(self.place())
-        if self.wall:
-            wall_s = self.wall.sampling_error(self.place())
-            return math.hypot(cpu_s * (1 - 1 / threads), wall_s)
-        waits = [wait.standard_error for wait in (self.latency, self.sent) if wait]
-        return math.hypot(cpu_s, *waits)
-
-    def lack_of_fit(self) -> float:
-        return max(self.cpu.lack_of_fit, self.wall.lack_of_fit if self.wall else 0.0)
-
-    def place(self) -> float:
-        """The reference size, or the measured one nearest to it."""
-        return float(np.clip(REFERENCE_BYTES, self.cpu.places.min(), self.cpu.places.max()))
+def _posterior(looks: Sequence[Look], threads: int, mean: Mean) -> Posterior:
+    """Return what `looks` say together; `mean` weighs them."""
+    parts = np.array([found.parts(threads) for found in looks])
+    middle: Array = mean.weights @ parts
+    direction = np.array([1.0, float(np.mean([found.place() for found in looks]))])
+    rounds = looks[0].rounds(threads) if len(looks) == 1 else np.empty((0, 2))
+    if len(looks) > 1:
+        names = [found.called for found in looks]
+        scatter = _scatter(parts - middle, mean.weights)
+        apart, freedom = parts - middle, len(looks) - 1.0
+    elif rounds.size:
+        names = [f"round {number}" for number in range(len(rounds))]
+        apart, freedom = rounds - rounds.mean(axis=0), len(rounds) - 1.0
+        scatter = _scatter(apart, np.full(len(rounds), 1 / len(rounds)))
+    else:
+        names, apart, freedom = [], rounds, math.inf
+        scatter = _sampled(looks[0], threads)
+    total_s = float(middle @ direction)
+    common_s = math.sqrt(np.mean([found.common_error_s(threads) ** 2 for found in looks]))
+    clock = np.diag([common_s**2, (middle[1] * LEAST_ERROR) ** 2])
+    bent = _lack(looks) ** 2 * np.outer(middle, middle)
+    variances = [float(direction @ each @ direction) for each in (scatter, bent, clock)]
+    places = looks[0].cpu.line.places.size
+    degrees = satterthwaite(variances, (freedom, max(1.0, places - 2.0), math.inf))
+    deviations = dict(zip(names, (apart @ direction / total_s).tolist(), strict=True))
+    return Posterior(middle, scatter + bent + clock, degrees, deviations)
 
 
-def _look(source: Source, report: Report) -> _Look | None:
-    cpu = _estimates(report, source.kernel, "cpu_s", source.variant)
-    wall = _estimates(report, source.kernel, "wall_s", source.variant)
-    # Without a CPU clock of its own, an operation that only computes takes its wall time.
-    cpu = cpu or ({} if source.waits == "wall" else wall)
-    if not cpu or (source.waits == "wall" and not wall):
-        return None
-    if source.opens:
-        cpu = _less_opened(report, source, cpu)
-    line = _line(cpu)
-    if source.waits == "wall":
-        return _Look(report, tuple(wall.values()), line, wall=_line(wall))
-    if source.waits:
-        latencies = _estimates(report, source.waits, "latency_s")
-        if not latencies:
-            return None
-        (latency,) = latencies.values()
-        sent = next(iter(_estimates(report, source.waits, "sent_s").values()), None)
-        return _Look(report, tuple(cpu.values()), line, latency=latency, sent=sent)
-    return _Look(report, tuple(cpu.values()), line)
+def _scatter(apart: Array, weights: Array) -> Array:
+    """Return the covariance of a weighted mean, from what it is the mean of.
+
+    That of Hartung and Knapp (Statistics in Medicine 20, 2001, 3875), for two parts at once.
+    """
+    found: Array = (apart.T * weights) @ apart / (len(apart) - 1)
+    return found
 
 
-def _estimates(
-    report: Report, kernel: str, quantity: str, variant: Sequence[tuple[str, float]] = ()
-) -> dict[float, Estimate]:
-    """Return the estimates of a kernel's cases by their bytes, 0 for those without."""
-    found = cases(report, kernel, quantity, variant)
-    return {_size(case): estimate_of(case, quantity, report) for case in found}
+def _sampled(found: Look, threads: int) -> Array:
+    """Return the covariance that samples leave, where no rounds tell it."""
+    line, direction = found.cpu.line, found.direction()
+    beside = found.error_s(threads) ** 2 - float(direction @ line.covariance @ direction)
+    return line.covariance + np.diag([max(0.0, beside), 0.0])
 
 
-def _size(case: Measurement) -> float:
-    """Return the bytes that a profile counts: of a QUIC packet those of its datagram."""
-    datagram = case.quantity("datagram_bytes")
-    return datagram.median if datagram else case.parameters.get("bytes", 0.0)
+def _uncertainty(posterior: Posterior) -> dict[str, Any]:
+    """Return the keys of a cost that say how it is drawn."""
+    fixed_s, per_byte_s = np.sqrt(np.diag(posterior.covariance)).tolist()
+    said: dict[str, Any] = {"standard_error": seconds(fixed_s if posterior.mean[0] else 0.0)}
+    if posterior.mean[1] > 0:
+        said["per_byte_standard_error"] = seconds(per_byte_s)
+    if posterior.mean.min() > 0:
+        together = float(posterior.covariance[0, 1]) / (fixed_s * per_byte_s)
+        said["correlation"] = rounded(min(1.0, max(-1.0, together)))
+    if posterior.degrees_of_freedom < _MANY:
+        said["degrees_of_freedom"] = rounded(posterior.degrees_of_freedom, ERROR_DIGITS)
+    return said
 
 
-def _less_opened(
-    report: Report, source: Source, cpu: dict[float, Estimate]
-) -> dict[float, Estimate]:
-    """Return `cpu` without the opening of the datagrams that the operation began with."""
-    opening = _estimates(report, source.opens, "cpu_s")
-    found = cases(report, source.kernel, _OPENED, source.variant)
-    if not opening or not found:
-        return cpu
-    line = _line(opening)
-    opened_s, opened_error_s = line.at(_FLIGHT_BYTES), line.sampling_error(_FLIGHT_BYTES)
-    numbers = {_size(case): samples.mean for case in found if (samples := case.quantity(_OPENED))}
-    return {
-        size: replace(
-            spent,
-            mean=max(_LEAST_S, spent.mean - numbers.get(size, 0.0) * opened_s),
-            standard_error=math.hypot(
-                spent.standard_error, numbers.get(size, 0.0) * opened_error_s
-            ),
-        )
-        for size, spent in cpu.items()
-    }
+def _lack(looks: Sequence[Look]) -> float:
+    return math.sqrt(np.mean([found.lack_of_fit() ** 2 for found in looks]))
 
 
-def _line(estimates: dict[float, Estimate]) -> Line:
-    return line_through(np.array(list(estimates)), list(estimates.values()))
-
-
-def _threads(looks: Sequence[_Look], cores: int) -> int:
+def _threads(looks: Sequence[Look], cores: int) -> int:
     """Return the fewest threads whose CPU time fits into the wall time."""
-    ratios = [look.cpu.at(look.place()) / look.wall.at(look.place()) for look in looks if look.wall]
+    ratios = [
+        found.cpu.line.at(found.place()) / found.wall.line.at(found.place())
+        for found in looks
+        if found.wall
+    ]
     return min(cores, max(1, math.ceil(float(np.mean(ratios)) - _BY_CHANCE)))
 
 
-def _standard_error_s(fixed_s: float, relative: float, total_s: float) -> float:
-    """Return the profile's standard error: in proportion to the whole cost, as it is drawn.
-
-    Where all of the cost is per byte, a draw adds a fixed part of that size.
-    """
-    return relative * (fixed_s or total_s)
-
-
-def _spread(looks: Sequence[_Look]) -> float:
+def _spread(looks: Sequence[Look]) -> float:
     """Return the sigma of the whole cost: of its parts by their shares, which vary on their own."""
-    own = execution_sigma([one for look in looks for one in look.estimates])
-    latencies = [look.latency for look in looks if look.latency]
+    own = execution_sigma([one for found in looks for one in found.estimates])
+    latencies = [found.latency for found in looks if found.latency]
     if not latencies:
         return own
-    share = float(np.mean([look.wait_s(1) / look.total_s(1) for look in looks]))
+    share = float(np.mean([found.wait_s(1) / found.total_s(1) for found in looks]))
     return math.hypot((1 - share) * own, share * execution_sigma(latencies))
 
 
-def _source_text(source: Source, looks: Sequence[_Look], lack: float) -> str:
+def _source_text(source: Source, reports: Sequence[Report], looks: Sequence[Look]) -> str:
     waited = f" and {source.waits}" if source.waits not in {"", "wall"} else ""
+    kernel = f"kernel {source.kernel}{waited}{at_sizes(looks)}"
+    return f"{named(reports)}; {kernel}: {source.why}"
+
+
+def at_sizes(looks: Sequence[Look]) -> str:
+    """Return in words at which sizes was measured; nothing for what has none."""
     sizes = sorted(
-        {f"{size:g}" for look in looks for size in look.cpu.places if size > 0}, key=float
+        {f"{size:g}" for found in looks for size in found.cpu.line.places if size > 0}, key=float
     )
-    measured = f" at {' '.join(sizes)} bytes" if sizes else ""
-    left = f"; the line leaves {lack:.1%} over, which the standard error has" if lack else ""
-    kernel = f"kernel {source.kernel}{waited}{measured}"
-    return f"{named([look.report for look in looks])}; {kernel}: {source.why}{left}"
+    return f" at {' '.join(sizes)} bytes" if sizes else ""
+
+
+def _left_over(lack: float) -> str:
+    return f"; the line leaves {lack:.1%} over, which the standard error has" if lack else ""
 
 
 ERROR_DIGITS = 3
-"""Significant digits of sigmas and standard errors."""
+"""Significant digits of sigmas and degrees of freedom."""
 
-_SIZES = {"bytes", "requested_s"}
-_OPENED = "opened_datagrams"
-_FLIGHT_BYTES = 1200.0  # initial datagrams are padded to as much (RFC 9000, 14.1)
 _DIGEST_DIGITS = 12  # of SHA-256: enough to find a report again
-_LEAST_ERROR = 1e-4  # relative: quartz clocks are off by some 1e-5 to 1e-4
-_LEAST_S = 1e-12  # of CPU time that a coarse clock does not see: a picosecond, for the arithmetic
 _BY_CHANCE = 0.05  # CPU time may exceed the wall time of one thread by what timing them differs
+_MANY = 200  # degrees of freedom from which Student's t is as good as normal: 1.97 for 1.96

@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.calibration.fit.costs import (
-    ERROR_DIGITS,
-    cases,
-    estimate_of,
-    line_through,
-    named,
-    rounded,
-    seconds,
-)
+from pocketsim.calibration.fit.costs import ERROR_DIGITS, named, rounded, seconds
 from pocketsim.calibration.fit.lines import Line, combine
+from pocketsim.calibration.fit.looks import cases, estimate_of, line_through
 from pocketsim.sim.devices.profile import SleepOvershoot
 from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pocketsim.calibration.fit.probe_report import Measurement, Report
     from pocketsim.calibration.fit.samples import Estimate
@@ -44,22 +37,30 @@ def sleep_overshoot(
     One report cannot tell how much repetitions differ: that number is then `base`'s, or without a
     base 0, with an error as wide as the spread of single sleeps.
     """
-    found = {report: _sleeps(report) for report in sleepers(reports)}
-    if not found:
-        return None
+    slept = sleepers(reports)
+    return sleep_law([_sleeps(report) for report in slept], base, named(slept)) if slept else None
+
+
+def sleep_law(
+    found: Sequence[Mapping[float, Estimate]], base: SleepOvershoot | None, where: str
+) -> SleepOvershoot:
+    """Return the law of one or several looks: how much too long sleeps of so many seconds were.
+
+    `where` says in words which looks those are; `base` is as for `sleep_overshoot`.
+    """
     lines = [
         line_through(np.log(np.array(list(sleeps)) / _MILLISECOND_S), list(sleeps.values()))
-        for sleeps in found.values()
+        for sleeps in found
     ]
-    sigmas = np.array([one.sample_sigma for sleeps in found.values() for one in sleeps.values()])
-    count = sum(one.samples for sleeps in found.values() for one in sleeps.values())
-    known = _measured(count, f"{named(list(found))}; kernel sleep_overshoot: {_LAW}")
+    sigmas = np.array([one.sample_sigma for sleeps in found for one in sleeps.values()])
+    count = sum(one.samples for sleeps in found for one in sleeps.values())
+    known = _measured(count, f"{where}; kernel sleep_overshoot: {_LAW}")
     if len(lines) > 1:
         between = _between(lines, known)
     elif base is not None:
         between = base.repetition_sigma
     else:
-        source = f"{named(list(found))}; one report does not tell how much repetitions differ"
+        source = f"{where}; one report does not tell how much repetitions differ"
         unknown = {"basis": "assumed", "samples": 0, "source": source}
         between = _plain(0.0, max(float(sigmas.mean()), _LEAST_SHARE), unknown)
     return SleepOvershoot(

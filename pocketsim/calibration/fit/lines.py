@@ -28,7 +28,8 @@ class Line:
     covariance: Array  # of intercept and slope, from the errors of y alone
     free_errors: tuple[float, float]  # of both, had neither been held at 0
     lack_of_fit: float  # standard deviation of y around the line, relative to y
-    places: Array
+    places: Array  # that differ
+    weights: Array  # two rows, which make intercept and slope of y at the places
 
     def at(self, x: float) -> float:
         """Return y at `x`."""
@@ -49,15 +50,23 @@ def fit_line(x: Array, y: Array, standard_error: Array) -> Line:
     x, y, variances = np.asarray(x, float), np.asarray(y, float), np.asarray(standard_error) ** 2
     terms = [0, 1] if np.ptp(x) > 0 else [0]
     full = np.column_stack([np.ones_like(x), x])
-    fitted, covariance, lack = _fit(full[:, terms], y, variances)
+    fitted, covariance, inverse, lack = _fit(full[:, terms], y, variances)
     free = [*np.sqrt(np.diag(covariance)).tolist(), 0.0]
     if fitted.min() < 0:
         terms = [1] if fitted[0] < 0 else [0]
-        fitted, covariance, lack = _fit(full[:, terms], y, variances)
-    both, errors = np.zeros(2), np.zeros((2, 2))
-    both[terms] = fitted
+        fitted, covariance, inverse, lack = _fit(full[:, terms], y, variances)
+    both, errors, weights = np.zeros(2), np.zeros((2, 2)), np.zeros((2, x.size))
+    both[terms], weights[terms] = fitted, inverse
     errors[np.ix_(terms, terms)] = covariance
-    return Line(float(both[0]), float(both[1]), errors, (free[0], free[1]), lack, np.unique(x))
+    return Line(
+        intercept=float(both[0]),
+        slope=float(both[1]),
+        covariance=errors,
+        free_errors=(free[0], free[1]),
+        lack_of_fit=lack,
+        places=np.unique(x),
+        weights=weights,
+    )
 
 
 @dataclass(frozen=True)
@@ -114,11 +123,11 @@ def excess_variance(design: Array, y: Array, variances: Array, scale: Array) -> 
     return float(brentq(too_large, 0.0, upper, xtol=upper * _TOLERANCE))
 
 
-def _fit(design: Array, y: Array, variances: Array) -> tuple[Array, Array, float]:
-    """Return coefficients, their covariance from `variances` alone, and the lack of fit."""
+def _fit(design: Array, y: Array, variances: Array) -> tuple[Array, Array, Array, float]:
+    """Return coefficients, their covariance from `variances` alone, their weights and the lack."""
     excess = excess_variance(design, y, variances, y)
     fitted, inverse = _solve(design, y, 1 / (variances + excess * y**2))
-    return fitted, inverse @ np.diag(variances) @ inverse.T, math.sqrt(excess)
+    return fitted, inverse @ np.diag(variances) @ inverse.T, inverse, math.sqrt(excess)
 
 
 def _solve(design: Array, y: Array, weights: Array) -> tuple[Array, Array]:

@@ -9,8 +9,8 @@ Pure functions of numbers; robust, so that a few samples that the system interru
 * the standard error of a median is half its 68 % interval from order statistics (quantiles
   1/2 -+ 1/2 / sqrt(n)), which sketches have as well as raw samples. Samples in order of time that
   resemble their predecessor count as fewer: n (1 - r) / (1 + r), with r their rank correlation;
-* rounds, between which the device did something else, may disagree by more than that: then the
-  scatter of their medians is the error;
+* rounds, between which the device did something else, may disagree by more than that: each has a
+  mean of its own, and where that of the case is asked for alone, their scatter is the error;
 * the clock's resolution is a further, uniform error of each timing.
 
 What does not live here: cases with different sizes (`calibration.fit.lines`).
@@ -34,13 +34,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of a quantity, how sure it is, and the sigma of one sample's logarithm."""
+    """The mean of a quantity, how sure it is, and the sigma of one sample's logarithm.
+
+    Of the standard error, `own_error` is what the samples of a round leave and `clock_error` the
+    clock's, which is that of every round; `rounds` are the means of several, if there are.
+    """
 
     mean: float
     standard_error: float
     sample_sigma: float
     samples: int
     iterations: int = 1
+    own_error: float = 0.0
+    clock_error: float = 0.0
+    rounds: tuple[float, ...] = ()
 
 
 def estimate(
@@ -48,11 +55,13 @@ def estimate(
     resolution: float = 0.0,
     iterations: int = 1,
     round_medians: Sequence[float] = (),
+    round_samples: Sequence[int] = (),
 ) -> Estimate:
     """Return what `samples` say about the mean of their quantity.
 
     `resolution` is the clock's step, in the quantity's unit; each sample is the mean over
-    `iterations`; `round_medians` may be those of a quantity in proportion to this one.
+    `iterations`; `round_medians` may be those of a quantity in proportion to this one, and
+    `round_samples` say where one round ends in samples in order of time.
     Quantities that reach zero or below have no logarithm: for these it is the plain mean with its
     standard error, and a sigma of 0.
     """
@@ -60,7 +69,7 @@ def estimate(
     points, weights = _points(samples)
     if points[0] <= 0:
         error = math.hypot(samples.standard_deviation / math.sqrt(samples.count), rounding)
-        return Estimate(samples.mean, error, 0.0, samples.count, iterations)
+        return Estimate(samples.mean, error, 0.0, samples.count, iterations, error, rounding)
     logs = np.log(points)
     low, middle, high = _quantiles(logs, weights, (_LOWER, 0.5, 1 - _LOWER))
     sigma = float(high - low) / 2
@@ -68,10 +77,20 @@ def estimate(
     half = 0.5 / math.sqrt(n)
     below, above = _quantiles(logs, weights, (0.5 - half, 0.5 + half))
     # The second term: sigma has an error too, and enters the mean by sigma^2 / 2.
-    relative = math.hypot((above - below) / 2, sigma**2 / math.sqrt(2 * n))
-    relative = max(relative, _between_rounds(round_medians))
-    mean = math.exp(middle + sigma**2 / 2)
-    return Estimate(mean, math.hypot(relative * mean, rounding), sigma, samples.count, iterations)
+    own = math.hypot((above - below) / 2, sigma**2 / math.sqrt(2 * n))
+    relative = max(own, _between_rounds(round_medians))
+    rounds = _rounds(samples, math.exp(middle + sigma**2 / 2), round_medians, round_samples)
+    mean = float(np.mean(rounds))
+    return Estimate(
+        mean=mean,
+        standard_error=math.hypot(relative * mean, rounding),
+        sample_sigma=sigma,
+        samples=samples.count,
+        iterations=iterations,
+        own_error=own * mean,
+        clock_error=rounding,
+        rounds=rounds if len(rounds) > 1 else (),
+    )
 
 
 def execution_sigma(estimates: Sequence[Estimate]) -> float:
@@ -105,6 +124,24 @@ def _between_rounds(medians: Sequence[float]) -> float:
     return float(np.std(np.log(medians), ddof=1)) / math.sqrt(len(medians))
 
 
+def _rounds(
+    samples: Samples, mean: float, medians: Sequence[float], counts: Sequence[int]
+) -> tuple[float, ...]:
+    """Return the mean in each round; `mean` alone where rounds are not told apart.
+
+    That of a case, for samples of which only quantiles are kept: in proportion to the medians.
+    """
+    if len(medians) < 2 or min(medians) <= 0:  # noqa: PLR2004 - one round is all there is
+        return (mean,)
+    if samples.values is None or sum(counts) != samples.count or min(counts, default=0) < 1:
+        return tuple(mean * each / float(np.mean(medians)) for each in medians)
+    parts = [np.sort(part) for part in np.split(np.log(samples.values), np.cumsum(counts)[:-1])]
+    found = [_quantiles(each, np.linspace(0, 1, each.size), _ROUND_QUANTILES) for each in parts]
+    low, middle, high = np.array(found).T
+    within = float(np.average((high - low) ** 2, weights=counts)) / 4
+    return tuple(np.exp(middle + within / 2).tolist())
+
+
 def _points(samples: Samples) -> tuple[Array, Array]:
     """Return sorted numbers and the share of the samples below each."""
     points = np.sort(np.array(samples.values or samples.quantiles))
@@ -120,7 +157,9 @@ def _independent(samples: Samples) -> float:
     if samples.values is None or samples.count < _FEWEST_TO_CORRELATE:
         return samples.count
     ranks = np.argsort(np.argsort(samples.values, kind="stable"), kind="stable")
-    correlation = max(0.0, float(np.corrcoef(ranks[:-1], ranks[1:])[0, 1]))
+    before, after = ranks[:-1] - ranks[:-1].mean(), ranks[1:] - ranks[1:].mean()
+    spread = math.sqrt(float(before @ before) * float(after @ after))
+    correlation = max(0.0, float(before @ after) / spread)
     return max(1.0, samples.count * (1 - correlation) / (1 + correlation))
 
 
@@ -128,5 +167,6 @@ FEWEST_SAMPLES = 5
 """Fewer say nothing of their own error: a case with less counts as not measured."""
 
 _LOWER = 0.15865525393145707  # of a normal distribution, below one sigma under its middle
+_ROUND_QUANTILES = (_LOWER, 0.5, 1 - _LOWER)
 _FEWEST_TO_CORRELATE = 20  # below, a correlation is mostly chance
 _SMALLEST_VARIANCE = 1e-4  # of the largest: a case without any spread does not decide alone

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def as_toml(profile: Profile) -> str:
-    """Return the document that `sim.devices.profile.load` reads as exactly `profile`."""
+def as_toml(profile: Profile, made: str = "") -> str:
+    """Return the document that `sim.devices.profile.load` reads as exactly `profile`.
+
+    `made` says by what and of what it was made, if not by `pocketsim calibrate` of reports.
+    """
     import tomli_w
 
     device = profile.device.model_dump(exclude={"cores", "socket_buffer"}, exclude_none=True)
@@ -32,19 +35,21 @@ def as_toml(profile: Profile) -> str:
             for part, numbers in profile.scheduler
         },
     }
-    return f"{_HEAD.format(name=printable(profile.device.name))}\n{tomli_w.dumps(document)}"
+    head = _HEAD.format(name=printable(profile.device.name), made=made or _OF_REPORTS)
+    return f"{head}\n{tomli_w.dumps(document)}"
 
 
-def write_profile(profile: Profile, path: Path) -> None:
+def write_profile(profile: Profile, path: Path, made: str = "") -> None:
     """Write `profile` to the file at `path`, and see that it reads as it was written."""
-    path.write_text(as_toml(profile), encoding="utf-8")
+    path.write_text(as_toml(profile, made), encoding="utf-8")
     assert load(path) == profile, "a profile reads as it was written"
 
 
 def _operation(operation: Cost) -> dict[str, Any]:
     spelt = {
         key: DURATION.write(getattr(operation, key))
-        for key in ("cpu", "per_byte", "wait", "standard_error")
+        for key in ("cpu", "per_byte", "wait", "standard_error", "per_byte_standard_error")
+        if getattr(operation, key) is not None
     }
     return _provenance(operation) | spelt
 
@@ -64,7 +69,7 @@ def _provenance(number: Provenance) -> dict[str, Any]:
     """Return the fields of a number as they are, without an empty count or list."""
     return {
         key: value
-        for key, value in number.model_dump(by_alias=True).items()
+        for key, value in number.model_dump(by_alias=True, exclude_none=True).items()
         if (key, value) not in (("samples", 0), ("fitted_to", []))
     }
 
@@ -72,6 +77,7 @@ def _provenance(number: Provenance) -> dict[str, Any]:
 _DIMENSIONS: dict[type[Provenance], Dimension] = {DurationNumber: DURATION}
 _HEAD = """# {name}.
 #
-# Made by `pocketsim calibrate` from reports of the device probe; each number says of which.
+# Made by {made}.
 # What it does not claim: see device.does_not_claim.
 """
+_OF_REPORTS = "`pocketsim calibrate` from reports of the device probe; each number says of which"

@@ -14,19 +14,21 @@ from dataclasses import dataclass
 class Family:
     """A protocol family: its kind in documents, the workloads that it takes, its modules' name.
 
-    `does` is what the reference says of it.
+    `does` is what the reference says of it. `has_ledger` says whether the engine can add up what
+    its metrics need, without events.
     """
 
     kind: str
     workloads: tuple[str, ...]
     module: str
     does: str
+    has_ledger: bool = False
 
 
 _TRADES = ("paced", "poisson", "python")
 FAMILIES = [
-    Family("trustchain", (*_TRADES, "trace"), "trades", "trades, countersigned"),
-    Family("transfer", _TRADES, "transfers", "one-way messages"),
+    Family("trustchain", (*_TRADES, "trace"), "trades", "trades, countersigned", has_ledger=True),
+    Family("transfer", _TRADES, "transfers", "one-way messages", has_ledger=True),
     Family(
         "token_batch",
         _TRADES,
@@ -37,8 +39,14 @@ FAMILIES = [
         "compute", ("compute",), "compute", "tasks without a network, of a workload of that kind"
     ),
     Family("tokens", ("town", "trace"), "town", "a town that pays with them"),
-    Family("python", (*_TRADES, "trace"), "own_protocol", "a protocol of your own, of class"),
-    Family("rust", (*_TRADES, "trace"), "own_protocol", "one in Rust, of library"),
+    Family(
+        "python",
+        (*_TRADES, "trace"),
+        "own_protocol",
+        "a protocol of your own, of class",
+        has_ledger=True,
+    ),
+    Family("rust", (*_TRADES, "trace"), "own_protocol", "one in Rust, of library", has_ledger=True),
 ]
 """A list, so that tests can add one."""
 

@@ -52,6 +52,11 @@ class Cost(Provenance):
     spread_sigma: float
     repetition_sigma: float
     standard_error_s: float
+    per_byte_standard_error_s: NotRequired[float]
+    correlation: NotRequired[float]
+    degrees_of_freedom: NotRequired[float]
+    common_factor: NotRequired[str]
+    common_ratio: NotRequired[float]
     cost_factor: NotRequired[Number]  # what a group of phones multiplied it by
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from pocketsim.sim.devices.joint import drawn, scaled_to, times
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -39,13 +41,16 @@ def draw(contents: Shipped, seed: int, name: str) -> Shipped:
 
     Each number has `value` for its mean and `standard_error` for its deviation: lognormal, and
     Beta if it is a probability (`sim.base.streams` says what becomes of 0). Each is from its own
-    stream "name/<key>", so that a new number leaves the others' draws alone.
+    stream "name/<key>", so that a new number leaves the others' draws alone. Of cores there is one
+    at least. Costs may err together, and by more than they say (`sim.devices.joint`).
     """
     positive = _positive(seed, name)
-    operations = {key: _drawn(key, cost, positive) for key, cost in contents["operations"].items()}
+    cores = contents["device"]["cores"]
+    drawn_cores = max(1.0, positive("cores", cores["value"], cores["standard_error"]))
     return {
         **contents,
-        "operations": operations,
+        "device": {**contents["device"], "cores": {**cores, "value": drawn_cores}},
+        "operations": draw_costs(contents["operations"], seed, name),
         "scheduler": _scheduler(contents["scheduler"], positive),
     }
 
@@ -86,7 +91,7 @@ def vary(contents: Shipped, seed: int, name: str) -> Shipped:
         "slope_s": {**law["slope_s"], "value": law["slope_s"]["value"] * common},
     }
     operations = {
-        key: _times(cost, factor(key, cost["repetition_sigma"]))
+        key: times(cost, factor(key, cost["repetition_sigma"]))
         for key, cost in contents["operations"].items()
     }
     return {**contents, "operations": operations, "scheduler": {"sleep_overshoot": paced}}
@@ -101,14 +106,13 @@ def vary_implementation(
 
 def draw_costs(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCost]:
     """Return costs drawn from their uncertainty, as `draw` draws those of a device."""
-    positive = _positive(seed, name)
-    return {key: _drawn(key, cost, positive) for key, cost in costs.items()}
+    return drawn(costs, seed, name)
 
 
 def vary_costs(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCost]:
     """Return costs with the factors that one repetition shares, as `vary` varies a device's."""
     factor = _factor(seed, name)
-    return {key: _times(cost, factor(key, cost["repetition_sigma"])) for key, cost in costs.items()}
+    return {key: times(cost, factor(key, cost["repetition_sigma"])) for key, cost in costs.items()}
 
 
 def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:
@@ -119,11 +123,11 @@ def scaled(contents: Shipped, factors: Mapping[str, Number]) -> Shipped:
     costs of the implementation's own.
     """
 
-    def times(cost: Cost, factor: Number) -> Cost:
+    def enlarged(cost: Cost, factor: Number) -> Cost:
         return {**_enlarged(cost, factor["value"]), "cost_factor": factor}
 
     operations = {
-        key: times(cost, factors[key]) if key in factors else cost
+        key: enlarged(cost, factors[key]) if key in factors else cost
         for key, cost in contents["operations"].items()
     }
     own = {key: factor for key, factor in factors.items() if key not in operations}
@@ -152,7 +156,7 @@ def supposed(
         speed = contents["speed_factors"][name] if is_own else 1.0
         factor = _factor_to(asked, cost["cpu_s"] * speed + cost["wait_s"])
         if not is_own:
-            now = _scaled(cost, asked.value) if factor is None else _enlarged(cost, factor)
+            now = scaled_to(cost, asked.value) if factor is None else _enlarged(cost, factor)
             operations[name] = {**now, **said}
         elif factor is None:
             own[name] = _taking(implementation["own_costs"][name], asked.value, said)
@@ -197,11 +201,6 @@ def _factor(seed: int, name: str) -> Callable[[str, float], float]:
     return factor
 
 
-def _drawn(key: str, cost: AnyCost, positive: Drawn) -> AnyCost:
-    total_s = positive(key, cost["cpu_s"] + cost["wait_s"], cost["standard_error_s"])
-    return _scaled(cost, total_s)
-
-
 def _number(law: Drawn, place: str, number: Number) -> Number:
     return {**number, "value": law(place, number["value"], number["standard_error"])}
 
@@ -244,22 +243,8 @@ def _faults(kept: KeptConnection, positive: Drawn, probability: Drawn) -> KeptCo
 
 
 def _enlarged(cost: Cost, factor: float) -> Cost:
-    """Return a cost whose standard error grows with it."""
-    return {**_times(cost, factor), "standard_error_s": cost["standard_error_s"] * factor}
-
-
-def _times(cost: AnyCost, factor: float) -> AnyCost:
-    return {
-        **cost,
-        "cpu_s": cost["cpu_s"] * factor,
-        "per_byte_s": cost["per_byte_s"] * factor,
-        "wait_s": cost["wait_s"] * factor,
-    }
-
-
-def _scaled(cost: AnyCost, total_s: float) -> AnyCost:
-    """Share a drawn total among cpu and wait as they stood; per-byte cost goes along."""
-    mean_s = cost["cpu_s"] + cost["wait_s"]
-    if mean_s == 0:
-        return {**cost, "cpu_s": total_s}
-    return _times(cost, total_s / mean_s)
+    """Return a cost whose standard errors grow with it."""
+    found: Cost = {**times(cost, factor), "standard_error_s": cost["standard_error_s"] * factor}
+    if "per_byte_standard_error_s" in cost:
+        found["per_byte_standard_error_s"] = cost["per_byte_standard_error_s"] * factor
+    return found

@@ -3,9 +3,9 @@
 What a program does with them is an implementation's profile (`sim.devices.implementation`).
 
 A profile is a TOML file, one per device and date; a cost without uncertainty and source does not
-load. Threads, sigmas, cost per byte and the socket buffer carry no uncertainty of their own. Here
-are the model and the loader. What does not live here: the draws of one repetition
-(`sim.devices.draws`), fitting, and the probe's report.
+load. Threads, sigmas and the socket buffer carry no uncertainty of their own. Here are the model
+and the loader. What does not live here: the draws of one repetition (`sim.devices.draws`), fitting,
+and the probe's report.
 """
 
 from __future__ import annotations
@@ -60,11 +60,48 @@ class Cost(Provenance):
         default=0.0, description="The same of a factor that a whole repetition shares."
     )
     standard_error: Duration = Field(description="Standard error of cpu + wait.")
+    per_byte_standard_error: Duration | None = Field(
+        default=None,
+        description="That of per_byte; absent: per_byte is drawn in proportion to cpu + wait.",
+    )
+    correlation: Annotated[float, Field(ge=-1, le=1)] | None = Field(
+        default=None, description="Of the errors of cpu + wait and of per_byte; absent: none."
+    )
+    degrees_of_freedom: Annotated[float, Field(ge=1, le=1e6)] | None = Field(
+        default=None,
+        description="Student's t has as many, for the errors are estimates themselves; absent: "
+        "they are known.",
+    )
+    common_factor: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="Costs of a profile that name the same one err together; absent: each alone.",
+    )
+    common_ratio: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="Share of the error's variance that common_factor has."
+    )
+
+    absent_when_none = frozenset(
+        {
+            "per_byte_standard_error",
+            "correlation",
+            "degrees_of_freedom",
+            "common_factor",
+            "common_ratio",
+        }
+    )
 
     @model_validator(mode="after")
     def _is_uncertain(self) -> Cost:
         if self.cpu + self.wait > 0 and self.standard_error == 0:
             raise ValueError("a cost without uncertainty: standard_error is 0")
+        return self
+
+    @model_validator(mode="after")
+    def _errs_as_it_can(self) -> Cost:
+        if self.correlation is not None and self.per_byte_standard_error is None:
+            raise ValueError("correlation needs per_byte_standard_error")
+        if (self.common_factor is None) != (self.common_ratio is None):
+            raise ValueError("common_factor and common_ratio go together")
         return self
 
 

@@ -438,4 +438,7 @@ LEAST_RATIO = 0.01  # by which a row has to change to depend on a number
 _LIKELY, _SURE, _TRIES = 0.95, 0.99, 3
 _ENDS = {"store_count", "send_count"}  # which tell how a run over a kept connection ends
 _TWO = 2
-_OF_A_NUMBER = {"standard_error", "samples"}
+_OF_A_NUMBER = {
+    *("standard_error", "samples", "per_byte_standard_error", "correlation"),
+    *("degrees_of_freedom", "common_ratio"),
+}
