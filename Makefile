@@ -87,9 +87,11 @@ BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000 100000)
 bench: setup build/bench/bare_loop build/bench/bare_queues build/bench/barrier $(if $(RIVALS)$(wildcard build/bench/ns3_star),build/bench/ns3_star) ## Compare the engine's speed with other simulators on one workload (RIVALS=1: with two more)
 	$(BIN)/python bench/run.py --hosts $(BENCH_HOSTS) $(if $(QUICK),--seconds 2 --repetitions 1 --memory 2000 12000)
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
+	$(BIN)/python bench/ledger.py $(if $(QUICK),1)
 	$(BIN)/python bench/own_trace.py $(if $(QUICK),1000,10000000)
 	$(BIN)/python bench/studies.py $(if $(QUICK),--runs 4 --long-runs 2)
 	$(BIN)/python bench/kept_connections.py $(if $(QUICK),50 20,2000 600)
+	$(BIN)/python bench/kept_connections.py $(if $(QUICK),50 20,2000 600) lte
 	$(BIN)/python bench/lookahead.py $(if $(QUICK),--scenarios udp_100b --sizes 100)
 	$(BIN)/python bench/own_protocol.py $(if $(QUICK),100 5 --repetitions 1 --no-bar,1000 60)
 

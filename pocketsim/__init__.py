@@ -16,7 +16,7 @@ from pocketsim.sim import __version__
 
 if TYPE_CHECKING:
     from pocketsim import plot
-    from pocketsim.calibrating import Calibrated, calibrate
+    from pocketsim.calibrating import Calibrated, calibrate, calibrate_this_machine
     from pocketsim.catalog import devices, implementations, scenarios
     from pocketsim.comparing import Difference, compare
     from pocketsim.documents import scenario, write_scenario
@@ -26,9 +26,16 @@ if TYPE_CHECKING:
     from pocketsim.sim.base.errors import EngineError, ScenarioError, UserError
     from pocketsim.sim.scenario import Document
     from pocketsim.studies import Status, Study
+    from pocketsim.weighing import (
+        DeviceComparison,
+        compare_devices,
+        device_rates,
+        lint_profile,
+        shipped_profiles,
+    )
 
 _HOMES = {
-    **dict.fromkeys(("Calibrated", "calibrate"), "pocketsim.calibrating"),
+    **dict.fromkeys(("Calibrated", "calibrate", "calibrate_this_machine"), "pocketsim.calibrating"),
     **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
     **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
     **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
@@ -38,11 +45,16 @@ _HOMES = {
     **dict.fromkeys(("Status", "Study"), "pocketsim.studies"),
     **dict.fromkeys(("EngineError", "ScenarioError", "UserError"), "pocketsim.sim.base.errors"),
     "Document": "pocketsim.sim.scenario",
+    **dict.fromkeys(
+        ("DeviceComparison", "compare_devices", "device_rates", "lint_profile", "shipped_profiles"),
+        "pocketsim.weighing",
+    ),
     "plot": "pocketsim",
 }
 
 __all__ = [
     "Calibrated",
+    "DeviceComparison",
     "Difference",
     "Document",
     "EngineError",
@@ -55,16 +67,21 @@ __all__ = [
     "UserError",
     "__version__",
     "calibrate",
+    "calibrate_this_machine",
     "compare",
+    "compare_devices",
     "device",
+    "device_rates",
     "devices",
     "implementation",
     "implementations",
+    "lint_profile",
     "load",
     "plot",
     "run",
     "scenario",
     "scenarios",
+    "shipped_profiles",
     "write_scenario",
 ]
 

@@ -1,12 +1,13 @@
-"""The report's figures of runs, as plotly figures: to show, change and save.
+"""The report's figures of runs, one of devices, as plotly figures: to show, change and save.
 
-Each takes runs of one scenario and finds the horizontal axis from what differs between them.
+Those of runs take one scenario's and find the horizontal axis from what differs between them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pocketsim.report import devices as _devices
 from pocketsim.report import fates as _fates
 from pocketsim.report import indices, ladders, latency, rates
 from pocketsim.report import runs as reported
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from pocketsim.results import Run
+    from pocketsim.weighing import DeviceComparison
 
 __all__ = [
+    "devices",
     "distribution_functions",
     "distributions",
     "fates",
@@ -91,6 +94,11 @@ def distribution_functions(runs: Iterable[Run]) -> go.Figure:
 def sensitivity(found: pd.DataFrame) -> go.Figure:
     """Return what `Study.sensitivity` found, as bars with 95 % intervals: a bar for each range."""
     return indices.chart(found)
+
+
+def devices(found: DeviceComparison) -> go.Figure:
+    """Return each number of devices as a ratio of the first one's, with its 95 % interval."""
+    return _devices.chart(found.first, found.ratios)
 
 
 def _series(runs: Iterable[Run]) -> list[reported.Series]:

@@ -25,6 +25,8 @@ from pocketsim.cli import (
     examples,
     exporting,
     fitting,
+    groups,
+    hosting,
     inspect,
     listing,
     measured,
@@ -34,6 +36,7 @@ from pocketsim.cli import (
     sweeping,
     targets,
     verifying,
+    weighing,
 )
 from pocketsim.sim.base.errors import EngineError, UserError
 
@@ -62,11 +65,17 @@ profile = typer.Typer(
 )
 app.add_typer(profile, name="profile")
 calibrate = typer.Typer(
-    cls=fitting.ReportsByDefault,
+    cls=groups.ReportsByDefault,
     help="Profiles of what was measured, and what published rows say of numbers.",
     epilog=examples.epilog("calibrate"),
 )
 app.add_typer(calibrate, name="calibrate")
+validate = typer.Typer(
+    cls=groups.PublishedByDefault,
+    help="Simulations beside what was published, or what this computer does.",
+    epilog=examples.epilog("validate"),
+)
+app.add_typer(validate, name="validate")
 
 
 def _add(group: typer.Typer, words: str, function: Callable[..., None]) -> None:
@@ -86,7 +95,6 @@ _add(app, "doctor", inspect.doctor)
 _add(app, "report", present.report)
 _add(app, "export", exporting.export)
 _add(app, "verify", verifying.verify)
-_add(app, "validate", present.validate)
 _add(app, "compare", comparing.compare)
 _add(app, "sensitivity", comparing.sensitivity)
 _add(app, "metrics", measured.metrics)
@@ -96,11 +104,18 @@ _add(sweep, "sweep status", sweeping.status)
 _add(sweep, "sweep collect", sweeping.collect)
 _add(sweep, "sweep report", sweeping.report)
 _add(sweep, "sweep slurm", clusters.slurm)
+_add(profile, "profile list", weighing.names)
 _add(profile, "profile show", profiles.show)
+_add(profile, "profile compare", weighing.compare)
+_add(profile, "profile lint", weighing.lint)
+_add(profile, "profile export", weighing.export)
 _add(profile, "profile split", profiles.split)
 _add(calibrate, "calibrate reports", measured.calibrate)
+_add(calibrate, "calibrate this-machine", measured.this_machine)
 _add(calibrate, "calibrate published", fitting.published)
 _add(calibrate, "calibrate sensitivity", fitting.sensitivity)
+_add(validate, "validate published", present.validate)
+_add(validate, "validate host", hosting.host)
 
 
 def main() -> None:

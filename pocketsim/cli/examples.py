@@ -52,6 +52,11 @@ EXAMPLES = {
         "pocketsim validate --subset latency",
         "pocketsim validate --rows --report validation.html",
     ),
+    "validate published": (
+        "pocketsim validate --subset latency",
+        "pocketsim validate --rows --report validation.html",
+    ),
+    "validate host": ("pocketsim validate host", "pocketsim validate host --quick -o this_host"),
     "compare": (
         "pocketsim compare runs/mine/udp-100B-4ps-* runs/mine/udp-100B-16ps-*",
         "pocketsim compare A B --metric rtt_ms_p95 --detect 1%",
@@ -75,7 +80,20 @@ EXAMPLES = {
         "pocketsim sweep slurm rate_by_transport --array 6 --time 1:00:00",
         "pocketsim sweep slurm my_phones_sweep.toml --array 200%20 --time 4:00:00 --submit",
     ),
-    "profile": ("pocketsim profile show moto_g04s",),
+    "profile": (
+        "pocketsim profile list",
+        "pocketsim profile show moto_g04s",
+    ),
+    "profile list": ("pocketsim profile list --json",),
+    "profile compare": (
+        "pocketsim profile compare moto_g04s pocophone_f1 thinkpad_l13",
+        "pocketsim profile compare moto_g04s my_phone.toml --payload 1200 --plot ratios.svg",
+    ),
+    "profile lint": ("pocketsim profile lint my_phone.toml", "pocketsim profile lint moto_g04s"),
+    "profile export": (
+        "pocketsim profile export --to rates moto_g04s -o moto_g04s.json",
+        "pocketsim profile export my_phone.toml -o my_phone.csv --payload 1200",
+    ),
     "profile show": (
         "pocketsim profile show moto_g04s",
         "pocketsim profile show my_phone.toml",
@@ -85,6 +103,10 @@ EXAMPLES = {
     "calibrate reports": (
         "pocketsim calibrate report.json -o my_phone.toml",
         "pocketsim calibrate report.json -o my_phone.toml --base moto_g04s",
+    ),
+    "calibrate this-machine": (
+        "pocketsim calibrate this-machine",
+        "pocketsim calibrate this-machine -o laptop.toml --seconds 30 --base moto_g04s",
     ),
     "calibrate published": ("pocketsim calibrate published laptop_cores -o cores.toml",),
     "calibrate sensitivity": (

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from pocketsim.catalog import document_file
 from pocketsim.cli import completion, console, targets
@@ -20,16 +19,6 @@ if TYPE_CHECKING:
     from pocketsim.calibration.fit.inverse.remake import Result
     from pocketsim.calibration.fit.inverse.trials import Trial
     from pocketsim.calibration.validate.sensitivity import Entry
-
-
-class ReportsByDefault(TyperGroup):
-    """`calibrate REPORT...` is `calibrate reports REPORT...`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take what begins with no command as arguments of the default one."""
-        # A shell that completes the first word is offered the commands.
-        is_known = args[0] in self.commands if args else ctx.resilient_parsing
-        return super().parse_args(ctx, args if is_known else ["reports", *args])
 
 
 def published(

@@ -23,6 +23,7 @@ class Document(enum.StrEnum):
     profile = "profile"
     implementation = "implementation"
     fit = "fit"
+    rates = "rates"
 
 
 class Listed(enum.StrEnum):

@@ -1,4 +1,4 @@
-"""`calibrate` and `metrics`: what phones measured, as a profile and as figures."""
+"""`calibrate` and `metrics`: what phones or this machine measured, as a profile and as figures."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ import typer
 from pocketsim.cli import completion, console, targets
 from pocketsim.cli.running import AsJson
 from pocketsim.sim.base.errors import shown
+
+Name = Annotated[str | None, typer.Option("--name", help="Of the device, instead of its own.")]
+MeasuredBy = Annotated[str, typer.Option("--measured-by", help="Who ran it.")]
+Store = Annotated[
+    str, typer.Option("--store", help="Kernel that prices `store`.", metavar="KERNEL")
+]
 
 
 def calibrate(
@@ -29,15 +35,9 @@ def calibrate(
             autocompletion=completion.documents("device"),
         ),
     ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Of the device, instead of the report's.")
-    ] = None,
-    measured_by: Annotated[
-        str, typer.Option("--measured-by", help="Who ran the probe.")
-    ] = "not stated",
-    store: Annotated[
-        str, typer.Option("--store", help="Kernel that prices `store`.", metavar="KERNEL")
-    ] = "file_append",
+    name: Name = None,
+    measured_by: MeasuredBy = "not stated",
+    store: Store = "file_append",
     allow_spoiled: Annotated[
         bool, typer.Option("--allow-spoiled", help="Take spoiled reports; the profile says so.")
     ] = False,
@@ -63,6 +63,51 @@ def calibrate(
         write_profile(calibration.profile_, aside)
     for kept in calibration.kept_:
         console.say(f"taken from {base}: {kept}: {kept.why}")
+    targets.tell(out)
+
+
+def this_machine(
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
+    ] = Path("this_machine.toml"),
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="How long to time, about.", metavar="N")
+    ] = 10.0,
+    base: Annotated[
+        str,
+        typer.Option(
+            "--base",
+            help="Profile for what Python cannot time, as QUIC.",
+            metavar="PROFILE",
+            autocompletion=completion.documents("device"),
+        ),
+    ] = "thinkpad_l13",
+    name: Name = None,
+    measured_by: MeasuredBy = "not stated",
+    store: Store = "file_append",
+) -> None:
+    """Make a profile of the machine at hand, from Python alone: no probe's, and no phone's.
+
+    PyNaCl, JSON, UDP over loopback, files and sleeps are timed; the rest is taken from --base with
+    its provenance, and listed. What is timed beside and prices nothing is shown.
+    """
+    from pocketsim.calibrating import MADE_HERE, timed
+    from pocketsim.calibration.fit.write import write_profile
+    from pocketsim.sim.devices.numbers import seconds as text
+
+    targets.check_outside_runs(out)
+    console.say(f"timing this machine for about {seconds:g} s")
+    found = timed(out, base, seconds, name=name, measured_by=measured_by, store=store)
+    with targets.replacing(out) as aside:
+        write_profile(found.profile, aside, MADE_HERE)
+    for kept in found.kept:
+        console.say(f"taken from {base}: {kept}: {kept.why}")
+    rows = [
+        (one.kernel, one.size_bytes, text(one.wall().mean), text(one.wall().standard_error))
+        for one in found.beside
+    ]
+    head = ("work", "bytes", "takes", "standard error")
+    console.table("timed, and in no profile", head, rows, console.say)
     targets.tell(out)
 
 

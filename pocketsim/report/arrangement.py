@@ -10,7 +10,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report import fates, ladders, provenance, splits, towns, trades, verdicts
+from pocketsim.report import fates, ladders, provenance, splits, towns, trades, trips, verdicts
 from pocketsim.report.page import Page, folded
 from pocketsim.report.runs import Run, as_series, by_scenario, is_of_trades
 
@@ -103,7 +103,9 @@ def _fates(page: Page, runs: Sequence[Run]) -> None:
         page.add(
             folded("main metrics of each run", fates.metrics_table(group), unfold=len(group) == 1)
         )
-        if any(splits.is_mixed(run) for run in group):
+        if about := trips.about(group):
+            page.paragraph(about)
+        if any(splits.has_splits(run) for run in group):
             page.add(folded("by profile and access of who proposed", splits.splits_table(group)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,16 +9,14 @@ import numpy as np
 from pocketsim.report import theme
 from pocketsim.report.rates import asked_title
 from pocketsim.report.runs import Run, Series, transport_name
-from pocketsim.sim import metrics
-from pocketsim.sim.run.results import read_events
+from pocketsim.report.trips import of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     import plotly.graph_objects as go
 
-    Milliseconds = np.ndarray[tuple[int], np.dtype[np.float64]]
+    from pocketsim.report.trips import Trips
 
 
 def against_rate(group: Sequence[Series]) -> go.Figure:
@@ -62,10 +59,10 @@ def distributions(group: Sequence[Series]) -> go.Figure:
 
 def repetitions(run: Run) -> go.Figure:
     """Return a box plot for each repetition of a run: how far those are from each other."""
-    trips_ms = dict(enumerate(_trips_ms(run), start=1))
+    trips = {str(at): found for at, found in enumerate(of_run(run).repetitions(), start=1)}
     chart = theme.figure("repetition", "round trip, ms", 400)
-    _boxes(chart, run.transport, {str(at): _quantiles(found) for at, found in trips_ms.items()})
-    return _arranged(chart, list(map(str, trips_ms)))
+    _boxes(chart, run.transport, {at: _quantiles(found) for at, found in trips.items()})
+    return _arranged(chart, list(trips))
 
 
 def _boxes(chart: go.Figure, transport: str, boxes: Mapping[str, tuple[float, ...] | None]) -> None:
@@ -112,10 +109,10 @@ def distribution_functions(group: Sequence[Series]) -> go.Figure:
     shown: list[float] = []
     looks = zip(theme.colours(len(chosen)), theme.dashes(len(chosen)), strict=True)
     for (one, run), (colour, dash) in zip(chosen, looks, strict=True):
-        rtt_ms = round_trips_ms(run)
-        if not rtt_ms.size:
+        trips = of_run(run)
+        if not trips.count:
             continue
-        at_ms = np.percentile(rtt_ms, _SHARES)
+        at_ms = trips.percentiles_ms(_SHARES)
         shown += at_ms.tolist()
         marked = np.isin(_SHARES, _MARKED)
         chart.add_scatter(
@@ -132,32 +129,15 @@ def distribution_functions(group: Sequence[Series]) -> go.Figure:
     return chart
 
 
-def round_trips_ms(run: Run) -> Milliseconds:
-    """Return the round trips of all repetitions of a run, in ms."""
-    trips_ms = _trips_ms(run)
-    return np.concatenate(trips_ms) if trips_ms else np.empty(0)
-
-
 def quantiles(run: Run) -> tuple[float, ...] | None:
     """Return the 5th, 25th, 50th, 75th and 95th percentile of a run's round trips, in ms."""
-    return _quantiles(round_trips_ms(run))
+    return _quantiles(of_run(run))
 
 
-def _trips_ms(run: Run) -> tuple[Milliseconds, ...]:
-    """Return the round trips of each repetition, in ms."""
-    return _read_ms(run.path, run.resolved["run"]["duration_s"])
-
-
-@functools.lru_cache(maxsize=64)  # each is shown twice
-def _read_ms(path: Path, duration_s: float) -> tuple[Milliseconds, ...]:
-    trips = metrics.round_trips(read_events(path), duration_s)
-    return tuple(took_ms for _, took_ms in trips)
-
-
-def _quantiles(rtt_ms: Milliseconds) -> tuple[float, ...] | None:
-    if not rtt_ms.size:
+def _quantiles(trips: Trips) -> tuple[float, ...] | None:
+    if not trips.count:
         return None
-    return tuple(float(value) for value in np.percentile(rtt_ms, _PERCENTS))
+    return tuple(trips.percentiles_ms(_PERCENTS).tolist())
 
 
 def _percentiles(

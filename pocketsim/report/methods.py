@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate import published
-from pocketsim.report import provenance
+from pocketsim.report import provenance, trips
 from pocketsim.report.arrangement import BARS, UNPROBED
 from pocketsim.report.points import Setting, listed
 from pocketsim.report.prose import Cite, Code, joined
@@ -109,6 +109,8 @@ def _repetitions(runs: Sequence[Run]) -> Iterator[Piece]:
     yield "Every repetition draws from streams of its own that the seed names. "
     if any(run.resolved["run"]["repetitions"] > 1 for run in runs):
         yield f"{BARS} "
+    if about := trips.about(runs):
+        yield f"{about} "
 
 
 def _profiles(runs: Sequence[Run]) -> Iterator[Piece]:

@@ -5,14 +5,12 @@ It reads run directories and writes nothing: `files` is what the folder is to ho
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING
 
 from pocketsim.report import methods, printed, prose
 from pocketsim.report.arrangement import arranged
 from pocketsim.report.page import data_csv
 from pocketsim.report.runs import load
-from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,8 +25,7 @@ def files(run_dirs: Iterable[Path]) -> dict[str, bytes]:
     Equal runs and an equal matplotlib give equal bytes. Raises as `write_report` does, and
     EnvironmentMissingError without matplotlib.
     """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise EnvironmentMissingError(_MISSING)
+    printed.check()
     runs = load(run_dirs)
     charts = arranged(runs).charts
     pieces = methods.paragraph(runs)
@@ -64,6 +61,3 @@ def _caption(drawn: Drawn) -> str:
     columns = f"Columns: {'; '.join(axes)}; `above`, `below`: of its interval.\n"
     said = f"{drawn.title}: {drawn.caption}. {_width_in(drawn):g} in wide.\n"
     return f"## {_name(drawn)}\n\n{said}{columns}\n"
-
-
-_MISSING = "matplotlib, which draws figures for papers, is missing: pip install 'pocketsim[paper]'"

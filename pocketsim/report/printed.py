@@ -8,6 +8,7 @@ error here, not left out.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import itertools
 import textwrap
@@ -17,6 +18,7 @@ import numpy as np
 
 from pocketsim.report import theme
 from pocketsim.report.looks import Look, looks
+from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +46,21 @@ def pictures(
     with style():
         figure = drawn(chart, caption, width_in)
         return {f".{form}": _saved(figure, form) for form in forms}
+
+
+def picture(chart: go.Figure, form: str) -> bytes:
+    """Return a chart as one file as wide as a page: "svg" or "pdf".
+
+    Raises EnvironmentMissingError without matplotlib.
+    """
+    check()
+    return pictures(chart, "", DOUBLE_IN, [form])[f".{form}"]
+
+
+def check() -> None:
+    """Raise EnvironmentMissingError unless matplotlib is there."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise EnvironmentMissingError(_MISSING)
 
 
 def style() -> AbstractContextManager[None]:
@@ -334,6 +351,7 @@ _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
+_MISSING = "matplotlib, which draws figures for papers, is missing: pip install 'pocketsim[paper]'"
 _INK, _FAINT, _GRID = theme.INK, theme.FAINT, theme.GRID
 _PT = 0.6  # points for a pixel of the page, whose columns are wider
 _MARKER_PX, _LINE_PX = 6, 2  # plotly's own

@@ -14,7 +14,7 @@ from pocketsim.report.page import number, table
 from pocketsim.report.runs import labels
 from pocketsim.sim import trace
 from pocketsim.sim.plan.population import populate
-from pocketsim.sim.run.results import read_events
+from pocketsim.sim.run import results
 from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from pocketsim.report.runs import Run
 
 
-def is_mixed(run: Run) -> bool:
-    """Return whether phones of a run differ in profile or access network."""
+def has_splits(run: Run) -> bool:
+    """Return whether phones of a run differ in profile or access network, and it keeps events."""
+    if not results.keeps_events(run.path):
+        return False
     groups = run.resolved["devices"]
     return len({(group["profile"], name) for group in groups for name in group["access"]}) > 1
 
@@ -34,12 +36,13 @@ def is_mixed(run: Run) -> bool:
 def splits_table(runs: Sequence[Run]) -> str:
     """Return a line for each run of a scenario, profile and access network: what came of trades.
 
-    Of sampled traces, of what they keep.
+    Of sampled traces, of what they keep; of runs without events, none.
     """
     head = ("run", "profile", "access", "proposals", "stored", "median, ms", "95 %, ms", "99 %, ms")
     lines = [
         (escape(name), escape(profile), escape(access), *cells)
         for run, name in zip(runs, labels(runs), strict=True)
+        if results.keeps_events(run.path)
         for (profile, access), cells in split(run)
     ]
     return table(head, lines, numeric=range(3, len(head)))
@@ -62,7 +65,7 @@ def _trades(run: Run) -> pd.DataFrame:
     """Return a row for each proposal: profile and access of who made it, `rtt_ms` if stored."""
     import pandas as pd
 
-    events = read_events(run.path).to_pandas()
+    events = results.read_events(run.path).to_pandas()
     of_trades = ["repetition", "message_id", "time_s"]
     sent, stored = (events.loc[events["kind"] == kind, of_trades] for kind in ("send", "store"))
     trades = sent.merge(stored, on=of_trades[:2], how="left", suffixes=("", "_stored"))

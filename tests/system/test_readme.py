@@ -83,7 +83,18 @@ SHORT = {
     "pocketsim calibrate": [
         "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
     ],
+    "pocketsim calibrate this-machine": [
+        "calibrate this-machine --seconds 0.5 --base moto_g04s -o machine.toml"
+    ],
+    "pocketsim profile list": ["profile list --json"],
     "pocketsim profile show": ["profile show moto_g04s"],
+    "pocketsim profile compare": [
+        "profile compare moto_g04s thinkpad_l13 --payload 1200 --plot ratios.svg --json"
+    ],
+    "pocketsim profile lint": ["profile lint moto_g04s --json"],
+    "pocketsim profile export": [
+        "profile export --to rates moto_g04s --payload 1200 -o rates.json"
+    ],
     "pocketsim calibrate sensitivity": [
         "calibrate sensitivity --only *l13*.sign.cpu --subset F3_sign --samples 0 -o table.toml"
     ],
@@ -93,6 +104,9 @@ SHORT = {
     "pocketsim validate": [
         "validate --subset block_sizes --report page.html --json",
         "validate --subset block_sizes --rows",
+    ],
+    "pocketsim validate host": [
+        "validate host --quick --probe {root}/tests/support/fake_probe.py -o host --json"
     ],
     "pocketsim doctor": ["doctor"],
 }
@@ -150,7 +164,7 @@ def rows() -> list[tuple[str, set[str]]]:
     for line in TEXT.splitlines():
         if match := re.match(r"\| `(pocketsim [^`]*)`", line):
             spans = " ".join(re.findall(r"`([^`]+)`", line))
-            name = re.match(r"pocketsim( [a-z]+)+", match[1])
+            name = re.match(r"pocketsim( [a-z]+(-[a-z]+)*)+", match[1])
             assert name is not None
             found.append((name[0], set(re.findall(r"(?<!\w)--?[a-z][a-z-]*", spans))))
     return found

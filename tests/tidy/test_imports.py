@@ -29,13 +29,13 @@ ARROWS: dict[str, set[str]] = {
         *("sim.plan", "sim.scenario", "sim.trace"),
     },
     "sim.export": {
-        *("sim.base", "sim.scenario", "sim.plan"),
+        *("sim", "sim.base", "sim.devices", "sim.scenario", "sim.plan"),
         *("sim.trace", "sim.metrics", "sim.run"),
     },
     "calibration": set(),
     "calibration.validate": {
         *("sim._engine", "sim.base", "sim.devices", "sim.metrics"),
-        *("sim.run", "sim.scenario"),
+        *("sim.run", "sim.scenario", "sim.trace", "sim.export"),
     },
     "calibration.fit": {
         *("sim", "sim.base", "sim.devices", "sim.metrics"),

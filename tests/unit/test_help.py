@@ -123,6 +123,11 @@ def completed(folder, line):
         ("pocketsim sweep plan ", ["sweep"]),
         ("pocketsim sweep collect ", ["sweep"]),
         ("pocketsim profile show ", ["device", "implementation"]),
+        ("pocketsim profile compare ", ["device"]),
+        ("pocketsim profile compare moto_g04s ", ["device"]),
+        ("pocketsim profile lint ", ["device", "implementation"]),
+        ("pocketsim profile export ", ["device"]),
+        ("pocketsim calibrate this-machine --base ", ["device"]),
         ("pocketsim calibrate published ", ["fit"]),
         ("pocketsim calibrate report.json --base ", ["device"]),
     ],
@@ -204,6 +209,7 @@ def test_words_to_choose_from_are_completed(tmp_path):
     assert completed(tmp_path, "pocketsim list s") == ["scenarios", "sweeps", "subsets"]
     assert completed(tmp_path, "pocketsim schema p") == ["profile"]
     assert completed(tmp_path, "pocketsim export run --to g") == ["graphml", "gexf"]
+    assert completed(tmp_path, "pocketsim profile export --to r") == ["rates"]
 
 
 def test_commands_are_completed(tmp_path):

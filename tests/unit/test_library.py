@@ -28,6 +28,7 @@ MODULES = [
     "pocketsim.profiles",
     "pocketsim.results",
     "pocketsim.running",
+    "pocketsim.weighing",
 ]
 FOUR, SIXTEEN = "4/s", "16/s"
 

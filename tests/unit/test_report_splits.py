@@ -29,7 +29,7 @@ def mixed(tmp_path_factory):
 @pytest.mark.engine
 def test_every_proposal_is_its_proposers(mixed):
     (run,) = load([mixed.directory])
-    assert splits.is_mixed(run)
+    assert splits.has_splits(run)
     found = dict(splits.split(run))
     events = mixed.events
     sent = events[events["kind"] == "send"]

@@ -16,7 +16,7 @@ import pytest
 
 from pocketsim import testing
 from pocketsim.calibration.validate import published, validation
-from pocketsim.report import fates, latency, theme, verdicts, write_report
+from pocketsim.report import fates, latency, theme, trips, verdicts, write_report
 from pocketsim.report.runs import as_series, load
 from pocketsim.sim.scenario import load as load_scenario
 from pocketsim.sim.scenario.resolve import resolve
@@ -127,7 +127,7 @@ def test_a_box_is_of_one_repetition(tmp_path: Path):
     low, *_, high = latency.quantiles(run) or ()
     assert min(boxes.lowerfence) <= low <= max(boxes.lowerfence)
     assert min(boxes.upperfence) <= high <= max(boxes.upperfence)
-    assert latency.round_trips_ms(run).size == np.sum(run.values("store_count"))
+    assert trips.of_run(run).count == np.sum(run.values("store_count"))
 
 
 def test_a_repetition_without_stores_has_no_box(tmp_path: Path):

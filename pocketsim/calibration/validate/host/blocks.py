@@ -1,0 +1,116 @@
+"""All that is measured, in order: capacities, turns over all points, and turns over noisy ones.
+
+Repetitions are interleaved: a turn measures each point once, in an order of its own, so that what
+changes on the host within minutes scatters over points instead of telling them apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from pocketsim.calibration.validate.host.design import order
+from pocketsim.calibration.validate.host.figures import Figures
+from pocketsim.calibration.validate.host.judging import is_too_noisy
+from pocketsim.calibration.validate.host.measuring import passage_s
+from pocketsim.calibration.validate.host.prediction import Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pocketsim.calibration.validate.host.design import Point
+    from pocketsim.calibration.validate.host.measuring import Bench
+
+    Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A point's capacity and rate, and its blocks of repetitions: the last is what counts."""
+
+    point: Point
+    capacity_per_s: float
+    rate_per_s: float
+    blocks: tuple[tuple[dict[str, Any], ...], ...]
+
+    @property
+    def repetitions(self) -> tuple[dict[str, Any], ...]:
+        """What counts, as `Bench.repetition` has it."""
+        return self.blocks[-1]
+
+    def figures(self) -> tuple[Figures, ...]:
+        """Return the figures of each repetition that counts."""
+        return tuple(Figures.from_json(one["figures"]) for one in self.repetitions)
+
+    def setting(self, *, shares_core: bool) -> Setting:
+        """Return what a simulation of it takes: medians over repetitions."""
+        relays = [one["relay"] for one in self.repetitions]
+        known = [relay for relay in relays if relay is not None]
+        return Setting(
+            rate_per_s=self.rate_per_s,
+            passage_s=median(map(passage_s, relays)),
+            relay_ratio=median(relay["cpu_ratio"] for relay in known)
+            if known and shares_core
+            else 0.0,
+            relay_samples=len(known),
+        )
+
+
+def measure(
+    bench: Bench, points: Sequence[Point], report: Callable[[str], None], told: Told
+) -> list[Measured]:
+    """Measure every point, and those again whose repetitions are too far apart.
+
+    `report` is called with a name before the first turn, after every turn over all points, and
+    after each block of noisy ones. `told` gets a line for each trade.
+    """
+    rates = [_rate(bench, point, told) for point in points]
+    report("before")
+    blocks = _block(bench, rates, 0, told, report)
+    found = {
+        point.name: Measured(point, capacity, rate, (blocks[point.name],))
+        for point, capacity, rate in rates
+    }
+    left = bench.effort.most_repeated
+    for number in range(1, bench.effort.rounds + 1):
+        noisy = [one for one in found.values() if is_too_noisy(one.point, one.figures())][:left]
+        left -= len(noisy)
+        again = [(one.point, one.capacity_per_s, one.rate_per_s) for one in noisy]
+        if not again:
+            break
+        blocks = _block(bench, again, number, told)
+        report(f"block_{number}")
+        for one in noisy:
+            every = (*one.blocks, blocks[one.point.name])
+            found[one.point.name] = Measured(one.point, one.capacity_per_s, one.rate_per_s, every)
+    return list(found.values())
+
+
+def _rate(bench: Bench, point: Point, told: Told) -> tuple[Point, float, float]:
+    capacity_per_s = bench.capacity_per_s(point)
+    told(f"{point.name}: {point.carrier} stores {capacity_per_s:.4g}/s at most")
+    return point, capacity_per_s, float(f"{point.load_ratio * capacity_per_s:.4g}")
+
+
+def _block(
+    bench: Bench,
+    rates: Sequence[tuple[Point, float, float]],
+    number: int,
+    told: Told,
+    report: Callable[[str], None] = lambda _name: None,
+) -> dict[str, tuple[dict[str, Any], ...]]:
+    """Return every repetition of a block by the names of its points."""
+    per_s = {point.name: rate for point, _, rate in rates}
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in per_s}
+    count = bench.effort.repetitions
+    for turn in range(count):
+        place = number * count + turn
+        for point in order([point for point, _, _ in rates], place):
+            one = bench.repetition(point, per_s[point.name], place)
+            found[point.name].append(one)
+            rtt_s = one["figures"]["rtt_p50_s"]
+            said = "nothing stored" if rtt_s is None else f"{1000 * rtt_s:.3f} ms"
+            told(f"turn {turn + 1} of {count}, {point.name}: {said}")
+        report(f"turn_{turn + 1}")
+    return {name: tuple(several) for name, several in found.items()}

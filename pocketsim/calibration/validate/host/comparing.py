@@ -1,0 +1,89 @@
+"""From what was measured on a host and its profile to a judgement: terms, simulations, errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TYPE_CHECKING
+
+from pocketsim.calibration.validate.host import figures, judging, prediction, terms
+from pocketsim.calibration.validate.host.judging import Compared, Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pocketsim.calibration.validate.host.blocks import Measured
+    from pocketsim.calibration.validate.host.design import Effort
+    from pocketsim.calibration.validate.host.figures import Figures
+
+    KernelRtt = Callable[[float], tuple[float, float]]
+    """Median and 95th percentile of the round trip of a datagram of so many bytes, s."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A judgement, what it was made of in the order of the points, and the term that was fitted."""
+
+    judgement: Judgement
+    compared: tuple[Compared, ...]
+    hop_s: float
+
+
+@dataclass(frozen=True)
+class Host:
+    """How points are simulated: a profile of one core, whether the relay shares it, processes."""
+
+    profile: Path
+    shares_core: bool
+    effort: Effort
+    jobs: int
+    told: Callable[[str], None]
+
+    def simulated(
+        self, measured: Sequence[Measured], hop_s: float, draws: int
+    ) -> list[tuple[Figures, ...]]:
+        """Return the figures of simulated repetitions of points, net of the relay's delay."""
+        effort = replace(self.effort, draws=draws)
+        asked = {}
+        for one in measured:
+            setting = one.setting(shares_core=self.shares_core)
+            asked[one.point.name] = (
+                prediction.document(one.point, setting, self.profile, hop_s, effort),
+                prediction.judged(one.point, setting, effort),
+            )
+        found = prediction.simulate(
+            asked, self.jobs, lambda name: self.told(f"{name}: simulated {draws} times")
+        )
+        return [tuple(found[one.point.name]) for one in measured]
+
+    def compare(self, measured: Sequence[Measured], kernel_rtt: KernelRtt) -> Comparison:
+        """Fit the term to the points that may fit, simulate all of them, and judge."""
+        hop_s = self.fitted_hop_s(
+            [one for one in measured if one.point.is_fitted and not one.point.is_overloaded]
+        )
+        compared = []
+        simulated = self.simulated(measured, hop_s, self.effort.draws)
+        for one, predicted in zip(measured, simulated, strict=True):
+            real = one.figures()
+            size_bytes = median(each.proposal_bytes for each in real)
+            compared.append(Compared(one.point, real, predicted, kernel_rtt(size_bytes)))
+        return Comparison(judging.judge(compared, self.effort), tuple(compared), hop_s)
+
+    def fitted_hop_s(self, measured: Sequence[Measured]) -> float:
+        """Return the time of a hop that brings these points nearest to what was measured, s."""
+        simulated = self.simulated(measured, terms.LEAST_HOP_S, _FITTING_DRAWS)
+        return terms.hop_s([_fitted(*pair) for pair in zip(measured, simulated, strict=True)])
+
+
+def _fitted(one: Measured, simulated: Sequence[Figures]) -> terms.Fitted:
+    first = simulated[0]
+    crossed = figures.passages(one.point.carrier, first.proposal_bytes, first.answer_bytes)
+    return terms.Fitted(
+        median(each.rtt_p50_s for each in one.figures()),
+        median(each.rtt_p50_s for each in simulated),
+        crossed * prediction.hops(one.point),
+    )
+
+
+_FITTING_DRAWS = 8  # of the posterior; the term is fitted to their median

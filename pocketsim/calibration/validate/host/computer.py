@@ -1,0 +1,130 @@
+"""The computer that trades with itself: which core has which end, and what took time from them.
+
+Frequencies are None where the system tells none, as in many virtual machines.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pocketsim.sim.base.errors import EnvironmentMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+@dataclass(frozen=True)
+class Cores:
+    """The core of each process; `relay` is that of the dialler where there are only two."""
+
+    dialler: int
+    listener: int
+    relay: int
+
+    @property
+    def relay_shares(self) -> bool:
+        """Whether the relay takes time from the dialler."""
+        return self.relay == self.dialler
+
+    @property
+    def ends(self) -> set[int]:
+        """Those of the two that trade."""
+        return {self.dialler, self.listener}
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """What /proc/stat counts of some cores together, in the system's ticks."""
+
+    total: int
+    steal: int
+
+
+def cores(allowed: Iterable[int]) -> Cores:
+    """Return who gets which of the cores that this process may use.
+
+    Raises EnvironmentMissingError with fewer than two: phones share no core in a simulation.
+    """
+    first, *others = sorted(allowed)
+    if not others:
+        raise EnvironmentMissingError("one core alone: the two ends need one each")
+    return Cores(first, others[0], others[1] if len(others) > 1 else first)
+
+
+@contextmanager
+def pinned(chosen: set[int]) -> Iterator[None]:
+    """Let what is started in the block run on these cores alone; children inherit it."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, chosen)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def ticks(stat: str, chosen: set[int]) -> Ticks:
+    """Return the sums over some cores in the text of /proc/stat (proc(5))."""
+    rows = [line.split() for line in stat.splitlines()]
+    names = {f"cpu{number}" for number in chosen}
+    # Guests' time, at the end, is in that of users already.
+    kept = [[int(word) for word in row[1:9]] for row in rows if row and row[0] in names]
+    return Ticks(sum(map(sum, kept)), sum(row[_STEAL] for row in kept if len(row) > _STEAL))
+
+
+def ticks_now(chosen: set[int]) -> Ticks:
+    """Return the sums over some cores since the system began."""
+    return ticks(Path("/proc/stat").read_text(encoding="ascii"), chosen)
+
+
+def steal_ratio(before: Ticks, after: Ticks) -> float | None:
+    """Return the share of time that the hypervisor gave to others."""
+    total = after.total - before.total
+    return (after.steal - before.steal) / total if total > 0 else None
+
+
+def frequencies_hz(chosen: set[int], root: Path = Path("/sys/devices/system/cpu")) -> list[Any]:
+    """Return the frequency of each core, in Hz, in order; None where the system tells none."""
+    found: list[Any] = []
+    for number in sorted(chosen):
+        hz = None
+        with suppress(OSError, ValueError):
+            text = (root / f"cpu{number}/cpufreq/scaling_cur_freq").read_text(encoding="ascii")
+            hz = int(text) * 1000
+        found.append(hz)
+    return found
+
+
+def cpu_s(pid: int) -> float:
+    """Return the core time that a living process has had, s (proc(5), utime and stime)."""
+    text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    fields = text.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def said(chosen: Cores) -> dict[str, Any]:
+    """Return what identifies the computer, and its use, as JSON has it."""
+    system = os.uname()
+    return {
+        "kernel": f"{system.sysname} {system.release} {system.machine}",
+        "processor": _processor() or platform.processor(),
+        "cores": os.cpu_count(),
+        "cores_of": asdict(chosen),
+        "relay_shares_core": chosen.relay_shares,
+    }
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return ""
+
+
+_STEAL = 7

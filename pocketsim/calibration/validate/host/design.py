@@ -1,0 +1,113 @@
+"""Which trades are compared on a host, and how much is measured of each.
+
+Points fill a Latin hypercube under a fixed seed. So does the choice of those that may fit; nobody
+has measured anything by then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pocketsim.sim.base import designs
+from pocketsim.sim.base.streams import stream
+
+SEED = 1
+"""Of the design, the relay's losses and the simulations."""
+CARRIERS = ("udp", "quic_keep", "quic_reconnect", "tftp")
+DELAYS_S = (0.0, 0.005)
+"""What the relay adds each way."""
+LOSSES = ("none", "independent", "bursts")
+LOSS_RATIO = 0.01
+BURST_PACKETS = 5.0
+"""Mean length of a burst, in which everything is lost: at 1 %, bursts are 495 packets apart."""
+LOADS = (0.05, 1.2)
+"""Shares of the carrier's capacity at this point."""
+PAYLOADS_BYTES = (16, 2048)
+LOAD_MAX = 0.8
+"""Above this share of the capacity queues may grow, and rates are judged, not round trips."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A real trade to be simulated, too; `is_fitted` if it may fit what is not measured apart."""
+
+    name: str
+    carrier: str
+    load_ratio: float
+    payload_bytes: int
+    delay_s: float
+    loss: str
+    is_fitted: bool
+
+    @property
+    def is_relayed(self) -> bool:
+        """Whether `probe link` stands between the ends."""
+        return self.delay_s > 0 or self.loss != "none"
+
+    @property
+    def is_overloaded(self) -> bool:
+        """Whether rates are judged, not round trips."""
+        return self.load_ratio > LOAD_MAX
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: points, of each so many repetitions of `proposed_s`, then `drained_s`.
+
+    Of each carrier `fitted` points may fit. Points whose measurements disagree are repeated in at
+    most `rounds` rounds, `most_repeated` points in all, which bounds the time. `draws` are
+    simulated repetitions of a point. `is_judged` says whether bars count; where they do not, one
+    report of the probe is whole, and the others only show whether the host has changed.
+    """
+
+    points: int
+    repetitions: int
+    proposed_s: float
+    drained_s: float
+    fitted: int
+    rounds: int
+    most_repeated: int
+    draws: int
+    is_judged: bool
+
+
+FULL = Effort(24, 5, 5.0, 1.0, fitted=2, rounds=3, most_repeated=14, draws=40, is_judged=True)
+# Too little to judge by: it shows that everything runs.
+QUICK = Effort(4, 2, 2.0, 0.5, fitted=0, rounds=0, most_repeated=0, draws=8, is_judged=False)
+
+
+def design(effort: Effort) -> list[Point]:
+    """Return the points, of which each carrier has as many; the same at every call."""
+    draws = stream(SEED, "validate/host/design")
+    cube = designs.latin_hypercube(effort.points, 5, draws)
+    low, high = PAYLOADS_BYTES
+    drawn = [
+        Point(
+            name=f"p{number:02}",
+            carrier=CARRIERS[int(len(CARRIERS) * row[0])],
+            load_ratio=round(LOADS[0] + (LOADS[1] - LOADS[0]) * float(row[1]), 3),
+            payload_bytes=round(low * (high / low) ** float(row[2])),
+            delay_s=DELAYS_S[int(len(DELAYS_S) * row[3])],
+            loss=LOSSES[int(len(LOSSES) * row[4])],
+            is_fitted=False,
+        )
+        for number, row in enumerate(cube)
+    ]
+    fitted = _fitted(drawn, effort.fitted)
+    return [Point(**{**vars(point), "is_fitted": point.name in fitted}) for point in drawn]
+
+
+def order(points: list[Point], turn: int) -> list[Point]:
+    """Return the points in the order of one turn over all of them, another for each turn."""
+    places = stream(SEED, f"validate/host/order/{turn}").permutation(len(points))
+    return [points[place] for place in places]
+
+
+def _fitted(points: list[Point], count: int) -> set[str]:
+    """Return the names of `count` points of each carrier."""
+    draws = stream(SEED, "validate/host/fitted")
+    chosen: set[str] = set()
+    for carrier in CARRIERS:
+        names = [point.name for point in points if point.carrier == carrier]
+        chosen |= {names[place] for place in draws.permutation(len(names))[:count]}
+    return chosen

@@ -1,0 +1,143 @@
+"""What is measured on a host: reports, capacities, repetitions; each kept as soon as it is there.
+
+Who interrupts loses one trade. Logs are reduced to figures at once; what is kept is JSON.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pocketsim.calibration.validate.host import computer, ends, figures
+from pocketsim.calibration.validate.host.ends import Asked
+from pocketsim.sim.base.errors import EnvironmentMissingError
+from pocketsim.sim.export import phone_logs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pocketsim.calibration.validate.host.computer import Cores
+    from pocketsim.calibration.validate.host.design import Effort, Point
+    from pocketsim.calibration.validate.host.ends import Traded
+    from pocketsim.calibration.validate.host.figures import Figures
+
+
+class Kept(Protocol):
+    """Where values are kept that an interrupted command finds again."""
+
+    def kept(self, made_from: str) -> Any:
+        """Return the value under this name, None where there is none."""
+
+    def keep(self, made_from: str, value: Any) -> None:
+        """Keep a value, which JSON can hold."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A probe, its cores, and how much is measured with it."""
+
+    probe: Path
+    cores: Cores
+    effort: Effort
+    kept: Kept
+
+    def report(self, name: str, file: Path, *, only: str | None = None) -> None:
+        """Write the probe's report of the cores that trade, unless it is there; `only` a group."""
+        if self.kept.kept(f"report {name}") is not None and file.is_file():
+            return
+        command = [self.probe, "run", "--quick", "--quiet", "-o", file]
+        command += ["--only", only] if only else []
+        with computer.pinned(self.cores.ends):
+            done = subprocess.run(
+                list(map(str, command)), capture_output=True, text=True, check=False
+            )
+        if done.returncode or not file.is_file():
+            tail = done.stderr.strip().splitlines()[-1:]
+            raise EnvironmentMissingError(": ".join(["`probe run` failed", *tail]))
+        self.kept.keep(f"report {name}", file.name)
+
+    def capacity_per_s(self, point: Point) -> float:
+        """Return the most that a ramp stored at a point's carrier, payload and delay, 1/s.
+
+        A second of each rate, three times as much each time, without losses, until less than 0.6
+        of what was asked for is stored.
+        """
+        return float(self._once(f"capacity {point}", lambda: self._ramp(point)))
+
+    def repetition(self, point: Point, rate_per_s: float, number: int) -> dict[str, Any]:
+        """Return the figures of one repetition, what the relay did, and what the host says."""
+        made_from = f"repetition {number} of {point} at {rate_per_s}"
+        found: dict[str, Any] = self._once(
+            made_from, lambda: self._measured(point, rate_per_s, number)
+        )
+        return found
+
+    def _once(self, made_from: str, make: Callable[[], Any]) -> Any:
+        found = self.kept.kept(made_from)
+        if found is None:
+            found = make()
+            self.kept.keep(made_from, found)
+        return found
+
+    def _ramp(self, point: Point) -> float:
+        link = ("--delay", f"{1000 * point.delay_s:g}ms") if point.is_relayed else None
+        rate_per_s, best_per_s = _RAMP_FROM_PER_S[point.carrier], 0.0
+        while rate_per_s <= _RAMP_MOST_PER_S:
+            asked = Asked(point.carrier, rate_per_s, point.payload_bytes, _RAMP_S, link)
+            _, found = self._traded(asked, _RAMP_S, 0.0)
+            best_per_s = max(best_per_s, found.store_rate_per_s)
+            if found.store_rate_per_s < _SATURATED * rate_per_s:
+                break
+            rate_per_s *= _RAMP_STEP
+        if not best_per_s:
+            raise EnvironmentMissingError(f"{point.carrier}: nothing was stored")
+        return best_per_s
+
+    def _measured(self, point: Point, rate_per_s: float, number: int) -> dict[str, Any]:
+        effort, cores = self.effort, self.cores
+        proposing_s = effort.proposed_s + effort.drained_s
+        link = ends.link_of(point, number)
+        asked = Asked(point.carrier, rate_per_s, point.payload_bytes, proposing_s, link)
+        before = computer.ticks_now(cores.ends)
+        traded, found = self._traded(asked, effort.proposed_s, effort.drained_s)
+        after = computer.ticks_now(cores.ends)
+        return {
+            "figures": found.as_json(),
+            "relay": _relay(traded),
+            "steal_ratio": computer.steal_ratio(before, after),
+            "frequency_hz": computer.frequencies_hz(cores.ends),
+            "outcome": traded.outcome,
+        }
+
+    def _traded(self, asked: Asked, proposed_s: float, drained_s: float) -> tuple[Traded, Figures]:
+        with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as folder:
+            traded = ends.trade(self.probe, self.cores, asked, Path(folder))
+            events = phone_logs.read(traded.log)
+        delay_s = passage_s(traded.relay)
+        judged = figures.Judged(proposed_s, drained_s, asked.carrier, delay_s)
+        return traded, figures.of(events, judged)
+
+
+def _relay(traded: Traded) -> dict[str, Any] | None:
+    """Return the relay's own counts, and the share of its core that it took while it was asked."""
+    if traded.relay is None:
+        return None
+    proposed_s = traded.outcome["repetitions"][0]["duration_s"]
+    return {**traded.relay, "cpu_ratio": traded.relay_cpu_s / proposed_s}
+
+
+def passage_s(relay: dict[str, Any] | None) -> float:
+    """Return what the relay added to a passage, the mean of both ways' medians, s; 0 without."""
+    ways = [relay[way]["delay_added"]["p50_s"] for way in ("up", "down")] if relay else []
+    known = [way for way in ways if way is not None]
+    return sum(known) / len(known) if known else 0.0
+
+
+_RAMP_FROM_PER_S = {"udp": 1000.0, "quic_keep": 500.0, "quic_reconnect": 50.0, "tftp": 8.0}
+_RAMP_STEP = 3.0
+_RAMP_S = 1.0
+_RAMP_MOST_PER_S = 1e5  # more than a core can sign
+_SATURATED = 0.6

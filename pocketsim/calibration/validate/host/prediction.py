@@ -1,0 +1,158 @@
+"""The scenario that is the same as a real trade on this host, and what its simulation comes to.
+
+Each end is a phone of one core. A passage of the loopback takes `hop_s`, the relay's own measured
+delay is a latency of the dialler's network, which loses what the relay is told to lose. Where the
+relay runs on the dialler's core, all that the dialler does takes longer by the share of that core
+which the relay had.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pocketsim.calibration.validate.host import figures
+from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
+from pocketsim.calibration.validate.host.figures import Judged
+from pocketsim.sim.base.documents import read_toml
+from pocketsim.sim.base.engine_facts import device_operations
+from pocketsim.sim.run import results, runner
+from pocketsim.sim.scenario import load
+from pocketsim.sim.trace.columns import split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pocketsim.calibration.validate.host.design import Effort, Point
+    from pocketsim.calibration.validate.host.figures import Figures
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a simulation takes from the measurement of its point: rate, relay, and its core."""
+
+    rate_per_s: float
+    passage_s: float
+    relay_ratio: float
+    """Share of the dialler's core that the relay had; 0 where it has one of its own."""
+    relay_samples: int
+
+
+def hops(point: Point) -> int:
+    """Return how often a passage crosses the loopback: once, and once more behind a relay."""
+    return 2 if point.is_relayed else 1
+
+
+def document(
+    point: Point, setting: Setting, profile: Path, hop_s: float, effort: Effort
+) -> dict[str, Any]:
+    """Return the scenario, as its TOML has it; `profile` is of one core."""
+    # Without a relay one hop is shared by the two access networks that a datagram crosses.
+    at_each_s = hop_s * hops(point) / 2
+    radio = {"up": _LOOPBACK, "down": _LOOPBACK}
+    listener = {**radio, "latency": _seconds(at_each_s)}
+    dialler = {**radio, "latency": _seconds(at_each_s + setting.passage_s), **_losses(point)}
+    phone = {"profile": str(profile), "count": 1}
+    return {
+        "title": point.name,
+        "implementation": "probe",
+        "run": {
+            "seed": SEED,
+            "duration": _seconds(effort.proposed_s + effort.drained_s),
+            "repetitions": effort.draws,
+            "draw": "posterior",
+        },
+        "devices": [
+            {**phone, "access": "dialler", **_shared(setting)},
+            {**phone, "access": "listener"},
+        ],
+        "network": {
+            "backbone_latency": "0s",
+            "access": {"dialler": dialler, "listener": listener},
+        },
+        "workload": {
+            "kind": "paced",
+            "rate": f"{setting.rate_per_s:.6g}/s",
+            "payload": f"{point.payload_bytes}B",
+        },
+        "transport": {"mode": point.carrier},
+    }
+
+
+def one_core(profile: Path, to: Path) -> None:
+    """Write a device profile again, as that of a process which is pinned to one core."""
+    import tomli_w
+
+    _, device = read_toml(profile)
+    device["device"]["cores"] = {
+        "value": 1.0,
+        "standard_error": 0.0,
+        "basis": "published",
+        "source": "each end is pinned to a core",
+    }
+    to.write_text(tomli_w.dumps(device), encoding="utf-8")
+
+
+def judged(point: Point, setting: Setting, effort: Effort) -> Judged:
+    """Return what counts of a point's simulation: the same as of its measurement."""
+    return Judged(effort.proposed_s, effort.drained_s, point.carrier, setting.passage_s)
+
+
+def simulate(
+    asked: Mapping[str, tuple[dict[str, Any], Judged]],
+    jobs: int,
+    told: Callable[[str], None] = lambda _name: None,
+) -> dict[str, list[Figures]]:
+    """Return by name the figures of every simulated repetition of scenarios, in order.
+
+    A run goes as soon as it was read, and `told` gets its name. Raises what the runner raises.
+    """
+    import tomli_w
+
+    found: dict[str, list[Figures]] = {}
+
+    def reduce(outcome: runner.Outcome) -> None:
+        name = outcome.directory.parent.name
+        scenario, counted = asked[name]
+        parts = split(results.read_events(outcome.directory), scenario["run"]["repetitions"])
+        found[name] = [figures.of(part, counted) for part in parts]
+        shutil.rmtree(outcome.directory)
+        told(name)
+
+    with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as folder:
+        tasks = []
+        for name, (scenario, _) in asked.items():
+            file = Path(folder) / f"{name}.toml"
+            file.write_text(tomli_w.dumps(scenario), encoding="utf-8")
+            tasks += runner.tasks_of(load(file), Path(folder) / "runs")
+        runner.run_tasks(tasks, jobs, way=runner.Way(done=reduce))
+    return found
+
+
+def _losses(point: Point) -> dict[str, Any]:
+    if point.loss == "bursts":
+        return {"bursts": {"share": LOSS_RATIO, "mean_packets": BURST_PACKETS}}
+    return {"loss_ratio": LOSS_RATIO} if point.loss == "independent" else {}
+
+
+def _shared(setting: Setting) -> dict[str, Any]:
+    if not setting.relay_ratio:
+        return {}
+    factor = {
+        "value": 1 / (1 - setting.relay_ratio),
+        "standard_error": 0.0,
+        "basis": "measured",
+        "samples": setting.relay_samples,
+        "source": "core time of the relay, which ran on this core",
+    }
+    return {"cost_factors": dict.fromkeys(device_operations(), factor)}
+
+
+def _seconds(value_s: float) -> str:
+    return f"{value_s * 1e9:.0f}ns"
+
+
+_LOOPBACK = "10Gbps"  # nothing waits for it: a block takes 1 us or less

@@ -1,0 +1,103 @@
+"""`validate host`: this computer against its own simulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pocketsim.cli import console, targets
+from pocketsim.cli.running import AsJson, Jobs
+from pocketsim.sim.run.children import default_jobs
+
+if TYPE_CHECKING:
+    from pocketsim.on_host import HostValidation
+
+
+def host(
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Folder of what is written.", metavar="DIR")
+    ] = Path("runs/host"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Four points in three minutes; no bar is applied.")
+    ] = False,
+    probe: Annotated[
+        Path | None, typer.Option("--probe", help="Instead of build/bin/probe.", metavar="PATH")
+    ] = None,
+    as_json: AsJson = False,
+    jobs: Jobs = None,
+) -> None:
+    """Trade for real on this computer, simulate the same, and compare: exit 3 if a bar is missed.
+
+    The probe measures the computer before and after, `calibrate` makes its profile, `probe trade`
+    and `probe link` trade at 24 points, most of which no fit sees: some 45 minutes, as it is meant;
+    nobody has run all of it yet. Whatever else runs meanwhile is measured, too. DIR gets host.json,
+    host.html, the profile and the probe's reports; what an interruption leaves there is gone on
+    from.
+    """
+    targets.check_outside_runs(out)
+    from pocketsim import on_host
+    from pocketsim.calibration.validate.host import design
+
+    found = on_host.find_probe(probe)
+    effort = design.QUICK if quick else design.FULL
+    _tell_design(effort)
+    result = on_host.validate_host(out, found, effort, jobs or default_jobs(), console.say)
+    _write(result, out)
+    if as_json:
+        console.data(result.as_json().rstrip())
+    else:
+        _print(result)
+        targets.tell(out / "host.json")
+        targets.tell(out / "host.html")
+    if result.verdict == on_host.MISSED:
+        raise typer.Exit(_EXIT_MISSED)
+
+
+def _tell_design(effort: object) -> None:
+    """Say which points fit and which are held out, before anything is measured."""
+    from pocketsim.calibration.validate.host import design, tables
+
+    assert isinstance(effort, design.Effort)
+    rows = tables.design_rows(design.design(effort))
+    console.table("points", tables.DESIGN_HEAD, rows, write=console.say)
+
+
+def _write(result: HostValidation, out: Path) -> None:
+    from pocketsim.report import host as page
+
+    with targets.replacing(out / "host.json") as aside:
+        aside.write_text(result.as_json(), encoding="utf-8")
+    told = _sentences(result)
+    with targets.replacing(out / "host.html") as aside:
+        aside.write_text(page.page(result.comparison, "This host", told), encoding="utf-8")
+
+
+def _print(result: HostValidation) -> None:
+    from pocketsim.calibration.validate.host import tables
+
+    judgement = result.comparison.judgement
+    console.table("points", tables.POINT_HEAD, tables.point_rows(judgement.rows))
+    console.data(f"  {tables.NOTE}")
+    if judgement.bars:
+        console.table("bars", tables.BAR_HEAD, tables.bar_rows(judgement.bars))
+    for text in _sentences(result):
+        console.data(f"  {text}")
+
+
+def _sentences(result: HostValidation) -> list[str]:
+    told = result.data["host"]
+    cores = told["cores_of"]
+    where = "the dialler's" if told["relay_shares_core"] else f"{cores['relay']}"
+    conditions = sorted({text for report in result.data["reports"] for text in report["spoiled"]})
+    on_cores = f"dialler on core {cores['dialler']}, listener on {cores['listener']}"
+    return [
+        f"{told['processor']}, {told['kernel']}: {on_cores}, relay on {where}.",
+        f"A hop of the loopback takes {1e6 * result.comparison.hop_s:.3g} us.",
+        *(f"Spoiled: {text}." for text in conditions),
+        f"Verdict: {result.verdict}.",
+    ]
+
+
+_EXIT_MISSED = 3

@@ -1,0 +1,208 @@
+"""This host against its own simulation: measure it, calibrate it, trade on it, simulate the same.
+
+What is compared and how is `calibration.validate.host`'s; here probe reports become the profile
+that both halves rest on, and files are written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pocketsim import sim
+from pocketsim.calibrating import fitted
+from pocketsim.calibration.fit import probe_report
+from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.fit.looks import cases
+from pocketsim.calibration.fit.write import write_profile
+from pocketsim.calibration.validate.host import computer, design, prediction
+from pocketsim.calibration.validate.host.blocks import measure
+from pocketsim.calibration.validate.host.comparing import Comparison, Host
+from pocketsim.calibration.validate.host.measuring import Bench
+from pocketsim.sim.base.errors import EnvironmentMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.calibration.validate.host.blocks import Measured
+    from pocketsim.calibration.validate.host.design import Effort, Point
+
+
+@dataclass(frozen=True)
+class HostValidation:
+    """A comparison, and everything that it rests on as JSON has it."""
+
+    comparison: Comparison
+    is_judged: bool
+    data: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """`met`, `missed`, or `not judged` of a quick look."""
+        if not self.is_judged:
+            return NOT_JUDGED
+        return MET if self.comparison.judgement.is_met else MISSED
+
+    def as_json(self) -> str:
+        """Return verdict, bars, rows and all raw figures as JSON, ending in a newline."""
+        judgement = self.comparison.judgement
+        rows = [
+            {"point": row.point.name, "dropped": row.is_dropped, "errors": row.errors}
+            for row in judgement.rows
+        ]
+        whole = {"schema": 1, "version": sim.__version__, "verdict": self.verdict}
+        bars = [{**asdict(bar), "met": bar.is_met} for bar in judgement.bars]
+        whole |= {"bars": bars, "hop_s": self.comparison.hop_s, "rows": rows}
+        return json.dumps(_plain({**whole, **self.data}), indent=1, allow_nan=False) + "\n"
+
+
+MET, MISSED, NOT_JUDGED = "met", "missed", "not judged"
+
+
+def find_probe(named: Path | None) -> Path:
+    """Return the probe: what is named, or build/bin/probe here or in the project, or on the path.
+
+    Raises EnvironmentMissingError with what builds one.
+    """
+    project = Path(__file__).resolve().parents[1]
+    usual = [folder / "build/bin/probe" for folder in (Path(), project)]
+    on_path = shutil.which("probe")
+    tried = [named] if named else [*usual, *([Path(on_path)] if on_path else [])]
+    for path in tried:
+        if path.is_file() and os.access(path, os.X_OK):
+            return path.resolve()
+    raise EnvironmentMissingError(f"no probe at {tried[0]}: `make probe` builds build/bin/probe")
+
+
+def validate_host(
+    folder: Path, probe: Path, effort: Effort, jobs: int, told: Callable[[str], None]
+) -> HostValidation:
+    """Measure this host and compare it with its simulation; reports and journal go into `folder`.
+
+    What the journal has of the same probe, host and effort is not measured again. `told` gets lines
+    about how far it is. Raises EnvironmentMissingError where the probe, or a second core, does not
+    do what it should.
+    """
+    cores = computer.cores(os.sched_getaffinity(0))
+    host = computer.said(cores)
+    digest = hashlib.sha256(probe.read_bytes()).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    made_with = json.dumps([sim.__version__, digest, host, asdict(effort)])
+    journal = Journal(folder / "host.journal", made_with)
+    bench = Bench(probe, cores, effort, journal)
+    files: dict[str, Path] = {}
+
+    def report(name: str) -> None:
+        files[name] = folder / f"report_{name}.json"
+        whole = effort.is_judged or len(files) == 1
+        bench.report(name, files[name], only=None if whole else "udp")
+        told(f"probe run: {files[name]}")
+
+    points = design.design(effort)
+    measured = measure(bench, points, report, told)
+    reports = [probe_report.load(file) for file in files.values()]
+    whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
+    profile = folder / "profile.toml"
+    _calibrate(whole, profile)
+    with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
+        pinned = Path(name) / "host.toml"
+        prediction.one_core(profile, pinned)
+        simulated = Host(pinned, cores.relay_shares, effort, jobs, told)
+        comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
+    data = {
+        "host": host,
+        "probe_sha256": digest,
+        "effort": asdict(effort),
+        "reports": [_said(name, one) for name, one in zip(files, reports, strict=True)],
+        "points": _raw(points, measured, comparison),
+    }
+    return HostValidation(comparison, effort.is_judged, data)
+
+
+def kernel_rtt_s(reports: Sequence[Report], size_bytes: float) -> tuple[float, float]:
+    """Return median and 95th percentile of a datagram's round trip, s, of the nearest size.
+
+    Over several reports it is their median. Raises EnvironmentMissingError where none has any.
+    """
+    found = []
+    for report in reports:
+        known = cases(report, "udp_round_trip", "rtt_s")
+        if not known:
+            continue
+        near = min(known, key=lambda case: abs(case.parameters["bytes"] - size_bytes))
+        samples = near.quantity("rtt_s")
+        assert samples is not None, "that is how it was chosen"
+        every = samples.values or samples.quantiles or [samples.median]
+        found.append((samples.median, float(np.percentile(every, 95))))
+    if not found:
+        raise EnvironmentMissingError("no report of the probe has udp_round_trip")
+    middle, late = zip(*found, strict=True)
+    return median(middle), median(late)
+
+
+def _calibrate(files: Sequence[Path], profile: Path) -> None:
+    # A shared or virtual machine spoils every report, and says so in the profile and in host.json.
+    found = fitted(
+        files,
+        profile,
+        None,
+        name="this host",
+        measured_by="pocketsim validate host",
+        store="file_append",
+        allow_spoiled=True,
+    )
+    write_profile(found.profile_, profile)
+
+
+def _said(name: str, report: Report) -> dict[str, Any]:
+    document = report.document
+    return {
+        "name": name,
+        "file": report.path.name,
+        "sha256": report.digest,
+        "started_at": document.made.started_at,
+        "spoiled": [f"{one.condition}: {one.detail}" for one in document.spoiled],
+        "frequencies_hz": document.conditions.after.frequencies_hz,
+        "udp_round_trip_s": kernel_rtt_s([report], _USUAL_BYTES)[0],
+    }
+
+
+def _raw(
+    points: Sequence[Point], measured: Sequence[Measured], comparison: Comparison
+) -> list[dict[str, Any]]:
+    return [
+        {
+            **asdict(point),
+            "capacity_per_s": one.capacity_per_s,
+            "rate_per_s": one.rate_per_s,
+            "blocks": one.blocks,
+            "simulated": [figures.as_json() for figures in compared.simulated],
+        }
+        for point, one, compared in zip(points, measured, comparison.compared, strict=True)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has for a value: tables of records, null of what is no number."""
+    if hasattr(value, "__dataclass_fields__"):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+_USUAL_BYTES = 668.0  # a proposal of 100 B, as most kernels have it

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""A probe that makes up what it says, at once: for tests of who starts it and reads it.
+
+Its listeners store at most CAPACITY_PER_S, 1 ms after each proposal, which takes longer by what a
+relay adds. If there is a file FAKE_PROBE_LOG, it gets a line for each call, with the cores that it
+may use; FAKE_PROBE_SHORT is for how many dials of that log it proposes for too short a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+CAPACITY_PER_S = 200.0
+RTT_S = 1e-3
+PASSAGE_S = 0.005_1
+LISTENER = "127.0.0.1:4747"
+RELAY = "127.0.0.1:4847"
+BYTES = 668
+LOG = Path(os.environ["FAKE_PROBE_LOG"]) if "FAKE_PROBE_LOG" in os.environ else None
+
+
+def option(name: str, otherwise: str = "") -> str:
+    """Return what stands after an option."""
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else otherwise
+
+
+def until_interrupted(first_line: str, last: dict) -> None:
+    """Do as a listener or a relay does."""
+    signal.signal(signal.SIGINT, lambda *_: (say(json.dumps(last)), os._exit(0)))
+    say(first_line)
+    while True:
+        signal.pause()
+
+
+def say(line: str) -> None:
+    """Write a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def counts() -> dict:
+    """Return what a relay tells."""
+    way = {"delay_added": {"p50_s": PASSAGE_S, "p99_s": PASSAGE_S, "maximum_s": PASSAGE_S}}
+    return {"elapsed_s": 1.0, "up": way, "down": way}
+
+
+def event(kind: str, number: int, time_s: float) -> str:
+    """Return a line of the log."""
+    names = {"repetition": 0, "time_s": time_s, "node": 1, "kind": kind, "message_id": number}
+    return json.dumps({**names, "peer": 0, "message_size": BYTES, "reason": None, "logged": True})
+
+
+def dial() -> None:
+    """Propose at the rate that is asked for, and store what the capacity has room for."""
+    rate_per_s, duration_s = float(option("--rate")), float(option("--duration").removesuffix("s"))
+    if LOG and LOG.read_text().count("trade dial") <= int(os.environ.get("FAKE_PROBE_SHORT", "0")):
+        duration_s = 0.1
+    rtt_s = RTT_S + (2 * PASSAGE_S if RELAY in sys.argv else 0.0)
+    share = min(1.0, CAPACITY_PER_S / rate_per_s)
+    lines = []
+    for number in range(int(rate_per_s * duration_s) + 1):
+        lines.append(event("send", number, number / rate_per_s))
+        if int((number + 1) * share) > int(number * share):
+            lines.append(event("store", number, number / rate_per_s + rtt_s))
+    Path(option("-o")).write_text("\n".join(lines))
+    repetition = {"duration_s": duration_s, "offered": len(lines)}
+    say(json.dumps({"error": None, "repetitions": [repetition]}))
+
+
+def report() -> None:
+    """Write the report, another each time: its note is the file's name."""
+    sys.path.append(str(Path(__file__).resolve().parents[1]))
+    from support import synthetic_reports
+
+    phone = synthetic_reports.Phone()
+    told = phone.report()
+    told["made"]["note"] = option("-o")
+    rtts_s = {"rtt_s": phone.times(20e-6)}
+    size = {"bytes": BYTES}
+    echoes = synthetic_reports.measurement("udp_round_trip", "udp", rtts_s, parameters=size)
+    told["measurements"].append(echoes)
+    Path(option("-o")).write_text(json.dumps(told))
+
+
+def main() -> None:
+    """Do what the first words say."""
+    if LOG:
+        with LOG.open("a") as log:
+            log.write(f"{sorted(os.sched_getaffinity(0))} {' '.join(sys.argv[1:])}\n")
+    match sys.argv[1:3]:
+        case ["run", *_]:
+            report()
+        case ["trade", "listen"]:
+            until_interrupted(f"listening on {LISTENER} pocketsim-probe://trade/{LISTENER}", {})
+        case ["link", *_]:
+            until_interrupted(RELAY, counts())
+        case ["trade", "dial"]:
+            dial()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""`pocketsim validate host`, with a probe that makes up what it says, and with the simulator."""
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import command_line
+
+from pocketsim.calibration.validate.host import design, figures, prediction
+from pocketsim.calibration.validate.host.design import CARRIERS, QUICK
+from support import fake_probe
+
+pytestmark = pytest.mark.engine
+PROBE = Path(fake_probe.__file__)
+DEVICE = Path(__file__).parents[1] / "reports" / "linux_vm_device.toml"
+EFFORT = replace(QUICK, proposed_s=1.0, draws=2)
+PASSAGES_S = {"here": 0.0, "far": 0.005}
+two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two ends take two cores")
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("payload_bytes", [16, 2048])
+def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, payload_bytes):
+    prediction.one_core(DEVICE, tmp_path / "device.toml")
+    point = replace(
+        design.design(QUICK)[0],
+        carrier=carrier,
+        payload_bytes=payload_bytes,
+        delay_s=0.005,
+        loss="none",
+    )
+
+    settings = {name: prediction.Setting(4.0, at_s, 0.0, 0) for name, at_s in PASSAGES_S.items()}
+    asked = {
+        name: (
+            prediction.document(point, setting, tmp_path / "device.toml", 1e-6, EFFORT),
+            # Nothing is taken off.
+            prediction.judged(point, replace(setting, passage_s=0.0), EFFORT),
+        )
+        for name, setting in settings.items()
+    }
+    found = {name: several[0] for name, several in prediction.simulate(asked, 1).items()}
+    crossed = (found["far"].rtt_p50_s - found["here"].rtt_p50_s) / PASSAGES_S["far"]
+    said = figures.passages(carrier, found["far"].proposal_bytes, found["far"].answer_bytes)
+    assert crossed == pytest.approx(said, abs=0.05)
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """Return what a quick look said, twice in one folder, and that folder."""
+    folder = tmp_path_factory.mktemp("host")
+    cli = command_line(folder, sys.executable, "-m", "pocketsim.cli", timeout_s=300)
+    call = ("validate", "host", "--quick", "--probe", PROBE, "-o", "here")
+    calls, several = folder / "calls", []
+    for _ in range(2):
+        done = cli(*call, FAKE_PROBE_LOG=calls)
+        several.append((done, calls.read_text(), (folder / "here/host.json").read_text()))
+    return several, folder
+
+
+@two_cores
+def test_a_quick_look_judges_nothing_and_writes_all(quick):
+    ((done, _, _), _), folder = quick
+    assert done.returncode == 0, done.stderr
+    names = {"host.json", "host.html", "profile.toml", "host.journal"}
+    reports = {f"report_{name}.json" for name in ("before", "turn_1", "turn_2")}
+    assert {path.name for path in (folder / "here").iterdir()} == names | reports
+    assert done.stdout.splitlines()[-2:] == ["here/host.json", "here/host.html"]
+    assert done.stderr.index("held out") < done.stderr.index("stores")  # stated first
+    found = json.loads((folder / "here/host.json").read_text())
+    assert (found["verdict"], found["bars"]) == ("not judged", [])
+    assert len(found["points"]) == len(found["rows"]) == 4
+    for point, row in zip(found["points"], found["rows"], strict=True):
+        (block,) = point["blocks"]
+        assert len(block) == 2
+        success = min(1.0, fake_probe.CAPACITY_PER_S / point["rate_per_s"])
+        assert row["errors"]["success_ratio"]["measured"] == pytest.approx(success, abs=0.01)
+        if point["carrier"] in {"udp", "quic_keep"}:
+            assert block[0]["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
+    assert "chart-3" in (folder / "here/host.html").read_text()
+
+
+@two_cores
+def test_it_goes_on_where_it_was_and_says_the_same(quick):
+    (first, again), _ = quick
+    assert again[0].stdout == first[0].stdout
+    assert again[1:] == first[1:]  # nothing was asked of the probe again
+
+
+@two_cores
+def test_a_missed_bar_is_exit_3(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from pocketsim.cli import app
+
+    # As FULL is, but for how much: a listener that stores each block after 1 ms is no phone.
+    few = replace(
+        design.FULL, points=8, repetitions=2, proposed_s=0.5, drained_s=0.2, fitted=1, draws=2
+    )
+    monkeypatch.setattr(design, "FULL", few)
+    call = ["validate", "host", "--probe", str(PROBE), "-o", str(tmp_path / "here"), "-q"]
+    done = CliRunner().invoke(app, call)
+    assert done.exit_code == 3, done.output
+    found = json.loads((tmp_path / "here/host.json").read_text())
+    assert found["verdict"] == "missed"
+    assert {bar["met"] for bar in found["bars"]} >= {True, False}
+    assert found["hop_s"] > 1e-6  # 1 ms is more than the made-up costs come to
+
+
+def test_without_a_probe_it_says_what_builds_one(cli, tmp_path):
+    done = cli("validate", "host", "--probe", "none", "-o", "here")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert done.stderr == "no probe at none: `make probe` builds build/bin/probe\n"
+    assert not (tmp_path / "here").exists()
+
+
+def test_validate_alone_is_of_what_was_published(cli):
+    plain, named = (
+        cli("validate", *words, "--subset", "block_sizes", "--json")
+        for words in ((), ("published",))
+    )
+    assert plain.stdout == named.stdout
+    assert json.loads(plain.stdout)["verdict"] == "all met"

@@ -1,0 +1,159 @@
+"""A host's trades: which processes run where and how long, and what is kept of them."""
+
+import os
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.validate.host import blocks, computer, design, ends, measuring
+from pocketsim.calibration.validate.host.design import QUICK
+from pocketsim.calibration.validate.host.measuring import Bench
+from pocketsim.sim.base.errors import EnvironmentMissingError
+from support import fake_probe
+
+pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two ends take two cores")
+PROBE = Path(fake_probe.__file__)
+EFFORT = replace(QUICK, points=2, proposed_s=1.0, drained_s=0.5)
+POINT = replace(design.design(QUICK)[0], carrier="udp", delay_s=0.005, loss="independent")
+DIRECT = replace(POINT, name="p99", delay_s=0.0, loss="none")
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    log = tmp_path / "calls"
+    monkeypatch.setenv("FAKE_PROBE_LOG", str(log))
+    return lambda: log.read_text().splitlines() if log.exists() else []
+
+
+@pytest.fixture
+def cores():
+    return computer.cores(os.sched_getaffinity(0))
+
+
+@pytest.fixture
+def bench(tmp_path, cores):
+    return Bench(PROBE, cores, EFFORT, Journal(tmp_path / "host.journal", "this"))
+
+
+def test_each_process_has_its_core_and_the_relay_its_faults(bench, calls, cores):
+    before = os.sched_getaffinity(0)
+    bench.repetition(POINT, 50.0, 3)
+    on = {line.partition("] ")[2].split(" -")[0]: line.partition("]")[0] + "]" for line in calls()}
+    dial = f"trade dial {fake_probe.RELAY}"
+    assert on["trade listen"] == f"[{cores.listener}]"
+    assert (on["link"], on[dial]) == (f"[{cores.relay}]", f"[{cores.dialler}]")
+    assert os.sched_getaffinity(0) == before
+    (link,) = [line for line in calls() if "] link" in line]
+    assert f"--to {fake_probe.LISTENER} --json --delay 5ms --seed 4 --loss 1%" in link
+
+
+def test_without_faults_there_is_no_relay(bench, calls):
+    found = bench.repetition(DIRECT, 50.0, 0)
+    assert found["relay"] is None
+    assert not any("] link" in line for line in calls())
+
+
+def test_figures_are_read_off_the_log_and_the_relay_told(bench):
+    found = bench.repetition(POINT, 50.0, 0)
+    assert found["figures"]["sent_count"] == 51  # of 1 s, both ends of it
+    # Its log says what it took with the relay's delay, of which two passages are off here.
+    assert found["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
+    assert measuring.passage_s(found["relay"]) == pytest.approx(fake_probe.PASSAGE_S)
+    assert found["relay"]["cpu_ratio"] > 0
+    assert set(found) == {"figures", "relay", "steal_ratio", "frequency_hz", "outcome"}
+
+
+def test_a_ramp_ends_where_no_more_is_stored(bench, calls):
+    assert bench.capacity_per_s(replace(DIRECT, carrier="tftp")) == pytest.approx(
+        fake_probe.CAPACITY_PER_S, rel=0.02
+    )
+    rates = [float(rate) for line in calls() for rate in re.findall("--rate ([0-9.]+)", line)]
+    assert rates == [8.0, 24.0, 72.0, 216.0, 648.0]  # of the last 0.31 was stored
+    assert all("--loss" not in line for line in calls())
+
+
+def test_a_dialler_that_began_late_is_asked_again(bench, calls, monkeypatch):
+    monkeypatch.setenv("FAKE_PROBE_SHORT", "2")
+    bench.repetition(DIRECT, 50.0, 0)
+    asked_s = [float(at) for line in calls() for at in re.findall("--duration ([0-9.]+)s", line)]
+    assert len(asked_s) == 3
+    assert asked_s == sorted(set(asked_s))
+    monkeypatch.setenv("FAKE_PROBE_SHORT", "99")
+    with pytest.raises(EnvironmentMissingError, match=r"less than 1\.5 s, 3 times"):
+        bench.repetition(DIRECT, 50.0, 1)
+
+
+def test_what_is_in_the_journal_is_not_measured_again(bench, calls, tmp_path):
+    first = blocks.measure(bench, [POINT, DIRECT], lambda _name: None, lambda _text: None)
+    told = len(calls())
+    again = Bench(PROBE, bench.cores, EFFORT, Journal(tmp_path / "host.journal", "this"))
+    assert blocks.measure(again, [POINT, DIRECT], lambda _name: None, lambda _text: None) == first
+    assert len(calls()) == told
+    other = Bench(PROBE, bench.cores, EFFORT, Journal(tmp_path / "host.journal", "another"))
+    other.repetition(POINT, 50.0, 0)
+    assert len(calls()) > told
+
+
+def test_a_report_that_is_gone_is_made_again(bench, calls, tmp_path):
+    file = tmp_path / "report_before.json"
+    for _ in range(2):
+        bench.report("before", file)
+    assert sum("] run " in line for line in calls()) == 1
+    file.unlink()
+    bench.report("before", file)
+    assert sum("] run " in line for line in calls()) == 2
+    assert file.is_file()
+
+
+def test_points_are_interleaved_and_reports_are_between(bench):
+    seen = []
+    points = design.design(replace(QUICK, points=4))
+    blocks.measure(
+        bench,
+        [replace(point, carrier="udp", delay_s=0.0, loss="none") for point in points],
+        seen.append,
+        lambda text: seen.append(text.split(":")[0]),
+    )
+    turns = [text for text in seen if text.startswith(("turn", "before"))]
+    assert turns[0] == "before"
+    assert [text for text in turns if "_" in text] == ["turn_1", "turn_2"]
+    first = {text[-3:] for text in turns[1:5]}
+    assert first == {point.name for point in points}
+    assert turns[5] == "turn_1"
+
+
+def test_noisy_points_are_measured_again_as_often_as_there_is_time(bench, monkeypatch):
+    effort = replace(EFFORT, rounds=3, most_repeated=4)
+    noisy = Bench(PROBE, bench.cores, effort, bench.kept)
+    monkeypatch.setattr(blocks, "is_too_noisy", lambda point, _figures: point.name == "p99")
+    reports = []
+    calm, found = blocks.measure(noisy, [POINT, DIRECT], reports.append, lambda _text: None)
+    assert (len(calm.blocks), len(found.blocks)) == (1, 4)
+    assert found.repetitions is found.blocks[-1]
+    assert reports == ["before", "turn_1", "turn_2", "block_1", "block_2", "block_3"]
+    least = Bench(PROBE, bench.cores, replace(effort, most_repeated=1), bench.kept)
+    _, found = blocks.measure(least, [POINT, DIRECT], reports.append, lambda _text: None)
+    assert len(found.blocks) == 2
+
+
+def test_only_own_processes_end_and_all_of_them(bench, tmp_path):
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    before = children.read_text()
+    asked = ends.Asked("udp", 8.0, 100, 0.5, ("--delay", "5ms"))
+    ends.trade(PROBE, bench.cores, asked, tmp_path)
+    assert children.read_text() == before
+
+
+def test_a_probe_that_fails_says_why_in_one_line(bench, tmp_path):
+    broken = tmp_path / "broken"
+    broken.write_text(f"#!{sys.executable}\nimport sys; sys.exit('no such option')\n")
+    broken.chmod(0o755)
+    failing = Bench(broken, bench.cores, EFFORT, bench.kept)
+    with pytest.raises(EnvironmentMissingError, match="listener failed: no such option"):
+        failing.repetition(POINT, 1.0, 0)
+    with pytest.raises(EnvironmentMissingError, match="`probe run` failed: no such option"):
+        failing.report("before", tmp_path / "report.json")
