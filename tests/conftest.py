@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FAKE_CHILD = ROOT / "tests" / "support" / "fake_child.py"
 DRIVER = ROOT / "tests" / "support" / "fake_cli.py"
 sys.path.append(str(ROOT / "tests"))  # for `from support import ...`: tests are not a package
+# Programs of `support` that are started by their path find the packages of these tests, too.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 # The same code gives the same verdict, on slow machines too; `make test` says how to draw others.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
