@@ -174,6 +174,7 @@ def _group_columns(group: Group) -> dict[str, str]:
         "role": group["role"],
         "rate_per_s": f"{group['rate_per_s']:g}" if "rate_per_s" in group else "",
         "churn": _churn(group["churn"]) if "churn" in group else "",
+        "computer": group.get("computer", ""),
     }
 
 
@@ -269,6 +270,6 @@ _LIBRARIES = (
     *("pydantic", "pynacl", "plotly", "rich", "tomli-w", "tomlkit", "typer"),
 )
 _MODULES = {"pynacl": "nacl"}  # where a module has another name than what it comes in
-_USUAL = {"role": "person", "rate_per_s": "", "churn": ""}
+_USUAL = {"role": "person", "rate_per_s": "", "churn": "", "computer": ""}
 _EXIT_INVALID = 2
 _EXIT_ENVIRONMENT = 5

@@ -12,19 +12,19 @@ ROUND_TRIP_S = 4 * plans.LATENCY_S
 FLIGHT_S = 2 * plans.LATENCY_S
 
 
-def poisson_queue(customers, load):
-    """A phone that spends exponential time, 1 s in the mean, on each of its Poisson arrivals."""
-    plan = plans.plan(2)
+def poisson_queue(customers, load, processes=1):
+    """Phones that spend exponential time, 1 s in the mean, on Poisson arrivals at any of them."""
+    plan = plans.plan(processes + 1)
     draw = streams.stream(20261121, "queue")
     arrivals_s = np.cumsum(draw.exponential(1 / load, customers))
     # Service is a count of bytes, so its steps are 0.0001 s.
     services = np.round(draw.exponential(1e4, customers)).astype(int)
     plans.cost(plan, "command", per_byte_s=1e-4)
-    plans.turn(plan, 0.0, 1, on=False)  # nobody is there: datagrams end where they start
+    plans.turn(plan, 0.0, processes, on=False)  # nobody is there: datagrams end where they start
     plan["workload"] |= {
         "time_s": arrivals_s.tolist(),
-        "from_phone": [0] * customers,
-        "to_phone": [1] * customers,
+        "from_phone": draw.integers(0, processes, customers).tolist(),
+        "to_phone": [processes] * customers,
         "payload_bytes": services.tolist(),
     }
     plan["duration_s"] = float(arrivals_s[-1]) + 1000.0  # more than any queue lasts
@@ -48,6 +48,17 @@ def test_a_lane_is_the_textbooks_queue():
     before_s = np.concatenate(([0.0], left_s[:-1]))
     expected_s = np.maximum(arrivals_s, before_s) + services_s
     np.testing.assert_allclose(left_s, expected_s, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("cores_of", "load"), [([], 0.25), ([0, 0, 2], 0.5)])
+def test_two_processes_of_a_computer_are_one_queue(cores_of, load):
+    """Who has what left is forgotten, so M/M/1 counts both, however the core is divided."""
+    plan, arrivals_s, _ = poisson_queue(200_000, 0.5, processes=2)
+    plan["phones"]["cores_of"] = cores_of
+    left_s = plans.run(plan).of("send").time_s
+    assert left_s.size == arrivals_s.size
+    sojourn_s = (left_s.sum() - arrivals_s.sum()) / left_s.size
+    assert sojourn_s == pytest.approx(1 / (1 - load), rel=0.03)
 
 
 def dial_all(peers, cores, **costs):

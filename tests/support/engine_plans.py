@@ -241,6 +241,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
             "site": [0] * phones,
             "first_index": [1] * phones,
             "role": [0] * phones,
+            "cores_of": [],
         },
         "proximity": {
             key: [] for key in ("links", "time_s", "duration_s", "phone_a", "phone_b", "link")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pocketsim.sim.base.engine_facts import operations
+from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan import build_plan as building
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.churn import Lognormal, Transitions, Weibull, is_on, on_share
@@ -262,6 +263,49 @@ def test_an_unlimited_log_is_the_largest_number(scenario):
     assert build_plan(resolve(load(scenario))[0].resolved, 0)["trace"]["log_capacity"] == 2**64 - 1
     limited = resolve(load(scenario, ["protocol.benchmark_log_entries=10000"]))[0].resolved
     assert build_plan(limited, 0)["trace"]["log_capacity"] == 10000
+
+
+PROCESSES = """
+[[devices]]
+profile = "moto_g04s"
+count = 2
+access = "home_wifi"
+computer = "bench"
+"""
+
+
+def test_groups_that_name_a_computer_use_the_cores_of_its_first_phone(scenario):
+    scenario.write_text(scenario.read_text().replace("[network.", PROCESSES + "\n[network.", 1))
+    second = resolve(load(scenario))[0].resolved
+    assert build_plan(second, 0)["phones"]["cores_of"] == [0, 1, 2, 2]
+    both = resolve(load(scenario, ["devices[0].computer=bench"]))[0].resolved
+    assert build_plan(both, 0)["phones"]["cores_of"] == [0, 0, 0, 0]
+    apart = resolve(load(scenario, ["devices[0].computer=other"]))[0].resolved
+    assert build_plan(apart, 0)["phones"]["cores_of"] == [0, 0, 2, 2]
+
+
+def test_without_a_computer_each_phone_has_its_own_cores(scenario):
+    resolved = resolve(load(scenario))[0].resolved
+    assert build_plan(resolved, 0)["phones"]["cores_of"] == []
+    assert "computer" not in resolved["devices"][0]  # documents without one are as they were
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "reason"),
+    [
+        (["run.fidelity=flow"], "devices[1].computer", "cores of its own"),
+        (
+            ["devices[0].computer=bench", "devices[1].profile=thinkpad_l13"],
+            "devices[1].profile",
+            "bench is a moto_g04s already",
+        ),
+    ],
+)
+def test_a_computer_is_one_device_of_the_hybrid_world(scenario, changes, place, reason):
+    scenario.write_text(scenario.read_text().replace("[network.", PROCESSES + "\n[network.", 1))
+    with pytest.raises(ScenarioError, match=reason) as refused:
+        load(scenario, changes)
+    assert refused.value.key_path == place
 
 
 def test_first_index_is_carried(scenario):

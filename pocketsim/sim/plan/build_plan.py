@@ -68,7 +68,7 @@ def build_plan(
             _access(network) for _, network in sorted(resolved["network"]["access"].items())
         ],
         "sites": _sites(resolved, people),
-        "phones": _phones(people, first_index),
+        "phones": _phones(resolved, people, first_index),
         "backbone": {
             "latency_s": resolved["network"]["backbone_latency_s"],
             "relay_latency_s": resolved["network"]["relay_latency_s"],
@@ -179,7 +179,9 @@ def _sites(resolved: Resolved, people: Population) -> plan.Sites:
     return {"capacity_bytes_per_s": shared[people.site_access]}
 
 
-def _phones(people: Population, first_index: Sequence[int] | None) -> plan.Phones:
+def _phones(
+    resolved: Resolved, people: Population, first_index: Sequence[int] | None
+) -> plan.Phones:
     phones = int(people.lane.size)
     indices = list(first_index) if first_index is not None else [1] * phones
     if len(indices) != phones:
@@ -190,7 +192,21 @@ def _phones(people: Population, first_index: Sequence[int] | None) -> plan.Phone
         "site": plan.numbers(people.site),
         "first_index": plan.counts(indices),
         "role": plan.numbers(people.role),
+        "cores_of": plan.numbers(_cores_of(resolved, people)),
     }
+
+
+def _cores_of(resolved: Resolved, people: Population) -> npt.NDArray[np.int64]:
+    """Return of each phone the first one of its computer; nothing if each has its own cores."""
+    phones = np.arange(people.lane.size)
+    named: dict[str, list[int]] = {}
+    for number, group in enumerate(resolved["devices"]):
+        if "computer" in group:
+            named.setdefault(group["computer"], []).append(number)
+    for groups in named.values():
+        inside = np.isin(people.group, groups)
+        phones[inside] = phones[inside][0]
+    return phones if named else phones[:0]
 
 
 def _outages(resolved: Resolved) -> list[plan.Outage]:

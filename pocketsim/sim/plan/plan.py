@@ -66,6 +66,7 @@ class Phones(TypedDict):
     site: Numbers
     first_index: Counts
     role: Numbers
+    cores_of: Numbers
 
 
 class Backbone(TypedDict):

@@ -59,6 +59,20 @@ def _check_devices(scenario: Scenario, path: Path) -> None:
     for number, group in enumerate(scenario.devices):
         for name in group.access:
             _check_access(scenario, path, f"devices[{number}].access", name)
+        if group.computer is not None:
+            _check_computer(scenario, path, number, group.computer)
+
+
+def _check_computer(scenario: Scenario, path: Path, number: int, name: str) -> None:
+    """Refuse to share cores where SimGrid has a host for each phone, or of two kinds of device."""
+    place = f"devices[{number}].computer"
+    if scenario.run.fidelity == "flow":
+        reason = 'run.fidelity = "flow" gives each phone cores of its own'
+        raise ScenarioError(path, place, reason, 'run.fidelity = "hybrid"')
+    first = next(group.profile for group in scenario.devices if group.computer == name)
+    if scenario.devices[number].profile != first:
+        reason = f"{name} is a {first} already, and a computer is one device"
+        raise ScenarioError(path, f"devices[{number}].profile", reason, first)
 
 
 def _check_family(scenario: Scenario, path: Path) -> None:

@@ -126,6 +126,12 @@ class Devices(Section):
         description="Proposals (of a town: payments) of each of these phones; absent: as the "
         "workload says.",
     )
+    computer: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Name of a computer whose cores these phones use, together with those of other "
+        "groups that name it, as its processes do; absent: each phone has cores of its own.",
+    )
     churn: GroupChurn | None = Field(
         default=None, description="How these phones come and go; absent: as [churn] says."
     )

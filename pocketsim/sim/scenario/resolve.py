@@ -215,6 +215,8 @@ def _devices(document: Document, read: Profiles) -> tuple[list[Group], dict[str,
             found_group["rate_per_s"] = group.rate
         if group.churn is not None:
             found_group["churn"] = _or_file(document, group.churn, own.churn_of(number))
+        if group.computer is not None:
+            found_group["computer"] = group.computer
         groups.append(found_group)
     return groups, found
 

@@ -43,7 +43,8 @@ class Rung(TypedDict):
 class Group(TypedDict):
     """Equal phones; `access` are shares of them by access network.
 
-    The last two only where they are not as the workload and the scenario's churn say.
+    The last three only where they are not as the workload and the scenario's churn say, and where
+    phones share the cores of one computer.
     """
 
     role: Literal["person", "shop", "authority"]
@@ -52,6 +53,7 @@ class Group(TypedDict):
     access: dict[str, float]
     rate_per_s: NotRequired[float]
     churn: NotRequired[Churn | ChurnFile | AlwaysOn]
+    computer: NotRequired[str]
 
 
 class Bursts(TypedDict):

@@ -120,6 +120,7 @@ fn pairs(plan: &Plan) -> Plan {
             site: (0..phones as u32).collect(),
             first_index: vec![1; phones],
             role: vec![0; phones],
+            cores_of: Vec::new(),
         },
         backbone: plan.backbone.clone(),
         proximity: plan::Proximity {

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
 use crate::air::{Air, SiteLook};
+use crate::computers::Computers;
 use crate::plan::{Access, Plan};
 use crate::pool::Pool;
 use crate::queue::Queue;
@@ -30,6 +31,8 @@ pub struct Hybrid {
     /// What phones were doing that went off, until it is told.
     failed: VecDeque<Happening>,
     phones: Vec<Phone>,
+    /// None where each phone has its own cores.
+    computers: Option<Computers>,
     air: Air,
     waits: Waits,
 }
@@ -43,7 +46,7 @@ struct Phone {
     /// Those of its access network.
     lines: [Line; 2],
     cores: u32,
-    /// Those who use the cores; members are tokens of work.
+    /// Those who use the cores, other phones of this computer too; members are tokens of work.
     works: Pool,
 }
 
@@ -96,6 +99,7 @@ impl Hybrid {
             air: Air::new(&plan.sites.capacity_bytes_per_s, sites),
             waits: Waits::new(plan.trace.mode == "work"),
             phones: access.iter().zip(profiles).map(phone).collect(),
+            computers: Computers::new(&plan.phones),
         }
     }
 
@@ -135,6 +139,9 @@ impl Hybrid {
             Due::Cores(phone) => {
                 let (ended, again) = self.phones[phone as usize].works.look(now);
                 self.look_at(phone, again);
+                if let (Some(computers), Some(token)) = (&mut self.computers, ended) {
+                    computers.end(token);
+                }
                 ended.map(|token| Happening::Work(token, true))
             }
             Due::Site(site) => {
@@ -168,16 +175,37 @@ impl Hybrid {
 
     /// What a phone was doing when it went off fails.
     fn cut_off(&mut self, phone: u32) {
-        let (now, looks) = (self.now_s, &mut self.looks);
-        let state = &mut self.phones[phone as usize];
-        state.radios.iter_mut().for_each(|radio| radio.clear(now));
-        let (works, again) = state.works.remove(now, |_| true);
-        debug_assert!(again.is_none(), "nobody is left");
+        let now = self.now_s;
+        let radios = &mut self.phones[phone as usize].radios;
+        radios.iter_mut().for_each(|radio| radio.clear(now));
+        let works = self.stop_work(phone);
+        let looks = &mut self.looks;
         let again = |look| look_at_site(looks, look);
         let legs = self.air.clear(phone, now, &mut self.waits, again);
         let works = works.into_iter().map(|token| Happening::Work(token, false));
         let legs = legs.into_iter().map(|token| Happening::Leg(token, false));
         self.failed.extend(works.chain(legs));
+    }
+
+    /// Takes the work of a phone from the cores that it uses, which others may have for themselves.
+    fn stop_work(&mut self, phone: u32) -> Vec<u32> {
+        let host = self.host(phone);
+        let (works, now) = (&mut self.phones[host as usize].works, self.now_s);
+        let (stopped, again) = match &self.computers {
+            None => works.remove(now, |_| true),
+            Some(computers) => works.remove(now, |token| computers.is_of(token, phone)),
+        };
+        if let Some(computers) = &mut self.computers {
+            stopped.iter().for_each(|&token| computers.end(token));
+        }
+        self.look_at(host, again);
+        stopped
+    }
+
+    /// The phone that has the cores of `phone`.
+    fn host(&self, phone: u32) -> u32 {
+        let computers = self.computers.as_ref();
+        computers.map_or(phone, |computers| computers.host(phone))
     }
 }
 
@@ -217,10 +245,14 @@ impl Spender for Hybrid {
                 demand.priority
             },
         };
-        let state = &mut self.phones[phone.0 as usize];
+        let host = self.host(phone.0);
+        if let Some(computers) = &mut self.computers {
+            computers.begin(token, phone.0);
+        }
+        let state = &mut self.phones[host as usize];
         let cores = f64::from(state.cores);
         let look = state.works.join(cores, self.now_s, token, claim);
-        self.look_at(phone.0, look);
+        self.look_at(host, look);
     }
 }
 

@@ -12,6 +12,7 @@ mod bursts;
 mod checked;
 #[cfg(feature = "python")]
 mod columns;
+mod computers;
 mod configs;
 pub mod costs;
 pub mod driver;

@@ -142,6 +142,9 @@ pub struct Phones {
     /// 0 for a person, [`Phones::SHOP`] or [`Phones::AUTHORITY`].
     #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub role: Vec<u32>,
+    /// Number of the phone whose cores it uses, itself or another; empty if each has its own.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
+    pub cores_of: Vec<u32>,
 }
 
 impl Phones {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use _engine::costs::Priced;
 use _engine::ledger::LINGERING_MIN;
-use _engine::plan;
+use _engine::plan::{self, Plan};
 use _engine::statement::Standing;
 use _engine::trace::{Columns, Tally, Trace, NO_REASON};
 use common::{arrive, trade};
@@ -28,21 +28,21 @@ fn event(kind: EventKind, number: u64) -> Event {
     Event::new(kind, MessageId(number), NodeId(3), 668)
 }
 
-/// A plan of a thousand trades between two phones.
+/// Two phones of `plan` trade a thousand times, by turns.
+fn trade_by_turns(mut plan: Plan) -> Trace {
+    for number in 0..1000 {
+        let from = number % 2;
+        arrive(&mut plan, f64::from(number) * 0.05, from, 1 - from);
+    }
+    trade(plan)
+}
+
 fn thousand(mode: &str, sample_ratio: f64) -> Trace {
     let mut plan = common::plan(2);
     plan.trace.mode = mode.into();
     plan.trace.sample_ratio = sample_ratio;
     plan.access[0].loss_ratio = 0.05;
-    for number in 0..1000 {
-        arrive(
-            &mut plan,
-            f64::from(number) * 0.05,
-            number % 2,
-            1 - number % 2,
-        );
-    }
-    trade(plan)
+    trade_by_turns(plan)
 }
 
 /// How many rows each transaction has.
@@ -216,15 +216,7 @@ fn core_seconds_of_a_scenarios_own_operations_have_their_names() {
 fn quiet(mode: &str) -> Trace {
     let mut plan = common::plan(2);
     plan.trace.mode = mode.into();
-    for number in 0..1000 {
-        arrive(
-            &mut plan,
-            f64::from(number) * 0.05,
-            number % 2,
-            1 - number % 2,
-        );
-    }
-    trade(plan)
+    trade_by_turns(plan)
 }
 
 #[test]

@@ -238,6 +238,7 @@ pub fn plan(count: usize) -> Plan {
             site: vec![0; count],
             first_index: vec![1; count],
             role: vec![0; count],
+            cores_of: vec![],
         },
         backbone: Backbone {
             latency_s: 0.0,
