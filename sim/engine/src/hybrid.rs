@@ -16,6 +16,7 @@ use crate::air::{Air, SiteLook};
 use crate::computers::Computers;
 use crate::plan::{Access, Plan};
 use crate::pool::Pool;
+use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::radio::{Direction, Line, Radio};
 use crate::resources::{Carried, Carrier, CpuDemand, Leg, Spender, World};
@@ -100,6 +101,14 @@ impl Hybrid {
             waits: Waits::new(plan.trace.mode == "work"),
             phones: access.iter().zip(profiles).map(phone).collect(),
             computers: Computers::new(&plan.phones),
+        }
+    }
+
+    /// The phone whose cores are looked at next, where that may be.
+    pub fn next_worker(&self) -> Option<u32> {
+        match self.looks.coming().next() {
+            Some(&Due::Cores(phone)) => Some(phone),
+            _ => None,
         }
     }
 
@@ -263,6 +272,10 @@ impl World for Hybrid {
 
     fn wake_at(&mut self, date: Seconds) {
         self.alarm_s = date;
+    }
+
+    fn prefetch(&self, NodeId(phone): NodeId) {
+        prefetch(&self.phones, phone as usize);
     }
 
     fn set_on(&mut self, phone: NodeId, on: bool) {

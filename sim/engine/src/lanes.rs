@@ -18,6 +18,7 @@ use crate::lane::{Input, Layer, Next, Round, Spare, Step};
 use crate::phone::Phone;
 use crate::plan::Plan;
 use crate::policy::Governor;
+use crate::prefetch::prefetch;
 use crate::resources::{CpuDemand, World};
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
@@ -137,6 +138,12 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             }
         }
         None
+    }
+
+    /// Lets the processor fetch a phone.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, phone: u32) {
+        prefetch(&self.phones, phone as usize);
     }
 
     /// The lane whose step an [`Effect`] is.

@@ -46,6 +46,7 @@ mod phone;
 pub mod plan;
 pub mod policy;
 pub mod pool;
+mod prefetch;
 pub mod progress;
 pub mod proximity;
 #[cfg(feature = "python")]

@@ -14,6 +14,7 @@ use slab::Slab;
 use crate::books::{Books, Dropped};
 use crate::bursts::Chains;
 use crate::order::{Order, Way};
+use crate::prefetch::prefetch;
 use crate::proximity::Contacts;
 use crate::resources::{Leg, World};
 use crate::routes::{Hop, Route, Routes};
@@ -192,6 +193,24 @@ impl<B> Network<B> {
             datagram: flight.datagram,
             row: flight.row,
         })
+    }
+
+    /// For whom a datagram is.
+    pub(crate) fn receiver(&self, token: u32) -> Option<u32> {
+        let flight = self.flights.get(token as usize);
+        flight.map(|flight| flight.way.to.0)
+    }
+
+    /// Lets the processor fetch a datagram: a slab tells nowhere where one is, so this reads it.
+    #[inline(always)]
+    pub(crate) fn prefetch_flight(&self, token: u32) {
+        std::hint::black_box(self.receiver(token));
+    }
+
+    /// Lets the processor fetch what is drawn for what `phone` sends.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, phone: u32) {
+        prefetch(&self.senders, phone as usize);
     }
 
     /// A phone goes off: what it had not sent yet no longer keeps its contacts busy.

@@ -46,6 +46,12 @@ impl<T> Queue<T> {
             .map(|entry| date((entry.0.key >> 64) as u64))
     }
 
+    /// The first entry, and the two of which one is the next after it.
+    pub fn coming(&self) -> impl Iterator<Item = &T> {
+        let first = self.heap.as_slice().iter().take(COMING);
+        first.map(|entry| &entry.0.value)
+    }
+
     /// Takes the first entry if it is due at `now`.
     pub fn pop_due(&mut self, now: Seconds) -> Option<T> {
         if self.next_date()? > now {
@@ -100,6 +106,7 @@ fn date(place: u64) -> Seconds {
     })
 }
 
+const COMING: usize = 3; // of a binary heap, the first and those below it
 const SIGN: u64 = 1 << 63;
 
 #[cfg(test)]
@@ -115,6 +122,20 @@ mod tests {
         assert_eq!(queue.next_date(), Some(1.0));
         let order: String = std::iter::from_fn(|| queue.pop_due(9.0)).collect();
         assert_eq!(order, "abcd");
+    }
+
+    #[test]
+    fn what_comes_is_the_first_and_then_one_of_the_two_after_it() {
+        let mut queue = Queue::new();
+        for date in [5.0, 3.0, 9.0, 1.0, 7.0, 2.0, 8.0] {
+            queue.push(date, date);
+        }
+        for next in [2.0, 3.0, 5.0, 7.0, 8.0, 9.0] {
+            let coming: Vec<_> = queue.coming().copied().collect();
+            let first = queue.pop_due(9.0);
+            assert_eq!(coming.first(), first.as_ref());
+            assert!(coming[1..].contains(&next), "{coming:?} {next}");
+        }
     }
 
     #[test]

@@ -70,6 +70,9 @@ pub trait World: Carrier + Spender {
     /// Turns a phone off, which fails what it was doing, or on.
     fn set_on(&mut self, phone: NodeId, on: bool);
 
+    /// Lets the processor fetch what is kept of a phone.
+    fn prefetch(&self, _phone: NodeId) {}
+
     /// Whether the radio of a phone would take so many bytes to send now.
     fn has_room(&self, _phone: NodeId, _wire_bytes: u32) -> bool {
         true

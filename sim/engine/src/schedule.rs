@@ -57,6 +57,11 @@ impl Schedule {
         }
     }
 
+    /// Who proposes next.
+    pub(crate) fn next_proposer(&self) -> Option<u32> {
+        self.workload.from_phone.get(self.next_arrival).copied()
+    }
+
     /// The next arrival that is due: who is asked for what. At a phone that is off none happens.
     pub(crate) fn next_arrival<P, W: World>(
         &mut self,

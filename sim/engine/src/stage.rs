@@ -7,6 +7,7 @@
 use pocketsim_protocols::contract::{Lane, NodeId, Seconds};
 
 use crate::lane::Layer;
+use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::resources::{Carried, CpuDemand, Leg, World};
 use crate::waits::{Span, Waits};
@@ -83,6 +84,18 @@ impl<W: World> Stage<W> {
     /// Lets `due` come due at `date`, after what was queued for then.
     pub(crate) fn push(&mut self, date: Seconds, due: Due) {
         self.queue.push(date, due);
+    }
+
+    /// What may come due next, the first before the others.
+    pub(crate) fn coming(&self) -> impl Iterator<Item = &Due> {
+        self.queue.coming()
+    }
+
+    /// Lets the processor fetch what the world keeps of `phone`, and whether it is on.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, phone: u32) {
+        prefetch(&self.phones, phone as usize);
+        self.world.prefetch(NodeId(phone));
     }
 
     /// Takes the first of what is due.
