@@ -134,6 +134,8 @@ def _reason(details: ErrorDetails) -> tuple[str, list[str]]:
         return _wrong_length(kind, context, value), []
     if kind in _TYPE_NAMES:
         return f"must be {_TYPE_NAMES[kind]}, not {_quoted(value)}", []
+    if kind == "string_pattern_mismatch":
+        return f"must be text that matches {context['pattern']}, not {_quoted(value)}", []
     # Of numbers out of bounds; of anything else the beginning says what should.
     said = details["msg"].removeprefix("Input should ")
     return f"should {said}, not {_quoted(value)}", []
