@@ -155,8 +155,7 @@ class _Looked:
 
 
 def _look(source: Source, reports: Sequence[Report]) -> _Looked | None:
-    """Return the samples by which a cost scatters; None where too few are kept, or all
-    are equal.
+    """Return the samples by which a cost scatters; None where they are few, or all equal.
 
     They are of one case of each report, the one nearest to `REFERENCE_BYTES`; what waits for
     another thread scatters by its wake-up. Samples that resemble their predecessor are thinned to
