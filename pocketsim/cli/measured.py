@@ -64,8 +64,8 @@ def calibrate(
         write_profile(calibration.profile_, aside)
     for kept in calibration.kept_:
         console.say(f"taken from {base}: {kept}: {kept.why}")
-    for line in worded(calibration.profile_.scatter or {}):
-        console.say(line)
+    if said := worded(calibration.profile_.scatter or {}):
+        console.say(said)
     targets.tell(out)
 
 

@@ -120,8 +120,10 @@ def test_a_profile_says_which_of_its_costs_are_not_lognormal(base):
     assert found["store"].p_value == 1 / (scatter.BOOTSTRAPS + 1)
     assert found["store"].aicc["lognormal_with_tail"] < -50
     assert (found["store"].samples, found["sign"].executions) == (200, 8)
-    (line,) = scatter.worded(found)
-    assert line.startswith("store: samples are not lognormal (p = 0.001, 200 samples; lognormal_")
+    said = scatter.worded(found)
+    assert said.startswith("samples of 1 of 21 operations are not lognormal (p < 0.05, Holm)")
+    assert "store (lognormal with tail: AICc -" in said
+    assert scatter.worded({"sign": found["sign"]}) == ""
     # What no report measured has no scatter, and one draws the same as the other.
     assert set(found) <= {"sign", *kernels.SOURCES}
     without = Calibration(base, bootstraps=0).fit([with_tail(synthetic.Phone(6))]).profile_

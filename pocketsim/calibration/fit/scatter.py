@@ -77,18 +77,23 @@ def scattered(
     }
 
 
-def worded(found: Mapping[str, Scatter]) -> list[str]:
-    """Return in words which operations a lognormal describes badly, and what would do better."""
-    lines = []
-    for name, one in found.items():
-        if one.poor:
-            best = min(one.aicc, key=lambda family: one.aicc[family])
-            beside = f"{best}: AICc {one.aicc[best]:+g}" if one.aicc[best] < 0 else "nor is another"
-            lines.append(
-                f"{name}: samples are not {one.family} (p = {one.p_value:.3f}, "
-                f"{one.samples} samples; {beside})"
-            )
-    return lines
+def worded(found: Mapping[str, Scatter]) -> str:
+    """Return in words which operations a lognormal describes badly; nothing where it fits all."""
+    poor = [f"{name} ({_beside(one)})" for name, one in found.items() if one.poor]
+    if not poor:
+        return ""
+    return (
+        f"samples of {len(poor)} of {len(found)} operations are not lognormal (p < {POOR:g}, Holm),"
+        f" as draws are: {', '.join(poor)}"
+    )
+
+
+def _beside(found: Scatter) -> str:
+    """Return the family that does best, by how much; or that none does better."""
+    best = min(found.aicc, key=lambda family: found.aicc[family])
+    if found.aicc[best] >= 0:
+        return "nor of another family"
+    return f"{best.replace('_', ' ')}: AICc {found.aicc[best]:+g}"
 
 
 def aicc(groups: Sequence[Array]) -> dict[str, float]:
@@ -180,14 +185,18 @@ def _look(source: Source, reports: Sequence[Report]) -> _Looked | None:
 def _timed(source: Source, report: Report) -> tuple[Measurement, str] | None:
     """Return the case and the quantity by which a cost scatters."""
     if source.waits not in {"", "wall"}:
-        asked = [(source.waits, "latency_s", ())]
-    else:
-        quantities = ("wall_s",) if source.waits else ("cpu_s", "wall_s")
-        asked = [(source.kernel, quantity, source.variant) for quantity in quantities]
-    for kernel, quantity, variant in asked:
-        if found := cases(report, kernel, quantity, variant):
-            return min(found, key=_away), quantity
-    return None
+        return _nearest(report, source.waits, "latency_s")
+    wall = _nearest(report, source.kernel, "wall_s", source.variant)
+    return (
+        wall if source.waits else _nearest(report, source.kernel, "cpu_s", source.variant) or wall
+    )
+
+
+def _nearest(
+    report: Report, kernel: str, quantity: str, variant: Sequence[tuple[str, float]] = ()
+) -> tuple[Measurement, str] | None:
+    found = cases(report, kernel, quantity, variant)
+    return (min(found, key=_away), quantity) if found else None
 
 
 def _away(case: Measurement) -> float:
