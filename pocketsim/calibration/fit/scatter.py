@@ -172,8 +172,9 @@ def _look(source: Source, reports: Sequence[Report]) -> _Looked | None:
         if timed := _timed(source, report):
             case, quantity = timed
             groups += _rounds(case, quantity, report)
-            executions = max(executions, case.iterations_per_sample or 1)
-            step_s = report.document.clock.resolution_s / executions
+            if case.iterations_per_sample:  # else the clock's share in a sample is not told
+                executions = max(executions, case.iterations_per_sample)
+                step_s = report.document.clock.resolution_s / executions
     stride = math.ceil(sum(map(len, groups)) / _MOST)
     groups = [kept for group in groups if (kept := group[:: max(1, stride)]).size > 1]
     if sum(map(len, groups)) < _FEWEST or min(group.min() for group in groups) <= 0:

@@ -168,7 +168,7 @@ class Scatter(Section):
     family: Literal["lognormal"] = Field(description="That of draws.")
     samples: Annotated[int, Field(ge=1)] = Field(description="What was looked at, of all reports.")
     executions: Annotated[int, Field(ge=1)] = Field(
-        description="That one sample is the mean over, at most; of many, the family does not show."
+        description="That a sample is the mean over, at most; 1 where reports do not tell."
     )
     p_value: Annotated[float, Field(gt=0, le=1)] = Field(
         description="Of Anderson and Darling's statistic, by bootstrap."
