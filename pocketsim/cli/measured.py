@@ -48,6 +48,7 @@ def calibrate(
     published FIT` makes fitted numbers again from published rows.
     """
     from pocketsim.calibrating import fitted
+    from pocketsim.calibration.fit.scatter import worded
     from pocketsim.calibration.fit.write import write_profile
 
     calibration = fitted(
@@ -63,6 +64,8 @@ def calibrate(
         write_profile(calibration.profile_, aside)
     for kept in calibration.kept_:
         console.say(f"taken from {base}: {kept}: {kept.why}")
+    if said := worded(calibration.profile_.scatter or {}):
+        console.say(said)
     targets.tell(out)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from pocketsim.calibration.fit import kernels
 from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.calibration.fit.looks import lack_of_fit, look
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.devices import profile
 from pocketsim.sim.devices.ratios import REFERENCE_BYTES
@@ -99,3 +100,52 @@ def test_nothing_in_common_is_no_score(base):
     empty = without(synthetic.Phone(9).report(), *names, reason="no")
     with pytest.raises(UserError, match="nothing to compare"):
         calibration.score([synthetic.in_memory(empty)])
+
+
+def test_sigmas_have_the_errors_that_so_many_samples_and_reports_leave(base):
+    operations = Calibration(base, bootstraps=0).fit(reports(5, between=0.2)).profile_.operations
+    sign = operations["sign"]
+    # Of a deviation over five reports: 1 / sqrt(2 (5 - 1)).
+    assert sign.repetition_sigma_standard_error / sign.repetition_sigma == pytest.approx(
+        8**-0.5, rel=0.01
+    )
+    # Of 5 x 6 cases with 200 samples, by two quantiles of each.
+    assert sign.spread_sigma_standard_error / sign.spread_sigma == pytest.approx(
+        0.96 / np.sqrt(5 * 6 * 200), rel=0.5
+    )
+    (one,) = reports(1)
+    alone = Calibration(base, bootstraps=0).fit([one]).profile_.operations["sign"]
+    assert (alone.repetition_sigma, alone.repetition_sigma_standard_error) == (0.0, None)
+    kept = operations["sealed_box_open"].model_copy(update={"basis": "proxy"})
+    assert kept.spread_sigma_standard_error > 0
+
+
+def test_what_bends_one_report_by_chance_is_no_bend_of_the_device():
+    """Cases are off by 3 % in each report, by others in the next; by sizes they fit a line."""
+    random = np.random.Generator(np.random.Philox(5))
+
+    def one(number):
+        report = synthetic.Phone(number, sigma=0.01).report()
+        for case in report["measurements"]:
+            if case["kernel"] == "ed25519_sign" and case["threads"] == 1:
+                factor = 1 + 0.03 * random.standard_normal()
+                for quantity in case["quantities"]:
+                    values = np.array(quantity["samples"]["values"]) * factor
+                    quantity["samples"] = synthetic.samples(values)
+        return synthetic.in_memory(report, number)
+
+    found = [look(kernels.SOURCES["sign"], one(number)) for number in range(8)]
+    each = [lack_of_fit([one_look]) for one_look in found]
+    assert np.median(each) > 0.015
+    assert lack_of_fit(found) < 0.5 * np.median(each)
+    # What is off in all of them alike is, however many there are.
+    bent = [synthetic.Phone(number, sigma=0.01).report() for number in range(8)]
+    for report in bent:
+        for case in report["measurements"]:
+            if case["kernel"] == "ed25519_sign" and case["parameters"].get("bytes") == 668:
+                for quantity in case["quantities"]:
+                    values = 1.05 * np.array(quantity["samples"]["values"])
+                    quantity["samples"] = synthetic.samples(values)
+    looks = [look(kernels.SOURCES["sign"], synthetic.in_memory(report)) for report in bent]
+    assert lack_of_fit(looks) == pytest.approx(lack_of_fit(looks[:1]), rel=0.1)
+    assert lack_of_fit(looks) > 0.01

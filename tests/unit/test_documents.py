@@ -9,7 +9,9 @@ import tracemalloc
 import pytest
 from pydantic import ValidationError
 
+import pocketsim.calibration.fit.inverse.document
 import pocketsim.calibration.fit.probe_report
+import pocketsim.sim.devices.implementation
 import pocketsim.sim.devices.profile
 import pocketsim.sim.run.sweep
 import pocketsim.sim.scenario
@@ -96,7 +98,11 @@ def test_a_hint_is_another_file_of_much_the_same_name(tmp_path, given, there, hi
 
 
 def sections(base=documents.Section):
-    """Every model of every document that is shipped."""
+    """Every model of every document that is shipped.
+
+    Their modules are imported above, all of them: else what is looked at would depend on what
+    other tests have imported.
+    """
     for model in base.__subclasses__():
         yield model
         yield from sections(model)
@@ -127,6 +133,7 @@ def test_the_models_are_all_looked_at():
     assert {"sim.Scenario", "sim.SweepDocument", "sim.Profile"} <= names
     assert {"calibration.Document", "sim.Town"} & names
     assert len(SECTIONS) > 50
+    assert pocketsim.calibration.fit.inverse.document.Parameter in SECTIONS
     assert pocketsim.sim.scenario.document.Scenario in SECTIONS
 
 
@@ -144,6 +151,14 @@ def test_what_is_wrong_is_said_in_the_users_words(model):
         for raw in ("nput should", "ist should", "tring should", "ictionary should", "validation"):
             assert raw not in error.reason, details
         assert len(str(error)) < 700, details
+
+
+def test_a_name_that_no_parameter_may_have_is_refused_with_what_it_may_be():
+    given = {"document": "a.toml", "key": "b", "name": "Sleep"}
+    with pytest.raises(ScenarioError) as caught:
+        documents.validate(pocketsim.calibration.fit.inverse.document.Parameter, given, "fit.toml")
+    said = "fit.toml: name: must be text that matches ^[a-z][a-z0-9_]*$, not 'Sleep'"
+    assert str(caught.value) == said
 
 
 def test_lengths_are_said_as_a_person_would(tmp_path):

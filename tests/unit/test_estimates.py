@@ -14,7 +14,7 @@ from statsmodels.stats.meta_analysis import combine_effects
 
 from pocketsim.calibration.fit.lines import combine, fit_line
 from pocketsim.calibration.fit.probe_report import Samples
-from pocketsim.calibration.fit.samples import Estimate, estimate, execution_sigma
+from pocketsim.calibration.fit.samples import Estimate, Sigma, estimate, execution_sigma
 from support import synthetic_reports as synthetic
 
 SEEDS = range(400)
@@ -111,7 +111,7 @@ def test_the_spread_of_executions_is_that_before_averaging(iterations):
     values = lognormal(7, 1e-5, sigma, (1500, iterations)).mean(axis=1)
     found = estimate(samples(values, keep=False), iterations=iterations)
     assert found.sample_sigma < 1.2 * sigma / math.sqrt(iterations)
-    assert execution_sigma([found]) == pytest.approx(sigma, rel=0.1)
+    assert execution_sigma([found]).value == pytest.approx(sigma, rel=0.1)
 
 
 def test_what_a_sample_shares_is_not_multiplied():
@@ -123,13 +123,42 @@ def test_what_a_sample_shares_is_not_multiplied():
         own = lognormal(30 + number, 1.0, single, (2000, iterations))
         values = (common * own).mean(axis=1)
         found.append(estimate(samples(values, keep=False), iterations=iterations))
-    assert execution_sigma(found) == pytest.approx(math.hypot(shared, single), rel=0.1)
+    assert execution_sigma(found).value == pytest.approx(math.hypot(shared, single), rel=0.1)
     # Taken alone, the last would pass for executions that differ five times as much.
-    assert execution_sigma(found[-1:]) > 4 * single
+    assert execution_sigma(found[-1:]).value > 4 * single
+
+
+@pytest.mark.parametrize(("sigma", "iterations"), [(0.05, (8, 8, 8)), (0.5, (1,)), (0.2, (4, 40))])
+def test_a_sigma_is_within_its_standard_error(sigma, iterations):
+    def found(seed):
+        return execution_sigma(
+            [
+                estimate(
+                    samples(lognormal(1000 * seed + at, 1e-5, sigma, (100, number)).mean(axis=1)),
+                    iterations=number,
+                )
+                for at, number in enumerate(iterations)
+            ]
+        )
+
+    every = [found(seed) for seed in SEEDS]
+    assert 0.91 <= covered((one.value - sigma, one.standard_error) for one in every) <= 0.985
+    # Two quantiles tell it little worse than all samples would: s / sqrt(2 n), times 1.36.
+    if len(set(iterations)) == 1:
+        said = np.median([one.standard_error for one in every]) / sigma
+        assert said == pytest.approx(0.96 / math.sqrt(100 * len(iterations)), rel=0.15)
+
+
+def test_cases_that_disagree_widen_the_error_of_their_sigma():
+    alike, apart = (
+        execution_sigma([Estimate(1e-5, 1e-8, sigma, 200, independent=200.0) for sigma in sigmas])
+        for sigmas in ((0.1, 0.1, 0.1), (0.05, 0.1, 0.2))
+    )
+    assert apart.standard_error > 4 * alike.standard_error
 
 
 def test_no_spread_is_no_spread():
-    assert execution_sigma([Estimate(1e-5, 1e-8, 0.0, 10, 8)]) == 0.0
+    assert execution_sigma([Estimate(1e-5, 1e-8, 0.0, 10, 8)]) == Sigma(0.0, 0.0)
 
 
 X = np.array([64.0, 138.0, 668.0, 1472.0, 65536.0])

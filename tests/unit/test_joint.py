@@ -132,3 +132,33 @@ def test_a_profile_without_the_new_keys_is_what_it_was(name):
 
 def _given(loaded, key, field):
     return getattr(loaded.operations[key], field) is not None
+
+
+def test_sigmas_are_drawn_where_they_have_errors_and_move_nothing_else():
+    said = {"spread_sigma_standard_error": 0.02, "repetition_sigma_standard_error": 0.01}
+    found = [joint.drawn({"sign": cost(**said)}, 1, str(n))["sign"] for n in range(DRAWS)]
+    plain = [joint.drawn({"sign": cost()}, 1, str(n))["sign"] for n in range(DRAWS)]
+    spread = np.array([each["spread_sigma"] for each in found])
+    repetition = np.array([each["repetition_sigma"] for each in found])
+    assert spread.mean() == pytest.approx(0.1, abs=4 * 0.02 / math.sqrt(DRAWS))
+    assert spread.std() == pytest.approx(0.02, rel=0.1)
+    # Around 0: half a normal, as of every number that cannot be lower.
+    assert repetition.min() >= 0
+    assert math.sqrt((repetition**2).mean()) == pytest.approx(0.01, rel=0.1)
+    assert abs(np.corrcoef(spread, repetition)[0, 1]) < 4 / math.sqrt(DRAWS)
+    for one, other in zip(found, plain, strict=True):
+        assert [one[key] for key in ("cpu_s", "per_byte_s", "wait_s")] == [
+            other[key] for key in ("cpu_s", "per_byte_s", "wait_s")
+        ]
+    assert {each["spread_sigma"] for each in plain} == {0.1}
+
+
+def test_a_sigma_that_is_drawn_is_that_of_the_repetition():
+    plain = profile.contents(profile.load(profile.DEVICES / "moto_g04s.toml"))
+    said = cost(repetition_sigma=0.2, repetition_sigma_standard_error=0.1)
+    drawn_ = draws.draw({**plain, "operations": {"sign": said}}, 1, "x")
+    sigma = drawn_["operations"]["sign"]["repetition_sigma"]
+    assert sigma != 0.2
+    varied = draws.vary(drawn_, 1, "session")["operations"]["sign"]
+    factor = streams.lognormal_factor(1, "session/sign", sigma)
+    assert varied["cpu_s"] == drawn_["operations"]["sign"]["cpu_s"] * factor

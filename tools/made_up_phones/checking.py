@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 
 from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.calibration.fit.scatter import rejected
 from pocketsim.sim.devices import draws, profile
 from pocketsim.sim.devices.ratios import REFERENCE_BYTES
 
@@ -53,7 +54,7 @@ class Row:
 
 def calibrated(phone: Made) -> Shipped:
     """Return the profile that is made of a phone's reports."""
-    found = Calibration(name="made up").fit(phone.reports).profile_
+    found = Calibration(name="made up", bootstraps=0).fit(phone.reports).profile_
     return cast("Shipped", profile.contents(found))
 
 
@@ -80,16 +81,7 @@ def uneven(found: Sequence[Row], false_alarm: float) -> list[str]:
 
     By Holm's method, so that the chance of naming any where all are even is `false_alarm`, at most.
     """
-    named = []
-    for left, row in zip(range(len(found), 0, -1), sorted(found, key=_even), strict=True):
-        if row.even * left > false_alarm:
-            break
-        named.append(row.name)
-    return named
-
-
-def _even(row: Row) -> float:
-    return row.even
+    return rejected({row.name: row.even for row in found}, false_alarm)
 
 
 def _row(name: str, ratios: Array) -> Row:

@@ -39,6 +39,7 @@ from pocketsim.calibration.fit.parts import (
     kept,
     not_claimed,
 )
+from pocketsim.calibration.fit.scatter import BOOTSTRAPS, scattered
 from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.base.errors import ScenarioError, UserError
 from pocketsim.sim.base.units import SIZE
@@ -62,6 +63,7 @@ class Calibration:
         measured_by: Who ran the probe.
         store: Kernel that prices `store`, one of `calibration.fit.kernels.STORES`.
         allow_spoiled: Whether spoiled reports count; their conditions are then not claimed.
+        bootstraps: Of each operation, to tell how well its family fits; 0 to leave that out.
     """
 
     profile_: Profile
@@ -75,12 +77,14 @@ class Calibration:
         measured_by: str = "not stated",
         store: str = "file_append",
         allow_spoiled: bool = False,
+        bootstraps: int = BOOTSTRAPS,
     ) -> None:
         self.base = base
         self.name = name
         self.measured_by = measured_by
         self.store = store
         self.allow_spoiled = allow_spoiled
+        self.bootstraps = bootstraps
 
     def fit(self, reports: Sequence[Report]) -> Calibration:
         """Learn `profile_` and `kept_` from reports of one device, in any order.
@@ -107,7 +111,12 @@ class Calibration:
                 missing.append(SLEEPS_DIFFER)
             why = {key: self._why_missing(key, reports) for key in missing}
             self.kept_ = kept(base, why)
-        self.profile_ = parts.filled(base, lambda size: self._device(reports, size))
+        profile = parts.filled(base, lambda size: self._device(reports, size))
+        if self.bootstraps:
+            sources = {name: self._source(name) for name, cost in parts.operations.items() if cost}
+            found = scattered(sources, reports, self.bootstraps)
+            profile = profile.model_copy(update={"scatter": found})
+        self.profile_ = profile
         return self
 
     def get_params(self) -> dict[str, Any]:
@@ -118,6 +127,7 @@ class Calibration:
             "measured_by": self.measured_by,
             "store": self.store,
             "allow_spoiled": self.allow_spoiled,
+            "bootstraps": self.bootstraps,
         }
 
     def score(self, reports: Sequence[Report]) -> float:
@@ -127,7 +137,9 @@ class Calibration:
         is explained: 0 for one who knows no more than their mean. Raises UserError where the
         reports have not two operations that the profile has as well.
         """
-        other = type(self)(**self.get_params() | {"base": ("the profile", self.profile_)})
+        other = type(self)(
+            **self.get_params() | {"base": ("the profile", self.profile_), "bootstraps": 0}
+        )
         told = other.fit(reports).profile_.operations
         kept = {part.key for part in (*self.kept_, *other.kept_)}
         both = np.log(

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.calibration.fit.lines import Mean, combine
-from pocketsim.calibration.fit.looks import LEAST_ERROR, Look, look
-from pocketsim.calibration.fit.samples import execution_sigma
+from pocketsim.calibration.fit.looks import LEAST_ERROR, Look, lack_of_fit, look
+from pocketsim.calibration.fit.samples import Sigma, execution_sigma
 from pocketsim.sim.base.student import satterthwaite
 from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.devices.profile import Cost
@@ -73,18 +73,20 @@ def cost(looks: Sequence[Look], threads: int, source: str) -> Priced:
     mean = combine(np.array([found.total_s(threads) for found in looks]), _errors_s(looks, threads))
     posterior = _posterior(looks, threads, mean)
     wait_s = float(mean.weights @ [found.wait_s(threads) for found in looks])
+    spread = _spread(looks)
     found = Cost.model_validate(
         {
             "cpu": seconds(float(posterior.mean[0]) - wait_s),
             "per_byte": seconds(float(posterior.mean[1])),
             "wait": seconds(wait_s),
             "threads": threads,
-            "spread_sigma": rounded(_spread(looks), ERROR_DIGITS),
+            "spread_sigma": rounded(spread.value, ERROR_DIGITS),
             "repetition_sigma": rounded(mean.between_sigma(), ERROR_DIGITS),
+            **_sigma_errors(spread, mean, len(looks)),
             **_uncertainty(posterior),
             "basis": "measured",
             "samples": sum(one.samples for each in looks for one in each.estimates),
-            "source": f"{source}{_left_over(_lack(looks))}",
+            "source": f"{source}{_left_over(lack_of_fit(looks))}",
         }
     )
     return Priced(found, posterior.deviations)
@@ -152,7 +154,7 @@ def _posterior(looks: Sequence[Look], threads: int, mean: Mean) -> Posterior:
     total_s = float(middle @ direction)
     common_s = math.sqrt(np.mean([found.common_error_s(threads) ** 2 for found in looks]))
     clock = np.diag([common_s**2, (middle[1] * LEAST_ERROR) ** 2])
-    bent = _lack(looks) ** 2 * np.outer(middle, middle)
+    bent = lack_of_fit(looks) ** 2 * np.outer(middle, middle)
     variances = [float(direction @ each @ direction) for each in (scatter, bent, clock)]
     places = looks[0].cpu.line.places.size
     degrees = satterthwaite(variances, (freedom, max(1.0, places - 2.0), math.inf))
@@ -190,10 +192,6 @@ def _uncertainty(posterior: Posterior) -> dict[str, Any]:
     return said
 
 
-def _lack(looks: Sequence[Look]) -> float:
-    return math.sqrt(np.mean([found.lack_of_fit() ** 2 for found in looks]))
-
-
 def _threads(looks: Sequence[Look], cores: int) -> int:
     """Return the fewest threads whose CPU time fits into the wall time."""
     ratios = [
@@ -204,14 +202,35 @@ def _threads(looks: Sequence[Look], cores: int) -> int:
     return min(cores, max(1, math.ceil(float(np.mean(ratios)) - _BY_CHANCE)))
 
 
-def _spread(looks: Sequence[Look]) -> float:
+def _spread(looks: Sequence[Look]) -> Sigma:
     """Return the sigma of the whole cost: of its parts by their shares, which vary on their own."""
     own = execution_sigma([one for found in looks for one in found.estimates])
     latencies = [found.latency for found in looks if found.latency]
     if not latencies:
         return own
     share = float(np.mean([found.wait_s(1) / found.total_s(1) for found in looks]))
-    return math.hypot((1 - share) * own, share * execution_sigma(latencies))
+    waited = execution_sigma(latencies)
+    parts = np.array([[1 - share, share], [1 - share, share]])
+    parts *= [[own.value, waited.value], [own.standard_error, waited.standard_error]]
+    value = math.hypot(*parts[0])
+    return Sigma(value, math.hypot(*(parts[0] * parts[1])) / value if value else 0.0)
+
+
+def _sigma_errors(spread: Sigma, mean: Mean, reports: int) -> dict[str, float]:
+    """Return the keys that say how sure sigmas are; none for what nothing tells."""
+    said = {"spread_sigma_standard_error": spread.standard_error}
+    if reports > 1:
+        said["repetition_sigma_standard_error"] = between_error(mean, reports)
+    return {key: rounded(error, ERROR_DIGITS) for key, error in said.items() if error > 0}
+
+
+def between_error(mean: Mean, reports: int) -> float:
+    """Return the standard error of `mean.between_sigma()` over so many reports, two at least.
+
+    That of a standard deviation, s / sqrt(2 (n - 1)); where reports are as near to each other as
+    their own errors explain, that of a deviation as large as the error of their mean.
+    """
+    return max(mean.between_sigma(), mean.relative_error()) / math.sqrt(2 * (reports - 1))
 
 
 def _source_text(source: Source, reports: Sequence[Report], looks: Sequence[Look]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.calibration.fit.costs import ERROR_DIGITS, named, rounded, seconds
+from pocketsim.calibration.fit.costs import ERROR_DIGITS, between_error, named, rounded, seconds
 from pocketsim.calibration.fit.lines import Line, combine
 from pocketsim.calibration.fit.looks import cases, estimate_of, line_through
 from pocketsim.sim.devices.profile import SleepOvershoot
@@ -149,9 +149,7 @@ def _between(lines: list[Line], known: Known) -> PlainNumber:
     levels = np.array([line.at(place) for line in lines])
     mean = combine(levels, np.array([line.sampling_error(place) for line in lines]))
     sigma = mean.between_sigma()
-    # Of a standard deviation over n reports, and at least as if there were that of the means.
-    error = max(sigma, mean.relative_error()) / math.sqrt(2 * (len(lines) - 1))
-    return _plain(sigma, error, known | {"samples": len(lines)})
+    return _plain(sigma, between_error(mean, len(lines)), known | {"samples": len(lines)})
 
 
 def _scatter(sigmas: Array, count: int) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 
 from pocketsim.calibration.fit.lines import Line, fit_line
 from pocketsim.calibration.fit.samples import FEWEST_SAMPLES, Estimate, estimate
+from pocketsim.sim.base.student import one_sigma
 from pocketsim.sim.devices.ratios import REFERENCE_BYTES
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Course:
     line: Line
     rounds: Array  # a row of intercept and slope for each; none where rounds are not told apart
     clock_error: float  # of the line, which all rounds share
+    points: dict[float, tuple[float, float]]  # mean and its own standard error in s, by bytes
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,6 @@ class Look:
         clocks += [wait.clock_error for wait in (self.latency, self.sent) if wait]
         return max(math.hypot(*clocks), self.total_s(threads) * LEAST_ERROR)
 
-    def lack_of_fit(self) -> float:
-        """Return by how much, relative to it, the cost of a size is off the line."""
-        lines = [course.line for course in (self.cpu, self.wall) if course]
-        return max(line.lack_of_fit for line in lines)
-
     def place(self) -> float:
         """Return the reference size, or the measured one nearest to it."""
         places = self.cpu.line.places
@@ -139,6 +136,12 @@ def look(source: Source, report: Report) -> Look | None:
         sent = next(iter(_estimates(report, source.waits, "sent_s").values()), None)
         return Look(report.digest, tuple(cpu.values()), line, latency=latency, sent=sent)
     return Look(report.digest, tuple(cpu.values()), line)
+
+
+def lack_of_fit(looks: Sequence[Look]) -> float:
+    """Return by how much, relative to it, the cost of a size is off the line, in all of `looks`."""
+    walls = [found.wall for found in looks if found.wall]
+    return max(_bent([found.cpu for found in looks]), _bent(walls) if walls else 0.0)
 
 
 def cases(
@@ -190,10 +193,32 @@ def course(estimates: Mapping[float, Estimate]) -> Course:
     """Return the line through durations by their sizes in bytes, of all rounds and of each."""
     found = list(estimates.values())
     rounds = np.array([one.rounds for one in found]) if _have_rounds(found) else np.empty((0, 0))
-    line = line_through(np.array(list(estimates)), found, _own_errors(found, rounds))
+    errors = _own_errors(found, rounds)
+    line = line_through(np.array(list(estimates)), found, errors)
     clock = np.abs(line.weights) @ [one.clock_error for one in found]
     by_round = (line.weights @ rounds).T if rounds.size else np.empty((0, 2))
-    return Course(line, by_round, float(clock[0]))
+    points = {
+        size: (one.mean, error)
+        for (size, one), error in zip(estimates.items(), errors, strict=True)
+    }
+    return Course(line, by_round, float(clock[0]), points)
+
+
+def _bent(courses: Sequence[Course]) -> float:
+    """Return by how much, relative to it, the cost of a size is off the line of each course.
+
+    Of several it is that of their mean, each at its own level: what is off by chance differs from
+    report to report, and would else be taken for a bend as often as there are reports.
+    """
+    sizes = sorted(set.intersection(*(set(each.points) for each in courses)))
+    if len(courses) == 1 or len(sizes) < _FEWEST_BENT:
+        return math.sqrt(np.mean([each.line.lack_of_fit**2 for each in courses]))
+    points = np.array([[each.points[size] for size in sizes] for each in courses])
+    levels = np.array([each.line.at(sizes[len(sizes) // 2]) for each in courses])
+    means, errors = np.moveaxis(points / levels[:, None, None], 2, 0)
+    means = means.mean(axis=0)
+    errors = np.sqrt((errors**2).sum(axis=0)) / len(courses)
+    return fit_line(np.array(sizes), means, np.maximum(errors, means * LEAST_ERROR)).lack_of_fit
 
 
 def _estimates(
@@ -252,14 +277,16 @@ def _have_rounds(found: Sequence[Estimate]) -> bool:
 def _own_errors(found: Sequence[Estimate], rounds: Array) -> list[float]:
     """Return standard errors of cases beyond what all of them share in each round.
 
-    A round that is slower for all sizes moves the line and bends nothing.
+    A round that is slower for all sizes moves the line and bends nothing. So few rounds tell it
+    that one standard error is Student's t: else chance would too often pass for a bend.
     """
     if len(rounds) < 2:  # noqa: PLR2004 - one case shares with nobody
         return [one.standard_error for one in found]
     logs = np.log(rounds)
     apart = logs - logs.mean(axis=0) - logs.mean(axis=1, keepdims=True) + logs.mean()
     cases_, number = rounds.shape
-    relative = math.sqrt(float((apart**2).sum()) / ((cases_ - 1) * (number - 1) * number))
+    freedom = (cases_ - 1) * (number - 1)
+    relative = one_sigma(freedom) * math.sqrt(float((apart**2).sum()) / (freedom * number))
     return [max(one.own_error, relative * one.mean) for one in found]
 
 
@@ -271,3 +298,4 @@ _OPENED = "opened_datagrams"
 _FLIGHT_BYTES = 1200.0  # initial datagrams are padded to as much (RFC 9000, 14.1)
 _LEAST_S = 1e-12  # of CPU time that a coarse clock does not see: a picosecond, for the arithmetic
 _FEWEST_ROUNDS = 2
+_FEWEST_BENT = 3  # sizes: through two there is always a line

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 class Estimate:
     """The mean of a quantity, how sure it is, and the sigma of one sample's logarithm.
 
+    `independent` is how many independent samples they are worth, for the error of that sigma.
     Of the standard error, `own_error` is what the samples of a round leave and `clock_error` the
     clock's, which is that of every round; `rounds` are the means of several, if there are.
     """
@@ -48,6 +49,7 @@ class Estimate:
     own_error: float = 0.0
     clock_error: float = 0.0
     rounds: tuple[float, ...] = ()
+    independent: float = 1.0
 
 
 def estimate(
@@ -90,31 +92,53 @@ def estimate(
         own_error=own * mean,
         clock_error=rounding,
         rounds=rounds if len(rounds) > 1 else (),
+        independent=n,
     )
 
 
-def execution_sigma(estimates: Sequence[Estimate]) -> float:
+@dataclass(frozen=True)
+class Sigma:
+    """That of a lognormal, and its standard error."""
+
+    value: float
+    standard_error: float
+
+
+def execution_sigma(estimates: Sequence[Estimate]) -> Sigma:
     """Return the sigma of single executions behind samples that are means over several.
 
     The variance of a sample is a + b / iterations: b differs from execution to execution, a is
     shared by those of one sample (the clock frequency at that moment). Cases of one kernel with
     different iterations tell them apart, by least squares with neither negative. Where all have
     the same, executions are taken to be independent: a = 0. The result is that of a lognormal
-    whose squared coefficient of variation is a + b.
+    whose squared coefficient of variation is a + b. Its error is that of variances between two
+    quantiles, of so many samples, and larger where the cases are further apart than that (Birge,
+    Phys. Rev. 40, 1932, 207).
     """
     from scipy.optimize import nnls
 
     iterations = np.array([one.iterations for one in estimates], dtype=float)
-    variances = np.expm1(np.array([one.sample_sigma for one in estimates]) ** 2)
+    sigmas = np.array([one.sample_sigma for one in estimates])
+    variances = np.expm1(sigmas**2)
     if not variances.any():
-        return 0.0
+        return Sigma(0.0, 0.0)
     # The standard error of a variance is in proportion to it.
     weights = 1 / np.maximum(variances, variances.max() * _SMALLEST_VARIANCE)
     design = np.column_stack([np.ones_like(iterations), 1 / iterations])
     if iterations.min() == iterations.max():
         design[:, 0] = 0.0
-    (shared, single), _ = nnls(design * weights[:, None], variances * weights)
-    return math.sqrt(math.log1p(shared + single))
+    scaled, target = design * weights[:, None], variances * weights
+    parts, _ = nnls(scaled, target)
+    found = math.sqrt(math.log1p(parts.sum()))
+    errors = 2 * sigmas**2 * np.exp(sigmas**2) * weights * _SIGMA_ERROR
+    errors /= np.sqrt([one.independent for one in estimates])
+    inverse = np.linalg.pinv(scaled[:, parts > 0])
+    error = math.sqrt(float(((inverse.sum(axis=0) * errors) ** 2).sum()))
+    apart, freedom = (target - scaled @ parts)[errors > 0] / errors[errors > 0], inverse.shape
+    left = int(freedom[1] - freedom[0])
+    widening = max(1.0, float(apart @ apart) / left) if left > 0 else 1.0
+    own = error * math.sqrt(widening) / (2 * found * (1 + float(parts.sum())))
+    return Sigma(found, own)
 
 
 def _between_rounds(medians: Sequence[float]) -> float:
@@ -169,4 +193,7 @@ FEWEST_SAMPLES = 5
 _LOWER = 0.15865525393145707  # of a normal distribution, below one sigma under its middle
 _ROUND_QUANTILES = (_LOWER, 0.5, 1 - _LOWER)
 _FEWEST_TO_CORRELATE = 20  # below, a correlation is mostly chance
+# Of the sigma of a normal distribution by those two quantiles, times the root of the samples: they
+# vary by p (1 - p) / f^2 each and p^2 / f^2 together, with p of 15.9 % and the density f there.
+_SIGMA_ERROR = 0.9617
 _SMALLEST_VARIANCE = 1e-4  # of the largest: a case without any spread does not decide alone

@@ -35,6 +35,8 @@ def as_toml(profile: Profile, made: str = "") -> str:
             for part, numbers in profile.scheduler
         },
     }
+    if profile.scatter:
+        document["scatter"] = {name: found.model_dump() for name, found in profile.scatter.items()}
     head = _HEAD.format(name=printable(profile.device.name), made=made or _OF_REPORTS)
     return f"{head}\n{tomli_w.dumps(document)}"
 

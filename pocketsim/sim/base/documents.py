@@ -133,7 +133,8 @@ def _reason(details: ErrorDetails) -> tuple[str, list[str]]:
     if kind in _LENGTHS:
         return _wrong_length(kind, context, value), []
     if kind in _TYPE_NAMES:
-        return f"must be {_TYPE_NAMES[kind]}, not {_quoted(value)}", []
+        what = _TYPE_NAMES[kind].format(**context)
+        return f"must be {what}, not {_quoted(value)}", []
     # Of numbers out of bounds; of anything else the beginning says what should.
     said = details["msg"].removeprefix("Input should ")
     return f"should {said}, not {_quoted(value)}", []
@@ -157,6 +158,7 @@ _TYPE_NAMES = {
     "float_type": "a plain number",
     "finite_number": "a finite number",
     "string_type": "text",
+    "string_pattern_mismatch": "text that matches {pattern}",
     "bool_type": "true or false",
     "list_type": "a list",
     "dict_type": "a table",

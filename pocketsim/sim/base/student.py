@@ -16,8 +16,18 @@ def quantile(degrees: float) -> float:
     return float(special.stdtrit(degrees, 0.975))
 
 
+def one_sigma(degrees: float) -> float:
+    """Return the quantile of Student's t that one standard deviation is of a normal: 84.1 %."""
+    from scipy import special
+
+    return float(special.stdtrit(degrees, _ONE_SIGMA))
+
+
 def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> float:
     """Return the degrees of freedom of a sum of variances (Biometrics Bulletin 2, 1946, 110)."""
     total = sum(variances)
     doubt = sum(one**2 / freedom for one, freedom in zip(variances, freedoms, strict=True))
     return total**2 / doubt if doubt > 0 else math.inf
+
+
+_ONE_SIGMA = 0.8413447460685429

@@ -51,6 +51,8 @@ class Cost(Provenance):
     threads: int
     spread_sigma: float
     repetition_sigma: float
+    spread_sigma_standard_error: NotRequired[float]
+    repetition_sigma_standard_error: NotRequired[float]
     standard_error_s: float
     per_byte_standard_error_s: NotRequired[float]
     correlation: NotRequired[float]
@@ -91,12 +93,24 @@ class Scheduler(TypedDict):
     sleep_overshoot: SleepOvershoot
 
 
+class Scatter(TypedDict):
+    """How well the family that is drawn fits the executions that an operation was timed by."""
+
+    family: str
+    samples: int
+    executions: int
+    p_value: float
+    poor: bool
+    aicc: dict[str, float]
+
+
 class Contents(TypedDict):
     """A device profile."""
 
     device: Device
     operations: dict[str, Cost]
     scheduler: Scheduler
+    scatter: NotRequired[dict[str, Scatter]]
 
 
 class Shipped(Contents):

@@ -27,7 +27,8 @@ def drawn(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCo
     The fixed part (core time and waiting, which keep their shares) is from "<key>", the cost per
     byte, where it has an error of its own, from that and "<key>/per_byte". A `common_factor` is
     from "common/<its name>". Where the errors have degrees of freedom, one draw from
-    ".../degrees_of_freedom" makes both larger or smaller. Whatever is drawn keeps its mean.
+    ".../degrees_of_freedom" makes both larger or smaller. A sigma that has an error is from
+    "<key>/<its name>". Whatever is drawn keeps its mean.
     """
     from pocketsim.sim.base import streams
 
@@ -35,13 +36,27 @@ def drawn(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCo
     def normal(place: str) -> float:
         return streams.normal(seed, f"{name}/{place}")
 
+    def sigma(place: str, mean: float, error: float) -> float:
+        return streams.positive(seed, f"{name}/{place}", mean, error)
+
+    def with_sigmas(key: str, cost: AnyCost) -> AnyCost:
+        if not _SIGMAS_ERR & cost.keys():
+            return cost
+        spread = cost["spread_sigma"], cost.get("spread_sigma_standard_error", 0.0)
+        repetition = cost["repetition_sigma"], cost.get("repetition_sigma_standard_error", 0.0)
+        return {
+            **cost,
+            "spread_sigma": sigma(f"{key}/spread_sigma", *spread),
+            "repetition_sigma": sigma(f"{key}/repetition_sigma", *repetition),
+        }
+
     def one(key: str, cost: AnyCost) -> AnyCost:
         if _SAYS_MORE & cost.keys():
             return _drawn(cost, key, normal)
         fixed_s, error_s = cost["cpu_s"] + cost["wait_s"], cost["standard_error_s"]
         return scaled_to(cost, streams.positive(seed, f"{name}/{key}", fixed_s, error_s))
 
-    return {key: one(key, cost) for key, cost in costs.items()}
+    return {key: with_sigmas(key, one(key, cost)) for key, cost in costs.items()}
 
 
 def times(cost: AnyCost, factor: float) -> AnyCost:
@@ -123,6 +138,7 @@ def _together(correlation: float, errors: tuple[float, float]) -> float:
 
 
 _SAYS_MORE = {"per_byte_standard_error_s", "degrees_of_freedom", "common_factor"}
+_SIGMAS_ERR = {"spread_sigma_standard_error", "repetition_sigma_standard_error"}
 # Times the mean. Student's t with few degrees of freedom has no variance; that nobody knows how
 # sure he is makes him no less sure than if he knew nothing.
 _WIDEST = 1.0

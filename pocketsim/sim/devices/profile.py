@@ -3,7 +3,7 @@
 What a program does with them is an implementation's profile (`sim.devices.implementation`).
 
 A profile is a TOML file, one per device and date; a cost without uncertainty and source does not
-load. Threads, sigmas and the socket buffer carry no uncertainty of their own. Here are the model
+load. Threads and the socket buffer carry no uncertainty of their own. Here are the model
 and the loader. What does not live here: the draws of one repetition (`sim.devices.draws`), fitting,
 and the probe's report.
 """
@@ -14,7 +14,7 @@ import datetime as dt
 import errno
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, model_validator
 
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 PROFILES = Path(__file__).resolve().parents[2] / "calibration" / "profiles"
 DEVICES, IMPLEMENTATIONS = PROFILES / "devices", PROFILES / "implementations"
 
+SigmaError = Annotated[float, Field(gt=0, le=5)] | None
+
 
 class Cost(Provenance):
     """What something takes: cpu + per_byte * bytes of core time, then wait without a core."""
@@ -58,6 +60,12 @@ class Cost(Provenance):
     )
     repetition_sigma: Annotated[float, Field(ge=0, le=5)] = Field(
         default=0.0, description="The same of a factor that a whole repetition shares."
+    )
+    spread_sigma_standard_error: SigmaError = Field(
+        default=None, description="Standard error of spread_sigma; absent: it is not drawn."
+    )
+    repetition_sigma_standard_error: SigmaError = Field(
+        default=None, description="The same of repetition_sigma."
     )
     standard_error: Duration = Field(description="Standard error of cpu + wait.")
     per_byte_standard_error: Duration | None = Field(
@@ -82,6 +90,8 @@ class Cost(Provenance):
 
     absent_when_none = frozenset(
         {
+            "spread_sigma_standard_error",
+            "repetition_sigma_standard_error",
             "per_byte_standard_error",
             "correlation",
             "degrees_of_freedom",
@@ -152,12 +162,34 @@ class Scheduler(Section):
     sleep_overshoot: SleepOvershoot = Field(description="How much too long sleeps are.")
 
 
+class Scatter(Section):
+    """How well the family that is drawn fits the executions that an operation was timed by."""
+
+    family: Literal["lognormal"] = Field(description="That of draws.")
+    samples: Annotated[int, Field(ge=1)] = Field(description="What was looked at, of all reports.")
+    executions: Annotated[int, Field(ge=1)] = Field(
+        description="That a sample is the mean over, at most; 1 where reports do not tell."
+    )
+    p_value: Annotated[float, Field(gt=0, le=1)] = Field(
+        description="Of Anderson and Darling's statistic, by bootstrap."
+    )
+    poor: bool = Field(description="Whether p_value is no chance: Holm over operations, 5 %.")
+    aicc: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(
+        description="AICc of other families less that of the one that is drawn; below 0: better."
+    )
+
+
 class Profile(Section):
     """A device profile document."""
 
     device: Device = Field(description="The device.")
     operations: dict[str, Cost] = Field(description="Costs by operation.")
     scheduler: Scheduler = Field(description="The operating system's scheduler.")
+    scatter: dict[str, Scatter] | None = Field(
+        default=None, description="By operation, how well its family fits; nothing is drawn of it."
+    )
+
+    absent_when_none = frozenset({"scatter"})
 
 
 def load(path: Path) -> Profile:
@@ -176,6 +208,10 @@ def load(path: Path) -> Profile:
             reason = "unknown operation"
             guess = nearest(name, device_operations())
             raise ScenarioError(path, f"operations.{name}", reason, guess)
+    for name in profile.scatter or {}:
+        if name not in profile.operations:
+            guess = nearest(name, profile.operations)
+            raise ScenarioError(path, f"scatter.{name}", "unknown operation", guess)
     for name in device_operations():
         if name not in profile.operations:
             raise ScenarioError(path, f"operations.{name}", "is required")

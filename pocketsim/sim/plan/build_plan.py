@@ -15,7 +15,16 @@ import numpy as np
 
 from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
-from pocketsim.sim.plan import arrivals, compute, contacts, own_data, own_workload, plan, town
+from pocketsim.sim.plan import (
+    arrivals,
+    compute,
+    contacts,
+    networks,
+    own_data,
+    own_workload,
+    plan,
+    town,
+)
 from pocketsim.sim.plan.churn import Transitions, together, told, transitions
 from pocketsim.sim.plan.population import ROLES, Population, populate, profile_columns
 from pocketsim.sim.scenario.resolved import streams_number
@@ -64,9 +73,7 @@ def build_plan(
         "duration_s": resolved["run"]["duration_s"],
         "fidelity": resolved["run"]["fidelity"],
         "profiles": [profile_columns(profile, implementation, operations) for profile in drawn],
-        "access": [
-            _access(network) for _, network in sorted(resolved["network"]["access"].items())
-        ],
+        "access": networks.access(resolved, name),
         "sites": _sites(resolved, people),
         "phones": _phones(resolved, people, first_index),
         "backbone": {
@@ -145,37 +152,9 @@ def _session(resolved: Resolved, name: str) -> str:
     return f"{name}/session/{rung['rate_per_s']:g}/{rung['payload_bytes']}"
 
 
-def _access(network: given.Access) -> plan.Access:
-    return {
-        "up_bytes_per_s": network["up_bytes_per_s"],
-        "down_bytes_per_s": network["down_bytes_per_s"],
-        "up_queue_bytes": _queue_bytes(
-            network["up_queue_bytes"], network["up_bytes_per_s"], network
-        ),
-        "down_queue_bytes": _queue_bytes(
-            network["down_queue_bytes"], network["down_bytes_per_s"], network
-        ),
-        "blocks": network["when_full"] == "block",
-        "latency_s": network["latency_s"],
-        "jitter_median_s": network["jitter_median_s"],
-        "jitter_sigma": network["jitter_sigma"],
-        "loss_ratio": network["loss_ratio"],
-        "bursts": network["bursts"],
-        "reorders": network["reorders"],
-    }
-
-
-def _queue_bytes(given_bytes: int | None, bytes_per_s: float, network: given.Access) -> float:
-    if given_bytes is not None:
-        return float(given_bytes)
-    capacity_bytes_per_s = network["site_capacity_bytes_per_s"]
-    carried_bytes_per_s = min(bytes_per_s, capacity_bytes_per_s or bytes_per_s)
-    return max(carried_bytes_per_s * _QUEUE_S, _QUEUE_LEAST_BYTES)
-
-
 def _sites(resolved: Resolved, people: Population) -> plan.Sites:
-    networks = [network for _, network in sorted(resolved["network"]["access"].items())]
-    shared = plan.floats([network["site_capacity_bytes_per_s"] or 0.0 for network in networks])
+    access = [network for _, network in sorted(resolved["network"]["access"].items())]
+    shared = plan.floats([network["site_capacity_bytes_per_s"] or 0.0 for network in access])
     return {"capacity_bytes_per_s": shared[people.site_access]}
 
 
@@ -395,9 +374,6 @@ def _energy(resolved: Resolved) -> plan.Energy | None:
 
 
 _UNLIMITED = 2**64 - 1
-# As sim.scenario.network says: of what the link carries, and one datagram of UDP's largest.
-_QUEUE_S = 0.25
-_QUEUE_LEAST_BYTES = 65_535.0
 _NO_RADIO: given.Radio = {
     "active_w": 0.0,
     "up_per_byte_j": 0.0,

@@ -97,7 +97,8 @@ class Run(Section):
     draw: Literal["mean", "posterior"] = Field(
         default="mean",
         description="posterior: each repetition also draws every number of the device profiles "
-        "from its uncertainty; mean: the numbers as they stand.",
+        "from its uncertainty, and those of access networks that have one; mean: the numbers as "
+        "they stand.",
     )
     app: Literal["restarted", "continued"] = Field(
         default="restarted",

@@ -5,6 +5,7 @@ Links between phones near each other are in `sim.scenario.town`, whose payments 
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -44,6 +45,21 @@ class Bursts(Section):
                 f" chance are with a share of {self.share:g}"
             )
         return self
+
+
+class AccessErrors(Section):
+    """How sure the numbers of an access network are; what is absent is not drawn."""
+
+    up: Bandwidth | None = Field(default=None, description="Of the number of its name.")
+    down: Bandwidth | None = Field(default=None, description="The same.")
+    latency: Duration | None = Field(default=None, description="The same.")
+    jitter_median: Duration | None = Field(default=None, description="The same.")
+    jitter_sigma: Sigma | None = Field(default=None, description="The same.")
+    loss_ratio: Ratio | None = Field(default=None, description="The same.")
+
+    absent_when_none = frozenset(
+        {"up", "down", "latency", "jitter_median", "jitter_sigma", "loss_ratio"}
+    )
 
 
 class Access(Section):
@@ -90,6 +106,25 @@ class Access(Section):
     phones_per_site: Count | None = Field(
         default=None, description="Phones on one access point or cell; absent for all on one."
     )
+    standard_error: AccessErrors | None = Field(
+        default=None,
+        description='Standard errors of its numbers, which `run.draw = "posterior"` then draws once'
+        " for each repetition; absent: they are taken as they stand.",
+    )
+
+    absent_when_none = frozenset({"standard_error"})
+
+    @model_validator(mode="after")
+    def _losses_may_err_so(self) -> Access:
+        error = self.standard_error.loss_ratio if self.standard_error else None
+        # Else no distribution has both (`sim.base.streams.probability`).
+        limit = math.sqrt(self.loss_ratio * (1 - self.loss_ratio)) or 1.0
+        if error is not None and error >= limit:
+            raise ValueError(
+                f"standard_error.loss_ratio is {error:g}: that of a probability of"
+                f" {self.loss_ratio:g} is below {limit:.3g}"
+            )
+        return self
 
 
 class Network(Section):

@@ -64,6 +64,17 @@ class Bursts(TypedDict):
     loss_ratio: float
 
 
+class AccessErrors(TypedDict):
+    """Standard errors of an access network's numbers, of those that have one."""
+
+    up_bytes_per_s: NotRequired[float]
+    down_bytes_per_s: NotRequired[float]
+    latency_s: NotRequired[float]
+    jitter_median_s: NotRequired[float]
+    jitter_sigma: NotRequired[float]
+    loss_ratio: NotRequired[float]
+
+
 class Access(TypedDict):
     """One kind of access network."""
 
@@ -80,6 +91,7 @@ class Access(TypedDict):
     reorders: bool
     site_capacity_bytes_per_s: float | None
     phones_per_site: int | None
+    standard_error: NotRequired[AccessErrors]
 
 
 class Network(TypedDict):

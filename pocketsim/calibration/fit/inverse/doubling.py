@@ -441,4 +441,5 @@ _TWO = 2
 _OF_A_NUMBER = {
     *("standard_error", "samples", "per_byte_standard_error", "correlation"),
     *("degrees_of_freedom", "common_ratio"),
+    *("spread_sigma_standard_error", "repetition_sigma_standard_error"),
 }

@@ -138,6 +138,7 @@ def estimate(rounds: Sequence[float]) -> Estimate:
         sample_sigma=sigma,
         samples=values.size,
         rounds=_as_sure_as(median, positive) if positive.size == values.size else (),
+        independent=values.size,
     )
 
 

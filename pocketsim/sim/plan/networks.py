@@ -1,0 +1,83 @@
+"""The access networks of one repetition, as the engine takes them, in order of their names.
+
+With `run.draw = "posterior"` numbers that have a standard error are drawn. What lies between sites,
+and which phone is on which network, does not live here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pocketsim.sim.base import streams
+
+if TYPE_CHECKING:
+    from pocketsim.sim.plan import plan
+    from pocketsim.sim.scenario import resolved as given
+
+
+def access(resolved: given.Resolved, name: str) -> list[plan.Access]:
+    """Return the columns of each network; streams begin with "name/access/<network>/"."""
+    found = sorted(resolved["network"]["access"].items())
+    if resolved["run"]["draw"] == "posterior":
+        seed = resolved["run"]["seed"]
+        found = [(key, drawn(network, seed, f"{name}/access/{key}")) for key, network in found]
+    return [_access(network) for _, network in found]
+
+
+def drawn(network: given.Access, seed: int, name: str) -> given.Access:
+    """Return a network with each number that has an error drawn, from the stream "name/<key>".
+
+    Lognormal, and Beta where it is a probability, as the numbers of a profile are.
+    """
+    errors: given.AccessErrors = network.get("standard_error", {})
+
+    def positive(key: str, mean: float, error: float) -> float:
+        return streams.positive(seed, f"{name}/{key}", mean, error)
+
+    up, down = network["up_bytes_per_s"], network["down_bytes_per_s"]
+    latency_s, median_s = network["latency_s"], network["jitter_median_s"]
+    sigma, loss = network["jitter_sigma"], network["loss_ratio"]
+    return {
+        **network,
+        "up_bytes_per_s": positive("up", up, errors.get("up_bytes_per_s", 0.0)),
+        "down_bytes_per_s": positive("down", down, errors.get("down_bytes_per_s", 0.0)),
+        "latency_s": positive("latency", latency_s, errors.get("latency_s", 0.0)),
+        "jitter_median_s": positive("jitter_median", median_s, errors.get("jitter_median_s", 0.0)),
+        "jitter_sigma": positive("jitter_sigma", sigma, errors.get("jitter_sigma", 0.0)),
+        "loss_ratio": streams.probability(
+            seed, f"{name}/loss_ratio", loss, errors.get("loss_ratio", 0.0)
+        ),
+    }
+
+
+def _access(network: given.Access) -> plan.Access:
+    return {
+        "up_bytes_per_s": network["up_bytes_per_s"],
+        "down_bytes_per_s": network["down_bytes_per_s"],
+        "up_queue_bytes": _queue_bytes(
+            network["up_queue_bytes"], network["up_bytes_per_s"], network
+        ),
+        "down_queue_bytes": _queue_bytes(
+            network["down_queue_bytes"], network["down_bytes_per_s"], network
+        ),
+        "blocks": network["when_full"] == "block",
+        "latency_s": network["latency_s"],
+        "jitter_median_s": network["jitter_median_s"],
+        "jitter_sigma": network["jitter_sigma"],
+        "loss_ratio": network["loss_ratio"],
+        "bursts": network["bursts"],
+        "reorders": network["reorders"],
+    }
+
+
+def _queue_bytes(given_bytes: int | None, bytes_per_s: float, network: given.Access) -> float:
+    if given_bytes is not None:
+        return float(given_bytes)
+    capacity_bytes_per_s = network["site_capacity_bytes_per_s"]
+    carried_bytes_per_s = min(bytes_per_s, capacity_bytes_per_s or bytes_per_s)
+    return max(carried_bytes_per_s * _QUEUE_S, _QUEUE_LEAST_BYTES)
+
+
+# As sim.scenario.network says: of what the link carries, and one datagram of UDP's largest.
+_QUEUE_S = 0.25
+_QUEUE_LEAST_BYTES = 65_535.0

@@ -1,0 +1,155 @@
+"""Samples are told from those of another family, and those of the same are not, but by chance."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pocketsim.calibration.fit import kernels, scatter
+from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.devices import profile
+from support import synthetic_reports as synthetic
+
+LEVELS = (1e-5, 1.3e-5, 0.7e-5)
+BOOTSTRAPS = 199
+
+
+def generator(seed):
+    return np.random.Generator(np.random.Philox(seed))
+
+
+def lognormal(random, count):
+    return np.exp(0.3 * random.standard_normal(count))
+
+
+DRAWN = {
+    "gamma": lambda random, count: random.gamma(2.0, 1.0, count),
+    "shifted_lognormal": lambda random, count: 3 + np.exp(random.standard_normal(count)),
+    "lognormal_with_tail": lambda random, count: (
+        np.where(random.random(count) < 0.1, 5.0, 1.0) * np.exp(0.1 * random.standard_normal(count))
+    ),
+}
+
+
+def groups(seed, draw, count=150):
+    random = generator(seed)
+    return [level * draw(random, count) for level in LEVELS]
+
+
+def p_of(found, seed=0, step=0.0):
+    return scatter.p_value(found, generator(10_000 + seed), BOOTSTRAPS, step)
+
+
+@pytest.mark.parametrize(("count", "step"), [(12, 0.0), (60, 0.0), (60, 2e-6)])
+def test_lognormal_samples_have_any_p_value_as_often(count, step):
+    """Levels, sigma and the clock's steps are estimated, or drawn, in each bootstrap, too."""
+
+    def one(seed):
+        found = groups(seed, lognormal, count)
+        return p_of(
+            [np.maximum(1, np.round(each / step)) * step for each in found] if step else found,
+            seed,
+            step,
+        )
+
+    p_values = [one(seed) for seed in range(200)]
+    assert stats.kstest(p_values, "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("family", DRAWN)
+def test_another_family_is_told_and_is_named(family):
+    for seed in range(5):
+        found = groups(seed, DRAWN[family])
+        assert p_of(found) == 1 / (BOOTSTRAPS + 1)
+        above = scatter.aicc(found)
+        assert above[family] < -10
+        assert min(above, key=above.get) == family
+
+
+def test_of_lognormal_samples_no_other_family_is_much_better():
+    # Two parameters more of a mixture may follow chance, and AICc charges for them.
+    best = [min(scatter.aicc(groups(seed, lognormal)).values()) for seed in range(40)]
+    assert np.median(best) > 0
+    assert min(best) > -12
+
+
+def test_likelihoods_are_those_of_scipy():
+    x = lognormal(generator(3), 400)
+    fits = {name: fit(x) for name, fit in scatter.FAMILIES.items()}
+    expected = {
+        "lognormal": stats.lognorm.logpdf(x, *stats.lognorm.fit(x, floc=0)).sum(),
+        "gamma": stats.gamma.logpdf(x, *stats.gamma.fit(x, floc=0)).sum(),
+    }
+    for name, value in expected.items():
+        assert fits[name].log_likelihood == pytest.approx(value, abs=1e-3)
+    # The larger models have the smaller one in them.
+    for name in ("shifted_lognormal", "lognormal_with_tail"):
+        assert fits[name].log_likelihood > fits["lognormal"].log_likelihood - 0.1
+
+
+def test_the_criterion_is_corrected_for_few_samples():
+    # 2 k - 2 ln L + 2 k (k + 1) / (n - k - 1), with k = 1 + 2 levels.
+    assert scatter.Fit(-50.0, 1).aicc(10, 2) == 6 + 100 + 24 / 6
+
+
+def test_holm_names_the_least_likely_first_and_stops():
+    assert scatter.rejected({"a": 0.02, "b": 0.001, "c": 0.6}, 0.05) == ["b", "a"]
+    assert scatter.rejected({"a": 0.03, "b": 0.03}, 0.05) == []
+
+
+@pytest.fixture(scope="module")
+def base():
+    return "moto_g04s", profile.load(profile.DEVICES / "moto_g04s.toml")
+
+
+def with_tail(phone):
+    """Return a report in which one append in ten takes five times as long."""
+    report = phone.report()
+    for case in report["measurements"]:
+        if case["kernel"] == "file_append":
+            for quantity in case["quantities"]:
+                values = np.array(quantity["samples"]["values"])
+                values[::10] *= 5
+                quantity["samples"] = synthetic.samples(phone.random.permutation(values))
+    return synthetic.in_memory(report)
+
+
+def test_a_profile_says_which_of_its_costs_are_not_lognormal(base):
+    found = Calibration(base).fit([with_tail(synthetic.Phone(6))]).profile_.scatter
+    assert [name for name, one in found.items() if one.poor] == ["store"]
+    assert found["store"].p_value == 1 / (scatter.BOOTSTRAPS + 1)
+    assert found["store"].aicc["lognormal_with_tail"] < -50
+    assert (found["store"].samples, found["sign"].executions) == (200, 8)
+    said = scatter.worded(found)
+    assert said.startswith("samples of 1 of 21 operations are not lognormal (p < 0.05, Holm)")
+    assert "store (lognormal with tail: AICc -" in said
+    assert scatter.worded({"sign": found["sign"]}) == ""
+    # What no report measured has no scatter, and one draws the same as the other.
+    assert set(found) <= {"sign", *kernels.SOURCES}
+    without = Calibration(base, bootstraps=0).fit([with_tail(synthetic.Phone(6))]).profile_
+    assert without.scatter is None
+    assert without.operations["store"].spread_sigma_standard_error > 0
+
+
+def test_the_same_reports_have_the_same_p_values(base):
+    one, other = (Calibration(base).fit([with_tail(synthetic.Phone(6))]) for _ in range(2))
+    assert one.profile_.scatter == other.profile_.scatter
+
+
+def test_samples_of_which_quantiles_are_kept_say_nothing_of_families():
+    report = synthetic.Phone(5).report()
+    for case in report["measurements"]:
+        for quantity in case["quantities"]:
+            values = quantity["samples"]["values"]
+            quantity["samples"] = synthetic.samples(values, keep=False)
+    sources = {"sign": kernels.SOURCES["sign"]}
+    assert scatter.scattered(sources, [synthetic.in_memory(report)], 9) == {}
+
+
+def test_a_scatter_of_no_operation_is_refused(tmp_path, base):
+    text = (profile.DEVICES / "moto_g04s.toml").read_text()
+    said = '\n[scatter.sing]\nfamily = "lognormal"\nsamples = 9\nexecutions = 1\np_value = 0.5\n'
+    path = tmp_path / "phone.toml"
+    path.write_text(f"{text}{said}poor = false\naicc = {{}}\n")
+    with pytest.raises(ScenarioError, match=r"scatter\.sing: unknown operation .*sign"):
+        profile.load(path)
