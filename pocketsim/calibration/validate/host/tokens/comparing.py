@@ -1,0 +1,61 @@
+"""From batches that were measured on a host to a judgement: simulations, prices, errors."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pocketsim.calibration.validate.host.tokens import judging, prediction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pocketsim.calibration.validate.host.tokens.design import Batch, Effort
+    from pocketsim.calibration.validate.host.tokens.judging import TokenJudgement
+    from pocketsim.calibration.validate.host.tokens.measuring import Costs
+    from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
+
+
+@dataclass(frozen=True)
+class TokenComparison:
+    """A judgement, and what it was made of."""
+
+    judgement: TokenJudgement
+    measured: dict[Batch, tuple[Costs, ...]]
+    simulated: dict[int, list[Stages]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return bars, rows and all raw figures as JSON has them."""
+        rings = {
+            str(tokens): [
+                {f"{stage.name} {stage.recipients}": time_s for stage, time_s in draw.items()}
+                for draw in draws
+            ]
+            for tokens, draws in self.simulated.items()
+        }
+        return {
+            "bars": [{**asdict(bar), "met": bar.is_met} for bar in self.judgement.bars],
+            "rows": [{**asdict(row), "dropped": row.is_dropped} for row in self.judgement.rows],
+            "batches": [
+                {**asdict(batch), "repetitions": costs} for batch, costs in self.measured.items()
+            ],
+            "rings_s": rings,
+        }
+
+
+def compare(
+    measured: dict[Batch, tuple[Costs, ...]],
+    profile: Path,
+    effort: Effort,
+    prices: Prices,
+    jobs: int,
+    told: Callable[[str], None],
+    *,
+    is_judged: bool,
+) -> TokenComparison:
+    """Simulate batches on a profile of one core, and judge what was measured of the same."""
+    simulated = prediction.simulate(profile, effort, jobs)
+    told(f"tokens: {len(simulated)} batches simulated {effort.draws} times")
+    judgement = judging.judge(measured, simulated, prices, is_judged=is_judged)
+    return TokenComparison(judgement, measured, simulated)
