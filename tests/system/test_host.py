@@ -108,7 +108,7 @@ def test_a_quick_look_predicts_tokens_from_what_signatures_cost(quick):
     ((done, calls, _), _), folder = quick
     tokens = json.loads((folder / "here/host.json").read_text())["tokens"]
     assert tokens["bars"] == []
-    assert [len(batch["repetitions"]) for batch in tokens["batches"]] == [2, 2]
+    assert [len(block) for batch in tokens["batches"] for block in batch["blocks"]] == [2, 2]
     assert {row["batch"]["place"] for row in tokens["rows"]} == {"memory", "disk"}
     # What the made-up probe takes is what its report has, but for hashes, encoding and files.
     for row in tokens["rows"]:

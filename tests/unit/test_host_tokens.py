@@ -104,6 +104,22 @@ def test_what_is_there_is_not_measured_again(counter, calls):
     assert len(calls()) == 2 * count
 
 
+def test_batches_that_disagree_are_measured_again_and_the_last_block_counts(counter, monkeypatch):
+    asked = []
+
+    def made_up(_self, batch, number):
+        asked.append((batch, number))
+        # In memory the first block disagrees; on the disk every block does.
+        calm = batch.place == MEMORY and number >= 2
+        return real(batch, 1.0 if calm or number % 2 else 2.0)
+
+    monkeypatch.setattr(measuring.Counter, "repetition", made_up)
+    effort = design.Effort((10,), repetitions=2, draws=1, rounds=2)
+    found = counter.measure(effort, lambda _line: None)
+    assert {batch.place: len(blocks) for batch, blocks in found.items()} == {MEMORY: 2, DISK: 3}
+    assert len(set(asked)) == len(asked) == 10  # nothing twice under one number
+
+
 def test_a_probe_that_signs_another_number_of_times_is_refused(counter, monkeypatch):
     once = replace(design.VERIFY, stages=(Stage(CHECK, 3),))  # as if nothing were reissued
     monkeypatch.setattr(design, "VERIFY", once)
@@ -209,7 +225,8 @@ def test_a_quick_look_has_no_bars():
 
 def test_table_and_chart_have_every_row():
     measured, rings, judgement = judged(1.2)
-    comparison = TokenComparison(judgement, measured, rings)
+    blocks = {batch: (costs,) for batch, costs in measured.items()}
+    comparison = TokenComparison(judgement, blocks, rings)
     drawn = host_tokens.chart(comparison)
     *operations, equal = drawn.data
     assert [one.name for one in operations] == list(OPERATIONS)

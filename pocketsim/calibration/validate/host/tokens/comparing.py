@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.validate.host.tokens.design import Batch, Effort
     from pocketsim.calibration.validate.host.tokens.judging import TokenJudgement
-    from pocketsim.calibration.validate.host.tokens.measuring import Costs
+    from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Costs
     from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
 
 
@@ -22,8 +22,13 @@ class TokenComparison:
     """A judgement, and what it was made of."""
 
     judgement: TokenJudgement
-    measured: dict[Batch, tuple[Costs, ...]]
+    blocks: dict[Batch, Blocks]
     simulated: dict[int, list[Stages]]
+
+    @property
+    def measured(self) -> dict[Batch, tuple[Costs, ...]]:
+        """What counts of each batch: its last block."""
+        return _last(self.blocks)
 
     def as_json(self) -> dict[str, Any]:
         """Return bars, rows and all raw figures as JSON has them."""
@@ -38,14 +43,14 @@ class TokenComparison:
             "bars": [{**asdict(bar), "met": bar.is_met} for bar in self.judgement.bars],
             "rows": [{**asdict(row), "dropped": row.is_dropped} for row in self.judgement.rows],
             "batches": [
-                {**asdict(batch), "repetitions": costs} for batch, costs in self.measured.items()
+                {**asdict(batch), "blocks": blocks} for batch, blocks in self.blocks.items()
             ],
             "rings_s": rings,
         }
 
 
 def compare(
-    measured: dict[Batch, tuple[Costs, ...]],
+    blocks: dict[Batch, Blocks],
     profile: Path,
     effort: Effort,
     prices: Prices,
@@ -57,5 +62,9 @@ def compare(
     """Simulate batches on a profile of one core, and judge what was measured of the same."""
     simulated = prediction.simulate(profile, effort, jobs)
     told(f"tokens: {len(simulated)} batches simulated {effort.draws} times")
-    judgement = judging.judge(measured, simulated, prices, is_judged=is_judged)
-    return TokenComparison(judgement, measured, simulated)
+    judgement = judging.judge(_last(blocks), simulated, prices, is_judged=is_judged)
+    return TokenComparison(judgement, blocks, simulated)
+
+
+def _last(blocks: dict[Batch, Blocks]) -> dict[Batch, tuple[Costs, ...]]:
+    return {batch: several[-1] for batch, several in blocks.items()}

@@ -76,14 +76,18 @@ class Batch:
 
 @dataclass(frozen=True)
 class Effort:
-    """How many tokens the batches have, and how often each is measured and simulated."""
+    """How many tokens the batches have, and how often each is measured and simulated.
+
+    Batches whose repetitions disagree are measured again, in at most `rounds` rounds.
+    """
 
     sizes: tuple[int, ...]
     repetitions: int
     draws: int
+    rounds: int = 0
 
 
-FULL = Effort(tuple(AMOUNTS_CENTS), repetitions=5, draws=40)
+FULL = Effort(tuple(AMOUNTS_CENTS), repetitions=5, draws=40, rounds=3)
 QUICK = Effort((100,), repetitions=2, draws=8)
 
 

@@ -106,6 +106,15 @@ def operation_s(costs: Costs, operation: str) -> float:
     return sum(costs[command.name]["duration_s"] for command in OPERATIONS[operation])
 
 
+def is_too_noisy(block: Sequence[Costs]) -> bool:
+    """Tell whether real is too far from real in an operation of these repetitions."""
+    floors = [
+        floor([Rate(1 / operation_s(costs, name)) for costs in block], "rate_per_s")
+        for name in OPERATIONS
+    ]
+    return max(floors) > FLOOR_MAX
+
+
 def _empty_s(measured: Mapping[Batch, Sequence[Costs]]) -> dict[str, float]:
     """Return for each place how long a command without tokens takes, s."""
     return {
@@ -115,7 +124,7 @@ def _empty_s(measured: Mapping[Batch, Sequence[Costs]]) -> dict[str, float]:
             if batch.place == place
             for costs in several
         )
-        for place in {batch.place for batch in measured}
+        for place in dict.fromkeys(batch.place for batch in measured)
     }
 
 
@@ -151,7 +160,7 @@ def _row(
         low_per_s=batch.tokens / late_s,
         high_per_s=batch.tokens / early_s,
         error=math.log(measured_s / predicted_s),
-        floor=floor([Rate(batch.tokens / each_s) for each_s in took_s], "rate_per_s"),
+        floor=floor(list(map(Rate, [batch.tokens / each_s for each_s in took_s])), "rate_per_s"),
         null=math.log(measured_s / any_s),
     )
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.validate.host import computer
-from pocketsim.calibration.validate.host.tokens import design
+from pocketsim.calibration.validate.host.tokens import design, judging
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Costs = dict[str, dict[str, float]]
 """By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts."""
+Blocks = tuple[tuple[Costs, ...], ...]
+"""Repetitions of a batch, measured together."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,15 @@ class Counter:
     places: Mapping[str, Path]
     kept: Kept
 
-    def measure(
-        self, effort: Effort, told: Callable[[str], None]
-    ) -> dict[Batch, tuple[Costs, ...]]:
-        """Return every repetition of every batch; repetitions are interleaved."""
-        several = design.batches(effort, tuple(self.places))
-        found: dict[Batch, list[Costs]] = {batch: [] for batch in several}
-        for turn in range(effort.repetitions):
-            for batch in design.order(several, turn):
-                found[batch].append(self.repetition(batch, turn))
-            told(f"tokens, turn {turn + 1} of {effort.repetitions}: {len(several)} batches")
-        return {batch: tuple(costs) for batch, costs in found.items()}
+    def measure(self, effort: Effort, told: Callable[[str], None]) -> dict[Batch, Blocks]:
+        """Return the blocks of repetitions of every batch, of which the last is what counts."""
+        found: dict[Batch, Blocks] = {}
+        left = design.batches(effort, tuple(self.places))
+        for number in range(effort.rounds + 1):
+            for batch, block in self._block(left, number, effort, told).items():
+                found[batch] = (*found.get(batch, ()), block)
+            left = [batch for batch in left if judging.is_too_noisy(found[batch][-1])]
+        return found
 
     def repetition(self, batch: Batch, number: int) -> Costs:
         """Return what each command of one batch cost; kept, so that nothing is measured twice.
@@ -64,6 +64,18 @@ class Counter:
                 found = _Round(self.probe, self.core, batch, Path(folder)).costs()
             self.kept.keep(made_from, found)
         return found
+
+    def _block(
+        self, several: list[Batch], number: int, effort: Effort, told: Callable[[str], None]
+    ) -> dict[Batch, tuple[Costs, ...]]:
+        """Return the repetitions of some batches, which are interleaved."""
+        found: dict[Batch, list[Costs]] = {batch: [] for batch in several}
+        for turn in range(effort.repetitions if several else 0):
+            place = number * effort.repetitions + turn
+            for batch in design.order(several, place):
+                found[batch].append(self.repetition(batch, place))
+            told(f"tokens, turn {turn + 1} of {effort.repetitions}: {len(several)} batches")
+        return {batch: tuple(costs) for batch, costs in found.items()}
 
 
 class _Round:
@@ -122,8 +134,8 @@ class _Round:
         if done.returncode:
             tail = done.stderr.strip().splitlines()[-1:]
             raise EnvironmentMissingError(": ".join([f"`probe tokens {step}` failed", *tail]))
-        told: dict[str, Any] = json.loads(done.stdout)
-        return told
+        said: dict[str, Any] = json.loads(done.stdout)
+        return said
 
 
 def places(folder: Path) -> dict[str, Path]:
