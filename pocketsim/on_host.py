@@ -28,6 +28,10 @@ from pocketsim.calibration.validate.host import computer, design, prediction
 from pocketsim.calibration.validate.host.blocks import measure
 from pocketsim.calibration.validate.host.comparing import Comparison, Host
 from pocketsim.calibration.validate.host.measuring import Bench
+from pocketsim.calibration.validate.host.tokens import comparing as token_comparing
+from pocketsim.calibration.validate.host.tokens import design as token_design
+from pocketsim.calibration.validate.host.tokens import measuring as token_measuring
+from pocketsim.host_prices import ReportPrices
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.fit.probe_report import Report
     from pocketsim.calibration.validate.host.blocks import Measured
     from pocketsim.calibration.validate.host.design import Effort, Point
+    from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class HostValidation:
     """A comparison, and everything that it rests on as JSON has it."""
 
     comparison: Comparison
+    tokens: TokenComparison
     is_judged: bool
     data: dict[str, Any]
 
@@ -51,7 +57,8 @@ class HostValidation:
         """`met`, `missed`, or `not judged` of a quick look."""
         if not self.is_judged:
             return NOT_JUDGED
-        return MET if self.comparison.judgement.is_met else MISSED
+        both = (self.comparison.judgement, self.tokens.judgement)
+        return MET if all(judgement.is_met for judgement in both) else MISSED
 
     def as_json(self) -> str:
         """Return verdict, bars, rows and all raw figures as JSON, ending in a newline."""
@@ -63,6 +70,7 @@ class HostValidation:
         whole = {"schema": 1, "version": sim.__version__, "verdict": self.verdict}
         bars = [{**asdict(bar), "met": bar.is_met} for bar in judgement.bars]
         whole |= {"bars": bars, "hop_s": self.comparison.hop_s, "rows": rows}
+        whole |= {"tokens": self.tokens.as_json()}
         return json.dumps(_plain({**whole, **self.data}), indent=1, allow_nan=False) + "\n"
 
 
@@ -110,6 +118,9 @@ def validate_host(
 
     points = design.design(effort)
     measured = measure(bench, points, report, told)
+    token_effort = token_design.FULL if effort.is_judged else token_design.QUICK
+    counter = token_measuring.Counter(probe, cores.dialler, token_measuring.places(folder), journal)
+    batches = counter.measure(token_effort, told)
     reports = [probe_report.load(file) for file in files.values()]
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
     profile = folder / "profile.toml"
@@ -119,6 +130,15 @@ def validate_host(
         prediction.one_core(profile, pinned)
         simulated = Host(pinned, cores.relay_shares, effort, jobs, told)
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
+        tokens = token_comparing.compare(
+            batches,
+            pinned,
+            token_effort,
+            ReportPrices(reports),
+            jobs,
+            told,
+            is_judged=effort.is_judged,
+        )
     data = {
         "host": host,
         "probe_sha256": digest,
@@ -126,7 +146,7 @@ def validate_host(
         "reports": [_said(name, one) for name, one in zip(files, reports, strict=True)],
         "points": _raw(points, measured, comparison),
     }
-    return HostValidation(comparison, effort.is_judged, data)
+    return HostValidation(comparison, tokens, effort.is_judged, data)
 
 
 def kernel_rtt_s(reports: Sequence[Report], size_bytes: float) -> tuple[float, float]:

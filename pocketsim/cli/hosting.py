@@ -32,9 +32,10 @@ def host(
 
     The probe measures the computer before and after, `calibrate` makes its profile, `probe trade`
     and `probe link` trade at 24 points, most of which no fit sees: some 45 minutes, as it is meant;
-    nobody has run all of it yet. Whatever else runs meanwhile is measured, too. DIR gets host.json,
-    host.html, the profile and the probe's reports; what an interruption leaves there is gone on
-    from.
+    nobody has run all of it yet. `probe tokens` mints, transfers, verifies and redeems batches of
+    tokens, which are compared with their simulation as well. Whatever else runs meanwhile is
+    measured, too. DIR gets host.json, host.html, the profile and the probe's reports; what an
+    interruption leaves there is gone on from.
     """
     targets.check_outside_runs(out)
     from pocketsim import on_host
@@ -71,17 +72,23 @@ def _write(result: HostValidation, out: Path) -> None:
         aside.write_text(result.as_json(), encoding="utf-8")
     told = _sentences(result)
     with targets.replacing(out / "host.html") as aside:
-        aside.write_text(page.page(result.comparison, "This host", told), encoding="utf-8")
+        found = page.page(result.comparison, "This host", told, result.tokens)
+        aside.write_text(found, encoding="utf-8")
 
 
 def _print(result: HostValidation) -> None:
     from pocketsim.calibration.validate.host import tables
+    from pocketsim.calibration.validate.host.tokens import tables as token_tables
 
     judgement = result.comparison.judgement
     console.table("points", tables.POINT_HEAD, tables.point_rows(judgement.rows))
     console.data(f"  {tables.NOTE}")
-    if judgement.bars:
-        console.table("bars", tables.BAR_HEAD, tables.bar_rows(judgement.bars))
+    tokens = result.tokens.judgement
+    console.table("tokens", token_tables.HEAD, token_tables.rows_of(tokens.rows))
+    console.data(f"  {token_tables.NOTE}")
+    bars = (*judgement.bars, *tokens.bars)
+    if bars:
+        console.table("bars", tables.BAR_HEAD, tables.bar_rows(bars))
     for text in _sentences(result):
         console.data(f"  {text}")
 

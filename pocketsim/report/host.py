@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.host import judging, tables
+from pocketsim.report import host_tokens as token_section
 from pocketsim.report import theme
 from pocketsim.report.page import Page, table
 
@@ -17,21 +18,33 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.validate.host.comparing import Comparison
     from pocketsim.calibration.validate.host.judging import Compared, Error, Row
+    from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
 
 
-def page(comparison: Comparison, title: str, said: Sequence[str]) -> str:
-    """Return the page as HTML; `said` are sentences about the host and how it was measured."""
+def page(
+    comparison: Comparison,
+    title: str,
+    said: Sequence[str],
+    tokens: TokenComparison | None = None,
+) -> str:
+    """Return the page as HTML; `said` are sentences about the host and how it was measured.
+
+    Without `tokens` there is no section about them.
+    """
     judgement = comparison.judgement
     found = Page(title)
     found.section("points", "Predicted against measured")
     for text in (*said, tables.NOTE):
         found.paragraph(text)
     found.figures([(name, _CAPTION, chart(comparison, key)) for key, name in _DRAWN.items()])
-    if judgement.bars:
+    bars = (*judgement.bars, *(tokens.judgement.bars if tokens else ()))
+    if bars:
         found.section("bars", "Bars")
-        found.add(_table(tables.BAR_HEAD, tables.bar_rows(judgement.bars)))
+        found.add(_table(tables.BAR_HEAD, tables.bar_rows(bars)))
     found.section("rows", "Points")
     found.add(_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
+    if tokens:
+        token_section.add(found, tokens)
     return found.html()
 
 

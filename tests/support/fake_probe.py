@@ -2,8 +2,10 @@
 """A probe that makes up what it says, at once: for tests of who starts it and reads it.
 
 Its listeners store at most CAPACITY_PER_S, 1 ms after each proposal, which takes longer by what a
-relay adds. If there is a file FAKE_PROBE_LOG, it gets a line for each call, with the cores that it
-may use; FAKE_PROBE_SHORT is for how many dials of that log it proposes for too short a time.
+relay adds. Its tokens are counts in files; a signature takes SIGN_S to make and CHECK_S to check,
+and each command EMPTY_S. If there is a file FAKE_PROBE_LOG, it gets a line for each call, with the
+cores that it may use; FAKE_PROBE_SHORT is for how many dials of that log it proposes for too short
+a time.
 """
 
 from __future__ import annotations
@@ -20,6 +22,16 @@ PASSAGE_S = 0.005_1
 LISTENER = "127.0.0.1:4747"
 RELAY = "127.0.0.1:4847"
 BYTES = 668
+BESIDE = (
+    ("token_encode", "serialisation", "recipients", 1, 0.02e-6),
+    ("token_decode", "serialisation", "recipients", 1, 0.05e-6),
+    ("file_append_fsync", "storage", "bytes", BYTES, 130e-6),
+)
+# As the report has them; FAKE_PROBE_SIGNS_S is what a signature takes instead.
+SIGN_S = float(os.environ.get("FAKE_PROBE_SIGNS_S", "60e-6"))
+CHECK_S = 150e-6
+EMPTY_S = 0.4e-3
+TOKENS = {"0.01": 1, "0.58": 10, "36000.00": 100, "486000.00": 1000}
 LOG = Path(os.environ["FAKE_PROBE_LOG"]) if "FAKE_PROBE_LOG" in os.environ else None
 
 
@@ -83,7 +95,43 @@ def report() -> None:
     size = {"bytes": BYTES}
     echoes = synthetic_reports.measurement("udp_round_trip", "udp", rtts_s, parameters=size)
     told["measurements"].append(echoes)
+    for kernel, group, parameter, at, time_s in BESIDE:
+        both = {"wall_s": phone.times(time_s), "cpu_s": phone.times(time_s)}
+        told["measurements"].append(
+            synthetic_reports.measurement(kernel, group, both, parameters={parameter: at})
+        )
     Path(option("-o")).write_text(json.dumps(told))
+
+
+def token_step(step: str, who: Path, received: Path) -> None:
+    """Do what a step does to counts of tokens and signatures: a file is those of its tokens."""
+    output = Path(option("-o", "none"))
+    tokens, recipients, redeemed = 0, 0, False
+    if step == "mint":
+        tokens = TOKENS[option("--amount")]
+    elif step in {"receive", "verify", "settle"}:
+        tokens, recipients, redeemed = json.loads(received.read_text())
+    elif step in {"pay", "submit"}:
+        tokens, recipients, _ = json.loads((who / "wallet").read_text())
+        redeemed = "--redeem" in sys.argv
+    made, checked = {
+        "request": (0, 0),
+        "mint": (tokens, 0),
+        "receive": (0, tokens * recipients),
+        "pay": (tokens, 0),
+        "submit": (tokens + 1, 0),
+        "verify": (1 if redeemed else tokens + 1, tokens * recipients + 1),
+        "settle": (0, 1 if redeemed else tokens + 1),
+    }[step]
+    if step in {"mint", "pay", "submit"}:
+        output.write_text(json.dumps([tokens, recipients + 1, redeemed]))
+    elif step == "verify":
+        output.write_text(json.dumps([tokens, 1, redeemed]))
+    elif step in {"receive", "settle"}:
+        (who / "wallet").write_text(received.read_text())
+    duration_s = EMPTY_S + made * SIGN_S + checked * CHECK_S
+    cost = {"signatures_made": made, "signatures_checked": checked, "duration_s": duration_s}
+    say(json.dumps({"tokens": tokens, "challenge": "00", "cost": {**cost, "cpu_s": duration_s}}))
 
 
 def main() -> None:
@@ -100,6 +148,11 @@ def main() -> None:
             until_interrupted(RELAY, counts())
         case ["trade", "dial"]:
             dial()
+        case ["tokens", "new-authority" | "new-client"]:
+            Path(sys.argv[3]).mkdir()
+            say(json.dumps({"key": sys.argv[3]}))
+        case ["tokens", step]:
+            token_step(step, Path(sys.argv[3]), Path(sys.argv[4]))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,9 @@ from conftest import command_line
 
 from pocketsim.calibration.validate.host import design, figures, prediction
 from pocketsim.calibration.validate.host.design import CARRIERS, QUICK
+from pocketsim.calibration.validate.host.tokens import design as token_design
+from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
+from pocketsim.calibration.validate.host.tokens.design import CHECK, SIGN, Stage
 from support import fake_probe
 
 pytestmark = pytest.mark.engine
@@ -48,6 +51,23 @@ def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, p
     assert crossed == pytest.approx(said, abs=0.05)
 
 
+def test_a_simulated_ring_signs_once_and_checks_every_proof(tmp_path):
+    prediction.one_core(DEVICE, tmp_path / "device.toml")
+    effort = token_design.Effort((1, 200), repetitions=1, draws=3)
+    found = token_prediction.simulate(tmp_path / "device.toml", effort, 1)
+    assert {tokens: len(draws) for tokens, draws in found.items()} == {1: 3, 200: 3}
+    stages = {Stage(name, count) for name in (SIGN, CHECK) for count in (1, 2, 3)}
+    for draw in found[200]:
+        assert set(draw) == stages
+        for count in (2, 3):
+            assert draw[Stage(SIGN, count)] == pytest.approx(draw[Stage(SIGN, 1)], rel=0.1)
+            once_s = draw[Stage(CHECK, 1)]
+            assert draw[Stage(CHECK, count)] == pytest.approx(count * once_s, rel=0.1)
+    # Draws of one seed: the same phone signs one token as it signs 200, but for the spread.
+    one, many = (found[tokens][0][Stage(CHECK, 1)] for tokens in (1, 200))
+    assert many == pytest.approx(200 * one, rel=0.5)
+
+
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """Return what a quick look said, twice in one folder, and that folder."""
@@ -80,7 +100,22 @@ def test_a_quick_look_judges_nothing_and_writes_all(quick):
         assert row["errors"]["success_ratio"]["measured"] == pytest.approx(success, abs=0.01)
         if point["carrier"] in {"udp", "quic_keep"}:
             assert block[0]["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
-    assert "chart-3" in (folder / "here/host.html").read_text()
+    assert "chart-4" in (folder / "here/host.html").read_text()
+
+
+@two_cores
+def test_a_quick_look_predicts_tokens_from_what_signatures_cost(quick):
+    ((done, calls, _), _), folder = quick
+    tokens = json.loads((folder / "here/host.json").read_text())["tokens"]
+    assert tokens["bars"] == []
+    assert [len(block) for batch in tokens["batches"] for block in batch["blocks"]] == [2, 2]
+    assert {row["batch"]["place"] for row in tokens["rows"]} == {"memory", "disk"}
+    # What the made-up probe takes is what its report has, but for hashes, encoding and files.
+    for row in tokens["rows"]:
+        assert row["error"] == pytest.approx(0.0, abs=0.1)
+        assert row["low_per_s"] < row["predicted_per_s"] < row["high_per_s"]
+    assert {line.count(",") for line in calls.splitlines() if "] tokens" in line} == {0}  # one core
+    assert "tokens" in done.stdout
 
 
 @two_cores
@@ -101,6 +136,9 @@ def test_a_missed_bar_is_exit_3(tmp_path, monkeypatch):
         design.FULL, points=8, repetitions=2, proposed_s=0.5, drained_s=0.2, fitted=1, draws=2
     )
     monkeypatch.setattr(design, "FULL", few)
+    dear = token_design.Effort((1, 100), repetitions=2, draws=2)
+    monkeypatch.setattr(token_design, "FULL", dear)
+    monkeypatch.setenv("FAKE_PROBE_SIGNS_S", "120e-6")  # twice as long as the report says
     call = ["validate", "host", "--probe", str(PROBE), "-o", str(tmp_path / "here"), "-q"]
     done = CliRunner().invoke(app, call)
     assert done.exit_code == 3, done.output
@@ -108,6 +146,9 @@ def test_a_missed_bar_is_exit_3(tmp_path, monkeypatch):
     assert found["verdict"] == "missed"
     assert {bar["met"] for bar in found["bars"]} >= {True, False}
     assert found["hop_s"] > 1e-6  # 1 ms is more than the made-up costs come to
+    bars = {bar["name"]: bar["met"] for bar in found["tokens"]["bars"]}
+    assert bars["largest error, tokens/s, memory"] is False
+    assert bars["batches dropped"] is True
 
 
 def test_without_a_probe_it_says_what_builds_one(cli, tmp_path):

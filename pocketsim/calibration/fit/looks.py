@@ -149,7 +149,8 @@ def cases(
 ) -> list[Measurement]:
     """Return the cases of `kernel` on one thread and any core with enough samples of `quantity`.
 
-    `variant` are the parameters that they must have besides a size or a length of time.
+    `variant` are the parameters that they must have besides a size, a number of recipients or a
+    length of time.
     """
     fixed = dict(variant)
     return [
@@ -293,7 +294,7 @@ def _own_errors(found: Sequence[Estimate], rounds: Array) -> list[float]:
 LEAST_ERROR = 1e-4
 """Relative: quartz clocks are off by some 1e-5 to 1e-4."""
 
-_SIZES = {"bytes", "requested_s"}
+_SIZES = {"bytes", "recipients", "requested_s"}
 _OPENED = "opened_datagrams"
 _FLIGHT_BYTES = 1200.0  # initial datagrams are padded to as much (RFC 9000, 14.1)
 _LEAST_S = 1e-12  # of CPU time that a coarse clock does not see: a picosecond, for the arithmetic

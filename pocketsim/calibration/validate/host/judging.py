@@ -126,7 +126,7 @@ def judge(compared: Sequence[Compared], effort: Effort) -> Judgement:
     )
 
 
-def floor(figures: Sequence[Figures], quantity: str) -> float:
+def floor(figures: Sequence[object], quantity: str) -> float:
     """Return how far one half of the repetitions is from the other; infinite of fewer than two.
 
     The median over all ways to halve them (the larger half first, of an odd number) of how far

@@ -1,0 +1,70 @@
+"""From batches that were measured on a host to a judgement: simulations, prices, errors."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pocketsim.calibration.validate.host.tokens import judging, prediction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pocketsim.calibration.validate.host.tokens.design import Batch, Effort
+    from pocketsim.calibration.validate.host.tokens.judging import TokenJudgement
+    from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Costs
+    from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
+
+
+@dataclass(frozen=True)
+class TokenComparison:
+    """A judgement, and what it was made of."""
+
+    judgement: TokenJudgement
+    blocks: dict[Batch, Blocks]
+    simulated: dict[int, list[Stages]]
+
+    @property
+    def measured(self) -> dict[Batch, tuple[Costs, ...]]:
+        """What counts of each batch: its last block."""
+        return _last(self.blocks)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return bars, rows and all raw figures as JSON has them."""
+        rings = {
+            str(tokens): [
+                {f"{stage.name} {stage.recipients}": time_s for stage, time_s in draw.items()}
+                for draw in draws
+            ]
+            for tokens, draws in self.simulated.items()
+        }
+        return {
+            "bars": [{**asdict(bar), "met": bar.is_met} for bar in self.judgement.bars],
+            "rows": [{**asdict(row), "dropped": row.is_dropped} for row in self.judgement.rows],
+            "batches": [
+                {**asdict(batch), "blocks": blocks} for batch, blocks in self.blocks.items()
+            ],
+            "rings_s": rings,
+        }
+
+
+def compare(
+    blocks: dict[Batch, Blocks],
+    profile: Path,
+    effort: Effort,
+    prices: Prices,
+    jobs: int,
+    told: Callable[[str], None],
+    *,
+    is_judged: bool,
+) -> TokenComparison:
+    """Simulate batches on a profile of one core, and judge what was measured of the same."""
+    simulated = prediction.simulate(profile, effort, jobs)
+    told(f"tokens: {len(simulated)} batches simulated {effort.draws} times")
+    judgement = judging.judge(_last(blocks), simulated, prices, is_judged=is_judged)
+    return TokenComparison(judgement, blocks, simulated)
+
+
+def _last(blocks: dict[Batch, Blocks]) -> dict[Batch, tuple[Costs, ...]]:
+    return {batch: several[-1] for batch, several in blocks.items()}

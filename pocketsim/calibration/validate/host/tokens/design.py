@@ -1,0 +1,208 @@
+"""Which batches of tokens are compared, and what `probe tokens` does to each of them.
+
+Every batch has an authority and two clients of its own, alice and bob, in folders that are new.
+Nothing here measures or predicts; what a command does to files is that of docs/tokens.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pocketsim.sim.base import token_bytes
+from pocketsim.sim.base.streams import stream
+
+SEED = 1
+"""Of the order of batches and of the simulations."""
+AMOUNTS_CENTS = {1: 1, 10: 58, 100: 3_600_000, 1000: 48_600_000}
+"""What `probe tokens mint` makes so many tokens of: coins that pay every amount up to it."""
+MEMORY, DISK = "memory", "disk"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the simulator's ring: a phone signs a batch, or checks all its proofs.
+
+    `recipients` are those of its tokens, once they are signed.
+    """
+
+    name: str
+    recipients: int
+
+
+SIGN, CHECK = "sign", "check"
+
+
+@dataclass(frozen=True)
+class Command:
+    """One call of `probe tokens`, and what it does to each token, and to files.
+
+    `stages` are the machine's work. `hashed`, `encoded` and `decoded` name tokens by their
+    recipients: for the sums of wallets and journals, and to and from bytes. `signed_bytes` and
+    `checked_bytes` are of whole files that are signed, for each token. `replaced` is how many files
+    it puts in the place of others beyond the one of a command without tokens, `appended` how often
+    the journal grows.
+    """
+
+    name: str
+    step: str
+    stages: tuple[Stage, ...] = ()
+    hashed: tuple[int, ...] = ()
+    encoded: tuple[int, ...] = ()
+    decoded: tuple[int, ...] = ()
+    signed_bytes: int = 0
+    checked_bytes: int = 0
+    replaced: int = 0
+    appended: int = 0
+
+    def signatures(self, tokens: int) -> tuple[int, int]:
+        """Return how many signatures it makes and checks, of tokens and of files."""
+        made = sum(tokens for stage in self.stages if stage.name == SIGN)
+        checked = sum(tokens * one.recipients for one in self.stages if one.name == CHECK)
+        return made + bool(self.signed_bytes), checked + bool(self.checked_bytes)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """So many tokens, in a folder that is in memory or on the disk."""
+
+    tokens: int
+    place: str
+
+    @property
+    def name(self) -> str:
+        """What it is called in a table and a journal."""
+        return f"{self.tokens} {self.place}"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many tokens the batches have, and how often each is measured and simulated.
+
+    Batches whose repetitions disagree are measured again, in at most `rounds` rounds.
+    """
+
+    sizes: tuple[int, ...]
+    repetitions: int
+    draws: int
+    rounds: int = 0
+
+
+FULL = Effort(tuple(AMOUNTS_CENTS), repetitions=5, draws=40, rounds=3)
+QUICK = Effort((100,), repetitions=2, draws=8)
+
+
+def batches(effort: Effort, places: tuple[str, ...]) -> list[Batch]:
+    """Return every batch, those of a place together."""
+    return [Batch(tokens, place) for place in places for tokens in effort.sizes]
+
+
+def order(several: list[Batch], turn: int) -> list[Batch]:
+    """Return the batches in the order of one turn over all of them, another for each turn."""
+    drawn = stream(SEED, f"validate/host/tokens/order/{turn}").permutation(len(several))
+    return [several[place] for place in drawn]
+
+
+def held_bytes(recipients: int) -> int:
+    """Return the bytes of a token in the layout with challenges, in every pair but the first."""
+    return token_bytes.size(recipients) + _CHALLENGE_BYTES * (recipients - 1)
+
+
+def _request_bytes(recipients: int) -> int:
+    return held_bytes(recipients) + _REQUEST_BYTES
+
+
+_CHALLENGE_BYTES = 16
+_REQUEST_BYTES = 5  # intent and length before a submitted token
+_REISSUED_BYTES = 32 + 1 + 4 + held_bytes(1)  # a verdict: SHA-256, kind, length, token
+_REDEEMED_BYTES = 32 + 1 + 8 + 64  # SHA-256, kind, serial, last proof
+
+EMPTY = Command("request", "request")
+"""A command without tokens: a client's folder is opened, and its wallet written again."""
+
+MINT = Command(
+    "mint",
+    "mint",
+    (Stage(SIGN, 1),),
+    hashed=(1,),
+    encoded=(1, 1),
+    replaced=1,  # a copy of the batch; the batch itself instead of a wallet
+    appended=1,
+)
+TAKE = Command("take", "receive", (Stage(CHECK, 1),), hashed=(1,), encoded=(1,), decoded=(1,))
+PAY = Command(
+    "pay",
+    "pay",
+    (Stage(SIGN, 2),),
+    hashed=(1, 2),
+    encoded=(2, 2),
+    decoded=(1,),
+    replaced=2,  # a copy of the batch, and the batch
+)
+RECEIVE = Command("receive", "receive", (Stage(CHECK, 2),), hashed=(2,), encoded=(2,), decoded=(2,))
+SUBMIT = Command(
+    "submit",
+    "submit",
+    (Stage(SIGN, 3),),
+    hashed=(2, 3),
+    encoded=(3, 3),
+    decoded=(2,),
+    signed_bytes=_request_bytes(3),
+    replaced=1,
+)
+VERIFY = Command(
+    "verify",
+    "verify",
+    (Stage(CHECK, 3), Stage(SIGN, 1)),
+    hashed=(1, 3, 3, 1),  # the journal that is read, the token, its record
+    encoded=(1, 1, 3, 3, 1, 1),
+    decoded=(1, 3),
+    signed_bytes=_REISSUED_BYTES,
+    checked_bytes=_request_bytes(3),
+    appended=1,
+)
+SETTLE = Command(
+    "settle",
+    "settle",
+    (Stage(CHECK, 1),),
+    hashed=(3, 3, 1),
+    encoded=(3, 1),
+    decoded=(3, 1),
+    checked_bytes=_REISSUED_BYTES,
+)
+CASH_IN = Command(
+    "submit --redeem",
+    "submit",
+    (Stage(SIGN, 2),),
+    hashed=(1, 2),
+    encoded=(2, 2),
+    decoded=(1,),
+    signed_bytes=_request_bytes(2),
+    replaced=1,
+)
+REDEEM = Command(
+    "verify --redeem",
+    "verify",
+    (Stage(CHECK, 2),),
+    hashed=(1, 3, 1, 2, 2),
+    encoded=(1, 1, 2, 2),
+    decoded=(1, 3, 1, 2),
+    signed_bytes=_REDEEMED_BYTES,
+    checked_bytes=_request_bytes(2),
+    appended=1,
+)
+PAID_OUT = Command(
+    "settle --redeem",
+    "settle",
+    hashed=(2, 2),
+    encoded=(2,),
+    decoded=(2,),
+    checked_bytes=_REDEEMED_BYTES,
+)
+
+OPERATIONS: dict[str, tuple[Command, ...]] = {
+    "mint": (MINT,),
+    "transfer": (PAY, RECEIVE),
+    "verify": (SUBMIT, VERIFY, SETTLE),
+    "redeem": (CASH_IN, REDEEM, PAID_OUT),
+}
+"""What is compared. `take`, by which alice has what was minted, is measured and not compared."""

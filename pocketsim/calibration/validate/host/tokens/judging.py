@@ -1,0 +1,186 @@
+"""How far predicted rates of tokens are from real ones, and whether that is close enough.
+
+Pure: costs and stages in, rows and bars out. Nothing that was measured is left out of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pocketsim.calibration.validate.host.judging import (
+    DROPPED_MAX,
+    FLOOR_MAX,
+    INTERVAL,
+    NULLS_WORSE,
+    Bar,
+    floor,
+)
+from pocketsim.calibration.validate.host.tokens import prediction
+from pocketsim.calibration.validate.host.tokens.design import DISK, EMPTY, MEMORY, OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pocketsim.calibration.validate.host.tokens.design import Batch
+    from pocketsim.calibration.validate.host.tokens.measuring import Costs
+    from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
+
+ERROR_MAX = 0.10
+"""The largest |log ratio| of a rate, predicted to real."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Tokens per second of one repetition."""
+
+    rate_per_s: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation of a batch: seconds and tokens per second, medians over repetitions.
+
+    `machine_s` is the part of the simulator's machine in `predicted_s`, `empty_s` that of commands
+    without tokens. `low_per_s` and `high_per_s` bound 90 % of the draws. `error`, log ratio of
+    predicted to real rates, `floor`, real to real, and `null`, the error of who takes an operation
+    for as long with any number of tokens.
+    """
+
+    operation: str
+    batch: Batch
+    measured_s: float
+    predicted_s: float
+    machine_s: float
+    empty_s: float
+    rate_per_s: float
+    predicted_per_s: float
+    low_per_s: float
+    high_per_s: float
+    error: float
+    floor: float
+    null: float
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether real and real are too far apart to judge by."""
+        return self.floor > FLOOR_MAX
+
+
+@dataclass(frozen=True)
+class TokenJudgement:
+    """All rows, and all bars, if there are any."""
+
+    rows: tuple[Row, ...]
+    bars: tuple[Bar, ...]
+
+    @property
+    def is_met(self) -> bool:
+        """Whether every bar is; one that nothing could be asked of is not."""
+        return all(bar.is_met for bar in self.bars)
+
+
+def judge(
+    measured: Mapping[Batch, Sequence[Costs]],
+    simulated: Mapping[int, Sequence[Stages]],
+    prices: Prices,
+    *,
+    is_judged: bool,
+) -> TokenJudgement:
+    """Return how far every operation of every batch is off, and which bars are met."""
+    empty_s = _empty_s(measured)
+    rows = tuple(
+        _row(name, batch, measured, simulated, prices, empty_s)
+        for batch in measured
+        for name in OPERATIONS
+    )
+    return TokenJudgement(rows, _bars(rows) if is_judged else ())
+
+
+def operation_s(costs: Costs, operation: str) -> float:
+    """Return how long the commands of an operation took in one repetition, s."""
+    return sum(costs[command.name]["duration_s"] for command in OPERATIONS[operation])
+
+
+def is_too_noisy(block: Sequence[Costs]) -> bool:
+    """Tell whether real is too far from real in an operation of these repetitions."""
+    floors = [
+        floor([Rate(1 / operation_s(costs, name)) for costs in block], "rate_per_s")
+        for name in OPERATIONS
+    ]
+    return max(floors) > FLOOR_MAX
+
+
+def _empty_s(measured: Mapping[Batch, Sequence[Costs]]) -> dict[str, float]:
+    """Return for each place how long a command without tokens takes, s."""
+    return {
+        place: median(
+            costs[EMPTY.name]["duration_s"]
+            for batch, several in measured.items()
+            if batch.place == place
+            for costs in several
+        )
+        for place in dict.fromkeys(batch.place for batch in measured)
+    }
+
+
+def _row(
+    operation: str,
+    batch: Batch,
+    measured: Mapping[Batch, Sequence[Costs]],
+    simulated: Mapping[int, Sequence[Stages]],
+    prices: Prices,
+    empty_s: Mapping[str, float],
+) -> Row:
+    commands = OPERATIONS[operation]
+    took_s = [operation_s(costs, operation) for costs in measured[batch]]
+    machine_s = [prediction.machine_s(commands, draw) for draw in simulated[batch.tokens]]
+    empties_s = len(commands) * empty_s[batch.place]
+    # All that an empty command does on the disk, and not in memory, is to replace a file there.
+    file_s = max(0.0, empty_s[DISK] - empty_s[MEMORY])
+    beside_s = sum(prediction.beside_s(command, batch, prices, file_s) for command in commands)
+    whole_s = [each + empties_s + beside_s for each in machine_s]
+    measured_s, predicted_s = median(took_s), median(whole_s)
+    alike = [one for one in measured if one.place == batch.place]
+    any_s = median(median(operation_s(each, operation) for each in measured[one]) for one in alike)
+    early_s, late_s = (float(bound) for bound in np.quantile(whole_s, INTERVAL))
+    return Row(
+        operation,
+        batch,
+        measured_s,
+        predicted_s,
+        machine_s=median(machine_s),
+        empty_s=empties_s,
+        rate_per_s=batch.tokens / measured_s,
+        predicted_per_s=batch.tokens / predicted_s,
+        low_per_s=batch.tokens / late_s,
+        high_per_s=batch.tokens / early_s,
+        error=math.log(measured_s / predicted_s),
+        floor=floor(list(map(Rate, [batch.tokens / each_s for each_s in took_s])), "rate_per_s"),
+        null=math.log(measured_s / any_s),
+    )
+
+
+def _bars(rows: Sequence[Row]) -> tuple[Bar, ...]:
+    found = []
+    for place in dict.fromkeys(row.batch.place for row in rows):
+        here = [row for row in rows if row.batch.place == place]
+        calm = [row for row in here if not row.is_dropped]
+        largest = max((abs(row.error) for row in calm), default=math.nan)
+        found.append(Bar(f"largest error, tokens/s, {place}", largest, (0.0, ERROR_MAX), len(calm)))
+        times = _times([row.null for row in calm], [row.error for row in calm])
+        called = f"median error of null constant in those predicted, tokens/s, {place}"
+        found.append(Bar(called, times, (NULLS_WORSE, math.inf), len(calm)))
+    share = sum(row.is_dropped for row in rows) / len(rows)
+    return (*found, Bar("batches dropped", share, (0.0, DROPPED_MAX), len(rows)))
+
+
+def _times(nulls: Sequence[float], errors: Sequence[float]) -> float:
+    if not errors:
+        return math.nan
+    error = median(map(abs, errors))
+    return median(map(abs, nulls)) / error if error else math.inf

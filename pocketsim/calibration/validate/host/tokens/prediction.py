@@ -1,0 +1,150 @@
+"""What the simulator's machine takes for batches, and what a command does beside it.
+
+The machine is that of `protocol.kind = "token_batch"`: an authority and two phones in a ring, on
+the profile of this host. Each signature that it makes or checks is drawn work of the simulator;
+what files cost beside, which no machine does, is priced by the probe's report.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pocketsim.calibration.validate.host.tokens import design
+from pocketsim.calibration.validate.host.tokens.design import CHECK, SIGN, Stage
+from pocketsim.sim.base import token_bytes
+from pocketsim.sim.run import results, runner
+from pocketsim.sim.scenario import load
+from pocketsim.sim.trace import origin
+from pocketsim.sim.trace.columns import Columns, split, times_by_message
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pocketsim.calibration.validate.host.tokens.design import Batch, Command, Effort
+
+Stages = dict[Stage, float]
+"""How long the stages of one simulated ring took, s."""
+
+
+class Prices(Protocol):
+    """What the probe's reports say of what commands do beside the machine, in seconds each."""
+
+    def hash_s(self, size_bytes: int) -> float:
+        """Return the time of a SHA-256."""
+
+    def sign_s(self, size_bytes: int) -> float:
+        """Return the time of a signature."""
+
+    def check_s(self, size_bytes: int) -> float:
+        """Return the time that a signature takes to be checked."""
+
+    def encode_s(self, recipients: int) -> float:
+        """Return the time of a token to bytes."""
+
+    def decode_s(self, recipients: int) -> float:
+        """Return the time of a token from bytes."""
+
+    def sync_s(self, size_bytes: int) -> float:
+        """Return the time of an append that reaches the disk."""
+
+
+def simulate(profile: Path, effort: Effort, jobs: int) -> dict[int, list[Stages]]:
+    """Return by the size of a batch the stages of every simulated ring, on a profile of one core.
+
+    Raises what the runner raises.
+    """
+    import tomli_w
+
+    found: dict[int, list[Stages]] = {}
+
+    def reduce(outcome: runner.Outcome) -> None:
+        events = results.read_events(outcome.directory)
+        tokens = int(outcome.directory.parent.name)
+        found[tokens] = [stages(part) for part in split(events, effort.draws)]
+        shutil.rmtree(outcome.directory)
+
+    with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as folder:
+        tasks = []
+        for tokens in effort.sizes:
+            file = Path(folder) / f"{tokens}.toml"
+            text = tomli_w.dumps(document(tokens, profile, effort))
+            file.write_text(text, encoding="utf-8")
+            tasks += runner.tasks_of(load(file), Path(folder) / "runs")
+        runner.run_tasks(tasks, jobs, way=runner.Way(done=reduce))
+    return found
+
+
+def document(tokens: int, profile: Path, effort: Effort) -> dict[str, Any]:
+    """Return the scenario of one batch, as its TOML has it.
+
+    The transport only has to take the largest of them: stages are timed between its passages.
+    """
+    radio = {"up": "10Gbps", "down": "10Gbps", "latency": "1us"}
+    return {
+        "title": f"{tokens} tokens",
+        "implementation": "probe",
+        "run": {
+            "seed": design.SEED,
+            "duration": "60s",
+            "repetitions": effort.draws,
+            "draw": "posterior",
+        },
+        "devices": [{"profile": str(profile), "count": _RING, "access": "here"}],
+        "network": {"backbone_latency": "0s", "access": {"here": radio}},
+        "workload": {
+            "kind": "paced",
+            "rate": "0.001/s",
+            "payload": f"{tokens * token_bytes.size(1)}B",
+        },
+        "protocol": {"kind": "token_batch"},
+        "transport": {"mode": "tftp"},
+    }
+
+
+def stages(events: pa.Table) -> Stages:
+    """Return how long a simulated ring signed and checked, by recipients."""
+    part = Columns.of(events)
+    begun = part.of_kind("begin")
+    begun = begun.where(begun.node == origin(begun.message))
+    sent, stored = part.of_kind("send"), part.of_kind("store")
+    signed_s = sent.time_s - times_by_message(begun, sent)
+    checked_s = stored.time_s - times_by_message(part.of_kind("process"), stored)
+    # The message of the phone with number k has tokens of k + 1 recipients.
+    found = {
+        Stage(SIGN, int(origin(one)) + 1): float(time_s)
+        for one, time_s in zip(sent.message, signed_s, strict=True)
+    }
+    return found | {
+        Stage(CHECK, int(origin(one)) + 1): float(time_s)
+        for one, time_s in zip(stored.message, checked_s, strict=True)
+    }
+
+
+def machine_s(commands: tuple[Command, ...], simulated: Stages) -> float:
+    """Return how long the machine of the simulator takes for these commands, s."""
+    return sum(simulated[stage] for command in commands for stage in command.stages)
+
+
+def beside_s(command: Command, batch: Batch, prices: Prices, file_s: float) -> float:
+    """Return how long a command takes beside the machine and an empty command, s.
+
+    `file_s` is the time of a file that is replaced on the disk, beyond that of one in memory.
+    """
+    found = sum(prices.hash_s(design.held_bytes(count)) for count in command.hashed)
+    found += sum(map(prices.encode_s, command.encoded))
+    found += sum(map(prices.decode_s, command.decoded))
+    found *= batch.tokens
+    if command.signed_bytes:
+        found += prices.sign_s(batch.tokens * command.signed_bytes)
+    if command.checked_bytes:
+        found += prices.check_s(batch.tokens * command.checked_bytes)
+    if batch.place == design.DISK:
+        found += command.replaced * file_s
+        found += command.appended * prices.sync_s(batch.tokens * token_bytes.size(1))
+    return found
+
+
+_RING = 3  # the authority, alice and bob

@@ -1,0 +1,259 @@
+"""Batches of tokens on a host: the design, what is asked of a probe, prices and judgement."""
+
+import math
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pocketsim.calibration.fit.inverse.journal import Journal
+from pocketsim.calibration.validate.host.judging import FLOOR_MAX
+from pocketsim.calibration.validate.host.tokens import (
+    design,
+    judging,
+    measuring,
+    prediction,
+    tables,
+)
+from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
+from pocketsim.calibration.validate.host.tokens.design import (
+    CHECK,
+    DISK,
+    EMPTY,
+    FULL,
+    MEMORY,
+    OPERATIONS,
+    QUICK,
+    SIGN,
+    Batch,
+    Stage,
+)
+from pocketsim.host_prices import ReportPrices
+from pocketsim.report import host_tokens
+from pocketsim.sim.base.errors import EnvironmentMissingError
+from support import fake_probe, synthetic_reports
+
+PROBE = Path(fake_probe.__file__)
+TEN = Batch(10, DISK)
+COINS_CENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
+SIGN_S, CHECK_S, EMPTY_S, FILE_S = 20e-6, 50e-6, 1e-3, 2e-3
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    log = tmp_path / "calls"
+    monkeypatch.setenv("FAKE_PROBE_LOG", str(log))
+    return lambda: log.read_text().splitlines()
+
+
+@pytest.fixture
+def counter(tmp_path):
+    places = {MEMORY: tmp_path, DISK: tmp_path}
+    core = min(os.sched_getaffinity(0))
+    return measuring.Counter(PROBE, core, places, Journal(tmp_path / "host.journal", "this"))
+
+
+def coins(amount_cents):
+    """Return how many coins pay every amount up to this one, each at most a cent more than all
+    before it."""
+    count = sum_cents = 0
+    while sum_cents < amount_cents:
+        most = min(amount_cents - sum_cents, sum_cents + 1)
+        sum_cents += max(coin for coin in COINS_CENTS if coin <= most)
+        count += 1
+    return count
+
+
+def test_amounts_are_minted_as_so_many_tokens():
+    assert {tokens: coins(cents) for tokens, cents in design.AMOUNTS_CENTS.items()} == {
+        tokens: tokens for tokens in (1, 10, 100, 1000)
+    }
+
+
+def test_each_turn_has_every_batch_in_an_order_of_its_own():
+    several = design.batches(FULL, (MEMORY, DISK))
+    turns = [design.order(several, turn) for turn in range(3)]
+    assert [Counter(turn) for turn in turns] == [Counter(several)] * 3
+    assert len({tuple(turn) for turn in turns}) == 3
+    assert design.order(several, 1) == turns[1]
+
+
+def test_a_token_has_challenges_in_all_pairs_but_the_first():
+    assert [design.held_bytes(count) for count in (1, 2, 3)] == [287, 441, 595]
+
+
+def test_a_round_goes_through_every_command_on_one_core(counter, calls, tmp_path):
+    before = os.sched_getaffinity(0)
+    costs = counter.repetition(TEN, 0)
+    assert os.sched_getaffinity(0) == before
+    commands = [command.name for every in OPERATIONS.values() for command in every]
+    assert set(costs) == {EMPTY.name, "take", *commands}
+    assert {line.partition("]")[0] for line in calls()} == {f"[{counter.core}"}
+    assert sum("tokens request" in line for line in calls()) == 2
+    assert not list(tmp_path.glob("pocketsim-tokens-*"))  # money is not left lying about
+
+
+def test_what_is_there_is_not_measured_again(counter, calls):
+    first = counter.repetition(TEN, 0)
+    count = len(calls())
+    assert counter.repetition(TEN, 0) == first
+    assert len(calls()) == count
+    counter.repetition(TEN, 1)
+    assert len(calls()) == 2 * count
+
+
+def test_batches_that_disagree_are_measured_again_and_the_last_block_counts(counter, monkeypatch):
+    asked = []
+
+    def made_up(_self, batch, number):
+        asked.append((batch, number))
+        # In memory the first block disagrees; on the disk every block does.
+        calm = batch.place == MEMORY and number >= 2
+        return real(batch, 1.0 if calm or number % 2 else 2.0)
+
+    monkeypatch.setattr(measuring.Counter, "repetition", made_up)
+    effort = design.Effort((10,), repetitions=2, draws=1, rounds=2)
+    found = counter.measure(effort, lambda _line: None)
+    assert {batch.place: len(blocks) for batch, blocks in found.items()} == {MEMORY: 2, DISK: 3}
+    assert len(set(asked)) == len(asked) == 10  # nothing twice under one number
+
+
+def test_a_probe_that_signs_another_number_of_times_is_refused(counter, monkeypatch):
+    once = replace(design.VERIFY, stages=(Stage(CHECK, 3),))  # as if nothing were reissued
+    monkeypatch.setattr(design, "VERIFY", once)
+    what = r"verify: tokens.*\(10, 11, 31\) instead of \(10, 1, 31\)"
+    with pytest.raises(EnvironmentMissingError, match=what):
+        counter.repetition(TEN, 0)
+
+
+def test_a_probe_that_fails_is_told_with_its_last_line(counter):
+    failing = replace(counter, probe=Path("/bin/false"))
+    with pytest.raises(EnvironmentMissingError, match="`probe tokens new-authority` failed"):
+        failing.repetition(TEN, 0)
+
+
+def test_without_files_in_memory_it_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(measuring, "_SHARED_MEMORY", tmp_path / "none")
+    with pytest.raises(EnvironmentMissingError, match="no folder in memory"):
+        measuring.places(tmp_path)
+
+
+class Free:
+    """Prices of a host on which nothing beside the machine takes time, but what is given."""
+
+    def __init__(self, **prices_s):
+        self.prices_s = prices_s
+
+    def __getattr__(self, name):
+        return lambda _size: self.prices_s.get(name, 0.0)
+
+
+def test_beside_the_machine_each_token_is_hashed_and_each_file_signed_once():
+    once = prediction.beside_s(design.SUBMIT, TEN, Free(hash_s=1e-6, sign_s=1.0), FILE_S)
+    assert once == pytest.approx(10 * 2 * 1e-6 + 1.0 + FILE_S)
+    in_memory = replace(TEN, place=MEMORY)
+    assert prediction.beside_s(design.SUBMIT, in_memory, Free(sync_s=1.0), FILE_S) == 0.0
+    minted = prediction.beside_s(design.MINT, TEN, Free(sync_s=1.0), FILE_S)
+    assert minted == pytest.approx(FILE_S + 1.0)  # one batch more than a wallet, and the journal
+
+
+def simulated(tokens, factor=1.0):
+    """Return the stages of a ring whose signatures take `factor` as long as real ones."""
+    signing = {Stage(SIGN, count): tokens * factor * SIGN_S for count in (1, 2, 3)}
+    checking = {Stage(CHECK, count): tokens * factor * count * CHECK_S for count in (1, 2, 3)}
+    return signing | checking
+
+
+def real(batch, factor=1.0):
+    """Return what commands cost: signatures and an empty command, and files on the disk."""
+    files_s = FILE_S if batch.place == DISK else 0.0
+    costs = {EMPTY.name: {"duration_s": EMPTY_S + files_s}}
+    for command in (one for several in OPERATIONS.values() for one in several):
+        whole_s = prediction.machine_s((command,), simulated(batch.tokens)) + EMPTY_S
+        whole_s += files_s * (1 + command.replaced)
+        costs[command.name] = {"duration_s": factor * whole_s}
+    return costs
+
+
+def judged(factor=1.0, spread=0.0, *, is_judged=True):
+    several = design.batches(FULL, (MEMORY, DISK))
+    turns = [1.0 + spread * turn for turn in range(-2, 3)]
+    measured = {batch: tuple(real(batch, turn) for turn in turns) for batch in several}
+    rings = {tokens: [simulated(tokens, factor)] * 3 for tokens in FULL.sizes}
+    return measured, rings, judging.judge(measured, rings, Free(), is_judged=is_judged)
+
+
+def missed(judgement):
+    return [bar.name for bar in judgement.bars if not bar.is_met]
+
+
+def test_a_prediction_that_is_right_meets_every_bar():
+    _, _, judgement = judged()
+    assert len(judgement.rows) == len(OPERATIONS) * 2 * len(FULL.sizes)
+    assert all(row.error == pytest.approx(0.0, abs=1e-9) for row in judgement.rows)
+    assert judgement.is_met
+    assert missed(judgement) == []
+
+
+def test_signatures_that_are_too_dear_miss_the_bar_of_rates():
+    _, _, judgement = judged(1.2)
+    assert missed(judgement) == [f"largest error, tokens/s, {one}" for one in (MEMORY, DISK)]
+    slow = next(row for row in judgement.rows if row.batch.tokens == 1000)
+    assert slow.error == pytest.approx(-math.log(1.2), rel=0.1)  # fewer tokens a second
+
+
+def test_signatures_that_cost_nothing_are_no_better_than_a_constant():
+    _, _, judgement = judged(0.0)
+    assert f"median error of null constant in those predicted, tokens/s, {MEMORY}" in missed(
+        judgement
+    )
+
+
+def test_where_real_is_far_from_real_nothing_is_judged():
+    _, _, judgement = judged(spread=0.2)
+    assert {row.is_dropped for row in judgement.rows} == {True}
+    assert min(row.floor for row in judgement.rows) > FLOOR_MAX
+    assert len(missed(judgement)) == len(judgement.bars)
+
+
+def test_a_quick_look_has_no_bars():
+    assert judged(is_judged=False)[2].bars == ()
+    assert len(QUICK.sizes) == 1
+
+
+def test_table_and_chart_have_every_row():
+    measured, rings, judgement = judged(1.2)
+    blocks = {batch: (costs,) for batch, costs in measured.items()}
+    comparison = TokenComparison(judgement, blocks, rings)
+    drawn = host_tokens.chart(comparison)
+    *operations, equal = drawn.data
+    assert [one.name for one in operations] == list(OPERATIONS)
+    assert (equal.name, {len(one.x) for one in operations}) == ("equal", {8})
+    rows = tables.rows_of(judgement.rows)
+    assert {len(row) for row in rows} == {len(tables.HEAD)}
+    assert rows[0][:3] == ("mint", "1", MEMORY)
+    told = comparison.as_json()
+    assert len(told["rows"]) == len(rows)
+    assert told["rings_s"]["10"][0]["check 3"] == pytest.approx(10 * 1.2 * 3 * CHECK_S)
+
+
+def test_prices_are_those_of_the_report():
+    phone = synthetic_reports.Phone(sigma=0.0)
+    told = phone.report()
+    for recipients, time_s in ((1, 1e-6), (5, 5e-6)):
+        quantities = {"cpu_s": phone.times(time_s)}
+        at = {"recipients": recipients}
+        told["measurements"].append(
+            synthetic_reports.measurement(
+                "token_decode", "serialisation", quantities, parameters=at
+            )
+        )
+    prices = ReportPrices([synthetic_reports.in_memory(told)])
+    assert prices.sign_s(100_000) == pytest.approx(60e-6 + 100_000 * 2e-9, rel=1e-6)
+    assert prices.check_s(1000) == pytest.approx(150e-6 + 1000 * 1e-9, rel=1e-6)
+    assert prices.hash_s(441) == pytest.approx(0.2e-6 + 441 * 1.5e-9, rel=1e-6)
+    assert [prices.decode_s(count) for count in (1, 3, 9)] == pytest.approx([1e-6, 3e-6, 5e-6])
+    with pytest.raises(EnvironmentMissingError, match="no report of the probe has token_encode"):
+        prices.encode_s(1)
