@@ -51,6 +51,7 @@ fn the_names_are_those_that_calibration_reads() {
         "udp_receive",
         "udp_round_trip",
         "udp_send",
+        "udp_wake_up",
         "wake_up_latency",
     ];
     assert_eq!(kernels(Depth::Full), BTreeSet::from(expected));
