@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pocketsim.cli import completion, console, targets
 from pocketsim.cli.running import AsJson
 from pocketsim.sim.base.errors import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pocketsim.calibration.fit.calibration import Calibration
+    from pocketsim.calibration.fit.round_trips import RoundTrip
 
 Name = Annotated[str | None, typer.Option("--name", help="Of the device, instead of its own.")]
 MeasuredBy = Annotated[str, typer.Option("--measured-by", help="Who ran it.")]
@@ -19,7 +26,7 @@ Store = Annotated[
 ]
 
 
-def calibrate(
+def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
     reports: Annotated[
         list[Path], typer.Argument(help="Reports of the probe (JSON).", metavar="REPORT...")
     ],
@@ -41,11 +48,13 @@ def calibrate(
     allow_spoiled: Annotated[
         bool, typer.Option("--allow-spoiled", help="Take spoiled reports; the profile says so.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a device profile of reports of one device.
 
-    What no report has measured is taken from --base with its provenance, and listed. `calibrate
-    published FIT` makes fitted numbers again from published rows.
+    What no report has measured is taken from --base with its provenance, and listed. Round trips
+    that the reports have timed stand beside what the costs add up to. `calibrate published FIT`
+    makes fitted numbers again from published rows.
     """
     from pocketsim.calibrating import fitted
     from pocketsim.calibration.fit.scatter import worded
@@ -66,7 +75,51 @@ def calibrate(
         console.say(f"taken from {base}: {kept}: {kept.why}")
     if said := worded(calibration.profile_.scatter or {}):
         console.say(said)
+    _tell_round_trips(calibration.round_trips_)
+    if as_json:
+        console.data(json.dumps(_as_json(out, calibration), indent=1))
+        return
     targets.tell(out)
+
+
+def _tell_round_trips(found: Sequence[RoundTrip]) -> None:
+    """Show what costs add up to beside what was timed; warn of what is far off."""
+    from pocketsim.calibration.fit.round_trips import FACTOR_MAX
+    from pocketsim.sim.devices.numbers import seconds
+
+    if not found:
+        return
+    rows = [
+        (
+            one.kernel,
+            f"{one.size_bytes:g}",
+            seconds(one.rest_s),
+            seconds(one.added_up_s),
+            seconds(one.measured_s),
+            f"{one.ratio:.2f}",
+        )
+        for one in found
+    ]
+    head = ("round trip", "bytes", "after a rest of", "costs add up to", "measured", "ratio")
+    console.table("what costs add up to", head, rows, console.say)
+    for one in found:
+        if one.is_far_off:
+            what = f"{one.kernel} at {one.size_bytes:g} bytes"
+            console.say(
+                f"warning: {what}: costs add up to {one.ratio:.2f} of what was measured, "
+                f"more than a factor of {FACTOR_MAX:g} off"
+            )
+
+
+def _as_json(out: Path, calibration: Calibration) -> dict[str, Any]:
+    return {
+        "profile": str(out),
+        "kept": [{"key": one.key, "basis": one.basis, "why": one.why} for one in calibration.kept_],
+        "round_trips": [
+            {**asdict(one), "ratio": one.ratio, "is_far_off": one.is_far_off}
+            for one in calibration.round_trips_
+        ],
+    }
 
 
 def this_machine(

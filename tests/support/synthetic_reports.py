@@ -45,6 +45,8 @@ OPENED = {
 # From the return of sendto until the receiving thread runs, and the sendto before it.
 WAKE_UP_S = 40e-6
 SENT_S = 10e-6
+# The same between two cores, from the call of a sendto of a block until it was read.
+PASSAGE_S = 90e-6
 
 
 def samples(values: Any, *, keep: bool = True) -> dict[str, Any]:
@@ -105,6 +107,23 @@ class Phone:
         factor = float(np.exp(self.random.normal(-(self.between**2) / 2, self.between)))
         cases = [*self._computing(factor), *self._waiting(factor), *self._ladder(factor)]
         return {**envelope(), "measurements": cases, **changes}
+
+    def waking_report(self, **changes):
+        """Return a report that has timed datagrams between two cores, too."""
+        whole = self.report(**changes)
+        return {**whole, "measurements": [*whole["measurements"], *self._passages()]}
+
+    def _passages(self):
+        for rest_s, factor in ((0.0, 0.25), (10e-3, 1.0)):
+            quantities = {
+                "latency_s": self.times(factor * PASSAGE_S, iterations=1),
+                "sent_s": self.times(factor * 2 * SENT_S, iterations=1),
+                "rtt_s": self.times(2 * factor * PASSAGE_S, iterations=1),
+            }
+            parameters = {"bytes": 668, "rest_s": rest_s}
+            yield measurement("udp_wake_up", "udp", quantities, parameters=parameters)
+        rtt_s = self.times(60e-6, iterations=1)
+        yield measurement("udp_round_trip", "udp", {"rtt_s": rtt_s}, parameters={"bytes": 668})
 
     def _computing(self, factor):
         for kernel, (group, cpu_s, per_byte_s, sizes) in KERNELS.items():

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from pocketsim.sim.base.engine_facts import operations
+from pocketsim.sim.base.engine_facts import OPTIONAL, operations
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan import build_plan as building
 from pocketsim.sim.plan import plan as typed
@@ -174,13 +174,18 @@ def test_a_repetition_shares_one_factor_on_overshoots(scenario):
     assert (overshoots_s("workload.payload=200B") != overshoots_s()).all()
 
 
+# What an operation takes that a profile leaves out.
+_NOTHING = {"cpu_s": 0, "per_byte_s": 0, "wait_s": 0, "threads": 1, "spread_sigma": 0}
+
+
 def test_costs_reach_the_engine_in_its_order(scenario):
     resolved = resolve(load(scenario, ["run.draw=mean"]))[0].resolved
     (columns,) = build_plan(resolved, 0)["profiles"]
     (profile,) = resolved["profiles"].values()
     own = {cost["step"]: cost for cost in resolved["implementation"]["own_costs"].values()}
     for at, name in enumerate(operations()):
-        cost = own[name] if name in own else profile["operations"][name]
+        cost = own[name] if name in own else profile["operations"].get(name, _NOTHING)
+        assert cost is not _NOTHING or name in OPTIONAL
         for key in ("cpu_s", "per_byte_s", "wait_s", "threads", "spread_sigma"):
             assert columns[key][at] == cost[key]
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.calibration.fit import wakes
 from pocketsim.calibration.fit.common import together
 from pocketsim.calibration.fit.costs import price
 from pocketsim.calibration.fit.device import (
@@ -28,7 +29,7 @@ from pocketsim.calibration.fit.device import (
     sleepers,
     socket_buffer_bytes,
 )
-from pocketsim.calibration.fit.kernels import SOURCES, STORES
+from pocketsim.calibration.fit.kernels import SOURCES, STORES, WAKE
 from pocketsim.calibration.fit.looks import cases
 from pocketsim.calibration.fit.parts import (
     SLEEPS,
@@ -39,6 +40,7 @@ from pocketsim.calibration.fit.parts import (
     kept,
     not_claimed,
 )
+from pocketsim.calibration.fit.round_trips import compared
 from pocketsim.calibration.fit.scatter import BOOTSTRAPS, scattered
 from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.base.errors import ScenarioError, UserError
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.fit.costs import Priced
     from pocketsim.calibration.fit.kernels import Source
     from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.calibration.fit.round_trips import RoundTrip
 
 
 class Calibration:
@@ -68,6 +71,7 @@ class Calibration:
 
     profile_: Profile
     kept_: tuple[Kept, ...]  # what came from the base
+    round_trips_: tuple[RoundTrip, ...]  # what the costs add up to, beside what was timed
 
     def __init__(
         self,
@@ -98,7 +102,7 @@ class Calibration:
             _refuse_spoiled(reports)
         sleeps = sleep_overshoot(reports, base.scheduler.sleep_overshoot if base else None)
         parts = Parts(
-            together({name: self._priced(name, reports) for name in device_operations()}),
+            together(self._prices(reports)),
             sleeps,
             socket_buffer_bytes(reports),
         )
@@ -111,12 +115,16 @@ class Calibration:
                 missing.append(SLEEPS_DIFFER)
             why = {key: self._why_missing(key, reports) for key in missing}
             self.kept_ = kept(base, why)
-        profile = parts.filled(base, lambda size: self._device(reports, size))
+        wakes_apart = "udp_wake" in parts.operations
+        profile = parts.filled(
+            base, lambda size: self._device(reports, size, wakes_apart=wakes_apart)
+        )
         if self.bootstraps:
             sources = {name: self._source(name) for name, cost in parts.operations.items() if cost}
             found = scattered(sources, reports, self.bootstraps)
             profile = profile.model_copy(update={"scatter": found})
         self.profile_ = profile
+        self.round_trips_ = compared(profile, reports)
         return self
 
     def get_params(self) -> dict[str, Any]:
@@ -146,7 +154,7 @@ class Calibration:
             [
                 (_total_s(told[name]), _total_s(cost))
                 for name, cost in self.profile_.operations.items()
-                if name not in kept
+                if name in told and name not in kept
             ]
         )
         if len(both) < 2:  # noqa: PLR2004 - of one there is no variance
@@ -160,6 +168,15 @@ class Calibration:
             said = f" and {others} more" if others else ""
             reason = f"not measured: {key}{said} ({self._why_missing(key, reports)})"
             raise ScenarioError(reports[-1].path, "", f"{reason}; name a profile with --base")
+
+    def _prices(self, reports: Sequence[Report]) -> dict[str, Priced | None]:
+        """Return what reports say of every operation; a wake-up apart only if all of them do."""
+        found = {name: self._priced(name, reports) for name in device_operations()}
+        found.update(wakes.apart(reports, core_count(reports)))
+        # A base whose recvfrom has no wake-up in it gives both.
+        if found["udp_receive"] is None and self.base and "udp_wake" in self.base[1].operations:
+            found["udp_wake"] = None
+        return found
 
     def _priced(self, name: str, reports: Sequence[Report]) -> Priced | None:
         return price(self._source(name), reports, core_count(reports))
@@ -177,6 +194,8 @@ class Calibration:
         return f"kernel {kernel}: {said[0] if said else 'no report has enough samples of it'}"
 
     def _source(self, operation: str) -> Source:
+        if operation == "udp_wake":
+            return WAKE
         return STORES[self.store] if operation == "store" else SOURCES[operation]
 
     def _lacking(self, source: Source, reports: Sequence[Report]) -> str:
@@ -185,7 +204,7 @@ class Calibration:
         timed = any(cases(report, source.kernel, "cpu_s", source.variant) for report in reports)
         return source.waits if timed and not alone else source.kernel
 
-    def _device(self, reports: Sequence[Report], buffer_bytes: int) -> Device:
+    def _device(self, reports: Sequence[Report], buffer_bytes: int, *, wakes_apart: bool) -> Device:
         last = reports[-1].document
         model = f"{last.device.manufacturer} {last.device.model}".strip()
         name = self.name or model or last.device.soc
@@ -200,20 +219,22 @@ class Calibration:
                 "measured_on": reports[-1].started_at.date(),
                 "measured_by": self.measured_by,
                 "probe": f"{last.made.probe_version}, {last.made.build}, {last.made.target}",
-                "does_not_claim": self._does_not_claim(reports),
+                "does_not_claim": self._does_not_claim(reports, wakes_apart=wakes_apart),
                 "cores": cores(reports),
                 "core_classes": core_classes(reports),
                 "socket_buffer": SIZE.write(buffer_bytes),
             }
         )
 
-    def _does_not_claim(self, reports: Sequence[Report]) -> list[str]:
+    def _does_not_claim(self, reports: Sequence[Report], *, wakes_apart: bool) -> list[str]:
         claims = [
             "that other devices of this model cost the same",
             "costs of the radio and its driver: sockets were measured over loopback",
             "the app's own JSON library: encode and decode are those of the simulator's block",
             "throttling under longer load, or what other apps take",
-            "a thread that is awake already: every received datagram costs a wake-up",
+            "that waking costs the sender something: over loopback it does, from a network not"
+            if wakes_apart
+            else "a thread that is awake already: every received datagram costs a wake-up",
             "how single tasks, datagrams and QUIC steps differ: they were timed some at a time",
         ]
         classes = {core.core_class for report in reports for core in report.document.device.cores}

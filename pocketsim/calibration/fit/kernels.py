@@ -76,6 +76,14 @@ SOURCES = {
     "sealed_box_open": Source("sealed_box_open", "the same call on as many bytes"),
 }
 
+# What only newer reports have measured: `calibration.fit.wakes` takes it apart from udp_receive.
+WAKE = Source(
+    "udp_wake_up",
+    "from a sendto to a thread that sleeps on another core until it has read, less a sendto that"
+    " wakes nobody and the recvfrom",
+    variant=(("rest_s", 10e-3),),
+)
+
 # What a profile says of `store` depends on what the app does with its chain.
 STORES = {
     "file_append": SOURCES["store"],

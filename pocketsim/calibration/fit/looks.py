@@ -116,9 +116,9 @@ class Look:
 
 def look(source: Source, report: Report) -> Look | None:
     """Return what `report` says of the kernel of `source`; None where it has not measured it."""
-    cpu = _estimates(report, source.kernel, "cpu_s", source.variant)
+    cpu = estimates(report, source.kernel, "cpu_s", source.variant)
     waits = source.waits == "wall"
-    wall = _estimates(report, source.kernel, "wall_s", source.variant) if waits or not cpu else {}
+    wall = estimates(report, source.kernel, "wall_s", source.variant) if waits or not cpu else {}
     # Without a CPU clock of its own, an operation that only computes takes its wall time.
     cpu = cpu or ({} if waits else wall)
     if not cpu or (waits and not wall):
@@ -129,11 +129,11 @@ def look(source: Source, report: Report) -> Look | None:
     if waits:
         return Look(report.digest, tuple(wall.values()), line, wall=course(wall))
     if source.waits:
-        latencies = _estimates(report, source.waits, "latency_s")
+        latencies = estimates(report, source.waits, "latency_s")
         if not latencies:
             return None
         (latency,) = latencies.values()
-        sent = next(iter(_estimates(report, source.waits, "sent_s").values()), None)
+        sent = next(iter(estimates(report, source.waits, "sent_s").values()), None)
         return Look(report.digest, tuple(cpu.values()), line, latency=latency, sent=sent)
     return Look(report.digest, tuple(cpu.values()), line)
 
@@ -176,6 +176,14 @@ def estimate_of(case: Measurement, quantity: str, report: Report) -> Estimate:
         [each.median for each in case.rounds],
         [each.samples for each in case.rounds],
     )
+
+
+def estimates(
+    report: Report, kernel: str, quantity: str, variant: Sequence[tuple[str, float]] = ()
+) -> dict[float, Estimate]:
+    """Return the estimates of a kernel's cases by their bytes, 0 for those without."""
+    found = cases(report, kernel, quantity, variant)
+    return {_size(case): estimate_of(case, quantity, report) for case in found}
 
 
 def line_through(
@@ -222,14 +230,6 @@ def _bent(courses: Sequence[Course]) -> float:
     return fit_line(np.array(sizes), means, np.maximum(errors, means * LEAST_ERROR)).lack_of_fit
 
 
-def _estimates(
-    report: Report, kernel: str, quantity: str, variant: Sequence[tuple[str, float]] = ()
-) -> dict[float, Estimate]:
-    """Return the estimates of a kernel's cases by their bytes, 0 for those without."""
-    found = cases(report, kernel, quantity, variant)
-    return {_size(case): estimate_of(case, quantity, report) for case in found}
-
-
 def _size(case: Measurement) -> float:
     """Return the bytes that a profile counts: of a QUIC packet those of its datagram."""
     datagram = case.quantity("datagram_bytes")
@@ -240,7 +240,7 @@ def _less_opened(
     report: Report, source: Source, cpu: dict[float, Estimate]
 ) -> dict[float, Estimate]:
     """Return `cpu` without the opening of the datagrams that the operation began with."""
-    opening = _estimates(report, source.opens, "cpu_s")
+    opening = estimates(report, source.opens, "cpu_s")
     found = cases(report, source.kernel, _OPENED, source.variant)
     if not opening or not found:
         return cpu

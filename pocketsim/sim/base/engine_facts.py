@@ -36,6 +36,7 @@ OPERATIONS = (
     "sealed_box_open",
     "overlay_send",
     "overlay_receive",
+    "udp_wake",
 )
 
 EVENT_KINDS = (
@@ -76,6 +77,9 @@ PAYLOAD_BYTES_MIN = 4
 OF_AN_IMPLEMENTATION = ("command", "discovery", "file_block", "overlay_send", "overlay_receive")
 """Operations that no device has a cost of: what they consist of is the implementation's affair."""
 
+OPTIONAL = ("udp_wake",)
+"""Operations of a device that a profile may leave out: then they take nothing."""
+
 
 def operations() -> tuple[str, ...]:
     """Return the operations that machines ask for, in the engine's order."""
@@ -84,7 +88,7 @@ def operations() -> tuple[str, ...]:
 
 def device_operations() -> tuple[str, ...]:
     """Return the operations that a device profile must price, in the engine's order."""
-    return tuple(name for name in OPERATIONS if name not in OF_AN_IMPLEMENTATION)
+    return tuple(name for name in OPERATIONS if name not in (*OF_AN_IMPLEMENTATION, *OPTIONAL))
 
 
 def model_options() -> dict[str, str]:

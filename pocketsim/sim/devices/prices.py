@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-from pocketsim.sim.base.engine_facts import device_operations, operations
+from pocketsim.sim.base.engine_facts import OPTIONAL, device_operations, operations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,7 +68,7 @@ def takes(step: str, implementation: ImplementationContents) -> dict[str, float]
     """Return how many of which operation of the device a step takes."""
     if step in implementation["steps"]:
         return implementation["steps"][step]["operations"]
-    return {step: 1.0} if step in device_operations() else {}
+    return {step: 1.0} if step in (*device_operations(), *OPTIONAL) else {}
 
 
 def speed_factors(
@@ -132,7 +132,8 @@ def _speed_factor(cost: ScaledCost, device: Contents) -> float:
 
 def _parts(step: str, device: Shipped, implementation: ImplementationContents) -> Iterator[Price]:
     for name, count in takes(step, implementation).items():
-        yield _price(device["operations"][name], count, count)
+        if name in device["operations"] or name not in OPTIONAL:
+            yield _price(device["operations"][name], count, count)
     for name, cost in implementation["own_costs"].items():
         if cost["step"] == step:
             yield own_price(name, device, implementation)

@@ -28,7 +28,7 @@ from pocketsim.sim.base.documents import (
     validate,
     written,
 )
-from pocketsim.sim.base.engine_facts import OF_AN_IMPLEMENTATION, device_operations
+from pocketsim.sim.base.engine_facts import OF_AN_IMPLEMENTATION, OPTIONAL, device_operations
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber, Provenance
 
@@ -195,7 +195,8 @@ class Profile(Section):
 def load(path: Path) -> Profile:
     """Return the profile in the file at `path`.
 
-    Raises ScenarioError with file and key path; every operation of a device has to be priced.
+    Raises ScenarioError with file and key path; every operation of a device has to be
+    priced, but for those that may be left out.
     """
     _, data = read_toml(path)
     _refuse_other_documents(path, data)
@@ -204,9 +205,10 @@ def load(path: Path) -> Profile:
         if name in OF_AN_IMPLEMENTATION:
             reason = "is no operation of a device: what it takes is in an implementation's profile"
             raise ScenarioError(path, f"operations.{name}", reason)
-        if name not in device_operations():
+        known = (*device_operations(), *OPTIONAL)
+        if name not in known:
             reason = "unknown operation"
-            guess = nearest(name, device_operations())
+            guess = nearest(name, known)
             raise ScenarioError(path, f"operations.{name}", reason, guess)
     for name in profile.scatter or {}:
         if name not in profile.operations:

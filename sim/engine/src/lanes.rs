@@ -7,7 +7,8 @@
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Datagram, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
+    AppRequest, Application, Datagram, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds,
+    Transport,
 };
 use slab::Slab;
 
@@ -103,7 +104,8 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         self.ready.push_back((phone, lane));
     }
 
-    /// Queues a datagram at the socket of `to`, or gives it back when its buffer is full.
+    /// Queues a datagram at the socket of `to`, or gives it back when its buffer is full. It wakes
+    /// the receive lane if that sleeps, where the profile says what that takes.
     pub(crate) fn take_in(
         &mut self,
         to: u32,
@@ -114,6 +116,12 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let capacity_bytes = self.socket_bytes[phone.profile()];
         if !phone.admit(capacity_bytes, datagram.udp_payload_bytes) {
             return Some(datagram);
+        }
+        let bytes = datagram.udp_payload_bytes;
+        let wake = self.costs[phone.profile()].mean(Operation::UdpWake, bytes);
+        if !wake.is_free() && phone.lane(RECEIVE).is_idle() {
+            let step = Step::Work(Operation::UdpWake.into(), bytes);
+            phone.lane(RECEIVE).push(step, &mut self.spare);
         }
         self.post(to, Lane::RECEIVE, Input::Datagram(from, datagram));
         None
@@ -467,6 +475,9 @@ fn socket_bytes(plan: &Plan) -> impl Iterator<Item = u64> + '_ {
         _ => asked_bytes,
     })
 }
+
+/// Place of the receive lane among those of a phone.
+const RECEIVE: usize = Lane::RECEIVE.0 as usize;
 
 // Assumed: a thread that sleeps most of the time runs at once when it wakes, since
 // the scheduler places it before tasks that have been computing (wake-up preemption

@@ -31,6 +31,24 @@ fn a_trade_takes_two_ways_and_the_work_on_them() {
 }
 
 #[test]
+fn a_datagram_wakes_a_thread_that_sleeps_and_none_that_reads() {
+    let mut plan = plan(2);
+    plan.profiles[0].wait_s[Operation::UdpWake as usize] = 0.25;
+    cost(&mut plan, Operation::UdpReceive, 0.001);
+    for _ in 0..3 {
+        arrive(&mut plan, 1.0, 0, 1);
+    }
+    let trace = trade(plan);
+    // The first of three that come together wakes who countersigns, its answer who proposed.
+    let awake_s = 1.0 + 2.0 * (ONE_WAY_S + 0.25 + 0.001);
+    let stored = times(&trace, EventKind::Store);
+    for (number, at) in stored.iter().enumerate() {
+        assert_close(*at, awake_s + 0.001 * number as f64);
+    }
+    assert_eq!(stored.len(), 3);
+}
+
+#[test]
 fn core_seconds_are_counted_by_operation() {
     let mut plan = plan(2);
     cost(&mut plan, Operation::Verify, 0.002);

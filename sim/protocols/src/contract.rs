@@ -93,7 +93,7 @@ named_enum! {
         Store = "store",
         /// One `sendto`.
         UdpSend = "udp_send",
-        /// One `recvfrom` with the wake-up of its thread.
+        /// One `recvfrom`, with the wake-up of its thread where a profile does not price that apart.
         UdpReceive = "udp_receive",
         /// Start of an asynchronous task.
         TaskSpawn = "task_spawn",
@@ -129,6 +129,9 @@ named_enum! {
         OverlaySend = "overlay_send",
         /// Reading one IPv8 packet and offering it to every overlay.
         OverlayReceive = "overlay_receive",
+        /// Waking the thread that sleeps in `recvfrom`: no machine asks for it, as only the driver
+        /// knows who sleeps.
+        UdpWake = "udp_wake",
     }
 }
 

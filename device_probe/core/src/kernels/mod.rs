@@ -15,6 +15,7 @@ pub mod scheduling;
 pub mod serialisation;
 pub mod storage;
 pub mod udp;
+mod waking;
 
 /// What the catalogue depends on.
 #[derive(Clone, Debug)]

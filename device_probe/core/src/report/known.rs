@@ -94,6 +94,12 @@ pub const KERNELS: &[Known] = &[
         &["capacity_datagrams"],
     ),
     entry("udp_round_trip", Group::Udp, BYTES, RTT),
+    entry(
+        "udp_wake_up",
+        Group::Udp,
+        &["bytes", "rest_s"],
+        &["latency_s", "sent_s", "rtt_s"],
+    ),
     entry("quic_handshake", Group::Quic, &[], BOTH),
     entry("quic_handshake_start", Group::Quic, &[], CPU),
     entry("quic_handshake_respond", Group::Quic, &[], CPU),

@@ -51,6 +51,7 @@ fn the_names_are_those_that_calibration_reads() {
         "udp_receive",
         "udp_round_trip",
         "udp_send",
+        "udp_wake_up",
         "wake_up_latency",
     ];
     assert_eq!(kernels(Depth::Full), BTreeSet::from(expected));
@@ -87,6 +88,7 @@ fn quantities_are_those_that_calibration_reads() {
             "sleep_overshoot" => &["overshoot_s"],
             "wake_up_latency" => &["latency_s", "sent_s"],
             "udp_round_trip" => &["rtt_s"],
+            "udp_wake_up" => &["latency_s", "sent_s", "rtt_s"],
             "udp_buffer_capacity" => &["capacity_datagrams"],
             _ => &["wall_s", "cpu_s"],
         };
@@ -97,6 +99,16 @@ fn quantities_are_those_that_calibration_reads() {
                 "{} {quantity}",
                 label(&case)
             );
+        }
+    }
+}
+
+#[test]
+fn a_datagram_is_there_before_its_answer_is_back() {
+    for case in only("udp_wake_up") {
+        let samples = measure(&case, 3).expect("loopback is there, and a second core");
+        for (latency_s, rtt_s) in samples["latency_s"].iter().zip(&samples["rtt_s"]) {
+            assert!(*latency_s > 0.0 && latency_s < rtt_s, "{}", label(&case));
         }
     }
 }

@@ -293,7 +293,11 @@ const UPKEEP: Upkeep = Upkeep {
     varied_s: 0.0,
     in_turn: false,
     sending: &[Operation::PacketSeal, Operation::UdpSend],
-    receiving: &[Operation::UdpReceive, Operation::PacketOpen],
+    receiving: &[
+        Operation::UdpWake,
+        Operation::UdpReceive,
+        Operation::PacketOpen,
+    ],
 };
 
 #[cfg(test)]

@@ -1,0 +1,79 @@
+"""What waking the thread that receives takes, apart from the `recvfrom` that it does then.
+
+A report that has timed datagrams between two cores (`udp_wake_up`) tells it: from the call of
+`sendto` until the other thread has read, less what sending takes where nobody sleeps and less the
+reading. So a datagram's sendto, wake-up and recvfrom add up to its passage. Without a network the
+sender's call does the waking, which is in none of its costs: from a network, the receiver's kernel
+does it. What does not live here: reports without that kernel, whose `udp_receive` has the wake-up
+that `wake_up_latency` timed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pocketsim.calibration.fit.costs import ERROR_DIGITS, Priced, cost, named, price, rounded
+from pocketsim.calibration.fit.kernels import SOURCES, WAKE
+from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
+from pocketsim.calibration.fit.samples import execution_sigma
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pocketsim.calibration.fit.probe_report import Measurement, Report
+
+
+def apart(reports: Sequence[Report], cores: int) -> dict[str, Priced]:
+    """Return the prices of `udp_receive` alone and of `udp_wake`; none unless all reports have it.
+
+    Of some reports with it and some without, a mean would have half a wake-up in `udp_receive`.
+    """
+    looks = [found for report in reports if (found := _look(report))]
+    received = price(replace(SOURCES["udp_receive"], waits="", why=_READ), reports, cores)
+    if received is None or len(looks) < len(reports):
+        return {}
+    return {"udp_receive": received, "udp_wake": _wake(looks, reports)}
+
+
+def rested(report: Report) -> Measurement | None:
+    """Return the case of `udp_wake_up` that prices it; None where the report has not measured it.
+
+    Of a block of the theses, after as long a rest as between messages at 100/s.
+    """
+    found = cases(report, WAKE.kernel, "latency_s", WAKE.variant)
+    return next((case for case in found if case.parameters.get("bytes") == _BYTES), None)
+
+
+def _look(report: Report) -> Look | None:
+    """Return what a report says of sleeping, being woken and reading together."""
+    case = rested(report)
+    cpu, sent = (estimates(report, name, "cpu_s") for name in ("udp_receive", "udp_send"))
+    if case is None or not cpu or not sent:
+        return None
+    latency = estimate_of(case, "latency_s", report)
+    nearest = min(sent, key=lambda size: abs(size - _BYTES))
+    return Look(report.digest, (latency,), course(cpu), latency=latency, sent=sent[nearest])
+
+
+def _wake(looks: Sequence[Look], reports: Sequence[Report]) -> Priced:
+    """Return the wait of `looks` alone: its error is that of the whole, which has little else."""
+    text = f"{named(reports)}; kernel {WAKE.kernel} at {_BYTES:g} bytes: {WAKE.why}"
+    whole = cost(looks, 1, text)
+    latencies = [found.latency for found in looks if found.latency]
+    latency_s = sum(each.mean for each in latencies) / len(latencies)
+    sigma = execution_sigma(latencies)
+    share = latency_s / whole.cost.wait if whole.cost.wait else 0.0
+    alone = {
+        "cpu": 0.0,
+        "per_byte": 0.0,
+        "per_byte_standard_error": None,
+        "correlation": None,
+        "spread_sigma": rounded(sigma.value * share, ERROR_DIGITS),
+        "spread_sigma_standard_error": rounded(sigma.standard_error * share, ERROR_DIGITS) or None,
+    }
+    return replace(whole, cost=whole.cost.model_copy(update=alone))
+
+
+_BYTES = 668.0
+_READ = "one recvfrom of what is there, by payload size"

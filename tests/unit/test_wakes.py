@@ -1,0 +1,110 @@
+"""Waking who receives, apart from receiving; sums of costs beside round trips that were timed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pocketsim.calibration.fit import round_trips, write
+from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.devices import profile
+from support import synthetic_reports as synthetic
+from support.synthetic_reports import in_memory, without
+
+BASE = "moto_g04s"
+_SEND_S, _READ_S = (
+    synthetic.KERNELS[name][1] + 668 * synthetic.KERNELS[name][2]
+    for name in ("udp_send", "udp_receive")
+)
+
+
+def waking(number_of):
+    return [in_memory(synthetic.Phone(n).waking_report(), n) for n in range(number_of)]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return Calibration().fit(waking(4))
+
+
+def test_a_wake_up_is_what_a_passage_takes_beyond_sending_and_reading(fitted):
+    wake = fitted.profile_.operations["udp_wake"]
+    assert wake.cpu == wake.per_byte == 0
+    assert wake.wait == pytest.approx(synthetic.PASSAGE_S - _SEND_S - _READ_S, rel=0.05)
+    assert 0 < wake.standard_error < 0.1 * wake.wait
+    # Of the whole passage: the wait alone varies as much in seconds.
+    assert wake.spread_sigma == pytest.approx(0.1 * synthetic.PASSAGE_S / wake.wait, rel=0.2)
+    assert wake.basis == "measured"
+    assert "udp_wake_up at 668 bytes" in wake.source
+    assert fitted.profile_.operations["udp_receive"].wait == 0
+
+
+def test_costs_of_a_passage_add_up_to_it(fitted):
+    one_way_s = round_trips.added_up_s(fitted.profile_, 668) / 2
+    assert one_way_s == pytest.approx(synthetic.PASSAGE_S, rel=0.02)
+
+
+def test_a_report_without_the_kernel_is_priced_as_ever():
+    plain = Calibration().fit([in_memory(synthetic.Phone(1).report())])
+    mixed = Calibration().fit(
+        [in_memory(synthetic.Phone(1).report()), in_memory(synthetic.Phone(2).waking_report(), 2)]
+    )
+    for found in (plain, mixed):
+        assert "udp_wake" not in found.profile_.operations
+        wait_s = found.profile_.operations["udp_receive"].wait
+        assert wait_s == pytest.approx(synthetic.WAKE_UP_S, rel=0.1)
+    assert plain.round_trips_ == ()
+
+
+def test_a_base_gives_reading_and_waking_together(fitted):
+    report = in_memory(without(synthetic.Phone(1).report(), "udp_receive", reason="no such call"))
+    found = Calibration(("new", fitted.profile_)).fit([report])
+    assert {part.key for part in found.kept_} >= {"udp_receive", "udp_wake"}
+    for name in ("udp_receive", "udp_wake"):
+        assert found.profile_.operations[name] == fitted.profile_.operations[name]
+
+
+def test_a_profile_has_it_or_not(fitted, tmp_path):
+    file = tmp_path / "phone.toml"
+    write.write_profile(fitted.profile_, file)
+    assert profile.load(file).operations["udp_wake"].wait > 0
+    assert "udp_wake" not in profile.load(profile.DEVICES / f"{BASE}.toml").operations
+    misspelt = file.read_text().replace("[operations.udp_wake]", "[operations.udp_wak]")
+    file.write_text(misspelt)
+    with pytest.raises(ScenarioError, match="did you mean udp_wake"):
+        profile.load(file)
+
+
+def test_round_trips_stand_beside_what_costs_add_up_to(fitted):
+    hot, rested = fitted.round_trips_
+    assert (hot.kernel, hot.rest_s, hot.is_judged) == ("udp_round_trip", 0, False)
+    assert (rested.kernel, rested.rest_s, rested.is_judged) == ("udp_wake_up", 10e-3, True)
+    assert rested.ratio == pytest.approx(1, abs=0.05)
+    assert not rested.is_far_off
+    # Three times as long as the hot one, which nobody promised.
+    assert hot.ratio == pytest.approx(3, rel=0.1)
+    assert not hot.is_far_off
+
+
+@pytest.mark.parametrize(("rtt_s", "far_off"), [(60e-6, True), (125e-6, False), (250e-6, True)])
+def test_what_is_far_off_is_warned_of(cli, tmp_path, rtt_s, far_off):
+    # Costs add up to 2 (10 + 7 + 40) us and what 668 bytes take.
+    phone = synthetic.Phone(1)
+    report = phone.report()
+    timed = {"rtt_s": phone.times(rtt_s, iterations=1)}
+    report["measurements"].append(
+        synthetic.measurement("udp_round_trip", "udp", timed, parameters={"bytes": 668})
+    )
+    (tmp_path / "r.json").write_text(json.dumps(report))
+    done = cli("calibrate", "r.json", "-o", "p.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    assert ("warning: udp_round_trip at 668 bytes" in done.stderr) == far_off
+    told = json.loads(done.stdout)
+    (one,) = told["round_trips"]
+    assert one["is_far_off"] == far_off
+    assert one["measured_s"] == pytest.approx(rtt_s, rel=0.05)
+    assert one["ratio"] == pytest.approx(one["added_up_s"] / one["measured_s"])
+    assert told["profile"] == "p.toml"
+    assert (tmp_path / "p.toml").exists()
