@@ -122,6 +122,21 @@ def test_the_apps_threads_keep_a_core_against_any_number_of_tasks():
     assert 0.1 < commanded_s == pytest.approx(0.1, rel=0.01)
 
 
+@pytest.mark.parametrize("tasks_of", [0, 2])
+def test_threads_of_all_processes_of_a_computer_come_before_their_tasks(tasks_of):
+    plan = plans.plan(6, "quic_keep")
+    plan["phones"]["cores_of"] = [0, 1, 0, 3, 4, 5]
+    plans.cost(plan, "handshake_start", cpu_s=100.0)
+    plans.cost(plan, "command", per_byte_s=1e-6)
+    plans.arrive(plan, 0.0, tasks_of, 1, 0)
+    for process, peer in ((0, 3), (2, 4)):
+        plans.arrive(plan, 5.0, process, peer, 1_000_000)
+    trace = plans.run(plan)
+    # Two seconds of threads on the only core, half of it for each.
+    for process in (0, 2):
+        assert trace.of("send", process).time_s[-1] == pytest.approx(7.0, rel=1e-3)
+
+
 def test_tasks_wait_for_what_the_apps_threads_take():
     plan = plans.plan(2, "quic_keep")
     plans.cost(plan, "handshake_start", cpu_s=1.0)

@@ -78,19 +78,20 @@ def test_counted_and_real_signatures_give_the_same_trace(mode):
     assert counted.counters == real.counters
 
 
-def with_one_more_phone(plan):
+def with_more_phones(plan, count):
     more = json.loads(json.dumps(plan))
     for column in more["phones"].values():
-        column.append(column[0])
+        column += column[:1] * count  # `cores_of` is empty
     for name in ("duplicate_dial_s", "connection_break_s"):
-        more["transport"][name].append(float("inf"))
+        more["transport"][name] += [float("inf")] * count
     return more
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_phone_that_does_nothing_changes_nothing(mode):
+# Of so many that what the next event needs is fetched ahead (`FORESEEN_PHONES_MIN` of driver.rs), too.
+@pytest.mark.parametrize(("mode", "count"), [*((mode, 1) for mode in MODES), ("udp", 40_000)])
+def test_phones_that_do_nothing_change_nothing(mode, count):
     plan = plans.busy_town(13, 30, mode)
-    assert plans.run(plan).data == plans.run(with_one_more_phone(plan)).data
+    assert plans.run(plan).data == plans.run(with_more_phones(plan, count)).data
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -53,14 +53,16 @@ class Look:
     latency: Estimate | None = None
     # Of the latency, the call that woke the thread; its own operation has that already.
     sent: Estimate | None = None
+    # Of the datagram whose reading ends the latency.
+    read_bytes: float = 0.0
 
     def wait_s(self, threads: int) -> float:
         """Return how long is waited, which is never less than nothing."""
         at, cpu = self.place(), self.cpu.line
         if self.latency:
-            # It ends when the call has returned that `cpu` is about, with a datagram of one byte.
+            # It ends when the call has returned that `cpu` is about.
             sent_s = self.sent.mean if self.sent else 0.0
-            return max(0.0, self.latency.mean - sent_s - cpu.intercept)
+            return max(0.0, self.latency.mean - sent_s - cpu.at(self.read_bytes))
         return max(0.0, self.wall.line.at(at) - cpu.at(at) / threads) if self.wall else 0.0
 
     def parts(self, threads: int) -> Array:
@@ -87,7 +89,7 @@ class Look:
         if self.wait_s(threads) and self.wall:
             wait = self.wall.rounds @ (1.0, at) - courses[0] @ (1.0, at) / threads
         elif self.wait_s(threads):
-            wait = waits[0] - sum(waits[1:]) - fixed
+            wait = waits[0] - sum(waits[1:]) - courses[0] @ (1.0, self.read_bytes)
         return np.column_stack([fixed + wait, per_byte])
 
     def error_s(self, threads: int) -> float:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from pocketsim.calibration.fit.kernels import WAKE
 from pocketsim.calibration.fit.looks import cases
-from pocketsim.calibration.fit.wakes import rested
+from pocketsim.calibration.fit.wakes import PRICED_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,8 @@ class RoundTrip:
     """One size of datagrams: the sum of costs, and the median over reports of the medians, s.
 
     `rest_s` is how long both ends had slept; 0 for a hot loop of threads that may share a core.
-    Only `is_judged` ones are of the case that prices the wake-up, or are all that there is.
+    Only `is_judged` ones tell whether costs are right: neither those whose passage is a cost
+    already, so that they agree by themselves, nor, beside these, those of threads on one core.
     """
 
     kernel: str
@@ -54,14 +56,14 @@ def compared(profile: Profile, reports: Sequence[Report]) -> tuple[RoundTrip, ..
     """Return every round trip that all `reports` have timed over loopback; none of none."""
     known = [_round_trips(report) for report in reports]
     told = [key for key in known[0] if all(key in each for each in known)] if known else []
-    kernels = [kernel for kernel, _, _ in told]
-    judged = "udp_wake_up" if "udp_wake_up" in kernels else "udp_round_trip"
+    wakes_apart = "udp_wake" in profile.operations
     found = []
     for key in told:
         kernel, size_bytes, rest_s = key
         measured_s = median(each[key] for each in known)
         added_s = added_up_s(profile, size_bytes)
-        found.append(RoundTrip(kernel, size_bytes, rest_s, added_s, measured_s, kernel == judged))
+        is_judged = size_bytes != PRICED_BYTES if kernel == WAKE.kernel else not wakes_apart
+        found.append(RoundTrip(kernel, size_bytes, rest_s, added_s, measured_s, is_judged))
     return tuple(found)
 
 
@@ -75,8 +77,7 @@ def added_up_s(profile: Profile, size_bytes: float) -> float:
 def _round_trips(report: Report) -> dict[tuple[str, float, float], float]:
     """Return medians by kernel, size and rest; those of 0 s are none."""
     found: list[Measurement] = cases(report, "udp_round_trip", "rtt_s")
-    if priced := rested(report):
-        found.append(priced)
+    found += cases(report, WAKE.kernel, "rtt_s", WAKE.variant)
     told = {}
     for case in found:
         samples = case.quantity("rtt_s")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pocketsim.sim.base.documents import Section
-from pocketsim.sim.base.engine_facts import device_operations
+from pocketsim.sim.base.engine_facts import OPTIONAL, device_operations
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.devices import implementation as documents
 from pocketsim.sim.devices import profile
@@ -92,7 +92,7 @@ def check(scenario: Scenario, implementation: Implementation, path: Path) -> Non
 
 def _check_costs(scenario: Scenario, implementation: Implementation, path: Path) -> None:
     """Refuse costs of groups that nothing has, and what is said twice of one."""
-    names = [*device_operations(), *implementation.own_costs]
+    names = [*device_operations(), *OPTIONAL, *implementation.own_costs]
     for number, group in enumerate(scenario.devices):
         place = f"devices[{number}]"
         keys = [("cost_factors", name) for name in group.cost_factors]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from pocketsim.sim.base import si
 from pocketsim.sim.base.build import versions
-from pocketsim.sim.base.engine_facts import model_options
+from pocketsim.sim.base.engine_facts import OPTIONAL, model_options
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import draws
 from pocketsim.sim.devices import implementation as implementation_documents
@@ -246,12 +246,24 @@ def _profile(document: Document, number: int, read: Profiles) -> tuple[str, Ship
     shipped: Shipped = {**read[path], "speed_factors": speed}
     if not group.cost_factors and not group.cost:
         return name, shipped
+    _check_optional(document, number, shipped)
     factors = {
         key: cast("Number", si.section(factor)) for key, factor in group.cost_factors.items()
     }
     here = f"devices[{number}]"
     scaled = draws.scaled(shipped, factors)
     return f"{name} in {here}", draws.supposed(scaled, own, group.cost, f"{here}.cost")
+
+
+def _check_optional(document: Document, number: int, shipped: Shipped) -> None:
+    """Refuse to change what an operation costs that not every profile has, and this has not."""
+    group = document.scenario.devices[number]
+    for key, named in (("cost_factors", group.cost_factors), ("cost", group.cost)):
+        for name in named:
+            if name in OPTIONAL and name not in shipped["operations"]:
+                place = f"devices[{number}].{key}.{name}"
+                reason = f"{group.profile} has no such operation"
+                raise ScenarioError(document.source_of(place), place, reason)
 
 
 def _or_file(

@@ -444,6 +444,6 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
     }
 }
 
-/// Between 10 000 phones, where hints cost a fiftieth, and 100 000, where half as much again is done
-/// in the same time (docs/performance.md): what fewer have is in the second or third cache anyhow.
+/// Between 10 000 phones, where hints cost a fiftieth, and 100 000, where they save a third of the
+/// time (docs/performance.md): what fewer have is in the second or third cache anyhow.
 const FORESEEN_PHONES_MIN: u32 = 30_000;

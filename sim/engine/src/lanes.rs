@@ -35,6 +35,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     /// Lanes with something to do, in the order they got it.
     ready: VecDeque<(u32, Lane)>,
     threads_first: bool,
+    /// Whether there are phones that use the cores of others.
+    shares_cores: bool,
     /// By token; what has ended leaves its token to what begins next.
     works: Slab<Work>,
     spare: Spare<A, T>,
@@ -82,6 +84,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             socket_bytes: socket_bytes(plan).collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
+            shares_cores: !plan.phones.cores_of.is_empty(),
             works: Slab::new(),
             spare: Spare::new(),
             governor: None,
@@ -378,10 +381,12 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// The weight of a lane's work when the phone's cores are shared.
     ///
     /// Between threads alone weights are equal and need not be told, which spares
-    /// the world a change of every piece of work where no tasks are (plain UDP).
+    /// the world a change of every piece of work where no tasks are (plain UDP). Whoever shares its
+    /// cores may meet tasks of others.
     fn priority(&self, work: &Work) -> f64 {
         let is_thread = work.lane.0 < Lane::FIRST_TASK;
-        if self.threads_first && is_thread && self.phones[work.phone as usize].has_tasks() {
+        let may_meet_tasks = self.shares_cores || self.phones[work.phone as usize].has_tasks();
+        if self.threads_first && is_thread && may_meet_tasks {
             THREAD_PRIORITY
         } else {
             1.0
