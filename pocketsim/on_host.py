@@ -70,6 +70,7 @@ class HostValidation:
         whole = {"schema": 1, "version": sim.__version__, "verdict": self.verdict}
         bars = [{**asdict(bar), "met": bar.is_met} for bar in judgement.bars]
         whole |= {"bars": bars, "hop_s": self.comparison.hop_s, "rows": rows}
+        whole |= {"hop_unfitted": self.comparison.unfitted}
         whole |= {"tokens": self.tokens.as_json()}
         return json.dumps(_plain({**whole, **self.data}), indent=1, allow_nan=False) + "\n"
 

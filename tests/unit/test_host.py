@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pocketsim.calibration.validate.host import (
+    blocks,
     computer,
     design,
     figures,
@@ -16,7 +17,7 @@ from pocketsim.calibration.validate.host import (
     tables,
     terms,
 )
-from pocketsim.calibration.validate.host.comparing import Comparison
+from pocketsim.calibration.validate.host.comparing import Comparison, Host
 from pocketsim.calibration.validate.host.design import FULL, QUICK
 from pocketsim.calibration.validate.host.figures import Figures, Judged
 from pocketsim.calibration.validate.host.judging import Compared
@@ -142,13 +143,63 @@ def test_frequencies_are_none_where_the_system_tells_none(tmp_path):
 def test_a_hop_is_found_where_it_is_known():
     hop_s = 37e-6
     points = [
-        terms.Fitted(base_s + hops * (hop_s - terms.LEAST_HOP_S), base_s, hops)
+        terms.Fitted("p00", base_s + hops * (hop_s - terms.LEAST_HOP_S), base_s, hops)
         for base_s, hops in ((150e-6, 2), (900e-6, 4), (2e-3, 18))
     ]
     assert terms.hop_s(points) == pytest.approx(hop_s)
     assert terms.hop_s([]) == terms.LEAST_HOP_S
-    faster = [terms.Fitted(100e-6, 150e-6, 2)]  # no hop takes less than nothing
+    faster = [terms.Fitted("p00", 100e-6, 150e-6, 2)]  # no hop takes less than nothing
     assert terms.hop_s(faster) == terms.LEAST_HOP_S
+
+
+NOTHING = Figures(5, 0, math.nan, math.nan, 0.0, 0.0, 700.0, math.nan)
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [(1e-3, 1e-3, 0), (1e-3, 1e-3, math.nan), (math.nan, 1e-3, 2), (1e-3, math.nan, 2)],
+)
+def test_a_point_that_says_nothing_of_a_hop_does_not_fit_it(unknown):
+    known = terms.Fitted("p00", 100e-6, 80e-6, 2)
+    one = terms.Fitted("p01", *unknown)
+    assert known.is_known
+    assert not one.is_known
+    for points in ([known, one], [one, known]):
+        assert terms.hop_s(points) == pytest.approx(terms.LEAST_HOP_S + 10e-6)
+    assert terms.hop_s([one]) == terms.LEAST_HOP_S
+
+
+def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_path):
+    def told(*several):
+        return tuple({"figures": each.as_json(), "relay": None} for each in several)
+
+    def compare(real, simulated):
+        """Return the comparison of these, and the sizes that the kernel was asked of."""
+        point = replace(POINTS[0], carrier="tftp", is_fitted=True, load_ratio=0.5, delay_s=0.0)
+        measured = blocks.Measured(replace(point, loss="none"), 100.0, 50.0, (told(*real),))
+        monkeypatch.setattr(Host, "simulated", lambda *_: [tuple(simulated)])
+        sizes = []
+
+        def kernel_rtt(size_bytes):
+            sizes.append(size_bytes)
+            return 10e-6, 20e-6
+
+        host = Host(tmp_path, False, FULL, 1, lambda _text: None)
+        return host.compare([measured], kernel_rtt), sizes
+
+    fast, slow = figures_of(0.8e-3), figures_of(1e-3)
+    unsent = replace(NOTHING, proposal_bytes=math.nan)
+    for place in range(3):
+        simulated, real = [fast, fast], [slow, slow]
+        simulated.insert(place, NOTHING)
+        real.insert(place, unsent)
+        found, sizes = compare(real, simulated)
+        assert found.unfitted == ()
+        assert found.hop_s == pytest.approx(terms.LEAST_HOP_S + 0.2e-3 / 10)  # two blocks each way
+        assert sizes == [700.0]
+    found, sizes = compare([unsent], [fast])
+    assert (found.unfitted, found.hop_s, sizes) == ((POINTS[0].name,), terms.LEAST_HOP_S, [])
+    assert math.isnan(found.compared[0].kernel_rtt_s[0])
 
 
 def test_tftp_crosses_for_each_block_and_its_acknowledgement():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.host import figures, judging, prediction, terms
@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A judgement, what it was made of in the order of the points, and the term that was fitted."""
+    """A judgement, what it was made of in the order of the points, and the term that was fitted.
+
+    `unfitted` are the names of points that could have fitted it, but have no round trip.
+    """
 
     judgement: Judgement
     compared: tuple[Compared, ...]
     hop_s: float
+    unfitted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,29 +63,37 @@ class Host:
 
     def compare(self, measured: Sequence[Measured], kernel_rtt: KernelRtt) -> Comparison:
         """Fit the term to the points that may fit, simulate all of them, and judge."""
-        hop_s = self.fitted_hop_s(
+        fitted = self.fitted(
             [one for one in measured if one.point.is_fitted and not one.point.is_overloaded]
         )
+        hop_s = terms.hop_s(fitted)
         compared = []
         simulated = self.simulated(measured, hop_s, self.effort.draws)
         for one, predicted in zip(measured, simulated, strict=True):
             real = one.figures()
-            size_bytes = median(each.proposal_bytes for each in real)
-            compared.append(Compared(one.point, real, predicted, kernel_rtt(size_bytes)))
-        return Comparison(judging.judge(compared, self.effort), tuple(compared), hop_s)
+            size_bytes = figures.middle(each.proposal_bytes for each in real)
+            kernel_s = (math.nan, math.nan) if math.isnan(size_bytes) else kernel_rtt(size_bytes)
+            compared.append(Compared(one.point, real, predicted, kernel_s))
+        unfitted = tuple(one.point for one in fitted if not one.is_known)
+        judgement = judging.judge(compared, self.effort)
+        return Comparison(judgement, tuple(compared), hop_s, unfitted)
 
-    def fitted_hop_s(self, measured: Sequence[Measured]) -> float:
-        """Return the time of a hop that brings these points nearest to what was measured, s."""
+    def fitted(self, measured: Sequence[Measured]) -> list[terms.Fitted]:
+        """Return what these points say of the time of a hop."""
         simulated = self.simulated(measured, terms.LEAST_HOP_S, _FITTING_DRAWS)
-        return terms.hop_s([_fitted(*pair) for pair in zip(measured, simulated, strict=True)])
+        return [_fitted(*pair) for pair in zip(measured, simulated, strict=True)]
 
 
 def _fitted(one: Measured, simulated: Sequence[Figures]) -> terms.Fitted:
-    first = simulated[0]
-    crossed = figures.passages(one.point.carrier, first.proposal_bytes, first.answer_bytes)
+    # A repetition that stored nothing has neither round trips nor sizes of answers.
+    stored = [each for each in simulated if each.stored_count]
+    proposal_bytes = figures.middle(each.proposal_bytes for each in stored)
+    answer_bytes = figures.middle(each.answer_bytes for each in stored)
+    crossed = figures.passages(one.point.carrier, proposal_bytes, answer_bytes)
     return terms.Fitted(
-        median(each.rtt_p50_s for each in one.figures()),
-        median(each.rtt_p50_s for each in simulated),
+        one.point.name,
+        figures.middle(each.rtt_p50_s for each in one.figures()),
+        figures.middle(each.rtt_p50_s for each in stored),
         crossed * prediction.hops(one.point),
     )
 
