@@ -1,6 +1,7 @@
 """A host against its simulation: which points, what a repetition comes to, and what is judged."""
 
 import math
+import os
 from collections import Counter
 from dataclasses import replace
 
@@ -140,6 +141,36 @@ def test_frequencies_are_none_where_the_system_tells_none(tmp_path):
     assert computer.frequencies_hz({1, 0}, tmp_path) == [None, 2_400_000_000]
 
 
+def test_core_time_is_of_all_threads_and_of_ticks_where_the_kernel_counts_no_more(tmp_path):
+    (tmp_path / "uptime").write_text("12.34 20.00\n")
+    (tmp_path / "7/task").mkdir(parents=True)
+    fields = " ".join(map(str, [*range(10), 2, 3, 5]))  # after its state: utime and stime last
+    (tmp_path / "7/stat").write_text(f"7 (a) b) S {fields}\n")
+    ticks = (2 + 3) / os.sysconf("SC_CLK_TCK")
+    assert computer.spent(7, tmp_path) == computer.Spent(ticks, 12.34)
+    for thread, ran_ns in ((7, 1_500_000), (8, 500_000)):
+        (tmp_path / f"7/task/{thread}").mkdir()
+        (tmp_path / f"7/task/{thread}/schedstat").write_text(f"{ran_ns} 11 3\n")
+    assert computer.spent(7, tmp_path) == computer.Spent(0.002, 12.34)
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "at_s", "expected"),
+    [(1.5, 15.0, 0.1), (1.0, 15.0, 0.0), (1.0, 10.0, None), (1.02, 10.01, 1.0)],
+)
+def test_a_share_of_a_core_is_between_nothing_and_all(cpu_s, at_s, expected):
+    found = computer.core_ratio(computer.Spent(1.0, 10.0), computer.Spent(cpu_s, at_s))
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+@pytest.mark.parametrize(("ratio", "factor"), [(0.0, None), (0.5, 2.0), (0.99, 2.0), (1.0, 2.0)])
+def test_a_relay_takes_half_of_the_dialler_s_core_at_most(tmp_path, ratio, factor):
+    setting = prediction.Setting(100.0, 0.0, ratio, 5)
+    found = prediction.document(POINTS[0], setting, tmp_path / "host.toml", 10e-6, FULL)
+    costs = found["devices"][0].get("cost_factors", {})
+    assert {one["value"] for one in costs.values()} == ({factor} if factor else set())
+
+
 def test_a_hop_is_found_where_it_is_known():
     hop_s = 37e-6
     points = [
@@ -184,7 +215,7 @@ def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_p
             sizes.append(size_bytes)
             return 10e-6, 20e-6
 
-        host = Host(tmp_path, False, FULL, 1, lambda _text: None)
+        host = Host(tmp_path, shares_core=False, effort=FULL, jobs=1, told=lambda _text: None)
         return host.compare([measured], kernel_rtt), sizes
 
     fast, slow = figures_of(0.8e-3), figures_of(1e-3)

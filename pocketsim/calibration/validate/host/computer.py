@@ -99,11 +99,37 @@ def frequencies_hz(chosen: set[int], root: Path = Path("/sys/devices/system/cpu"
     return found
 
 
-def cpu_s(pid: int) -> float:
-    """Return the core time that a living process has had, s (proc(5), utime and stime)."""
-    text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+@dataclass(frozen=True)
+class Spent:
+    """The core time that a process has had at a moment of the system's uptime, both in s."""
+
+    cpu_s: float
+    at_s: float
+
+
+def spent(pid: int, root: Path = Path("/proc")) -> Spent:
+    """Return what a process has had of cores until now.
+
+    By its threads' `schedstat`, in ns, or where the kernel has none, by ticks of 10 ms (proc(5),
+    utime and stime). The uptime is in steps of 10 ms: of 5 s between two readings, 0.2 %.
+    """
+    at_s = float((root / "uptime").read_text(encoding="ascii").split()[0])
+    files = list((root / f"{pid}/task").glob("*/schedstat"))
+    if files:
+        ran_ns = sum(int(file.read_text(encoding="ascii").split()[0]) for file in files)
+        return Spent(ran_ns / 1e9, at_s)
+    text = (root / f"{pid}/stat").read_text(encoding="utf-8")
     fields = text.rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return Spent((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), at_s)
+
+
+def core_ratio(before: Spent, after: Spent) -> float | None:
+    """Return the share of one core that a process had between; None where no time went by."""
+    between_s = after.at_s - before.at_s
+    if between_s <= 0:
+        return None
+    # More than all of a core is an uptime that was rounded, as each process has one core.
+    return min(1.0, max(0.0, after.cpu_s - before.cpu_s) / between_s)
 
 
 def said(chosen: Cores) -> dict[str, Any]:

@@ -141,12 +141,15 @@ def _losses(point: Point) -> dict[str, Any]:
 def _shared(setting: Setting) -> dict[str, Any]:
     if not setting.relay_ratio:
         return {}
+    # The scheduler shares a core evenly between two that both want it: whatever the relay had, the
+    # dialler could have had half, and what it did not use it did not wait for.
+    ratio = min(setting.relay_ratio, _RELAY_MOST)
     factor = {
-        "value": 1 / (1 - setting.relay_ratio),
+        "value": 1 / (1 - ratio),
         "standard_error": 0.0,
         "basis": "measured",
         "samples": setting.relay_samples,
-        "source": "core time of the relay, which ran on this core",
+        "source": "core time of the relay, which ran on this core; at most half of it counts",
     }
     return {"cost_factors": dict.fromkeys(device_operations(), factor)}
 
@@ -155,4 +158,5 @@ def _seconds(value_s: float) -> str:
     return f"{value_s * 1e9:.0f}ns"
 
 
+_RELAY_MOST = 0.5
 _LOOPBACK = "10Gbps"  # nothing waits for it: a block takes 1 us or less

@@ -40,8 +40,8 @@ class Fitted:
 def hop_s(points: Sequence[Fitted]) -> float:
     """Return the time of a hop with the smallest sum of absolute log ratios; the least of none.
 
-    Points that are not known do not count. A round trip grows by it once for each hop, which holds where nothing queues. The sum has its
-    minimum where one of the points is met, or at the least.
+    Points that are not known do not count. A round trip grows by it once for each hop, which holds
+    where nothing queues. The sum has its minimum where one of the points is met, or at the least.
     """
     known = [point for point in points if point.is_known]
 
