@@ -103,10 +103,15 @@ def _sentences(result: HostValidation) -> list[str]:
     left_out = f" Without {', '.join(unfitted)}: no round trip." if unfitted else ""
     return [
         f"{told['processor']}, {told['kernel']}: {on_cores}, relay on {where}.",
+        *(_SHARED for _ in range(told["ends_share_core"])),
         f"A hop of the loopback takes {1e6 * result.comparison.hop_s:.3g} us.{left_out}",
         *(f"Spoiled: {text}." for text in conditions),
         f"Verdict: {result.verdict}.",
     ]
 
 
+_SHARED = (
+    "Dialler and listener are threads of one core, and take time from each other, which is not "
+    "simulated."
+)
 _EXIT_MISSED = 3

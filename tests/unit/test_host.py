@@ -4,6 +4,7 @@ import math
 import os
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from pocketsim.calibration.validate.host.comparing import Comparison, Host
 from pocketsim.calibration.validate.host.design import FULL, QUICK
 from pocketsim.calibration.validate.host.figures import Figures, Judged
 from pocketsim.calibration.validate.host.judging import Compared
+from pocketsim.cli import hosting
 from pocketsim.report import host as page
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import EnvironmentMissingError
@@ -116,10 +118,44 @@ def test_nothing_stored_has_no_round_trip_and_survives_a_journal():
     ("allowed", "expected"),
     [((0, 1), (0, 1, 0)), ((5, 3, 4), (3, 4, 5)), (range(8), (0, 1, 2))],
 )
-def test_the_relay_has_a_core_of_its_own_where_there_are_three(allowed, expected):
-    cores = computer.cores(allowed)
+def test_the_relay_has_a_core_of_its_own_where_there_are_three(tmp_path, allowed, expected):
+    cores = computer.cores(allowed, tmp_path)  # as in many virtual machines, nothing of siblings
     assert (cores.dialler, cores.listener, cores.relay) == expected
     assert cores.relay_shares is (expected[0] == expected[2])
+    assert not cores.ends_share
+
+
+@pytest.mark.parametrize(
+    ("siblings", "expected"),
+    [
+        (("0-1", "0-1", "2-3", "2-3", "4-5", "4-5"), (0, 2, 4)),
+        (("0,3", "1,4", "2,5", "0,3", "1,4", "2,5"), (0, 1, 2)),
+        (("0-1", "0-1", "2-3", "2-3"), (0, 2, 0)),  # no third: the dialler's, as is simulated
+        (("0,2", "1,3", "0,2", "1,3"), (0, 1, 0)),
+        (("0,2-3", "1", "0,2-3", "0,2-3"), (0, 1, 0)),
+        (("0-1", "0-1"), (0, 1, 0)),
+        (("0-3",) * 4, (0, 1, 0)),
+    ],
+)
+def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
+    for number, text in enumerate(siblings):
+        file = tmp_path / f"cpu{number}/topology/thread_siblings_list"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{text}\n")
+    cores = computer.cores(range(len(siblings)), tmp_path)
+    assert (cores.dialler, cores.listener, cores.relay) == expected
+    assert cores.ends_share is (len(set(siblings)) == 1)
+    said = computer.said(cores)
+    assert said["ends_share_core"] is cores.ends_share
+    assert said["cores_of"] == dict(zip(("dialler", "listener", "relay"), expected, strict=True))
+    whole = SimpleNamespace(
+        data={"host": said, "reports": []},
+        comparison=SimpleNamespace(unfitted=("p02",), hop_s=2e-6),
+        verdict="met",
+    )
+    told = hosting._sentences(whole)
+    assert any("threads of one core" in text for text in told) is cores.ends_share
+    assert "A hop of the loopback takes 2 us. Without p02: no round trip." in told
 
 
 def test_one_core_is_refused():
