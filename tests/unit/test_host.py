@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.validate.host import (
     blocks,
     computer,
@@ -251,7 +252,9 @@ def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_p
             sizes.append(size_bytes)
             return 10e-6, 20e-6
 
-        host = Host(tmp_path, shares_core=False, effort=FULL, jobs=1, told=lambda _text: None)
+        host = Host(
+            tmp_path, shares_core=False, effort=FULL, jobs=1, kept=None, told=lambda _text: None
+        )
         return host.compare([measured], kernel_rtt), sizes
 
     fast, slow = figures_of(0.8e-3), figures_of(1e-3)
@@ -267,6 +270,49 @@ def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_p
     found, sizes = compare([unsent], [fast])
     assert (found.unfitted, found.hop_s, sizes) == ((POINTS[0].name,), terms.LEAST_HOP_S, [])
     assert math.isnan(found.compared[0].kernel_rtt_s[0])
+
+
+def test_an_interruption_loses_only_what_is_being_simulated(monkeypatch, tmp_path):
+    profile = tmp_path / "host.toml"
+    profile.write_text("one")
+    one = {"figures": figures_of().as_json(), "relay": None}
+    measured = [blocks.Measured(point, 100.0, 50.0, ((one,),)) for point in POINTS[:3]]
+    asked_of, interrupted_at = [], [2]
+
+    def simulate(asked, _jobs, done):
+        found = {}
+        for name in asked:
+            if len(asked_of) in interrupted_at:
+                interrupted_at.clear()
+                raise KeyboardInterrupt
+            asked_of.append(name)
+            found[name] = [figures_of(1e-3 * len(asked_of)), NOTHING]
+            done(name, found[name])
+        return found
+
+    def simulated(at=profile, hop_s=1e-6, draw=prediction.POSTERIOR):
+        kept = Journal(tmp_path / "host.journal", "this")
+        host = Host(at, shares_core=False, effort=FULL, jobs=1, kept=kept, told=lambda _text: None)
+        return host.simulated(measured, hop_s, 2, draw)
+
+    monkeypatch.setattr(prediction, "simulate", simulate)
+    with pytest.raises(KeyboardInterrupt):
+        simulated()
+    names = [point.name for point in POINTS[:3]]
+    found = simulated()
+    assert asked_of == names
+    assert [one.rtt_p50_s for one, _ in found] == pytest.approx([1e-3, 2e-3, 3e-3])
+    elsewhere = tmp_path / "another.toml"
+    elsewhere.write_text("one")
+    assert str(simulated(elsewhere)) == str(found)
+    assert asked_of == names
+    for changed in ({"hop_s": 2e-6}, {"draw": prediction.MEAN}):
+        simulated(**changed)
+    elsewhere.write_text("two")
+    simulated(elsewhere)
+    monkeypatch.setattr(prediction, "build_digest", lambda: "another")
+    simulated()
+    assert asked_of == 5 * names
 
 
 def test_tftp_crosses_for_each_block_and_its_acknowledgement():
@@ -293,7 +339,8 @@ def compared(point, *, off=1.0, spread=0.02, tail=2.0, rate=1.0, success=1.0):
         figures_of(rtt_s * factor, tail=tail, rate_per_s=100 * rate, success=success)
         for factor in factors
     )
-    return Compared(point, measured, simulated, (10e-6, 20e-6))
+    repeated = (figures_of(off * rtt_s),) * 5  # no noise: all that varies is the draw
+    return Compared(point, measured, simulated, repeated, (10e-6, 20e-6))
 
 
 def judged(**changes):
@@ -359,6 +406,36 @@ def test_points_where_real_is_far_from_real_are_listed_and_few():
         assert ("dropped" not in missed(found)) is is_met
         cells = tables.point_rows(found.rows)
         assert [row[5] for row in cells].count("dropped") == count
+
+
+@pytest.mark.parametrize(("between", "within"), [(0.0, 1.0), (0.3, 1.0), (1.0, 1.0), (1.0, 0.0)])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_intervals_hold_nine_medians_of_ten(between, within, count):
+    chance = np.random.default_rng(5)
+    trials, held, held_singles = 800, 0, 0
+    for _ in range(trials):
+        centre = 10 + between * chance.standard_normal()
+        real = np.median(centre + within * chance.standard_normal(count))
+        centres = 10 + between * chance.standard_normal(40)
+        simulated = centres + within * chance.standard_normal(40)
+        repeated = 10 + within * chance.standard_normal(40)
+        low, high = judging.interval(simulated, repeated, count)
+        held += low <= real <= high
+        old = np.quantile(simulated, judging.INTERVAL)
+        held_singles += old[0] <= real <= old[1]
+    assert held / trials == pytest.approx(0.9 - SHORT, abs=0.045)
+    if count == 5 and within > between:
+        assert held_singles / trials > 0.97  # of single repetitions, as it should not be
+
+
+SHORT = 0.02  # quantiles of 40 draws are nearer to each other than those of the law
+
+
+def test_an_interval_of_what_nothing_defines_holds_nothing():
+    for simulated, repeated in (([math.nan], [1.0]), ([1.0], []), ([], [1.0])):
+        low, high = judging.interval(simulated, repeated, 5)
+        assert not low <= 1.0 <= high
+    assert judging.interval([2.0, 2.0], [2.0, 2.0], 5) == (2.0, 2.0)
 
 
 def test_a_floor_is_what_halves_are_apart():
