@@ -31,6 +31,7 @@ from pocketsim.calibration.validate.host.measuring import Bench
 from pocketsim.calibration.validate.host.tokens import comparing as token_comparing
 from pocketsim.calibration.validate.host.tokens import design as token_design
 from pocketsim.calibration.validate.host.tokens import measuring as token_measuring
+from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
 from pocketsim.host_prices import ReportPrices
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
@@ -70,6 +71,7 @@ class HostValidation:
         whole = {"schema": 1, "version": sim.__version__, "verdict": self.verdict}
         bars = [{**asdict(bar), "met": bar.is_met} for bar in judgement.bars]
         whole |= {"bars": bars, "hop_s": self.comparison.hop_s, "rows": rows}
+        whole |= {"hop_unfitted": self.comparison.unfitted}
         whole |= {"tokens": self.tokens.as_json()}
         return json.dumps(_plain({**whole, **self.data}), indent=1, allow_nan=False) + "\n"
 
@@ -97,9 +99,9 @@ def validate_host(
 ) -> HostValidation:
     """Measure this host and compare it with its simulation; reports and journal go into `folder`.
 
-    What the journal has of the same probe, host and effort is not measured again. `told` gets lines
-    about how far it is. Raises EnvironmentMissingError where the probe, or a second core, does not
-    do what it should.
+    What the journal has of the same probe, host and effort is not measured again, nor is simulated
+    again what depends on nothing else that has changed. `told` gets lines about how far it is.
+    Raises EnvironmentMissingError where the probe, or a second core, does not do what it should.
     """
     cores = computer.cores(os.sched_getaffinity(0))
     host = computer.said(cores)
@@ -128,16 +130,11 @@ def validate_host(
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
         pinned = Path(name) / "host.toml"
         prediction.one_core(profile, pinned)
-        simulated = Host(pinned, cores.relay_shares, effort, jobs, told)
+        simulated = Host(pinned, cores.relay_shares, effort, jobs, journal, told)
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
+        rings = token_prediction.simulate(pinned, token_effort, jobs, journal, told)
         tokens = token_comparing.compare(
-            batches,
-            pinned,
-            token_effort,
-            ReportPrices(reports),
-            jobs,
-            told,
-            is_judged=effort.is_judged,
+            batches, rings, ReportPrices(reports), is_judged=effort.is_judged
         )
     data = {
         "host": host,
@@ -207,6 +204,7 @@ def _raw(
             "rate_per_s": one.rate_per_s,
             "blocks": one.blocks,
             "simulated": [figures.as_json() for figures in compared.simulated],
+            "repeated": [figures.as_json() for figures in compared.repeated],
         }
         for point, one, compared in zip(points, measured, comparison.compared, strict=True)
     ]

@@ -125,6 +125,6 @@ _SCALES = {
     judging.STORE_RATE: (1.0, "1/s"),
 }
 _CAPTION = (
-    "Upright: where 90 % of simulated repetitions are. Across: the range of real ones. Hollow: "
-    "fitted, or dropped as too noisy."
+    "Upright: where 90 % of simulated medians are, each of as many repetitions as were measured. "
+    "Across: the range of real repetitions. Hollow: fitted, or dropped as too noisy."
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import command_line
 
+from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.validate.host import design, figures, prediction
 from pocketsim.calibration.validate.host.design import CARRIERS, QUICK
 from pocketsim.calibration.validate.host.tokens import design as token_design
@@ -54,7 +55,13 @@ def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, p
 def test_a_simulated_ring_signs_once_and_checks_every_proof(tmp_path):
     prediction.one_core(DEVICE, tmp_path / "device.toml")
     effort = token_design.Effort((1, 200), repetitions=1, draws=3)
-    found = token_prediction.simulate(tmp_path / "device.toml", effort, 1)
+    journal, told = tmp_path / "host.journal", []
+    asked = (tmp_path / "device.toml", effort, 1)
+    found = token_prediction.simulate(*asked, Journal(journal, "this"), told.append)
+    assert [text.split(":")[0] for text in sorted(told)] == ["1 tokens", "200 tokens"]
+    again = token_prediction.simulate(*asked, Journal(journal, "this"), told.append)
+    assert (again, list(again)) == (found, [1, 200])
+    assert len(told) == 2
     assert {tokens: len(draws) for tokens, draws in found.items()} == {1: 3, 200: 3}
     stages = {Stage(name, count) for name in (SIGN, CHECK) for count in (1, 2, 3)}
     for draw in found[200]:
@@ -123,6 +130,9 @@ def test_it_goes_on_where_it_was_and_says_the_same(quick):
     (first, again), _ = quick
     assert again[0].stdout == first[0].stdout
     assert again[1:] == first[1:]  # nothing was asked of the probe again
+    # Four points, each of draws and of one profile, and one batch; then nothing.
+    counts = [done.stderr.count(": simulated ") for done, _, _ in (first, again)]
+    assert counts == [4 + 4 + 1, 0]
 
 
 @two_cores

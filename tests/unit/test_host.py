@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.validate.host import (
-    computer,
+    blocks,
     design,
     figures,
     judging,
@@ -16,13 +17,12 @@ from pocketsim.calibration.validate.host import (
     tables,
     terms,
 )
-from pocketsim.calibration.validate.host.comparing import Comparison
+from pocketsim.calibration.validate.host.comparing import Comparison, Host
 from pocketsim.calibration.validate.host.design import FULL, QUICK
 from pocketsim.calibration.validate.host.figures import Figures, Judged
 from pocketsim.calibration.validate.host.judging import Compared
 from pocketsim.report import host as page
 from pocketsim.sim import trace
-from pocketsim.sim.base.errors import EnvironmentMissingError
 
 POINTS = design.design(FULL)
 BARS = {
@@ -110,45 +110,119 @@ def test_nothing_stored_has_no_round_trip_and_survives_a_journal():
     assert str(Figures.from_json(found.as_json())) == str(found)
 
 
-@pytest.mark.parametrize(
-    ("allowed", "expected"),
-    [((0, 1), (0, 1, 0)), ((5, 3, 4), (3, 4, 5)), (range(8), (0, 1, 2))],
-)
-def test_the_relay_has_a_core_of_its_own_where_there_are_three(allowed, expected):
-    cores = computer.cores(allowed)
-    assert (cores.dialler, cores.listener, cores.relay) == expected
-    assert cores.relay_shares is (expected[0] == expected[2])
-
-
-def test_one_core_is_refused():
-    with pytest.raises(EnvironmentMissingError, match="need one each"):
-        computer.cores([7])
-
-
-def test_steal_is_of_the_cores_that_trade():
-    before = "cpu  9 9 9 9 9 9 9 99 9 9\ncpu0 10 0 5 80 0 0 0 5 3 0\ncpu1 1 0 0 1 0 0 0 70 0 0\n"
-    after = "cpu  9 9 9 9 9 9 9 99 9 9\ncpu0 20 0 5 120 0 0 0 55 9 0\ncpu1 1 0 0 1 0 0 0 99 0 0\n"
-    found = [computer.ticks(text, {0}) for text in (before, after)]
-    assert computer.steal_ratio(*found) == pytest.approx(50 / 100)
-    assert computer.steal_ratio(found[0], found[0]) is None
-
-
-def test_frequencies_are_none_where_the_system_tells_none(tmp_path):
-    (tmp_path / "cpu1/cpufreq").mkdir(parents=True)
-    (tmp_path / "cpu1/cpufreq/scaling_cur_freq").write_text("2400000\n")
-    assert computer.frequencies_hz({1, 0}, tmp_path) == [None, 2_400_000_000]
+@pytest.mark.parametrize(("ratio", "factor"), [(0.0, None), (0.5, 2.0), (0.99, 2.0), (1.0, 2.0)])
+def test_a_relay_takes_half_of_the_dialler_s_core_at_most(tmp_path, ratio, factor):
+    setting = prediction.Setting(100.0, 0.0, ratio, 5)
+    found = prediction.document(POINTS[0], setting, tmp_path / "host.toml", 10e-6, FULL)
+    costs = found["devices"][0].get("cost_factors", {})
+    assert {one["value"] for one in costs.values()} == ({factor} if factor else set())
 
 
 def test_a_hop_is_found_where_it_is_known():
     hop_s = 37e-6
     points = [
-        terms.Fitted(base_s + hops * (hop_s - terms.LEAST_HOP_S), base_s, hops)
+        terms.Fitted("p00", base_s + hops * (hop_s - terms.LEAST_HOP_S), base_s, hops)
         for base_s, hops in ((150e-6, 2), (900e-6, 4), (2e-3, 18))
     ]
     assert terms.hop_s(points) == pytest.approx(hop_s)
     assert terms.hop_s([]) == terms.LEAST_HOP_S
-    faster = [terms.Fitted(100e-6, 150e-6, 2)]  # no hop takes less than nothing
+    faster = [terms.Fitted("p00", 100e-6, 150e-6, 2)]  # no hop takes less than nothing
     assert terms.hop_s(faster) == terms.LEAST_HOP_S
+
+
+NOTHING = Figures(5, 0, math.nan, math.nan, 0.0, 0.0, 700.0, math.nan)
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [(1e-3, 1e-3, 0), (1e-3, 1e-3, math.nan), (math.nan, 1e-3, 2), (1e-3, math.nan, 2)],
+)
+def test_a_point_that_says_nothing_of_a_hop_does_not_fit_it(unknown):
+    known = terms.Fitted("p00", 100e-6, 80e-6, 2)
+    one = terms.Fitted("p01", *unknown)
+    assert known.is_known
+    assert not one.is_known
+    for points in ([known, one], [one, known]):
+        assert terms.hop_s(points) == pytest.approx(terms.LEAST_HOP_S + 10e-6)
+    assert terms.hop_s([one]) == terms.LEAST_HOP_S
+
+
+def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_path):
+    def told(*several):
+        return tuple({"figures": each.as_json(), "relay": None} for each in several)
+
+    def compare(real, simulated):
+        """Return the comparison of these, and the sizes that the kernel was asked of."""
+        point = replace(POINTS[0], carrier="tftp", is_fitted=True, load_ratio=0.5, delay_s=0.0)
+        measured = blocks.Measured(replace(point, loss="none"), 100.0, 50.0, (told(*real),))
+        monkeypatch.setattr(Host, "simulated", lambda *_: [tuple(simulated)])
+        sizes = []
+
+        def kernel_rtt(size_bytes):
+            sizes.append(size_bytes)
+            return 10e-6, 20e-6
+
+        host = Host(
+            tmp_path, shares_core=False, effort=FULL, jobs=1, kept=None, told=lambda _text: None
+        )
+        return host.compare([measured], kernel_rtt), sizes
+
+    fast, slow = figures_of(0.8e-3), figures_of(1e-3)
+    unsent = replace(NOTHING, proposal_bytes=math.nan)
+    for place in range(3):
+        simulated, real = [fast, fast], [slow, slow]
+        simulated.insert(place, NOTHING)
+        real.insert(place, unsent)
+        found, sizes = compare(real, simulated)
+        assert found.unfitted == ()
+        assert found.hop_s == pytest.approx(terms.LEAST_HOP_S + 0.2e-3 / 10)  # two blocks each way
+        assert sizes == [700.0]
+    found, sizes = compare([unsent], [fast])
+    assert (found.unfitted, found.hop_s, sizes) == ((POINTS[0].name,), terms.LEAST_HOP_S, [])
+    assert math.isnan(found.compared[0].kernel_rtt_s[0])
+
+
+def test_an_interruption_loses_only_what_is_being_simulated(monkeypatch, tmp_path):
+    profile = tmp_path / "host.toml"
+    profile.write_text("one")
+    one = {"figures": figures_of().as_json(), "relay": None}
+    measured = [blocks.Measured(point, 100.0, 50.0, ((one,),)) for point in POINTS[:3]]
+    asked_of, interrupted_at = [], [2]
+
+    def simulate(asked, _jobs, done):
+        found = {}
+        for name in asked:
+            if len(asked_of) in interrupted_at:
+                interrupted_at.clear()
+                raise KeyboardInterrupt
+            asked_of.append(name)
+            found[name] = [figures_of(1e-3 * len(asked_of)), NOTHING]
+            done(name, found[name])
+        return found
+
+    def simulated(at=profile, hop_s=1e-6, draw=prediction.POSTERIOR):
+        kept = Journal(tmp_path / "host.journal", "this")
+        host = Host(at, shares_core=False, effort=FULL, jobs=1, kept=kept, told=lambda _text: None)
+        return host.simulated(measured, hop_s, 2, draw)
+
+    monkeypatch.setattr(prediction, "simulate", simulate)
+    with pytest.raises(KeyboardInterrupt):
+        simulated()
+    names = [point.name for point in POINTS[:3]]
+    found = simulated()
+    assert asked_of == names
+    assert [one.rtt_p50_s for one, _ in found] == pytest.approx([1e-3, 2e-3, 3e-3])
+    elsewhere = tmp_path / "another.toml"
+    elsewhere.write_text("one")
+    assert str(simulated(elsewhere)) == str(found)
+    assert asked_of == names
+    for changed in ({"hop_s": 2e-6}, {"draw": prediction.MEAN}):
+        simulated(**changed)
+    elsewhere.write_text("two")
+    simulated(elsewhere)
+    monkeypatch.setattr(prediction, "build_digest", lambda: "another")
+    simulated()
+    assert asked_of == 5 * names
 
 
 def test_tftp_crosses_for_each_block_and_its_acknowledgement():
@@ -175,7 +249,8 @@ def compared(point, *, off=1.0, spread=0.02, tail=2.0, rate=1.0, success=1.0):
         figures_of(rtt_s * factor, tail=tail, rate_per_s=100 * rate, success=success)
         for factor in factors
     )
-    return Compared(point, measured, simulated, (10e-6, 20e-6))
+    repeated = (figures_of(off * rtt_s),) * 5  # no noise: all that varies is the draw
+    return Compared(point, measured, simulated, repeated, (10e-6, 20e-6))
 
 
 def judged(**changes):
@@ -241,6 +316,36 @@ def test_points_where_real_is_far_from_real_are_listed_and_few():
         assert ("dropped" not in missed(found)) is is_met
         cells = tables.point_rows(found.rows)
         assert [row[5] for row in cells].count("dropped") == count
+
+
+@pytest.mark.parametrize(("between", "within"), [(0.0, 1.0), (0.3, 1.0), (1.0, 1.0), (1.0, 0.0)])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_intervals_hold_nine_medians_of_ten(between, within, count):
+    chance = np.random.default_rng(5)
+    trials, held, held_singles = 800, 0, 0
+    for _ in range(trials):
+        centre = 10 + between * chance.standard_normal()
+        real = np.median(centre + within * chance.standard_normal(count))
+        centres = 10 + between * chance.standard_normal(40)
+        simulated = centres + within * chance.standard_normal(40)
+        repeated = 10 + within * chance.standard_normal(40)
+        low, high = judging.interval(simulated, repeated, count)
+        held += low <= real <= high
+        old = np.quantile(simulated, judging.INTERVAL)
+        held_singles += old[0] <= real <= old[1]
+    assert held / trials == pytest.approx(0.9 - SHORT, abs=0.045)
+    if count == 5 and within > between:
+        assert held_singles / trials > 0.97  # of single repetitions, as it should not be
+
+
+SHORT = 0.02  # quantiles of 40 draws are nearer to each other than those of the law
+
+
+def test_an_interval_of_what_nothing_defines_holds_nothing():
+    for simulated, repeated in (([math.nan], [1.0]), ([1.0], []), ([], [1.0])):
+        low, high = judging.interval(simulated, repeated, 5)
+        assert not low <= 1.0 <= high
+    assert judging.interval([2.0, 2.0], [2.0, 2.0], 5) == (2.0, 2.0)
 
 
 def test_a_floor_is_what_halves_are_apart():

@@ -63,8 +63,25 @@ def test_figures_are_read_off_the_log_and_the_relay_told(bench):
     # Its log says what it took with the relay's delay, of which two passages are off here.
     assert found["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
     assert measuring.passage_s(found["relay"]) == pytest.approx(fake_probe.PASSAGE_S)
-    assert found["relay"]["cpu_ratio"] > 0
+    assert found["relay"]["cpu_ratio"] is None or 0 <= found["relay"]["cpu_ratio"] <= 1
     assert set(found) == {"figures", "relay", "steal_ratio", "frequency_hz", "outcome"}
+
+
+def test_the_relays_share_is_of_the_time_of_proposing(bench, monkeypatch):
+    # Start and end of a relay took 2 s and 1 s of a core; 4 s of proposing took 0.8 s.
+    readings = [computer.Spent(2.0, 100.0), computer.Spent(2.8, 104.0)]
+    waited_s = []
+    monkeypatch.setattr(computer, "spent", lambda _pid: readings.pop(0))
+
+    def wait(process, timeout_s):
+        waited_s.append(timeout_s)
+        process.wait()
+
+    monkeypatch.setattr(ends, "_wait", wait)
+    found = bench.repetition(POINT, 50.0, 0)
+    assert found["relay"]["cpu_ratio"] == pytest.approx(0.2)
+    assert waited_s == [0.7, 1.5]  # until proposing has begun for sure, then all of it
+    assert readings == []
 
 
 def test_a_ramp_ends_where_no_more_is_stored(bench, calls):

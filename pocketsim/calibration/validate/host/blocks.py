@@ -46,13 +46,12 @@ class Measured:
     def setting(self, *, shares_core: bool) -> Setting:
         """Return what a simulation of it takes: medians over repetitions."""
         relays = [one["relay"] for one in self.repetitions]
-        known = [relay for relay in relays if relay is not None]
+        ratios = [relay["cpu_ratio"] for relay in relays if relay is not None]
+        known = [ratio for ratio in ratios if ratio is not None]
         return Setting(
             rate_per_s=self.rate_per_s,
             passage_s=median(map(passage_s, relays)),
-            relay_ratio=median(relay["cpu_ratio"] for relay in known)
-            if known and shares_core
-            else 0.0,
+            relay_ratio=median(known) if known and shares_core else 0.0,
             relay_samples=len(known),
         )
 

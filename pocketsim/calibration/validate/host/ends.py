@@ -41,12 +41,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class Traded:
-    """What came of a trade: the dialler's outcome, its log, the relay's counts and core time."""
+    """What came of a trade: the dialler's outcome, its log, the relay's counts and share.
+
+    `relay_ratio` is the share of its core that the relay had while the dialler proposed; None
+    without a relay.
+    """
 
     outcome: dict[str, Any]
     log: Path
     relay: dict[str, Any] | None
-    relay_cpu_s: float
+    relay_ratio: float | None
 
 
 def link_of(point: Point, repetition: int) -> tuple[str, ...] | None:
@@ -106,17 +110,25 @@ def _attempt(
         relay = running.enter_context(_started(command, cores.relay, folder / "relay"))
         address = _first_line(relay, folder / "relay").strip()
     log = folder / "events.jsonl"
-    outcome = _dial(probe, cores.dialler, address, asked, log, lead_s)
-    if relay is None:
-        return Traded(outcome, log, None, 0.0)
-    relay_cpu_s = computer.cpu_s(relay.pid)
-    return Traded(outcome, log, json.loads(_end(relay)), relay_cpu_s)
+    watched = None if relay is None else relay.pid
+    outcome, relay_ratio = _dial(probe, cores.dialler, address, asked, log, lead_s, watched)
+    counts = None if relay is None else json.loads(_end(relay))
+    return Traded(outcome, log, counts, relay_ratio)
 
 
 def _dial(
-    probe: Path, core: int, address: str, asked: Asked, log: Path, lead_s: float
-) -> dict[str, Any]:
-    """Propose, interrupt it when its time is over, and return the outcome.
+    probe: Path,
+    core: int,
+    address: str,
+    asked: Asked,
+    log: Path,
+    lead_s: float,
+    watched: int | None,
+) -> tuple[dict[str, Any], float | None]:
+    """Propose, interrupt it when its time is over, and return the outcome, and a process's share.
+
+    The share is of a core, that the `watched` process had from when proposing has begun until it is
+    interrupted. What it does before and after that takes no time from what is judged.
 
     An interrupted dialler waits for answers until nothing has moved for 1 s, another for 5 s or
     more, in which nothing is judged.
@@ -128,8 +140,10 @@ def _dial(
         *("--duration", f"{until_s + _SPARE_S:g}s", "--repetitions", "1", "--json", "-o", log),
     ]
     with _started(command, core, log.parent / "dialler") as dialler:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            dialler.wait(until_s)
+        _wait(dialler, lead_s)
+        before = None if watched is None else computer.spent(watched)
+        _wait(dialler, asked.proposing_s)
+        after = None if watched is None else computer.spent(watched)
         said = _end(dialler)
     try:
         outcome: dict[str, Any] = json.loads(said)
@@ -137,7 +151,13 @@ def _dial(
         raise _failed("dialler", log.parent / "dialler") from None
     if outcome["error"]:
         raise EnvironmentMissingError(f"probe trade dial: {outcome['error']}")
-    return outcome
+    return outcome, computer.core_ratio(before, after) if before and after else None
+
+
+def _wait(process: subprocess.Popen[str], timeout_s: float) -> None:
+    """Wait for the end of a process, but for no longer than so."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout_s)
 
 
 def _proposed_s(outcome: dict[str, Any]) -> float:

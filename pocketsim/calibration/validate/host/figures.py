@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from pocketsim.sim.trace.columns import Columns, percentile, ratio, times_by_message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import pyarrow as pa
 
@@ -89,6 +90,12 @@ def of(events: pa.Table, judged: Judged) -> Figures:
         proposal_bytes=percentile(sent.size_bytes, 50),
         answer_bytes=percentile(stored.size_bytes, 50),
     )
+
+
+def middle(values: Iterable[float]) -> float:
+    """Return the median of those that something defines; NaN of none."""
+    known = [value for value in values if not math.isnan(value)]
+    return median(known) if known else math.nan
 
 
 def passages(carrier: str, proposal_bytes: Any, answer_bytes: Any) -> Any:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pocketsim.calibration.validate.host.design import SEED
+from pocketsim.sim.base.streams import stream
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -28,7 +31,7 @@ FLOOR_MAX = 0.05
 DROPPED_MAX = 0.1
 """Share of the points that may be dropped for that."""
 INTERVAL = (0.05, 0.95)
-"""Of simulated repetitions, for a predictive interval of 90 %."""
+"""Of simulated medians, for a predictive interval of 90 %."""
 P50_MAX, P95_MAX, STORE_RATE_MAX, SUCCESS_MAX = 0.10, 0.25, 0.05, 0.03
 COVERED = (0.75, 0.98)
 NULLS_WORSE = 2.0
@@ -38,6 +41,7 @@ NULLS_WORSE = 2.0
 class Compared:
     """A point with what was measured and simulated there, round trips net of the relay's delay.
 
+    Each of `simulated` is of another draw of the profile; those of `repeated` all have its mean.
     `kernel_rtt_s` are the median and the 95th percentile of a datagram's round trip in the probe's
     report, whose size is nearest to that of the point's blocks.
     """
@@ -45,6 +49,7 @@ class Compared:
     point: Point
     measured: tuple[Figures, ...]
     simulated: tuple[Figures, ...]
+    repeated: tuple[Figures, ...]
     kernel_rtt_s: tuple[float, float]
 
 
@@ -148,6 +153,31 @@ def floor(figures: Sequence[object], quantity: str) -> float:
     return _worst_if_unknown(float(np.median(apart)) if apart else math.inf)
 
 
+def interval(
+    simulated: Sequence[float], repeated: Sequence[float], count: int
+) -> tuple[float, float]:
+    """Return the predictive interval of the median of `count` repetitions of a quantity.
+
+    `simulated` are of one repetition each, every one of another draw: they vary by what is not
+    known of the profile, which is the same for all repetitions of a computer, and by what differs
+    between repetitions. `repeated` have the latter alone, of which a median has less. So quantiles
+    of `simulated` are drawn in towards its median, by the root of the ratio of variances that a
+    median and a single repetition have. Holds where the noise does not depend on the draw. NaN
+    where either has nothing known.
+    """
+    single = np.array([value for value in simulated if math.isfinite(value)])
+    noise = np.array([value for value in repeated if math.isfinite(value)])
+    if not (single.size and noise.size and count):
+        return math.nan, math.nan
+    chance = stream(SEED, "validate/host/medians")
+    medians = np.median(chance.choice(noise, (_RESAMPLED, count)), axis=1)
+    whole, within, of_median = single.var(), noise.var(), medians.var()
+    share = min(1.0, (max(0.0, whole - within) + of_median) / whole) if whole > 0 else 0.0
+    middle = np.median(single)
+    low, high = middle + math.sqrt(share) * (np.quantile(single, INTERVAL) - middle)
+    return float(low), float(high)
+
+
 def is_too_noisy(point: Point, figures: Sequence[Figures]) -> bool:
     """Tell whether real is too far from real: in round trips, or in stores where those count."""
     quantity = STORE_RATE if point.is_overloaded else RTT_P50
@@ -161,9 +191,9 @@ def _row(one: Compared, medians: dict[str, dict[str, float]], effort: Effort) ->
 
 def _error(one: Compared, quantity: str, carrier_medians: Mapping[str, float]) -> Error:
     simulated = [getattr(figures, quantity) for figures in one.simulated]
-    known = [value for value in simulated if math.isfinite(value)] or [math.nan]
+    repeated = [getattr(figures, quantity) for figures in one.repeated]
     measured, middle = _median(getattr(each, quantity) for each in one.measured), _median(simulated)
-    low, high = (float(bound) for bound in np.quantile(known, INTERVAL))
+    low, high = interval(simulated, repeated, len(one.measured))
     nulls = {}
     if quantity in ROUND_TRIPS:
         kernel_s = one.kernel_rtt_s[ROUND_TRIPS.index(quantity)]
@@ -251,3 +281,6 @@ def _median(values: Iterable[float]) -> float:
 
 def _worst_if_unknown(value: float) -> float:
     return math.inf if math.isnan(value) else value
+
+
+_RESAMPLED = 2000  # medians: their variance is within some 3 %

@@ -122,11 +122,10 @@ class Bench:
 
 
 def _relay(traded: Traded) -> dict[str, Any] | None:
-    """Return the relay's own counts, and the share of its core that it took while it was asked."""
+    """Return the relay's own counts, and the share of its core that it had meanwhile."""
     if traded.relay is None:
         return None
-    proposed_s = traded.outcome["repetitions"][0]["duration_s"]
-    return {**traded.relay, "cpu_ratio": traded.relay_cpu_s / proposed_s}
+    return {**traded.relay, "cpu_ratio": traded.relay_ratio}
 
 
 def passage_s(relay: dict[str, Any] | None) -> float:

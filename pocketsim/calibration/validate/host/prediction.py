@@ -8,8 +8,11 @@ which the relay had.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.calibration.validate.host import figures
 from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
 from pocketsim.calibration.validate.host.figures import Judged
+from pocketsim.sim.base.build import build_digest
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.run import results, runner
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.figures import Figures
+
+
+POSTERIOR, MEAN = "posterior", "mean"
 
 
 @dataclass(frozen=True)
@@ -47,9 +54,14 @@ def hops(point: Point) -> int:
 
 
 def document(
-    point: Point, setting: Setting, profile: Path, hop_s: float, effort: Effort
+    point: Point,
+    setting: Setting,
+    profile: Path,
+    hop_s: float,
+    effort: Effort,
+    draw: str = POSTERIOR,
 ) -> dict[str, Any]:
-    """Return the scenario, as its TOML has it; `profile` is of one core."""
+    """Return the scenario, as its TOML has it; `profile` is of one core, `draw` that of a run."""
     # Without a relay one hop is shared by the two access networks that a datagram crosses.
     at_each_s = hop_s * hops(point) / 2
     radio = {"up": _LOOPBACK, "down": _LOOPBACK}
@@ -63,7 +75,7 @@ def document(
             "seed": SEED,
             "duration": _seconds(effort.proposed_s + effort.drained_s),
             "repetitions": effort.draws,
-            "draw": "posterior",
+            "draw": draw,
         },
         "devices": [
             {**phone, "access": "dialler", **_shared(setting)},
@@ -101,18 +113,33 @@ def judged(point: Point, setting: Setting, effort: Effort) -> Judged:
     return Judged(effort.proposed_s, effort.drained_s, point.carrier, setting.passage_s)
 
 
+def made_from(scenario: dict[str, Any], *beside: object) -> str:
+    """Return a text of all that figures of a scenario are made from.
+
+    That has the simulator's build in it, and profiles by their digests, not by where they
+    happen to be; `beside` is what else it takes, as plain values.
+    """
+    devices = [
+        {**group, "profile": hashlib.sha256(Path(group["profile"]).read_bytes()).hexdigest()}
+        for group in scenario["devices"]
+    ]
+    return json.dumps([build_digest(), {**scenario, "devices": devices}, *beside], sort_keys=True)
+
+
 def simulate(
     asked: Mapping[str, tuple[dict[str, Any], Judged]],
     jobs: int,
-    told: Callable[[str], None] = lambda _name: None,
+    done: Callable[[str, list[Figures]], None] = lambda _name, _figures: None,
 ) -> dict[str, list[Figures]]:
     """Return by name the figures of every simulated repetition of scenarios, in order.
 
-    A run goes as soon as it was read, and `told` gets its name. Raises what the runner raises.
+    A run goes as soon as it was read, and `done` gets its name and figures, one run at a time.
+    Raises what the runner raises.
     """
     import tomli_w
 
     found: dict[str, list[Figures]] = {}
+    turn = threading.Lock()
 
     def reduce(outcome: runner.Outcome) -> None:
         name = outcome.directory.parent.name
@@ -120,7 +147,8 @@ def simulate(
         parts = split(results.read_events(outcome.directory), scenario["run"]["repetitions"])
         found[name] = [figures.of(part, counted) for part in parts]
         shutil.rmtree(outcome.directory)
-        told(name)
+        with turn:
+            done(name, found[name])
 
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as folder:
         tasks = []
@@ -141,12 +169,15 @@ def _losses(point: Point) -> dict[str, Any]:
 def _shared(setting: Setting) -> dict[str, Any]:
     if not setting.relay_ratio:
         return {}
+    # The scheduler shares a core evenly between two that both want it: whatever the relay had, the
+    # dialler could have had half, and what it did not use it did not wait for.
+    ratio = min(setting.relay_ratio, _RELAY_MOST)
     factor = {
-        "value": 1 / (1 - setting.relay_ratio),
+        "value": 1 / (1 - ratio),
         "standard_error": 0.0,
         "basis": "measured",
         "samples": setting.relay_samples,
-        "source": "core time of the relay, which ran on this core",
+        "source": "core time of the relay, which ran on this core; at most half of it counts",
     }
     return {"cost_factors": dict.fromkeys(device_operations(), factor)}
 
@@ -155,4 +186,5 @@ def _seconds(value_s: float) -> str:
     return f"{value_s * 1e9:.0f}ns"
 
 
+_RELAY_MOST = 0.5
 _LOOPBACK = "10Gbps"  # nothing waits for it: a block takes 1 us or less

@@ -20,21 +20,30 @@ MOST_HOP_S = 1e-3
 
 @dataclass(frozen=True)
 class Fitted:
-    """Medians of round trips of a point, measured and simulated with the least hop, s."""
+    """Medians of round trips of a point, measured and simulated with the least hop, s.
 
+    NaN stands for what nothing defines, where no repetition stored anything.
+    """
+
+    point: str
     measured_s: float
     simulated_s: float
-    hops: int
+    hops: float
     """Hops of the loopback in a round trip."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it says anything of a hop."""
+        return all(0 < one < math.inf for one in (self.measured_s, self.simulated_s, self.hops))
 
 
 def hop_s(points: Sequence[Fitted]) -> float:
     """Return the time of a hop with the smallest sum of absolute log ratios; the least of none.
 
-    A round trip grows by it once for each hop, which holds where nothing queues. The sum has its
-    minimum where one of the points is met, or at the least.
+    Points that are not known do not count. A round trip grows by it once for each hop, which holds
+    where nothing queues. The sum has its minimum where one of the points is met, or at the least.
     """
-    known = [point for point in points if point.measured_s > 0 and point.simulated_s > 0]
+    known = [point for point in points if point.is_known]
 
     def off(hop: float) -> float:
         rtts_s = [one.simulated_s + one.hops * (hop - LEAST_HOP_S) for one in known]

@@ -1,17 +1,14 @@
-"""From batches that were measured on a host to a judgement: simulations, prices, errors."""
+"""From batches that were measured on a host to a judgement: prices, errors."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.calibration.validate.host.tokens import judging, prediction
+from pocketsim.calibration.validate.host.tokens import judging
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pocketsim.calibration.validate.host.tokens.design import Batch, Effort
+    from pocketsim.calibration.validate.host.tokens.design import Batch
     from pocketsim.calibration.validate.host.tokens.judging import TokenJudgement
     from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Costs
     from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
@@ -51,17 +48,12 @@ class TokenComparison:
 
 def compare(
     blocks: dict[Batch, Blocks],
-    profile: Path,
-    effort: Effort,
+    simulated: dict[int, list[Stages]],
     prices: Prices,
-    jobs: int,
-    told: Callable[[str], None],
     *,
     is_judged: bool,
 ) -> TokenComparison:
-    """Simulate batches on a profile of one core, and judge what was measured of the same."""
-    simulated = prediction.simulate(profile, effort, jobs)
-    told(f"tokens: {len(simulated)} batches simulated {effort.draws} times")
+    """Judge what was measured of batches by what was simulated of the same."""
     judgement = judging.judge(_last(blocks), simulated, prices, is_judged=is_judged)
     return TokenComparison(judgement, blocks, simulated)
 

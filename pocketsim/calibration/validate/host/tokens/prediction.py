@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pocketsim.calibration.validate.host.prediction import made_from
 from pocketsim.calibration.validate.host.tokens import design
 from pocketsim.calibration.validate.host.tokens.design import CHECK, SIGN, Stage
 from pocketsim.sim.base import token_bytes
@@ -21,8 +23,11 @@ from pocketsim.sim.trace import origin
 from pocketsim.sim.trace.columns import Columns, split, times_by_message
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pyarrow as pa
 
+    from pocketsim.calibration.validate.host.measuring import Kept
     from pocketsim.calibration.validate.host.tokens.design import Batch, Command, Effort
 
 Stages = dict[Stage, float]
@@ -51,30 +56,56 @@ class Prices(Protocol):
         """Return the time of an append that reaches the disk."""
 
 
-def simulate(profile: Path, effort: Effort, jobs: int) -> dict[int, list[Stages]]:
+def simulate(
+    profile: Path, effort: Effort, jobs: int, kept: Kept, report: Callable[[str], None]
+) -> dict[int, list[Stages]]:
     """Return by the size of a batch the stages of every simulated ring, on a profile of one core.
 
-    Raises what the runner raises.
+    What `kept` has is not simulated again; `report` gets a line for each batch that is. Raises what
+    the runner raises.
     """
     import tomli_w
 
     found: dict[int, list[Stages]] = {}
+    turn = threading.Lock()
+    asked = {tokens: document(tokens, profile, effort) for tokens in effort.sizes}
+    names = {tokens: made_from(scenario) for tokens, scenario in asked.items()}
+    for tokens, name in names.items():
+        told = kept.kept(name)
+        if told is not None:
+            found[tokens] = [
+                {Stage(stage, count): time_s for stage, count, time_s in one} for one in told
+            ]
+            del asked[tokens]
+    if not asked:
+        return _in_order(found)
 
     def reduce(outcome: runner.Outcome) -> None:
         events = results.read_events(outcome.directory)
         tokens = int(outcome.directory.parent.name)
         found[tokens] = [stages(part) for part in split(events, effort.draws)]
         shutil.rmtree(outcome.directory)
+        told = [
+            [(stage.name, stage.recipients, time_s) for stage, time_s in one.items()]
+            for one in found[tokens]
+        ]
+        with turn:
+            kept.keep(names[tokens], told)
+            report(f"{tokens} tokens: simulated {effort.draws} times")
 
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as folder:
         tasks = []
-        for tokens in effort.sizes:
+        for tokens, scenario in asked.items():
             file = Path(folder) / f"{tokens}.toml"
-            text = tomli_w.dumps(document(tokens, profile, effort))
-            file.write_text(text, encoding="utf-8")
+            file.write_text(tomli_w.dumps(scenario), encoding="utf-8")
             tasks += runner.tasks_of(load(file), Path(folder) / "runs")
         runner.run_tasks(tasks, jobs, way=runner.Way(done=reduce))
-    return found
+    return _in_order(found)
+
+
+def _in_order(found: dict[int, list[Stages]]) -> dict[int, list[Stages]]:
+    """Return them by size: what was kept is the same as what was simulated, to the byte."""
+    return {tokens: found[tokens] for tokens in sorted(found)}
 
 
 def document(tokens: int, profile: Path, effort: Effort) -> dict[str, Any]:
