@@ -81,13 +81,13 @@ def test_counted_and_real_signatures_give_the_same_trace(mode):
 def with_more_phones(plan, count):
     more = json.loads(json.dumps(plan))
     for column in more["phones"].values():
-        column += column[:1] * count  # `cores_of` is empty
+        column.extend(column[:1] * count)  # `cores_of` is empty
     for name in ("duplicate_dial_s", "connection_break_s"):
         more["transport"][name] += [float("inf")] * count
     return more
 
 
-# Of so many that what the next event needs is fetched ahead (`FORESEEN_PHONES_MIN` of driver.rs), too.
+# Also of so many that what the next event needs is fetched ahead (FORESEEN_PHONES_MIN, driver.rs).
 @pytest.mark.parametrize(("mode", "count"), [*((mode, 1) for mode in MODES), ("udp", 40_000)])
 def test_phones_that_do_nothing_change_nothing(mode, count):
     plan = plans.busy_town(13, 30, mode)

@@ -81,7 +81,10 @@ SHORT = {
     ],
     "pocketsim verify": ["verify {tokens} --repetition 0 --json"],
     "pocketsim calibrate": [
-        "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled -o mine.toml"
+        (
+            "calibrate {root}/tests/reports/linux_vm.json --base moto_g04s --allow-spoiled "
+            "-o mine.toml --json"
+        )
     ],
     "pocketsim calibrate this-machine": [
         "calibrate this-machine --seconds 0.5 --base moto_g04s -o machine.toml"

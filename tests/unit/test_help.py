@@ -154,7 +154,7 @@ def test_names_of_subsets_are_completed(tmp_path, command):
             "pocketsim run --seed 3 outage --set run.seed=1 --set network.access.o",
             [key for key in OUTAGE if key.startswith("network.access.office.")],
         ),
-        ("pocketsim run outage --set devices[3].co", ["devices[3].count"]),
+        ("pocketsim run outage --set devices[3].cou", ["devices[3].count"]),
         ("pocketsim run outage --set devices[4]", []),
         # Without one there are the others.
         ("pocketsim run --set network.", ["network.backbone_latency", "network.relay_latency"]),

@@ -23,7 +23,9 @@ from pocketsim.calibration.validate.host.figures import Figures, Judged
 from pocketsim.calibration.validate.host.judging import Compared
 from pocketsim.report import host as page
 from pocketsim.sim import trace
+from pocketsim.sim.devices.profile import DEVICES
 
+MOTO = DEVICES / "moto_g04s.toml"
 POINTS = design.design(FULL)
 BARS = {
     "p50": "median error, p50 of round trips",
@@ -111,9 +113,9 @@ def test_nothing_stored_has_no_round_trip_and_survives_a_journal():
 
 
 @pytest.mark.parametrize(("ratio", "factor"), [(0.0, None), (0.5, 2.0), (0.99, 2.0), (1.0, 2.0)])
-def test_a_relay_takes_half_of_the_dialler_s_core_at_most(tmp_path, ratio, factor):
+def test_a_relay_takes_half_of_the_dialler_s_core_at_most(ratio, factor):
     setting = prediction.Setting(100.0, 0.0, ratio, 5)
-    found = prediction.document(POINTS[0], setting, tmp_path / "host.toml", 10e-6, FULL)
+    found = prediction.document(POINTS[0], setting, MOTO, 10e-6, FULL)
     costs = found["devices"][0].get("cost_factors", {})
     assert {one["value"] for one in costs.values()} == ({factor} if factor else set())
 
@@ -375,7 +377,10 @@ def test_where_nothing_can_be_asked_no_bar_is_met():
 def test_the_scenario_is_that_of_the_point(tmp_path):
     point = replace(POINTS[0], carrier="udp", payload_bytes=77, delay_s=0.005, loss="bursts")
     setting = prediction.Setting(123.456, 0.0051, 0.2, 5)
-    found = prediction.document(point, setting, tmp_path / "host.toml", 10e-6, FULL)
+    waking = tmp_path / "host.toml"
+    wake = MOTO.read_text().partition("[operations.udp_receive]")[2].partition("\n[")[0]
+    waking.write_text(f"{MOTO.read_text()}\n[operations.udp_wake]{wake}\n")
+    found = prediction.document(point, setting, waking, 10e-6, FULL)
     dialler, listener = (found["network"]["access"][end] for end in ("dialler", "listener"))
     assert (dialler["latency"], listener["latency"]) == ("5110000ns", "10000ns")
     assert dialler["bursts"] == {"share": 0.01, "mean_packets": 5.0}
@@ -384,6 +389,10 @@ def test_the_scenario_is_that_of_the_point(tmp_path):
     # The relay had a fifth of the dialler's core, and none of the listener's.
     assert {one["value"] for one in found["devices"][0]["cost_factors"].values()} == {1.25}
     assert "cost_factors" not in found["devices"][1]
+    # Waking takes longer, too, where the profile has it apart.
+    assert "udp_wake" in found["devices"][0]["cost_factors"]
+    plain = prediction.document(point, setting, MOTO, 10e-6, FULL)
+    assert "udp_wake" not in plain["devices"][0]["cost_factors"]
 
 
 def test_without_a_relay_both_ends_have_half_of_a_hop(tmp_path):

@@ -21,6 +21,7 @@ use crate::plan::Plan;
 use crate::policy::Governor;
 use crate::prefetch::prefetch;
 use crate::resources::{CpuDemand, World};
+use crate::socket::capacities_bytes;
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
 use crate::upkeep::Upkeeps;
@@ -81,7 +82,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
             costs: plan.profiles.iter().map(table).collect(),
-            socket_bytes: socket_bytes(plan).collect(),
+            socket_bytes: capacities_bytes(plan).collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
             shares_cores: !plan.phones.cores_of.is_empty(),
@@ -470,15 +471,6 @@ impl Work {
         let free_s = stage.now() + self.wait_s;
         stage.push(free_s, Due::LaneFree(self.phone, self.lane, self.epoch));
     }
-}
-
-/// How much the receive buffer of a phone's socket holds, by profile.
-fn socket_bytes(plan: &Plan) -> impl Iterator<Item = u64> + '_ {
-    let asked_bytes = plan.transport.socket_buffer_bytes;
-    plan.profiles.iter().map(move |profile| match asked_bytes {
-        0 => profile.socket_buffer_bytes,
-        _ => asked_bytes,
-    })
 }
 
 /// Place of the receive lane among those of a phone.

@@ -22,7 +22,7 @@ from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO
 from pocketsim.calibration.validate.host.figures import Judged
 from pocketsim.sim.base.build import build_digest
 from pocketsim.sim.base.documents import read_toml
-from pocketsim.sim.base.engine_facts import device_operations
+from pocketsim.sim.base.engine_facts import OPTIONAL, device_operations
 from pocketsim.sim.run import results, runner
 from pocketsim.sim.scenario import load
 from pocketsim.sim.trace.columns import split
@@ -78,7 +78,7 @@ def document(
             "draw": draw,
         },
         "devices": [
-            {**phone, "access": "dialler", **_shared(setting)},
+            {**phone, "access": "dialler", **_shared(setting, profile)},
             {**phone, "access": "listener"},
         ],
         "network": {
@@ -166,7 +166,7 @@ def _losses(point: Point) -> dict[str, Any]:
     return {"loss_ratio": LOSS_RATIO} if point.loss == "independent" else {}
 
 
-def _shared(setting: Setting) -> dict[str, Any]:
+def _shared(setting: Setting, profile: Path) -> dict[str, Any]:
     if not setting.relay_ratio:
         return {}
     # The scheduler shares a core evenly between two that both want it: whatever the relay had, the
@@ -179,7 +179,9 @@ def _shared(setting: Setting) -> dict[str, Any]:
         "samples": setting.relay_samples,
         "source": "core time of the relay, which ran on this core; at most half of it counts",
     }
-    return {"cost_factors": dict.fromkeys(device_operations(), factor)}
+    _, device = read_toml(profile)
+    names = [*device_operations(), *(name for name in OPTIONAL if name in device["operations"])]
+    return {"cost_factors": dict.fromkeys(names, factor)}
 
 
 def _seconds(value_s: float) -> str:
