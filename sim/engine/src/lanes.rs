@@ -21,7 +21,6 @@ use crate::plan::Plan;
 use crate::policy::Governor;
 use crate::prefetch::prefetch;
 use crate::resources::{CpuDemand, World};
-use crate::socket::capacities_bytes;
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
 use crate::upkeep::Upkeeps;
@@ -82,7 +81,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
             costs: plan.profiles.iter().map(table).collect(),
-            socket_bytes: capacities_bytes(plan).collect(),
+            socket_bytes: plan.socket_buffers_bytes().collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
             shares_cores: !plan.phones.cores_of.is_empty(),

@@ -147,6 +147,17 @@ pub struct Phones {
     pub cores_of: Vec<u32>,
 }
 
+impl Plan {
+    /// How much the receive buffer of a phone's socket holds, by profile.
+    pub(crate) fn socket_buffers_bytes(&self) -> impl Iterator<Item = u64> + '_ {
+        let asked_bytes = self.transport.socket_buffer_bytes;
+        self.profiles.iter().map(move |profile| match asked_bytes {
+            0 => profile.socket_buffer_bytes,
+            _ => asked_bytes,
+        })
+    }
+}
+
 impl Phones {
     /// The role of a shop.
     pub const SHOP: u32 = 1;

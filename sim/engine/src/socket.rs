@@ -1,7 +1,5 @@
 //! The receive buffer of a socket, filled as the Linux kernel counts.
 
-use crate::plan::Plan;
-
 /// How full one socket's receive buffer is.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketBuffer {
@@ -32,15 +30,6 @@ impl SocketBuffer {
     pub fn clear(&mut self) {
         self.used_bytes = 0;
     }
-}
-
-/// How much the receive buffer of a phone's socket holds, by profile.
-pub(crate) fn capacities_bytes(plan: &Plan) -> impl Iterator<Item = u64> + '_ {
-    let asked_bytes = plan.transport.socket_buffer_bytes;
-    plan.profiles.iter().map(move |profile| match asked_bytes {
-        0 => profile.socket_buffer_bytes,
-        _ => asked_bytes,
-    })
 }
 
 /// What the kernel charges for a datagram: the memory of its buffer, not its bytes.
