@@ -102,11 +102,11 @@ def base():
     return "moto_g04s", profile.load(profile.DEVICES / "moto_g04s.toml")
 
 
-def with_tail(phone):
-    """Return a report in which one append in ten takes five times as long."""
-    report = phone.report()
+def with_tail(phone, kernel="file_append", *, waking=False):
+    """Return a report in which a kernel, an append, takes five times as long one time in ten."""
+    report = phone.waking_report() if waking else phone.report()
     for case in report["measurements"]:
-        if case["kernel"] == "file_append":
+        if case["kernel"] == kernel:
             for quantity in case["quantities"]:
                 values = np.array(quantity["samples"]["values"])
                 values[::10] *= 5
@@ -129,6 +129,28 @@ def test_a_profile_says_which_of_its_costs_are_not_lognormal(base):
     without = Calibration(base, bootstraps=0).fit([with_tail(synthetic.Phone(6))]).profile_
     assert without.scatter is None
     assert without.operations["store"].spread_sigma_standard_error > 0
+
+
+@pytest.mark.parametrize(
+    ("waking", "kernel", "changed"),
+    [
+        (False, "wake_up_latency", {"udp_receive"}),
+        (False, "udp_receive", set()),  # its wait scatters more
+        (True, "wake_up_latency", set()),
+        (True, "udp_receive", {"udp_receive"}),
+        (True, "udp_wake_up", {"udp_wake"}),
+    ],
+)
+def test_what_prices_receiving_and_waking_tells_how_they_scatter(base, waking, kernel, changed):
+    def p_values(of_kernel):
+        report = with_tail(synthetic.Phone(6), of_kernel, waking=waking)
+        found = Calibration(base, bootstraps=99).fit([report]).profile_.scatter
+        assert ("udp_wake" in found) == waking
+        return {name: one.p_value for name, one in found.items()}
+
+    plain, tailed = p_values(""), p_values(kernel)
+    assert {name for name in plain if plain[name] != tailed[name]} == changed
+    assert all(tailed[name] == 1 / 100 < plain[name] for name in changed)
 
 
 def test_the_same_reports_have_the_same_p_values(base):

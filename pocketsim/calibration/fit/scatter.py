@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.calibration.fit.kernels import WAKE
 from pocketsim.calibration.fit.looks import cases, estimate_of
+from pocketsim.calibration.fit.wakes import rested
 from pocketsim.sim.base import streams
 from pocketsim.sim.devices.profile import Scatter
 from pocketsim.sim.devices.ratios import REFERENCE_BYTES
@@ -185,6 +187,9 @@ def _look(source: Source, reports: Sequence[Report]) -> _Looked | None:
 
 def _timed(source: Source, report: Report) -> tuple[Measurement, str] | None:
     """Return the case and the quantity by which a cost scatters."""
+    if source.kernel == WAKE.kernel:
+        case = rested(report)
+        return (case, "latency_s") if case else None
     if source.waits not in {"", "wall"}:
         return _nearest(report, source.waits, "latency_s")
     wall = _nearest(report, source.kernel, "wall_s", source.variant)

@@ -30,7 +30,7 @@ def apart(reports: Sequence[Report], cores: int) -> dict[str, Priced]:
     Of some reports with it and some without, a mean would have half a wake-up in `udp_receive`.
     """
     looks = [found for report in reports if (found := _look(report))]
-    received = price(replace(SOURCES["udp_receive"], waits="", why=_READ), reports, cores)
+    received = price(APART["udp_receive"], reports, cores)
     if received is None or len(looks) < len(reports):
         return {}
     return {"udp_receive": received, "udp_wake": _wake(looks, reports)}
@@ -75,5 +75,12 @@ def _wake(looks: Sequence[Look], reports: Sequence[Report]) -> Priced:
     return replace(whole, cost=whole.cost.model_copy(update=alone))
 
 
+APART = {
+    "udp_receive": replace(
+        SOURCES["udp_receive"], waits="", why="one recvfrom of what is there, by payload size"
+    ),
+    "udp_wake": WAKE,
+}
+"""What prices both where all reports have timed datagrams between two cores."""
+
 _BYTES = 668.0
-_READ = "one recvfrom of what is there, by payload size"
