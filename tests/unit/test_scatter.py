@@ -31,35 +31,31 @@ DRAWN = {
 }
 
 
-def groups(seed, draw, count=150):
+def kinds(seed, draw, count=150, step=0.0):
+    """Return samples of three rounds, on a grid where there is a step."""
     random = generator(seed)
-    return [level * draw(random, count) for level in LEVELS]
+    found = [level * draw(random, count) for level in LEVELS]
+    if step:
+        found = [np.maximum(1, np.round(each / step)) * step for each in found]
+    return [scatter.Kind(found, step_s=step)]
 
 
-def p_of(found, seed=0, step=0.0):
-    return scatter.p_value(found, generator(10_000 + seed), BOOTSTRAPS, step)
+def p_of(found, seed=0):
+    return scatter.p_value(found, generator(10_000 + seed), BOOTSTRAPS)
 
 
 @pytest.mark.parametrize(("count", "step"), [(12, 0.0), (60, 0.0), (60, 2e-6)])
 def test_lognormal_samples_have_any_p_value_as_often(count, step):
     """Levels, sigma and the clock's steps are estimated, or drawn, in each bootstrap, too."""
 
-    def one(seed):
-        found = groups(seed, lognormal, count)
-        return p_of(
-            [np.maximum(1, np.round(each / step)) * step for each in found] if step else found,
-            seed,
-            step,
-        )
-
-    p_values = [one(seed) for seed in range(200)]
+    p_values = [p_of(kinds(seed, lognormal, count, step), seed) for seed in range(200)]
     assert stats.kstest(p_values, "uniform").pvalue > 1e-3
 
 
 @pytest.mark.parametrize("family", DRAWN)
 def test_another_family_is_told_and_is_named(family):
     for seed in range(5):
-        found = groups(seed, DRAWN[family])
+        found = kinds(seed, DRAWN[family])
         assert p_of(found) == 1 / (BOOTSTRAPS + 1)
         above = scatter.aicc(found)
         assert above[family] < -10
@@ -68,9 +64,75 @@ def test_another_family_is_told_and_is_named(family):
 
 def test_of_lognormal_samples_no_other_family_is_much_better():
     # Two parameters more of a mixture may follow chance, and AICc charges for them.
-    best = [min(scatter.aicc(groups(seed, lognormal)).values()) for seed in range(40)]
+    best = [min(scatter.aicc(kinds(seed, lognormal)).values()) for seed in range(40)]
     assert np.median(best) > 0
     assert min(best) > -12
+
+
+def means(random, count, iterations):
+    """Return means over so many executions."""
+    return lognormal(random, (count, iterations)).mean(axis=1)
+
+
+def test_what_scatters_more_in_one_report_than_another_is_no_other_family():
+    """Means over 8 executions and over 128 are each nearly lognormal; together they are not."""
+
+    def both(seed):
+        random = generator(seed)
+        return [scatter.Kind([1e-5 * means(random, 150, number)], number) for number in (8, 128)]
+
+    def one(seed):
+        return [scatter.Kind([group for kind in both(seed) for group in kind.groups])]
+
+    p_values = [p_of(both(seed), seed) for seed in range(100)]
+    assert stats.kstest(p_values, "uniform").pvalue > 1e-3
+    above = [scatter.aicc(both(seed))["lognormal_with_tail"] for seed in range(20)]
+    assert np.median(above) > 0
+    # It matters: with one sigma for both, all are rejected.
+    assert max(p_of(one(seed), seed) for seed in range(18)) < 0.05
+
+
+def sign_of(reports):
+    return scatter.scattered({"sign": kernels.SOURCES["sign"]}, reports, BOOTSTRAPS)["sign"]
+
+
+def test_reports_that_timed_more_together_are_not_rejected():
+    def one(seed):
+        phones = [synthetic.Phone(2 * seed + n, iterations=(8, 128)[n]) for n in range(2)]
+        return sign_of([synthetic.in_memory(phone.report(), n) for n, phone in enumerate(phones)])
+
+    found = [one(seed) for seed in range(18)]
+    assert {each.executions for each in found} == {128}
+    assert stats.kstest([each.p_value for each in found], "uniform").pvalue > 1e-3
+    assert sum(each.p_value < 0.05 for each in found) <= 4
+
+
+def with_rounds(iterations, seed):
+    """Return a report whose rounds timed so many executions of signing together, in this order."""
+    phone = synthetic.Phone(seed, sigma=0.3, count=60)
+    report = phone.report()
+    for case in report["measurements"]:
+        if case["kernel"] == "ed25519_sign" and case["threads"] == 1:
+            parts = [phone.times(60e-6, iterations=number) for number in iterations]
+            for quantity in case["quantities"]:
+                quantity["samples"] = synthetic.samples(np.concatenate(parts))
+            case["rounds"] = [
+                {
+                    "at_s": 1.0,
+                    "samples": part.size,
+                    "median": float(np.median(part)),
+                    "iterations_per_sample": number,
+                }
+                for number, part in zip(iterations, parts, strict=True)
+            ]
+    return synthetic.in_memory(report)
+
+
+def test_rounds_that_timed_more_together_are_not_rejected():
+    found = [sign_of([with_rounds((128, 8, 110, 9), seed)]) for seed in range(18)]
+    assert {each.executions for each in found} == {128}
+    assert stats.kstest([each.p_value for each in found], "uniform").pvalue > 1e-3
+    assert sum(each.p_value < 0.05 for each in found) <= 4
 
 
 def test_likelihoods_are_those_of_scipy():

@@ -6,14 +6,16 @@ and fitted again (the parametric bootstrap: Stute, Gonzalez Manteiga and Presedo
 40, 1993, 243). The AICc of other families stands beside (Hurvich and Tsai, Biometrika 76, 1989,
 297).
 Rounds have levels of their own, which are fitted, too. A sample is a mean over the executions that
-were timed together: of many it is nearly normal whatever they are. What does not live here: how
-large the scatter is (`calibration.fit.samples`).
+were timed together: of many it is nearly normal whatever they are, and it scatters less. So each
+report has a sigma of its own, or several, where its rounds timed more or fewer together.
+What does not live here: how large the scatter is (`calibration.fit.samples`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import operator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +40,33 @@ BOOTSTRAPS = 999
 
 
 @dataclass(frozen=True)
+class Kind:
+    """Samples in s that scatter alike: of one report, each a mean over as many executions.
+
+    Every group is at a level of its own, that of its round. `step_s` is the grid that they are on,
+    0 for none.
+    """
+
+    groups: list[Array]
+    executions: int = 1
+    step_s: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """How many samples there are."""
+        return sum(map(len, self.groups))
+
+    def residuals(self) -> Array:
+        """Return the logarithms of samples over the level of their group."""
+        return np.concatenate([np.log(group) - np.log(group).mean() for group in self.groups])
+
+    def sigma(self) -> float:
+        """Return the deviation of those logarithms."""
+        squares = float((self.residuals() ** 2).sum())
+        return math.sqrt(squares / (self.size - len(self.groups)))
+
+
+@dataclass(frozen=True)
 class Fit:
     """What one family makes of positive samples: `parameters` beside levels, and its likelihood."""
 
@@ -58,24 +87,22 @@ def scattered(
     `sources` are what prices them; those of which too few samples are kept are left out.
     """
     looked = {name: _look(source, reports) for name, source in sources.items()}
-    told = {name: found for name, found in looked.items() if found}
+    told = {name: kinds for name, kinds in looked.items() if kinds}
     p_values = {
-        name: p_value(
-            found.groups, streams.stream(_SEED, f"scatter/{name}"), bootstraps, found.step_s
-        )
-        for name, found in told.items()
+        name: p_value(kinds, streams.stream(_SEED, f"scatter/{name}"), bootstraps)
+        for name, kinds in told.items()
     }
     poor = rejected(p_values, POOR)
     return {
         name: Scatter(
             family="lognormal",
-            samples=sum(map(len, found.groups)),
-            executions=found.executions,
+            samples=sum(kind.size for kind in kinds),
+            executions=max(kind.executions for kind in kinds),
             p_value=p_values[name],
             poor=name in poor,
-            aicc=aicc(found.groups),
+            aicc=aicc(kinds),
         )
-        for name, found in told.items()
+        for name, kinds in told.items()
     }
 
 
@@ -98,41 +125,44 @@ def _beside(found: Scatter) -> str:
     return f"{best.replace('_', ' ')}: AICc {found.aicc[best]:+g}"
 
 
-def aicc(groups: Sequence[Array]) -> dict[str, float]:
+def aicc(kinds: Sequence[Kind]) -> dict[str, float]:
     """Return by how much the AICc of each other family is above the lognormal's.
 
-    `groups` are positive samples, each group at a level of its own. Below 0: it describes them
-    better, by so much.
+    Each kind has parameters of its own, each of its groups a level. Below 0: the family describes
+    them better, by so much.
     """
-    relative = np.exp(_residuals(groups))
-    found = {name: fit(relative).aicc(relative.size, len(groups)) for name, fit in FAMILIES.items()}
+    relative = [np.exp(kind.residuals()) for kind in kinds]
+    samples, levels = sum(kind.size for kind in kinds), sum(len(kind.groups) for kind in kinds)
+    found = {}
+    for name, fit in FAMILIES.items():
+        fits = [fit(each) for each in relative]
+        whole = Fit(sum(one.log_likelihood for one in fits), sum(one.parameters for one in fits))
+        found[name] = whole.aicc(samples, levels)
     least = found.pop("lognormal")
     return {name: round(value - least, 1) for name, value in found.items()}
 
 
-def p_value(
-    groups: Sequence[Array], random: np.random.Generator, bootstraps: int, step: float = 0.0
-) -> float:
-    """Return how likely lognormal samples fit as badly as `groups`, whose levels are their own.
+def p_value(kinds: Sequence[Kind], random: np.random.Generator, bootstraps: int) -> float:
+    """Return how likely lognormal samples fit as badly, each kind with a sigma of its own.
 
-    Each of so many bootstraps is drawn of the fitted law, rounded to the `step` of the clock as the
-    samples are, and fitted anew.
+    Each of so many bootstraps is drawn of the fitted law, rounded to the steps that the samples are
+    on, and fitted anew, levels and sigmas.
     """
-    sizes = [group.size for group in groups]
-    residuals = _residuals(groups)
-    sigma = _sigma(residuals, len(groups))
+    groups = [group for kind in kinds for group in kind.groups]
+    sizes, numbers = [group.size for group in groups], [kind.size for kind in kinds]
     levels = np.repeat([np.log(group).mean() for group in groups], sizes)
-    seen = float(_distance(residuals[None, :], len(groups))[0])
+    sigmas = np.repeat([kind.sigma() for kind in kinds], numbers)
+    steps_s = np.repeat([kind.step_s for kind in kinds], numbers)
+    seen = float(_distance(np.concatenate([kind.residuals() for kind in kinds])[None, :], kinds)[0])
+    starts = np.cumsum([0, *sizes[:-1]])
     worse, left = 0, bootstraps
     while left > 0:
         number = min(left, _AT_ONCE)
-        logs = levels + sigma * random.standard_normal((number, residuals.size))
-        if step:
-            logs = np.log(np.maximum(1, np.round(np.exp(logs) / step)))
-        starts = np.cumsum([0, *sizes[:-1]])
+        logs = levels + sigmas * random.standard_normal((number, levels.size))
+        logs = _on_grids(logs, steps_s)
         means = np.add.reduceat(logs, starts, axis=1) / sizes
         drawn = logs - np.repeat(means, sizes, axis=1)
-        worse += int((_distance(drawn, len(groups)) >= seen).sum())
+        worse += int((_distance(drawn, kinds) >= seen).sum())
         left -= number
     return (worse + 1) / (bootstraps + 1)
 
@@ -152,37 +182,22 @@ def rejected(p_values: Mapping[str, float], false_alarm: float) -> list[str]:
     return named
 
 
-@dataclass(frozen=True)
-class _Looked:
-    """Samples in s by round, how many executions each is the mean over, and the clock's step."""
-
-    groups: list[Array]
-    executions: int
-    step_s: float
-
-
-def _look(source: Source, reports: Sequence[Report]) -> _Looked | None:
-    """Return the samples by which a cost scatters; None where they are few, or all equal.
+def _look(source: Source, reports: Sequence[Report]) -> list[Kind]:
+    """Return the samples by which a cost scatters; none where they are few, or all equal.
 
     They are of one case of each report, the one nearest to `REFERENCE_BYTES`; what waits for
     another thread scatters by its wake-up. Samples that resemble their predecessor are thinned to
     as many as are independent.
     """
-    groups: list[Array] = []
-    executions, step_s = 1, 0.0
-    for report in reports:
-        if timed := _timed(source, report):
-            case, quantity = timed
-            groups += _rounds(case, quantity, report)
-            if case.iterations_per_sample:  # else the clock's share in a sample is not told
-                executions = max(executions, case.iterations_per_sample)
-                step_s = report.document.clock.resolution_s / executions
-    stride = math.ceil(sum(map(len, groups)) / _MOST)
-    groups = [kept for group in groups if (kept := group[:: max(1, stride)]).size > 1]
-    if sum(map(len, groups)) < _FEWEST or min(group.min() for group in groups) <= 0:
-        return None
-    scatters = _sigma(_residuals(groups), len(groups)) > _LEAST_SIGMA
-    return _Looked(groups, executions, step_s) if scatters else None
+    found = [
+        kind
+        for report in reports
+        if (timed := _timed(source, report))
+        for kind in _kinds(*timed, report)
+    ]
+    stride = math.ceil(sum(kind.size for kind in found) / _MOST)
+    thinned = [_thinned(kind, min(stride, kind.size // _FEWEST)) for kind in found]
+    return [kind for kind in thinned if kind.size >= _FEWEST and kind.sigma() > _LEAST_SIGMA]
 
 
 def _timed(source: Source, report: Report) -> tuple[Measurement, str] | None:
@@ -209,36 +224,65 @@ def _away(case: Measurement) -> float:
     return abs(case.parameters.get("bytes", 0.0) - REFERENCE_BYTES)
 
 
-def _rounds(case: Measurement, quantity: str, report: Report) -> list[Array]:
-    """Return the samples of a case by round, thinned; nothing where only quantiles are kept."""
+def _kinds(case: Measurement, quantity: str, report: Report) -> list[Kind]:
+    """Return the samples of a case by how many executions each is the mean over, thinned.
+
+    Rounds whose numbers are nearly equal are one kind. None where a report keeps quantiles alone,
+    and of samples that are not positive.
+    """
     samples = case.quantity(quantity)
     assert samples, "the caller has chosen cases that have it"
-    if samples.values is None:
+    if samples.values is None or samples.minimum <= 0:
         return []
-    values = np.array(samples.values)
-    counts = [each.samples for each in case.rounds]
-    parts = np.split(values, np.cumsum(counts)[:-1]) if sum(counts) == values.size else [values]
+    values, counts = np.array(samples.values), [each.samples for each in case.rounds]
+    whole = case.iterations_per_sample or 1
+    if sum(counts) == values.size:
+        parts = np.split(values, np.cumsum(counts)[:-1])
+        executions = [each.iterations_per_sample or whole for each in case.rounds]
+    else:
+        parts, executions = [values], [whole]
     independent = estimate_of(case, quantity, report).independent
     stride = math.ceil(values.size / independent) if independent > 1 else 1
-    return [kept for part in parts if (kept := part[::stride]).size > 1]
+    # Without a number, the clock's share in a sample is not told.
+    step_s = report.document.clock.resolution_s if case.iterations_per_sample else 0.0
+    alike: list[list[tuple[int, Array]]] = []
+    for number, part in sorted(zip(executions, parts, strict=True), key=operator.itemgetter(0)):
+        if not alike or number > _ALIKE * alike[-1][0][0]:
+            alike.append([])
+        alike[-1].append((number, part))
+    return [
+        _thinned(Kind([part for _, part in some], some[-1][0], step_s / some[-1][0]), stride)
+        for some in alike
+    ]
 
 
-def _residuals(groups: Sequence[Array]) -> Array:
-    """Return the logarithms of samples over the level of their group."""
-    return np.concatenate([np.log(group) - np.log(group).mean() for group in groups])
+def _thinned(kind: Kind, stride: int) -> Kind:
+    """Return each so manieth sample of a kind, of groups of which two are left, at least."""
+    groups = [group[:: max(1, stride)] for group in kind.groups]
+    return replace(kind, groups=[group for group in groups if group.size > 1])
 
 
-def _sigma(residuals: Array, levels: int) -> float:
-    return math.sqrt(float((residuals**2).sum()) / (residuals.size - levels))
+def _on_grids(logs: Array, steps_s: Array) -> Array:
+    """Return the logarithms of samples that are rounded to steps, to one at least."""
+    is_on = steps_s > 0
+    if not is_on.any():
+        return logs
+    steps = np.maximum(1, np.round(np.exp(logs[:, is_on]) / steps_s[is_on]))
+    found = logs.copy()
+    found[:, is_on] = np.log(steps * steps_s[is_on])
+    return found
 
 
-def _distance(residuals: Array, levels: int) -> Array:
-    """Return Anderson and Darling's statistic of each row, of a normal of the row's deviation."""
+def _distance(residuals: Array, kinds: Sequence[Kind]) -> Array:
+    """Return Anderson and Darling's statistic of each row, of normals of the kinds' deviations."""
     from scipy import special
 
-    count = residuals.shape[1]
-    sigmas = np.sqrt((residuals**2).sum(axis=1, keepdims=True) / (count - levels))
-    scaled = np.sort(residuals / np.maximum(sigmas, _LEAST), axis=1)
+    count, numbers = residuals.shape[1], [kind.size for kind in kinds]
+    starts = np.cumsum([0, *numbers[:-1]])
+    freedom = [kind.size - len(kind.groups) for kind in kinds]
+    sigmas = np.sqrt(np.add.reduceat(residuals**2, starts, axis=1) / freedom)
+    scaled = residuals / np.repeat(np.maximum(sigmas, _LEAST), numbers, axis=1)
+    scaled = np.sort(scaled, axis=1)
     odd = 2 * np.arange(1, count + 1) - 1
     tails = special.log_ndtr(scaled) + special.log_ndtr(-scaled[:, ::-1])
     found: Array = -count - (tails * odd).mean(axis=1)
@@ -316,8 +360,9 @@ POOR = 0.05
 """The chance of calling any of a profile's lognormals poor where all are right."""
 
 _SEED = 0  # of streams "scatter/<operation>": the same reports give the same bytes
-_FEWEST = 20  # samples: fewer tell no family from another
-_MOST = 1000  # of a report; with more, time grows and nothing real is exactly of a family
+_FEWEST = 20  # samples of a kind: fewer tell no family from another
+_MOST = 1000  # about; with more, time grows and nothing real is exactly of a family
+_ALIKE = 1.25  # times as many executions: sigmas 12 % apart, which 1000 samples do not show
 _AT_ONCE = 100  # bootstraps: their numbers stay in the caches
 _NEAREST = 0.98  # of the least sample: at 1 the likelihood of a shifted lognormal has no bound
 _NARROWEST = 0.05  # of the whole deviation: nor has that of a mixture, around a single sample
