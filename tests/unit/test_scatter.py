@@ -40,6 +40,10 @@ def kinds(seed, draw, count=150, step=0.0):
     return [scatter.Kind(found, step_s=step)]
 
 
+def aicc_of(found, seed=0):
+    return scatter.aicc(found, generator(20_000 + seed))
+
+
 def p_of(found, seed=0):
     return scatter.p_value(found, generator(10_000 + seed), BOOTSTRAPS)
 
@@ -57,14 +61,14 @@ def test_another_family_is_told_and_is_named(family):
     for seed in range(5):
         found = kinds(seed, DRAWN[family])
         assert p_of(found) == 1 / (BOOTSTRAPS + 1)
-        above = scatter.aicc(found)
+        above = aicc_of(found)
         assert above[family] < -10
         assert min(above, key=above.get) == family
 
 
 def test_of_lognormal_samples_no_other_family_is_much_better():
     # Two parameters more of a mixture may follow chance, and AICc charges for them.
-    best = [min(scatter.aicc(kinds(seed, lognormal)).values()) for seed in range(40)]
+    best = [min(aicc_of(kinds(seed, lognormal)).values()) for seed in range(40)]
     assert np.median(best) > 0
     assert min(best) > -12
 
@@ -86,14 +90,14 @@ def test_what_scatters_more_in_one_report_than_another_is_no_other_family():
 
     p_values = [p_of(both(seed), seed) for seed in range(100)]
     assert stats.kstest(p_values, "uniform").pvalue > 1e-3
-    above = [scatter.aicc(both(seed))["lognormal_with_tail"] for seed in range(20)]
+    above = [aicc_of(both(seed))["lognormal_with_tail"] for seed in range(20)]
     assert np.median(above) > 0
     # It matters: with one sigma for both, all are rejected.
     assert max(p_of(one(seed), seed) for seed in range(18)) < 0.05
 
 
 def sign_of(reports):
-    return scatter.scattered({"sign": kernels.SOURCES["sign"]}, reports, BOOTSTRAPS)["sign"]
+    return scatter.scattered({"sign": kernels.SOURCES["sign"]}, reports, BOOTSTRAPS)[0]["sign"]
 
 
 def test_reports_that_timed_more_together_are_not_rejected():
@@ -133,6 +137,61 @@ def test_rounds_that_timed_more_together_are_not_rejected():
     assert {each.executions for each in found} == {128}
     assert stats.kstest([each.p_value for each in found], "uniform").pvalue > 1e-3
     assert sum(each.p_value < 0.05 for each in found) <= 4
+
+
+def spawning(seed, *, step_s, iterations=None, sigma=0.3, median_s=8e-6):
+    """Return a report whose starts of tasks have steps, as digits of reports leave them."""
+    random = generator(seed)
+    report = synthetic.Phone(seed, count=20).report()
+    values_s = median_s * np.exp(sigma * random.standard_normal(200))
+    # A clock that is read at any time: how often it steps meanwhile.
+    steps = np.maximum(1, np.floor(values_s / step_s + random.random(200)))
+    for case in report["measurements"]:
+        if case["kernel"] == "task_spawn":
+            case["iterations_per_sample"] = iterations
+            for quantity in case["quantities"]:
+                values = [float(f"{step * step_s:.8e}") for step in steps]
+                quantity["samples"] = synthetic.samples(values)
+    return synthetic.in_memory(report)
+
+
+def spawned(report):
+    sources = {"task_spawn": kernels.SOURCES["task_spawn"]}
+    return scatter.scattered(sources, [report], BOOTSTRAPS)
+
+
+@pytest.mark.parametrize("iterations", [None, 7])
+def test_steps_that_samples_are_on_are_no_other_family(iterations):
+    """Neither how many were timed together nor the clock's resolution in the report tells them."""
+    found = [
+        spawned(spawning(seed, step_s=1e-6, iterations=iterations))[0]["task_spawn"]
+        for seed in range(40)
+    ]
+    p_values = [one.p_value for one in found]
+    assert stats.kstest(p_values, "uniform").pvalue > 1e-3
+    assert sum(one < 0.05 for one in p_values) <= 6
+    assert min(min(one.aicc.values()) for one in found) > -20
+
+
+def test_of_steps_wider_than_the_scatter_nothing_is_told():
+    found, untold = spawned(spawning(1, step_s=1e-6, sigma=0.1))
+    assert found == {}
+    assert "steps are too wide" in untold["task_spawn"]
+    # Steps of several widths, as of batches of other sizes: hardly a value that is not shared.
+    mixed = spawning(2, step_s=1e-6)
+    for case in mixed.document.measurements:
+        if case.kernel == "task_spawn":
+            for quantity in case.quantities:
+                quantity.samples.values[100:] = [0.93e-6 * n for n in range(6, 16)] * 10
+    found, untold = spawned(mixed)
+    assert found == {}
+    assert "steps are too wide" in untold["task_spawn"]
+
+
+def test_a_calibration_says_of_which_it_is_not_told(base):
+    calibration = Calibration(base, bootstraps=9).fit([spawning(1, step_s=4e-6)])
+    assert "task_spawn" not in calibration.profile_.scatter
+    assert "steps are too wide" in calibration.untold_["task_spawn"]
 
 
 def test_likelihoods_are_those_of_scipy():
@@ -182,10 +241,15 @@ def test_a_profile_says_which_of_its_costs_are_not_lognormal(base):
     assert found["store"].p_value == 1 / (scatter.BOOTSTRAPS + 1)
     assert found["store"].aicc["lognormal_with_tail"] < -50
     assert (found["store"].samples, found["sign"].executions) == (200, 8)
-    said = scatter.worded(found)
+    (said,) = scatter.worded(found, {})
     assert said.startswith("samples of 1 of 21 operations are not lognormal (p < 0.05, Holm)")
     assert "store (lognormal with tail: AICc -" in said
-    assert scatter.worded({"sign": found["sign"]}) == ""
+    assert scatter.worded({"sign": found["sign"]}, {}) == []
+    untold = {"store": "coarse", "sign": "few", "hash": "few"}
+    assert scatter.worded({}, untold) == [
+        "whether samples are lognormal, as draws are, is not told of store: coarse",
+        "whether samples are lognormal, as draws are, is not told of sign, hash: few",
+    ]
     # What no report measured has no scatter, and one draws the same as the other.
     assert set(found) <= {"sign", *kernels.SOURCES}
     without = Calibration(base, bootstraps=0).fit([with_tail(synthetic.Phone(6))]).profile_
@@ -227,7 +291,9 @@ def test_samples_of_which_quantiles_are_kept_say_nothing_of_families():
             values = quantity["samples"]["values"]
             quantity["samples"] = synthetic.samples(values, keep=False)
     sources = {"sign": kernels.SOURCES["sign"]}
-    assert scatter.scattered(sources, [synthetic.in_memory(report)], 9) == {}
+    found, untold = scatter.scattered(sources, [synthetic.in_memory(report)], 9)
+    assert found == {}
+    assert "fewer than 20 samples" in untold["sign"]
 
 
 def test_a_scatter_of_no_operation_is_refused(tmp_path, base):

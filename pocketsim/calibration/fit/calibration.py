@@ -71,6 +71,7 @@ class Calibration:
 
     profile_: Profile
     kept_: tuple[Kept, ...]  # what came from the base
+    untold_: dict[str, str]  # by operation, why it is not told how it scatters
     round_trips_: tuple[RoundTrip, ...]  # what the costs add up to, beside what was timed
 
     def __init__(
@@ -120,9 +121,10 @@ class Calibration:
         profile = parts.filled(
             base, lambda size: self._device(reports, size, wakes_apart=wakes_apart)
         )
+        self.untold_ = {}
         if self.bootstraps:
             priced_by = {name: sources[name] for name, cost in parts.operations.items() if cost}
-            found = scattered(priced_by, reports, self.bootstraps)
+            found, self.untold_ = scattered(priced_by, reports, self.bootstraps)
             profile = profile.model_copy(update={"scatter": found})
         self.profile_ = profile
         self.round_trips_ = compared(profile, reports)
