@@ -1,5 +1,7 @@
 """Samples are told from those of another family, and those of the same are not, but by chance."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -296,10 +298,24 @@ def test_samples_of_which_quantiles_are_kept_say_nothing_of_families():
     assert "fewer than 20 samples" in untold["sign"]
 
 
-def test_a_scatter_of_no_operation_is_refused(tmp_path, base):
+def profile_with_scatter(path, operation):
+    """Write a shipped profile that says how one operation scatters."""
     text = (profile.DEVICES / "moto_g04s.toml").read_text()
-    said = '\n[scatter.sing]\nfamily = "lognormal"\nsamples = 9\nexecutions = 1\np_value = 0.5\n'
+    said = 'family = "lognormal"\nsamples = 9\nexecutions = 1\np_value = 0.5\n'
+    path.write_text(f"{text}\n[scatter.{operation}]\n{said}poor = false\naicc = {{}}\n")
+
+
+def test_no_run_depends_on_a_scatter(tmp_path):
     path = tmp_path / "phone.toml"
-    path.write_text(f"{text}{said}poor = false\naicc = {{}}\n")
+    profile_with_scatter(path, "sign")
+    loaded = profile.load(path)
+    assert loaded.scatter["sign"].samples == 9
+    plain = profile.load(profile.DEVICES / "moto_g04s.toml")
+    assert json.dumps(profile.contents(loaded)) == json.dumps(profile.contents(plain))
+
+
+def test_a_scatter_of_no_operation_is_refused(tmp_path):
+    path = tmp_path / "phone.toml"
+    profile_with_scatter(path, "sing")
     with pytest.raises(ScenarioError, match=r"scatter\.sing: unknown operation .*sign"):
         profile.load(path)
