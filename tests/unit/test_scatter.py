@@ -141,13 +141,13 @@ def test_rounds_that_timed_more_together_are_not_rejected():
     assert sum(each.p_value < 0.05 for each in found) <= 4
 
 
-def spawning(seed, *, step_s, iterations=None, sigma=0.3, median_s=8e-6):
+def spawning(seed, *, step_s, iterations=None, sigma=0.3, least=1):
     """Return a report whose starts of tasks have steps, as digits of reports leave them."""
     random = generator(seed)
     report = synthetic.Phone(seed, count=20).report()
-    values_s = median_s * np.exp(sigma * random.standard_normal(200))
+    values_s = 8e-6 * np.exp(sigma * random.standard_normal(200))
     # A clock that is read at any time: how often it steps meanwhile.
-    steps = np.maximum(1, np.floor(values_s / step_s + random.random(200)))
+    steps = np.maximum(least, np.floor(values_s / step_s + random.random(200)))
     for case in report["measurements"]:
         if case["kernel"] == "task_spawn":
             case["iterations_per_sample"] = iterations
@@ -177,6 +177,10 @@ def test_steps_that_samples_are_on_are_no_other_family(iterations):
 
 def test_of_steps_wider_than_the_scatter_nothing_is_told():
     found, untold = spawned(spawning(1, step_s=1e-6, sigma=0.1))
+    assert found == {}
+    assert "steps are too wide" in untold["task_spawn"]
+    # As wide as the whole: some last none.
+    found, untold = spawned(spawning(3, step_s=20e-6, least=0))
     assert found == {}
     assert "steps are too wide" in untold["task_spawn"]
     # Steps of several widths, as of batches of other sizes: hardly a value that is not shared.

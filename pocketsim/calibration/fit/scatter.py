@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pocketsim.calibration.fit.kernels import Source
-    from pocketsim.calibration.fit.probe_report import Measurement, Report
+    from pocketsim.calibration.fit.probe_report import Measurement, Report, Samples
 
     Array = np.ndarray[Any, Any]
 
@@ -203,17 +203,15 @@ def _look(source: Source, reports: Sequence[Report]) -> list[Kind] | str:
     another thread scatters by its wake-up. Samples that resemble their predecessor are thinned to
     as many as are independent.
     """
-    found = [
-        kind
-        for report in reports
-        if (timed := _timed(source, report))
-        for kind in _kinds(*timed, report)
-    ]
+    timed = [(*one, report) for report in reports if (one := _timed(source, report))]
+    positive = [one for one in timed if _samples(*one[:2]).minimum > 0]
+    found = [kind for one in positive for kind in _kinds(*one)]
     stride = math.ceil(sum(kind.size for kind in found) / _MOST)
     thinned = [_thinned(kind, min(stride, kind.size // _FEWEST)) for kind in found]
     many = [kind for kind in thinned if kind.size >= _FEWEST and kind.sigma() > _LEAST_SIGMA]
     seen = [stepped for kind in many if (stepped := _stepped(kind))]
-    return seen or (_COARSE if many else _FEW)
+    is_coarse = many or len(positive) < len(timed)  # a clock that did not step in between
+    return seen or (_COARSE if is_coarse else _FEW)
 
 
 def _stepped(kind: Kind) -> Kind | None:
@@ -259,12 +257,10 @@ def _away(case: Measurement) -> float:
 def _kinds(case: Measurement, quantity: str, report: Report) -> list[Kind]:
     """Return the samples of a case by how many executions each is the mean over, thinned.
 
-    Rounds whose numbers are nearly equal are one kind. None where a report keeps quantiles alone,
-    and of samples that are not positive.
+    Rounds whose numbers are nearly equal are one kind. None where a report keeps quantiles alone.
     """
-    samples = case.quantity(quantity)
-    assert samples, "the caller has chosen cases that have it"
-    if samples.values is None or samples.minimum <= 0:
+    samples = _samples(case, quantity)
+    if samples.values is None:
         return []
     values, counts = np.array(samples.values), [each.samples for each in case.rounds]
     whole = case.iterations_per_sample or 1
@@ -281,6 +277,12 @@ def _kinds(case: Measurement, quantity: str, report: Report) -> list[Kind]:
             alike.append([])
         alike[-1].append((number, part))
     return [_thinned(Kind([part for _, part in some], some[-1][0]), stride) for some in alike]
+
+
+def _samples(case: Measurement, quantity: str) -> Samples:
+    samples = case.quantity(quantity)
+    assert samples, "the caller has chosen cases that have it"
+    return samples
 
 
 def _thinned(kind: Kind, stride: int) -> Kind:
