@@ -73,7 +73,7 @@ def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
         write_profile(calibration.profile_, aside)
     for kept in calibration.kept_:
         console.say(f"taken from {base}: {kept}: {kept.why}")
-    if said := worded(calibration.profile_.scatter or {}):
+    for said in worded(calibration.profile_.scatter or {}, calibration.untold_):
         console.say(said)
     _tell_round_trips(calibration.round_trips_)
     if as_json:

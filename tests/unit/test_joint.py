@@ -145,6 +145,7 @@ def test_sigmas_are_drawn_where_they_have_errors_and_move_nothing_else():
     # Around 0: half a normal, as of every number that cannot be lower.
     assert repetition.min() >= 0
     assert math.sqrt((repetition**2).mean()) == pytest.approx(0.01, rel=0.1)
+    assert repetition.mean() == pytest.approx(0.01 * math.sqrt(2 / math.pi), rel=0.1)
     assert abs(np.corrcoef(spread, repetition)[0, 1]) < 4 / math.sqrt(DRAWS)
     for one, other in zip(found, plain, strict=True):
         assert [one[key] for key in ("cpu_s", "per_byte_s", "wait_s")] == [

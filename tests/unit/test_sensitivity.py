@@ -328,6 +328,26 @@ def test_the_committed_table_has_every_number_as_it_is():
     assert made.keys() == now.keys()
 
 
+def test_what_tells_of_a_number_is_none(monkeypatch, tmp_path):
+    monkeypatch.setattr(doubling.places, "ROOT", tmp_path)
+    monkeypatch.setattr(doubling, "PROFILES", tmp_path / "profiles")
+    phone = tmp_path / "profiles/devices/phone.toml"
+    phone.parent.mkdir(parents=True)
+    phone.write_text(
+        '[operations.sign]\ncpu = "25us"\nstandard_error = "1us"\nsamples = 9\n'
+        "[scatter.sign]\nsamples = 9\np_value = 0.5\n[scatter.sign.aicc]\ngamma = -2.0\n"
+    )
+    (tmp_path / "town.toml").write_text(
+        '[network.access.wifi]\nlatency = "5ms"\nloss_ratio = 0.01\n'
+        '[network.access.wifi.standard_error]\nlatency = "1ms"\nloss_ratio = 0.001\n'
+    )
+    assert [each.name for each in doubling.numbers(["town.toml"])] == [
+        "phone:operations.sign.cpu",
+        "town:network.access.wifi.latency",
+        "town:network.access.wifi.loss_ratio",
+    ]
+
+
 def test_every_number_of_a_shipped_profile_has_an_answer():
     for path in sorted(profile.PROFILES.glob("*/*.toml")):
         is_device = path.parent.name == "devices"

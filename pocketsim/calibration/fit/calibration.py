@@ -71,6 +71,7 @@ class Calibration:
 
     profile_: Profile
     kept_: tuple[Kept, ...]  # what came from the base
+    untold_: dict[str, str]  # by operation, why it is not told how it scatters
     round_trips_: tuple[RoundTrip, ...]  # what the costs add up to, beside what was timed
 
     def __init__(
@@ -101,8 +102,9 @@ class Calibration:
         if not self.allow_spoiled:
             _refuse_spoiled(reports)
         sleeps = sleep_overshoot(reports, base.scheduler.sleep_overshoot if base else None)
+        prices, sources = self._prices(reports)
         parts = Parts(
-            together(self._prices(reports)),
+            together(prices),
             sleeps,
             socket_buffer_bytes(reports),
         )
@@ -119,9 +121,10 @@ class Calibration:
         profile = parts.filled(
             base, lambda size: self._device(reports, size, wakes_apart=wakes_apart)
         )
+        self.untold_ = {}
         if self.bootstraps:
-            sources = {name: self._source(name) for name, cost in parts.operations.items() if cost}
-            found = scattered(sources, reports, self.bootstraps)
+            priced_by = {name: sources[name] for name, cost in parts.operations.items() if cost}
+            found, self.untold_ = scattered(priced_by, reports, self.bootstraps)
             profile = profile.model_copy(update={"scatter": found})
         self.profile_ = profile
         self.round_trips_ = compared(profile, reports)
@@ -169,17 +172,23 @@ class Calibration:
             reason = f"not measured: {key}{said} ({self._why_missing(key, reports)})"
             raise ScenarioError(reports[-1].path, "", f"{reason}; name a profile with --base")
 
-    def _prices(self, reports: Sequence[Report]) -> dict[str, Priced | None]:
-        """Return what reports say of every operation; a wake-up apart only if all of them do."""
-        found = {name: self._priced(name, reports) for name in device_operations()}
-        found.update(wakes.apart(reports, core_count(reports)))
+    def _prices(
+        self, reports: Sequence[Report]
+    ) -> tuple[dict[str, Priced | None], dict[str, Source]]:
+        """Return what reports say of every operation, and by what each is priced.
+
+        A wake-up is apart only if all of them tell it.
+        """
+        cores = core_count(reports)
+        sources = {name: self._source(name) for name in device_operations()}
+        found = {name: price(source, reports, cores) for name, source in sources.items()}
+        if apart := wakes.apart(reports, cores):
+            found |= apart
+            sources |= wakes.APART
         # A base whose recvfrom has no wake-up in it gives both.
         if found["udp_receive"] is None and self.base and "udp_wake" in self.base[1].operations:
             found["udp_wake"] = None
-        return found
-
-    def _priced(self, name: str, reports: Sequence[Report]) -> Priced | None:
-        return price(self._source(name), reports, core_count(reports))
+        return found, sources
 
     def _why_missing(self, key: str, reports: Sequence[Report]) -> str:
         if key == SLEEPS_DIFFER:

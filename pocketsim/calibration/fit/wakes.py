@@ -32,7 +32,7 @@ def apart(reports: Sequence[Report], cores: int) -> dict[str, Priced]:
     None either where sending and reading take all of the passage: nothing is left to be apart.
     """
     looks = [found for report in reports if (found := _look(report))]
-    received = price(replace(SOURCES["udp_receive"], waits="", why=_READ), reports, cores)
+    received = price(APART["udp_receive"], reports, cores)
     if received is None or len(looks) < len(reports):
         return {}
     wake = _wake(looks, reports)
@@ -100,4 +100,10 @@ def of_a_part(sigma: Sigma, ratio: float) -> Sigma:
 
 PRICED_BYTES = 668.0
 """Of the datagram whose passage prices a wake-up: a block of the theses."""
-_READ = "one recvfrom of what is there, by payload size"
+APART = {
+    "udp_receive": replace(
+        SOURCES["udp_receive"], waits="", why="one recvfrom of what is there, by payload size"
+    ),
+    "udp_wake": WAKE,
+}
+"""What prices both where all reports have timed datagrams between two cores."""

@@ -93,24 +93,12 @@ class Scheduler(TypedDict):
     sleep_overshoot: SleepOvershoot
 
 
-class Scatter(TypedDict):
-    """How well the family that is drawn fits the executions that an operation was timed by."""
-
-    family: str
-    samples: int
-    executions: int
-    p_value: float
-    poor: bool
-    aicc: dict[str, float]
-
-
 class Contents(TypedDict):
     """A device profile."""
 
     device: Device
     operations: dict[str, Cost]
     scheduler: Scheduler
-    scatter: NotRequired[dict[str, Scatter]]
 
 
 class Shipped(Contents):

@@ -276,8 +276,11 @@ def shipped(shipped_in: Path = DEVICES) -> list[str]:
 
 
 def contents(profile: Profile) -> Contents:
-    """Return the profile as plain JSON values in SI units, as resolved.json holds it."""
-    return cast("Contents", si.section(profile))
+    """Return the profile as plain JSON values in SI units, as resolved.json holds it.
+
+    Without `scatter`: no run depends on it.
+    """
+    return cast("Contents", si.section(profile.model_copy(update={"scatter": None})))
 
 
 def digest(path: Path) -> str:

@@ -85,7 +85,7 @@ class Number:
 def numbers(names: Iterable[str]) -> list[Number]:
     """Return every number of the shipped profiles, and of networks and lengths of some scenarios.
 
-    Standard errors and counts of samples tell of a number, and are none.
+    Standard errors, counts of samples and how executions scatter tell of a number, and are none.
     """
     root = places.ROOT
     found = [
@@ -109,7 +109,7 @@ def _numeric(path: Path) -> list[tuple[str, Any]]:
     return [
         (key, value)
         for key, value in places.leaves(read_toml(path)[1])
-        if places.is_number(value) and key.rpartition(".")[2] not in _OF_A_NUMBER
+        if places.is_number(value) and _OF_A_NUMBER.isdisjoint(key.split("."))
     ]
 
 
@@ -439,7 +439,7 @@ _LIKELY, _SURE, _TRIES = 0.95, 0.99, 3
 _ENDS = {"store_count", "send_count"}  # which tell how a run over a kept connection ends
 _TWO = 2
 _OF_A_NUMBER = {
-    *("standard_error", "samples", "per_byte_standard_error", "correlation"),
+    *("standard_error", "samples", "per_byte_standard_error", "correlation", "scatter"),
     *("degrees_of_freedom", "common_ratio"),
     *("spread_sigma_standard_error", "repetition_sigma_standard_error"),
 }
