@@ -134,6 +134,27 @@ def test_a_probe_that_fails_is_told_with_its_last_line(counter):
         failing.repetition(TEN, 0)
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("{}", "{}"),
+        ('{"key": 1, "challenge": "00", "tokens": 10}', "key"),
+        ('{"key": "a", "challenge": "00", "cost": {"duration_s": 0.0}}', "key"),
+        ('{"key": "a", "challenge": "00", "cost": null}', "key"),
+        ("[1]", r"\[1\]"),
+        ("no JSON at all", "no JSON at all"),
+        ("", "nothing"),
+    ],
+)
+def test_an_answer_that_nobody_understands_is_told(counter, tmp_path, said, shown):
+    other = tmp_path / "other"
+    other.write_text(f"#!/bin/sh\necho '{said}'\n")
+    other.chmod(0o755)
+    what = rf"`probe tokens [a-z-]+` said .*{shown}.*: another version of the probe\?"
+    with pytest.raises(EnvironmentMissingError, match=what):
+        replace(counter, probe=other).repetition(TEN, 0)
+
+
 def test_without_files_in_memory_it_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(measuring, "_SHARED_MEMORY", tmp_path / "none")
     with pytest.raises(EnvironmentMissingError, match="no folder in memory"):
