@@ -85,7 +85,8 @@ def _print(result: HostValidation) -> None:
     console.data(f"  {tables.NOTE}")
     tokens = result.tokens.judgement
     console.table("tokens", token_tables.HEAD, token_tables.rows_of(tokens.rows))
-    console.data(f"  {token_tables.NOTE}")
+    for text in (token_tables.NOTE, *result.tokens.left_out):
+        console.data(f"  {text}")
     bars = (*judgement.bars, *tokens.bars)
     if bars:
         console.table("bars", tables.BAR_HEAD, tables.bar_rows(bars))

@@ -32,6 +32,7 @@ from pocketsim.calibration.validate.host.tokens.design import (
 )
 from pocketsim.host_prices import ReportPrices
 from pocketsim.report import host_tokens
+from pocketsim.report.page import Page
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import fake_probe, synthetic_reports
 
@@ -161,6 +162,23 @@ def test_without_files_in_memory_it_says_so(monkeypatch, tmp_path):
         measuring.places(tmp_path)
 
 
+def test_a_folder_in_memory_is_not_the_disk(monkeypatch, tmp_path):
+    monkeypatch.setattr(measuring, "_SHARED_MEMORY", tmp_path)
+    assert measuring.places(tmp_path) == {MEMORY: tmp_path}  # of one device
+
+
+def test_another_file_system_in_memory_is_not_the_disk_either(monkeypatch, tmp_path):
+    device = tmp_path.stat().st_dev
+    row = f"1 2 {os.major(device)}:{os.minor(device)} / /mnt rw shared:1 - {{}} x rw\n"
+    mounts = tmp_path / "mounts"
+    monkeypatch.setattr(measuring, "_MOUNTS", mounts)
+    found = {}
+    for kind in ("tmpfs", "ext4"):
+        mounts.write_text(row.format(kind))
+        found[kind] = set(measuring.places(tmp_path))
+    assert found == {"tmpfs": {MEMORY}, "ext4": {MEMORY, DISK}}
+
+
 class Free:
     """Prices of a host on which nothing beside the machine takes time, but what is given."""
 
@@ -204,6 +222,23 @@ def judged(factor=1.0, spread=0.0, *, is_judged=True):
     measured = {batch: tuple(real(batch, turn) for turn in turns) for batch in several}
     rings = {tokens: [simulated(tokens, factor)] * 3 for tokens in FULL.sizes}
     return measured, rings, judging.judge(measured, rings, Free(), is_judged=is_judged)
+
+
+def test_without_the_disk_memory_is_judged_alone_and_that_is_said():
+    whole, rings, _ = judged()
+    measured = {batch: several for batch, several in whole.items() if batch.place == MEMORY}
+    judgement = judging.judge(measured, rings, Free(), is_judged=True)
+    assert judgement.is_met
+    assert not any(DISK in bar.name for bar in judgement.bars)
+    blocks = {batch: (several,) for batch, several in measured.items()}
+    comparison = TokenComparison(judgement, blocks, rings)
+    (told,) = comparison.as_json()["left_out"]
+    assert told.startswith("Nothing was measured on the disk")
+    page = Page("this host")
+    host_tokens.add(page, comparison)
+    assert told in page.html()
+    both = TokenComparison(judgement, {**blocks, TEN: ()}, rings)
+    assert both.left_out == ()
 
 
 def missed(judgement):

@@ -167,14 +167,30 @@ def _run(probe: Path, core: int, name: str, words: Sequence[object], folder: Pat
 
 
 def places(folder: Path) -> dict[str, Path]:
-    """Return where folders of tokens are made: in memory, and in `folder`, which is on the disk.
+    """Return where folders of tokens are made: in memory, and in `folder`, if it is on a disk.
 
     Raises EnvironmentMissingError where the system has no files in memory.
     """
     if not os.access(_SHARED_MEMORY, os.W_OK):
         raise EnvironmentMissingError(f"{_SHARED_MEMORY}: no folder in memory for tokens")
-    return {design.MEMORY: _SHARED_MEMORY, design.DISK: folder}
+    found = {design.MEMORY: _SHARED_MEMORY}
+    table = _MOUNTS.read_text(encoding="utf-8")
+    device = folder.stat().st_dev
+    if device != _SHARED_MEMORY.stat().st_dev and not is_memory(device, table):
+        found[design.DISK] = folder.resolve()
+    return found
+
+
+def is_memory(device: int, mounts: str) -> bool:
+    """Tell whether a device's files are in memory, by the text of proc(5)'s mountinfo."""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    rows = (line.split() for line in mounts.splitlines())
+    kinds = {row[row.index("-") + 1] for row in rows if "-" in row and row[_DEVICE] == number}
+    return not kinds.isdisjoint(_IN_MEMORY)
 
 
 _SHARED_MEMORY = Path("/dev", "shm")  # Linux: files that no disk ever has (tmpfs(5))
+_MOUNTS = Path("/proc/self/mountinfo")
+_DEVICE = 2  # its third column: major and minor number
+_IN_MEMORY = {"tmpfs", "ramfs"}
 _SHOWN = 80  # characters of an answer that nobody understands
