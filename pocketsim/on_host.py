@@ -116,10 +116,11 @@ def validate_host(
         bench.report(name, files[name], only=None if whole else "udp")
         told(f"probe run: {files[name]}")
 
+    counter = token_measuring.Counter(probe, cores.dialler, token_measuring.places(folder), journal)
+    counter.try_out()  # before three quarters of an hour of trades
     points = design.design(effort)
     measured = measure(bench, points, report, told)
     token_effort = token_design.FULL if effort.is_judged else token_design.QUICK
-    counter = token_measuring.Counter(probe, cores.dialler, token_measuring.places(folder), journal)
     batches = counter.measure(token_effort, told)
     reports = [probe_report.load(file) for file in files.values()]
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]

@@ -151,6 +151,21 @@ def test_a_missed_bar_is_exit_3(tmp_path, monkeypatch):
     assert bars["batches dropped"] is True
 
 
+@two_cores
+def test_tokens_that_cannot_be_done_are_known_before_anything_is_traded(cli, tmp_path):
+    other = tmp_path / "other"
+    other.write_text(
+        f"#!/bin/sh\nif [ $1 = tokens ]; then echo nothing; else exec {PROBE} $@; fi\n"
+    )
+    other.chmod(0o755)
+    call = ("validate", "host", "--quick", "--probe", other, "-o", "here")
+    done = cli(*call, FAKE_PROBE_LOG=tmp_path / "calls")
+    assert done.returncode == 5
+    assert "`probe tokens new-authority` said nothing: another version" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "calls").exists()  # of all else nothing was asked
+
+
 def test_without_a_probe_it_says_what_builds_one(cli, tmp_path):
     done = cli("validate", "host", "--probe", "none", "-o", "here")
     assert (done.returncode, done.stdout) == (5, "")

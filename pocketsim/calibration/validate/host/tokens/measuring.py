@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pocketsim.calibration.validate.host import computer
 from pocketsim.calibration.validate.host.tokens import design, judging
+from pocketsim.calibration.validate.host.tokens.design import Batch
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pocketsim.calibration.validate.host.measuring import Kept
-    from pocketsim.calibration.validate.host.tokens.design import Batch, Command, Effort
+    from pocketsim.calibration.validate.host.tokens.design import Command, Effort
 
 Costs = dict[str, dict[str, float]]
 """By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts."""
@@ -41,6 +42,14 @@ class Counter:
     core: int
     places: Mapping[str, Path]
     kept: Kept
+
+    def try_out(self) -> None:
+        """Do one batch of a token in each place, so that what cannot be done is known at once.
+
+        Raises what `repetition` raises.
+        """
+        for place in self.places:
+            self.repetition(Batch(1, place), _TRIAL)
 
     def measure(self, effort: Effort, told: Callable[[str], None]) -> dict[Batch, Blocks]:
         """Return the blocks of repetitions of every batch, of which the last is what counts."""
@@ -194,3 +203,4 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _DEVICE = 2  # its third column: major and minor number
 _IN_MEMORY = {"tmpfs", "ramfs"}
 _SHOWN = 80  # characters of an answer that nobody understands
+_TRIAL = -1  # the number of no repetition
