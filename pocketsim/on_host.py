@@ -121,8 +121,20 @@ def validate_host(
     points = design.design(effort)
     measured = measure(bench, points, report, told)
     token_effort = token_design.FULL if effort.is_judged else token_design.QUICK
+    token_files: dict[str, Path] = {}
+
+    def token_report(name: str) -> None:
+        token_files[name] = folder / f"report_{name}.json"
+        counter.report(name, token_files[name])
+        told(f"probe run: {token_files[name]}")
+
+    token_report("tokens_before")
     batches = counter.measure(token_effort, told)
+    if effort.is_judged:
+        token_report("tokens_after")
+        report("tokens")  # whole: the profile is of the time of the batches, too
     reports = [probe_report.load(file) for file in files.values()]
+    token_reports = [probe_report.load(file) for file in token_files.values()]
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
     profile = folder / "profile.toml"
     _calibrate(whole, profile)
@@ -135,7 +147,7 @@ def validate_host(
             batches,
             pinned,
             token_effort,
-            ReportPrices(reports),
+            ReportPrices(token_reports),
             jobs,
             told,
             is_judged=effort.is_judged,
@@ -144,7 +156,13 @@ def validate_host(
         "host": host,
         "probe_sha256": digest,
         "effort": asdict(effort),
-        "reports": [_said(name, one) for name, one in zip(files, reports, strict=True)],
+        "reports": [
+            {**_said(name, one), "udp_round_trip_s": kernel_rtt_s([one], _USUAL_BYTES)[0]}
+            for name, one in zip(files, reports, strict=True)
+        ],
+        "token_reports": [
+            _said(name, one) for name, one in zip(token_files, token_reports, strict=True)
+        ],
         "points": _raw(points, measured, comparison),
     }
     return HostValidation(comparison, tokens, effort.is_judged, data)
@@ -194,7 +212,6 @@ def _said(name: str, report: Report) -> dict[str, Any]:
         "started_at": document.made.started_at,
         "spoiled": [f"{one.condition}: {one.detail}" for one in document.spoiled],
         "frequencies_hz": document.conditions.after.frequencies_hz,
-        "udp_round_trip_s": kernel_rtt_s([report], _USUAL_BYTES)[0],
     }
 
 

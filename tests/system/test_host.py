@@ -86,7 +86,7 @@ def test_a_quick_look_judges_nothing_and_writes_all(quick):
     ((done, _, _), _), folder = quick
     assert done.returncode == 0, done.stderr
     names = {"host.json", "host.html", "profile.toml", "host.journal"}
-    reports = {f"report_{name}.json" for name in ("before", "turn_1", "turn_2")}
+    reports = {f"report_{name}.json" for name in ("before", "turn_1", "turn_2", "tokens_before")}
     assert {path.name for path in (folder / "here").iterdir()} == names | reports
     assert done.stdout.splitlines()[-2:] == ["here/host.json", "here/host.html"]
     assert done.stderr.index("held out") < done.stderr.index("stores")  # stated first
@@ -144,6 +144,8 @@ def test_a_missed_bar_is_exit_3(tmp_path, monkeypatch):
     assert done.exit_code == 3, done.output
     found = json.loads((tmp_path / "here/host.json").read_text())
     assert found["verdict"] == "missed"
+    assert [one["name"] for one in found["token_reports"]] == ["tokens_before", "tokens_after"]
+    assert found["reports"][-1]["name"] == "tokens"  # a whole one, for the profile
     assert {bar["met"] for bar in found["bars"]} >= {True, False}
     assert found["hop_s"] > 1e-6  # 1 ms is more than the made-up costs come to
     bars = {bar["name"]: bar["met"] for bar in found["tokens"]["bars"]}

@@ -30,11 +30,10 @@ from pocketsim.calibration.validate.host.tokens.design import (
     Batch,
     Stage,
 )
-from pocketsim.host_prices import ReportPrices
 from pocketsim.report import host_tokens
 from pocketsim.report.page import Page
 from pocketsim.sim.base.errors import EnvironmentMissingError
-from support import fake_probe, synthetic_reports
+from support import fake_probe
 
 PROBE = Path(fake_probe.__file__)
 TEN = Batch(10, DISK)
@@ -119,6 +118,19 @@ def test_batches_that_disagree_are_measured_again_and_the_last_block_counts(coun
     found = counter.measure(effort, lambda _line: None)
     assert {batch.place: len(blocks) for batch, blocks in found.items()} == {MEMORY: 2, DISK: 3}
     assert len(set(asked)) == len(asked) == 10  # nothing twice under one number
+
+
+def test_a_report_is_of_the_core_and_the_disk_of_the_batches(counter, calls, tmp_path):
+    file = tmp_path / "report.json"
+    for _ in range(2):
+        counter.report("tokens_before", file)
+    assert file.is_file()
+    (call,) = calls()  # what is there is not measured again
+    assert call.startswith(f"[{counter.core}] run --full")
+    assert call.endswith(f"--only file_append_fsync --scratch {tmp_path}")
+    in_memory = replace(counter, places={MEMORY: tmp_path})
+    in_memory.report("tokens_after", tmp_path / "after.json")
+    assert "file_append_fsync" not in calls()[-1]  # no disk, no append
 
 
 def test_a_probe_that_signs_another_number_of_times_is_refused(counter, monkeypatch):
@@ -293,23 +305,3 @@ def test_table_and_chart_have_every_row():
     told = comparison.as_json()
     assert len(told["rows"]) == len(rows)
     assert told["rings_s"]["10"][0]["check 3"] == pytest.approx(10 * 1.2 * 3 * CHECK_S)
-
-
-def test_prices_are_those_of_the_report():
-    phone = synthetic_reports.Phone(sigma=0.0)
-    told = phone.report()
-    for recipients, time_s in ((1, 1e-6), (5, 5e-6)):
-        quantities = {"cpu_s": phone.times(time_s)}
-        at = {"recipients": recipients}
-        told["measurements"].append(
-            synthetic_reports.measurement(
-                "token_decode", "serialisation", quantities, parameters=at
-            )
-        )
-    prices = ReportPrices([synthetic_reports.in_memory(told)])
-    assert prices.sign_s(100_000) == pytest.approx(60e-6 + 100_000 * 2e-9, rel=1e-6)
-    assert prices.check_s(1000) == pytest.approx(150e-6 + 1000 * 1e-9, rel=1e-6)
-    assert prices.hash_s(441) == pytest.approx(0.2e-6 + 441 * 1.5e-9, rel=1e-6)
-    assert [prices.decode_s(count) for count in (1, 3, 9)] == pytest.approx([1e-6, 3e-6, 5e-6])
-    with pytest.raises(EnvironmentMissingError, match="no report of the probe has token_encode"):
-        prices.encode_s(1)

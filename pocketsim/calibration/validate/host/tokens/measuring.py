@@ -51,6 +51,24 @@ class Counter:
         for place in self.places:
             self.repetition(Batch(1, place), _TRIAL)
 
+    def report(self, name: str, file: Path) -> None:
+        """Write the probe's report of all that commands do beside the machine, unless it is there.
+
+        On the core of the batches, at every size that the probe knows (half a minute); appends on
+        the disk of the batches.
+        """
+        if self.kept.kept(f"report {name}") is not None and file.is_file():
+            return
+        words: list[object] = ["run", "--full", "--quiet", "--threads", 1, "-o", file.resolve()]
+        disk = self.places.get(design.DISK)
+        kernels = (*_KERNELS, *([_APPEND] if disk else []))
+        words += [word for kernel in kernels for word in ("--only", kernel)]
+        words += ["--scratch", disk] if disk else []
+        _run(self.probe, self.core, "run", words, file.parent)
+        if not file.is_file():
+            raise EnvironmentMissingError(f"`probe run` wrote no {file}")
+        self.kept.keep(f"report {name}", file.name)
+
     def measure(self, effort: Effort, told: Callable[[str], None]) -> dict[Batch, Blocks]:
         """Return the blocks of repetitions of every batch, of which the last is what counts."""
         found: dict[Batch, Blocks] = {}
@@ -203,4 +221,6 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _DEVICE = 2  # its third column: major and minor number
 _IN_MEMORY = {"tmpfs", "ramfs"}
 _SHOWN = 80  # characters of an answer that nobody understands
+_KERNELS = ("ed25519_sign", "ed25519_verify", "sha256", "token_*")  # that `Prices` needs
+_APPEND = "file_append_fsync"
 _TRIAL = -1  # the number of no repetition
