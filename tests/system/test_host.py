@@ -150,7 +150,7 @@ def test_a_missed_bar_is_exit_3(tmp_path, monkeypatch):
     assert found["hop_s"] > 1e-6  # 1 ms is more than the made-up costs come to
     bars = {bar["name"]: bar["met"] for bar in found["tokens"]["bars"]}
     assert bars["largest error, tokens/s, memory"] is False
-    assert bars["batches dropped"] is True
+    assert bars["rates dropped"] is True
 
 
 @two_cores

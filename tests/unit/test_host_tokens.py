@@ -38,7 +38,8 @@ from support import fake_probe
 PROBE = Path(fake_probe.__file__)
 TEN = Batch(10, DISK)
 COINS_CENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
-SIGN_S, CHECK_S, EMPTY_S, FILE_S = 20e-6, 50e-6, 1e-3, 2e-3
+SIGN_S, CHECK_S, HASH_S, EMPTY_S, FILE_S = 20e-6, 50e-6, 10e-6, 1e-3, 2e-3
+BATCH_S = 50e-6  # of each stage, whatever the number of tokens
 
 
 @pytest.fixture
@@ -212,34 +213,40 @@ def test_beside_the_machine_each_token_is_hashed_and_each_file_signed_once():
 
 def simulated(tokens, factor=1.0):
     """Return the stages of a ring whose signatures take `factor` as long as real ones."""
-    signing = {Stage(SIGN, count): tokens * factor * SIGN_S for count in (1, 2, 3)}
-    checking = {Stage(CHECK, count): tokens * factor * count * CHECK_S for count in (1, 2, 3)}
+    signing = {Stage(SIGN, count): factor * (BATCH_S + tokens * SIGN_S) for count in (1, 2, 3)}
+    checking = {
+        Stage(CHECK, count): factor * (BATCH_S + tokens * count * CHECK_S) for count in (1, 2, 3)
+    }
     return signing | checking
 
 
 def real(batch, factor=1.0):
-    """Return what commands cost: signatures and an empty command, and files on the disk."""
+    """Return what commands cost: signatures, hashes, an empty command, and files on the disk."""
     files_s = FILE_S if batch.place == DISK else 0.0
     costs = {EMPTY.name: {"duration_s": EMPTY_S + files_s}}
     for command in (one for several in OPERATIONS.values() for one in several):
         whole_s = prediction.machine_s((command,), simulated(batch.tokens)) + EMPTY_S
-        whole_s += files_s * (1 + command.replaced)
+        whole_s += files_s * (1 + command.replaced) + batch.tokens * len(command.hashed) * HASH_S
+        whole_s += SIGN_S * bool(command.signed_bytes) + CHECK_S * bool(command.checked_bytes)
         costs[command.name] = {"duration_s": factor * whole_s}
     return costs
 
 
-def judged(factor=1.0, spread=0.0, *, is_judged=True):
+PRICED = Free(hash_s=HASH_S, sign_s=SIGN_S, check_s=CHECK_S)
+
+
+def judged(factor=1.0, spread=0.0, *, prices=PRICED, is_judged=True):
     several = design.batches(FULL, (MEMORY, DISK))
     turns = [1.0 + spread * turn for turn in range(-2, 3)]
     measured = {batch: tuple(real(batch, turn) for turn in turns) for batch in several}
     rings = {tokens: [simulated(tokens, factor)] * 3 for tokens in FULL.sizes}
-    return measured, rings, judging.judge(measured, rings, Free(), is_judged=is_judged)
+    return measured, rings, judging.judge(measured, rings, prices, is_judged=is_judged)
 
 
 def test_without_the_disk_memory_is_judged_alone_and_that_is_said():
     whole, rings, _ = judged()
     measured = {batch: several for batch, several in whole.items() if batch.place == MEMORY}
-    judgement = judging.judge(measured, rings, Free(), is_judged=True)
+    judgement = judging.judge(measured, rings, PRICED, is_judged=True)
     assert judgement.is_met
     assert not any(DISK in bar.name for bar in judgement.bars)
     blocks = {batch: (several,) for batch, several in measured.items()}
@@ -267,16 +274,41 @@ def test_a_prediction_that_is_right_meets_every_bar():
 
 def test_signatures_that_are_too_dear_miss_the_bar_of_rates():
     _, _, judgement = judged(1.2)
-    assert missed(judgement) == [f"largest error, tokens/s, {one}" for one in (MEMORY, DISK)]
+    assert {f"largest error, tokens/s, {one}" for one in (MEMORY, DISK)} <= set(missed(judgement))
     slow = next(row for row in judgement.rows if row.batch.tokens == 1000)
-    assert slow.error == pytest.approx(-math.log(1.2), rel=0.1)  # fewer tokens a second
+    assert -math.log(1.2) < slow.error < -0.1  # fewer tokens a second
 
 
-def test_signatures_that_cost_nothing_are_no_better_than_a_constant():
-    _, _, judgement = judged(0.0)
-    assert f"median error of null constant in those predicted, tokens/s, {MEMORY}" in missed(
-        judgement
+def null_missed(null, *places):
+    return [f"median error of null {null} in those predicted, tokens/s, {one}" for one in places]
+
+
+def test_a_mechanism_without_what_signatures_lack_is_no_better_than_their_prices():
+    # Nothing but signatures is known of what a token takes: in memory no more than the null knows.
+    _, _, judgement = judged(prices=Free(sign_s=SIGN_S, check_s=CHECK_S))
+    assert null_missed(judging.SIGNATURES, MEMORY)[0] in missed(judgement)
+
+
+def test_a_prediction_that_is_as_far_off_as_other_sizes_misses():
+    # Close enough for the bar of rates, and still no better than half of what other sizes say.
+    _, _, judgement = judged(1.09)
+    assert missed(judgement) == null_missed(judging.CONSTANT, MEMORY)
+
+
+def test_a_constant_null_has_not_seen_its_own_batch():
+    measured, rings, judgement = judged()
+    batch = Batch(1000, MEMORY)
+    slow = {**measured, batch: tuple(real(batch, 3.0) for _ in range(5))}
+    changed = judging.judge(slow, rings, PRICED, is_judged=True)
+    before, after = (
+        next(row for row in one.rows if (row.operation, row.batch) == ("mint", batch))
+        for one in (judgement, changed)
     )
+    own = after.nulls[judging.CONSTANT] - before.nulls[judging.CONSTANT]
+    assert own == pytest.approx(math.log(3.0))
+    alone = {batch: slow[batch]}
+    (row, *_) = judging.judge(alone, rings, PRICED, is_judged=False).rows
+    assert math.isnan(row.nulls[judging.CONSTANT])  # no other size
 
 
 def test_where_real_is_far_from_real_nothing_is_judged():
@@ -304,4 +336,4 @@ def test_table_and_chart_have_every_row():
     assert rows[0][:3] == ("mint", "1", MEMORY)
     told = comparison.as_json()
     assert len(told["rows"]) == len(rows)
-    assert told["rings_s"]["10"][0]["check 3"] == pytest.approx(10 * 1.2 * 3 * CHECK_S)
+    assert told["rings_s"]["10"][0]["check 3"] == pytest.approx(1.2 * (BATCH_S + 10 * 3 * CHECK_S))

@@ -22,6 +22,7 @@ from pocketsim.calibration.validate.host.judging import (
 )
 from pocketsim.calibration.validate.host.tokens import prediction
 from pocketsim.calibration.validate.host.tokens.design import EMPTY, MEMORY, OPERATIONS
+from pocketsim.sim.base import token_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 
 ERROR_MAX = 0.10
 """The largest |log ratio| of a rate, predicted to real."""
+SIGNATURES, CONSTANT = "signatures", "constant"
+NULLS = (SIGNATURES, CONSTANT)
+"""Who needs no simulator: empty commands as measured, and what each token takes beyond them.
+
+`signatures`: as many as are made and checked, at their prices in the probe's report. `constant`:
+the same for each token, the median of what was measured with the other sizes of the operation.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,9 +54,8 @@ class Row:
     """One operation of a batch: seconds and tokens per second, medians over repetitions.
 
     `machine_s` is the part of the simulator's machine in `predicted_s`, `empty_s` that of commands
-    without tokens. `low_per_s` and `high_per_s` bound 90 % of the draws. `error`, log ratio of
-    predicted to real rates, `floor`, real to real, and `null`, the error of who takes an operation
-    for as long with any number of tokens.
+    without tokens. `low_per_s` and `high_per_s` bound 90 % of the draws. `error` is the log ratio
+    of predicted to real rates, `floor` that of real to real; `nulls` are errors of `NULLS`.
     """
 
     operation: str
@@ -63,7 +70,7 @@ class Row:
     high_per_s: float
     error: float
     floor: float
-    null: float
+    nulls: dict[str, float]
 
     @property
     def is_dropped(self) -> bool:
@@ -145,8 +152,10 @@ def _row(
     beside_s = sum(prediction.beside_s(command, batch, prices, file_s) for command in commands)
     whole_s = [each + empties_s + beside_s for each in machine_s]
     measured_s, predicted_s = median(took_s), median(whole_s)
-    alike = [one for one in measured if one.place == batch.place]
-    any_s = median(median(operation_s(each, operation) for each in measured[one]) for one in alike)
+    token_s = {
+        SIGNATURES: _signatures_s(operation, batch.tokens, prices) / batch.tokens,
+        CONSTANT: _others_s(operation, batch, measured, empties_s),
+    }
     early_s, late_s = (float(bound) for bound in np.quantile(whole_s, INTERVAL))
     return Row(
         operation,
@@ -161,8 +170,35 @@ def _row(
         high_per_s=batch.tokens / early_s,
         error=math.log(measured_s / predicted_s),
         floor=floor(list(map(Rate, [batch.tokens / each_s for each_s in took_s])), "rate_per_s"),
-        null=math.log(measured_s / any_s),
+        nulls={
+            name: math.log(measured_s / (empties_s + batch.tokens * each_s))
+            for name, each_s in token_s.items()
+        },
     )
+
+
+def _signatures_s(operation: str, tokens: int, prices: Prices) -> float:
+    """Return how long the signatures of an operation take by their prices alone, s."""
+    both = [command.signatures(tokens) for command in OPERATIONS[operation]]
+    made, checked = (sum(numbers) for numbers in zip(*both, strict=True))
+    # That of a first proof is over nine bytes more, which cost nothing beside a signature.
+    proof_bytes = token_bytes.RECIPIENT_BYTES
+    return made * prices.sign_s(proof_bytes) + checked * prices.check_s(proof_bytes)
+
+
+def _others_s(
+    operation: str, batch: Batch, measured: Mapping[Batch, Sequence[Costs]], empties_s: float
+) -> float:
+    """Return the median time of a token in batches of other sizes beyond empty commands, s.
+
+    NaN without others.
+    """
+    others = [one for one in measured if one.place == batch.place and one != batch]
+    found = [
+        (median(operation_s(each, operation) for each in measured[one]) - empties_s) / one.tokens
+        for one in others
+    ]
+    return max(0.0, median(found)) if found else math.nan
 
 
 def _bars(rows: Sequence[Row]) -> tuple[Bar, ...]:
@@ -172,11 +208,12 @@ def _bars(rows: Sequence[Row]) -> tuple[Bar, ...]:
         calm = [row for row in here if not row.is_dropped]
         largest = max((abs(row.error) for row in calm), default=math.nan)
         found.append(Bar(f"largest error, tokens/s, {place}", largest, (0.0, ERROR_MAX), len(calm)))
-        times = _times([row.null for row in calm], [row.error for row in calm])
-        called = f"median error of null constant in those predicted, tokens/s, {place}"
-        found.append(Bar(called, times, (NULLS_WORSE, math.inf), len(calm)))
+        for null in NULLS:
+            times = _times([row.nulls[null] for row in calm], [row.error for row in calm])
+            called = f"median error of null {null} in those predicted, tokens/s, {place}"
+            found.append(Bar(called, times, (NULLS_WORSE, math.inf), len(calm)))
     share = sum(row.is_dropped for row in rows) / len(rows)
-    return (*found, Bar("batches dropped", share, (0.0, DROPPED_MAX), len(rows)))
+    return (*found, Bar("rates dropped", share, (0.0, DROPPED_MAX), len(rows)))
 
 
 def _times(nulls: Sequence[float], errors: Sequence[float]) -> float:
