@@ -26,7 +26,6 @@ from pocketsim.calibration.validate.host.tokens.design import (
     MEMORY,
     OPERATIONS,
     QUICK,
-    SIGN,
     Batch,
     Stage,
 )
@@ -34,12 +33,20 @@ from pocketsim.report import host_tokens
 from pocketsim.report.page import Page
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import fake_probe
+from support.token_batches import (
+    BATCH_S,
+    CHECK_S,
+    FILE_S,
+    PRICED,
+    SIGN_S,
+    Free,
+    judged,
+    real,
+)
 
 PROBE = Path(fake_probe.__file__)
 TEN = Batch(10, DISK)
 COINS_CENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
-SIGN_S, CHECK_S, HASH_S, EMPTY_S, FILE_S = 20e-6, 50e-6, 10e-6, 1e-3, 2e-3
-BATCH_S = 50e-6  # of each stage, whatever the number of tokens
 
 
 @pytest.fixture
@@ -192,16 +199,6 @@ def test_another_file_system_in_memory_is_not_the_disk_either(monkeypatch, tmp_p
     assert found == {"tmpfs": {MEMORY}, "ext4": {MEMORY, DISK}}
 
 
-class Free:
-    """Prices of a host on which nothing beside the machine takes time, but what is given."""
-
-    def __init__(self, **prices_s):
-        self.prices_s = prices_s
-
-    def __getattr__(self, name):
-        return lambda _size: self.prices_s.get(name, 0.0)
-
-
 def test_beside_the_machine_each_token_is_hashed_and_each_file_signed_once():
     once = prediction.beside_s(design.SUBMIT, TEN, Free(hash_s=1e-6, sign_s=1.0), FILE_S)
     assert once == pytest.approx(10 * 2 * 1e-6 + 1.0 + FILE_S)
@@ -209,38 +206,6 @@ def test_beside_the_machine_each_token_is_hashed_and_each_file_signed_once():
     assert prediction.beside_s(design.SUBMIT, in_memory, Free(sync_s=1.0), FILE_S) == 0.0
     minted = prediction.beside_s(design.MINT, TEN, Free(sync_s=1.0), FILE_S)
     assert minted == pytest.approx(FILE_S + 1.0)  # one batch more than a wallet, and the journal
-
-
-def simulated(tokens, factor=1.0):
-    """Return the stages of a ring whose signatures take `factor` as long as real ones."""
-    signing = {Stage(SIGN, count): factor * (BATCH_S + tokens * SIGN_S) for count in (1, 2, 3)}
-    checking = {
-        Stage(CHECK, count): factor * (BATCH_S + tokens * count * CHECK_S) for count in (1, 2, 3)
-    }
-    return signing | checking
-
-
-def real(batch, factor=1.0):
-    """Return what commands cost: signatures, hashes, an empty command, and files on the disk."""
-    files_s = FILE_S if batch.place == DISK else 0.0
-    costs = {EMPTY.name: {"duration_s": EMPTY_S + files_s}}
-    for command in (one for several in OPERATIONS.values() for one in several):
-        whole_s = prediction.machine_s((command,), simulated(batch.tokens)) + EMPTY_S
-        whole_s += files_s * (1 + command.replaced) + batch.tokens * len(command.hashed) * HASH_S
-        whole_s += SIGN_S * bool(command.signed_bytes) + CHECK_S * bool(command.checked_bytes)
-        costs[command.name] = {"duration_s": factor * whole_s}
-    return costs
-
-
-PRICED = Free(hash_s=HASH_S, sign_s=SIGN_S, check_s=CHECK_S)
-
-
-def judged(factor=1.0, spread=0.0, *, prices=PRICED, is_judged=True):
-    several = design.batches(FULL, (MEMORY, DISK))
-    turns = [1.0 + spread * turn for turn in range(-2, 3)]
-    measured = {batch: tuple(real(batch, turn) for turn in turns) for batch in several}
-    rings = {tokens: [simulated(tokens, factor)] * 3 for tokens in FULL.sizes}
-    return measured, rings, judging.judge(measured, rings, prices, is_judged=is_judged)
 
 
 def test_without_the_disk_memory_is_judged_alone_and_that_is_said():

@@ -180,7 +180,7 @@ def _row(
 def _signatures_s(operation: str, tokens: int, prices: Prices) -> float:
     """Return how long the signatures of an operation take by their prices alone, s."""
     both = [command.signatures(tokens) for command in OPERATIONS[operation]]
-    made, checked = (sum(numbers) for numbers in zip(*both, strict=True))
+    made, checked = sum(one[0] for one in both), sum(one[1] for one in both)
     # That of a first proof is over nine bytes more, which cost nothing beside a signature.
     proof_bytes = token_bytes.RECIPIENT_BYTES
     return made * prices.sign_s(proof_bytes) + checked * prices.check_s(proof_bytes)
