@@ -3,6 +3,7 @@
 import pytest
 
 from pocketsim.host_prices import ReportPrices
+from pocketsim.on_host import kernel_rtt_s
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import synthetic_reports
 
@@ -68,3 +69,23 @@ def test_one_append_is_the_median_and_not_the_mean_of_many():
 def test_what_no_report_has_is_said():
     with pytest.raises(EnvironmentMissingError, match="no report of the probe has token_encode"):
         prices().encode_s(1)
+
+
+def test_the_kernels_round_trip_is_between_cores_where_that_was_timed():
+    phone = synthetic_reports.Phone(sigma=0.0)
+    whole = phone.waking_report()
+    woken, echoes = (
+        synthetic_reports.in_memory({**whole, "measurements": several})
+        for several in (
+            whole["measurements"],
+            [one for one in whole["measurements"] if one["kernel"] != "udp_wake_up"],
+        )
+    )
+    between_s = (2 * synthetic_reports.PASSAGE_S, 2 * synthetic_reports.PASSAGE_S)
+    assert kernel_rtt_s([woken, echoes], 16.0) == pytest.approx(between_s)
+    assert kernel_rtt_s([echoes], 16.0) == pytest.approx((60e-6, 60e-6))
+
+
+def test_without_a_round_trip_there_is_no_null():
+    with pytest.raises(EnvironmentMissingError, match="udp_wake_up or udp_round_trip"):
+        kernel_rtt_s([], 668.0)
