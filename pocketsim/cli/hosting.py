@@ -20,7 +20,7 @@ def host(
         Path, typer.Option("-o", "--out", help="Folder of what is written.", metavar="DIR")
     ] = Path("runs/host"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="Four points in three minutes; no bar is applied.")
+        bool, typer.Option("--quick", help="Four points in four minutes; no bar is applied.")
     ] = False,
     probe: Annotated[
         Path | None, typer.Option("--probe", help="Instead of build/bin/probe.", metavar="PATH")
@@ -33,9 +33,9 @@ def host(
     The probe measures the computer before and after, `calibrate` makes its profile, `probe trade`
     and `probe link` trade at 24 points, most of which no fit sees: some 45 minutes, as it is meant;
     nobody has run all of it yet. `probe tokens` mints, transfers, verifies and redeems batches of
-    tokens, which are compared with their simulation as well. Whatever else runs meanwhile is
-    measured, too. DIR gets host.json, host.html, the profile and the probe's reports; what an
-    interruption leaves there is gone on from.
+    tokens, between reports of their own, which are compared with their simulation as well. Whatever
+    else runs meanwhile is measured, too. DIR gets host.json, host.html, the profile and the probe's
+    reports; what an interruption leaves there is gone on from.
     """
     targets.check_outside_runs(out)
     from pocketsim import on_host

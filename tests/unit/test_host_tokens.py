@@ -164,12 +164,13 @@ def test_a_probe_that_fails_is_told_with_its_last_line(counter):
         ('{"key": "a", "challenge": "00", "cost": null}', "key"),
         ("[1]", r"\[1\]"),
         ("no JSON at all", "no JSON at all"),
+        (r"\377", "\ufffd"),
         ("", "nothing"),
     ],
 )
 def test_an_answer_that_nobody_understands_is_told(counter, tmp_path, said, shown):
     other = tmp_path / "other"
-    other.write_text(f"#!/bin/sh\necho '{said}'\n")
+    other.write_text(f"#!/bin/sh\nprintf '{said}'\n")
     other.chmod(0o755)
     what = rf"`probe tokens [a-z-]+` said .*{shown}.*: another version of the probe\?"
     with pytest.raises(EnvironmentMissingError, match=what):

@@ -185,7 +185,12 @@ def _run(probe: Path, core: int, name: str, words: Sequence[object], folder: Pat
     """Return what the probe says on one core; raises EnvironmentMissingError where it fails."""
     with computer.pinned({core}):
         done = subprocess.run(
-            [str(probe), *map(str, words)], cwd=folder, capture_output=True, text=True, check=False
+            [str(probe), *map(str, words)],
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
         )
     if done.returncode:
         tail = done.stderr.strip().splitlines()[-1:]
