@@ -34,7 +34,7 @@ from pocketsim.report.page import Page
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import fake_probe
 from support.token_batches import (
-    BATCH_S,
+    BENT_S,
     CHECK_S,
     FILE_S,
     PRICED,
@@ -258,10 +258,10 @@ def test_a_mechanism_without_what_signatures_lack_is_no_better_than_their_prices
 def test_a_prediction_that_is_as_far_off_as_other_sizes_misses():
     # Close enough for the bar of rates, and still no better than half of what other sizes say.
     _, _, judgement = judged(1.09)
-    assert missed(judgement) == null_missed(judging.CONSTANT, MEMORY)
+    assert missed(judgement) == null_missed(judging.LINE, MEMORY, DISK)
 
 
-def test_a_constant_null_has_not_seen_its_own_batch():
+def test_a_null_through_other_sizes_has_not_seen_its_own_batch():
     measured, rings, judgement = judged()
     batch = Batch(1000, MEMORY)
     slow = {**measured, batch: tuple(real(batch, 3.0) for _ in range(5))}
@@ -270,11 +270,11 @@ def test_a_constant_null_has_not_seen_its_own_batch():
         next(row for row in one.rows if (row.operation, row.batch) == ("mint", batch))
         for one in (judgement, changed)
     )
-    own = after.nulls[judging.CONSTANT] - before.nulls[judging.CONSTANT]
+    own = after.nulls[judging.LINE] - before.nulls[judging.LINE]
     assert own == pytest.approx(math.log(3.0))
     alone = {batch: slow[batch]}
     (row, *_) = judging.judge(alone, rings, PRICED, is_judged=False).rows
-    assert math.isnan(row.nulls[judging.CONSTANT])  # no other size
+    assert math.isnan(row.nulls[judging.LINE])  # no other size
 
 
 def test_where_real_is_far_from_real_nothing_is_judged():
@@ -302,4 +302,6 @@ def test_table_and_chart_have_every_row():
     assert rows[0][:3] == ("mint", "1", MEMORY)
     told = comparison.as_json()
     assert len(told["rows"]) == len(rows)
-    assert told["rings_s"]["10"][0]["check 3"] == pytest.approx(1.2 * (BATCH_S + 10 * 3 * CHECK_S))
+    assert told["rings_s"]["10"][0]["check 3"] == pytest.approx(
+        1.2 * (10**0.5 * BENT_S + 10 * 3 * CHECK_S)
+    )

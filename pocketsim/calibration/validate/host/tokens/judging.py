@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
 ERROR_MAX = 0.10
 """The largest |log ratio| of a rate, predicted to real."""
-SIGNATURES, CONSTANT = "signatures", "constant"
-NULLS = (SIGNATURES, CONSTANT)
-"""Who needs no simulator: empty commands as measured, and what each token takes beyond them.
+SIGNATURES, LINE = "signatures", "line"
+NULLS = (SIGNATURES, LINE)
+"""Who needs no simulator.
 
-`signatures`: as many as are made and checked, at their prices in the probe's report. `constant`:
-the same for each token, the median of what was measured with the other sizes of the operation.
+`signatures`: empty commands as measured, and as many signatures as are made and checked, at their
+prices in the probe's report. `line`: a straight line through what the operation took with other
+numbers of tokens in the same place.
 """
 
 
@@ -152,9 +153,9 @@ def _row(
     beside_s = sum(prediction.beside_s(command, batch, prices, file_s) for command in commands)
     whole_s = [each + empties_s + beside_s for each in machine_s]
     measured_s, predicted_s = median(took_s), median(whole_s)
-    token_s = {
-        SIGNATURES: _signatures_s(operation, batch.tokens, prices) / batch.tokens,
-        CONSTANT: _others_s(operation, batch, measured, empties_s),
+    null_s = {
+        SIGNATURES: empties_s + _signatures_s(operation, batch.tokens, prices),
+        LINE: _line_s(operation, batch, measured, empties_s),
     }
     early_s, late_s = (float(bound) for bound in np.quantile(whole_s, INTERVAL))
     return Row(
@@ -170,10 +171,7 @@ def _row(
         high_per_s=batch.tokens / early_s,
         error=math.log(measured_s / predicted_s),
         floor=floor(list(map(Rate, [batch.tokens / each_s for each_s in took_s])), "rate_per_s"),
-        nulls={
-            name: math.log(measured_s / (empties_s + batch.tokens * each_s))
-            for name, each_s in token_s.items()
-        },
+        nulls={name: math.log(measured_s / whole_s) for name, whole_s in null_s.items()},
     )
 
 
@@ -186,19 +184,21 @@ def _signatures_s(operation: str, tokens: int, prices: Prices) -> float:
     return made * prices.sign_s(proof_bytes) + checked * prices.check_s(proof_bytes)
 
 
-def _others_s(
+def _line_s(
     operation: str, batch: Batch, measured: Mapping[Batch, Sequence[Costs]], empties_s: float
 ) -> float:
-    """Return the median time of a token in batches of other sizes beyond empty commands, s.
+    """Return what a straight line through batches of other sizes says of this one, s.
 
-    NaN without others.
+    The least relative squares; never less than empty commands take. NaN without two others.
     """
     others = [one for one in measured if one.place == batch.place and one != batch]
-    found = [
-        (median(operation_s(each, operation) for each in measured[one]) - empties_s) / one.tokens
-        for one in others
-    ]
-    return max(0.0, median(found)) if found else math.nan
+    if len(others) < _FEWEST_ON_LINE:
+        return math.nan
+    took_s = np.array(
+        [median(operation_s(each, operation) for each in measured[one]) for one in others]
+    )
+    slope_s, none_s = np.polyfit([one.tokens for one in others], took_s, 1, w=1 / took_s)
+    return max(empties_s, float(none_s + slope_s * batch.tokens))
 
 
 def _bars(rows: Sequence[Row]) -> tuple[Bar, ...]:
@@ -221,3 +221,6 @@ def _times(nulls: Sequence[float], errors: Sequence[float]) -> float:
         return math.nan
     error = median(map(abs, errors))
     return median(map(abs, nulls)) / error if error else math.inf
+
+
+_FEWEST_ON_LINE = 2

@@ -20,9 +20,8 @@ HEAD = (
 NOTE = (
     "Errors are log ratios of rates, predicted to real; a floor is how far real is from real. "
     "Predicted is the simulator's machine, empty commands as measured, and what files take by the "
-    "probe's report; beyond the largest size there, on its line. Both nulls have empty commands, "
-    "too; beside them, signatures their prices alone, and constant what a token took with other "
-    "sizes."
+    "probe's report; beyond the largest size there, on its line. Null signatures: empty commands, "
+    "and signatures by the report. Null line: through what batches of other sizes took."
 )
 
 
