@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.blocks import Measured
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
+    from pocketsim.calibration.validate.host.tokens.design import Batch
+    from pocketsim.calibration.validate.host.tokens.design import Effort as TokenEffort
+    from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Counter
 
 
 @dataclass(frozen=True)
@@ -122,18 +125,9 @@ def validate_host(
     points = design.design(effort)
     measured = measure(bench, points, report, told)
     token_effort = token_design.FULL if effort.is_judged else token_design.QUICK
-    token_files: dict[str, Path] = {}
-
-    def token_report(name: str) -> None:
-        token_files[name] = folder / f"report_{name}.json"
-        counter.report(name, token_files[name])
-        told(f"probe run: {token_files[name]}")
-
-    token_report("tokens_before")
-    batches = counter.measure(token_effort, told)
+    batches, token_files = _batches(counter, token_effort, folder, told, is_judged=effort.is_judged)
     if effort.is_judged:
-        token_report("tokens_after")
-        report("tokens")  # whole: the profile is of the time of the batches, too
+        report("tokens")  # the profile is of the time of the batches, too
     reports = [probe_report.load(file) for file in files.values()]
     token_reports = [probe_report.load(file) for file in token_files.values()]
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
@@ -193,6 +187,29 @@ def _round_trip_s(case: Measurement) -> tuple[float, float]:
     assert samples is not None, "that is how it was chosen"
     every = samples.values or samples.quantiles or [samples.median]
     return samples.median, float(np.percentile(every, 95))
+
+
+def _batches(
+    counter: Counter,
+    effort: TokenEffort,
+    folder: Path,
+    told: Callable[[str], None],
+    *,
+    is_judged: bool,
+) -> tuple[dict[Batch, Blocks], dict[str, Path]]:
+    """Return what batches cost, and by name the reports before them and, if judged, after them."""
+    files: dict[str, Path] = {}
+
+    def report(name: str) -> None:
+        files[name] = folder / f"report_{name}.json"
+        counter.report(name, files[name])
+        told(f"probe run: {files[name]}")
+
+    report("tokens_before")
+    batches = counter.measure(effort, told)
+    if is_judged:
+        report("tokens_after")
+    return batches, files
 
 
 def _calibrate(files: Sequence[Path], profile: Path) -> None:

@@ -171,9 +171,9 @@ class _Round:
             ) from error
 
 
-def _cost(told: Any) -> dict[str, float]:
+def _cost(answer: Any) -> dict[str, float]:
     """Return the cost in an answer; raises ValueError where it has no time that ends."""
-    cost = dict(told["cost"])
+    cost = dict(answer["cost"])
     if not all(isinstance(cost[name], int) for name in ("signatures_made", "signatures_checked")):
         raise ValueError("signatures are whole")
     if not (math.isfinite(cost["duration_s"]) and cost["duration_s"] > 0):
