@@ -20,7 +20,7 @@ def host(
         Path, typer.Option("-o", "--out", help="Folder of what is written.", metavar="DIR")
     ] = Path("runs/host"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="Four points in four minutes; no bar is applied.")
+        bool, typer.Option("--quick", help="Four points in three minutes; no bar is applied.")
     ] = False,
     probe: Annotated[
         Path | None, typer.Option("--probe", help="Instead of build/bin/probe.", metavar="PATH")
