@@ -23,6 +23,7 @@ from pocketsim.calibrating import fitted
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases
+from pocketsim.calibration.fit.wakes import rested
 from pocketsim.calibration.fit.write import write_profile
 from pocketsim.calibration.validate.host import computer, design, prediction
 from pocketsim.calibration.validate.host.blocks import measure
@@ -38,10 +39,13 @@ from pocketsim.sim.base.errors import EnvironmentMissingError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.calibration.fit.probe_report import Measurement, Report
     from pocketsim.calibration.validate.host.blocks import Measured
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
+    from pocketsim.calibration.validate.host.tokens.design import Batch
+    from pocketsim.calibration.validate.host.tokens.design import Effort as TokenEffort
+    from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Counter
 
 
 @dataclass(frozen=True)
@@ -118,12 +122,16 @@ def validate_host(
         bench.report(name, files[name], only=None if whole else "udp")
         told(f"probe run: {files[name]}")
 
+    counter = token_measuring.Counter(probe, cores.dialler, token_measuring.places(folder), journal)
+    counter.try_out()  # before three quarters of an hour of trades
     points = design.design(effort)
     measured = measure(bench, points, report, told)
     token_effort = token_design.FULL if effort.is_judged else token_design.QUICK
-    counter = token_measuring.Counter(probe, cores.dialler, token_measuring.places(folder), journal)
-    batches = counter.measure(token_effort, told)
+    batches, token_files = _batches(counter, token_effort, folder, told, is_judged=effort.is_judged)
+    if effort.is_judged:
+        report("tokens")  # the profile is of the time of the batches, too
     reports = [probe_report.load(file) for file in files.values()]
+    token_reports = [probe_report.load(file) for file in token_files.values()]
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
     profile = folder / "profile.toml"
     _calibrate(whole, profile)
@@ -134,37 +142,71 @@ def validate_host(
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
         rings = token_prediction.simulate(pinned, token_effort, jobs, journal, told)
         tokens = token_comparing.compare(
-            batches, rings, ReportPrices(reports), is_judged=effort.is_judged
+            batches, rings, ReportPrices(token_reports), is_judged=effort.is_judged
         )
     data = {
         "host": host,
         "probe_sha256": digest,
         "effort": asdict(effort),
-        "reports": [_said(name, one) for name, one in zip(files, reports, strict=True)],
+        "reports": [
+            {**_said(name, one), "kernel_rtt_s": kernel_rtt_s([one], _USUAL_BYTES)[0]}
+            for name, one in zip(files, reports, strict=True)
+        ],
+        "token_reports": [
+            _said(name, one) for name, one in zip(token_files, token_reports, strict=True)
+        ],
         "points": _raw(points, measured, comparison),
     }
     return HostValidation(comparison, tokens, effort.is_judged, data)
 
 
 def kernel_rtt_s(reports: Sequence[Report], size_bytes: float) -> tuple[float, float]:
-    """Return median and 95th percentile of a datagram's round trip, s, of the nearest size.
+    """Return median and 95th percentile of a datagram's round trip, s, medians over reports.
 
-    Over several reports it is their median. Raises EnvironmentMissingError where none has any.
+    To a thread that sleeps on another core and back, as `udp_wake` is priced (one size); where no
+    report has timed that, the echo of the nearest size, whose two threads may share a core. Raises
+    EnvironmentMissingError where none has either.
     """
-    found = []
-    for report in reports:
-        known = cases(report, "udp_round_trip", "rtt_s")
-        if not known:
-            continue
-        near = min(known, key=lambda case: abs(case.parameters["bytes"] - size_bytes))
-        samples = near.quantity("rtt_s")
-        assert samples is not None, "that is how it was chosen"
-        every = samples.values or samples.quantiles or [samples.median]
-        found.append((samples.median, float(np.percentile(every, 95))))
-    if not found:
-        raise EnvironmentMissingError("no report of the probe has udp_round_trip")
-    middle, late = zip(*found, strict=True)
+    woken = [case for report in reports if (case := rested(report)) and case.quantity("rtt_s")]
+    known = woken or [
+        min(echoes, key=lambda case: abs(case.parameters["bytes"] - size_bytes))
+        for report in reports
+        if (echoes := cases(report, "udp_round_trip", "rtt_s"))
+    ]
+    if not known:
+        raise EnvironmentMissingError("no report of the probe has udp_wake_up or udp_round_trip")
+    middle, late = zip(*map(_round_trip_s, known), strict=True)
     return median(middle), median(late)
+
+
+def _round_trip_s(case: Measurement) -> tuple[float, float]:
+    samples = case.quantity("rtt_s")
+    assert samples is not None, "that is how it was chosen"
+    every = samples.values or samples.quantiles or [samples.median]
+    return samples.median, float(np.percentile(every, 95))
+
+
+def _batches(
+    counter: Counter,
+    effort: TokenEffort,
+    folder: Path,
+    told: Callable[[str], None],
+    *,
+    is_judged: bool,
+) -> tuple[dict[Batch, Blocks], dict[str, Path]]:
+    """Return what batches cost, and by name the reports before them and, if judged, after them."""
+    files: dict[str, Path] = {}
+
+    def report(name: str) -> None:
+        files[name] = folder / f"report_{name}.json"
+        counter.report(name, files[name])
+        told(f"probe run: {files[name]}")
+
+    report("tokens_before")
+    batches = counter.measure(effort, told)
+    if is_judged:
+        report("tokens_after")
+    return batches, files
 
 
 def _calibrate(files: Sequence[Path], profile: Path) -> None:
@@ -190,7 +232,6 @@ def _said(name: str, report: Report) -> dict[str, Any]:
         "started_at": document.made.started_at,
         "spoiled": [f"{one.condition}: {one.detail}" for one in document.spoiled],
         "frequencies_hz": document.conditions.after.frequencies_hz,
-        "udp_round_trip_s": kernel_rtt_s([report], _USUAL_BYTES)[0],
     }
 
 

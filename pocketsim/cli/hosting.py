@@ -33,9 +33,9 @@ def host(
     The probe measures the computer before and after, `calibrate` makes its profile, `probe trade`
     and `probe link` trade at 24 points, most of which no fit sees: some 45 minutes, as it is meant;
     nobody has run all of it yet. `probe tokens` mints, transfers, verifies and redeems batches of
-    tokens, which are compared with their simulation as well. Whatever else runs meanwhile is
-    measured, too. DIR gets host.json, host.html, the profile and the probe's reports; what an
-    interruption leaves there is gone on from.
+    tokens, between reports of their own, which are compared with their simulation as well. Whatever
+    else runs meanwhile is measured, too. DIR gets host.json, host.html, the profile and the probe's
+    reports; what an interruption leaves there is gone on from.
     """
     targets.check_outside_runs(out)
     from pocketsim import on_host
@@ -85,7 +85,8 @@ def _print(result: HostValidation) -> None:
     console.data(f"  {tables.NOTE}")
     tokens = result.tokens.judgement
     console.table("tokens", token_tables.HEAD, token_tables.rows_of(tokens.rows))
-    console.data(f"  {token_tables.NOTE}")
+    for text in (token_tables.NOTE, *result.tokens.left_out):
+        console.data(f"  {text}")
     bars = (*judgement.bars, *tokens.bars)
     if bars:
         console.table("bars", tables.BAR_HEAD, tables.bar_rows(bars))

@@ -25,26 +25,22 @@ def page(
     comparison: Comparison,
     title: str,
     said: Sequence[str],
-    tokens: TokenComparison | None = None,
+    tokens: TokenComparison,
 ) -> str:
-    """Return the page as HTML; `said` are sentences about the host and how it was measured.
-
-    Without `tokens` there is no section about them.
-    """
+    """Return the page as HTML; `said` are sentences about the host and how it was measured."""
     judgement = comparison.judgement
     found = Page(title)
     found.section("points", "Predicted against measured")
     for text in (*said, tables.NOTE):
         found.paragraph(text)
     found.figures([(name, _CAPTION, chart(comparison, key)) for key, name in _DRAWN.items()])
-    bars = (*judgement.bars, *(tokens.judgement.bars if tokens else ()))
+    bars = (*judgement.bars, *tokens.judgement.bars)
     if bars:
         found.section("bars", "Bars")
         found.add(_table(tables.BAR_HEAD, tables.bar_rows(bars)))
     found.section("rows", "Points")
     found.add(_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
-    if tokens:
-        token_section.add(found, tokens)
+    token_section.add(found, tokens)
     return found.html()
 
 

@@ -24,7 +24,8 @@ def add(page: Page, tokens: TokenComparison) -> None:
     """Append the section: a chart and a table."""
     rows = tokens.judgement.rows
     page.section("tokens", "Tokens")
-    page.paragraph(tables.NOTE)
+    for text in (tables.NOTE, *tokens.left_out):
+        page.paragraph(text)
     page.figures([("Tokens a second", _CAPTION, chart(tokens))])
     page.add(table(tables.HEAD, [[escape(cell) for cell in row] for row in tables.rows_of(rows)]))
 

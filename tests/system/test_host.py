@@ -93,7 +93,7 @@ def test_a_quick_look_judges_nothing_and_writes_all(quick):
     ((done, _, _), _), folder = quick
     assert done.returncode == 0, done.stderr
     names = {"host.json", "host.html", "profile.toml", "host.journal"}
-    reports = {f"report_{name}.json" for name in ("before", "turn_1", "turn_2")}
+    reports = {f"report_{name}.json" for name in ("before", "turn_1", "turn_2", "tokens_before")}
     assert {path.name for path in (folder / "here").iterdir()} == names | reports
     assert done.stdout.splitlines()[-2:] == ["here/host.json", "here/host.html"]
     assert done.stderr.index("held out") < done.stderr.index("stores")  # stated first
@@ -154,11 +154,28 @@ def test_a_missed_bar_is_exit_3(tmp_path, monkeypatch):
     assert done.exit_code == 3, done.output
     found = json.loads((tmp_path / "here/host.json").read_text())
     assert found["verdict"] == "missed"
+    assert [one["name"] for one in found["token_reports"]] == ["tokens_before", "tokens_after"]
+    assert found["reports"][-1]["name"] == "tokens"  # a whole one, for the profile
     assert {bar["met"] for bar in found["bars"]} >= {True, False}
     assert found["hop_s"] > 1e-6  # 1 ms is more than the made-up costs come to
     bars = {bar["name"]: bar["met"] for bar in found["tokens"]["bars"]}
     assert bars["largest error, tokens/s, memory"] is False
-    assert bars["batches dropped"] is True
+    assert bars["rates dropped"] is True
+
+
+@two_cores
+def test_tokens_that_cannot_be_done_are_known_before_anything_is_traded(cli, tmp_path):
+    other = tmp_path / "other"
+    other.write_text(
+        f"#!/bin/sh\nif [ $1 = tokens ]; then echo nothing; else exec {PROBE} $@; fi\n"
+    )
+    other.chmod(0o755)
+    call = ("validate", "host", "--quick", "--probe", other, "-o", "here")
+    done = cli(*call, FAKE_PROBE_LOG=tmp_path / "calls")
+    assert done.returncode == 5
+    assert "`probe tokens new-authority` said nothing: another version" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "calls").exists()  # of all else nothing was asked
 
 
 def test_without_a_probe_it_says_what_builds_one(cli, tmp_path):

@@ -24,6 +24,7 @@ from pocketsim.calibration.validate.host.judging import Compared
 from pocketsim.report import host as page
 from pocketsim.sim import trace
 from pocketsim.sim.devices.profile import DEVICES
+from support import token_batches
 
 MOTO = DEVICES / "moto_g04s.toml"
 POINTS = design.design(FULL)
@@ -419,8 +420,9 @@ def test_the_plot_has_intervals_and_shows_what_is_not_judged():
     assert udp.error_x.array[0] == pytest.approx(0.01 * udp.x[0])  # the largest of the five
     # 95 % of 41 factors whose logarithms are even between -0.02 and 0.02: at 0.018.
     assert udp.error_y.array[0] == pytest.approx(math.expm1(0.018) * udp.y[0], rel=1e-3)
-    text = page.page(comparison, "This host", ["Cores <0> & 1."])
-    assert all(f"chart-{number}" in text for number in (1, 2, 3))
+    text = page.page(comparison, "This host", ["Cores <0> & 1."], token_batches.compared())
+    assert all(f"chart-{number}" in text for number in (1, 2, 3, 4))
+    assert "rates dropped" in text
     assert "Cores &lt;0&gt; &amp; 1." in text
     assert all(f"<td>{point.name}</td>" in text for point in POINTS)
 

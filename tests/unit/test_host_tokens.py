@@ -26,19 +26,27 @@ from pocketsim.calibration.validate.host.tokens.design import (
     MEMORY,
     OPERATIONS,
     QUICK,
-    SIGN,
     Batch,
     Stage,
 )
-from pocketsim.host_prices import ReportPrices
 from pocketsim.report import host_tokens
+from pocketsim.report.page import Page
 from pocketsim.sim.base.errors import EnvironmentMissingError
-from support import fake_probe, synthetic_reports
+from support import fake_probe
+from support.token_batches import (
+    BENT_S,
+    CHECK_S,
+    FILE_S,
+    PRICED,
+    SIGN_S,
+    Free,
+    judged,
+    real,
+)
 
 PROBE = Path(fake_probe.__file__)
 TEN = Batch(10, DISK)
 COINS_CENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
-SIGN_S, CHECK_S, EMPTY_S, FILE_S = 20e-6, 50e-6, 1e-3, 2e-3
 
 
 @pytest.fixture
@@ -120,6 +128,19 @@ def test_batches_that_disagree_are_measured_again_and_the_last_block_counts(coun
     assert len(set(asked)) == len(asked) == 10  # nothing twice under one number
 
 
+def test_a_report_is_of_the_core_and_the_disk_of_the_batches(counter, calls, tmp_path):
+    file = tmp_path / "report.json"
+    for _ in range(2):
+        counter.report("tokens_before", file)
+    assert file.is_file()
+    (call,) = calls()  # what is there is not measured again
+    assert call.startswith(f"[{counter.core}] run --full")
+    assert call.endswith(f"--only file_append_fsync --scratch {tmp_path}")
+    in_memory = replace(counter, places={MEMORY: tmp_path})
+    in_memory.report("tokens_after", tmp_path / "after.json")
+    assert "file_append_fsync" not in calls()[-1]  # no disk, no append
+
+
 def test_a_probe_that_signs_another_number_of_times_is_refused(counter, monkeypatch):
     once = replace(design.VERIFY, stages=(Stage(CHECK, 3),))  # as if nothing were reissued
     monkeypatch.setattr(design, "VERIFY", once)
@@ -134,20 +155,49 @@ def test_a_probe_that_fails_is_told_with_its_last_line(counter):
         failing.repetition(TEN, 0)
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("{}", "{}"),
+        ('{"key": 1, "challenge": "00", "tokens": 10}', "key"),
+        ('{"key": "a", "challenge": "00", "cost": {"duration_s": 0.0}}', "key"),
+        ('{"key": "a", "challenge": "00", "cost": null}', "key"),
+        ("[1]", r"\[1\]"),
+        ("no JSON at all", "no JSON at all"),
+        (r"\377", "\ufffd"),
+        ("", "nothing"),
+    ],
+)
+def test_an_answer_that_nobody_understands_is_told(counter, tmp_path, said, shown):
+    other = tmp_path / "other"
+    other.write_text(f"#!/bin/sh\nprintf '{said}'\n")
+    other.chmod(0o755)
+    what = rf"`probe tokens [a-z-]+` said .*{shown}.*: another version of the probe\?"
+    with pytest.raises(EnvironmentMissingError, match=what):
+        replace(counter, probe=other).repetition(TEN, 0)
+
+
 def test_without_files_in_memory_it_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(measuring, "_SHARED_MEMORY", tmp_path / "none")
     with pytest.raises(EnvironmentMissingError, match="no folder in memory"):
         measuring.places(tmp_path)
 
 
-class Free:
-    """Prices of a host on which nothing beside the machine takes time, but what is given."""
+def test_a_folder_in_memory_is_not_the_disk(monkeypatch, tmp_path):
+    monkeypatch.setattr(measuring, "_SHARED_MEMORY", tmp_path)
+    assert measuring.places(tmp_path) == {MEMORY: tmp_path}  # of one device
 
-    def __init__(self, **prices_s):
-        self.prices_s = prices_s
 
-    def __getattr__(self, name):
-        return lambda _size: self.prices_s.get(name, 0.0)
+def test_another_file_system_in_memory_is_not_the_disk_either(monkeypatch, tmp_path):
+    device = tmp_path.stat().st_dev
+    row = f"1 2 {os.major(device)}:{os.minor(device)} / /mnt rw shared:1 - {{}} x rw\n"
+    mounts = tmp_path / "mounts"
+    monkeypatch.setattr(measuring, "_MOUNTS", mounts)
+    found = {}
+    for kind in ("tmpfs", "ext4"):
+        mounts.write_text(row.format(kind))
+        found[kind] = set(measuring.places(tmp_path))
+    assert found == {"tmpfs": {MEMORY}, "ext4": {MEMORY, DISK}}
 
 
 def test_beside_the_machine_each_token_is_hashed_and_each_file_signed_once():
@@ -159,30 +209,21 @@ def test_beside_the_machine_each_token_is_hashed_and_each_file_signed_once():
     assert minted == pytest.approx(FILE_S + 1.0)  # one batch more than a wallet, and the journal
 
 
-def simulated(tokens, factor=1.0):
-    """Return the stages of a ring whose signatures take `factor` as long as real ones."""
-    signing = {Stage(SIGN, count): tokens * factor * SIGN_S for count in (1, 2, 3)}
-    checking = {Stage(CHECK, count): tokens * factor * count * CHECK_S for count in (1, 2, 3)}
-    return signing | checking
-
-
-def real(batch, factor=1.0):
-    """Return what commands cost: signatures and an empty command, and files on the disk."""
-    files_s = FILE_S if batch.place == DISK else 0.0
-    costs = {EMPTY.name: {"duration_s": EMPTY_S + files_s}}
-    for command in (one for several in OPERATIONS.values() for one in several):
-        whole_s = prediction.machine_s((command,), simulated(batch.tokens)) + EMPTY_S
-        whole_s += files_s * (1 + command.replaced)
-        costs[command.name] = {"duration_s": factor * whole_s}
-    return costs
-
-
-def judged(factor=1.0, spread=0.0, *, is_judged=True):
-    several = design.batches(FULL, (MEMORY, DISK))
-    turns = [1.0 + spread * turn for turn in range(-2, 3)]
-    measured = {batch: tuple(real(batch, turn) for turn in turns) for batch in several}
-    rings = {tokens: [simulated(tokens, factor)] * 3 for tokens in FULL.sizes}
-    return measured, rings, judging.judge(measured, rings, Free(), is_judged=is_judged)
+def test_without_the_disk_memory_is_judged_alone_and_that_is_said():
+    whole, rings, _ = judged()
+    measured = {batch: several for batch, several in whole.items() if batch.place == MEMORY}
+    judgement = judging.judge(measured, rings, PRICED, is_judged=True)
+    assert judgement.is_met
+    assert not any(DISK in bar.name for bar in judgement.bars)
+    blocks = {batch: (several,) for batch, several in measured.items()}
+    comparison = TokenComparison(judgement, blocks, rings)
+    (told,) = comparison.as_json()["left_out"]
+    assert told.startswith("Nothing was measured on the disk")
+    page = Page("this host")
+    host_tokens.add(page, comparison)
+    assert told in page.html()
+    both = TokenComparison(judgement, {**blocks, TEN: ()}, rings)
+    assert both.left_out == ()
 
 
 def missed(judgement):
@@ -199,16 +240,41 @@ def test_a_prediction_that_is_right_meets_every_bar():
 
 def test_signatures_that_are_too_dear_miss_the_bar_of_rates():
     _, _, judgement = judged(1.2)
-    assert missed(judgement) == [f"largest error, tokens/s, {one}" for one in (MEMORY, DISK)]
+    assert {f"largest error, tokens/s, {one}" for one in (MEMORY, DISK)} <= set(missed(judgement))
     slow = next(row for row in judgement.rows if row.batch.tokens == 1000)
-    assert slow.error == pytest.approx(-math.log(1.2), rel=0.1)  # fewer tokens a second
+    assert -math.log(1.2) < slow.error < -0.1  # fewer tokens a second
 
 
-def test_signatures_that_cost_nothing_are_no_better_than_a_constant():
-    _, _, judgement = judged(0.0)
-    assert f"median error of null constant in those predicted, tokens/s, {MEMORY}" in missed(
-        judgement
+def null_missed(null, *places):
+    return [f"median error of null {null} in those predicted, tokens/s, {one}" for one in places]
+
+
+def test_a_mechanism_without_what_signatures_lack_is_no_better_than_their_prices():
+    # Nothing but signatures is known of what a token takes: in memory no more than the null knows.
+    _, _, judgement = judged(prices=Free(sign_s=SIGN_S, check_s=CHECK_S))
+    assert null_missed(judging.SIGNATURES, MEMORY)[0] in missed(judgement)
+
+
+def test_a_prediction_that_is_as_far_off_as_other_sizes_misses():
+    # Close enough for the bar of rates, and still no better than half of what other sizes say.
+    _, _, judgement = judged(1.09)
+    assert missed(judgement) == null_missed(judging.LINE, MEMORY, DISK)
+
+
+def test_a_null_through_other_sizes_has_not_seen_its_own_batch():
+    measured, rings, judgement = judged()
+    batch = Batch(1000, MEMORY)
+    slow = {**measured, batch: tuple(real(batch, 3.0) for _ in range(5))}
+    changed = judging.judge(slow, rings, PRICED, is_judged=True)
+    before, after = (
+        next(row for row in one.rows if (row.operation, row.batch) == ("mint", batch))
+        for one in (judgement, changed)
     )
+    own = after.nulls[judging.LINE] - before.nulls[judging.LINE]
+    assert own == pytest.approx(math.log(3.0))
+    alone = {batch: slow[batch]}
+    (row, *_) = judging.judge(alone, rings, PRICED, is_judged=False).rows
+    assert math.isnan(row.nulls[judging.LINE])  # no other size
 
 
 def test_where_real_is_far_from_real_nothing_is_judged():
@@ -236,24 +302,6 @@ def test_table_and_chart_have_every_row():
     assert rows[0][:3] == ("mint", "1", MEMORY)
     told = comparison.as_json()
     assert len(told["rows"]) == len(rows)
-    assert told["rings_s"]["10"][0]["check 3"] == pytest.approx(10 * 1.2 * 3 * CHECK_S)
-
-
-def test_prices_are_those_of_the_report():
-    phone = synthetic_reports.Phone(sigma=0.0)
-    told = phone.report()
-    for recipients, time_s in ((1, 1e-6), (5, 5e-6)):
-        quantities = {"cpu_s": phone.times(time_s)}
-        at = {"recipients": recipients}
-        told["measurements"].append(
-            synthetic_reports.measurement(
-                "token_decode", "serialisation", quantities, parameters=at
-            )
-        )
-    prices = ReportPrices([synthetic_reports.in_memory(told)])
-    assert prices.sign_s(100_000) == pytest.approx(60e-6 + 100_000 * 2e-9, rel=1e-6)
-    assert prices.check_s(1000) == pytest.approx(150e-6 + 1000 * 1e-9, rel=1e-6)
-    assert prices.hash_s(441) == pytest.approx(0.2e-6 + 441 * 1.5e-9, rel=1e-6)
-    assert [prices.decode_s(count) for count in (1, 3, 9)] == pytest.approx([1e-6, 3e-6, 5e-6])
-    with pytest.raises(EnvironmentMissingError, match="no report of the probe has token_encode"):
-        prices.encode_s(1)
+    assert told["rings_s"]["10"][0]["check 3"] == pytest.approx(
+        1.2 * (10**0.5 * BENT_S + 10 * 3 * CHECK_S)
+    )

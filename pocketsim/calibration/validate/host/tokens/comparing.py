@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.validate.host.tokens import judging
+from pocketsim.calibration.validate.host.tokens.design import DISK
 
 if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.tokens.design import Batch
@@ -27,6 +28,12 @@ class TokenComparison:
         """What counts of each batch: its last block."""
         return _last(self.blocks)
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What was not measured, and why, in sentences."""
+        has_disk = any(batch.place == DISK for batch in self.blocks)
+        return () if has_disk else (_NO_DISK,)
+
     def as_json(self) -> dict[str, Any]:
         """Return bars, rows and all raw figures as JSON has them."""
         rings = {
@@ -42,6 +49,7 @@ class TokenComparison:
             "batches": [
                 {**asdict(batch), "blocks": blocks} for batch, blocks in self.blocks.items()
             ],
+            "left_out": list(self.left_out),
             "rings_s": rings,
         }
 
@@ -60,3 +68,8 @@ def compare(
 
 def _last(blocks: dict[Batch, Blocks]) -> dict[Batch, tuple[Costs, ...]]:
     return {batch: several[-1] for batch, several in blocks.items()}
+
+
+_NO_DISK = (
+    "Nothing was measured on the disk: the folder of what is written is in memory, as the other is."
+)

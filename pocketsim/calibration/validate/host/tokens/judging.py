@@ -21,7 +21,8 @@ from pocketsim.calibration.validate.host.judging import (
     floor,
 )
 from pocketsim.calibration.validate.host.tokens import prediction
-from pocketsim.calibration.validate.host.tokens.design import DISK, EMPTY, MEMORY, OPERATIONS
+from pocketsim.calibration.validate.host.tokens.design import EMPTY, MEMORY, OPERATIONS
+from pocketsim.sim.base import token_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +33,14 @@ if TYPE_CHECKING:
 
 ERROR_MAX = 0.10
 """The largest |log ratio| of a rate, predicted to real."""
+SIGNATURES, LINE = "signatures", "line"
+NULLS = (SIGNATURES, LINE)
+"""Who needs no simulator.
+
+`signatures`: empty commands as measured, and as many signatures as are made and checked, at their
+prices in the probe's report. `line`: a straight line through what the operation took with other
+numbers of tokens in the same place.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,9 +55,8 @@ class Row:
     """One operation of a batch: seconds and tokens per second, medians over repetitions.
 
     `machine_s` is the part of the simulator's machine in `predicted_s`, `empty_s` that of commands
-    without tokens. `low_per_s` and `high_per_s` bound 90 % of the draws. `error`, log ratio of
-    predicted to real rates, `floor`, real to real, and `null`, the error of who takes an operation
-    for as long with any number of tokens.
+    without tokens. `low_per_s` and `high_per_s` bound 90 % of the draws. `error` is the log ratio
+    of predicted to real rates, `floor` that of real to real; `nulls` are errors of `NULLS`.
     """
 
     operation: str
@@ -63,7 +71,7 @@ class Row:
     high_per_s: float
     error: float
     floor: float
-    null: float
+    nulls: dict[str, float]
 
     @property
     def is_dropped(self) -> bool:
@@ -141,12 +149,14 @@ def _row(
     machine_s = [prediction.machine_s(commands, draw) for draw in simulated[batch.tokens]]
     empties_s = len(commands) * empty_s[batch.place]
     # All that an empty command does on the disk, and not in memory, is to replace a file there.
-    file_s = max(0.0, empty_s[DISK] - empty_s[MEMORY])
+    file_s = max(0.0, empty_s[batch.place] - empty_s[MEMORY])
     beside_s = sum(prediction.beside_s(command, batch, prices, file_s) for command in commands)
     whole_s = [each + empties_s + beside_s for each in machine_s]
     measured_s, predicted_s = median(took_s), median(whole_s)
-    alike = [one for one in measured if one.place == batch.place]
-    any_s = median(median(operation_s(each, operation) for each in measured[one]) for one in alike)
+    null_s = {
+        SIGNATURES: empties_s + _signatures_s(operation, batch.tokens, prices),
+        LINE: _line_s(operation, batch, measured, empties_s),
+    }
     early_s, late_s = (float(bound) for bound in np.quantile(whole_s, INTERVAL))
     return Row(
         operation,
@@ -161,8 +171,34 @@ def _row(
         high_per_s=batch.tokens / early_s,
         error=math.log(measured_s / predicted_s),
         floor=floor(list(map(Rate, [batch.tokens / each_s for each_s in took_s])), "rate_per_s"),
-        null=math.log(measured_s / any_s),
+        nulls={name: math.log(measured_s / whole_s) for name, whole_s in null_s.items()},
     )
+
+
+def _signatures_s(operation: str, tokens: int, prices: Prices) -> float:
+    """Return how long the signatures of an operation take by their prices alone, s."""
+    both = [command.signatures(tokens) for command in OPERATIONS[operation]]
+    made, checked = sum(one[0] for one in both), sum(one[1] for one in both)
+    # That of a first proof is over nine bytes more, which cost nothing beside a signature.
+    proof_bytes = token_bytes.RECIPIENT_BYTES
+    return made * prices.sign_s(proof_bytes) + checked * prices.check_s(proof_bytes)
+
+
+def _line_s(
+    operation: str, batch: Batch, measured: Mapping[Batch, Sequence[Costs]], empties_s: float
+) -> float:
+    """Return what a straight line through batches of other sizes says of this one, s.
+
+    The least relative squares; never less than empty commands take. NaN without two others.
+    """
+    others = [one for one in measured if one.place == batch.place and one != batch]
+    if len(others) < _FEWEST_ON_LINE:
+        return math.nan
+    took_s = np.array(
+        [median(operation_s(each, operation) for each in measured[one]) for one in others]
+    )
+    slope_s, none_s = np.polyfit([one.tokens for one in others], took_s, 1, w=1 / took_s)
+    return max(empties_s, float(none_s + slope_s * batch.tokens))
 
 
 def _bars(rows: Sequence[Row]) -> tuple[Bar, ...]:
@@ -172,11 +208,12 @@ def _bars(rows: Sequence[Row]) -> tuple[Bar, ...]:
         calm = [row for row in here if not row.is_dropped]
         largest = max((abs(row.error) for row in calm), default=math.nan)
         found.append(Bar(f"largest error, tokens/s, {place}", largest, (0.0, ERROR_MAX), len(calm)))
-        times = _times([row.null for row in calm], [row.error for row in calm])
-        called = f"median error of null constant in those predicted, tokens/s, {place}"
-        found.append(Bar(called, times, (NULLS_WORSE, math.inf), len(calm)))
+        for null in NULLS:
+            times = _times([row.nulls[null] for row in calm], [row.error for row in calm])
+            called = f"median error of null {null} in those predicted, tokens/s, {place}"
+            found.append(Bar(called, times, (NULLS_WORSE, math.inf), len(calm)))
     share = sum(row.is_dropped for row in rows) / len(rows)
-    return (*found, Bar("batches dropped", share, (0.0, DROPPED_MAX), len(rows)))
+    return (*found, Bar("rates dropped", share, (0.0, DROPPED_MAX), len(rows)))
 
 
 def _times(nulls: Sequence[float], errors: Sequence[float]) -> float:
@@ -184,3 +221,6 @@ def _times(nulls: Sequence[float], errors: Sequence[float]) -> float:
         return math.nan
     error = median(map(abs, errors))
     return median(map(abs, nulls)) / error if error else math.inf
+
+
+_FEWEST_ON_LINE = 2

@@ -7,25 +7,29 @@ process, in which nothing of tokens happens, is not in it.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import tempfile
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pocketsim.calibration.validate.host import computer
 from pocketsim.calibration.validate.host.tokens import design, judging
+from pocketsim.calibration.validate.host.tokens.design import Batch
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pocketsim.calibration.validate.host.measuring import Kept
-    from pocketsim.calibration.validate.host.tokens.design import Batch, Command, Effort
+    from pocketsim.calibration.validate.host.tokens.design import Command, Effort
 
 Costs = dict[str, dict[str, float]]
 """By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts."""
+_Read = TypeVar("_Read")
 Blocks = tuple[tuple[Costs, ...], ...]
 """Repetitions of a batch, measured together."""
 
@@ -38,6 +42,32 @@ class Counter:
     core: int
     places: Mapping[str, Path]
     kept: Kept
+
+    def try_out(self) -> None:
+        """Do one batch of a token in each place, so that what cannot be done is known at once.
+
+        Raises what `repetition` raises.
+        """
+        for place in self.places:
+            self.repetition(Batch(1, place), _TRIAL)
+
+    def report(self, name: str, file: Path) -> None:
+        """Write the probe's report of all that commands do beside the machine, unless it is there.
+
+        On the core of the batches, at every size that the probe knows (half a minute); appends on
+        the disk of the batches.
+        """
+        if self.kept.kept(f"report {name}") is not None and file.is_file():
+            return
+        words: list[object] = ["run", "--full", "--quiet", "--threads", 1, "-o", file.resolve()]
+        disk = self.places.get(design.DISK)
+        kernels = (*_KERNELS, *([_APPEND] if disk else []))
+        words += [word for kernel in kernels for word in ("--only", kernel)]
+        words += ["--scratch", disk] if disk else []
+        _run(self.probe, self.core, "run", words, file.parent)
+        if not file.is_file():
+            raise EnvironmentMissingError(f"`probe run` wrote no {file}")
+        self.kept.keep(f"report {name}", file.name)
 
     def measure(self, effort: Effort, told: Callable[[str], None]) -> dict[Batch, Blocks]:
         """Return the blocks of repetitions of every batch, of which the last is what counts."""
@@ -105,18 +135,21 @@ class _Round:
         return self._found
 
     def _named(self, step: str, *words: str) -> str:
-        return str(self._say(step, *words)["key"])
+        return self._said(step, words, lambda told: str(told["key"]))
 
     def _challenge(self, who: str, giver: str) -> str:
-        told = self._say(design.EMPTY.step, who, "--from", giver)
+        words = (who, "--from", giver)
+        empty = design.EMPTY
+        told, cost = self._said(
+            empty.step, words, lambda told: (str(told["challenge"]), _cost(told))
+        )
         # The first: a wallet of another that is as empty costs the same again.
-        self._found.setdefault(design.EMPTY.name, told["cost"])
-        return str(told["challenge"])
+        self._found.setdefault(empty.name, cost)
+        return told
 
     def _do(self, command: Command, *words: str) -> None:
-        told = self._say(command.step, *words)
-        cost = told["cost"]
-        seen = (told["tokens"], cost["signatures_made"], cost["signatures_checked"])
+        told, cost = self._said(command.step, words, lambda told: (told["tokens"], _cost(told)))
+        seen = (told, cost["signatures_made"], cost["signatures_checked"])
         tokens = self._batch.tokens
         expected = (tokens, *command.signatures(tokens))
         if seen != expected:
@@ -125,27 +158,74 @@ class _Round:
             raise EnvironmentMissingError(f"probe tokens {command.name}: {said}")
         self._found[command.name] = cost
 
-    def _say(self, step: str, *words: str) -> dict[str, Any]:
-        call = [str(self._probe), "tokens", step, *words, "--json"]
-        with computer.pinned({self._core}):
-            done = subprocess.run(
-                call, cwd=self._folder, capture_output=True, text=True, check=False
-            )
-        if done.returncode:
-            tail = done.stderr.strip().splitlines()[-1:]
-            raise EnvironmentMissingError(": ".join([f"`probe tokens {step}` failed", *tail]))
-        said: dict[str, Any] = json.loads(done.stdout)
-        return said
+    def _said(self, step: str, words: tuple[str, ...], read: Callable[[Any], _Read]) -> _Read:
+        """Return what `read` finds in the answer of a step; the one place that reads answers."""
+        call = ("tokens", step, *words, "--json")
+        text = _run(self._probe, self._core, f"tokens {step}", call, self._folder)
+        try:
+            return read(json.loads(text))
+        except (ValueError, LookupError, TypeError) as error:
+            said = textwrap.shorten(text, _SHOWN) or "nothing"
+            raise EnvironmentMissingError(
+                f"`probe tokens {step}` said {said}: another version of the probe?"
+            ) from error
+
+
+def _cost(answer: Any) -> dict[str, float]:
+    """Return the cost in an answer; raises ValueError where it has no time that ends."""
+    cost = dict(answer["cost"])
+    if not all(isinstance(cost[name], int) for name in ("signatures_made", "signatures_checked")):
+        raise ValueError("signatures are whole")
+    if not (math.isfinite(cost["duration_s"]) and cost["duration_s"] > 0):
+        raise ValueError("no time")
+    return cost
+
+
+def _run(probe: Path, core: int, name: str, words: Sequence[object], folder: Path) -> str:
+    """Return what the probe says on one core; raises EnvironmentMissingError where it fails."""
+    with computer.pinned({core}):
+        done = subprocess.run(
+            [str(probe), *map(str, words)],
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    if done.returncode:
+        tail = done.stderr.strip().splitlines()[-1:]
+        raise EnvironmentMissingError(": ".join([f"`probe {name}` failed", *tail]))
+    return done.stdout
 
 
 def places(folder: Path) -> dict[str, Path]:
-    """Return where folders of tokens are made: in memory, and in `folder`, which is on the disk.
+    """Return where folders of tokens are made: in memory, and in `folder`, if it is on a disk.
 
     Raises EnvironmentMissingError where the system has no files in memory.
     """
     if not os.access(_SHARED_MEMORY, os.W_OK):
         raise EnvironmentMissingError(f"{_SHARED_MEMORY}: no folder in memory for tokens")
-    return {design.MEMORY: _SHARED_MEMORY, design.DISK: folder}
+    found = {design.MEMORY: _SHARED_MEMORY}
+    table = _MOUNTS.read_text(encoding="utf-8")
+    device = folder.stat().st_dev
+    if device != _SHARED_MEMORY.stat().st_dev and not is_memory(device, table):
+        found[design.DISK] = folder.resolve()
+    return found
+
+
+def is_memory(device: int, mounts: str) -> bool:
+    """Tell whether a device's files are in memory, by the text of proc(5)'s mountinfo."""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    rows = (line.split() for line in mounts.splitlines())
+    kinds = {row[row.index("-") + 1] for row in rows if "-" in row and row[_DEVICE] == number}
+    return not kinds.isdisjoint(_IN_MEMORY)
 
 
 _SHARED_MEMORY = Path("/dev", "shm")  # Linux: files that no disk ever has (tmpfs(5))
+_MOUNTS = Path("/proc/self/mountinfo")
+_DEVICE = 2  # its third column: major and minor number
+_IN_MEMORY = {"tmpfs", "ramfs"}
+_SHOWN = 80  # characters of an answer that nobody understands
+_KERNELS = ("ed25519_sign", "ed25519_verify", "sha256", "token_*")  # that `Prices` needs
+_APPEND = "file_append_fsync"
+_TRIAL = -1  # the number of no repetition

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+from pocketsim.calibration.validate.host.tokens.judging import NULLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -11,12 +14,14 @@ if TYPE_CHECKING:
 
 HEAD = (
     *("operation", "tokens", "folder", "ms real", "predicted", "machine", "empty commands"),
-    *("tokens/s real", "predicted", "90 %", "error", "floor", "null", "use"),
+    *("tokens/s real", "predicted", "90 %", "error", "floor"),
+    *(*(f"null {name}" for name in NULLS), "use"),
 )
 NOTE = (
     "Errors are log ratios of rates, predicted to real; a floor is how far real is from real. "
     "Predicted is the simulator's machine, empty commands as measured, and what files take by the "
-    "probe's report. The null takes any number of tokens for the same time."
+    "probe's report; beyond the largest size there, on its line. Null signatures: empty commands, "
+    "and signatures by the report. Null line: through what batches of other sizes took."
 )
 
 
@@ -32,6 +37,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         *(f"{1000 * time_s:.3g}" for time_s in times_s),
         *(f"{row.rate_per_s:.4g}", f"{row.predicted_per_s:.4g}"),
         f"{row.low_per_s:.4g} to {row.high_per_s:.4g}",
-        *(f"{row.error:+.3f}", f"{row.floor:.3g}", f"{row.null:+.3f}"),
+        *(f"{row.error:+.3f}", f"{row.floor:.3g}"),
+        *("-" if math.isnan(row.nulls[name]) else f"{row.nulls[name]:+.3f}" for name in NULLS),
         "dropped" if row.is_dropped else "compared",
     )

@@ -1,0 +1,68 @@
+"""Batches of tokens on a made-up host, by what its commands cost, and their prediction."""
+
+from __future__ import annotations
+
+from pocketsim.calibration.validate.host.tokens import design, judging, prediction
+from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
+from pocketsim.calibration.validate.host.tokens.design import (
+    CHECK,
+    DISK,
+    EMPTY,
+    FULL,
+    MEMORY,
+    OPERATIONS,
+    SIGN,
+    Stage,
+)
+
+SIGN_S, CHECK_S, HASH_S, EMPTY_S, FILE_S = 20e-6, 50e-6, 10e-6, 1e-3, 2e-3
+BENT_S = 50e-6  # of each stage, times the root of the number of tokens: no line has that
+
+
+class Free:
+    """Prices of a host on which nothing beside the machine takes time, but what is given."""
+
+    def __init__(self, **prices_s):
+        self.prices_s = prices_s
+
+    def __getattr__(self, name):
+        return lambda _size: self.prices_s.get(name, 0.0)
+
+
+def simulated(tokens, factor=1.0):
+    """Return the stages of a ring whose signatures take `factor` as long as real ones."""
+    bent_s = BENT_S * tokens**0.5
+    signing = {Stage(SIGN, count): factor * (bent_s + tokens * SIGN_S) for count in (1, 2, 3)}
+    checking = {
+        Stage(CHECK, count): factor * (bent_s + tokens * count * CHECK_S) for count in (1, 2, 3)
+    }
+    return signing | checking
+
+
+def real(batch, factor=1.0):
+    """Return what commands cost: signatures, hashes, an empty command, and files on the disk."""
+    files_s = FILE_S if batch.place == DISK else 0.0
+    costs = {EMPTY.name: {"duration_s": EMPTY_S + files_s}}
+    for command in (one for several in OPERATIONS.values() for one in several):
+        whole_s = prediction.machine_s((command,), simulated(batch.tokens)) + EMPTY_S
+        whole_s += files_s * (1 + command.replaced) + batch.tokens * len(command.hashed) * HASH_S
+        whole_s += SIGN_S * bool(command.signed_bytes) + CHECK_S * bool(command.checked_bytes)
+        costs[command.name] = {"duration_s": factor * whole_s}
+    return costs
+
+
+PRICED = Free(hash_s=HASH_S, sign_s=SIGN_S, check_s=CHECK_S)
+
+
+def judged(factor=1.0, spread=0.0, *, prices=PRICED, is_judged=True):
+    several = design.batches(FULL, (MEMORY, DISK))
+    turns = [1.0 + spread * turn for turn in range(-2, 3)]
+    measured = {batch: tuple(real(batch, turn) for turn in turns) for batch in several}
+    rings = {tokens: [simulated(tokens, factor)] * 3 for tokens in FULL.sizes}
+    return measured, rings, judging.judge(measured, rings, prices, is_judged=is_judged)
+
+
+def compared():
+    """Return the comparison of a prediction that is right."""
+    measured, rings, judgement = judged()
+    return TokenComparison(judgement, {batch: (costs,) for batch, costs in measured.items()}, rings)

@@ -1,0 +1,91 @@
+"""What reports of the probe say of a host: prices beside the machine of tokens."""
+
+import pytest
+
+from pocketsim.host_prices import ReportPrices
+from pocketsim.on_host import kernel_rtt_s
+from pocketsim.sim.base.errors import EnvironmentMissingError
+from support import synthetic_reports
+
+
+def prices(kernel="token_decode", parameter="recipients", times_s=(), phones=1):
+    """Return the prices of phones that take so long for a kernel, by the value of a parameter."""
+    reports = []
+    for _ in range(phones):
+        phone = synthetic_reports.Phone(sigma=0.0)
+        told = phone.report()
+        for value, time_s in times_s:
+            both = {name: phone.times(time_s) for name in ("cpu_s", "wall_s")}
+            told["measurements"].append(
+                synthetic_reports.measurement(
+                    kernel, "storage", both, parameters={parameter: value}
+                )
+            )
+        reports.append(synthetic_reports.in_memory(told))
+    return ReportPrices(reports)
+
+
+def test_signatures_and_hashes_lie_on_the_lines_of_the_report():
+    found = prices()
+    assert found.sign_s(100_000) == pytest.approx(60e-6 + 100_000 * 2e-9, rel=1e-6)
+    assert found.check_s(1000) == pytest.approx(150e-6 + 1000 * 1e-9, rel=1e-6)
+    assert found.hash_s(441) == pytest.approx(0.2e-6 + 441 * 1.5e-9, rel=1e-6)
+
+
+def test_tokens_go_on_along_their_line_beyond_the_most_recipients():
+    found = prices(times_s=[(1, 1e-6), (5, 5e-6)])
+    assert [found.decode_s(count) for count in (1, 3, 9)] == pytest.approx([1e-6, 3e-6, 9e-6])
+
+
+def test_an_append_beyond_the_largest_takes_longer():
+    sizes = [(size, 100e-6 + size * 10e-9) for size in (287, 668, 4096, 65_536)]
+    found = prices("file_append_fsync", "bytes", sizes, phones=2)
+    largest_s = found.sync_s(65_536)
+    assert largest_s == pytest.approx(100e-6 + 655.36e-6, rel=1e-6)
+    beyond_s = found.sync_s(287_000)
+    assert beyond_s > largest_s
+    assert beyond_s == pytest.approx(100e-6 + 2870e-6, rel=1e-6)
+
+
+def test_of_one_size_alone_all_appends_cost_the_same():
+    found = prices("file_append_fsync", "bytes", [(668, 130e-6)])
+    assert found.sync_s(287_000) == pytest.approx(130e-6)
+
+
+def test_one_append_is_the_median_and_not_the_mean_of_many():
+    phone = synthetic_reports.Phone(sigma=1.0)
+    wall = {"wall_s": phone.times(100e-6, iterations=1)}
+    told = phone.report()
+    case = synthetic_reports.measurement(
+        "file_append_fsync", "storage", wall, parameters={"bytes": 1}
+    )
+    told["measurements"].append(case)
+    found = ReportPrices([synthetic_reports.in_memory(told)])
+    (samples,) = case["quantities"]
+    assert found.sync_s(1) == pytest.approx(samples["samples"]["median"])
+    assert samples["samples"]["mean"] > 1.2 * samples["samples"]["median"]
+
+
+def test_what_no_report_has_is_said():
+    with pytest.raises(EnvironmentMissingError, match="no report of the probe has token_encode"):
+        prices().encode_s(1)
+
+
+def test_the_kernels_round_trip_is_between_cores_where_that_was_timed():
+    phone = synthetic_reports.Phone(sigma=0.0)
+    whole = phone.waking_report()
+    woken, echoes = (
+        synthetic_reports.in_memory({**whole, "measurements": several})
+        for several in (
+            whole["measurements"],
+            [one for one in whole["measurements"] if one["kernel"] != "udp_wake_up"],
+        )
+    )
+    between_s = (2 * synthetic_reports.PASSAGE_S, 2 * synthetic_reports.PASSAGE_S)
+    assert kernel_rtt_s([woken, echoes], 16.0) == pytest.approx(between_s)
+    assert kernel_rtt_s([echoes], 16.0) == pytest.approx((60e-6, 60e-6))
+
+
+def test_without_a_round_trip_there_is_no_null():
+    with pytest.raises(EnvironmentMissingError, match="udp_wake_up or udp_round_trip"):
+        kernel_rtt_s([], 668.0)
