@@ -157,6 +157,8 @@ def _transport(mode: str) -> Transport:
         "keep_alive_s": 1.0,
         "keep_alive_events": False,
         "answer_on_same_connection": True,
+        "answer_on_same_stream": False,
+        "ack_bundling": False,
         "relay_first": True,
         "app_faults": False,
         "socket_timeout_s": 5.0,

@@ -216,6 +216,8 @@ def transport(name, phones, **changes):
         "keep_alive_events": False,
         "relay_first": False,
         "answer_on_same_connection": False,
+        "answer_on_same_stream": False,
+        "ack_bundling": False,
         "threads_first": True,
         "socket_timeout_s": 5.0,
         "socket_buffer_bytes": 0,

@@ -258,10 +258,13 @@ def test_a_factor_scales_what_is_drawn(scenario):
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_where_answers_go_is_the_transports(scenario, same):
-    setting = f"transport.answer_on_same_connection={str(same).lower()}"
+@pytest.mark.parametrize(
+    "flag", ["answer_on_same_connection", "answer_on_same_stream", "ack_bundling"]
+)
+def test_habits_of_quic_are_the_transports(scenario, flag, same):
+    setting = f"transport.{flag}={str(same).lower()}"
     resolved = resolve(load(scenario, [setting]))[0].resolved
-    assert build_plan(resolved, 0)["transport"]["answer_on_same_connection"] is same
+    assert build_plan(resolved, 0)["transport"][flag] is same
 
 
 def test_an_unlimited_log_is_the_largest_number(scenario):

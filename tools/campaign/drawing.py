@@ -266,6 +266,8 @@ _SHORT_S = 5.0
 _SIZES_BYTES = (8, 100, 600, 2_000, 20_000, 70_000)
 _TIMERS: dict[str, tuple[Any, ...]] = {
     "answer_on_same_connection": (True, False),
+    "answer_on_same_stream": (True, False),
+    "ack_bundling": (True, False),
     "relay_first": (True, False),
     "keep_alive": ("0s", "1s"),
     "poll_interval": ("0s", "10ms", "1s"),

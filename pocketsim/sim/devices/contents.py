@@ -173,6 +173,8 @@ class Quic(TypedDict):
     idle_timeout_s: Number
     keep_alive_s: Number
     answer_on_same_connection: Choice
+    answer_on_same_stream: Choice | None
+    ack_bundling: Choice | None
     relay_first: Choice
     socket_buffer_bytes: Number | None
     kept_connection: KeptConnection | None

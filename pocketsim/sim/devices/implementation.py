@@ -139,6 +139,14 @@ class Quic(Section):
     answer_on_same_connection: Flag = Field(
         description="Whether answers go back on the connection that brought the proposal."
     )
+    answer_on_same_stream: Flag | None = Field(
+        default=None, description="Whether on its very stream, too; absent: on one of their own."
+    )
+    ack_bundling: Flag | None = Field(
+        default=None,
+        description="Whether acknowledgements that are not due yet ride along with data; absent: "
+        "they do not.",
+    )
     relay_first: Flag = Field(
         description="Whether it starts over the relay and moves to the direct path."
     )

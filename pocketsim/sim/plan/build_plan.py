@@ -317,6 +317,8 @@ def _transport(
         "keep_alive_events": options["keep_alive_events"],
         "relay_first": options["relay_first"],
         "answer_on_same_connection": options["answer_on_same_connection"],
+        "answer_on_same_stream": options["answer_on_same_stream"],
+        "ack_bundling": options["ack_bundling"],
         "threads_first": implementation["threads_first"]["value"],
         "socket_timeout_s": options["socket_timeout_s"],
         "socket_buffer_bytes": options["socket_buffer_bytes"],

@@ -171,6 +171,8 @@ class Transport(TypedDict):
     keep_alive_events: bool
     relay_first: bool
     answer_on_same_connection: bool
+    answer_on_same_stream: bool
+    ack_bundling: bool
     threads_first: bool
     socket_timeout_s: float
     socket_buffer_bytes: int

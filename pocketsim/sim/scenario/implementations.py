@@ -59,7 +59,7 @@ def with_transport(transport: Transport, implementation: Implementation, mode: s
     """
     quic = getattr(implementation, mode) if mode.startswith("quic") else None
     timers = {name: getattr(quic, name).value if quic else 0.0 for name in _TIMERS}
-    flags = {name: getattr(quic, name).value if quic else False for name in _FLAGS}
+    flags = {name: bool((flag := getattr(quic, name, None)) and flag.value) for name in _FLAGS}
     udp = implementation.udp if mode == "udp" else None
     return _with(
         transport, **timers, **flags, socket_timeout=udp.socket_timeout.value if udp else 0.0
@@ -140,6 +140,6 @@ def _with(section: AnySection, **said: Any) -> AnySection:
 
 
 _TIMERS = ("poll_interval", "connect_timeout", "idle_timeout", "keep_alive")
-_FLAGS = ("answer_on_same_connection", "relay_first")
+_FLAGS = ("answer_on_same_connection", "answer_on_same_stream", "ack_bundling", "relay_first")
 _EVA_LISTS = ("encryption", "block", "window")
 _MS_PER_S = 1000

@@ -371,6 +371,8 @@ class Transport(TypedDict):
     keep_alive_s: float
     keep_alive_events: bool
     answer_on_same_connection: bool
+    answer_on_same_stream: bool
+    ack_bundling: bool
     relay_first: bool
     app_faults: bool
     socket_timeout_s: float

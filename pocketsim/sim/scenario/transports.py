@@ -131,6 +131,14 @@ class Transport(Section):
         default=None,
         description="Answers go back on the connection that brought the proposal.",
     )
+    answer_on_same_stream: bool | None = Field(
+        default=None,
+        description="And on its very stream; false where answers have a connection of their own.",
+    )
+    ack_bundling: bool | None = Field(
+        default=None,
+        description="QUIC acknowledgements that are not due yet ride along with data.",
+    )
     relay_first: bool | None = Field(
         default=None, description="QUIC starts over the relay and moves to the direct path."
     )

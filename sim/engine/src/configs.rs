@@ -24,6 +24,8 @@ impl From<&plan::Transport> for TransportConfig {
             keep_alive_s: options.keep_alive_s,
             relay_first: options.relay_first,
             answer_on_same_connection: options.answer_on_same_connection,
+            answer_on_same_stream: options.answer_on_same_stream,
+            ack_bundling: options.ack_bundling,
             socket_timeout_s: options.socket_timeout_s,
             ..Self::default()
         }

@@ -373,6 +373,10 @@ pub struct Transport {
     pub relay_first: bool,
     /// Whether answers go back on the connection that brought the proposal (quic keep).
     pub answer_on_same_connection: bool,
+    /// And on its very stream.
+    pub answer_on_same_stream: bool,
+    /// Whether acknowledgements ride along with data before they are due (quic).
+    pub ack_bundling: bool,
     /// Whether the threads that read the socket and propose run before tasks when both want cores.
     pub threads_first: bool,
     /// Socket receive timeout, seconds (udp).

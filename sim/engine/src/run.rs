@@ -185,6 +185,7 @@ fn over<A: Application>(
     // A connection for one message waits for its answer, and only a trade has one for each.
     let answers = plan.protocol.kind == "trustchain" || plan.transport.mode == "quic_keep";
     config.answer_on_same_connection &= answers;
+    config.answer_on_same_stream &= config.answer_on_same_connection;
     let (seed, options) = (plan.seed, plan.transport.clone());
     let hooks = Hooks {
         find: (options.mode == "quic_keep").then(|| find(&plan, config)),

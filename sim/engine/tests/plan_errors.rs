@@ -167,6 +167,8 @@ fn options_of_a_transport_reach_its_machine() {
     options.socket_timeout_s = 4.0;
     options.relay_first = false;
     options.answer_on_same_connection = true;
+    options.answer_on_same_stream = true;
+    options.ack_bundling = true;
     let config = TransportConfig::from(&options);
     let expected = TransportConfig {
         mode: ConnectionMode::Keep,
@@ -177,6 +179,8 @@ fn options_of_a_transport_reach_its_machine() {
         socket_timeout_s: 4.0,
         relay_first: false,
         answer_on_same_connection: true,
+        answer_on_same_stream: true,
+        ack_bundling: true,
         ..TransportConfig::default()
     };
     assert_eq!(config, expected);

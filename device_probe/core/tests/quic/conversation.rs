@@ -8,19 +8,49 @@ pub const ROUND_TRIP_S: f64 = 2.0 * LATENCY_S;
 pub const QUESTIONS: [(f64, usize); 2] = [(0.0, 1_000), (1.0, 100_000)];
 /// What the server answers to the longest of them, on a stream of its own.
 pub const ANSWER_BYTES: usize = 1_000;
+/// Messages of a trade, each answered on its own stream by as much.
+pub const TRADED_BYTES: usize = 300;
+/// From when on they are said, and how long after each other.
+pub const TRADE_S: (f64, f64) = (1.0, 0.010);
+/// More than there is credit for, of which so many end before more is given.
+pub const TRADES: usize = 130;
 /// Long enough for the idle timeout after the last word.
 pub const END_S: f64 = 60.0;
 
-/// Whether what the client sends arrives: all of it, or nothing.
+/// What is said, and whether it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
+pub enum Script {
+    /// The questions.
     Whole,
+    /// The questions, and nothing of what the client sends arrives.
     Cut,
+    /// A trade, whose answers end the streams that asked.
+    Trade,
 }
 
-/// What the server has to say to a message of so many bytes.
-pub fn answer_to(bytes: usize) -> Option<usize> {
-    (bytes == QUESTIONS[1].1).then_some(ANSWER_BYTES)
+impl Script {
+    /// When the client says how many bytes.
+    pub fn said(self) -> Vec<(f64, usize)> {
+        match self {
+            Self::Whole | Self::Cut => QUESTIONS.to_vec(),
+            Self::Trade => (0..TRADES)
+                .map(|number| (TRADE_S.0 + TRADE_S.1 * number as f64, TRADED_BYTES))
+                .collect(),
+        }
+    }
+
+    /// What the server has to say to a message of so many bytes.
+    pub fn answer_to(self, bytes: usize) -> Option<usize> {
+        match self {
+            Self::Whole | Self::Cut => (bytes == QUESTIONS[1].1).then_some(ANSWER_BYTES),
+            Self::Trade => Some(TRADED_BYTES),
+        }
+    }
+
+    /// Whether what an end sends arrives.
+    pub fn passes(self, from: End) -> bool {
+        from == End::Server || self != Self::Cut
+    }
 }
 
 /// One of the two.

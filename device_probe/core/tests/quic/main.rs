@@ -18,7 +18,7 @@
 //! | 29 packets in the last flight, of which pacing keeps five back for 0.24 round trips | 16, at once | the same: as many are left, and both pace alike |
 //! | up to 2 bytes more of a message in a full packet | | quinn leaves out the length of a stream frame that ends its packet |
 //! | after the handshake five datagrams of control, 561 bytes | HANDSHAKE_DONE, 27 bytes | connection ids to migrate with and session tickets to resume with: the machine does neither |
-//! | the end of a stream in 34 to 37 bytes | 32 | quinn bundles acknowledgements that are not due and returns credit for streams by the dozen, the machine with each |
+//! | the end of a stream in 34 to 37 bytes | 37 | quinn returns credit for streams by the dozen, the machine with the end of each |
 //! | a probe is two packets | one | quinn's second is a PING, padded |
 
 mod conversation;
@@ -26,14 +26,18 @@ mod ours;
 mod theirs;
 
 use conversation::{
-    Conversation, End, Kind, Path, ANSWER_BYTES, LATENCY_S, QUESTIONS, ROUND_TRIP_S,
+    Conversation, End, Kind, Script, ANSWER_BYTES, END_S, LATENCY_S, QUESTIONS, ROUND_TRIP_S,
+    TRADES, TRADE_S,
 };
 
 const SHORT: (f64, usize) = QUESTIONS[0];
 const LONG: (f64, usize) = QUESTIONS[1];
 
 fn both() -> [Conversation; 2] {
-    [ours::converse(Path::Whole), theirs::converse(Path::Whole)]
+    [
+        ours::converse(Script::Whole),
+        theirs::converse(Script::Whole),
+    ]
 }
 
 /// Two times that are the same but for the rounding of either clock.
@@ -202,6 +206,39 @@ fn the_answer_leaves_at_once_in_a_datagram_of_its_own() {
     }
 }
 
+/// At a hundred messages a second acknowledgements ride along with what is said anyway, and nothing
+/// but some credit for streams comes on top, and what answers that.
+#[test]
+fn an_answer_ends_the_stream_that_asked_and_acknowledges_it() {
+    let trades = [ours::converse, theirs::converse].map(|converse| converse(Script::Trade));
+    let last_s = TRADE_S.0 + TRADE_S.1 * (TRADES - 1) as f64 - 1e-6;
+    for seen in &trades {
+        for end in End::BOTH {
+            let [said] = seen.sent(end, Kind::Stream, last_s..last_s + TRADE_S.1)[..] else {
+                panic!("one datagram each way: {seen:?}");
+            };
+            assert!((337..=338).contains(&said.bytes), "{said:?}");
+        }
+    }
+    let all_s = TRADE_S.0 - 1e-6..END_S;
+    for end in End::BOTH {
+        for kind in [Kind::Stream, Kind::Control, Kind::Ack] {
+            let [ours, theirs] = [0, 1].map(|n| trades[n].sent(end, kind, all_s.clone()).len());
+            // quinn's handshake leaves some control, its connection ids are acknowledged.
+            let allowed = if kind == Kind::Stream { 0 } else { 3 };
+            assert!(
+                ours.abs_diff(theirs) <= allowed,
+                "{end:?} {kind:?}: {ours}, {theirs}"
+            );
+        }
+        let said = trades[0].sent(end, Kind::Stream, all_s.clone()).len();
+        assert!(
+            said <= TRADES && TRADES - said <= 2,
+            "those that waited for the handshake share one"
+        );
+    }
+}
+
 #[test]
 fn a_lone_packet_is_acknowledged_after_25_ms() {
     for seen in both() {
@@ -226,7 +263,7 @@ fn a_silent_connection_is_given_up_30_s_after_the_last_datagram() {
 #[test]
 fn a_client_that_nobody_hears_tries_again_after_twice_the_time() {
     let mut tries = Vec::new();
-    for seen in [ours::converse(Path::Cut), theirs::converse(Path::Cut)] {
+    for seen in [ours::converse(Script::Cut), theirs::converse(Script::Cut)] {
         let initial =
             |seen: &&conversation::Seen| (seen.kind, seen.bytes) == (Kind::Initial, 1_200);
         assert!(seen.datagrams.iter().all(|seen| initial(&seen)));

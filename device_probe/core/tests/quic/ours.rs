@@ -10,9 +10,7 @@ use pocketsim_protocols::transport::quic::wire::{Content, Control, Frame, Level,
 use pocketsim_protocols::transport::quic::{Quic, QuicDatagram, Request};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
-use crate::conversation::{
-    answer_to, Conversation, End, Kind, Path, Seen, END_S, LATENCY_S, QUESTIONS,
-};
+use crate::conversation::{Conversation, End, Kind, Script, Seen, END_S, LATENCY_S};
 
 /// A message of which only the length matters.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,22 +41,22 @@ struct World {
     phones: [Quic<Parcel>; 2],
     agenda: BTreeMap<(u64, u64), (End, Input)>,
     serial: u64,
-    path: Path,
+    script: Script,
     seen: Conversation,
 }
 
 /// The conversation, as the machine has it.
-pub fn converse(path: Path) -> Conversation {
-    let config = config();
+pub fn converse(script: Script) -> Conversation {
+    let config = config(script);
     let mut world = World {
         phones: [node(End::Client), node(End::Server)].map(|node| Quic::new(&config, node)),
         agenda: BTreeMap::new(),
         serial: 0,
-        path,
+        script,
         seen: Conversation::default(),
     };
-    for (at_s, bytes) in QUESTIONS {
-        let parcel = parcel(End::Client, bytes);
+    for (number, (at_s, bytes)) in (0..).zip(script.said()) {
+        let parcel = parcel(MessageId::new(node(End::Client), number), bytes);
         world.schedule(at_s, End::Client, Input::Transmit(parcel));
     }
     while let Some((now, end, input)) = world.next() {
@@ -71,13 +69,15 @@ pub fn converse(path: Path) -> Conversation {
 }
 
 /// quinn's defaults: what iroh and the benchmark app add is left away.
-fn config() -> TransportConfig {
+fn config(script: Script) -> TransportConfig {
     TransportConfig {
         mode: ConnectionMode::Keep,
         poll_interval_s: 0.0,
         keep_alive_s: 0.0,
         relay_first: false,
         answer_on_same_connection: true,
+        answer_on_same_stream: script == Script::Trade,
+        ack_bundling: true,
         ..TransportConfig::default()
     }
 }
@@ -136,19 +136,22 @@ impl World {
         match output {
             Output::Send { message, .. } => {
                 self.seen.datagrams.push(seen(now, end, &message));
-                if end == End::Server || self.path == Path::Whole {
+                if self.script.passes(end) {
                     self.schedule(now + LATENCY_S, end.other(), Input::Datagram(message));
                 }
             }
             Output::Post { request, .. } => inputs.push_back(Input::Step(request)),
             Output::Deliver {
-                value: Delivery::Received(Parcel { bytes, .. }),
+                value: Delivery::Received(Parcel { bytes, id }),
                 ..
             } => {
                 let bytes = bytes as usize;
                 self.seen.received.push((now, end, bytes));
-                let answer = answer_to(bytes).map(|bytes| parcel(end, bytes));
-                inputs.extend(answer.map(Input::Transmit));
+                let answer = match end {
+                    End::Client => None,
+                    End::Server => self.script.answer_to(bytes),
+                };
+                inputs.extend(answer.map(|bytes| Input::Transmit(parcel(id, bytes))));
             }
             Output::Observe(Event {
                 reason: Some(Reason::IdleTimeout | Reason::ConnectTimeout),
@@ -167,12 +170,9 @@ fn node(end: End) -> NodeId {
     NodeId(end as u32)
 }
 
-fn parcel(from: End, bytes: usize) -> Parcel {
+fn parcel(id: MessageId, bytes: usize) -> Parcel {
     let bytes = bytes as u32;
-    Parcel {
-        id: MessageId::new(node(from), bytes),
-        bytes,
-    }
+    Parcel { id, bytes }
 }
 
 fn seen(at_s: f64, from: End, message: &Datagram<QuicDatagram<Parcel>>) -> Seen {
@@ -195,8 +195,10 @@ fn kind(packet: &Packet<Parcel>) -> Kind {
         Level::Data if packet.frames.iter().any(is_stream) => Kind::Stream,
         Level::Data if packet.frames.is_empty() => Kind::Ack,
         Level::Data => {
-            let done = Frame::Control(Control::HandshakeDone);
-            assert_eq!(packet.frames, [done], "nothing else is said here");
+            let [Frame::Control(Control::HandshakeDone) | Frame::Credit(_)] = packet.frames[..]
+            else {
+                panic!("nothing else is said here: {packet:?}");
+            };
             Kind::Control
         }
     }

@@ -12,9 +12,7 @@ use quinn_proto::{
     Event, FrameStats, ReadError, StreamEvent, StreamId,
 };
 
-use crate::conversation::{
-    answer_to, Conversation, End, Kind, Path, Seen, END_S, LATENCY_S, QUESTIONS,
-};
+use crate::conversation::{Conversation, End, Kind, Script, Seen, END_S, LATENCY_S};
 
 /// One end, the app included.
 struct Phone {
@@ -32,7 +30,7 @@ struct World {
     start: Instant,
     agenda: BTreeMap<(Duration, u64), (End, Input)>,
     serial: u64,
-    path: Path,
+    script: Script,
     seen: Conversation,
 }
 
@@ -43,16 +41,16 @@ enum Input {
 }
 
 /// The conversation, as quinn has it.
-pub fn converse(path: Path) -> Conversation {
+pub fn converse(script: Script) -> Conversation {
     let mut world = World {
         phones: End::BOTH.map(phone),
         start: Instant::now(),
         agenda: BTreeMap::new(),
         serial: 0,
-        path,
+        script,
         seen: Conversation::default(),
     };
-    for (at_s, bytes) in QUESTIONS {
+    for (at_s, bytes) in script.said() {
         let at = Duration::from_secs_f64(at_s);
         world.schedule(at, End::Client, Input::Say(bytes));
     }
@@ -142,7 +140,7 @@ impl World {
                 bytes: datagram.len(),
             });
             let arrives = now + Duration::from_secs_f64(LATENCY_S);
-            if end == End::Server || self.path == Path::Whole {
+            if self.script.passes(end) {
                 self.schedule(arrives, end.other(), Input::Datagram(datagram));
             }
         }
@@ -174,10 +172,17 @@ impl World {
             return; // the other half of a stream of its own
         }
         self.seen.received.push((now.as_secs_f64(), end, bytes));
-        phone.finish(stream);
-        if let Some(bytes) = answer_to(bytes) {
-            self.send_all(now, end);
-            self.phones[end as usize].say(bytes);
+        let answer = self.script.answer_to(bytes);
+        match answer.filter(|_| end == End::Server) {
+            // On the stream that asked.
+            Some(bytes) if self.script == Script::Trade => phone.write(stream, bytes),
+            _ if self.script == Script::Trade => {}
+            Some(bytes) => {
+                phone.finish(stream);
+                self.send_all(now, end);
+                self.phones[end as usize].say(bytes);
+            }
+            None => phone.finish(stream),
         }
     }
 }
@@ -208,10 +213,16 @@ impl Phone {
         for bytes in std::mem::take(&mut self.waiting) {
             let connection = self.connection();
             let stream = connection.streams().open(Dir::Bi).expect("credit for it");
-            let written = connection.send_stream(stream).write(&vec![0x5a; bytes]);
-            assert_eq!(written, Ok(bytes), "the windows are wide");
-            self.finish(stream);
+            self.write(stream, bytes);
         }
+    }
+
+    /// A message, and the end of its half of the stream.
+    fn write(&mut self, stream: StreamId, bytes: usize) {
+        let mut sending = self.connection().send_stream(stream);
+        let written = sending.write(&vec![0x5a; bytes]);
+        assert_eq!(written, Ok(bytes), "the windows are wide");
+        self.finish(stream);
     }
 
     fn finish(&mut self, stream: StreamId) {

@@ -297,6 +297,8 @@ fn udp() -> Transport {
         keep_alive_events: false,
         relay_first: false,
         answer_on_same_connection: false,
+        answer_on_same_stream: false,
+        ack_bundling: false,
         threads_first: true,
         socket_timeout_s: 5.0,
         socket_buffer_bytes: 0,

@@ -50,6 +50,10 @@ pub struct TransportConfig {
     /// Answer on the connection that brought the message instead of dialling back (quic). With a
     /// connection for each message it then lives until its answer has come, so there must be one.
     pub answer_on_same_connection: bool,
+    /// And on the stream that brought it, instead of one of its own (quic).
+    pub answer_on_same_stream: bool,
+    /// Acknowledgements ride along with data before they are due (RFC 9000 13.2.1) (quic).
+    pub ack_bundling: bool,
     /// How long after the first dial to a peer a second dial that raced with it
     /// takes its place, unserved; infinite for never (quic, keep).
     pub duplicate_dial_s: Seconds,
@@ -73,6 +77,8 @@ impl Default for TransportConfig {
             keep_alive_s: IROH_KEEP_ALIVE_S,
             relay_first: true,
             answer_on_same_connection: false,
+            answer_on_same_stream: false,
+            ack_bundling: false,
             duplicate_dial_s: Seconds::INFINITY,
             connection_break_s: Seconds::INFINITY,
             socket_timeout_s: APP_SOCKET_TIMEOUT_S,

@@ -131,6 +131,92 @@ fn or_it_takes_the_one_that_is_there() {
     assert_eq!(world.count(1, Operation::HandshakeStart), 0);
 }
 
+/// The stream of the question brings the answer, and closes with it: no datagram of its own does.
+#[test]
+fn an_answer_may_end_the_stream_that_asked() {
+    let config = TransportConfig {
+        answer_on_same_connection: true,
+        answer_on_same_stream: true,
+        ack_bundling: true,
+        keep_alive_s: 0.0,
+        ..quic(ConnectionMode::Keep)
+    };
+    let mut world = quic_world(2, LATENCY_S, &config);
+    echo(&mut world);
+    for k in 0..4 {
+        world.transmit_at(f64::from(k), 0, 1, parcel(0, k, 600));
+    }
+    world.run_until(3.9);
+    assert_eq!(times(&world, 0), [40.0, 1020.0, 2020.0, 3020.0]);
+    assert_eq!(world.count(0, Operation::StreamOpen), 4);
+    assert_eq!(world.count(1, Operation::StreamOpen), 0);
+    assert_eq!(world.count(1, Operation::TaskSpawn), 1, "the connection's");
+    let later = |from: u32| {
+        let is_last = |sent: &&Sent| sent.from == NodeId(from) && sent.time_s >= 2.9;
+        let sent = world.sent.iter().filter(is_last);
+        sent.map(|sent| sent.bytes).collect::<Vec<_>>()
+    };
+    // The message, which acknowledges again what was said a second ago, and what acknowledges the
+    // answer 25 ms after it; the answer, which acknowledges.
+    assert_eq!((later(0), later(1)), (vec![638, 32], vec![635]));
+}
+
+#[test]
+fn a_connection_for_each_message_may_be_answered_on_its_stream() {
+    let config = TransportConfig {
+        answer_on_same_connection: true,
+        answer_on_same_stream: true,
+        ack_bundling: true,
+        ..quic(ConnectionMode::Reconnect)
+    };
+    let mut world = quic_world(2, LATENCY_S, &config);
+    echo(&mut world);
+    for k in 0..3 {
+        world.transmit_at(f64::from(k), 0, 1, parcel(0, k, 600));
+    }
+    world.run_until(5.0);
+    assert_eq!(times(&world, 0), [40.0, 1040.0, 2040.0]);
+    assert_eq!(world.count(1, Operation::StreamOpen), 0);
+    assert!(world.failed(0).is_empty() && world.failed(1).is_empty());
+    for node in 0..2 {
+        assert_eq!(world.machine(node).open_connections(), 0);
+    }
+}
+
+/// A thousand streams need credit ten times; it comes by the dozen.
+#[test]
+fn streams_that_were_answered_are_opened_again() {
+    let config = TransportConfig {
+        answer_on_same_connection: true,
+        answer_on_same_stream: true,
+        ..quic(ConnectionMode::Keep)
+    };
+    let mut world = quic_world(2, LATENCY_S, &config);
+    echo(&mut world);
+    for k in 0..1_000 {
+        world.transmit_at(0.001 * f64::from(k), 0, 1, parcel(0, k, 100));
+    }
+    world.run_until(5.0);
+    assert_eq!(times(&world, 0).len(), 1_000);
+    assert!(world.failed(0).is_empty());
+}
+
+/// Whoever does not answer on the stream ends it, and an answer that comes later has its own.
+#[test]
+fn a_late_answer_has_a_stream_of_its_own() {
+    let config = TransportConfig {
+        answer_on_same_connection: true,
+        answer_on_same_stream: true,
+        ..quic(ConnectionMode::Keep)
+    };
+    let mut world = quic_world(2, LATENCY_S, &config);
+    world.transmit_at(0.0, 0, 1, parcel(0, 1, 600));
+    world.transmit_at(1.0, 1, 0, parcel(0, 1, 600));
+    world.run_until(5.0);
+    assert_eq!(times(&world, 0), [1010.0]);
+    assert_eq!(world.count(1, Operation::StreamOpen), 1);
+}
+
 fn echo(world: &mut World<Quic<Parcel>>) {
     world.app = Box::new(|node, from, parcel| match node.0 {
         1 => vec![(from, parcel.clone())],

@@ -5,6 +5,7 @@
 //! persistent congestion, which messages of a few packets never meet. How soon packets
 //! follow each other is in `pacing`.
 
+use super::recovery::MAX_ACK_DELAY_S;
 use crate::contract::Seconds;
 
 /// Round-trip estimates of one path (RFC 9002 section 5).
@@ -59,6 +60,12 @@ impl Rtt {
     /// The probe timeout without the peer's acknowledgement delay.
     pub fn probe_timeout_s(&self) -> Seconds {
         self.smoothed_s + (4.0 * self.variance_s).max(TIMER_GRANULARITY_S)
+    }
+
+    /// For how long after an acknowledgement none rides along that nothing asks for: until the peer
+    /// can have confirmed it (quinn-proto 0.11.19 `Connection::next_bundled_ack_delay`).
+    pub fn bundling_pause_s(&self) -> Seconds {
+        self.smoothed_s + MAX_ACK_DELAY_S + TIMER_GRANULARITY_S
     }
 
     /// A packet older than this is lost once a later one is acknowledged.

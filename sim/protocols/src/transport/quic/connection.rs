@@ -14,7 +14,7 @@ use super::states::ConnectionEvent::{Accept, Close, Dial, Finish, Launch, PeerCl
 use super::states::{ConnectionEvent, ConnectionState, CONNECTION};
 use super::streams::Streams;
 use super::timer::{Timer, TimerTable};
-use super::wire::{ConnectionId, Content, Control, Level, QuicDatagram, Record};
+use super::wire::{ConnectionId, Content, Control, Half, Level, QuicDatagram, Record};
 use super::{Out, Request, Step};
 use crate::contract::{
     work, Datagram, Delivery, Event, EventKind, Lane, MessageId, NodeId, Operation, Output, Path,
@@ -211,6 +211,9 @@ impl<P: Payload> Connection<P> {
         if self.state != ConnectionState::Established {
             return;
         }
+        while let Some(record) = self.streams.next_answer() {
+            self.queue(Level::Data, record);
+        }
         let served = now < self.unserved_from_s;
         while let Some(record) = self.streams.open_next(served) {
             work(out, Operation::StreamOpen, 0);
@@ -224,11 +227,12 @@ impl<P: Payload> Connection<P> {
         self.flush(now, out);
     }
 
-    /// The app is done with an incoming stream.
-    pub fn finish(&mut self, stream: u32, now: Seconds, out: &mut Out<P>) {
+    /// The app is done with what came on a half of a stream.
+    pub fn finish(&mut self, half: Half, now: Seconds, out: &mut Out<P>) {
         if self.state == ConnectionState::Established {
-            let record = self.streams.finish(stream);
-            self.queue(Level::Data, record);
+            if let Some(record) = self.streams.finish(half) {
+                self.queue(Level::Data, record);
+            }
             if self.dialler && self.config.mode == ConnectionMode::Reconnect {
                 // What is closed next is acknowledged now: its sender would take it for lost.
                 self.acknowledge_data();

@@ -29,15 +29,15 @@ impl<P: Payload> Quic<P> {
         self.disarm(&connection);
         self.note_rest(&mut connection, now);
         change(&mut connection, out);
-        for (stream, payload) in std::mem::take(&mut connection.streams.arrived) {
+        for (half, payload) in std::mem::take(&mut connection.streams.arrived) {
             let app = Lane(connection.lane.0 + 1);
             self.inbox
-                .arrive((id, stream), connection.peer, app, payload, now, out);
+                .arrive((id, half), connection.peer, app, payload, now, out);
         }
         match connection.state() {
             ConnectionState::Gone => {
                 self.direct.remove(&connection.peer);
-                self.asking.retain(|_, asking| *asking != id);
+                self.asking.retain(|_, asking| asking.connection != id);
             }
             _ => {
                 let silent = connection.rhythm().is_some();

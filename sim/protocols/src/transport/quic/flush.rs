@@ -1,13 +1,14 @@
 //! Putting datagrams together.
 //!
-//! Segmentation offload is not modelled. An acknowledgement that is not due yet does not
-//! ride along with data; quinn-proto does bundle it.
+//! Segmentation offload is not modelled. Whether an acknowledgement that is not due yet rides along
+//! with data is an option: quinn-proto bundles it, at least since 0.11.19, that of iroh 0.35
+//! (iroh-quinn-proto 0.13.0) does not.
 
 use super::connection::Connection;
 use super::states::ConnectionState;
 use super::timer::Timer;
 use super::wire::{
-    ack_bytes, packet_overhead_bytes, Content, Extent, Frame, Level, Packet, Record,
+    ack_bytes, packet_overhead_bytes, Ack, Content, Extent, Frame, Level, Packet, Record,
     CLOSE_FRAME_BYTES, INITIAL_DATAGRAM_BYTES, MTU_BYTES,
 };
 use super::Out;
@@ -114,15 +115,13 @@ impl<P: Payload> Connection<P> {
         }
         let (number, acked) = space.numbers();
         let mut bytes = packet_overhead_bytes(level, number, acked);
-        let ack = space.take_ack(now);
-        bytes += ack.as_ref().map_or(0, ack_bytes);
-        if level == Level::Data && ack.is_some() {
-            self.timers.stop(Timer::AckDelay);
-        }
+        let due = space.take_ack(now);
+        bytes += due.as_ref().map_or(0, ack_bytes);
         let records = match carries {
             true => self.take_records(level, room - bytes, &mut bytes),
             false => Vec::new(),
         };
+        let ack = self.with_ack(level, due, room, &mut bytes, now);
         let frames = records
             .iter()
             .filter_map(|record| self.streams.frame(*record));
@@ -137,6 +136,32 @@ impl<P: Payload> Connection<P> {
             },
             bytes,
         ))
+    }
+
+    /// What is acknowledged in a packet of so many bytes: what is due, or what rides along.
+    fn with_ack(
+        &mut self,
+        level: Level,
+        due: Option<Ack>,
+        room: u32,
+        bytes: &mut u32,
+        now: Seconds,
+    ) -> Option<Ack> {
+        let pause_s = self.rtt.bundling_pause_s();
+        let space = self.spaces[level as usize].as_mut()?;
+        let ack = match due {
+            None if self.config.ack_bundling && level == Level::Data => {
+                let bundled = space.bundled_ack(room - *bytes, now);
+                *bytes += bundled.as_ref().map_or(0, ack_bytes);
+                bundled
+            }
+            due => due,
+        };
+        if level == Level::Data && ack.is_some() {
+            space.pause_bundling(now + pause_s);
+            self.timers.stop(Timer::AckDelay);
+        }
+        ack
     }
 
     /// Pending records that fit into `room`, the last one perhaps cut in two.

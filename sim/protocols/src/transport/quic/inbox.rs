@@ -8,14 +8,14 @@
 
 use std::collections::BTreeMap;
 
-use super::wire::ConnectionId;
+use super::wire::{ConnectionId, Half};
 use super::{Out, Request, Step};
 use crate::contract::{
     work, Delivery, Lane, MessageId, NodeId, Operation, Output, Payload, Seconds,
 };
 
-/// A stream of a connection.
-type StreamId = (ConnectionId, u32);
+/// A half of a stream of a connection.
+type StreamId = (ConnectionId, Half);
 
 /// A message and where it is to be served.
 #[derive(Clone, Debug)]
@@ -110,9 +110,9 @@ impl<P: Payload> Inbox<P> {
         work(out, operation, 0);
         let value = Delivery::Received(payload);
         out.push(Output::Deliver { from, value });
-        let (connection, number) = stream;
+        let (connection, half) = stream;
         let lane = Lane(app.0 - 1);
-        let step = Step::Finish(number);
+        let step = Step::Finish(half);
         out.push(Output::Post {
             lane,
             request: Request { connection, step },
@@ -129,8 +129,8 @@ impl<P: Payload> Inbox<P> {
     }
 }
 
-fn post<P>((connection, number): StreamId, lane: Lane, out: &mut Out<P>) {
-    let step = Step::Serve(number);
+fn post<P>((connection, half): StreamId, lane: Lane, out: &mut Out<P>) {
+    let step = Step::Serve(half);
     out.push(Output::Post {
         lane,
         request: Request { connection, step },

@@ -4,8 +4,10 @@
 //! every message makes an endpoint, finds the peer, connects, writes, waits for
 //! the acknowledgement and takes everything down again, as the benchmark app of
 //! the throughput thesis first did (section 3.2); or, with
-//! [`TransportConfig::answer_on_same_connection`], waits for the answer on it, as `probe trade` does. In [`ConnectionMode::Keep`] the
-//! first message to a peer dials and the connection stays (section 4.2.4).
+//! [`TransportConfig::answer_on_same_connection`], waits for the answer on it. In
+//! [`ConnectionMode::Keep`] the first message to a peer dials and the connection stays (section
+//! 4.2.4). Where `probe trade` is imitated, answers come back on the very stream of the question
+//! ([`TransportConfig::answer_on_same_stream`]).
 //!
 //! Each connection has two lanes: packets and timers are handled on the first,
 //! the app serves incoming streams on the second, as quinn's connection driver
@@ -22,9 +24,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::connection::Connection;
-use self::pool::PoolEntry;
+use self::pool::{Asking, PoolEntry};
 use self::timer::Timer;
-use self::wire::{Content, Packet};
+use self::wire::{Content, Half, Packet};
 use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
     work, Conversation, Datagram, Delivery, Machine, MessageId, NodeId, Notice, Operation, Outputs,
@@ -84,9 +86,9 @@ enum Step<P> {
     /// Open streams for waiting messages.
     Write,
     /// Hand an incoming message to the app.
-    Serve(u32),
+    Serve(Half),
     /// The app is done with it.
-    Finish(u32),
+    Finish(Half),
 }
 
 /// The QUIC endpoint of one phone.
@@ -103,8 +105,8 @@ pub struct Quic<P> {
     found: BTreeSet<NodeId>,
     /// Peers whose direct path answered, while the endpoint lives.
     direct: BTreeSet<NodeId>,
-    /// Connections of single messages that wait for an answer, by what they brought.
-    asking: BTreeMap<MessageId, ConnectionId>,
+    /// What waits for an answer on the connection that brought it, by what it brought.
+    asking: BTreeMap<MessageId, Asking>,
     inbox: inbox::Inbox<P>,
     /// The connection that the last input left silent.
     silent: Option<Conversation>,
@@ -200,8 +202,8 @@ impl<P: Payload> Machine for Quic<P> {
             }
             Step::Timer => self.with(id, out, now, |c, out| c.on_timer(now, out)),
             Step::Write => self.with(id, out, now, |c, out| c.write(now, out)),
-            Step::Serve(stream) => self.serve(id, stream, out),
-            Step::Finish(stream) => self.with(id, out, now, |c, out| c.finish(stream, now, out)),
+            Step::Serve(half) => self.serve(id, half, out),
+            Step::Finish(half) => self.finish(id, half, now, out),
         }
     }
 
@@ -229,9 +231,13 @@ impl<P: Payload> Transport<P> for Quic<P> {
     type Body = QuicDatagram<P>;
 
     fn transmit(&mut self, to: NodeId, payload: P, now: Seconds, out: &mut OutputsOf<Self>) {
+        // Who serves a stream answers on it; what else is sent has a task of its own.
+        let Some(payload) = self.answer(payload, out) else {
+            return;
+        };
         work(out, Operation::TaskSpawn, 0);
         match self.config.mode {
-            ConnectionMode::Reconnect => self.transmit_alone(to, payload, now, out),
+            ConnectionMode::Reconnect => self.transmit_alone(to, payload, out),
             ConnectionMode::Keep => self.transmit_pooled(to, payload, now, out),
         }
     }

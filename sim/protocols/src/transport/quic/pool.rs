@@ -14,10 +14,17 @@
 
 use super::connection::Connection;
 use super::timer::Timer;
-use super::wire::ConnectionId;
+use super::wire::{ConnectionId, Half};
 use super::{Out, Quic, Step};
 use crate::contract::{work, MessageId, NodeId, Operation, Payload, Seconds};
 use crate::transport::ConnectionMode;
+
+/// Where an answer to a message goes: to a connection, and on its stream while that is open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asking {
+    pub connection: ConnectionId,
+    pub stream: Option<u32>,
+}
 
 /// The kept connection to one peer.
 #[derive(Clone, Copy, Debug)]
@@ -37,38 +44,64 @@ impl PoolEntry {
 }
 
 impl<P: Payload> Quic<P> {
-    /// The connection that asked, or one for this message only.
-    pub(super) fn transmit_alone(
-        &mut self,
-        to: NodeId,
-        payload: P,
-        now: Seconds,
-        out: &mut Out<P>,
-    ) {
+    /// Hands a message to the connection that asked for it, or gives it back if none did.
+    pub(super) fn answer(&mut self, payload: P, out: &mut Out<P>) -> Option<P> {
         let asked = self.asking.remove(&payload.message_id());
-        match asked.filter(|&id| self.is_open(id)) {
-            Some(id) => {
-                self.enqueue(id, payload);
-                self.with(id, out, now, |connection, out| {
-                    connection.post(Step::Write, out)
-                });
-            }
+        let Some(asking) = asked.filter(|asking| self.is_open(asking.connection)) else {
+            return Some(payload);
+        };
+        let connection = self.connections.get_mut(&asking.connection)?;
+        match asking.stream {
+            Some(stream) => connection.streams.answer(stream, payload),
             None => {
-                let id = self.start(to, payload.message_id(), Seconds::INFINITY, out);
-                self.enqueue(id, payload);
+                work(out, Operation::TaskSpawn, 0);
+                connection.streams.waiting.push_back(payload);
             }
         }
+        connection.post(Step::Write, out);
+        None
+    }
+
+    /// A connection for this message only.
+    pub(super) fn transmit_alone(&mut self, to: NodeId, payload: P, out: &mut Out<P>) {
+        let id = self.start(to, payload.message_id(), Seconds::INFINITY, out);
+        self.enqueue(id, payload);
     }
 
     /// The app takes a message, and may answer it.
-    pub(super) fn serve(&mut self, id: ConnectionId, stream: u32, out: &mut Out<P>) {
-        let single = self.config.mode == ConnectionMode::Reconnect && id.dialler != self.node;
-        if single && self.config.answer_on_same_connection {
-            if let Some(message) = self.inbox.message((id, stream)) {
-                self.asking.insert(message, id);
+    pub(super) fn serve(&mut self, id: ConnectionId, half: Half, out: &mut Out<P>) {
+        if !half.is_answer && self.notes_askers(id) {
+            if let Some(message) = self.inbox.message((id, half)) {
+                let stream = self.config.answer_on_same_stream.then_some(half.stream);
+                let connection = id;
+                self.asking.insert(message, Asking { connection, stream });
             }
         }
-        self.inbox.serve((id, stream), out);
+        self.inbox.serve((id, half), out);
+    }
+
+    /// Whether answers need to know which connection, or stream of it, brought what they answer.
+    fn notes_askers(&self, id: ConnectionId) -> bool {
+        let single = self.config.mode == ConnectionMode::Reconnect && id.dialler != self.node;
+        self.config.answer_on_same_connection && (single || self.config.answer_on_same_stream)
+    }
+
+    /// The app is done with what came on a half of a stream; a later answer takes another stream.
+    pub(super) fn finish(&mut self, id: ConnectionId, half: Half, now: Seconds, out: &mut Out<P>) {
+        let ended = (id, Some(half.stream));
+        if self.config.answer_on_same_stream && !half.is_answer {
+            let keeps = self.config.mode == ConnectionMode::Keep;
+            self.asking.retain(|_, asking| {
+                let is_over = (asking.connection, asking.stream) == ended;
+                if is_over {
+                    asking.stream = None;
+                }
+                !(is_over && keeps)
+            });
+        }
+        self.with(id, out, now, |connection, out| {
+            connection.finish(half, now, out)
+        });
     }
 
     /// The connection that is kept for the peer, dialled if need be.

@@ -5,6 +5,11 @@
 pub(super) struct Ranges(Vec<(u32, u32)>);
 
 impl Ranges {
+    /// Nothing.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
     /// Adds `start..end`; returns whether any of it was new.
     pub fn insert(&mut self, start: u32, end: u32) -> bool {
         let first = self.0.partition_point(|range| range.1 < start);

@@ -90,7 +90,9 @@ impl<P: Payload> Connection<P> {
             } => {
                 self.streams.on_chunk(extent, served, payload);
             }
-            Frame::Finish { max_streams, .. } => self.streams.on_credit(max_streams),
+            Frame::Finish { max_streams, .. } | Frame::Credit(max_streams) => {
+                self.streams.on_credit(max_streams);
+            }
             Frame::Close => self.on_peer_close(now, out),
         }
     }

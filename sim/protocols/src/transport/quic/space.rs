@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::ranges::Ranges;
 use super::recovery::MAX_ACK_DELAY_S;
-use super::wire::{Ack, Record};
+use super::wire::{ack_bytes, Ack, Record};
 use crate::contract::Seconds;
 
 /// A packet that asks for an acknowledgement and has none yet.
@@ -38,6 +38,8 @@ pub(super) struct Space {
     largest_received_s: Seconds,
     unacknowledged: u32,
     silent: u32,
+    /// From when on an acknowledgement that is not due may ride along with data.
+    bundle_from_s: Seconds,
 }
 
 impl Space {
@@ -57,6 +59,7 @@ impl Space {
             largest_received_s: 0.0,
             unacknowledged: 0,
             silent: 0,
+            bundle_from_s: Seconds::INFINITY,
         }
     }
 
@@ -102,6 +105,9 @@ impl Space {
         self.unacknowledged += 1;
         let is_second = self.unacknowledged >= ACK_ELICITING_THRESHOLD;
         self.ack_due |= is_second || self.is_out_of_order(number);
+        if self.unacknowledged == 1 && !self.ack_due {
+            self.bundle_from_s = now;
+        }
         self.largest_eliciting = self.largest_eliciting.max(Some(number));
         true
     }
@@ -122,16 +128,34 @@ impl Space {
     /// The acknowledgement that the next packet carries: one that is due, or one
     /// that rides along because many packets that ask for none came.
     pub fn take_ack(&mut self, now: Seconds) -> Option<Ack> {
-        if !self.ack_due && self.silent <= LAZY_ACK_THRESHOLD {
-            return None;
-        }
+        let is_due = self.ack_due || self.silent > LAZY_ACK_THRESHOLD;
+        is_due.then(|| self.acknowledge(now))
+    }
+
+    /// One that is not due, for a packet of data with `room_bytes` left
+    /// (quinn-proto 0.11.19 `Connection::populate_packet`).
+    pub fn bundled_ack(&mut self, room_bytes: u32, now: Seconds) -> Option<Ack> {
+        let fits = now >= self.bundle_from_s && ack_bytes(&self.ack(now)) <= room_bytes;
+        fits.then(|| self.acknowledge(now))
+    }
+
+    /// None rides along before `until_s`, unless something asks for one.
+    pub fn pause_bundling(&mut self, until_s: Seconds) {
+        self.bundle_from_s = until_s;
+    }
+
+    fn acknowledge(&mut self, now: Seconds) -> Ack {
         self.unacknowledged = 0;
         self.silent = 0;
         self.ack_due = false;
-        Some(Ack {
+        self.ack(now)
+    }
+
+    fn ack(&self, now: Seconds) -> Ack {
+        Ack {
             delay_s: now - self.largest_received_s,
             ranges: self.received.newest(ACK_RANGES_MAX).to_vec(),
-        })
+        }
     }
 
     /// Removes and returns the packets that `ack` confirms, ascending, and
@@ -318,6 +342,24 @@ mod tests {
         space.on_received(10, false, 1.0);
         assert!(space.take_ack(1.0).is_some());
         assert!(space.take_ack(1.0).is_none(), "and they count anew");
+    }
+
+    #[test]
+    fn an_acknowledgement_rides_along_once_something_asks_for_it() {
+        let mut space = Space::new();
+        space.on_received(0, false, 1.0);
+        assert!(space.bundled_ack(100, 1.0).is_none(), "nothing asked");
+        space.on_received(1, true, 1.0);
+        assert!(space.bundled_ack(4, 1.0).is_none(), "no room");
+        let ack = space.bundled_ack(8, 1.2).expect("there is room");
+        assert_eq!(ack.ranges, [(0, 2)]);
+        assert!(!space.owes_ack());
+        space.pause_bundling(1.3);
+        assert!(space.bundled_ack(100, 1.25).is_none(), "too soon");
+        assert!(space.bundled_ack(100, 1.3).is_some());
+        space.pause_bundling(2.0);
+        space.on_received(2, true, 1.4);
+        assert!(space.bundled_ack(100, 1.4).is_some(), "it asks");
     }
 
     #[test]

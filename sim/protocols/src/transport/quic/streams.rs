@@ -1,14 +1,14 @@
 //! The streams of one connection: a message each, whole or in parts.
 //!
 //! The opening side sends the message and closes its half; the accepting side
-//! serves it, then closes the other half empty, which returns credit.
+//! serves it, then closes the other half, which returns credit: empty, or with an answer.
 //! Flow control by bytes is not modelled: quinn's windows (1.25 MB per stream)
 //! are far above any message here.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::ranges::Ranges;
-use super::wire::{Extent, Frame, Record};
+use super::wire::{Extent, Frame, Half, Record};
 use crate::contract::{Payload, Reason};
 
 /// A message on its way.
@@ -33,15 +33,25 @@ struct Incoming<P> {
 pub(super) struct Streams<P> {
     /// Messages without a stream yet, and why they have none is the caller's business.
     pub waiting: VecDeque<P>,
+    /// Answers that are not on their streams yet.
+    answers: VecDeque<(u32, P)>,
     /// Complete messages that the connection has not handed on yet.
-    pub arrived: Vec<(u32, P)>,
-    outgoing: BTreeMap<u32, Outgoing<P>>,
+    pub arrived: Vec<(Half, P)>,
+    outgoing: BTreeMap<Half, Outgoing<P>>,
     stalled: Vec<P>,
     opened: u32,
     credit: u32,
-    incoming: BTreeMap<u32, Incoming<P>>,
-    complete: Ranges,
+    incoming: BTreeMap<Half, Incoming<P>>,
+    /// Messages that are whole, by their streams: those that opened them, and answers.
+    complete: [Ranges; 2],
+    /// Streams of the other side that have an answer, and that the app is not done with.
+    answered: BTreeSet<u32>,
+    /// Streams of the other side that were served.
     finished: u32,
+    /// How many streams the other side knows that it may have opened.
+    granted: u32,
+    /// Answers on own streams that were served.
+    heard: u32,
 }
 
 impl<P: Payload> Streams<P> {
@@ -49,14 +59,18 @@ impl<P: Payload> Streams<P> {
     pub fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
+            answers: VecDeque::new(),
             arrived: Vec::new(),
             outgoing: BTreeMap::new(),
             stalled: Vec::new(),
             opened: 0,
             credit: CONCURRENT_STREAMS,
             incoming: BTreeMap::new(),
-            complete: Ranges::default(),
+            complete: [const { Ranges::new() }; 2],
+            answered: BTreeSet::new(),
             finished: 0,
+            granted: CONCURRENT_STREAMS,
+            heard: 0,
         }
     }
 
@@ -66,21 +80,38 @@ impl<P: Payload> Streams<P> {
             return None;
         }
         let payload = self.waiting.pop_front()?;
-        let (stream, length) = (self.opened, payload.wire_bytes());
+        let half = Half::opened(self.opened);
         self.opened += 1;
+        Some(self.say(half, payload, served))
+    }
+
+    /// A message is to answer what came on a stream of the other side's, on that stream.
+    pub fn answer(&mut self, stream: u32, payload: P) {
+        self.answered.insert(stream);
+        self.answers.push_back((stream, payload));
+    }
+
+    /// The next answer.
+    pub fn next_answer(&mut self) -> Option<Record> {
+        let (stream, payload) = self.answers.pop_front()?;
+        Some(self.say(Half::answer(stream), payload, true))
+    }
+
+    fn say(&mut self, half: Half, payload: P, served: bool) -> Record {
+        let length = payload.wire_bytes();
         let outgoing = Outgoing {
             payload,
             // The end of the stream counts as a byte, so that an empty message has something to lose.
             unacknowledged_bytes: length + 1,
             served,
         };
-        self.outgoing.insert(stream, outgoing);
-        Some(Record::Chunk(Extent {
-            stream,
+        self.outgoing.insert(half, outgoing);
+        Record::Chunk(Extent {
+            half,
             offset: 0,
             length,
             last: true,
-        }))
+        })
     }
 
     /// The frame of a record of this connection.
@@ -91,8 +122,9 @@ impl<P: Payload> Streams<P> {
                 stream,
                 max_streams: self.finished + CONCURRENT_STREAMS,
             }),
+            Record::Credit { max_streams } => Some(Frame::Credit(max_streams)),
             Record::Chunk(extent) => {
-                let outgoing = self.outgoing.get(&extent.stream)?;
+                let outgoing = self.outgoing.get(&extent.half)?;
                 Some(Frame::Chunk {
                     extent,
                     served: outgoing.served,
@@ -104,14 +136,14 @@ impl<P: Payload> Streams<P> {
 
     /// The peer has `extent`.
     pub fn on_acknowledged(&mut self, extent: Extent) {
-        let Some(outgoing) = self.outgoing.get_mut(&extent.stream) else {
+        let Some(outgoing) = self.outgoing.get_mut(&extent.half) else {
             return;
         };
         outgoing.unacknowledged_bytes -= extent.length + u32::from(extent.last);
         if outgoing.unacknowledged_bytes > 0 {
             return;
         }
-        let done = self.outgoing.remove(&extent.stream);
+        let done = self.outgoing.remove(&extent.half);
         if let Some(Outgoing {
             payload,
             served: false,
@@ -124,12 +156,12 @@ impl<P: Payload> Streams<P> {
 
     /// Part of a message came, perhaps not for the first time.
     pub fn on_chunk(&mut self, extent: Extent, served: bool, payload: Option<P>) {
-        if self.complete.contains(extent.stream) {
+        if self.complete[usize::from(extent.half.is_answer)].contains(extent.half.stream) {
             return;
         }
         let incoming = self
             .incoming
-            .entry(extent.stream)
+            .entry(extent.half)
             .or_insert_with(|| Incoming {
                 received: Ranges::default(),
                 end: None,
@@ -145,32 +177,49 @@ impl<P: Payload> Streams<P> {
             .end
             .is_some_and(|end| incoming.received.is_whole(end));
         if whole {
-            self.complete_stream(extent.stream);
+            self.complete_half(extent.half);
         }
     }
 
-    fn complete_stream(&mut self, stream: u32) {
-        self.complete.insert(stream, stream + 1);
-        let incoming = self.incoming.remove(&stream);
+    fn complete_half(&mut self, half: Half) {
+        self.complete[usize::from(half.is_answer)].insert(half.stream, half.stream + 1);
+        let incoming = self.incoming.remove(&half);
         if let Some(Incoming {
             payload: Some(payload),
             served: true,
             ..
         }) = incoming
         {
-            self.arrived.push((stream, payload));
+            self.arrived.push((half, payload));
         }
     }
 
-    /// The app served an incoming stream; what to send then.
-    pub fn finish(&mut self, stream: u32) -> Record {
+    /// The app is done with what came on a half of a stream; what to send then.
+    pub fn finish(&mut self, half: Half) -> Option<Record> {
+        if half.is_answer {
+            self.heard += 1;
+            return None;
+        }
         self.finished += 1;
-        Record::Finish(stream)
+        if self.answered.remove(&half.stream) {
+            return self.grant();
+        }
+        Some(Record::Finish(half.stream))
+    }
+
+    /// Credit for streams that ended with their answers, by the dozen.
+    fn grant(&mut self) -> Option<Record> {
+        let max_streams = self.finished + CONCURRENT_STREAMS;
+        let is_due = max_streams - self.granted > CONCURRENT_STREAMS / CREDIT_PARTS;
+        is_due.then(|| {
+            self.granted = max_streams;
+            Record::Credit { max_streams }
+        })
     }
 
     /// Whether the app is done with any message that came.
     pub fn has_served(&self) -> bool {
-        self.finished > 0
+        self.finished + self.heard > 0
     }
 
     /// The peer allows `max_streams` in all.
@@ -180,7 +229,7 @@ impl<P: Payload> Streams<P> {
 
     /// Whether nothing is left to be acknowledged.
     pub fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.outgoing.is_empty()
+        self.waiting.is_empty() && self.answers.is_empty() && self.outgoing.is_empty()
     }
 
     /// Whether nothing is left to be sent, acknowledged or put together.
@@ -190,7 +239,7 @@ impl<P: Payload> Streams<P> {
 
     /// Gives back the memory of what was, while nothing is.
     pub fn shed(&mut self) {
-        (self.waiting, self.arrived) = (VecDeque::new(), Vec::new());
+        (self.waiting, self.answers, self.arrived) = Default::default();
         (self.outgoing, self.incoming) = (BTreeMap::new(), BTreeMap::new());
     }
 
@@ -200,11 +249,16 @@ impl<P: Payload> Streams<P> {
         let stalled = std::mem::take(&mut self.stalled);
         let outgoing = std::mem::take(&mut self.outgoing);
         let waiting = std::mem::take(&mut self.waiting);
+        let answers = std::mem::take(&mut self.answers).into_iter();
+        let answers = answers.map(|(_, payload)| payload);
         let unserved = stalled
             .into_iter()
             .map(|payload| (payload, Reason::Unserved));
         let sent = outgoing.into_values().map(|outgoing| outgoing.payload);
-        let rest = sent.chain(waiting).map(|payload| (payload, reason));
+        let rest = sent
+            .chain(answers)
+            .chain(waiting)
+            .map(|payload| (payload, reason));
         unserved.chain(rest).collect()
     }
 }
@@ -212,6 +266,10 @@ impl<P: Payload> Streams<P> {
 /// quinn's default limit of concurrent bidirectional streams
 /// (quinn-proto `TransportConfig::default`).
 const CONCURRENT_STREAMS: u32 = 100;
+
+/// What part of them must have ended before the other side is told
+/// (quinn-proto `StreamsState::queue_max_stream_id`).
+const CREDIT_PARTS: u32 = 8;
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -231,7 +289,7 @@ pub(super) mod tests {
 
     fn extent(offset: u32, length: u32, last: bool) -> Extent {
         Extent {
-            stream: 0,
+            half: Half::opened(0),
             offset,
             length,
             last,
@@ -247,7 +305,7 @@ pub(super) mod tests {
         streams.on_chunk(extent(0, 100, false), true, None);
         streams.on_chunk(extent(0, 100, false), true, None);
         streams.on_chunk(extent(0, 250, true), true, Some(Bytes(250)));
-        assert_eq!(streams.arrived, [(0, Bytes(250))]);
+        assert_eq!(streams.arrived, [(Half::opened(0), Bytes(250))]);
     }
 
     #[test]

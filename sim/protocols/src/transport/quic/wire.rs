@@ -93,6 +93,8 @@ pub enum Frame<P> {
         /// How many streams the other side may have opened.
         max_streams: u32,
     },
+    /// MAX_STREAMS: how many streams the other side may have opened.
+    Credit(u32),
     /// CONNECTION_CLOSE.
     Close,
 }
@@ -114,11 +116,38 @@ pub enum Control {
     Ping,
 }
 
+/// One direction of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Half {
+    /// The stream's number among those that its opener opened.
+    pub stream: u32,
+    /// Whether it is what comes back on the stream, not what its opener says.
+    pub is_answer: bool,
+}
+
+impl Half {
+    /// What the opener of a stream says on it.
+    pub const fn opened(stream: u32) -> Self {
+        Self {
+            stream,
+            is_answer: false,
+        }
+    }
+
+    /// What comes back on it.
+    pub const fn answer(stream: u32) -> Self {
+        Self {
+            stream,
+            is_answer: true,
+        }
+    }
+}
+
 /// Part of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// The stream's number among those that its sender opened.
-    pub stream: u32,
+    /// Which half of which stream.
+    pub half: Half,
     /// First byte.
     pub offset: u32,
     /// How many bytes.
@@ -133,6 +162,10 @@ pub(super) enum Record {
     Control(Control),
     Chunk(Extent),
     Finish(u32),
+    /// As many streams as there may be when it leaves.
+    Credit {
+        max_streams: u32,
+    },
 }
 
 impl Record {
@@ -145,6 +178,7 @@ impl Record {
             Record::Finish(stream) => {
                 2 + varint_bytes(4 * stream) + 1 + varint_bytes(*stream + 100)
             }
+            Record::Credit { max_streams } => 1 + varint_bytes(*max_streams),
         }
     }
 }
@@ -193,7 +227,7 @@ fn chunk_header_bytes(extent: &Extent) -> u32 {
         0 => 0,
         offset => varint_bytes(offset),
     };
-    1 + varint_bytes(4 * extent.stream) + offset_bytes + 2
+    1 + varint_bytes(4 * extent.half.stream) + offset_bytes + 2
 }
 
 fn varint_bytes(value: u32) -> u32 {
@@ -269,7 +303,7 @@ mod tests {
     #[test]
     fn a_block_fits_one_datagram_of_about_699_bytes() {
         let extent = |stream| Extent {
-            stream,
+            half: Half::opened(stream),
             offset: 0,
             length: 668,
             last: true,
