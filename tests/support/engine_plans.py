@@ -185,6 +185,8 @@ def profile(cores=1):
         "threads": [1] * count,
         "wait_s": [0.0] * count,
         "spread_sigma": [0.0] * count,
+        "wake_rest_s": [],
+        "wake_ratio": [],
         "socket_buffer_bytes": 212_992,
     }
 

@@ -13,6 +13,7 @@ from pocketsim.calibration.fit.samples import Sigma
 from pocketsim.calibration.fit.wakes import of_a_part
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices import profile
+from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import synthetic_reports as synthetic
@@ -44,6 +45,65 @@ def test_a_wake_up_is_what_a_passage_takes_beyond_sending_and_reading(fitted):
     assert wake.basis == "measured"
     assert "udp_wake_up at 668 bytes" in wake.source
     assert fitted.profile_.operations["udp_receive"].wait == 0
+
+
+def test_who_has_rested_for_less_wakes_sooner(fitted):
+    hot, rested = fitted.profile_.scheduler.wake_after
+    passage_s = synthetic.PASSAGE_S
+    waits_s = [factor * passage_s - _SEND_S - _READ_S for factor in (0.25, 1.0)]
+    # For the rest, and for the answer's way.
+    assert hot.rest == pytest.approx(0.25 * passage_s, rel=0.05)
+    assert rested.rest == pytest.approx(10e-3 + passage_s, rel=0.01)
+    assert hot.ratio == pytest.approx(waits_s[0] / waits_s[1], abs=4 * hot.standard_error)
+    assert 0 < hot.standard_error < 0.1 * hot.ratio
+    assert (rested.ratio, rested.samples) == (1, 4 * 200)
+
+
+def test_what_one_report_has_not_timed_is_told_by_none():
+    def only_rested(report):
+        kept = [one for one in report["measurements"] if one["parameters"].get("rest_s") != 0]
+        return {**report, "measurements": kept}
+
+    reports = [synthetic.Phone(number).waking_report() for number in range(2)]
+    one = [in_memory(reports[0]), in_memory(only_rested(reports[1]), 1)]
+    assert Calibration().fit(one).profile_.scheduler.wake_after is None
+
+
+def test_rests_of_a_profile_reach_the_engine(fitted, scenario):
+    write.write_profile(fitted.profile_, scenario.parent / "phone.toml")
+    own = ["devices[0].profile=phone.toml", "run.draw=posterior"]
+    column = build_plan(resolve(load(scenario, own))[0].resolved, 0)["profiles"][0]
+    known = fitted.profile_.scheduler.wake_after
+    assert list(column["wake_rest_s"]) == [wake.rest for wake in known]
+    assert list(column["wake_ratio"]) == [wake.ratio for wake in known]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (("ratio = 1.0", "ratio = 0.0"), "greater than 0"),
+        (('rest = "10.1ms"', 'rest = "1ns"'), "rests must ascend"),
+        (("[operations.udp_wake]", "[unknown]"), "unknown"),
+    ],
+)
+def test_a_rest_is_refused_that_means_nothing(fitted, tmp_path, change, reason):
+    file = tmp_path / "phone.toml"
+    write.write_profile(fitted.profile_, file)
+    text = file.read_text()
+    assert change[0] in text
+    file.write_text(text.replace(*change))
+    with pytest.raises(ScenarioError, match=reason):
+        profile.load(file)
+
+
+def test_rests_need_what_they_are_a_ratio_of(fitted, tmp_path):
+    file = tmp_path / "phone.toml"
+    known = dict(fitted.profile_.operations)
+    del known["udp_wake"]
+    alone = fitted.profile_.model_copy(update={"operations": known, "scatter": None})
+    file.write_text(write.as_toml(alone))
+    with pytest.raises(ScenarioError, match="which there is none of"):
+        profile.load(file)
 
 
 def test_costs_of_a_passage_add_up_to_it(fitted):

@@ -107,6 +107,7 @@ class Calibration:
             together(prices),
             sleeps,
             socket_buffer_bytes(reports),
+            wakes.after(reports) if prices.get("udp_wake") else None,
         )
         missing = parts.missing()
         if base is None:

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.documents import Section
-from pocketsim.sim.devices.profile import Cost, Device, Profile, Scheduler, SleepOvershoot
+from pocketsim.sim.devices.profile import (
+    Cost,
+    Device,
+    Profile,
+    Scheduler,
+    SleepOvershoot,
+    WakeAfter,
+)
 from pocketsim.sim.devices.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -40,6 +47,8 @@ class Parts:
     operations: Mapping[str, Cost | None]
     sleeps: SleepOvershoot | None
     socket_buffer_bytes: int | None
+    wakes: list[WakeAfter] | None = None
+    """By rest; None where reports do not tell, or tell only what `udp_wake` is."""
 
     def missing(self) -> list[str]:
         """Return the keys of what was not measured: names of operations, paths of the others."""
@@ -65,9 +74,16 @@ class Parts:
                 for name, cost in self.operations.items()
             },
             scheduler=Scheduler(
-                sleep_overshoot=self.sleeps or _there(base).scheduler.sleep_overshoot
+                sleep_overshoot=self.sleeps or _there(base).scheduler.sleep_overshoot,
+                wake_after=self._wakes(base),
             ),
         )
+
+    def _wakes(self, base: Profile | None) -> list[WakeAfter] | None:
+        """Return what goes with the `udp_wake` of these parts, which may be the base's."""
+        if self.operations.get("udp_wake", True) is None:
+            return _there(base).scheduler.wake_after
+        return self.wakes
 
 
 def kept(base: Profile, why: Mapping[str, str]) -> tuple[Kept, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.errors import printable
 from pocketsim.sim.base.units import DURATION, SIZE, Dimension
-from pocketsim.sim.devices.profile import Cost, Profile, load
+from pocketsim.sim.devices.profile import Cost, Profile, Scheduler, load
 from pocketsim.sim.devices.provenance import DurationNumber, Provenance
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ def as_toml(profile: Profile, made: str = "") -> str:
         "operations": {
             name: _operation(operation) for name, operation in profile.operations.items()
         },
-        "scheduler": {
-            part: {name: _number(number) for name, number in numbers}
-            for part, numbers in profile.scheduler
-        },
+        "scheduler": _scheduler(profile.scheduler),
     }
     if profile.scatter:
         document["scatter"] = {name: found.model_dump() for name, found in profile.scatter.items()}
@@ -45,6 +42,15 @@ def write_profile(profile: Profile, path: Path, made: str = "") -> None:
     """Write `profile` to the file at `path`, and see that it reads as it was written."""
     path.write_text(as_toml(profile, made), encoding="utf-8")
     assert load(path) == profile, "a profile reads as it was written"
+
+
+def _scheduler(scheduler: Scheduler) -> dict[str, Any]:
+    sleeps = {name: _number(number) for name, number in scheduler.sleep_overshoot}
+    wakes = [
+        _provenance(wake) | {"rest": DURATION.write(wake.rest)}
+        for wake in scheduler.wake_after or []
+    ]
+    return {"sleep_overshoot": sleeps} | ({"wake_after": wakes} if wakes else {})
 
 
 def _operation(operation: Cost) -> dict[str, Any]:

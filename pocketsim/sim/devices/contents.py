@@ -87,10 +87,19 @@ class SleepOvershoot(TypedDict):
     repetition_sigma: Number
 
 
+class WakeAfter(Provenance):
+    """How many times as long as `udp_wake` says waking takes after such a rest."""
+
+    rest_s: float
+    ratio: float
+    standard_error: float
+
+
 class Scheduler(TypedDict):
     """When threads run that want to."""
 
     sleep_overshoot: SleepOvershoot
+    wake_after: NotRequired[list[WakeAfter]]
 
 
 class Contents(TypedDict):

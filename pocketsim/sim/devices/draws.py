@@ -94,7 +94,8 @@ def vary(contents: Shipped, seed: int, name: str) -> Shipped:
         key: times(cost, factor(key, cost["repetition_sigma"]))
         for key, cost in contents["operations"].items()
     }
-    return {**contents, "operations": operations, "scheduler": {"sleep_overshoot": paced}}
+    scheduler: Scheduler = {**contents["scheduler"], "sleep_overshoot": paced}
+    return {**contents, "operations": operations, "scheduler": scheduler}
 
 
 def vary_implementation(
@@ -209,6 +210,7 @@ def _scheduler(scheduler: Scheduler, positive: Drawn) -> Scheduler:
     """Return the scheduler's numbers, drawn; streams are called as the document calls them."""
     sleeps = scheduler["sleep_overshoot"]
     return {
+        **scheduler,
         "sleep_overshoot": {
             "base_s": _number(positive, "sleep_overshoot.base", sleeps["base_s"]),
             "slope_s": _number(positive, "sleep_overshoot.slope", sleeps["slope_s"]),
@@ -218,7 +220,7 @@ def _scheduler(scheduler: Scheduler, positive: Drawn) -> Scheduler:
             "repetition_sigma": _number(
                 positive, "sleep_overshoot.repetition_sigma", sleeps["repetition_sigma"]
             ),
-        }
+        },
     }
 
 

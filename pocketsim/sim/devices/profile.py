@@ -22,6 +22,7 @@ from pocketsim.sim.base import installed, si
 from pocketsim.sim.base.documents import (
     Count,
     Duration,
+    PositiveDuration,
     Section,
     Size,
     read_toml,
@@ -156,10 +157,36 @@ class SleepOvershoot(Section):
     )
 
 
+class WakeAfter(Provenance):
+    """How long waking a thread takes after a rest, beside what `udp_wake` says."""
+
+    rest: PositiveDuration = Field(description="For how long the phone has done nothing.")
+    ratio: Annotated[float, Field(gt=0, le=1000)] = Field(
+        description="How many times as long as udp_wake."
+    )
+    standard_error: Annotated[float, Field(ge=0, le=1000)] = Field(
+        description="Standard error of ratio; it is not drawn."
+    )
+
+
 class Scheduler(Section):
     """When threads run that want to."""
 
     sleep_overshoot: SleepOvershoot = Field(description="How much too long sleeps are.")
+    wake_after: Annotated[list[WakeAfter], Field(min_length=1, max_length=64)] | None = Field(
+        default=None,
+        description="By rest, ascending; between two along the logarithm of the rest, beyond them "
+        "as at the nearest; absent: always as udp_wake says.",
+    )
+
+    absent_when_none = frozenset({"wake_after"})
+
+    @model_validator(mode="after")
+    def _rests_ascend(self) -> Scheduler:
+        rests_s = [each.rest for each in self.wake_after or []]
+        if rests_s != sorted(set(rests_s)):
+            raise ValueError("wake_after: rests must ascend")
+        return self
 
 
 class Scatter(Section):
@@ -217,6 +244,9 @@ def load(path: Path) -> Profile:
     for name in device_operations():
         if name not in profile.operations:
             raise ScenarioError(path, f"operations.{name}", "is required")
+    if profile.scheduler.wake_after and "udp_wake" not in profile.operations:
+        reason = "says how many times as long as operations.udp_wake, which there is none of"
+        raise ScenarioError(path, "scheduler.wake_after", reason)
     if profile.device.cores.value < 1:
         raise ScenarioError(path, "device.cores.value", "must be at least 1")
     return profile

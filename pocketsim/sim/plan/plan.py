@@ -33,6 +33,8 @@ class Profile(TypedDict):
     threads: Numbers
     wait_s: Floats
     spread_sigma: Floats
+    wake_rest_s: Floats
+    wake_ratio: Floats
     socket_buffer_bytes: int
 
 

@@ -84,6 +84,7 @@ def profile_columns(
     The scenario's own operations follow those of everybody.
     """
     costs = prices(contents, implementation) + own_prices(contents, operations)
+    wakes = contents["scheduler"].get("wake_after", [])
     return {
         "cores": round(contents["device"]["cores"]["value"]),
         "cpu_s": plan.floats([cost["cpu_s"] for cost in costs]),
@@ -91,6 +92,8 @@ def profile_columns(
         "threads": plan.numbers([cost["threads"] for cost in costs]),
         "wait_s": plan.floats([cost["wait_s"] for cost in costs]),
         "spread_sigma": plan.floats([cost["spread_sigma"] for cost in costs]),
+        "wake_rest_s": plan.floats([wake["rest_s"] for wake in wakes]),
+        "wake_ratio": plan.floats([wake["ratio"] for wake in wakes]),
         "socket_buffer_bytes": contents["device"]["socket_buffer_bytes"],
     }
 

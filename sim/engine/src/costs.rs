@@ -23,6 +23,14 @@ impl Cost {
         }
     }
 
+    /// So many times as much.
+    pub fn times(self, ratio: f64) -> Cost {
+        Cost {
+            cpu_s: ratio * self.cpu_s,
+            wait_s: ratio * self.wait_s,
+        }
+    }
+
     /// Whether nothing is to be spent.
     pub fn is_free(self) -> bool {
         self.cpu_s == 0.0 && self.wait_s == 0.0
@@ -53,7 +61,11 @@ impl From<Operation> for Priced {
 
 /// The cost model of one device profile.
 #[derive(Clone, Debug)]
-pub struct CostTable(Vec<Entry>);
+pub struct CostTable {
+    entries: Vec<Entry>,
+    /// Logarithms of rests, ascending, and how many times as long waking takes after each.
+    wakes: Vec<(f64, f64)>,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -88,17 +100,48 @@ impl CostTable {
             wait_s: profile.wait_s[i],
             spread_sigma: profile.spread_sigma[i],
         };
-        Self((0..count).map(entry).collect())
+        assert_eq!(
+            profile.wake_rest_s.len(),
+            profile.wake_ratio.len(),
+            "one ratio per rest"
+        );
+        let rests = profile.wake_rest_s.iter().zip(&profile.wake_ratio);
+        Self {
+            entries: (0..count).map(entry).collect(),
+            wakes: rests.map(|(rest_s, &ratio)| (rest_s.ln(), ratio)).collect(),
+        }
     }
 
     /// How many cores `operation` can use at once.
     pub fn threads(&self, operation: impl Into<Priced>) -> u32 {
-        self.0[operation.into().place()].threads
+        self.entries[operation.into().place()].threads
+    }
+
+    /// Whether it matters for how long a phone has rested when it is woken.
+    pub fn tells_rests(&self) -> bool {
+        !self.wakes.is_empty()
+    }
+
+    /// How many times as long waking takes after a rest: between two that are known, along a line
+    /// over the logarithm of the rest, and beyond them as at the nearest.
+    pub fn wake_ratio(&self, rest_s: Seconds) -> f64 {
+        let rest = rest_s.max(f64::MIN_POSITIVE).ln();
+        let next = self.wakes.partition_point(|&(known, _)| known < rest);
+        match (
+            next.checked_sub(1).map(|last| self.wakes[last]),
+            self.wakes.get(next),
+        ) {
+            (Some((from, low)), Some(&(to, high))) => {
+                low + (high - low) * (rest - from) / (to - from)
+            }
+            (Some((_, ratio)), None) | (None, Some(&(_, ratio))) => ratio,
+            (None, None) => 1.0,
+        }
     }
 
     /// What `operation` on `bytes` bytes costs on average.
     pub fn mean(&self, operation: impl Into<Priced>, bytes: u32) -> Cost {
-        let entry = self.0[operation.into().place()];
+        let entry = self.entries[operation.into().place()];
         Cost {
             cpu_s: entry.cpu_s + entry.per_byte_s * f64::from(bytes),
             wait_s: entry.wait_s,
@@ -108,7 +151,7 @@ impl CostTable {
     /// One draw of the cost of `operation` on `bytes` bytes.
     pub fn draw(&self, operation: impl Into<Priced>, bytes: u32, stream: &mut Stream) -> Cost {
         let operation = operation.into();
-        let factor = stream.factor(self.0[operation.place()].spread_sigma);
+        let factor = stream.factor(self.entries[operation.place()].spread_sigma);
         let mean = self.mean(operation, bytes);
         Cost {
             cpu_s: factor * mean.cpu_s,

@@ -318,7 +318,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
             row,
         } = arrived;
         let now = self.stage.now();
-        let Some(datagram) = self.lanes.take_in(to.0, from, datagram) else {
+        let Some(datagram) = self.lanes.take_in(to.0, from, datagram, now) else {
             self.books.land(now, row, None);
             return self.books.count(Tally::DatagramsDelivered);
         };

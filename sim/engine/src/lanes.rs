@@ -32,6 +32,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) costs: Vec<CostTable>,
     /// How much the receive buffer of a socket holds, by profile.
     socket_bytes: Vec<u64>,
+    /// When the last work of a phone ended, by phone; none where no profile asks for it.
+    rested_from_s: Vec<Seconds>,
     /// Lanes with something to do, in the order they got it.
     ready: VecDeque<(u32, Lane)>,
     threads_first: bool,
@@ -78,9 +80,17 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             let costs = Stream::new(plan.seed, "cost", number);
             Phone::new(make(number), profile, costs)
         };
+        let costs: Vec<_> = plan.profiles.iter().map(table).collect();
+        let tells_rests = costs.iter().any(CostTable::tells_rests);
+        let rests = if tells_rests {
+            plan.phones.profile.len()
+        } else {
+            0
+        };
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
-            costs: plan.profiles.iter().map(table).collect(),
+            costs,
+            rested_from_s: vec![0.0; rests],
             socket_bytes: plan.socket_buffers_bytes().collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
@@ -114,6 +124,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         to: u32,
         from: NodeId,
         datagram: T::Message,
+        now: Seconds,
     ) -> Option<T::Message> {
         let phone = &mut self.phones[to as usize];
         let capacity_bytes = self.socket_bytes[phone.profile()];
@@ -121,9 +132,11 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             return Some(datagram);
         }
         let bytes = datagram.udp_payload_bytes;
-        let wake = self.costs[phone.profile()].mean(Operation::UdpWake, bytes);
-        if !wake.is_free() && phone.lane(RECEIVE).is_idle() {
-            let step = Step::Work(Operation::UdpWake.into(), bytes);
+        let costs = &self.costs[phone.profile()];
+        if !costs.mean(Operation::UdpWake, bytes).is_free() && phone.lane(RECEIVE).is_idle() {
+            let from_s = self.rested_from_s.get(to as usize);
+            let ratio = from_s.map_or(1.0, |from_s| costs.wake_ratio(now - from_s));
+            let step = Step::Wake(bytes, ratio);
             phone.lane(RECEIVE).push(step, &mut self.spare);
         }
         self.post(to, Lane::RECEIVE, Input::Datagram(from, datagram));
@@ -203,6 +216,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         if stage.epoch(phone) == epoch {
             books.end_work(stage.now(), phone, lane);
             self.phones[phone as usize].free(lane);
+            if let Some(from_s) = self.rested_from_s.get_mut(phone as usize) {
+                *from_s = stage.now();
+            }
             self.ready.push_back((phone, lane));
         }
     }
@@ -326,6 +342,11 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             Step::Work(operation, bytes) => {
                 self.spend(stage, books, phone, at, (operation, bytes));
             }
+            Step::Wake(bytes, ratio) => {
+                let cost = self.phones[phone as usize].draw_wake(ratio, &self.costs);
+                books.operate((Operation::UdpWake.into(), bytes), cost);
+                self.occupy(stage, books, phone, at, (cost, 1));
+            }
             Step::AppSend(to, block) => self.send(stage, phone, at, to, block),
             Step::NetSend(to, datagram) => {
                 let from = phone;
@@ -352,12 +373,24 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     ) {
         let state = &mut self.phones[phone as usize];
         let draw = |work, cost: Cost| books.operate(work, cost);
-        let (cost, threads) = state.draw_work(at, operation, &self.costs, draw);
+        let drawn = state.draw_work(at, operation, &self.costs, draw);
+        self.occupy(stage, books, phone, at, drawn);
+    }
+
+    /// Keeps a lane busy with what was drawn, on so many threads.
+    fn occupy<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        at: usize,
+        (cost, threads): (Cost, u32),
+    ) {
         books.compute(phone, cost.cpu_s);
         if cost.is_free() {
             return;
         }
-        let lane = state.lane(at);
+        let lane = self.phones[phone as usize].lane(at);
         lane.set_busy(true);
         books.begin_work(stage.now(), phone, lane.lane());
         let work = Work {

@@ -3,7 +3,7 @@
 //! What deliberately does not live here: the world, and what is written down.
 
 use pocketsim_protocols::contract::{
-    Application, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
+    Application, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds, Transport,
 };
 
 use crate::costs::{Cost, CostTable, Priced};
@@ -170,6 +170,13 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
             cost = cost.plus(next);
         }
         (cost, threads)
+    }
+
+    /// What waking costs, so many times as much as after the rest that it is priced after.
+    pub(crate) fn draw_wake(&mut self, ratio: f64, tables: &[CostTable]) -> Cost {
+        let table = &tables[self.profile()];
+        let cost = table.draw(Operation::UdpWake, 0, &mut self.cost_stream);
+        cost.times(ratio)
     }
 
     /// When to look at a machine's timeout, if that is sooner than it would be looked at.

@@ -70,6 +70,12 @@ pub struct Profile {
     /// Sigma of a lognormal factor of mean 1 on the whole cost.
     #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub spread_sigma: Vec<f64>,
+    /// How long a phone has rested, ascending, seconds; empty where waking always takes as long.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub wake_rest_s: Vec<f64>,
+    /// How many times as long as `udp_wake` says waking takes after each of those rests.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub wake_ratio: Vec<f64>,
     /// Receive buffer of a plain UDP socket, in bytes as the kernel counts.
     pub socket_buffer_bytes: u64,
 }

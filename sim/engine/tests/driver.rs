@@ -49,6 +49,37 @@ fn a_datagram_wakes_a_thread_that_sleeps_and_none_that_reads() {
 }
 
 #[test]
+fn the_longer_a_phone_has_rested_the_longer_it_takes_to_wake() {
+    const SEND_S: f64 = 0.001;
+    const WAKE_S: f64 = 0.05;
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::UdpSend, SEND_S);
+    plan.profiles[0].wait_s[Operation::UdpWake as usize] = WAKE_S;
+    plan.profiles[0].wake_rest_s = vec![0.5, 2.0, 8.0];
+    plan.profiles[0].wake_ratio = vec![0.01, 1.0, 3.0];
+    for at_s in [1.0, 5.0, 20.0] {
+        arrive(&mut plan, at_s, 0, 1);
+    }
+    let stored = times(&trade(plan), EventKind::Store);
+    // Who countersigns has rested since the beginning or his last answer; who proposed, since he
+    // sent that: for less than the shortest rest that is known.
+    let (mut rested_from_s, between) = (0.0, |low: f64, high: f64, share: f64| {
+        low + (high - low) * share
+    });
+    for (at_s, stored_s) in [1.0, 5.0, 20.0].into_iter().zip(stored) {
+        let arrived_s = at_s + SEND_S + ONE_WAY_S;
+        let rest_s: f64 = arrived_s - rested_from_s;
+        let ratio = match rest_s {
+            0.5..2.0 => between(0.01, 1.0, (rest_s / 0.5).ln() / 4.0_f64.ln()),
+            2.0..8.0 => between(1.0, 3.0, (rest_s / 2.0).ln() / 4.0_f64.ln()),
+            _ => 3.0,
+        };
+        rested_from_s = arrived_s + WAKE_S * ratio + SEND_S;
+        assert_close(stored_s, rested_from_s + ONE_WAY_S + WAKE_S * 0.01);
+    }
+}
+
+#[test]
 fn core_seconds_are_counted_by_operation() {
     let mut plan = plan(2);
     cost(&mut plan, Operation::Verify, 0.002);

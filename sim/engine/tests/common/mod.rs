@@ -214,6 +214,8 @@ pub fn plan(count: usize) -> Plan {
             threads: vec![1; operations],
             wait_s: vec![0.0; operations],
             spread_sigma: vec![0.0; operations],
+            wake_rest_s: vec![],
+            wake_ratio: vec![],
             socket_buffer_bytes: 212_992,
         }],
         access: vec![Access {

@@ -85,6 +85,8 @@ pub(super) struct Congestion {
     window_bytes: f64,
     threshold_bytes: f64,
     peak_bytes: f64,
+    /// What the window has gained of the next datagram that it grows by.
+    gained_bytes: f64,
     in_flight_bytes: u32,
     recovery_since_s: Seconds,
     /// Whether what is left of the window is kept back for a while.
@@ -98,6 +100,7 @@ impl Congestion {
             window_bytes: INITIAL_WINDOW_BYTES,
             threshold_bytes: f64::INFINITY,
             peak_bytes: 0.0,
+            gained_bytes: 0.0,
             in_flight_bytes: 0,
             recovery_since_s: Seconds::NEG_INFINITY,
             paced: false,
@@ -137,9 +140,18 @@ impl Congestion {
             self.window_bytes += f64::from(bytes);
             return;
         }
-        let target = self.cubic_bytes(now - self.recovery_since_s + rtt.smoothed_s());
-        let growth = (target - self.window_bytes).max(0.0) / self.window_bytes;
-        self.window_bytes += growth * f64::from(bytes);
+        let since_loss_s = now - self.recovery_since_s;
+        let cubic_bytes = self.cubic_bytes(since_loss_s + rtt.smoothed_s());
+        let reno_bytes = self.reno_bytes(since_loss_s, rtt.smoothed_s());
+        self.gained_bytes += if cubic_bytes < reno_bytes {
+            (reno_bytes - self.window_bytes).max(0.0)
+        } else {
+            (cubic_bytes - self.window_bytes).max(0.0) / self.window_bytes * DATAGRAM_BYTES
+        };
+        if self.gained_bytes >= DATAGRAM_BYTES {
+            self.window_bytes += DATAGRAM_BYTES;
+            self.gained_bytes = 0.0;
+        }
     }
 
     /// A packet sent at `sent_s` was lost; one decrease per round trip.
@@ -149,9 +161,22 @@ impl Congestion {
             return;
         }
         self.recovery_since_s = now;
-        self.peak_bytes = self.window_bytes;
+        // Who has not come back to the last peak makes room (fast convergence, RFC 9438 4.7).
+        self.peak_bytes = match self.window_bytes < self.peak_bytes {
+            true => self.window_bytes * (1.0 + CUBIC_BETA) / 2.0,
+            false => self.window_bytes,
+        };
+        self.gained_bytes *= CUBIC_BETA;
         self.window_bytes = (self.window_bytes * CUBIC_BETA).max(2.0 * DATAGRAM_BYTES);
         self.threshold_bytes = self.window_bytes;
+    }
+
+    /// What Reno would have by now, which grows by round trips instead of by time
+    /// (RFC 9438 section 4.3; quinn-proto congestion/cubic.rs `State::w_est`).
+    fn reno_bytes(&self, since_loss_s: Seconds, round_trip_s: Seconds) -> f64 {
+        let round_trips = since_loss_s / round_trip_s;
+        let grown = 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA) * round_trips;
+        self.peak_bytes * CUBIC_BETA + grown * DATAGRAM_BYTES
     }
 
     /// W(t) of RFC 9438 section 4.2.
@@ -236,6 +261,52 @@ mod tests {
             path.on_acknowledged(1200, 0.0, &rtt, 0.1);
             assert_eq!(path.window_bytes(), window_bytes);
         }
+    }
+
+    /// Acknowledges a full window every `round_trip_s` for `span_s` after a loss, and says how large
+    /// the window is then, in datagrams.
+    fn window_after(span_s: f64, round_trip_s: f64) -> f64 {
+        let (mut path, mut rtt) = (Congestion::new(), Rtt::new());
+        path.window_bytes = 100.0 * 1200.0;
+        path.paced = true; // something waits all the time
+        path.on_sent(1200);
+        path.on_lost(1200, 0.0, 0.0);
+        assert_eq!(path.window_bytes(), 84_000);
+        for trip in 1..=(span_s / round_trip_s).round() as u32 {
+            let now = round_trip_s * f64::from(trip);
+            rtt.update(round_trip_s, 0.0);
+            let datagrams = (path.window_bytes / 1200.0) as u32;
+            (0..datagrams).for_each(|_| path.on_sent(1200));
+            for _ in 0..datagrams {
+                path.on_acknowledged(1200, now - round_trip_s / 2.0, &rtt, now);
+            }
+        }
+        path.window_bytes / 1200.0
+    }
+
+    #[test]
+    fn short_round_trips_grow_the_window_as_reno_does() {
+        // A loss at 100 datagrams takes cubic 4.2 s to make up for; Reno gains 3 * 0.3 / 1.7 of one
+        // with each round trip.
+        let reno = 70.0 + 0.9 / 1.7 * 40.0;
+        let found = window_after(0.2, 0.005);
+        assert!((found - reno).abs() < 2.0, "{found} datagrams, Reno {reno}");
+        let cubic = 100.0 + 0.4 * (2.0 - (100.0f64 * 0.3 / 0.4).cbrt()).powi(3);
+        let found = window_after(2.0, 0.1);
+        assert!(
+            (found - cubic).abs() < 3.0,
+            "{found} datagrams, cubic {cubic}"
+        );
+    }
+
+    #[test]
+    fn who_is_not_back_at_the_peak_makes_room() {
+        let mut path = Congestion::new();
+        path.on_sent(2400);
+        path.on_lost(1200, 0.0, 0.0);
+        path.on_lost(1200, 1.0, 1.0);
+        assert_eq!(path.window_bytes, 12_000.0 * 0.7 * 0.7);
+        assert_eq!(path.peak_bytes, 12_000.0 * 0.7 * 0.85);
     }
 
     #[test]
