@@ -14,6 +14,11 @@ pub const TRADED_BYTES: usize = 300;
 pub const TRADE_S: (f64, f64) = (1.0, 0.010);
 /// More than there is credit for, of which so many end before more is given.
 pub const TRADES: usize = 130;
+/// Of a trade that fills the window: how long after each other, and how many.
+pub const BUSY_S: f64 = 0.0005;
+pub const BUSY_TRADES: usize = 4_000;
+/// How often all is lost meanwhile, and for how long: some packets in a row.
+pub const BURSTS_S: (f64, f64) = (0.1, 0.0012);
 /// Long enough for the idle timeout after the last word.
 pub const END_S: f64 = 60.0;
 
@@ -26,6 +31,8 @@ pub enum Script {
     Cut,
     /// A trade, whose answers end the streams that asked.
     Trade,
+    /// A faster one, of which bursts are lost, both ways.
+    Bursts,
 }
 
 impl Script {
@@ -33,24 +40,39 @@ impl Script {
     pub fn said(self) -> Vec<(f64, usize)> {
         match self {
             Self::Whole | Self::Cut => QUESTIONS.to_vec(),
-            Self::Trade => (0..TRADES)
-                .map(|number| (TRADE_S.0 + TRADE_S.1 * number as f64, TRADED_BYTES))
-                .collect(),
+            Self::Trade => traded(TRADES, TRADE_S.1),
+            Self::Bursts => traded(BUSY_TRADES, BUSY_S),
         }
+    }
+
+    /// Whether answers end the streams that asked.
+    pub fn is_traded(self) -> bool {
+        matches!(self, Self::Trade | Self::Bursts)
     }
 
     /// What the server has to say to a message of so many bytes.
     pub fn answer_to(self, bytes: usize) -> Option<usize> {
         match self {
             Self::Whole | Self::Cut => (bytes == QUESTIONS[1].1).then_some(ANSWER_BYTES),
-            Self::Trade => Some(TRADED_BYTES),
+            Self::Trade | Self::Bursts => Some(TRADED_BYTES),
         }
     }
 
     /// Whether what an end sends arrives.
-    pub fn passes(self, from: End) -> bool {
-        from == End::Server || self != Self::Cut
+    pub fn passes(self, from: End, at_s: f64) -> bool {
+        match self {
+            Self::Whole | Self::Trade => true,
+            Self::Cut => from == End::Server,
+            Self::Bursts => at_s < TRADE_S.0 || at_s % BURSTS_S.0 >= BURSTS_S.1,
+        }
     }
+}
+
+fn traded(count: usize, interval_s: f64) -> Vec<(f64, usize)> {
+    let at_s = |number| TRADE_S.0 + interval_s * number as f64;
+    (0..count)
+        .map(|number| (at_s(number), TRADED_BYTES))
+        .collect()
 }
 
 /// One of the two.

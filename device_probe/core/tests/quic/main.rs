@@ -7,15 +7,14 @@
 //! keep-alive, relay and polling are switched off in the machine), but no MTU discovery, which the
 //! machine leaves out, and a seed, as it skips packet numbers by chance.
 //!
-//! What agrees is asserted to be equal: the datagrams of the handshake, when each message is whole
-//! but for the packet below, the number and the sizes of datagrams, one acknowledgement for two packets, growth
-//! with what is acknowledged, the delay of the last acknowledgement, the idle timeout, and when an
+//! What agrees is asserted to be equal: the datagrams of the handshake, when each message is whole,
+//! the number and the sizes of datagrams, their flights, one
+//! acknowledgement for two packets, how often streams and acknowledgements share a datagram, the
+//! delay of the last acknowledgement, the idle timeout, and when an
 //! unanswered client tries again. What differs, and why:
 //!
 //! | quinn | the machine | cause |
 //! |---|---|---|
-//! | 9 packets in the first flight, then twice what was acknowledged | 10, 20, 40 | quinn sends while the window is *larger* than what is in flight and the next packet together, the machine fills it; quinn's odd ninth is acknowledged with the next flight |
-//! | 29 packets in the last flight, of which pacing keeps five back for 0.24 round trips | 16, at once | the same: as many are left, and both pace alike |
 //! | up to 2 bytes more of a message in a full packet | | quinn leaves out the length of a stream frame that ends its packet |
 //! | after the handshake five datagrams of control, 561 bytes | HANDSHAKE_DONE, 27 bytes | connection ids to migrate with and session tickets to resume with: the machine does neither |
 //! | the end of a stream in 34 to 37 bytes | 37 | quinn returns credit for streams by the dozen, the machine with the end of each |
@@ -150,11 +149,9 @@ fn a_long_message_takes_as_many_datagrams_of_the_same_size() {
 #[test]
 fn the_window_grows_with_what_is_acknowledged() {
     let [ours, theirs] = both().map(|seen| flights(&seen));
-    assert_eq!(ours, [10, 20, 40, 16]);
-    let first = ours[0] - 1;
-    let second = 2 * (first - first % 2);
-    let third = 2 * second;
-    assert_eq!(theirs, [first, second, third, 86 - first - second - third]);
+    // Of the first nine the odd one is acknowledged with the next flight.
+    assert_eq!(ours, [9, 2 * 8, 2 * 16, 29]);
+    assert_eq!(theirs, ours);
 }
 
 #[test]
@@ -177,9 +174,8 @@ fn a_large_flight_is_spread_over_its_round_trip() {
 #[test]
 fn messages_are_whole_in_the_same_round_trip() {
     let [ours, theirs] = both().map(|seen| seen.whole_s(End::Server, LONG.1) - LONG.0);
-    assert_same_s(ours, 3.5 * ROUND_TRIP_S);
-    let later_s = theirs - ours;
-    assert!((0.0..0.25 * ROUND_TRIP_S).contains(&later_s), "{later_s} s");
+    assert_same_s(ours, theirs);
+    assert!((3.5..3.75).contains(&(ours / ROUND_TRIP_S)), "{ours} s");
 }
 
 #[test]
@@ -236,6 +232,40 @@ fn an_answer_ends_the_stream_that_asked_and_acknowledges_it() {
             said <= TRADES && TRADES - said <= 2,
             "those that waited for the handshake share one"
         );
+    }
+}
+
+/// How long each question of a trade took to be answered, ascending.
+fn round_trips_s(seen: &Conversation, script: Script) -> Vec<f64> {
+    let answered = seen.received.iter().filter(|of| of.1 == End::Client);
+    let mut answered_s: Vec<f64> = answered.map(|of| of.0).collect();
+    answered_s.sort_by(f64::total_cmp);
+    let said = script.said();
+    assert_eq!(answered_s.len(), said.len());
+    let mut all: Vec<f64> = answered_s
+        .iter()
+        .zip(said)
+        .map(|(at_s, (said_s, _))| at_s - said_s)
+        .collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+/// Of windows that losses keep as small as what is said: by a seventh. Which packets a burst hits is
+/// not the same for both, as control goes its own ways.
+#[test]
+fn bursts_of_losses_cost_as_much() {
+    let [ours, theirs] = [ours::converse, theirs::converse]
+        .map(|converse| round_trips_s(&converse(Script::Bursts), Script::Bursts));
+    for share in [0.25, 0.5, 0.75, 0.9, 0.99] {
+        let [ours_s, theirs_s] =
+            [&ours, &theirs].map(|all| all[(share * all.len() as f64) as usize]);
+        assert!(
+            theirs_s > 1.01 * ROUND_TRIP_S,
+            "nothing waits: {theirs_s} s"
+        );
+        let off = (ours_s / theirs_s).ln().abs();
+        assert!(off < 0.2, "{share}: {ours_s} s, expected {theirs_s} s");
     }
 }
 

@@ -76,7 +76,7 @@ fn config(script: Script) -> TransportConfig {
         keep_alive_s: 0.0,
         relay_first: false,
         answer_on_same_connection: true,
-        answer_on_same_stream: script == Script::Trade,
+        answer_on_same_stream: script.is_traded(),
         ack_bundling: true,
         ..TransportConfig::default()
     }
@@ -136,7 +136,7 @@ impl World {
         match output {
             Output::Send { message, .. } => {
                 self.seen.datagrams.push(seen(now, end, &message));
-                if self.script.passes(end) {
+                if self.script.passes(end, now) {
                     self.schedule(now + LATENCY_S, end.other(), Input::Datagram(message));
                 }
             }

@@ -19,7 +19,7 @@ struct Phone {
     endpoint: Endpoint,
     peer: SocketAddr,
     connection: Option<(ConnectionHandle, Connection)>,
-    /// Messages that the handshake keeps waiting.
+    /// Messages that the handshake, or want of credit for their streams, keeps waiting.
     waiting: Vec<usize>,
     /// What came so far of each stream that is not whole.
     read_bytes: BTreeMap<StreamId, usize>,
@@ -140,7 +140,7 @@ impl World {
                 bytes: datagram.len(),
             });
             let arrives = now + Duration::from_secs_f64(LATENCY_S);
-            if self.script.passes(end) {
+            if self.script.passes(end, now.as_secs_f64()) {
                 self.schedule(arrives, end.other(), Input::Datagram(datagram));
             }
         }
@@ -157,7 +157,9 @@ impl World {
                     self.read(now, end, stream);
                 }
             }
-            Event::Connected => self.phones[end as usize].write_waiting(),
+            Event::Connected | Event::Stream(StreamEvent::Available { dir: Dir::Bi }) => {
+                self.phones[end as usize].write_waiting();
+            }
             Event::Stream(StreamEvent::Readable { id }) => self.read(now, end, id),
             _ => {}
         }
@@ -175,8 +177,8 @@ impl World {
         let answer = self.script.answer_to(bytes);
         match answer.filter(|_| end == End::Server) {
             // On the stream that asked.
-            Some(bytes) if self.script == Script::Trade => phone.write(stream, bytes),
-            _ if self.script == Script::Trade => {}
+            Some(bytes) if self.script.is_traded() => phone.write(stream, bytes),
+            _ if self.script.is_traded() => {}
             Some(bytes) => {
                 phone.finish(stream);
                 self.send_all(now, end);
@@ -210,9 +212,11 @@ impl Phone {
     }
 
     fn write_waiting(&mut self) {
-        for bytes in std::mem::take(&mut self.waiting) {
-            let connection = self.connection();
-            let stream = connection.streams().open(Dir::Bi).expect("credit for it");
+        while let Some(&bytes) = self.waiting.first() {
+            let Some(stream) = self.connection().streams().open(Dir::Bi) else {
+                return; // until there is credit for it
+            };
+            self.waiting.remove(0);
             self.write(stream, bytes);
         }
     }

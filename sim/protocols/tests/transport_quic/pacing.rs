@@ -33,24 +33,27 @@ fn bursts(world: &World<Quic<Parcel>>) -> Vec<(f64, usize)> {
 
 #[test]
 fn what_a_first_window_holds_leaves_at_once() {
-    let mut world = say(11_700);
+    let mut world = say(10_500);
     world.run_until(5.0);
-    assert_eq!(bursts(&world), [(0.0, 10)]);
+    // And with them the end of the message, in a smaller one.
+    assert_eq!(bursts(&world), [(0.0, 8)]);
+    assert_eq!(world.received(1)[1].0, 1.0 + LATENCY_S);
 }
 
 #[test]
 fn larger_windows_are_spread_over_the_round_trip() {
     let mut world = say(60_000);
     world.run_until(5.0);
-    // Of the ten, nine left what the bucket had and one filled it: nine are left of it after 100 ms,
-    // and ten more fit into it then. Ten of a window of 20, or of 38, take 0.8 of their share of the
-    // round trip.
+    // Nine leave something of the window. After 100 ms eight are acknowledged, by twos: as many
+    // and eight more may leave, of which ten fit into the bucket, after 25 ms more the ninth. What
+    // is left of each flight takes 0.8 of its share of the round trip.
     let expected = [
-        (0.0, 10),
-        (100.0, 19),
-        (100.0 + 0.8 * 50.0, 1),
-        (200.0, 19),
-        (221.053, 2),
+        (0.0, 9),
+        (100.0, 10),
+        (125.0, 5),
+        (163.158, 3),
+        (200.0, 16),
+        (225.0, 8),
     ];
     assert_eq!(bursts(&world), expected);
 }

@@ -89,8 +89,8 @@ pub(super) struct Congestion {
     gained_bytes: f64,
     in_flight_bytes: u32,
     recovery_since_s: Seconds,
-    /// Whether what is left of the window is kept back for a while.
-    pub paced: bool,
+    /// Whether something waits for more window, or for its turn.
+    pub blocked: bool,
 }
 
 impl Congestion {
@@ -103,7 +103,7 @@ impl Congestion {
             gained_bytes: 0.0,
             in_flight_bytes: 0,
             recovery_since_s: Seconds::NEG_INFINITY,
-            paced: false,
+            blocked: false,
         }
     }
 
@@ -112,9 +112,10 @@ impl Congestion {
         self.window_bytes as u64
     }
 
-    /// Whether a full packet more may leave.
+    /// Whether a full packet more may leave, and some of the window be left
+    /// (quinn-proto `Connection::poll_transmit`).
     pub fn allows(&self) -> bool {
-        f64::from(self.in_flight_bytes) + DATAGRAM_BYTES <= self.window_bytes
+        f64::from(self.in_flight_bytes) + DATAGRAM_BYTES < self.window_bytes
     }
 
     /// A packet left.
@@ -129,11 +130,9 @@ impl Congestion {
 
     /// A packet sent at `sent_s` was acknowledged.
     pub fn on_acknowledged(&mut self, bytes: u32, sent_s: Seconds, rtt: &Rtt, now: Seconds) {
-        // An application that sends less than the window learns nothing about it.
-        let unused = f64::from(self.in_flight_bytes) + 2.0 * DATAGRAM_BYTES < self.window_bytes;
-        let limited = unused && !self.paced;
         self.on_gone(bytes);
-        if limited || sent_s <= self.recovery_since_s {
+        // An application that sends less than the window learns nothing about it.
+        if !self.blocked || sent_s <= self.recovery_since_s {
             return;
         }
         if self.window_bytes < self.threshold_bytes {
@@ -234,30 +233,28 @@ mod tests {
     #[test]
     fn slow_start_doubles_and_loss_takes_three_tenths() {
         let (mut path, rtt) = (Congestion::new(), Rtt::new());
-        for _ in 0..10 {
+        for _ in 0..9 {
             assert!(path.allows());
             path.on_sent(1200);
         }
-        assert!(!path.allows());
+        assert!(!path.allows(), "a tenth would leave nothing of the window");
+        path.blocked = true;
         for _ in 0..9 {
             path.on_acknowledged(1200, 0.0, &rtt, 0.1);
             path.on_sent(1200);
         }
-        assert_eq!(
-            path.window_bytes, 15_600.0,
-            "limited by the application after three"
-        );
+        assert_eq!(path.window_bytes, 22_800.0);
         path.on_lost(1200, 0.05, 0.2);
         path.on_lost(1200, 0.06, 0.2);
-        assert_eq!(path.window_bytes, 15_600.0 * 0.7);
+        assert_eq!(path.window_bytes, 22_800.0 * 0.7);
     }
 
     #[test]
-    fn what_pacing_keeps_back_does_not_make_the_window_too_large() {
-        for (paced, window_bytes) in [(false, 12_000), (true, 13_200)] {
+    fn who_has_nothing_to_send_learns_nothing() {
+        for (blocked, window_bytes) in [(false, 12_000), (true, 13_200)] {
             let (mut path, rtt) = (Congestion::new(), Rtt::new());
             path.on_sent(1200);
-            path.paced = paced;
+            path.blocked = blocked;
             path.on_acknowledged(1200, 0.0, &rtt, 0.1);
             assert_eq!(path.window_bytes(), window_bytes);
         }
@@ -268,7 +265,7 @@ mod tests {
     fn window_after(span_s: f64, round_trip_s: f64) -> f64 {
         let (mut path, mut rtt) = (Congestion::new(), Rtt::new());
         path.window_bytes = 100.0 * 1200.0;
-        path.paced = true; // something waits all the time
+        path.blocked = true;
         path.on_sent(1200);
         path.on_lost(1200, 0.0, 0.0);
         assert_eq!(path.window_bytes(), 84_000);

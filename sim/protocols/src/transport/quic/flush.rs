@@ -5,6 +5,7 @@
 //! (iroh-quinn-proto 0.13.0) does not.
 
 use super::connection::Connection;
+use super::space::Space;
 use super::states::ConnectionState;
 use super::timer::Timer;
 use super::wire::{
@@ -28,6 +29,9 @@ impl<P: Payload> Connection<P> {
             work(out, Operation::PacketSeal, bytes);
             self.send(Content::Packets(packets), bytes, self.path(), out);
         }
+        let waits = |space: &Space| !space.pending.is_empty() && space.probes == 0;
+        self.congestion.blocked = self.spaces.iter().flatten().any(|space| waits(space))
+            && (self.timers.is_set(Timer::Pacing) || !self.congestion.allows());
         self.set_recovery_timer(now);
     }
 
@@ -96,8 +100,7 @@ impl<P: Payload> Connection<P> {
         };
         self.timers
             .set(Timer::Pacing, turn_s.unwrap_or(Seconds::INFINITY));
-        self.congestion.paced = turn_s.is_some();
-        self.congestion.paced
+        turn_s.is_some()
     }
 
     /// Three times what came in, until the peer's address is proven (RFC 9000 8.1).
@@ -288,9 +291,9 @@ mod tests {
         assert_eq!(sent(&mut connection, 1.0), 0);
         let due_s = connection.timers.at(Timer::Pacing);
         assert!((due_s - 1.0 - 0.8 * 0.333).abs() < 1e-8, "{due_s}");
-        assert!(connection.congestion.paced);
+        assert!(connection.congestion.blocked);
         assert_eq!(sent(&mut connection, due_s), 1);
-        assert!(!connection.timers.is_set(Timer::Pacing) && !connection.congestion.paced);
+        assert!(!connection.timers.is_set(Timer::Pacing) && !connection.congestion.blocked);
     }
 
     #[test]
