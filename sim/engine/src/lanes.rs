@@ -24,6 +24,7 @@ use crate::resources::{CpuDemand, World};
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
 use crate::upkeep::Upkeeps;
+use crate::wakes::Rests;
 
 /// The lanes of every phone of a run.
 pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
@@ -31,9 +32,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     /// By profile.
     pub(crate) costs: Vec<CostTable>,
     /// How much the receive buffer of a socket holds, by profile.
-    socket_bytes: Vec<u64>,
-    /// When the last work of a phone ended, by phone; none where no profile asks for it.
-    rested_from_s: Vec<Seconds>,
+    pub(crate) socket_bytes: Vec<u64>,
+    pub(crate) rests: Rests,
     /// Lanes with something to do, in the order they got it.
     ready: VecDeque<(u32, Lane)>,
     threads_first: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     shares_cores: bool,
     /// By token; what has ended leaves its token to what begins next.
     works: Slab<Work>,
-    spare: Spare<A, T>,
+    pub(crate) spare: Spare<A, T>,
     /// Says when messages are handed to transports (`governed.rs`).
     pub(crate) governor: Option<Governor<A::Block>>,
     /// Of conversations at rest (`rests.rs`).
@@ -81,16 +81,10 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             Phone::new(make(number), profile, costs)
         };
         let costs: Vec<_> = plan.profiles.iter().map(table).collect();
-        let tells_rests = costs.iter().any(CostTable::tells_rests);
-        let rests = if tells_rests {
-            plan.phones.profile.len()
-        } else {
-            0
-        };
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
+            rests: Rests::new(plan, &costs),
             costs,
-            rested_from_s: vec![0.0; rests],
             socket_bytes: plan.socket_buffers_bytes().collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
@@ -115,32 +109,6 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn post(&mut self, phone: u32, lane: Lane, input: Input<A, T>) {
         self.phones[phone as usize].post(lane, input, &mut self.spare);
         self.ready.push_back((phone, lane));
-    }
-
-    /// Queues a datagram at the socket of `to`, or gives it back when its buffer is full. It wakes
-    /// the receive lane if that sleeps, where the profile says what that takes.
-    pub(crate) fn take_in(
-        &mut self,
-        to: u32,
-        from: NodeId,
-        datagram: T::Message,
-        now: Seconds,
-    ) -> Option<T::Message> {
-        let phone = &mut self.phones[to as usize];
-        let capacity_bytes = self.socket_bytes[phone.profile()];
-        if !phone.admit(capacity_bytes, datagram.udp_payload_bytes) {
-            return Some(datagram);
-        }
-        let bytes = datagram.udp_payload_bytes;
-        let costs = &self.costs[phone.profile()];
-        if !costs.mean(Operation::UdpWake, bytes).is_free() && phone.lane(RECEIVE).is_idle() {
-            let from_s = self.rested_from_s.get(to as usize);
-            let ratio = from_s.map_or(1.0, |from_s| costs.wake_ratio(now - from_s));
-            let step = Step::Wake(bytes, ratio);
-            phone.lane(RECEIVE).push(step, &mut self.spare);
-        }
-        self.post(to, Lane::RECEIVE, Input::Datagram(from, datagram));
-        None
     }
 
     /// Runs ready lanes until all of them wait for time to pass, or one has something for others.
@@ -216,9 +184,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         if stage.epoch(phone) == epoch {
             books.end_work(stage.now(), phone, lane);
             self.phones[phone as usize].free(lane);
-            if let Some(from_s) = self.rested_from_s.get_mut(phone as usize) {
-                *from_s = stage.now();
-            }
+            self.rests.end(phone, stage.now());
             self.ready.push_back((phone, lane));
         }
     }
@@ -390,6 +356,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         if cost.is_free() {
             return;
         }
+        self.rests.begin(phone, stage.now(), cost);
         let lane = self.phones[phone as usize].lane(at);
         lane.set_busy(true);
         books.begin_work(stage.now(), phone, lane.lane());
@@ -506,7 +473,6 @@ impl Work {
 }
 
 /// Place of the receive lane among those of a phone.
-const RECEIVE: usize = Lane::RECEIVE.0 as usize;
 
 // Assumed: a thread that sleeps most of the time runs at once when it wakes, since
 // the scheduler places it before tasks that have been computing (wake-up preemption

@@ -70,3 +70,4 @@ mod town;
 pub mod trace;
 mod upkeep;
 pub mod waits;
+mod wakes;
