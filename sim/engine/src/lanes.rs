@@ -15,6 +15,7 @@ use slab::Slab;
 use crate::abandoned::Abandoned;
 use crate::books::Books;
 use crate::costs::{Cost, CostTable, Priced};
+use crate::idle::Idle;
 use crate::lane::{Input, Layer, Next, Round, Spare, Step};
 use crate::phone::Phone;
 use crate::plan::Plan;
@@ -24,7 +25,6 @@ use crate::resources::{CpuDemand, World};
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
 use crate::upkeep::Upkeeps;
-use crate::wakes::Rests;
 
 /// The lanes of every phone of a run.
 pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
@@ -33,7 +33,7 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) costs: Vec<CostTable>,
     /// How much the receive buffer of a socket holds, by profile.
     pub(crate) socket_bytes: Vec<u64>,
-    pub(crate) rests: Rests,
+    pub(crate) idle: Idle,
     /// Lanes with something to do, in the order they got it.
     ready: VecDeque<(u32, Lane)>,
     threads_first: bool,
@@ -83,7 +83,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let costs: Vec<_> = plan.profiles.iter().map(table).collect();
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
-            rests: Rests::new(plan, &costs),
+            idle: Idle::new(plan, &costs),
             costs,
             socket_bytes: plan.socket_buffers_bytes().collect(),
             ready: VecDeque::new(),
@@ -184,7 +184,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         if stage.epoch(phone) == epoch {
             books.end_work(stage.now(), phone, lane);
             self.phones[phone as usize].free(lane);
-            self.rests.end(phone, stage.now());
+            self.idle.end(phone, stage.now());
             self.ready.push_back((phone, lane));
         }
     }
@@ -356,7 +356,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         if cost.is_free() {
             return;
         }
-        self.rests.begin(phone, stage.now(), cost);
+        self.idle.begin(phone, stage.now(), cost);
         let lane = self.phones[phone as usize].lane(at);
         lane.set_busy(true);
         books.begin_work(stage.now(), phone, lane.lane());

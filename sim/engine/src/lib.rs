@@ -25,6 +25,7 @@ mod habits;
 pub mod histogram;
 pub mod holdings;
 pub mod hybrid;
+mod idle;
 mod lane;
 mod lanes;
 pub mod ledger;
