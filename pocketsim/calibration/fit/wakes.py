@@ -4,7 +4,8 @@ A report that has timed datagrams between two cores (`udp_wake_up`) tells it: fr
 `sendto` until the other thread has read, less what sending takes where nobody sleeps and less the
 reading. So a datagram's sendto, wake-up and recvfrom add up to its passage. Without a network the
 sender's call does the waking, which is in none of its costs: from a network, the receiver's kernel
-does it. What does not live here: reports without that kernel, whose `udp_receive` has the wake-up
+does it. Other rests than the one that prices it tell how many times as long it takes after them
+(`after`). What does not live here: reports without that kernel, whose `udp_receive` has the wake-up
 that `wake_up_latency` timed.
 """
 

@@ -1,9 +1,9 @@
 //! How much may be in flight, and how long a round trip takes.
 //!
-//! Slow start, CUBIC growth after the first loss, multiplicative decrease: what
-//! quinn's default controller does, without its Reno-friendly region, HyStart and
-//! persistent congestion, which messages of a few packets never meet. How soon packets
-//! follow each other is in `pacing`.
+//! Slow start; after the first loss growth by CUBIC's law, or by Reno's where that is
+//! faster; multiplicative decrease: what quinn's default controller does (quinn-proto 0.11.19
+//! `congestion/cubic.rs`), without persistent congestion. How soon packets follow each other is
+//! in `pacing`.
 
 use super::recovery::MAX_ACK_DELAY_S;
 use crate::contract::Seconds;
