@@ -472,8 +472,6 @@ impl Work {
     }
 }
 
-/// Place of the receive lane among those of a phone.
-
 // Assumed: a thread that sleeps most of the time runs at once when it wakes, since
 // the scheduler places it before tasks that have been computing (wake-up preemption
 // of Linux's CFS). Large enough that it keeps a core against thousands of tasks.
