@@ -71,7 +71,7 @@ class Effort:
     is_judged: bool
 
 
-FULL = Effort(24, 5, 5.0, 1.0, fitted=2, rounds=3, most_repeated=14, draws=40, is_judged=True)
+FULL = Effort(24, 5, 5.0, 1.0, fitted=2, rounds=3, most_repeated=24, draws=40, is_judged=True)
 # Too little to judge by: it shows that everything runs.
 QUICK = Effort(4, 2, 2.0, 0.5, fitted=0, rounds=0, most_repeated=0, draws=8, is_judged=False)
 
