@@ -31,8 +31,8 @@ def host(
     """Trade for real on this computer, simulate the same, and compare: exit 3 if a bar is missed.
 
     The probe measures the computer before and after, `calibrate` makes its profile, `probe trade`
-    and `probe link` trade at 24 points, most of which no fit sees: 36 minutes on a machine of two
-    cores. `probe tokens` mints, transfers, verifies and redeems batches of tokens, between reports
+    and `probe link` trade at 24 points, most of which no fit sees: some 40 minutes on a machine of
+    two cores. `probe tokens` mints, transfers, verifies and redeems batches of tokens, between reports
     of their own, which are compared with their simulation as well. Whatever else runs meanwhile is
     measured, too. DIR gets host.json, host.html, the profile and the probe's reports; what an
     interruption leaves there is gone on from.

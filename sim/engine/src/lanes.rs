@@ -33,6 +33,7 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) costs: Vec<CostTable>,
     /// How much the receive buffer of a socket holds, by profile.
     pub(crate) socket_bytes: Vec<u64>,
+    /// Since when phones rest.
     pub(crate) idle: Idle,
     /// Lanes with something to do, in the order they got it.
     ready: VecDeque<(u32, Lane)>,
@@ -309,7 +310,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                 self.spend(stage, books, phone, at, (operation, bytes));
             }
             Step::Wake(bytes, ratio) => {
-                let cost = self.phones[phone as usize].draw_wake(ratio, &self.costs);
+                let cost = self.phones[phone as usize].draw_wake(bytes, ratio, &self.costs);
                 books.operate((Operation::UdpWake.into(), bytes), cost);
                 self.occupy(stage, books, phone, at, (cost, 1));
             }

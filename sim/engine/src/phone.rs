@@ -172,10 +172,11 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         (cost, threads)
     }
 
-    /// What waking costs, so many times as much as after the rest that it is priced after.
-    pub(crate) fn draw_wake(&mut self, ratio: f64, tables: &[CostTable]) -> Cost {
+    /// What waking for a datagram of so many bytes costs, so many times as much as after the rest
+    /// that it is priced after.
+    pub(crate) fn draw_wake(&mut self, bytes: u32, ratio: f64, tables: &[CostTable]) -> Cost {
         let table = &tables[self.profile()];
-        let cost = table.draw(Operation::UdpWake, 0, &mut self.cost_stream);
+        let cost = table.draw(Operation::UdpWake, bytes, &mut self.cost_stream);
         cost.times(ratio)
     }
 

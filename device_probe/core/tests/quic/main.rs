@@ -251,7 +251,7 @@ fn round_trips_s(seen: &Conversation, script: Script) -> Vec<f64> {
     all
 }
 
-/// Of windows that losses keep as small as what is said: by a seventh. Which packets a burst hits is
+/// Of windows that losses keep as small as what is said: within a fifth. Which packets a burst hits is
 /// not the same for both, as control goes its own ways.
 #[test]
 fn bursts_of_losses_cost_as_much() {
