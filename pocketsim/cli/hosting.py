@@ -32,10 +32,10 @@ def host(
 
     The probe measures the computer before and after, `calibrate` makes its profile, `probe trade`
     and `probe link` trade at 24 points, most of which no fit sees: some 40 minutes on a machine of
-    two cores. `probe tokens` mints, transfers, verifies and redeems batches of tokens, between reports
-    of their own, which are compared with their simulation as well. Whatever else runs meanwhile is
-    measured, too. DIR gets host.json, host.html, the profile and the probe's reports; what an
-    interruption leaves there is gone on from.
+    two cores. `probe tokens` mints, transfers, verifies and redeems batches of tokens, between
+    reports of their own, which are compared with their simulation as well. Whatever else runs
+    meanwhile is measured, too. DIR gets host.json, host.html, the profile and the probe's reports;
+    what an interruption leaves there is gone on from.
     """
     targets.check_outside_runs(out)
     from pocketsim import on_host
