@@ -10,6 +10,7 @@ pub mod crypto;
 pub(crate) mod experiment;
 mod inputs;
 pub mod link;
+mod pace;
 pub mod quic;
 pub mod scheduling;
 pub mod serialisation;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use socket2::SockRef;
 
 use super::experiment::{case, collect, Watch, WALL_AND_CPU};
-use super::waking;
+use super::{pace, waking};
 use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 
 /// The cases of this group.
@@ -28,6 +28,7 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         capacities(depth),
         by_size("udp_round_trip", sizes, round_trip),
         waking::cases(depth),
+        pace::cases(depth),
     ]
     .concat()
 }

@@ -16,12 +16,12 @@ use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 
 /// The cases: by payload, and by how long both ends have slept.
 pub(super) fn cases(depth: Depth) -> Vec<Case> {
-    let (sizes, rests_s) = match depth {
-        Depth::Quick => (&BYTES[1..], &RESTS_S_QUICK[..]),
-        Depth::Full => (&BYTES[..], &RESTS_S[..]),
+    let sizes = match depth {
+        Depth::Quick => &BYTES[1..],
+        Depth::Full => &BYTES[..],
     };
     let of_size = |&bytes: &usize| {
-        rests_s.iter().map(move |&rest_s| {
+        rests_s(depth).iter().map(move |&rest_s| {
             let parameters = [("bytes", bytes as f64), ("rest_s", rest_s)];
             case(Group::Udp, "udp_wake_up", &parameters, move |budget| {
                 wake_up(budget, bytes, Duration::from_secs_f64(rest_s))
@@ -29,6 +29,14 @@ pub(super) fn cases(depth: Depth) -> Vec<Case> {
         })
     };
     sizes.iter().flat_map(of_size).collect()
+}
+
+/// For how long both ends sleep before a datagram.
+pub(super) fn rests_s(depth: Depth) -> &'static [f64] {
+    match depth {
+        Depth::Quick => &RESTS_S_QUICK,
+        Depth::Full => &RESTS_S,
+    }
 }
 
 /// `latency_s` is from the call of `send` to the return of the other's `recv`, `sent_s` the time of
@@ -73,7 +81,7 @@ fn lost() -> Unmeasured {
 }
 
 /// Two sockets on loopback, each connected to the other.
-fn pair() -> std::io::Result<(UdpSocket, UdpSocket)> {
+pub(super) fn pair() -> std::io::Result<(UdpSocket, UdpSocket)> {
     let near = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     let far = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     near.connect(far.local_addr()?)?;

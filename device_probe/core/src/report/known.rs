@@ -41,6 +41,7 @@ const RECIPIENTS: &[&str] = &["recipients"];
 const WALL: &[&str] = &["wall_s"];
 const CPU: &[&str] = &["cpu_s"];
 const BOTH: &[&str] = &["wall_s", "cpu_s"];
+const STEPS: &[&str] = &["decode_s", "verify_s", "sign_s", "hash_s", "encode_s"];
 const RTT: &[&str] = &["rtt_s"];
 const GOODPUT: &[&str] = &["goodput_bytes_per_s"];
 
@@ -99,6 +100,13 @@ pub const KERNELS: &[Known] = &[
         Group::Udp,
         &["bytes", "rest_s"],
         &["latency_s", "sent_s", "rtt_s"],
+    ),
+    entry("message_at_pace", Group::Udp, &[], STEPS),
+    entry(
+        "quic_message_at_pace",
+        Group::Quic,
+        &["bytes", "rest_s"],
+        &["rtt_s", "cpu_s"],
     ),
     entry("quic_handshake", Group::Quic, &[], BOTH),
     entry("quic_handshake_start", Group::Quic, &[], CPU),
