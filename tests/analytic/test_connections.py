@@ -57,6 +57,32 @@ def test_a_handshake_costs_what_its_operations_cost(operation):
     assert arrival_delays_s(plan) == pytest.approx(expected_s, rel=1e-6)
 
 
+@pytest.mark.parametrize(("after", "times"), [(None, 1), ({"rest_s": [0.1], "ratio": [2.0]}, 2)])
+def test_a_datagram_wakes_the_tasks_of_quic(after, times):
+    plan = conversation()
+    plans.cost(plan, "quic_wake", cpu_s=0.003)
+    plan["profiles"][0]["quic_wake_after"] = after or {"rest_s": [], "ratio": []}
+    # Of a handshake either hello, and what comes with the message; then the message alone.
+    expected_s = np.array([1.5 * RTT_S, 0.5 * RTT_S]) + 0.003 * times * np.array([3, 1])
+    assert arrival_delays_s(plan) == pytest.approx(expected_s, rel=1e-6)
+
+
+def test_no_datagram_of_udp_wakes_quic():
+    plan = conversation(mode="udp")
+    plans.cost(plan, "quic_wake", cpu_s=0.003)
+    assert arrival_delays_s(plan) == pytest.approx([0.5 * RTT_S] * 2, rel=1e-6)
+
+
+def test_tasks_that_run_are_not_woken_for_another_datagram():
+    plan = conversation((1.0, 2.0, 2.0))
+    plans.cost(plan, "quic_wake", cpu_s=0.003)
+    plans.cost(plan, "decode", cpu_s=0.5)
+    # Of the phones that say how long they have rested.
+    plan["profiles"][0]["quic_wake_after"] = {"rest_s": [0.1], "ratio": [1.0]}
+    *_, last_s = arrival_delays_s(plan)
+    assert last_s == pytest.approx(0.5 * RTT_S + 0.003 + 2 * 0.5, rel=1e-6)
+
+
 def test_a_reconnecting_app_makes_and_closes_an_endpoint_for_every_message():
     plan = conversation(mode="quic_reconnect")
     plans.cost(plan, "endpoint_setup", wait_s=0.25)

@@ -185,8 +185,9 @@ def profile(cores=1):
         "threads": [1] * count,
         "wait_s": [0.0] * count,
         "spread_sigma": [0.0] * count,
-        "wake_rest_s": [],
-        "wake_ratio": [],
+        "wake_after": {"rest_s": [], "ratio": []},
+        "quic_wake_after": {"rest_s": [], "ratio": []},
+        "pace_after": {"rest_s": [], "ratio": []},
         "socket_buffer_bytes": 212_992,
     }
 

@@ -47,6 +47,10 @@ WAKE_UP_S = 40e-6
 SENT_S = 10e-6
 # The same between two cores, from the call of a sendto of a block until it was read.
 PASSAGE_S = 90e-6
+# How many times as long as in hot loops a message's steps take by rest in s, and queued.
+PACES = {0.0: 1.1, 10e-3: 1.5, None: 1.05}
+# What waking the tasks of QUIC takes by rest in s, and a passage of a datagram.
+QUIC_WAKES = {0.2e-3: (40e-6, 30e-6), 10e-3: (120e-6, PASSAGE_S)}
 
 
 def samples(values: Any, *, keep: bool = True) -> dict[str, Any]:
@@ -86,6 +90,12 @@ def measurement(kernel: str, group: str, quantities: dict[str, Any], **changes: 
     }
 
 
+def _hot_s(kernel):
+    """Return what a kernel takes at the size of a block, or at none."""
+    _, fixed_s, per_byte_s, sizes = KERNELS[kernel]
+    return fixed_s + (668 * per_byte_s if sizes else 0.0)
+
+
 class Phone:
     """A device with known costs, whose probe draws its samples from a seed.
 
@@ -112,6 +122,44 @@ class Phone:
         """Return a report that has timed datagrams between two cores, too."""
         whole = self.report(**changes)
         return {**whole, "measurements": [*whole["measurements"], *self._passages()]}
+
+    def paced_report(self, **changes):
+        """Return a report that has timed messages at their pace, too."""
+        whole = self.waking_report(**changes)
+        cases = [*whole["measurements"], *self._at_pace(), *self._quic_at_pace()]
+        return {**whole, "measurements": cases}
+
+    def _at_pace(self):
+        hot_s = {
+            "decode_s": _hot_s("block_decode"),
+            "verify_s": _hot_s("ed25519_verify"),
+            "sign_s": _hot_s("ed25519_sign"),
+            "hash_s": _hot_s("sha256"),
+            "encode_s": _hot_s("block_encode"),
+        }
+        for rest_s, pace in PACES.items():
+            quantities = {
+                name: self.times(pace * each_s, iterations=1) for name, each_s in hot_s.items()
+            }
+            quantities["sent_s"] = self.times(2 * SENT_S, iterations=1)
+            quantities["cpu_s"] = self.times(2 * pace * sum(hot_s.values()), iterations=1)
+            asked = {"queued": 1} if rest_s is None else {"rest_s": rest_s}
+            yield measurement("message_at_pace", "udp", quantities, parameters=asked)
+
+    def _quic_at_pace(self):
+        """Of the end that has rested, and of the one that waits for the answer."""
+        computed_s = 2 * (_hot_s("quic_packet_seal") + _hot_s("quic_packet_open"))
+        computed_s += sum(_hot_s(name) for name in ("quic_stream_open", "quic_stream_accept"))
+        computed_s += _hot_s("task_spawn")
+        shortest_s = sum(QUIC_WAKES[0.2e-3])
+        for rest_s, woken_s in QUIC_WAKES.items():
+            rtt_s = computed_s + sum(woken_s) + shortest_s
+            quantities = {
+                "rtt_s": self.times(rtt_s, iterations=1),
+                "cpu_s": self.times(rtt_s, iterations=1),
+            }
+            asked = {"bytes": 668, "rest_s": rest_s}
+            yield measurement("quic_message_at_pace", "quic", quantities, parameters=asked)
 
     def _passages(self):
         for rest_s, factor in ((0.0, 0.25), (10e-3, 1.0)):

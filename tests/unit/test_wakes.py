@@ -74,8 +74,8 @@ def test_rests_of_a_profile_reach_the_engine(fitted, scenario):
     own = ["devices[0].profile=phone.toml", "run.draw=posterior"]
     column = build_plan(resolve(load(scenario, own))[0].resolved, 0)["profiles"][0]
     known = fitted.profile_.scheduler.wake_after
-    assert list(column["wake_rest_s"]) == [wake.rest for wake in known]
-    assert list(column["wake_ratio"]) == [wake.ratio for wake in known]
+    assert list(column["wake_after"]["rest_s"]) == [wake.rest for wake in known]
+    assert list(column["wake_after"]["ratio"]) == [wake.ratio for wake in known]
 
 
 @pytest.mark.parametrize(

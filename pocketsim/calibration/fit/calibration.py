@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.calibration.fit import wakes
+from pocketsim.calibration.fit import pace, quic_wakes, wakes
 from pocketsim.calibration.fit.common import together
 from pocketsim.calibration.fit.costs import price
 from pocketsim.calibration.fit.device import (
@@ -29,7 +29,7 @@ from pocketsim.calibration.fit.device import (
     sleepers,
     socket_buffer_bytes,
 )
-from pocketsim.calibration.fit.kernels import SOURCES, STORES, WAKE
+from pocketsim.calibration.fit.kernels import QUIC_WAKE, SOURCES, STORES, WAKE
 from pocketsim.calibration.fit.looks import cases
 from pocketsim.calibration.fit.parts import (
     SLEEPS,
@@ -49,12 +49,13 @@ from pocketsim.sim.devices.profile import Cost, Device, Profile
 from pocketsim.sim.devices.ratios import REFERENCE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pocketsim.calibration.fit.costs import Priced
     from pocketsim.calibration.fit.kernels import Source
     from pocketsim.calibration.fit.probe_report import Report
     from pocketsim.calibration.fit.round_trips import RoundTrip
+    from pocketsim.sim.devices.profile import AfterRest
 
 
 class Calibration:
@@ -107,7 +108,7 @@ class Calibration:
             together(prices),
             sleeps,
             socket_buffer_bytes(reports),
-            wakes.after(reports) if prices.get("udp_wake") else None,
+            self._rests(prices, reports),
         )
         missing = parts.missing()
         if base is None:
@@ -186,10 +187,25 @@ class Calibration:
         if apart := wakes.apart(reports, cores):
             found |= apart
             sources |= wakes.APART
+        if "udp_wake" in found and (waking := quic_wakes.price(reports)):
+            found["quic_wake"] = waking
+            sources["quic_wake"] = QUIC_WAKE
         # A base whose recvfrom has no wake-up in it gives both.
         if found["udp_receive"] is None and self.base and "udp_wake" in self.base[1].operations:
             found["udp_wake"] = None
         return found, sources
+
+    @staticmethod
+    def _rests(
+        prices: Mapping[str, Priced | None], reports: Sequence[Report]
+    ) -> dict[str, list[AfterRest]]:
+        """Return what depends on rests, of what was priced of these reports."""
+        found = {"pace_after": pace.after(reports)}
+        if prices.get("udp_wake"):
+            found["wake_after"] = wakes.after(reports)
+        if prices.get("quic_wake"):
+            found["quic_wake_after"] = quic_wakes.after(reports)
+        return found
 
     def _why_missing(self, key: str, reports: Sequence[Report]) -> str:
         if key == SLEEPS_DIFFER:
@@ -204,8 +220,8 @@ class Calibration:
         return f"kernel {kernel}: {said[0] if said else 'no report has enough samples of it'}"
 
     def _source(self, operation: str) -> Source:
-        if operation == "udp_wake":
-            return WAKE
+        if operation in _WAKES:
+            return _WAKES[operation]
         return STORES[self.store] if operation == "store" else SOURCES[operation]
 
     def _lacking(self, source: Source, reports: Sequence[Report]) -> str:
@@ -291,4 +307,5 @@ def _refuse_spoiled(reports: Sequence[Report]) -> None:
             raise ScenarioError(report.path, "spoiled", reason)
 
 
+_WAKES = {"udp_wake": WAKE, "quic_wake": QUIC_WAKE}
 _KERNELS = {SLEEPS: "sleep_overshoot", SOCKET_BUFFER: "udp_buffer_capacity"}

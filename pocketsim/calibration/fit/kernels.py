@@ -84,6 +84,12 @@ WAKE = Source(
     variant=(("rest_s", 10e-3),),
 )
 
+QUIC_WAKE = Source(
+    "quic_message_at_pace",
+    "messages between two endpoints whose threads sleep in between",
+    variant=(("rest_s", 10e-3),),
+)
+
 # What a profile says of `store` depends on what the app does with its chain.
 STORES = {
     "file_append": SOURCES["store"],

@@ -6,22 +6,17 @@ What deliberately does not live here: measuring, and estimating from measurement
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.documents import Section
-from pocketsim.sim.devices.profile import (
-    Cost,
-    Device,
-    Profile,
-    Scheduler,
-    SleepOvershoot,
-    WakeAfter,
-)
+from pocketsim.sim.devices.profile import AFTER_RESTS, Profile, Scheduler
 from pocketsim.sim.devices.provenance import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from pocketsim.sim.devices.profile import AfterRest, Cost, Device, SleepOvershoot
 
 SLEEPS = "scheduler.sleep_overshoot"
 SLEEPS_DIFFER = f"{SLEEPS}.repetition_sigma"
@@ -47,8 +42,8 @@ class Parts:
     operations: Mapping[str, Cost | None]
     sleeps: SleepOvershoot | None
     socket_buffer_bytes: int | None
-    wakes: list[WakeAfter] | None = None
-    """By rest; None where reports do not tell, or tell only what `udp_wake` is."""
+    rests: Mapping[str, list[AfterRest]] = field(default_factory=dict)
+    """By their key of the scheduler; nothing where reports tell none."""
 
     def missing(self) -> list[str]:
         """Return the keys of what was not measured: names of operations, paths of the others."""
@@ -75,15 +70,17 @@ class Parts:
             },
             scheduler=Scheduler(
                 sleep_overshoot=self.sleeps or _there(base).scheduler.sleep_overshoot,
-                wake_after=self._wakes(base),
+                **{key: self._rests(key, base) for key in AFTER_RESTS},
             ),
         )
 
-    def _wakes(self, base: Profile | None) -> list[WakeAfter] | None:
-        """Return what goes with the `udp_wake` of these parts, which may be the base's."""
-        if self.operations.get("udp_wake", True) is None:
-            return _there(base).scheduler.wake_after
-        return self.wakes
+    def _rests(self, key: str, base: Profile | None) -> list[AfterRest] | None:
+        """Return what goes with the operation of these parts, which may be the base's."""
+        operation = AFTER_RESTS[key]
+        if operation and self.operations.get(operation, True) is None:
+            found: list[AfterRest] | None = getattr(_there(base).scheduler, key)
+            return found
+        return self.rests.get(key) or None
 
 
 def kept(base: Profile, why: Mapping[str, str]) -> tuple[Kept, ...]:

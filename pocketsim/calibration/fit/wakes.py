@@ -12,27 +12,22 @@ that `wake_up_latency` timed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.fit.costs import (
-    ERROR_DIGITS,
-    Priced,
-    cost,
-    named,
-    price,
-    rounded,
-    seconds,
-)
+import numpy as np
+
+from pocketsim.calibration.fit.costs import ERROR_DIGITS, Priced, cost, named, price, rounded
 from pocketsim.calibration.fit.kernels import SOURCES, WAKE
 from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
+from pocketsim.calibration.fit.rests import Rested, pooled
 from pocketsim.calibration.fit.samples import Sigma, execution_sigma
-from pocketsim.sim.devices.profile import WakeAfter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.calibration.fit.probe_report import Measurement, Report
+    from pocketsim.sim.devices.profile import AfterRest
 
 
 def apart(reports: Sequence[Report], cores: int) -> dict[str, Priced]:
@@ -49,60 +44,68 @@ def apart(reports: Sequence[Report], cores: int) -> dict[str, Priced]:
     return {"udp_receive": received, "udp_wake": wake} if wake.cost.wait else {}
 
 
-def after(reports: Sequence[Report]) -> list[WakeAfter] | None:
-    """Return how many times as long as `udp_wake` waking takes, by rest; None where it is not told.
+def after(reports: Sequence[Report]) -> list[AfterRest]:
+    """Return how many times as long as `udp_wake` waking takes, by rest.
 
-    Of every rest that all reports have timed, beside the one that is priced: the ratio of waits,
-    the mean over reports. The thread has rested from when it answered: for the rest, and the
-    answer's way. Its error is of the samples, or by how much reports differ, whichever is more.
+    Of every rest that all reports have timed, if there are two: the ratio of waits. The thread has
+    rested from when it answered: for the rest, and the answer's way.
     """
-    told = [_by_rest(report) for report in reports]
-    rests = [rest_s for rest_s in told[0] if all(rest_s in each for each in told)] if told else []
-    if len(rests) < 2:  # noqa: PLR2004 - the one that is priced, and another
+    said = (
+        f"kernel {WAKE.kernel} at {PRICED_BYTES:g} bytes: its wait, over that after "
+        f"{1000 * PRICED_REST_S:g} ms"
+    )
+    found = pooled([_by_rest(report) for report in reports], reports, said)
+    return found if len(found) > 1 else []  # one is what is priced
+
+
+def passage_s(report: Report, rest_s: float) -> float | None:
+    """Return from the call of a `sendto` until a thread that has rested has read, s.
+
+    Between two rests that were timed, along a line over the logarithm of the rest, and beyond them
+    that of the nearest; None where none was timed.
+    """
+    known = sorted(
+        (asked_s + answer_s(report, asked_s), estimate_of(case, "latency_s", report).mean)
+        for asked_s in by_asked_s(report, WAKE.kernel, "latency_s")
+        if (case := rested(report, asked_s)) and asked_s + answer_s(report, asked_s) > 0
+    )
+    if not known:
         return None
-    found = []
-    for asked_s in sorted(rests):
-        each = [report[asked_s] for report in told]
-        ratio = sum(one.ratio for one in each) / len(each)
-        differ = sum((one.ratio - ratio) ** 2 for one in each) / max(1, len(each) - 1)
-        sampled = sum(one.error**2 for one in each) / len(each)
-        error = math.sqrt(max(differ, sampled) / len(each))
-        found.append(
-            WakeAfter.model_validate(
-                {
-                    "rest": seconds(sum(one.rest_s for one in each) / len(each), ERROR_DIGITS),
-                    "ratio": rounded(ratio, RATIO_DIGITS),
-                    "standard_error": rounded(error, ERROR_DIGITS),
-                    "basis": "measured",
-                    "samples": sum(one.samples for one in each),
-                    "source": f"{named(reports)}; kernel {WAKE.kernel} at {PRICED_BYTES:g} bytes: "
-                    f"its wait after {1000 * asked_s:g} ms and the answer's way, over that after "
-                    f"{1000 * PRICED_REST_S:g} ms",
-                }
-            )
-        )
-    return found
+    rests_s, passages_s = zip(*known, strict=True)
+    return float(np.interp(math.log(rest_s), np.log(rests_s), passages_s))
 
 
-@dataclass(frozen=True)
-class _Rested:
-    """Of one report: a rest, and how many times as long as after the priced one waking takes."""
+def answer_s(report: Report, asked_s: float) -> float:
+    """Return how long an answer to who has rested for so long was under way, s; 0 if unknown."""
+    case = rested(report, asked_s)
+    round_trip = case.quantity("rtt_s") if case else None
+    if case is None or round_trip is None:
+        return 0.0
+    return max(0.0, round_trip.median - estimate_of(case, "latency_s", report).mean)
 
-    rest_s: float
-    ratio: float
-    error: float
-    samples: int
+
+def sent_s(reports: Sequence[Report]) -> float | None:
+    """Return how long a `sendto` takes that wakes who waits, without a rest; None if untold, s.
+
+    The mean over reports, at the size that prices a wake-up.
+    """
+    told = [
+        estimate_of(case, "sent_s", report).mean
+        for report in reports
+        if (case := rested(report, 0.0)) and case.quantity("sent_s")
+    ]
+    return math.fsum(told) / len(told) if told else None
 
 
-def _by_rest(report: Report) -> dict[float, _Rested]:
+def _by_rest(report: Report) -> dict[float, Rested]:
     """Return what a report tells by how long it was asked to rest, s."""
     look = _look(report)
     priced_s = look.wait_s(1) if look else 0.0
     if look is None or not priced_s or look.latency is None:
         return {}
     found = {}
-    for rest_s in _asked_s(report):
-        case = rested(report, rest_s)
+    for asked_s in by_asked_s(report, WAKE.kernel, "latency_s"):
+        case = rested(report, asked_s)
         round_trip = case.quantity("rtt_s") if case else None
         if case is None or round_trip is None:
             continue
@@ -112,18 +115,24 @@ def _by_rest(report: Report) -> dict[float, _Rested]:
             continue
         errors = latency.standard_error / wait_s, look.latency.standard_error / priced_s
         ratio = wait_s / priced_s
-        found[rest_s] = _Rested(
-            rest_s + max(0.0, round_trip.median - latency.mean),
+        found[asked_s] = Rested(
+            asked_s + answer_s(report, asked_s),
             ratio,
-            0.0 if rest_s == PRICED_REST_S else ratio * math.hypot(*errors),
+            0.0 if asked_s == PRICED_REST_S else ratio * math.hypot(*errors),
             round_trip.count,
         )
     return found
 
 
-def _asked_s(report: Report) -> set[float]:
-    cases_of_it = [case for case in report.document.measurements if case.kernel == WAKE.kernel]
-    return {case.parameters.get("rest_s", 0.0) for case in cases_of_it}
+def by_asked_s(report: Report, kernel: str, quantity: str) -> dict[float, Measurement]:
+    """Return the cases of `kernel` by for how long it was asked to rest, s; of one size each."""
+    asked = {
+        case.parameters.get("rest_s", 0.0)
+        for case in report.document.measurements
+        if case.kernel == kernel
+    }
+    told = {rest_s: cases(report, kernel, quantity, (("rest_s", rest_s),)) for rest_s in asked}
+    return {rest_s: found[0] for rest_s, found in sorted(told.items()) if found}
 
 
 def rested(report: Report, rest_s: float | None = None) -> Measurement | None:
@@ -187,7 +196,6 @@ def of_a_part(sigma: Sigma, ratio: float) -> Sigma:
 
 
 PRICED_REST_S = dict(WAKE.variant)["rest_s"]
-RATIO_DIGITS = 3
 PRICED_BYTES = 668.0
 """Of the datagram whose passage prices a wake-up: a block of the theses."""
 APART = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.errors import printable
 from pocketsim.sim.base.units import DURATION, SIZE, Dimension
-from pocketsim.sim.devices.profile import Cost, Profile, Scheduler, load
+from pocketsim.sim.devices.profile import AFTER_RESTS, Cost, Profile, Scheduler, load
 from pocketsim.sim.devices.provenance import DurationNumber, Provenance
 
 if TYPE_CHECKING:
@@ -46,11 +46,12 @@ def write_profile(profile: Profile, path: Path, made: str = "") -> None:
 
 def _scheduler(scheduler: Scheduler) -> dict[str, Any]:
     sleeps = {name: _number(number) for name, number in scheduler.sleep_overshoot}
-    wakes = [
-        _provenance(wake) | {"rest": DURATION.write(wake.rest)}
-        for wake in scheduler.wake_after or []
-    ]
-    return {"sleep_overshoot": sleeps} | ({"wake_after": wakes} if wakes else {})
+    rests = {
+        key: [_provenance(one) | {"rest": DURATION.write(one.rest)} for one in known]
+        for key in AFTER_RESTS
+        if (known := getattr(scheduler, key))
+    }
+    return {"sleep_overshoot": sleeps} | rests
 
 
 def _operation(operation: Cost) -> dict[str, Any]:

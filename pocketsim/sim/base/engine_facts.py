@@ -37,6 +37,7 @@ OPERATIONS = (
     "overlay_send",
     "overlay_receive",
     "udp_wake",
+    "quic_wake",
 )
 
 EVENT_KINDS = (
@@ -77,7 +78,7 @@ PAYLOAD_BYTES_MIN = 4
 OF_AN_IMPLEMENTATION = ("command", "discovery", "file_block", "overlay_send", "overlay_receive")
 """Operations that no device has a cost of: what they consist of is the implementation's affair."""
 
-OPTIONAL = ("udp_wake",)
+OPTIONAL = ("udp_wake", "quic_wake")
 """Operations of a device that a profile may leave out: then they take nothing."""
 
 

@@ -87,8 +87,8 @@ class SleepOvershoot(TypedDict):
     repetition_sigma: Number
 
 
-class WakeAfter(Provenance):
-    """How many times as long as `udp_wake` says waking takes after such a rest."""
+class AfterRest(Provenance):
+    """How many times as long as it is priced something takes after such a rest."""
 
     rest_s: float
     ratio: float
@@ -99,7 +99,9 @@ class Scheduler(TypedDict):
     """When threads run that want to."""
 
     sleep_overshoot: SleepOvershoot
-    wake_after: NotRequired[list[WakeAfter]]
+    wake_after: NotRequired[list[AfterRest]]
+    quic_wake_after: NotRequired[list[AfterRest]]
+    pace_after: NotRequired[list[AfterRest]]
 
 
 class Contents(TypedDict):

@@ -22,7 +22,6 @@ from pocketsim.sim.base import installed, si
 from pocketsim.sim.base.documents import (
     Count,
     Duration,
-    PositiveDuration,
     Section,
     Size,
     read_toml,
@@ -157,35 +156,50 @@ class SleepOvershoot(Section):
     )
 
 
-class WakeAfter(Provenance):
-    """How long waking a thread takes after a rest, beside what `udp_wake` says."""
+AFTER_RESTS = {"wake_after": "udp_wake", "quic_wake_after": "quic_wake", "pace_after": None}
+"""What a scheduler may tell by rest, and the operation that this is of; None for all."""
 
-    rest: PositiveDuration = Field(description="For how long the phone has done nothing.")
+
+class AfterRest(Provenance):
+    """How long something takes after a rest, beside what it is priced at."""
+
+    rest: Duration = Field(
+        description="For how long the phone has done nothing; 0: what it does now has waited."
+    )
     ratio: Annotated[float, Field(gt=0, le=1000)] = Field(
-        description="How many times as long as udp_wake."
+        description="How many times as long as it is priced."
     )
     standard_error: Annotated[float, Field(ge=0, le=1000)] = Field(
         description="Standard error of ratio; it is not drawn."
     )
 
 
+_Rests = Annotated[list[AfterRest], Field(min_length=1, max_length=64)]
+_BY_REST = (
+    "By rest, ascending; between two along the logarithm of the rest, beyond them as at the "
+    "nearest; absent: always as it is priced. "
+)
+
+
 class Scheduler(Section):
     """When threads run that want to."""
 
     sleep_overshoot: SleepOvershoot = Field(description="How much too long sleeps are.")
-    wake_after: Annotated[list[WakeAfter], Field(min_length=1, max_length=64)] | None = Field(
+    wake_after: _Rests | None = Field(default=None, description=f"{_BY_REST}Of udp_wake.")
+    quic_wake_after: _Rests | None = Field(default=None, description=f"{_BY_REST}Of quic_wake.")
+    pace_after: _Rests | None = Field(
         default=None,
-        description="By rest, ascending; between two along the logarithm of the rest, beyond them "
-        "as at the nearest; absent: always as udp_wake says.",
+        description=f"{_BY_REST}Of the core time of every operation: caches and cores are cold.",
     )
 
-    absent_when_none = frozenset({"wake_after"})
+    absent_when_none = frozenset(AFTER_RESTS)
 
     @model_validator(mode="after")
     def _rests_ascend(self) -> Scheduler:
-        rests_s = [each.rest for each in self.wake_after or []]
-        if rests_s != sorted(set(rests_s)):
-            raise ValueError("wake_after: rests must ascend")
+        for name in AFTER_RESTS:
+            rests_s = [each.rest for each in getattr(self, name) or []]
+            if rests_s != sorted(set(rests_s)):
+                raise ValueError(f"{name}: rests must ascend")
         return self
 
 
@@ -244,12 +258,18 @@ def load(path: Path) -> Profile:
     for name in device_operations():
         if name not in profile.operations:
             raise ScenarioError(path, f"operations.{name}", "is required")
-    if profile.scheduler.wake_after and "udp_wake" not in profile.operations:
-        reason = "says how many times as long as operations.udp_wake, which there is none of"
-        raise ScenarioError(path, "scheduler.wake_after", reason)
+    _refuse_ratios_of_nothing(path, profile)
     if profile.device.cores.value < 1:
         raise ScenarioError(path, "device.cores.value", "must be at least 1")
     return profile
+
+
+def _refuse_ratios_of_nothing(path: Path, profile: Profile) -> None:
+    for key, operation in AFTER_RESTS.items():
+        if getattr(profile.scheduler, key) and operation and operation not in profile.operations:
+            named = f"operations.{operation}"
+            reason = f"says how many times as long as {named}, which there is none of"
+            raise ScenarioError(path, f"scheduler.{key}", reason)
 
 
 def _refuse_other_documents(path: Path, data: Mapping[str, Any]) -> None:

@@ -24,6 +24,13 @@ Flags = npt.NDArray[np.uint8]
 """0 or 1."""
 
 
+class AfterRest(TypedDict):
+    """How many times as long something takes after rests."""
+
+    rest_s: Floats
+    ratio: Floats
+
+
 class Profile(TypedDict):
     """What operations cost; columns run over the engine's operations."""
 
@@ -33,8 +40,9 @@ class Profile(TypedDict):
     threads: Numbers
     wait_s: Floats
     spread_sigma: Floats
-    wake_rest_s: Floats
-    wake_ratio: Floats
+    wake_after: AfterRest
+    quic_wake_after: AfterRest
+    pace_after: AfterRest
     socket_buffer_bytes: int
 
 

@@ -18,9 +18,14 @@ from pocketsim.sim.devices.prices import own_prices, prices
 from pocketsim.sim.plan import plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from pocketsim.sim.devices.contents import ImplementationContents, ScaledCost, Shipped
+    from pocketsim.sim.devices.contents import (
+        AfterRest,
+        ImplementationContents,
+        ScaledCost,
+        Shipped,
+    )
     from pocketsim.sim.scenario.resolved import Resolved
 
 Indices = npt.NDArray[np.int64]
@@ -84,7 +89,7 @@ def profile_columns(
     The scenario's own operations follow those of everybody.
     """
     costs = prices(contents, implementation) + own_prices(contents, operations)
-    wakes = contents["scheduler"].get("wake_after", [])
+    scheduler = contents["scheduler"]
     return {
         "cores": round(contents["device"]["cores"]["value"]),
         "cpu_s": plan.floats([cost["cpu_s"] for cost in costs]),
@@ -92,9 +97,17 @@ def profile_columns(
         "threads": plan.numbers([cost["threads"] for cost in costs]),
         "wait_s": plan.floats([cost["wait_s"] for cost in costs]),
         "spread_sigma": plan.floats([cost["spread_sigma"] for cost in costs]),
-        "wake_rest_s": plan.floats([wake["rest_s"] for wake in wakes]),
-        "wake_ratio": plan.floats([wake["ratio"] for wake in wakes]),
+        "wake_after": _after_rest(scheduler.get("wake_after", [])),
+        "quic_wake_after": _after_rest(scheduler.get("quic_wake_after", [])),
+        "pace_after": _after_rest(scheduler.get("pace_after", [])),
         "socket_buffer_bytes": contents["device"]["socket_buffer_bytes"],
+    }
+
+
+def _after_rest(known: Sequence[AfterRest]) -> plan.AfterRest:
+    return {
+        "rest_s": plan.floats([each["rest_s"] for each in known]),
+        "ratio": plan.floats([each["ratio"] for each in known]),
     }
 
 

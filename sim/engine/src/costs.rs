@@ -2,6 +2,7 @@
 
 use pocketsim_protocols::contract::{Operation, Seconds};
 
+use crate::after_rest::AfterRest;
 use crate::plan::Profile;
 use crate::streams::Stream;
 
@@ -63,8 +64,10 @@ impl From<Operation> for Priced {
 #[derive(Clone, Debug)]
 pub struct CostTable {
     entries: Vec<Entry>,
-    /// Logarithms of rests, ascending, and how many times as long waking takes after each.
-    wakes: Vec<(f64, f64)>,
+    wakes: AfterRest,
+    quic_wakes: AfterRest,
+    paces: AfterRest,
+    message_s: Seconds,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,15 +103,14 @@ impl CostTable {
             wait_s: profile.wait_s[i],
             spread_sigma: profile.spread_sigma[i],
         };
-        assert_eq!(
-            profile.wake_rest_s.len(),
-            profile.wake_ratio.len(),
-            "one ratio per rest"
-        );
-        let rests = profile.wake_rest_s.iter().zip(&profile.wake_ratio);
+        let entries: Vec<_> = (0..count).map(entry).collect();
+        let message_s = TIMED.map(|operation| entries[operation as usize].cpu_s(TIMED_BYTES));
         Self {
-            entries: (0..count).map(entry).collect(),
-            wakes: rests.map(|(rest_s, &ratio)| (rest_s.ln(), ratio)).collect(),
+            entries,
+            message_s: message_s.iter().sum(),
+            wakes: AfterRest::new(&profile.wake_after),
+            quic_wakes: AfterRest::new(&profile.quic_wake_after),
+            paces: AfterRest::new(&profile.pace_after),
         }
     }
 
@@ -117,33 +119,35 @@ impl CostTable {
         self.entries[operation.into().place()].threads
     }
 
-    /// Whether it matters for how long a phone has rested when it is woken.
+    /// Whether it matters for how long a phone has rested.
     pub fn tells_rests(&self) -> bool {
-        !self.wakes.is_empty()
+        let tables = [&self.wakes, &self.quic_wakes, &self.paces];
+        tables.into_iter().any(AfterRest::matters)
     }
 
-    /// How many times as long waking takes after a rest: between two that are known, along a line
-    /// over the logarithm of the rest, and beyond them as at the nearest.
-    pub fn wake_ratio(&self, rest_s: Seconds) -> f64 {
-        let rest = rest_s.max(f64::MIN_POSITIVE).ln();
-        let next = self.wakes.partition_point(|&(known, _)| known < rest);
-        match (
-            next.checked_sub(1).map(|last| self.wakes[last]),
-            self.wakes.get(next),
-        ) {
-            (Some((from, low)), Some(&(to, high))) => {
-                low + (high - low) * (rest - from) / (to - from)
-            }
-            (Some((_, ratio)), None) | (None, Some(&(_, ratio))) => ratio,
-            (None, None) => 1.0,
+    /// How many times as long as it is priced waking by `operation` takes after a rest.
+    pub fn wake_ratio(&self, operation: Operation, rest_s: Seconds) -> f64 {
+        match operation {
+            Operation::QuicWake => self.quic_wakes.ratio(rest_s),
+            _ => self.wakes.ratio(rest_s),
         }
+    }
+
+    /// How many times as long as it is priced computing takes after a rest.
+    pub fn pace(&self, rest_s: Seconds) -> f64 {
+        self.paces.ratio(rest_s)
+    }
+
+    /// What a message's steps take in hot loops, core seconds: over so much paces are means.
+    pub fn message_s(&self) -> Seconds {
+        self.message_s
     }
 
     /// What `operation` on `bytes` bytes costs on average.
     pub fn mean(&self, operation: impl Into<Priced>, bytes: u32) -> Cost {
         let entry = self.entries[operation.into().place()];
         Cost {
-            cpu_s: entry.cpu_s + entry.per_byte_s * f64::from(bytes),
+            cpu_s: entry.cpu_s(bytes),
             wait_s: entry.wait_s,
         }
     }
@@ -159,3 +163,19 @@ impl CostTable {
         }
     }
 }
+
+impl Entry {
+    fn cpu_s(&self, bytes: u32) -> Seconds {
+        self.cpu_s + self.per_byte_s * f64::from(bytes)
+    }
+}
+
+/// The steps that the probe's kernel `message_at_pace` compares with hot loops, and their bytes.
+const TIMED: [Operation; 5] = [
+    Operation::Decode,
+    Operation::Verify,
+    Operation::Sign,
+    Operation::Hash,
+    Operation::Encode,
+];
+const TIMED_BYTES: u32 = 668;

@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Delivery, Event, Lane, Machine, NodeId, Output, OutputsOf, Seconds,
-    Transport,
+    AppRequest, Application, Delivery, Event, Lane, Machine, NodeId, Operation, Output, OutputsOf,
+    Seconds, Transport,
 };
 
 use crate::costs::Priced;
@@ -40,9 +40,9 @@ pub(crate) struct Round {
 pub(crate) enum Step<A: Application, T: Transport<A::Block>> {
     /// Spend an operation.
     Work(Priced, u32),
-    /// Wake the thread that a datagram of so many bytes is for, which takes so many times as long
-    /// as after the rest that `udp_wake` is of.
-    Wake(u32, f64),
+    /// Wake whom a datagram of so many bytes is for, which takes so many times as long as after the
+    /// rest that the operation is of.
+    Wake(Operation, u32, f64),
     /// Give a block to the transport.
     AppSend(NodeId, A::Block),
     /// Give a datagram to the network.

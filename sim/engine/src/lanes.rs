@@ -7,8 +7,7 @@
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::{
-    AppRequest, Application, Datagram, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds,
-    Transport,
+    AppRequest, Application, Datagram, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
 };
 use slab::Slab;
 
@@ -242,6 +241,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     }
 
     fn feed<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, at: usize, input: Input<A, T>) {
+        self.turn(stage, phone, &input);
         match input {
             Input::Datagram(from, datagram) => {
                 self.phones[phone as usize].release(datagram.udp_payload_bytes);
@@ -309,9 +309,8 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             Step::Work(operation, bytes) => {
                 self.spend(stage, books, phone, at, (operation, bytes));
             }
-            Step::Wake(bytes, ratio) => {
-                let cost = self.phones[phone as usize].draw_wake(bytes, ratio, &self.costs);
-                books.operate((Operation::UdpWake.into(), bytes), cost);
+            Step::Wake(operation, bytes, ratio) => {
+                let cost = self.rouse(books, phone, (operation.into(), bytes), ratio);
                 self.occupy(stage, books, phone, at, (cost, 1));
             }
             Step::AppSend(to, block) => self.send(stage, phone, at, to, block),
@@ -339,7 +338,11 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         operation: (Priced, u32),
     ) {
         let state = &mut self.phones[phone as usize];
-        let draw = |work, cost: Cost| books.operate(work, cost);
+        let draw = |work, hot: Cost| {
+            let cost = self.idle.paced(phone, hot);
+            books.operate(work, cost);
+            cost
+        };
         let drawn = state.draw_work(at, operation, &self.costs, draw);
         self.occupy(stage, books, phone, at, drawn);
     }

@@ -4,7 +4,8 @@
 //! parses a document and knows no protocol by name outside [`run`].
 
 mod abandoned;
-pub mod air;
+mod after_rest;
+mod air;
 pub mod blocks;
 mod books;
 mod bursts;

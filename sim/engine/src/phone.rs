@@ -3,7 +3,7 @@
 //! What deliberately does not live here: the world, and what is written down.
 
 use pocketsim_protocols::contract::{
-    Application, Delivery, Lane, NodeId, Operation, OutputsOf, Seconds, Transport,
+    Application, Delivery, Lane, NodeId, OutputsOf, Seconds, Transport,
 };
 
 use crate::costs::{Cost, CostTable, Priced};
@@ -151,32 +151,36 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
     }
 
     /// What the operation costs together with those that follow it directly on the lane at `at`
-    /// and use as many threads; each is told to `draw`.
+    /// and use as many threads; `draw` is told each as in a hot loop, and says what it takes.
     pub(crate) fn draw_work(
         &mut self,
         at: usize,
         (operation, bytes): (Priced, u32),
         tables: &[CostTable],
-        mut draw: impl FnMut((Priced, u32), Cost),
+        mut draw: impl FnMut((Priced, u32), Cost) -> Cost,
     ) -> (Cost, u32) {
         let table = &tables[self.profile()];
         let threads = table.threads(operation);
-        let mut cost = table.draw(operation, bytes, &mut self.cost_stream);
-        draw((operation, bytes), cost);
+        let drawn = table.draw(operation, bytes, &mut self.cost_stream);
+        let mut cost = draw((operation, bytes), drawn);
         let joins = |next| table.threads(next) == threads;
         while let Some((operation, bytes)) = self.lane(at).next_work(joins) {
             let next = table.draw(operation, bytes, &mut self.cost_stream);
-            draw((operation, bytes), next);
-            cost = cost.plus(next);
+            cost = cost.plus(draw((operation, bytes), next));
         }
         (cost, threads)
     }
 
-    /// What waking for a datagram of so many bytes costs, so many times as much as after the rest
-    /// that it is priced after.
-    pub(crate) fn draw_wake(&mut self, bytes: u32, ratio: f64, tables: &[CostTable]) -> Cost {
+    /// What waking by an operation for a datagram of so many bytes costs, so many times as much as
+    /// after the rest that it is priced after.
+    pub(crate) fn draw_wake(
+        &mut self,
+        (operation, bytes): (Priced, u32),
+        ratio: f64,
+        tables: &[CostTable],
+    ) -> Cost {
         let table = &tables[self.profile()];
-        let cost = table.draw(Operation::UdpWake, bytes, &mut self.cost_stream);
+        let cost = table.draw(operation, bytes, &mut self.cost_stream);
         cost.times(ratio)
     }
 

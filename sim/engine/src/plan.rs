@@ -70,14 +70,26 @@ pub struct Profile {
     /// Sigma of a lognormal factor of mean 1 on the whole cost.
     #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
     pub spread_sigma: Vec<f64>,
-    /// How long a phone has rested, ascending, seconds; empty where waking always takes as long.
-    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
-    pub wake_rest_s: Vec<f64>,
-    /// How many times as long as `udp_wake` says waking takes after each of those rests.
-    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
-    pub wake_ratio: Vec<f64>,
+    /// How many times as long as `udp_wake` says waking takes.
+    pub wake_after: AfterRest,
+    /// How many times as long as `quic_wake` says waking the tasks of QUIC takes.
+    pub quic_wake_after: AfterRest,
+    /// How many times as long as costs say computing takes.
+    pub pace_after: AfterRest,
     /// Receive buffer of a plain UDP socket, in bytes as the kernel counts.
     pub socket_buffer_bytes: u64,
+}
+
+/// How many times as long something takes after rests; empty where they do not matter.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct AfterRest {
+    /// How long a phone has done nothing, ascending, seconds.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub rest_s: Vec<f64>,
+    /// The ratio after each of those rests.
+    #[cfg_attr(feature = "python", pyo3(from_py_with = floats))]
+    pub ratio: Vec<f64>,
 }
 
 /// One kind of access network.

@@ -1,13 +1,18 @@
-//! Datagrams that find nobody awake.
+//! Datagrams that find nobody awake, and what else a phone turns to after a rest.
 
 use pocketsim_protocols::contract::{Application, Lane, NodeId, Operation, Seconds, Transport};
 
+use crate::books::Books;
+use crate::costs::{Cost, Priced};
 use crate::lane::{Input, Step};
 use crate::lanes::Lanes;
+use crate::resources::World;
+use crate::stage::Stage;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Queues a datagram at the socket of `to`, or gives it back when its buffer is full. It wakes
-    /// the receive lane if that sleeps, where the profile says what that takes.
+    /// the receive lane if that sleeps, and the transport's tasks, where the profile says what that
+    /// takes.
     pub(crate) fn take_in(
         &mut self,
         to: u32,
@@ -23,11 +28,42 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let bytes = datagram.udp_payload_bytes;
         let costs = &self.costs[phone.profile()];
         let receives = phone.lane(Lane::RECEIVE.0 as usize);
-        if !costs.mean(Operation::UdpWake, bytes).is_free() && receives.is_idle() {
-            let ratio = self.idle.wake_ratio(to, costs, now);
-            receives.push(Step::Wake(bytes, ratio), &mut self.spare);
+        if receives.is_idle() {
+            let rests = self.idle.rests(to, now);
+            self.idle.wake(to, costs, now);
+            for &operation in T::WAKES.iter().rev() {
+                // Tasks that run anyway need not be woken for another datagram.
+                let sleeps = operation == Operation::UdpWake || rests;
+                if sleeps && !costs.mean(operation, bytes).is_free() {
+                    let ratio = self.idle.wake_ratio(to, operation, costs, now);
+                    receives.push(Step::Wake(operation, bytes, ratio), &mut self.spare);
+                }
+            }
         }
         self.post(to, Lane::RECEIVE, Input::Datagram(from, datagram));
         None
+    }
+
+    /// What it takes to wake a phone for a datagram, so many times as long as it is priced.
+    pub(crate) fn rouse(
+        &mut self,
+        books: &mut Books,
+        phone: u32,
+        work: (Priced, u32),
+        ratio: f64,
+    ) -> Cost {
+        let cost = self.phones[phone as usize].draw_wake(work, ratio, &self.costs);
+        books.operate(work, cost);
+        cost
+    }
+
+    /// A phone turns to an input: what comes from outside has waited, or been rested for.
+    pub(crate) fn turn<W: World>(&mut self, stage: &Stage<W>, phone: u32, input: &Input<A, T>) {
+        let costs = &self.costs[self.phones[phone as usize].profile()];
+        let has_come = matches!(
+            input,
+            Input::Datagram(..) | Input::Timeout(_) | Input::Round(_)
+        );
+        self.idle.turn(phone, costs, stage.now(), has_come);
     }
 }

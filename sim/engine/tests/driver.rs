@@ -2,6 +2,7 @@
 
 mod common;
 
+use _engine::plan::AfterRest;
 use common::{arrive, cost, plan, reasons, times, trade, turn, BYTES_PER_S, LATENCY_S};
 use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 
@@ -55,8 +56,10 @@ fn the_longer_a_phone_has_rested_the_longer_it_takes_to_wake() {
     let mut plan = plan(2);
     cost(&mut plan, Operation::UdpSend, SEND_S);
     plan.profiles[0].wait_s[Operation::UdpWake as usize] = WAKE_S;
-    plan.profiles[0].wake_rest_s = vec![0.5, 2.0, 8.0];
-    plan.profiles[0].wake_ratio = vec![0.01, 1.0, 3.0];
+    plan.profiles[0].wake_after = AfterRest {
+        rest_s: vec![0.5, 2.0, 8.0],
+        ratio: vec![0.01, 1.0, 3.0],
+    };
     for at_s in [1.0, 5.0, 20.0] {
         arrive(&mut plan, at_s, 0, 1);
     }
@@ -77,6 +80,65 @@ fn the_longer_a_phone_has_rested_the_longer_it_takes_to_wake() {
         rested_from_s = arrived_s + WAKE_S * ratio + SEND_S;
         assert_close(stored_s, rested_from_s + ONE_WAY_S + WAKE_S * 0.01);
     }
+}
+
+#[test]
+fn what_a_phone_does_after_a_rest_takes_longer() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 0.002);
+    plan.profiles[0].pace_after = AfterRest {
+        rest_s: vec![0.0, 0.5],
+        ratio: vec![2.0, 3.0],
+    };
+    for _ in 0..3 {
+        arrive(&mut plan, 1.0, 0, 1);
+    }
+    let stored = times(&trade(plan), EventKind::Store);
+    // The first has been rested for, the others have waited. Proposing costs nothing here.
+    let first_s = 1.0 + 2.0 * ONE_WAY_S + 0.006;
+    for (number, at) in stored.iter().enumerate() {
+        assert_close(*at, first_s + 0.004 * number as f64);
+    }
+    assert_eq!(stored.len(), 3);
+}
+
+#[test]
+fn who_proposes_after_a_rest_takes_longer_too() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 0.001);
+    cost(&mut plan, Operation::UdpSend, 0.001);
+    plan.profiles[0].pace_after = AfterRest {
+        rest_s: vec![0.5],
+        ratio: vec![3.0],
+    };
+    arrive(&mut plan, 1.0, 0, 1);
+    // Sending is all of what is cold at the end that proposes; verifying is at the other.
+    let ends_s = 0.003 + 0.003 + 0.001;
+    let stored = times(&trade(plan), EventKind::Store);
+    assert_close(stored[0], 1.0 + 2.0 * ONE_WAY_S + ends_s);
+}
+
+#[test]
+fn no_more_than_a_message_takes_is_cold() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 0.002);
+    cost(&mut plan, Operation::UdpReceive, 0.005);
+    plan.profiles[0].pace_after = AfterRest {
+        rest_s: vec![0.5],
+        ratio: vec![3.0],
+    };
+    arrive(&mut plan, 1.0, 0, 1);
+    let trace = trade(plan);
+    // At either end 2 ms of reading take 6 ms, and what follows is as in a hot loop.
+    let ends_s = 0.009 + 0.002 + 0.009;
+    assert_close(
+        times(&trace, EventKind::Store)[0],
+        1.0 + 2.0 * ONE_WAY_S + ends_s,
+    );
+    let spent: Vec<_> = trace.cpu_s().into_iter().collect();
+    assert_eq!(spent.len(), 2, "{spent:?}");
+    assert_close(spent[0].1, 0.018);
+    assert_close(spent[1].1, 0.002);
 }
 
 #[test]

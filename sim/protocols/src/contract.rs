@@ -132,6 +132,8 @@ named_enum! {
         /// Waking the thread that sleeps in `recvfrom`: no machine asks for it, as only the driver
         /// knows who sleeps.
         UdpWake = "udp_wake",
+        /// Waking the tasks of QUIC, which hand a datagram on to each other and a stream to the app.
+        QuicWake = "quic_wake",
     }
 }
 
@@ -541,6 +543,9 @@ pub trait Transport<P: Payload>:
 {
     /// The content of its datagrams.
     type Body;
+
+    /// What it takes to wake those that a datagram is for, in order, where nobody is awake.
+    const WAKES: &'static [Operation] = &[Operation::UdpWake];
 
     /// Carry `payload` to `to`.
     fn transmit(&mut self, to: NodeId, payload: P, now: Seconds, out: &mut OutputsOf<Self>);

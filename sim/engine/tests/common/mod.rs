@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use _engine::driver::Driver;
 use _engine::plan::{
-    Access, Backbone, Churn, Phones, Plan, Profile, Protocol, Proximity, ProximityLink, SenderLoop,
-    Sites, Trace, Transport, Workload,
+    Access, AfterRest, Backbone, Churn, Phones, Plan, Profile, Protocol, Proximity, ProximityLink,
+    SenderLoop, Sites, Trace, Transport, Workload,
 };
 use _engine::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, World};
 use _engine::trace::Trace as RunTrace;
@@ -214,8 +214,9 @@ pub fn plan(count: usize) -> Plan {
             threads: vec![1; operations],
             wait_s: vec![0.0; operations],
             spread_sigma: vec![0.0; operations],
-            wake_rest_s: vec![],
-            wake_ratio: vec![],
+            wake_after: AfterRest::default(),
+            quic_wake_after: AfterRest::default(),
+            pace_after: AfterRest::default(),
             socket_buffer_bytes: 212_992,
         }],
         access: vec![Access {

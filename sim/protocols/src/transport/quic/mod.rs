@@ -230,6 +230,8 @@ impl<P: Payload> Machine for Quic<P> {
 impl<P: Payload> Transport<P> for Quic<P> {
     type Body = QuicDatagram<P>;
 
+    const WAKES: &'static [Operation] = &[Operation::UdpWake, Operation::QuicWake];
+
     fn transmit(&mut self, to: NodeId, payload: P, now: Seconds, out: &mut OutputsOf<Self>) {
         // Who serves a stream answers on it; what else is sent has a task of its own.
         let Some(payload) = self.answer(payload, out) else {

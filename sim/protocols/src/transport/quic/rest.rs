@@ -295,6 +295,7 @@ const UPKEEP: Upkeep = Upkeep {
     sending: &[Operation::PacketSeal, Operation::UdpSend],
     receiving: &[
         Operation::UdpWake,
+        Operation::QuicWake,
         Operation::UdpReceive,
         Operation::PacketOpen,
     ],

@@ -1,0 +1,134 @@
+"""What waking the tasks of QUIC takes beside waking a thread, and packets and streams.
+
+An endpoint of QUIC is tasks of a runtime: one reads the socket, one is the connection, one the
+stream. Its threads sleep between messages and wake each other. `quic_message_at_pace` times round
+trips of messages between two such ends, by how long the proposing thread sleeps before each. What
+of them neither computing packets nor passages of datagrams explain is the waking: of the end that
+answers, which has rested for as long, and of the one that proposed, which has rested for half a
+round trip; that counts as the shortest rest that was timed. Taken as core time: the kernel's own
+core time of both ends is more than that, as threads go back to sleep when the message has gone.
+That part is in no cost.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pocketsim.calibration.fit.costs import cost, named
+from pocketsim.calibration.fit.looks import Look, course, estimate_of, estimates
+from pocketsim.calibration.fit.rests import Rested, pooled
+from pocketsim.calibration.fit.samples import Sigma
+from pocketsim.calibration.fit.wakes import PRICED_REST_S, by_asked_s, of_a_part, passage_s
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pocketsim.calibration.fit.costs import Priced
+    from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.calibration.fit.samples import Estimate
+    from pocketsim.sim.devices.profile import AfterRest
+
+KERNEL = "quic_message_at_pace"
+
+
+def price(reports: Sequence[Report]) -> Priced | None:
+    """Return the price of `quic_wake`; None where not every report tells it, or it is nothing."""
+    told = [_by_rest(report).get(PRICED_REST_S) for report in reports]
+    known = [one for one in told if one is not None and one.mean > 0]
+    if not known or len(known) < len(reports):
+        return None
+    looks = [
+        Look(report.digest, (one,), course({0.0: one}))
+        for report, one in zip(reports, known, strict=True)
+    ]
+    return cost(looks, 1, f"{named(reports)}; kernel {KERNEL} after {_ASKED}: {WHY}")
+
+
+def after(reports: Sequence[Report]) -> list[AfterRest]:
+    """Return how many times as long as `quic_wake` it takes, by rest."""
+    told = [_ratios(_by_rest(report)) for report in reports]
+    return pooled(told, reports, f"kernel {KERNEL}: the same over that after {_ASKED}")
+
+
+def _ratios(waits: dict[float, Estimate]) -> dict[float, Rested]:
+    priced = waits.get(PRICED_REST_S)
+    if priced is None or priced.mean <= 0:
+        return {}
+    found = {}
+    for rest_s, wait in waits.items():
+        ratio = wait.mean / priced.mean
+        errors = (wait.standard_error / priced.mean, ratio * priced.standard_error / priced.mean)
+        error = 0.0 if rest_s == PRICED_REST_S else math.hypot(*errors)
+        if ratio > 0:
+            found[rest_s] = Rested(rest_s, ratio, error, wait.samples)
+    return found
+
+
+def _by_rest(report: Report) -> dict[float, Estimate]:
+    """Return what waking an end takes by how long the proposing thread was asked to sleep, s."""
+    trips = {
+        asked_s: estimate_of(case, "rtt_s", report)
+        for asked_s, case in by_asked_s(report, KERNEL, "rtt_s").items()
+    }
+    computed_s = _computed_s(report)
+    passages_s = {rest_s: passage_s(report, rest_s) for rest_s in trips}
+    if not trips or computed_s is None or None in passages_s.values():
+        return {}
+    least_s = min(trips)
+    short = trips[least_s]
+    # Both ends have rested for little, and share what is left.
+    other_s = (short.mean - computed_s) / 2 - (passages_s[least_s] or 0.0)
+    found = {least_s: _left(short, 0.5, short.mean / 2 - other_s)}
+    for rest_s, trip in trips.items():
+        if rest_s != least_s:
+            taken_s = computed_s + (passages_s[rest_s] or 0.0)
+            taken_s += (passages_s[least_s] or 0.0) + other_s
+            found[rest_s] = _left(trip, 1.0, taken_s)
+    return found
+
+
+def _left(trip: Estimate, share: float, taken_s: float) -> Estimate:
+    """Return what is left of a share of a round trip, which has all of its deviation."""
+    left_s = share * trip.mean - taken_s
+    sigma = trip.sample_sigma
+    if left_s > 0:
+        sigma = of_a_part(Sigma(trip.sample_sigma, 0.0), share * trip.mean / left_s).value
+    rounds = tuple(share * one - taken_s for one in trip.rounds)
+    return replace(
+        trip,
+        mean=left_s,
+        standard_error=share * trip.standard_error,
+        own_error=share * trip.own_error,
+        sample_sigma=sigma,
+        rounds=rounds if min(rounds, default=0.0) > 0 else (),
+    )
+
+
+def _computed_s(report: Report) -> float | None:
+    """Return the core time of packets and streams of a message and its answer; None if unknown."""
+    found = []
+    for kernel, count in _COMPUTED.items():
+        told = estimates(report, kernel, "cpu_s")
+        if not told:
+            return None
+        size = min(told, key=lambda size: abs(size - _PACKET_BYTES))
+        found.append(count * told[size].mean)
+    return math.fsum(found)
+
+
+WHY = (
+    "what its round trips take beyond packets, streams, a task and the passages of two datagrams"
+    " (udp_wake_up), for the end that has rested"
+)
+_ASKED = f"{1000 * PRICED_REST_S:g} ms"
+_COMPUTED = {
+    "quic_packet_seal": 2,
+    "quic_packet_open": 2,
+    "quic_stream_open": 1,
+    "quic_stream_accept": 1,
+    "task_spawn": 1,
+}
+"""What both ends compute for a message and its answer, by kernel."""
+_PACKET_BYTES = 703.0  # a block of the theses with what QUIC puts around it

@@ -1,0 +1,102 @@
+"""What messages take at their own pace, beside hot loops: steps after a rest, and waking QUIC."""
+
+from __future__ import annotations
+
+import pytest
+
+from pocketsim.calibration.fit import pace, probe_report, quic_wakes, wakes, write
+from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.calibration.validate.host import prediction
+from pocketsim.sim.devices import profile
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
+from support import synthetic_reports as synthetic
+from support.synthetic_reports import in_memory, without
+
+
+def paced(number_of):
+    return [in_memory(synthetic.Phone(n).paced_report(), n) for n in range(number_of)]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return Calibration().fit(paced(4))
+
+
+def test_what_is_cold_takes_longer(fitted):
+    queued, hot, rested = fitted.profile_.scheduler.pace_after
+    assert queued.rest == 0
+    assert hot.rest == pytest.approx(0.25 * synthetic.PASSAGE_S, rel=0.05)
+    assert rested.rest == pytest.approx(10e-3 + synthetic.PASSAGE_S, rel=0.01)
+    for found, known in zip((queued, hot, rested), (None, 0.0, 10e-3), strict=True):
+        assert found.ratio == pytest.approx(synthetic.PACES[known], abs=4 * found.standard_error)
+        assert 0 < found.standard_error < 0.02 * found.ratio
+        assert "message_at_pace" in found.source
+
+
+def test_waking_quic_is_what_a_round_trip_takes_beyond_what_is_known(fitted):
+    wake = fitted.profile_.operations["quic_wake"]
+    assert wake.cpu == pytest.approx(synthetic.QUIC_WAKES[10e-3][0], rel=0.05)
+    assert wake.wait == wake.per_byte == 0
+    short, priced = fitted.profile_.scheduler.quic_wake_after
+    assert (short.rest, priced.rest, priced.ratio) == (0.2e-3, 10e-3, 1)
+    # Passages between rests that were timed lie on a line over the logarithm of the rest.
+    passage_s = wakes.passage_s(paced(1)[0], 0.2e-3)
+    left_s = sum(synthetic.QUIC_WAKES[0.2e-3]) - passage_s
+    assert short.ratio == pytest.approx(left_s / wake.cpu, abs=0.05)
+
+
+def test_who_has_not_timed_it_tells_nothing():
+    plain = in_memory(synthetic.Phone(1).waking_report(), 1)
+    for reports in ([plain], [plain, *paced(1)]):
+        assert pace.after(reports) == []
+        assert quic_wakes.price(reports) is None
+        found = Calibration().fit(reports).profile_
+        assert found.scheduler.pace_after is found.scheduler.quic_wake_after is None
+        assert "quic_wake" not in found.operations
+
+
+def test_a_pace_needs_what_it_is_a_ratio_of():
+    report = in_memory(without(synthetic.Phone(1).paced_report(), "sha256", reason="none"))
+    assert pace.after([report]) == []
+
+
+def test_they_are_in_the_file_and_reach_the_engine(fitted, scenario):
+    file = scenario.parent / "phone.toml"
+    write.write_profile(fitted.profile_, file)
+    assert profile.load(file) == fitted.profile_
+    own = ["devices[0].profile=phone.toml"]
+    column = build_plan(resolve(load(scenario, own))[0].resolved, 0)["profiles"][0]
+    for key in profile.AFTER_RESTS:
+        known = getattr(fitted.profile_.scheduler, key)
+        assert list(column[key]["rest_s"]) == [one.rest for one in known]
+        assert list(column[key]["ratio"]) == [one.ratio for one in known]
+
+
+def test_over_the_loopback_waking_is_work_of_the_sender(fitted, tmp_path):
+    file, process = tmp_path / "phone.toml", tmp_path / "process.toml"
+    write.write_profile(fitted.profile_, file)
+    (report,) = paced(1)
+    sent_s = wakes.sent_s([report])
+    assert sent_s == pytest.approx(0.25 * 2 * synthetic.SENT_S, rel=0.05)
+    # Shorter than a sendto that wakes nobody, which is no cost below nothing.
+    for said_s in (None, sent_s):
+        prediction.of_a_process(file, process, said_s)
+        assert profile.load(process).operations == fitted.profile_.operations
+    prediction.of_a_process(file, process, 30e-6)
+    before, after = fitted.profile_.operations, profile.load(process).operations
+    assert after["udp_send"].cpu == pytest.approx(30e-6, rel=1e-3)
+    whole_s = [one["udp_send"].cpu + one["udp_wake"].wait for one in (before, after)]
+    assert whole_s[0] == pytest.approx(whole_s[1], rel=1e-3)
+    assert profile.load(process).device.cores.value == 1
+
+
+def test_a_passage_lies_between_those_that_were_timed():
+    (report,) = paced(1)
+    hot_s, rested_s = (wakes.passage_s(report, rest_s) for rest_s in (1e-9, 1.0))
+    assert hot_s == pytest.approx(0.25 * synthetic.PASSAGE_S, rel=0.05)
+    assert rested_s == pytest.approx(synthetic.PASSAGE_S, rel=0.05)
+    assert hot_s < wakes.passage_s(report, 0.5e-3) < rested_s
+    assert wakes.passage_s(in_memory(synthetic.Phone(1).report()), 1e-3) is None
+    assert isinstance(report, probe_report.Report)
