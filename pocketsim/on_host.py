@@ -23,7 +23,7 @@ from pocketsim.calibrating import fitted
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases
-from pocketsim.calibration.fit.wakes import rested
+from pocketsim.calibration.fit.wakes import rested, sent_s
 from pocketsim.calibration.fit.write import write_profile
 from pocketsim.calibration.validate.host import computer, design, prediction
 from pocketsim.calibration.validate.host.blocks import measure
@@ -137,7 +137,7 @@ def validate_host(
     _calibrate(whole, profile)
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
         pinned = Path(name) / "host.toml"
-        prediction.one_core(profile, pinned)
+        prediction.of_a_process(profile, pinned, sent_s(reports))
         simulated = Host(pinned, cores.relay_shares, effort, jobs, journal, told)
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
         rings = token_prediction.simulate(pinned, token_effort, jobs, journal, told)

@@ -28,7 +28,7 @@ two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two end
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("payload_bytes", [16, 2048])
 def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, payload_bytes):
-    prediction.one_core(DEVICE, tmp_path / "device.toml")
+    prediction.of_a_process(DEVICE, tmp_path / "device.toml", None)
     point = replace(
         design.design(QUICK)[0],
         carrier=carrier,
@@ -53,7 +53,7 @@ def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, p
 
 
 def test_a_simulated_ring_signs_once_and_checks_every_proof(tmp_path):
-    prediction.one_core(DEVICE, tmp_path / "device.toml")
+    prediction.of_a_process(DEVICE, tmp_path / "device.toml", None)
     effort = token_design.Effort((1, 200), repetitions=1, draws=3)
     journal, told = tmp_path / "host.journal", []
     asked = (tmp_path / "device.toml", effort, 1)

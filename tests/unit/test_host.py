@@ -359,6 +359,15 @@ def test_a_floor_is_what_halves_are_apart():
     assert judging.floor(values[:1], judging.RTT_P50) == math.inf
 
 
+def test_a_floor_of_many_repetitions_is_that_of_drawn_halves():
+    # Medians of ten of twenty that fill a factor of two: by a fifth of it apart, or so.
+    values = [figures_of(1e-3 * 2 ** (number / 19)) for number in range(20)]
+    found = judging.floor(values, judging.RTT_P50)
+    assert 0.1 * math.log(2) < found < 0.3 * math.log(2)
+    assert found == judging.floor(values, judging.RTT_P50)
+    assert judging.floor([figures_of(1e-3)] * 20, judging.RTT_P50) == 0
+
+
 def test_a_round_trip_that_nothing_defines_misses_its_bar():
     every = [compared(point) for point in POINTS]
     for number, one in enumerate(every):

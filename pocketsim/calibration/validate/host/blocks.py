@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """A point's capacity and rate, and its blocks of repetitions: the last is what counts."""
+    """A point's capacity and rate, and its blocks of repetitions, all of which count.
+
+    A later block is no better than the first: to take the calmest would choose the noise.
+    """
 
     point: Point
     capacity_per_s: float
@@ -37,7 +40,7 @@ class Measured:
     @property
     def repetitions(self) -> tuple[dict[str, Any], ...]:
         """What counts, as `Bench.repetition` has it."""
-        return self.blocks[-1]
+        return tuple(one for block in self.blocks for one in block)
 
     def figures(self) -> tuple[Figures, ...]:
         """Return the figures of each repetition that counts."""

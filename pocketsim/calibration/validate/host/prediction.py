@@ -23,6 +23,7 @@ from pocketsim.calibration.validate.host.figures import Judged
 from pocketsim.sim.base.build import build_digest
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.engine_facts import OPTIONAL, device_operations
+from pocketsim.sim.devices.profile import load as load_device
 from pocketsim.sim.run import results, runner
 from pocketsim.sim.scenario import load
 from pocketsim.sim.trace.columns import split
@@ -94,8 +95,12 @@ def document(
     }
 
 
-def one_core(profile: Path, to: Path) -> None:
-    """Write a device profile again, as that of a process which is pinned to one core."""
+def of_a_process(profile: Path, to: Path, waking_send_s: float | None) -> None:
+    """Write a device profile again, as that of a process which is pinned to one core.
+
+    Over the loopback the sender's call does the waking, of which `waking_send_s` is the time: so
+    much of a passage is work of the sender's core, and no wait of the receiver.
+    """
     import tomli_w
 
     _, device = read_toml(profile)
@@ -105,6 +110,13 @@ def one_core(profile: Path, to: Path) -> None:
         "basis": "published",
         "source": "each end is pinned to a core",
     }
+    costs = load_device(profile).operations
+    if waking_send_s is not None and (wake := costs.get("udp_wake")):
+        send = costs["udp_send"]
+        moved_s = min(wake.wait, waking_send_s - send.cpu)
+        if moved_s > 0:
+            device["operations"]["udp_send"]["cpu"] = _seconds(send.cpu + moved_s)
+            device["operations"]["udp_wake"]["wait"] = _seconds(wake.wait - moved_s)
     to.write_text(tomli_w.dumps(device), encoding="utf-8")
 
 

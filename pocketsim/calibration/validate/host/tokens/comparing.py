@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,8 @@ class TokenComparison:
 
     @property
     def measured(self) -> dict[Batch, tuple[Costs, ...]]:
-        """What counts of each batch: its last block."""
-        return _last(self.blocks)
+        """What counts of each batch: all of its blocks."""
+        return _all(self.blocks)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -62,12 +63,13 @@ def compare(
     is_judged: bool,
 ) -> TokenComparison:
     """Judge what was measured of batches by what was simulated of the same."""
-    judgement = judging.judge(_last(blocks), simulated, prices, is_judged=is_judged)
+    judgement = judging.judge(_all(blocks), simulated, prices, is_judged=is_judged)
     return TokenComparison(judgement, blocks, simulated)
 
 
-def _last(blocks: dict[Batch, Blocks]) -> dict[Batch, tuple[Costs, ...]]:
-    return {batch: several[-1] for batch, several in blocks.items()}
+def _all(blocks: dict[Batch, Blocks]) -> dict[Batch, tuple[Costs, ...]]:
+    every = itertools.chain.from_iterable
+    return {batch: tuple(every(several)) for batch, several in blocks.items()}
 
 
 _NO_DISK = (

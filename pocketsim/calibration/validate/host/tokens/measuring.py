@@ -70,13 +70,17 @@ class Counter:
         self.kept.keep(f"report {name}", file.name)
 
     def measure(self, effort: Effort, told: Callable[[str], None]) -> dict[Batch, Blocks]:
-        """Return the blocks of repetitions of every batch, of which the last is what counts."""
+        """Return the blocks of repetitions of every batch, all of which count."""
         found: dict[Batch, Blocks] = {}
         left = design.batches(effort, tuple(self.places))
         for number in range(effort.rounds + 1):
             for batch, block in self._block(left, number, effort, told).items():
                 found[batch] = (*found.get(batch, ()), block)
-            left = [batch for batch in left if judging.is_too_noisy(found[batch][-1])]
+            left = [
+                batch
+                for batch in left
+                if judging.is_too_noisy([costs for block in found[batch] for costs in block])
+            ]
         return found
 
     def repetition(self, batch: Batch, number: int) -> Costs:
