@@ -137,7 +137,8 @@ def validate_host(
     _calibrate(whole, profile)
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
         pinned = Path(name) / "host.toml"
-        prediction.of_a_process(profile, pinned, sent_s(reports))
+        timed = [one for one in reports if one.path in whole]
+        prediction.of_a_process(profile, pinned, sent_s(timed))
         simulated = Host(pinned, cores.relay_shares, effort, jobs, journal, told)
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
         rings = token_prediction.simulate(pinned, token_effort, jobs, journal, told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pocketsim.calibration.fit import pace, probe_report, quic_wakes, wakes, write
+from pocketsim.calibration.fit import pace, quic_wakes, wakes, write
 from pocketsim.calibration.fit.calibration import Calibration
 from pocketsim.calibration.validate.host import prediction
 from pocketsim.sim.devices import profile
@@ -74,6 +74,26 @@ def test_they_are_in_the_file_and_reach_the_engine(fitted, scenario):
         assert list(column[key]["ratio"]) == [one.ratio for one in known]
 
 
+def rests_of(file):
+    return profile.load(file).scheduler.wake_after
+
+
+def test_a_base_gives_both_ways_of_waking(fitted):
+    report = in_memory(without(synthetic.Phone(1).report(), "udp_receive", reason="no such call"))
+    found = Calibration(("new", fitted.profile_)).fit([report])
+    for name in ("udp_wake", "quic_wake"):
+        assert found.profile_.operations[name] == fitted.profile_.operations[name]
+        assert name in {part.key for part in found.kept_}
+    assert found.profile_.scheduler.quic_wake_after == fitted.profile_.scheduler.quic_wake_after
+
+
+def test_a_report_that_does_not_tell_its_rests_has_no_two_of_none():
+    report = synthetic.Phone(1).paced_report()
+    kept = [one for one in report["measurements"] if one["kernel"] != "udp_wake_up"]
+    paced = pace.after([in_memory({**report, "measurements": kept})])
+    assert [one.rest for one in paced] == [0, 10e-3]
+
+
 def test_over_the_loopback_waking_is_work_of_the_sender(fitted, tmp_path):
     file, process = tmp_path / "phone.toml", tmp_path / "process.toml"
     write.write_profile(fitted.profile_, file)
@@ -84,12 +104,21 @@ def test_over_the_loopback_waking_is_work_of_the_sender(fitted, tmp_path):
     for said_s in (None, sent_s):
         prediction.of_a_process(file, process, said_s)
         assert profile.load(process).operations == fitted.profile_.operations
-    prediction.of_a_process(file, process, 30e-6)
+    prediction.of_a_process(file, process, 12e-6)
     before, after = fitted.profile_.operations, profile.load(process).operations
-    assert after["udp_send"].cpu == pytest.approx(30e-6, rel=1e-3)
-    whole_s = [one["udp_send"].cpu + one["udp_wake"].wait for one in (before, after)]
-    assert whole_s[0] == pytest.approx(whole_s[1], rel=1e-3)
+    assert after["udp_send"].cpu == pytest.approx(12e-6, rel=1e-3)
+    # After every rest the passage is as long as it was.
+    for known, left in zip(*(rests_of(one) for one in (file, process)), strict=True):
+        whole_s = [
+            one["udp_send"].cpu + each.ratio * one["udp_wake"].wait
+            for one, each in ((before, known), (after, left))
+        ]
+        assert whole_s[0] == pytest.approx(whole_s[1], rel=1e-3)
     assert profile.load(process).device.cores.value == 1
+    # Of the shortest wake-up something is left.
+    prediction.of_a_process(file, process, 1.0)
+    assert min(one.ratio for one in rests_of(process)) > 0
+    assert profile.load(process).operations["udp_wake"].wait > 0
 
 
 def test_a_passage_lies_between_those_that_were_timed():
@@ -99,4 +128,3 @@ def test_a_passage_lies_between_those_that_were_timed():
     assert rested_s == pytest.approx(synthetic.PASSAGE_S, rel=0.05)
     assert hot_s < wakes.passage_s(report, 0.5e-3) < rested_s
     assert wakes.passage_s(in_memory(synthetic.Phone(1).report()), 1e-3) is None
-    assert isinstance(report, probe_report.Report)

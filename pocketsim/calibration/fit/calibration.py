@@ -193,6 +193,8 @@ class Calibration:
         # A base whose recvfrom has no wake-up in it gives both.
         if found["udp_receive"] is None and self.base and "udp_wake" in self.base[1].operations:
             found["udp_wake"] = None
+            if "quic_wake" in self.base[1].operations:
+                found["quic_wake"] = None
         return found, sources
 
     @staticmethod

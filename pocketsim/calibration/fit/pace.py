@@ -2,9 +2,10 @@
 
 Other kernels repeat one operation on a core that does nothing else. `message_at_pace` does each
 step of a message once, after system calls and a rest: caches and branch predictors are cold, and
-the core's frequency may be low. The ratio is that of whole messages, since steps of a microsecond
-are timed too roughly to tell each its own. What does not live here: how long waking takes
-(`calibration.fit.wakes`).
+the core's frequency may be low. Signing, verifying and hashing a block serialise it there, and the
+time is that of the wall: some hundredths of the ratio are that. The ratio is that of whole
+messages, since steps of a microsecond are timed too roughly to tell each its own. What does not
+live here: how long waking takes (`calibration.fit.wakes`).
 """
 
 from __future__ import annotations
@@ -53,13 +54,16 @@ def _by_rest(report: Report) -> dict[float, Rested]:
     rested = by_asked_s(report, KERNEL, "verify_s")
     queued = cases(report, KERNEL, "verify_s", (("queued", 1.0),))
     for asked_s, case in [*((_QUEUED, case) for case in queued), *rested.items()]:
+        # It rests from when it has answered: for the answer's way, too.
+        rest_s = asked_s + answer_s(report, asked_s)
+        if rest_s <= 0 and asked_s != _QUEUED:
+            continue  # nobody tells for how long
         steps = [estimate_of(case, step, report) for step in STEPS]
         paced_s = math.fsum(one.mean for one in steps)
         error = math.hypot(*(one.standard_error for one in steps)) / paced_s
         ratio = paced_s / hot_s
         found[asked_s] = Rested(
-            # It rests from when it has answered: for the answer's way, too.
-            0.0 if asked_s == _QUEUED else asked_s + answer_s(report, asked_s),
+            max(0.0, rest_s),
             ratio,
             ratio * math.hypot(error, hot_error),
             steps[0].samples,

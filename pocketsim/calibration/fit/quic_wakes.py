@@ -79,18 +79,21 @@ def _by_rest(report: Report) -> dict[float, Estimate]:
     least_s = min(trips)
     short = trips[least_s]
     # Both ends have rested for little, and share what is left.
-    other_s = (short.mean - computed_s) / 2 - (passages_s[least_s] or 0.0)
-    found = {least_s: _left(short, 0.5, short.mean / 2 - other_s)}
+    other_s = max(0.0, (short.mean - computed_s) / 2 - (passages_s[least_s] or 0.0))
+    found = {least_s: _left(short, 0.5, short.mean / 2 - other_s, 0.0)}
     for rest_s, trip in trips.items():
         if rest_s != least_s:
             taken_s = computed_s + (passages_s[rest_s] or 0.0)
             taken_s += (passages_s[least_s] or 0.0) + other_s
-            found[rest_s] = _left(trip, 1.0, taken_s)
+            found[rest_s] = _left(trip, 1.0, taken_s, short.standard_error / 2)
     return found
 
 
-def _left(trip: Estimate, share: float, taken_s: float) -> Estimate:
-    """Return what is left of a share of a round trip, which has all of its deviation."""
+def _left(trip: Estimate, share: float, taken_s: float, error_s: float) -> Estimate:
+    """Return what is left of a share of a round trip, which has all of its deviation.
+
+    `error_s` is the standard error of what is taken; those of prices that it has are left out.
+    """
     left_s = share * trip.mean - taken_s
     sigma = trip.sample_sigma
     if left_s > 0:
@@ -99,8 +102,9 @@ def _left(trip: Estimate, share: float, taken_s: float) -> Estimate:
     return replace(
         trip,
         mean=left_s,
-        standard_error=share * trip.standard_error,
+        standard_error=math.hypot(share * trip.standard_error, error_s),
         own_error=share * trip.own_error,
+        clock_error=share * trip.clock_error,
         sample_sigma=sigma,
         rounds=rounds if min(rounds, default=0.0) > 0 else (),
     )

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.calibration.fit.kernels import WAKE
+from pocketsim.calibration.fit.kernels import QUIC_WAKE, WAKE
 from pocketsim.calibration.fit.looks import cases, estimate_of
 from pocketsim.calibration.fit.wakes import rested
 from pocketsim.sim.base import streams
@@ -235,6 +235,8 @@ def _timed(source: Source, report: Report) -> tuple[Measurement, str] | None:
     if source.kernel == WAKE.kernel:
         case = rested(report)
         return (case, "latency_s") if case else None
+    if source.kernel == QUIC_WAKE.kernel:
+        return _nearest(report, source.kernel, "rtt_s", source.variant)
     if source.waits not in {"", "wall"}:
         return _nearest(report, source.waits, "latency_s")
     wall = _nearest(report, source.kernel, "wall_s", source.variant)

@@ -72,7 +72,7 @@ def passage_s(report: Report, rest_s: float) -> float | None:
     if not known:
         return None
     rests_s, passages_s = zip(*known, strict=True)
-    return float(np.interp(math.log(rest_s), np.log(rests_s), passages_s))
+    return float(np.interp(math.log(max(rest_s, rests_s[0])), np.log(rests_s), passages_s))
 
 
 def answer_s(report: Report, asked_s: float) -> float:

@@ -189,7 +189,7 @@ class Scheduler(Section):
     quic_wake_after: _Rests | None = Field(default=None, description=f"{_BY_REST}Of quic_wake.")
     pace_after: _Rests | None = Field(
         default=None,
-        description=f"{_BY_REST}Of the core time of every operation: caches and cores are cold.",
+        description=f"{_BY_REST}Of core time, but for sockets, tasks, packets and streams.",
     )
 
     absent_when_none = frozenset(AFTER_RESTS)

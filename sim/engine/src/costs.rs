@@ -48,6 +48,12 @@ impl Priced {
         Self(Operation::ALL.len() as u32 + number)
     }
 
+    /// Whether it takes longer at a pace. What sockets, packets, streams and tasks take longer after
+    /// a rest is in what waking takes.
+    pub(crate) fn is_paced(self) -> bool {
+        !HOT.iter().any(|&operation| self == operation.into())
+    }
+
     /// Its place among the prices of a profile.
     pub fn place(self) -> usize {
         self.0 as usize
@@ -170,6 +176,16 @@ impl Entry {
     }
 }
 
+/// Parts of the passages that the probe times at their pace (`udp_wake_up`, `quic_message_at_pace`).
+const HOT: [Operation; 7] = [
+    Operation::UdpSend,
+    Operation::UdpReceive,
+    Operation::TaskSpawn,
+    Operation::PacketSeal,
+    Operation::PacketOpen,
+    Operation::StreamOpen,
+    Operation::StreamAccept,
+];
 /// The steps that the probe's kernel `message_at_pace` compares with hot loops, and their bytes.
 const TIMED: [Operation; 5] = [
     Operation::Decode,

@@ -2,15 +2,17 @@
 
 use pocketsim_protocols::contract::{Operation, Seconds};
 
-use crate::costs::{Cost, CostTable};
+use crate::costs::{Cost, CostTable, Priced};
 use crate::plan::Plan;
 
-/// Each phone's last work; nothing is kept where no profile asks how long phones have rested.
+/// What each phone does; nothing is kept where no profile asks how long phones have rested.
 pub(crate) struct Idle(Vec<Busy>);
 
 #[derive(Clone)]
 struct Busy {
-    /// When its work ends.
+    /// How many of its lanes work.
+    works: u32,
+    /// When the last of them was done.
     end_s: Seconds,
     /// How many times as long as in a hot loop it computes what it was given last.
     pace: f64,
@@ -25,38 +27,47 @@ impl Idle {
     pub(crate) fn new(plan: &Plan, costs: &[CostTable]) -> Self {
         let matters = costs.iter().any(CostTable::tells_rests);
         let phones = &plan.phones.profile;
-        let never = Busy {
-            end_s: 0.0,
-            pace: 1.0,
-            cold_s: 0.0,
-            is_woken: false,
-        };
-        Self(vec![never; if matters { phones.len() } else { 0 }])
+        Self(vec![
+            Busy::since(0.0);
+            if matters { phones.len() } else { 0 }
+        ])
     }
 
-    /// A phone works from `now` on for as long as this takes, if it need not wait for a core.
-    pub(crate) fn begin(&mut self, phone: u32, now: Seconds, cost: Cost) {
-        self.end(phone, now + cost.cpu_s + cost.wait_s);
-    }
-
-    /// It works until `at_s` at least.
-    pub(crate) fn end(&mut self, phone: u32, at_s: Seconds) {
+    /// A lane of a phone begins to work.
+    pub(crate) fn begin(&mut self, phone: u32) {
         if let Some(busy) = self.0.get_mut(phone as usize) {
-            busy.end_s = busy.end_s.max(at_s);
+            busy.works += 1;
         }
     }
 
-    /// Whether it does nothing now; so says who is not asked how long phones have rested.
-    pub(crate) fn rests(&self, phone: u32, now: Seconds) -> bool {
+    /// A lane of a phone has worked.
+    pub(crate) fn end(&mut self, phone: u32, now: Seconds) {
+        if let Some(busy) = self.0.get_mut(phone as usize) {
+            busy.works -= 1;
+            busy.end_s = now;
+        }
+    }
+
+    /// A phone goes off, with all its work.
+    pub(crate) fn shut_down(&mut self, phone: u32, now: Seconds) {
+        if let Some(busy) = self.0.get_mut(phone as usize) {
+            *busy = Busy::since(now);
+        }
+    }
+
+    /// Whether nothing runs there; of a phone that is asked for its rests.
+    pub(crate) fn rests(&self, phone: u32) -> bool {
         let busy = self.0.get(phone as usize);
-        busy.is_none_or(|busy| busy.end_s <= now)
+        busy.is_none_or(|busy| busy.works == 0)
     }
 
     /// A datagram wakes it. What it does with that is done at the pace of after this rest.
     pub(crate) fn wake(&mut self, phone: u32, costs: &CostTable, now: Seconds) {
         if let Some(busy) = self.0.get_mut(phone as usize) {
-            busy.turn(costs, now);
-            busy.is_woken = true;
+            if busy.works == 0 {
+                busy.turn(costs, now);
+                busy.is_woken = true;
+            }
         }
     }
 
@@ -69,34 +80,59 @@ impl Idle {
         now: Seconds,
     ) -> f64 {
         let busy = self.0.get(phone as usize);
-        busy.map_or(1.0, |busy| costs.wake_ratio(operation, now - busy.end_s))
+        busy.map_or(1.0, |busy| costs.wake_ratio(operation, busy.rest_s(now)))
     }
 
-    /// It turns to something that `has_come`, or else goes on, unless it has rested until now.
-    pub(crate) fn turn(&mut self, phone: u32, costs: &CostTable, now: Seconds, has_come: bool) {
+    /// It turns to a datagram.
+    pub(crate) fn read(&mut self, phone: u32, costs: &CostTable, now: Seconds) {
         if let Some(busy) = self.0.get_mut(phone as usize) {
-            let is_new = match has_come {
-                true => !std::mem::take(&mut busy.is_woken),
-                false => busy.end_s < now,
-            };
-            if is_new {
+            let was_woken = std::mem::take(&mut busy.is_woken);
+            if busy.works == 0 && !was_woken {
                 busy.turn(costs, now);
             }
         }
     }
 
-    /// What something takes there that would take `hot` in a hot loop.
-    pub(crate) fn paced(&mut self, phone: u32, hot: Cost) -> Cost {
+    /// It turns to something else. What came of what it has just done goes on at its pace, unless
+    /// it `has_come` from outside.
+    pub(crate) fn turn(&mut self, phone: u32, costs: &CostTable, now: Seconds, has_come: bool) {
+        if let Some(busy) = self.0.get_mut(phone as usize) {
+            let is_new = has_come || busy.end_s < now;
+            if is_new && busy.works == 0 && !busy.is_woken {
+                busy.turn(costs, now);
+            }
+        }
+    }
+
+    /// What an operation takes there that would take `hot` in a hot loop.
+    pub(crate) fn paced(&mut self, phone: u32, operation: Priced, hot: Cost) -> Cost {
         match self.0.get_mut(phone as usize) {
-            Some(busy) => busy.paced(hot),
-            None => hot,
+            Some(busy) if operation.is_paced() => busy.paced(hot),
+            _ => hot,
         }
     }
 }
 
 impl Busy {
+    fn since(now: Seconds) -> Self {
+        Self {
+            works: 0,
+            end_s: now,
+            pace: 1.0,
+            cold_s: 0.0,
+            is_woken: false,
+        }
+    }
+
+    fn rest_s(&self, now: Seconds) -> Seconds {
+        match self.works {
+            0 => now - self.end_s,
+            _ => 0.0,
+        }
+    }
+
     fn turn(&mut self, costs: &CostTable, now: Seconds) {
-        self.pace = costs.pace(now - self.end_s);
+        self.pace = costs.pace(self.rest_s(now));
         self.cold_s = costs.message_s();
     }
 

@@ -148,6 +148,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     pub(crate) fn hold(&mut self, to: NodeId, datagram: T::Message) {
         if let Some(&(phone, lane)) = self.ready.front() {
             let step = Step::NetSend(to, datagram);
+            self.idle.begin(phone); // it is freed as if it had worked
             self.phones[phone as usize].hold(lane, step, &mut self.spare);
         }
     }
@@ -222,6 +223,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     ) -> Vec<u32> {
         let now = stage.now();
         let (held, lanes) = self.phones[phone as usize].shut_down(now);
+        self.idle.shut_down(phone, now);
         self.attend(stage, now, phone);
         let mut abandoned = Abandoned::new(now, phone, books);
         abandoned.held::<A>(held);
@@ -339,7 +341,8 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     ) {
         let state = &mut self.phones[phone as usize];
         let draw = |work, hot: Cost| {
-            let cost = self.idle.paced(phone, hot);
+            let (operation, _) = work;
+            let cost = self.idle.paced(phone, operation, hot);
             books.operate(work, cost);
             cost
         };
@@ -360,7 +363,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         if cost.is_free() {
             return;
         }
-        self.idle.begin(phone, stage.now(), cost);
+        self.idle.begin(phone);
         let lane = self.phones[phone as usize].lane(at);
         lane.set_busy(true);
         books.begin_work(stage.now(), phone, lane.lane());

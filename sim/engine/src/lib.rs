@@ -5,7 +5,7 @@
 
 mod abandoned;
 mod after_rest;
-mod air;
+pub mod air;
 pub mod blocks;
 mod books;
 mod bursts;

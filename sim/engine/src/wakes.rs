@@ -29,7 +29,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let costs = &self.costs[phone.profile()];
         let receives = phone.lane(Lane::RECEIVE.0 as usize);
         if receives.is_idle() {
-            let rests = self.idle.rests(to, now);
+            let rests = !costs.tells_rests() || self.idle.rests(to);
             self.idle.wake(to, costs, now);
             for &operation in T::WAKES.iter().rev() {
                 // Tasks that run anyway need not be woken for another datagram.
@@ -60,10 +60,11 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// A phone turns to an input: what comes from outside has waited, or been rested for.
     pub(crate) fn turn<W: World>(&mut self, stage: &Stage<W>, phone: u32, input: &Input<A, T>) {
         let costs = &self.costs[self.phones[phone as usize].profile()];
-        let has_come = matches!(
-            input,
-            Input::Datagram(..) | Input::Timeout(_) | Input::Round(_)
-        );
-        self.idle.turn(phone, costs, stage.now(), has_come);
+        let now = stage.now();
+        match input {
+            Input::Datagram(..) => self.idle.read(phone, costs, now),
+            Input::Timeout(_) | Input::Round(_) => self.idle.turn(phone, costs, now, true),
+            _ => self.idle.turn(phone, costs, now, false),
+        }
     }
 }

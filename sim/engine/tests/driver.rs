@@ -103,42 +103,62 @@ fn what_a_phone_does_after_a_rest_takes_longer() {
 }
 
 #[test]
-fn who_proposes_after_a_rest_takes_longer_too() {
-    let mut plan = plan(2);
-    cost(&mut plan, Operation::Verify, 0.001);
-    cost(&mut plan, Operation::UdpSend, 0.001);
-    plan.profiles[0].pace_after = AfterRest {
-        rest_s: vec![0.5],
-        ratio: vec![3.0],
-    };
-    arrive(&mut plan, 1.0, 0, 1);
-    // Sending is all of what is cold at the end that proposes; verifying is at the other.
-    let ends_s = 0.003 + 0.003 + 0.001;
-    let stored = times(&trade(plan), EventKind::Store);
-    assert_close(stored[0], 1.0 + 2.0 * ONE_WAY_S + ends_s);
-}
-
-#[test]
 fn no_more_than_a_message_takes_is_cold() {
     let mut plan = plan(2);
     cost(&mut plan, Operation::Verify, 0.002);
-    cost(&mut plan, Operation::UdpReceive, 0.005);
+    cost(&mut plan, Operation::Store, 0.005);
+    plan.profiles[0].pace_after = AfterRest {
+        rest_s: vec![0.0, 0.5],
+        ratio: vec![2.0, 3.0],
+    };
+    arrive(&mut plan, 1.0, 0, 1);
+    let trace = trade(plan);
+    // Nobody has worked before: 2 ms are cold at either end, more of storing is as in a hot loop.
+    let stored_s = 0.003 + 0.006;
+    let at_s = 1.0 + 2.0 * ONE_WAY_S + 0.006 + stored_s;
+    assert_close(times(&trace, EventKind::Store)[0], at_s);
+    let spent: Vec<_> = trace.cpu_s().into_iter().collect();
+    assert_eq!(spent.len(), 2, "{spent:?}");
+    assert_close(spent[0].1, stored_s);
+    assert_close(spent[1].1, 0.006);
+}
+
+#[test]
+fn what_sockets_take_longer_is_in_what_waking_takes() {
+    let mut plan = plan(2);
+    for operation in [Operation::UdpSend, Operation::UdpReceive, Operation::Verify] {
+        cost(&mut plan, operation, 0.001);
+    }
     plan.profiles[0].pace_after = AfterRest {
         rest_s: vec![0.5],
         ratio: vec![3.0],
     };
     arrive(&mut plan, 1.0, 0, 1);
-    let trace = trade(plan);
-    // At either end 2 ms of reading take 6 ms, and what follows is as in a hot loop.
-    let ends_s = 0.009 + 0.002 + 0.009;
-    assert_close(
-        times(&trace, EventKind::Store)[0],
-        1.0 + 2.0 * ONE_WAY_S + ends_s,
-    );
-    let spent: Vec<_> = trace.cpu_s().into_iter().collect();
-    assert_eq!(spent.len(), 2, "{spent:?}");
-    assert_close(spent[0].1, 0.018);
-    assert_close(spent[1].1, 0.002);
+    let stored = times(&trade(plan), EventKind::Store);
+    assert_close(stored[0], 1.0 + 2.0 * ONE_WAY_S + 4.0 * 0.001 + 0.003);
+}
+
+#[test]
+fn who_works_has_not_rested() {
+    let mut plan = plan(2);
+    plan.profiles[0].cores = 1;
+    cost(&mut plan, Operation::Verify, 1.0);
+    plan.profiles[0].pace_after = AfterRest {
+        rest_s: vec![0.0, 0.1],
+        ratio: vec![1.0, 2.0],
+    };
+    plan.profiles[0].wait_s[Operation::UdpWake as usize] = 0.25;
+    plan.profiles[0].wake_after = AfterRest {
+        rest_s: vec![0.0, 0.1],
+        ratio: vec![1.0, 2.0],
+    };
+    arrive(&mut plan, 1.0, 0, 1);
+    arrive(&mut plan, 2.0, 0, 1);
+    let stored = times(&trade(plan), EventKind::Store);
+    // The second waits behind the first, which takes twice as long after a wake-up that does.
+    let done_s = 1.0 + ONE_WAY_S + 0.5 + 2.0;
+    assert_close(stored[0], done_s + ONE_WAY_S + 0.5);
+    assert_close(stored[1], done_s + 1.0 + ONE_WAY_S + 0.5);
 }
 
 #[test]

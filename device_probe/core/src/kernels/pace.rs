@@ -56,7 +56,9 @@ fn at_pace(
     let (near, far) = pair()?;
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
-        let serving = scope.spawn(|| on_cores(&[*own], || countersign_all(&far, budget, &tell)));
+        // It owns what it tells by: who waits learns of its end.
+        let serving =
+            scope.spawn(move || on_cores(&[*own], || countersign_all(&far, budget, &tell)));
         let near = &near;
         let measured = on_cores(others, move || {
             propose_all(budget, near, (rest, messages), &told)

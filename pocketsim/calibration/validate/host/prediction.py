@@ -113,10 +113,16 @@ def of_a_process(profile: Path, to: Path, waking_send_s: float | None) -> None:
     costs = load_device(profile).operations
     if waking_send_s is not None and (wake := costs.get("udp_wake")):
         send = costs["udp_send"]
-        moved_s = min(wake.wait, waking_send_s - send.cpu)
+        rests = device["scheduler"].get("wake_after", [])
+        least = min([1.0, *(each["ratio"] for each in rests)])
+        moved_s = min(_MOVED_MOST * least * wake.wait, waking_send_s - send.cpu)
         if moved_s > 0:
+            left_s = wake.wait - moved_s
             device["operations"]["udp_send"]["cpu"] = _seconds(send.cpu + moved_s)
-            device["operations"]["udp_wake"]["wait"] = _seconds(wake.wait - moved_s)
+            device["operations"]["udp_wake"]["wait"] = _seconds(left_s)
+            # After every rest the passage is as long as it was.
+            for each in rests:
+                each["ratio"] = (each["ratio"] * wake.wait - moved_s) / left_s
     to.write_text(tomli_w.dumps(device), encoding="utf-8")
 
 
@@ -200,5 +206,6 @@ def _seconds(value_s: float) -> str:
     return f"{value_s * 1e9:.0f}ns"
 
 
+_MOVED_MOST = 0.9  # of the shortest wake-up: something is left to be drawn
 _RELAY_MOST = 0.5
 _LOOPBACK = "10Gbps"  # nothing waits for it: a block takes 1 us or less

@@ -19,7 +19,7 @@ use crate::kernel::{Budget, Case, Depth, Series, Unmeasured};
 use crate::kernels::experiment::{case, collect, Watch};
 use crate::quic::{client_config, client_endpoint, server_config, SERVER_NAME};
 
-/// The cases: by how long the proposing thread sleeps between two messages.
+/// The cases: by how long the proposing thread sleeps after an answer.
 pub(super) fn cases(depth: Depth) -> Vec<Case> {
     let rests_s = match depth {
         Depth::Quick => &RESTS_S[..3],
@@ -77,6 +77,7 @@ fn batch(
     rest: Duration,
 ) -> Result<[f64; 2], Unmeasured> {
     let (tell, told) = mpsc::channel();
+    let mut whole_s = 0.0;
     let watch = Watch::process();
     for _ in 0..BATCH {
         let (tell, connection) = (tell.clone(), connection.clone());
@@ -85,14 +86,11 @@ fn batch(
             let asked = ask(&connection).await;
             let _ = tell.send(asked.map(|()| start.elapsed()));
         });
-        thread::sleep(rest);
-    }
-    let mut whole_s = 0.0;
-    for _ in 0..BATCH {
         let answered = told.recv_timeout(ANSWER_LIMIT);
         let late = |_| Unmeasured::because("QUIC on loopback took more than 10 s");
         let rtt = answered.map_err(late)??;
         whole_s += rtt.as_secs_f64() - budget.clock.read_s;
+        thread::sleep(rest);
     }
     let [_, cpu_s] = watch.per_operation(budget.clock, BATCH);
     Ok([whole_s / BATCH as f64, cpu_s])
@@ -150,5 +148,5 @@ const BATCH: usize = 2;
 
 /// A thousand times what any of this takes on a phone's core.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// For the farewell to leave.
+/// For threads to end.
 const SHUT_DOWN: Duration = Duration::from_millis(100);
