@@ -340,9 +340,8 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         operation: (Priced, u32),
     ) {
         let state = &mut self.phones[phone as usize];
-        let draw = |work, hot: Cost| {
-            let (operation, _) = work;
-            let cost = self.idle.paced(phone, operation, hot);
+        let draw = |work: (Priced, u32), hot: Cost| {
+            let cost = self.idle.paced(phone, work.0, hot);
             books.operate(work, cost);
             cost
         };
