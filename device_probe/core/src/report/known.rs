@@ -106,7 +106,7 @@ pub const KERNELS: &[Known] = &[
         "quic_message_at_pace",
         Group::Quic,
         &["bytes", "rest_s"],
-        &["rtt_s", "cpu_s"],
+        RTT,
     ),
     entry("quic_handshake", Group::Quic, &[], BOTH),
     entry("quic_handshake_start", Group::Quic, &[], CPU),

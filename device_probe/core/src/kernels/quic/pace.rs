@@ -43,12 +43,12 @@ fn at_pace(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unmeasure
     };
     let (server, address) = on_cores(&[*own], || {
         let runtime = runtime()?;
-        let _inside = runtime.enter();
+        let inside = runtime.enter();
         let any = std::net::SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, 0));
         let endpoint = Endpoint::server(server_config(), any)?;
         let address = endpoint.local_addr()?;
         runtime.spawn(serve(endpoint));
-        drop(_inside);
+        drop(inside);
         Ok((runtime, address))
     })?;
     let measured = on_cores(&others[..1], || {
