@@ -15,6 +15,7 @@ pub mod quic;
 pub mod scheduling;
 pub mod serialisation;
 pub mod storage;
+mod trading;
 pub mod udp;
 mod waking;
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use socket2::SockRef;
 
 use super::experiment::{case, collect, Watch, WALL_AND_CPU};
-use super::{pace, waking};
+use super::{pace, trading, waking};
 use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 
 /// The cases of this group.
@@ -29,6 +29,7 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         by_size("udp_round_trip", sizes, round_trip),
         waking::cases(depth),
         pace::cases(depth),
+        trading::cases(),
     ]
     .concat()
 }

@@ -42,6 +42,7 @@ const WALL: &[&str] = &["wall_s"];
 const CPU: &[&str] = &["cpu_s"];
 const BOTH: &[&str] = &["wall_s", "cpu_s"];
 const STEPS: &[&str] = &["decode_s", "verify_s", "sign_s", "hash_s", "encode_s"];
+const TRADE: &[&str] = &["propose_s", "countersign_s", "complete_s"];
 const RTT: &[&str] = &["rtt_s"];
 const GOODPUT: &[&str] = &["goodput_bytes_per_s"];
 
@@ -102,6 +103,8 @@ pub const KERNELS: &[Known] = &[
         &["latency_s", "sent_s", "rtt_s"],
     ),
     entry("message_at_pace", Group::Udp, &[], STEPS),
+    entry("trade_steps", Group::Udp, &[], TRADE),
+    entry("tftp_file", Group::Udp, &["blocks", "rest_s"], &["file_s"]),
     entry(
         "quic_message_at_pace",
         Group::Quic,
