@@ -20,21 +20,23 @@ import numpy as np
 
 from pocketsim import sim
 from pocketsim.calibrating import fitted
-from pocketsim.calibration.fit import probe_report
+from pocketsim.calibration.fit import own, probe_report
 from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases
 from pocketsim.calibration.fit.wakes import rested, sent_s
-from pocketsim.calibration.fit.write import write_profile
+from pocketsim.calibration.fit.write import write_implementation, write_profile
 from pocketsim.calibration.validate.host import computer, design, prediction
 from pocketsim.calibration.validate.host.blocks import measure
 from pocketsim.calibration.validate.host.comparing import Comparison, Host
 from pocketsim.calibration.validate.host.measuring import Bench
+from pocketsim.calibration.validate.host.prediction import Documents
 from pocketsim.calibration.validate.host.tokens import comparing as token_comparing
 from pocketsim.calibration.validate.host.tokens import design as token_design
 from pocketsim.calibration.validate.host.tokens import measuring as token_measuring
 from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
 from pocketsim.host_prices import ReportPrices
 from pocketsim.sim.base.errors import EnvironmentMissingError
+from pocketsim.sim.devices import implementation, profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,13 +135,16 @@ def validate_host(
     reports = [probe_report.load(file) for file in files.values()]
     token_reports = [probe_report.load(file) for file in token_files.values()]
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
-    profile = folder / "profile.toml"
-    _calibrate(whole, profile)
+    device, program = folder / "profile.toml", folder / "probe_here.toml"
+    timed = [one for one in reports if one.path in whole]
+    _calibrate(whole, device)
+    _implementation(timed, device, program)
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
         pinned = Path(name) / "host.toml"
-        timed = [one for one in reports if one.path in whole]
-        prediction.of_a_process(profile, pinned, sent_s(timed))
-        simulated = Host(pinned, cores.relay_shares, effort, jobs, journal, told)
+        prediction.of_a_process(device, pinned, sent_s(timed))
+        simulated = Host(
+            Documents(pinned, program), cores.relay_shares, effort, jobs, journal, told
+        )
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
         rings = token_prediction.simulate(pinned, token_effort, jobs, journal, told)
         tokens = token_comparing.compare(
@@ -222,6 +227,13 @@ def _calibrate(files: Sequence[Path], profile: Path) -> None:
         allow_spoiled=True,
     )
     write_profile(found.profile_, profile)
+
+
+def _implementation(reports: Sequence[Report], device: Path, path: Path) -> None:
+    """Write what `probe trade` does, with what the reports say that its own steps take here."""
+    described = profile.IMPLEMENTATIONS / "probe.toml"
+    found = own.measured(implementation.load(described), profile.load(device), reports)
+    write_implementation(described, found, path)
 
 
 def _said(name: str, report: Report) -> dict[str, Any]:

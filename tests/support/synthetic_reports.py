@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -53,6 +54,12 @@ PACES = {0.0: 1.1, 10e-3: 1.5, None: 1.05}
 QUIC_WAKES = {0.2e-3: (40e-6, 30e-6), 10e-3: (120e-6, PASSAGE_S)}
 
 
+# The same of a datagram that has waited for them; what steps of a trade and files of TFTP take.
+QUIC_QUEUED_S = 10e-6
+BESIDE_S = {"propose_s": 3e-6, "countersign_s": 9e-6, "complete_s": 5e-6}
+FILE_OPEN_S, FILE_BLOCK_S = 60e-6, 8e-6
+
+
 def samples(values: Any, *, keep: bool = True) -> dict[str, Any]:
     """Return samples as a report holds them: all, or their quantiles."""
     values = np.asarray(values, float)
@@ -96,6 +103,20 @@ def _hot_s(kernel):
     return fixed_s + (668 * per_byte_s if sizes else 0.0)
 
 
+def _quic_computed_s():
+    """Return what both ends compute for a message and its answer."""
+    packets_s = 2 * (_hot_s("quic_packet_seal") + _hot_s("quic_packet_open"))
+    once = ("quic_stream_open", "quic_stream_accept", "task_spawn")
+    return packets_s + sum(map(_hot_s, once))
+
+
+def file_s_of(blocks, rest_s):
+    """Return what a file takes until the other end has it: first who has rested is woken."""
+    first_s = PASSAGE_S if rest_s else 0.25 * PASSAGE_S
+    passages_s = first_s + 2 * blocks * 0.25 * PASSAGE_S
+    return passages_s + 2 * FILE_OPEN_S + 2 * blocks * FILE_BLOCK_S
+
+
 class Phone:
     """A device with known costs, whose probe draws its samples from a seed.
 
@@ -127,30 +148,32 @@ class Phone:
         """Return a report that has timed messages at their pace, too."""
         whole = self.waking_report(**changes)
         cases = [*whole["measurements"], *self._at_pace(), *self._quic_at_pace()]
+        cases += self._quic_at_once()
         return {**whole, "measurements": cases}
 
     def _at_pace(self):
-        hot_s = {
-            "decode_s": _hot_s("block_decode"),
-            "verify_s": _hot_s("ed25519_verify"),
-            "sign_s": _hot_s("ed25519_sign"),
-            "hash_s": _hot_s("sha256"),
-            "encode_s": _hot_s("block_encode"),
-        }
+        steps = ("block_decode", "ed25519_verify", "ed25519_sign", "sha256", "block_encode")
+        hot_s = sum(map(_hot_s, steps))
         for rest_s, pace in PACES.items():
             quantities = {
-                name: self.times(pace * each_s, iterations=1) for name, each_s in hot_s.items()
+                "propose_s": self.times(pace * _hot_s("ed25519_sign"), iterations=1),
+                "countersign_s": self.times(pace * hot_s + BESIDE_S["countersign_s"], iterations=1),
+                "complete_s": self.times(pace * _hot_s("ed25519_verify"), iterations=1),
+                "rtt_s": self.times(3 * pace * hot_s, iterations=1),
+                "cpu_s": self.times(2 * pace * hot_s, iterations=1),
             }
-            quantities["sent_s"] = self.times(2 * SENT_S, iterations=1)
-            quantities["cpu_s"] = self.times(2 * pace * sum(hot_s.values()), iterations=1)
             asked = {"queued": 1} if rest_s is None else {"rest_s": rest_s}
-            yield measurement("message_at_pace", "udp", quantities, parameters=asked)
+            yield measurement("trade_at_pace", "udp", quantities, parameters=asked)
+        beside = {name: self.times(each_s, iterations=1) for name, each_s in BESIDE_S.items()}
+        yield measurement("trade_bookkeeping", "udp", beside)
+        for blocks, rest_s in itertools.product((1, 5), (0.0, 10e-3)):
+            file_s = {"file_s": self.times(file_s_of(blocks, rest_s), iterations=1)}
+            asked = {"blocks": blocks, "rest_s": rest_s}
+            yield measurement("tftp_file", "udp", file_s, parameters=asked)
 
     def _quic_at_pace(self):
         """Of the end that has rested, and of the one that waits for the answer."""
-        computed_s = 2 * (_hot_s("quic_packet_seal") + _hot_s("quic_packet_open"))
-        computed_s += sum(_hot_s(name) for name in ("quic_stream_open", "quic_stream_accept"))
-        computed_s += _hot_s("task_spawn")
+        computed_s = _quic_computed_s()
         shortest_s = sum(QUIC_WAKES[0.2e-3])
         for rest_s, woken_s in QUIC_WAKES.items():
             rtt_s = computed_s + sum(woken_s) + shortest_s
@@ -160,6 +183,17 @@ class Phone:
             }
             asked = {"bytes": 668, "rest_s": rest_s}
             yield measurement("quic_message_at_pace", "quic", quantities, parameters=asked)
+
+    def _quic_at_once(self):
+        """Both ends take in a datagram for each message, and send one."""
+        cpu_s = _quic_computed_s() + 2 * QUIC_QUEUED_S
+        cpu_s += 2 * (_hot_s("udp_send") + _hot_s("udp_receive"))
+        quantities = {
+            "message_s": self.times(cpu_s / 2, iterations=1),
+            "cpu_s": self.times(cpu_s, iterations=1),
+        }
+        asked = {"bytes": 668, "messages": 16}
+        yield measurement("quic_messages_at_once", "quic", quantities, parameters=asked)
 
     def _passages(self):
         for rest_s, factor in ((0.0, 0.25), (10e-3, 1.0)):

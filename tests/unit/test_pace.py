@@ -32,15 +32,16 @@ def test_what_is_cold_takes_longer(fitted):
     for found, known in zip((queued, hot, rested), (None, 0.0, 10e-3), strict=True):
         assert found.ratio == pytest.approx(synthetic.PACES[known], abs=4 * found.standard_error)
         assert 0 < found.standard_error < 0.02 * found.ratio
-        assert "message_at_pace" in found.source
+        assert "trade_at_pace" in found.source
 
 
 def test_waking_quic_is_what_a_round_trip_takes_beyond_what_is_known(fitted):
     wake = fitted.profile_.operations["quic_wake"]
     assert wake.cpu == pytest.approx(synthetic.QUIC_WAKES[10e-3][0], rel=0.05)
     assert wake.wait == wake.per_byte == 0
-    short, priced = fitted.profile_.scheduler.quic_wake_after
-    assert (short.rest, priced.rest, priced.ratio) == (0.2e-3, 10e-3, 1)
+    queued, short, priced = fitted.profile_.scheduler.quic_wake_after
+    assert (queued.rest, short.rest, priced.rest, priced.ratio) == (0, 0.2e-3, 10e-3, 1)
+    assert queued.ratio == pytest.approx(synthetic.QUIC_QUEUED_S / wake.cpu, rel=0.1)
     # Passages between rests that were timed lie on a line over the logarithm of the rest.
     passage_s = wakes.passage_s(paced(1)[0], 0.2e-3)
     left_s = sum(synthetic.QUIC_WAKES[0.2e-3]) - passage_s

@@ -25,6 +25,7 @@ from pocketsim.calibration.fit.device import (
     core_classes,
     core_count,
     cores,
+    device_phases,
     sleep_overshoot,
     sleepers,
     socket_buffer_bytes,
@@ -109,6 +110,7 @@ class Calibration:
             sleeps,
             socket_buffer_bytes(reports),
             self._rests(prices, reports),
+            device_phases(reports),
         )
         missing = parts.missing()
         if base is None:

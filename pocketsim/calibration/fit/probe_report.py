@@ -268,7 +268,8 @@ class Report:
 
     path: Path
     digest: str
-    document: Document = field(repr=False)
+    # The digest tells one from another.
+    document: Document = field(repr=False, hash=False)
 
     @property
     def started_at(self) -> dt.datetime:

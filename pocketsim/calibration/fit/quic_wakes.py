@@ -8,6 +8,10 @@ answers, which has rested for as long, and of the one that proposed, which has r
 round trip; that counts as the shortest rest that was timed. Taken as core time: the kernel's own
 core time of both ends is more than that, as threads go back to sleep when the message has gone.
 That part is in no cost.
+
+A datagram whose tasks are at work already takes them something, too: `quic_messages_at_once` keeps
+both ends at work, and what they compute beyond packets, streams, tasks and the calls of sockets is
+what it takes then. That counts as what waking takes without a rest.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.fit.costs import cost, named
-from pocketsim.calibration.fit.looks import Look, course, estimate_of, estimates
+from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
 from pocketsim.calibration.fit.rests import Rested, pooled
 from pocketsim.calibration.fit.samples import Sigma
 from pocketsim.calibration.fit.wakes import PRICED_REST_S, by_asked_s, of_a_part, passage_s
@@ -31,11 +35,12 @@ if TYPE_CHECKING:
     from pocketsim.sim.devices.profile import AfterRest
 
 KERNEL = "quic_message_at_pace"
+AT_ONCE = "quic_messages_at_once"
 
 
 def price(reports: Sequence[Report]) -> Priced | None:
     """Return the price of `quic_wake`; None where not every report tells it, or it is nothing."""
-    told = [_by_rest(report).get(PRICED_REST_S) for report in reports]
+    told = [waking(report).get(PRICED_REST_S) for report in reports]
     known = [one for one in told if one is not None and one.mean > 0]
     if not known or len(known) < len(reports):
         return None
@@ -48,16 +53,16 @@ def price(reports: Sequence[Report]) -> Priced | None:
 
 def after(reports: Sequence[Report]) -> list[AfterRest]:
     """Return how many times as long as `quic_wake` it takes, by rest."""
-    told = [_ratios(_by_rest(report)) for report in reports]
+    told = [_ratios(waking(report), _queued(report)) for report in reports]
     return pooled(told, reports, f"kernel {KERNEL}: the same over that after {_ASKED}")
 
 
-def _ratios(waits: dict[float, Estimate]) -> dict[float, Rested]:
+def _ratios(waits: dict[float, Estimate], queued: Estimate | None) -> dict[float, Rested]:
     priced = waits.get(PRICED_REST_S)
     if priced is None or priced.mean <= 0:
         return {}
     found = {}
-    for rest_s, wait in waits.items():
+    for rest_s, wait in {**({0.0: queued} if queued else {}), **waits}.items():
         ratio = wait.mean / priced.mean
         errors = (wait.standard_error / priced.mean, ratio * priced.standard_error / priced.mean)
         error = 0.0 if rest_s == PRICED_REST_S else math.hypot(*errors)
@@ -66,7 +71,29 @@ def _ratios(waits: dict[float, Estimate]) -> dict[float, Rested]:
     return found
 
 
-def _by_rest(report: Report) -> dict[float, Estimate]:
+def _queued(report: Report) -> Estimate | None:
+    """Return what a datagram that has waited takes the tasks of an end; None if untold."""
+    found = cases(report, AT_ONCE, "cpu_s", (("messages", _AT_ONCE),))
+    computed_s, sockets_s = _computed_s(report), _sockets_s(report)
+    if not found or computed_s is None or sockets_s is None:
+        return None
+    # Both ends have taken one datagram in.
+    return _left(estimate_of(found[0], "cpu_s", report), 0.5, (computed_s + sockets_s) / 2, 0.0)
+
+
+def _sockets_s(report: Report) -> float | None:
+    """Return the core time of two sends and two receives; None if unknown."""
+    found = []
+    for kernel in ("udp_send", "udp_receive"):
+        told = estimates(report, kernel, "cpu_s")
+        if not told:
+            return None
+        size = min(told, key=lambda size: abs(size - _PACKET_BYTES))
+        found.append(2 * told[size].mean)
+    return math.fsum(found)
+
+
+def waking(report: Report) -> dict[float, Estimate]:
     """Return what waking an end takes by how long the proposing thread was asked to sleep, s."""
     trips = {
         asked_s: estimate_of(case, "rtt_s", report)
@@ -135,4 +162,5 @@ _COMPUTED = {
     "task_spawn": 1,
 }
 """What both ends compute for a message and its answer, by kernel."""
+_AT_ONCE = 16.0  # messages
 _PACKET_BYTES = 703.0  # a block of the theses with what QUIC puts around it

@@ -4,6 +4,8 @@ Pure functions of numbers; robust, so that a few samples that the system interru
 
 * a sample is the mean over the `iterations_per_sample` executions that were timed together;
 * the sigma of a sample is half the distance of the quantiles 15.9 % and 84.1 % of its logarithm;
+* of samples that resemble their predecessor it is that of the differences between neighbours, over
+  the root of 2: what lasts longer is no scatter of executions (`calibration.fit.phases`);
 * the mean is median * exp(sigma^2 / 2), that of a lognormal, which is what the simulator draws.
   A median alone would be too low for operations that are timed one by one;
 * the standard error of a median is half its 68 % interval from order statistics (quantiles
@@ -83,6 +85,7 @@ def estimate(
     relative = max(own, _between_rounds(round_medians))
     rounds = _rounds(samples, math.exp(middle + sigma**2 / 2), round_medians, round_samples)
     mean = float(np.mean(rounds))
+    sigma, n = _of_executions(samples, sigma, n)
     return Estimate(
         mean=mean,
         standard_error=math.hypot(relative * mean, rounding),
@@ -176,6 +179,21 @@ def _quantiles(points: Array, shares: Array, wanted: Sequence[float]) -> Array:
     return np.interp(wanted, shares, points)
 
 
+def _of_executions(samples: Samples, sigma: float, independent: float) -> tuple[float, float]:
+    """Return the sigma of samples without what neighbours share, and of how many it is worth.
+
+    Differences of neighbours tell a variance as well as two thirds as many samples would
+    (von Neumann, Ann. Math. Stat. 12, 1941, 367).
+    """
+    count = samples.count
+    correlation = (count - independent) / (count + independent)
+    if samples.values is None or correlation <= _BY_CHANCE / math.sqrt(count):
+        return sigma, independent
+    apart = np.sort(np.diff(np.log(samples.values)))
+    low, high = _quantiles(apart, np.linspace(0, 1, apart.size), (_LOWER, 1 - _LOWER))
+    return min(sigma, float(high - low) / 2 / math.sqrt(2)), count / 1.5
+
+
 def _independent(samples: Samples) -> float:
     """Return how many independent samples these are worth."""
     if samples.values is None or samples.count < _FEWEST_TO_CORRELATE:
@@ -192,6 +210,7 @@ FEWEST_SAMPLES = 5
 
 _LOWER = 0.15865525393145707  # of a normal distribution, below one sigma under its middle
 _ROUND_QUANTILES = (_LOWER, 0.5, 1 - _LOWER)
+_BY_CHANCE = 2.0  # standard errors of a correlation of nothing
 _FEWEST_TO_CORRELATE = 20  # below, a correlation is mostly chance
 # Of the sigma of a normal distribution by those two quantiles, times the root of the samples: they
 # vary by p (1 - p) / f^2 each and p^2 / f^2 together, with p of 15.9 % and the density f there.

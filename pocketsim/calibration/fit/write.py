@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.errors import printable
 from pocketsim.sim.base.units import DURATION, SIZE, Dimension
 from pocketsim.sim.devices.profile import AFTER_RESTS, Cost, Profile, Scheduler, load
@@ -11,6 +12,8 @@ from pocketsim.sim.devices.provenance import DurationNumber, Provenance
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pocketsim.sim.devices.implementation import Implementation
 
 
 def as_toml(profile: Profile, made: str = "") -> str:
@@ -27,9 +30,7 @@ def as_toml(profile: Profile, made: str = "") -> str:
             "socket_buffer": SIZE.write(profile.device.socket_buffer),
             "cores": _number(profile.device.cores),
         },
-        "operations": {
-            name: _operation(operation) for name, operation in profile.operations.items()
-        },
+        "operations": {name: spelt(operation) for name, operation in profile.operations.items()},
         "scheduler": _scheduler(profile.scheduler),
     }
     if profile.scatter:
@@ -44,6 +45,22 @@ def write_profile(profile: Profile, path: Path, made: str = "") -> None:
     assert load(path) == profile, "a profile reads as it was written"
 
 
+def write_implementation(described: Path, found: Implementation, path: Path) -> None:
+    """Write an implementation as it is described in a file, with the steps and costs of `found`."""
+    import tomli_w
+
+    _, document = read_toml(described)
+    own_costs = found.own_costs
+    document["steps"] = {name: step.model_dump() for name, step in found.steps.items()}
+    document["own_costs"] = {
+        name: spelt(own) | {"reference": DURATION.write(own.reference)}
+        if own.reference is not None
+        else spelt(own)
+        for name, own in own_costs.items()
+    }
+    path.write_text(tomli_w.dumps(document), encoding="utf-8")
+
+
 def _scheduler(scheduler: Scheduler) -> dict[str, Any]:
     sleeps = {name: _number(number) for name, number in scheduler.sleep_overshoot}
     rests = {
@@ -51,10 +68,13 @@ def _scheduler(scheduler: Scheduler) -> dict[str, Any]:
         for key in AFTER_RESTS
         if (known := getattr(scheduler, key))
     }
-    return {"sleep_overshoot": sleeps} | rests
+    phases = scheduler.phases
+    told = {"phases": {name: _number(number) for name, number in phases}} if phases else {}
+    return {"sleep_overshoot": sleeps} | told | rests
 
 
-def _operation(operation: Cost) -> dict[str, Any]:
+def spelt(operation: Cost) -> dict[str, Any]:
+    """Return a cost as a document has it."""
     spelt = {
         key: DURATION.write(getattr(operation, key))
         for key in ("cpu", "per_byte", "wait", "standard_error", "per_byte_standard_error")

@@ -38,6 +38,7 @@ OPERATIONS = (
     "overlay_receive",
     "udp_wake",
     "quic_wake",
+    "file_open",
 )
 
 EVENT_KINDS = (
@@ -75,7 +76,10 @@ PAYLOAD_BYTES_MIN = 4
 """COUNTER_DIGITS: a block's payload is never shorter."""
 
 
-OF_AN_IMPLEMENTATION = ("command", "discovery", "file_block", "overlay_send", "overlay_receive")
+OF_AN_IMPLEMENTATION = (
+    *("command", "discovery", "file_block", "file_open"),
+    *("overlay_send", "overlay_receive"),
+)
 """Operations that no device has a cost of: what they consist of is the implementation's affair."""
 
 OPTIONAL = ("udp_wake", "quic_wake")

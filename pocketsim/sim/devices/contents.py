@@ -95,6 +95,13 @@ class AfterRest(Provenance):
     standard_error: float
 
 
+class Phases(TypedDict):
+    """How much slower or faster a phone is for seconds."""
+
+    sigma: Number
+    correlation_time_s: Number
+
+
 class Scheduler(TypedDict):
     """When threads run that want to."""
 
@@ -102,6 +109,7 @@ class Scheduler(TypedDict):
     wake_after: NotRequired[list[AfterRest]]
     quic_wake_after: NotRequired[list[AfterRest]]
     pace_after: NotRequired[list[AfterRest]]
+    phases: NotRequired[Phases]
 
 
 class Contents(TypedDict):

@@ -209,6 +209,17 @@ def _number(law: Drawn, place: str, number: Number) -> Number:
 def _scheduler(scheduler: Scheduler, positive: Drawn) -> Scheduler:
     """Return the scheduler's numbers, drawn; streams are called as the document calls them."""
     sleeps = scheduler["sleep_overshoot"]
+    phases = scheduler.get("phases")
+    if phases is not None:
+        scheduler = {
+            **scheduler,
+            "phases": {
+                "sigma": _number(positive, "phases.sigma", phases["sigma"]),
+                "correlation_time_s": _number(
+                    positive, "phases.correlation_time", phases["correlation_time_s"]
+                ),
+            },
+        }
     return {
         **scheduler,
         "sleep_overshoot": {

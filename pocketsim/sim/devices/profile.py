@@ -174,11 +174,29 @@ class AfterRest(Provenance):
     )
 
 
+_PHASE_SIGMA_MAX = 5.0
 _Rests = Annotated[list[AfterRest], Field(min_length=1, max_length=64)]
 _BY_REST = (
     "By rest, ascending; between two along the logarithm of the rest, beyond them as at the "
     "nearest; absent: always as it is priced. "
 )
+
+
+class Phases(Section):
+    """How fast all work is for seconds: a lognormal factor of mean 1, its logarithm AR(1)."""
+
+    sigma: PlainNumber = Field(description="Standard deviation of the factor's logarithm.")
+    correlation_time: DurationNumber = Field(
+        description="Two moments are correlated by exp(-apart / correlation_time)."
+    )
+
+    @model_validator(mode="after")
+    def _lasts(self) -> Phases:
+        if self.correlation_time.value <= 0:
+            raise ValueError("correlation_time.value must be more than 0")
+        if self.sigma.value > _PHASE_SIGMA_MAX:
+            raise ValueError(f"sigma.value is more than {_PHASE_SIGMA_MAX:g}")
+        return self
 
 
 class Scheduler(Section):
@@ -191,8 +209,11 @@ class Scheduler(Section):
         default=None,
         description=f"{_BY_REST}Of core time, but for sockets, tasks, packets and streams.",
     )
+    phases: Phases | None = Field(
+        default=None, description="Slow and fast phases of all work; absent: none."
+    )
 
-    absent_when_none = frozenset(AFTER_RESTS)
+    absent_when_none = frozenset({*AFTER_RESTS, "phases"})
 
     @model_validator(mode="after")
     def _rests_ascend(self) -> Scheduler:

@@ -43,6 +43,8 @@ class Profile(TypedDict):
     wake_after: AfterRest
     quic_wake_after: AfterRest
     pace_after: AfterRest
+    phase_sigma: float
+    phase_time_s: float
     socket_buffer_bytes: int
 
 

@@ -90,6 +90,7 @@ def profile_columns(
     """
     costs = prices(contents, implementation) + own_prices(contents, operations)
     scheduler = contents["scheduler"]
+    phases = scheduler.get("phases")
     return {
         "cores": round(contents["device"]["cores"]["value"]),
         "cpu_s": plan.floats([cost["cpu_s"] for cost in costs]),
@@ -100,6 +101,8 @@ def profile_columns(
         "wake_after": _after_rest(scheduler.get("wake_after", [])),
         "quic_wake_after": _after_rest(scheduler.get("quic_wake_after", [])),
         "pace_after": _after_rest(scheduler.get("pace_after", [])),
+        "phase_sigma": phases["sigma"]["value"] if phases else 0.0,
+        "phase_time_s": phases["correlation_time_s"]["value"] if phases else 1.0,
         "socket_buffer_bytes": contents["device"]["socket_buffer_bytes"],
     }
 

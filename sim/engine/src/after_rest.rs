@@ -28,6 +28,13 @@ impl AfterRest {
         !self.0.is_empty()
     }
 
+    /// Whether it is told of what has not rested.
+    pub fn is_known_of_none(&self) -> bool {
+        self.0
+            .first()
+            .is_some_and(|&(rest, _)| rest == logarithm(0.0))
+    }
+
     /// The ratio after a rest: between two that are known, along a line over the logarithm of the
     /// rest, and beyond them that of the nearest. No rest is far below all others: what is known of
     /// it is that of nobody who has rested.

@@ -139,6 +139,11 @@ impl CostTable {
         }
     }
 
+    /// Whether it is told what QUIC's tasks take for a datagram that has waited for them to be done.
+    pub fn has_queued(&self) -> bool {
+        self.quic_wakes.is_known_of_none()
+    }
+
     /// How many times as long as it is priced computing takes after a rest.
     pub fn pace(&self, rest_s: Seconds) -> f64 {
         self.paces.ratio(rest_s)

@@ -20,6 +20,8 @@ struct Busy {
     cold_s: Seconds,
     /// Whether a datagram that is still to be read has woken it, and set the pace.
     is_woken: bool,
+    /// Whether one that is still to be read found its thread asleep, and roused what it is for.
+    has_roused: bool,
 }
 
 impl Idle {
@@ -83,14 +85,23 @@ impl Idle {
         busy.map_or(1.0, |busy| costs.wake_ratio(operation, busy.rest_s(now)))
     }
 
-    /// It turns to a datagram.
-    pub(crate) fn read(&mut self, phone: u32, costs: &CostTable, now: Seconds) {
+    /// A datagram found its thread asleep.
+    pub(crate) fn rouse(&mut self, phone: u32) {
         if let Some(busy) = self.0.get_mut(phone as usize) {
-            let was_woken = std::mem::take(&mut busy.is_woken);
-            if busy.works == 0 && !was_woken {
-                busy.turn(costs, now);
-            }
+            busy.has_roused = true;
         }
+    }
+
+    /// It turns to a datagram: whether that has roused whom it is for already.
+    pub(crate) fn read(&mut self, phone: u32, costs: &CostTable, now: Seconds) -> bool {
+        let Some(busy) = self.0.get_mut(phone as usize) else {
+            return true; // nobody asks
+        };
+        let was_woken = std::mem::take(&mut busy.is_woken);
+        if busy.works == 0 && !was_woken {
+            busy.turn(costs, now);
+        }
+        std::mem::take(&mut busy.has_roused)
     }
 
     /// It turns to something else. What came of what it has just done goes on at its pace, unless
@@ -121,6 +132,7 @@ impl Busy {
             pace: 1.0,
             cold_s: 0.0,
             is_woken: false,
+            has_roused: false,
         }
     }
 

@@ -16,6 +16,7 @@ use crate::books::Books;
 use crate::costs::{Cost, CostTable, Priced};
 use crate::idle::Idle;
 use crate::lane::{Input, Layer, Next, Round, Spare, Step};
+use crate::phases::Phases;
 use crate::phone::Phone;
 use crate::plan::Plan;
 use crate::policy::Governor;
@@ -34,6 +35,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) socket_bytes: Vec<u64>,
     /// Since when phones rest.
     pub(crate) idle: Idle,
+    /// How fast phones are for the time being.
+    pub(crate) phases: Phases,
     /// Lanes with something to do, in the order they got it.
     ready: VecDeque<(u32, Lane)>,
     threads_first: bool,
@@ -84,6 +87,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
             idle: Idle::new(plan, &costs),
+            phases: Phases::new(plan),
             costs,
             socket_bytes: plan.socket_buffers_bytes().collect(),
             ready: VecDeque::new(),
@@ -243,13 +247,18 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     }
 
     fn feed<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, at: usize, input: Input<A, T>) {
-        self.turn(stage, phone, &input);
+        let first = self.turn(stage, phone, &input);
         match input {
             Input::Datagram(from, datagram) => {
                 self.phones[phone as usize].release(datagram.udp_payload_bytes);
                 self.ask_net(stage, phone, at, |transport, now, out| {
                     transport.receive(from, datagram, now, out);
                 });
+                if let Some(step) = first {
+                    self.phones[phone as usize]
+                        .lane(at)
+                        .push(step, &mut self.spare);
+                }
             }
             Input::App(request) => self.ask_app(stage, phone, at, |app, now, out| {
                 app.command(request, now, out);
@@ -312,7 +321,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                 self.spend(stage, books, phone, at, (operation, bytes));
             }
             Step::Wake(operation, bytes, ratio) => {
-                let cost = self.rouse(books, phone, (operation.into(), bytes), ratio);
+                let cost = self.rouse(stage, books, phone, (operation.into(), bytes), ratio);
                 self.occupy(stage, books, phone, at, (cost, 1));
             }
             Step::AppSend(to, block) => self.send(stage, phone, at, to, block),
@@ -339,9 +348,10 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         at: usize,
         operation: (Priced, u32),
     ) {
+        let phase = self.phases.factor(phone, stage.now());
         let state = &mut self.phones[phone as usize];
         let draw = |work: (Priced, u32), hot: Cost| {
-            let cost = self.idle.paced(phone, work.0, hot);
+            let cost = self.idle.paced(phone, work.0, hot).times(phase);
             books.operate(work, cost);
             cost
         };

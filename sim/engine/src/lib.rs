@@ -44,6 +44,7 @@ pub mod own_phone;
 mod own_policy;
 #[cfg(feature = "python")]
 mod own_protocol;
+mod phases;
 mod phone;
 pub mod plan;
 pub mod policy;

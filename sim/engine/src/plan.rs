@@ -76,6 +76,10 @@ pub struct Profile {
     pub quic_wake_after: AfterRest,
     /// How many times as long as costs say computing takes.
     pub pace_after: AfterRest,
+    /// Deviation of the logarithm of how fast the phone is for the time being; 0 for none.
+    pub phase_sigma: f64,
+    /// Time in which that becomes uncorrelated to 1/e, seconds.
+    pub phase_time_s: f64,
     /// Receive buffer of a plain UDP socket, in bytes as the kernel counts.
     pub socket_buffer_bytes: u64,
 }

@@ -45,7 +45,8 @@ impl Stream {
         median * (sigma * self.normal()).exp()
     }
 
-    fn normal(&mut self) -> f64 {
+    /// A normal draw with mean 0 and deviation 1.
+    pub fn normal(&mut self) -> f64 {
         StandardNormal.sample(&mut self.0)
     }
 }

@@ -31,10 +31,10 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         if receives.is_idle() {
             let rests = !costs.tells_rests() || self.idle.rests(to);
             self.idle.wake(to, costs, now);
+            self.idle.rouse(to);
             for &operation in T::WAKES.iter().rev() {
-                // Tasks that run anyway need not be woken for another datagram.
-                let sleeps = operation == Operation::UdpWake || rests;
-                if sleeps && !costs.mean(operation, bytes).is_free() {
+                let is_asked = operation == Operation::UdpWake || rests || costs.has_queued();
+                if is_asked && !costs.mean(operation, bytes).is_free() {
                     let ratio = self.idle.wake_ratio(to, operation, costs, now);
                     receives.push(Step::Wake(operation, bytes, ratio), &mut self.spare);
                 }
@@ -45,26 +45,43 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     }
 
     /// What it takes to wake a phone for a datagram, so many times as long as it is priced.
-    pub(crate) fn rouse(
+    pub(crate) fn rouse<W: World>(
         &mut self,
+        stage: &Stage<W>,
         books: &mut Books,
         phone: u32,
         work: (Priced, u32),
         ratio: f64,
     ) -> Cost {
+        let ratio = ratio * self.phases.factor(phone, stage.now());
         let cost = self.phones[phone as usize].draw_wake(work, ratio, &self.costs);
         books.operate(work, cost);
         cost
     }
 
-    /// A phone turns to an input: what comes from outside has waited, or been rested for.
-    pub(crate) fn turn<W: World>(&mut self, stage: &Stage<W>, phone: u32, input: &Input<A, T>) {
+    /// A phone turns to an input: what comes from outside has waited, or been rested for. Returns
+    /// of a datagram that has waited in the socket what the transport's tasks take to pass it on.
+    pub(crate) fn turn<W: World>(
+        &mut self,
+        stage: &Stage<W>,
+        phone: u32,
+        input: &Input<A, T>,
+    ) -> Option<Step<A, T>> {
         let costs = &self.costs[self.phones[phone as usize].profile()];
         let now = stage.now();
         match input {
-            Input::Datagram(..) => self.idle.read(phone, costs, now),
+            Input::Datagram(_, datagram) => {
+                let has_roused = self.idle.read(phone, costs, now);
+                let passes_on = T::WAKES.contains(&Operation::QuicWake) && costs.has_queued();
+                if !has_roused && passes_on {
+                    let ratio = costs.wake_ratio(Operation::QuicWake, 0.0);
+                    let bytes = datagram.udp_payload_bytes;
+                    return Some(Step::Wake(Operation::QuicWake, bytes, ratio));
+                }
+            }
             Input::Timeout(_) | Input::Round(_) => self.idle.turn(phone, costs, now, true),
             _ => self.idle.turn(phone, costs, now, false),
         }
+        None
     }
 }

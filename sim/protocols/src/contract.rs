@@ -134,6 +134,8 @@ named_enum! {
         UdpWake = "udp_wake",
         /// Waking the tasks of QUIC, which hand a datagram on to each other and a stream to the app.
         QuicWake = "quic_wake",
+        /// Beginning a file of TFTP at either end: its port, and what is kept of it.
+        FileOpen = "file_open",
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! | kernel | what it times |
 //! |---|---|
-//! | `trade_steps` | the three steps of a trade at its nodes, without sockets |
+//! | `trade_bookkeeping` | the three steps of a trade at its nodes, less their operations |
 //! | `tftp_file` | one file over loopback, from the call until the other end has it |
 //!
-//! Both run what `probe trade` runs: `calibration.fit.own` takes off what operations are priced,
-//! and what is left is the implementation's own. What deliberately does not live here: the
-//! operations themselves, whose kernels are elsewhere.
+//! Both run what `probe trade` runs. Of the first `calibration.fit.own` makes costs of the
+//! implementation. What deliberately does not live here: the operations themselves, and steps at
+//! the pace of a workload (`kernels::pace`).
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::mpsc;
@@ -15,11 +15,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pocketsim_protocols::block::Block;
 use pocketsim_protocols::contract::{MessageId, NodeId};
+use pocketsim_protocols::crypto::Real;
 use pocketsim_protocols::transport::tftp::BLOCK_BYTES;
 
 use super::experiment::{case, collect};
 use super::inputs::ensure;
+use crate::clock::Clock;
 use crate::host::affinity::{allowed_cores, on_cores};
 use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
 use crate::stop::Stop;
@@ -31,40 +34,54 @@ use crate::trade::Carrier;
 
 /// The cases: steps at one size, and files of one block and of five.
 pub(super) fn cases() -> Vec<Case> {
-    let steps = case(Group::Udp, "trade_steps", &[], trade_steps);
-    let file = |&blocks: &usize| {
-        let parameters = [("blocks", blocks as f64), ("rest_s", REST.as_secs_f64())];
+    let steps = case(Group::Udp, "trade_bookkeeping", &[], bookkeeping);
+    let file = |&(blocks, rest): &(usize, Duration)| {
+        let parameters = [("blocks", blocks as f64), ("rest_s", rest.as_secs_f64())];
         case(Group::Udp, "tftp_file", &parameters, move |budget| {
-            file_at_pace(budget, blocks)
+            file_at_pace(budget, blocks, rest)
         })
     };
-    [vec![steps], BLOCKS.iter().map(file).collect()].concat()
+    [vec![steps], FILES.iter().map(file).collect()].concat()
 }
 
-/// Wall time of proposing, of countersigning what was proposed, and of taking the answer.
-fn trade_steps(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
-    let began = Instant::now();
-    let clock: TradeClock = Arc::new(move || began.elapsed().as_secs_f64());
-    let fresh = || Node::ephemeral(Store::default(), Arc::clone(&clock));
-    let (proposer, countersigner) = (fresh()?, fresh()?);
-    let peer = introduced(&proposer, &countersigner)?;
-    introduced(&countersigner, &proposer)?;
-    collect(budget, ["propose_s", "countersign_s", "complete_s"], || {
-        let start = Instant::now();
-        let proposal = only(proposer.propose(peer, PAYLOAD_BYTES))?;
-        let propose_s = budget.clock.since(start);
-        let start = Instant::now();
-        let answer = only(countersigner.receive(&proposal.bytes).map_err(refused)?)?;
-        let countersign_s = budget.clock.since(start);
-        let start = Instant::now();
-        let after = proposer.receive(&answer.bytes).map_err(refused)?;
-        let complete_s = budget.clock.since(start);
-        ensure(
-            after.is_empty() && proposer.open() == 0,
-            "an answer does not end its trade",
-        )?;
-        Ok([propose_s, countersign_s, complete_s])
-    })
+/// Two nodes without sockets, which know each other and have begun to trade.
+pub(super) struct Traders {
+    pub proposer: Node,
+    pub countersigner: Node,
+    peer: NodeId,
+}
+
+impl Traders {
+    /// With the keys of two secrets.
+    pub fn new() -> Result<Self, Unmeasured> {
+        let began = Instant::now();
+        let clock: TradeClock = Arc::new(move || began.elapsed().as_secs_f64());
+        let [proposer, countersigner] =
+            SECRETS.map(|secret| Node::new(secret, Store::default(), Arc::clone(&clock)));
+        let peer = introduced(&proposer, &countersigner)?;
+        introduced(&countersigner, &proposer)?;
+        Ok(Self {
+            proposer,
+            countersigner,
+            peer,
+        })
+    }
+
+    /// A new proposal.
+    pub fn propose(&self) -> Result<Letter, Unmeasured> {
+        only(self.proposer.propose(self.peer, PAYLOAD_BYTES))
+    }
+
+    /// What answers a proposal.
+    pub fn countersign(&self, proposal: &[u8]) -> Result<Letter, Unmeasured> {
+        only(self.countersigner.receive(proposal).map_err(refused)?)
+    }
+
+    /// The trade is over.
+    pub fn complete(&self, answer: &[u8]) -> Result<(), Unmeasured> {
+        let after = self.proposer.receive(answer).map_err(refused)?;
+        ensure(after.is_empty(), "an answer does not end its trade")
+    }
 }
 
 /// The other's number at `node`, which has begun to trade with it.
@@ -86,9 +103,81 @@ fn refused(why: Unattributed) -> Unmeasured {
     Unmeasured::because(format!("a node refuses a block: {why:?}"))
 }
 
+/// Wall time of proposing, of countersigning what was proposed, and of taking the answer, each less
+/// its operations on the same blocks right after: what slows both is in neither difference.
+fn bookkeeping(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
+    let traders = Traders::new()?;
+    let signers = SECRETS.map(Real::from_secret);
+    collect(budget, ["propose_s", "countersign_s", "complete_s"], || {
+        let mut beside_s = [0.0; 3];
+        for _ in 0..TRADES {
+            let (steps_s, proposal, answer) = timed_trade(&traders, budget.clock)?;
+            let operations_s = timed_operations(&signers, &proposal, &answer, budget.clock)?;
+            for (sum, (step_s, operation_s)) in beside_s
+                .iter_mut()
+                .zip(steps_s.into_iter().zip(operations_s))
+            {
+                *sum += (step_s - operation_s) / TRADES as f64;
+            }
+        }
+        Ok(beside_s.map(|mean_s: f64| mean_s.max(0.0)))
+    })
+}
+
+fn timed_trade(traders: &Traders, clock: &Clock) -> Result<([f64; 3], Letter, Letter), Unmeasured> {
+    let start = Instant::now();
+    let proposal = traders.propose()?;
+    let propose_s = clock.since(start);
+    let start = Instant::now();
+    let answer = traders.countersign(&proposal.bytes)?;
+    let countersign_s = clock.since(start);
+    let start = Instant::now();
+    traders.complete(&answer.bytes)?;
+    let complete_s = clock.since(start);
+    Ok(([propose_s, countersign_s, complete_s], proposal, answer))
+}
+
+/// The operations of each step, in its order (`protocols::trustchain`).
+fn timed_operations(
+    [proposer, countersigner]: &[Real; 2],
+    proposal: &Letter,
+    answer: &Letter,
+    clock: &Clock,
+) -> Result<[f64; 3], Unmeasured> {
+    let mut block = decoded(&proposal.bytes)?;
+    let start = Instant::now();
+    block.sign_as_sender(proposer);
+    std::hint::black_box(block.to_json());
+    let propose_s = clock.since(start);
+    let start = Instant::now();
+    let mut block = decoded(&proposal.bytes)?;
+    let mut holds = block.sender_signed::<Real>();
+    block.sign_as_receiver(countersigner);
+    std::hint::black_box(block.digest::<Real>());
+    std::hint::black_box(block.to_json());
+    let countersign_s = clock.since(start);
+    let start = Instant::now();
+    let block = decoded(&answer.bytes)?;
+    holds &= block.receiver_signed::<Real>();
+    std::hint::black_box(block.digest::<Real>());
+    let complete_s = clock.since(start);
+    ensure(holds, "a signature does not verify")?;
+    Ok([propose_s, countersign_s, complete_s])
+}
+
+fn decoded(bytes: &[u8]) -> Result<Block, Unmeasured> {
+    let refused = |error: &dyn std::fmt::Display| Unmeasured::because(error.to_string());
+    let json = std::str::from_utf8(bytes).map_err(|error| refused(&error))?;
+    Block::from_json(json, NodeId(OTHER)).map_err(|error| refused(&error))
+}
+
 /// `file_s` is from the call that writes a file, after both ends have slept, until the other has
 /// it. As the dialler does it: a port for each file, and a thread of its own for what comes back.
-fn file_at_pace(budget: &Budget<'_>, blocks: usize) -> Result<Vec<Series>, Unmeasured> {
+fn file_at_pace(
+    budget: &Budget<'_>,
+    blocks: usize,
+    rest: Duration,
+) -> Result<Vec<Series>, Unmeasured> {
     let cores = allowed_cores();
     let Some((own, others)) = cores.split_last().filter(|(_, others)| !others.is_empty()) else {
         return Err(Unmeasured::because("it takes two cores"));
@@ -117,7 +206,7 @@ fn file_at_pace(budget: &Budget<'_>, blocks: usize) -> Result<Vec<Series>, Unmea
             let mut number = 0;
             collect(budget, ["file_s"], || {
                 number += 1;
-                thread::sleep(REST);
+                thread::sleep(rest);
                 let parcel = file(number, blocks);
                 let start = Instant::now();
                 client.write(address, parcel);
@@ -156,12 +245,21 @@ fn file(number: u64, blocks: usize) -> Parcel {
 }
 
 /// A transaction of the theses.
-const PAYLOAD_BYTES: u32 = 100;
+pub(super) const PAYLOAD_BYTES: u32 = 100;
+/// Whoever they are, keys cost the same.
+const SECRETS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 /// The other's number in an experiment of two.
 const OTHER: u32 = 1;
-/// The last is a byte short of a full one, which ends the file.
-const BLOCKS: [usize; 2] = [1, 5];
-/// As between messages at 100/s, the rest that prices waking a thread (`kernels::waking`).
-const REST: Duration = Duration::from_millis(10);
+/// For one sample: differences are small beside what they are of.
+const TRADES: usize = 4;
+/// Blocks and rests before them. The last block is a byte short of a full one, which ends the file;
+/// 10 ms are as between messages at 100/s, the rest that prices waking a thread
+/// (`kernels::waking`).
+const FILES: [(usize, Duration); 4] = [
+    (1, Duration::ZERO),
+    (5, Duration::ZERO),
+    (1, Duration::from_millis(10)),
+    (5, Duration::from_millis(10)),
+];
 /// A thousand times what a file takes on a phone.
 const FILE_LIMIT: Duration = Duration::from_secs(10);

@@ -34,7 +34,7 @@ pub(super) fn cases(depth: Depth) -> Vec<Case> {
 /// For how long both ends sleep before a datagram.
 pub(super) fn rests_s(depth: Depth) -> &'static [f64] {
     match depth {
-        Depth::Quick => &RESTS_S_QUICK,
+        Depth::Quick => &RESTS_S[..4],
         Depth::Full => &RESTS_S,
     }
 }
@@ -108,10 +108,9 @@ fn answer_all(socket: &UdpSocket, tell: &mpsc::Sender<Instant>) -> Result<(), Un
 /// A small datagram, and a block of the theses.
 const BYTES: [usize; 2] = [128, 668];
 
-/// None, as a hot loop; what `wake_up_latency` waits; between messages at 100/s and at 10/s: cores
-/// sleep deeper, and caches are others', the longer they rest.
-const RESTS_S: [f64; 4] = [0.0, 2e-3, 10e-3, 100e-3];
-const RESTS_S_QUICK: [f64; 3] = [0.0, 2e-3, 10e-3];
+/// None, as a hot loop; between a message and its answer; what `wake_up_latency` waits; between
+/// messages at 100/s and at 10/s: cores sleep deeper, and caches are others', the longer they rest.
+const RESTS_S: [f64; 5] = [0.0, 0.2e-3, 2e-3, 10e-3, 100e-3];
 
 /// Longer than any rest.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);

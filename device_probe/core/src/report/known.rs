@@ -41,7 +41,6 @@ const RECIPIENTS: &[&str] = &["recipients"];
 const WALL: &[&str] = &["wall_s"];
 const CPU: &[&str] = &["cpu_s"];
 const BOTH: &[&str] = &["wall_s", "cpu_s"];
-const STEPS: &[&str] = &["decode_s", "verify_s", "sign_s", "hash_s", "encode_s"];
 const TRADE: &[&str] = &["propose_s", "countersign_s", "complete_s"];
 const RTT: &[&str] = &["rtt_s"];
 const GOODPUT: &[&str] = &["goodput_bytes_per_s"];
@@ -102,14 +101,26 @@ pub const KERNELS: &[Known] = &[
         &["bytes", "rest_s"],
         &["latency_s", "sent_s", "rtt_s"],
     ),
-    entry("message_at_pace", Group::Udp, &[], STEPS),
-    entry("trade_steps", Group::Udp, &[], TRADE),
+    entry("trade_at_pace", Group::Udp, &[], TRADE),
+    entry("trade_bookkeeping", Group::Udp, &[], TRADE),
     entry("tftp_file", Group::Udp, &["blocks", "rest_s"], &["file_s"]),
     entry(
         "quic_message_at_pace",
         Group::Quic,
         &["bytes", "rest_s"],
         RTT,
+    ),
+    entry(
+        "quic_reconnect_at_pace",
+        Group::Quic,
+        &["bytes", "rest_s"],
+        RTT,
+    ),
+    entry(
+        "quic_messages_at_once",
+        Group::Quic,
+        &["bytes", "messages"],
+        &["message_s", "cpu_s"],
     ),
     entry("quic_handshake", Group::Quic, &[], BOTH),
     entry("quic_handshake_start", Group::Quic, &[], CPU),

@@ -30,7 +30,6 @@ fn kernels(depth: Depth) -> BTreeSet<&'static str> {
 #[test]
 fn the_names_are_those_that_calibration_reads() {
     let expected = [
-        "message_at_pace",
         "quic_endpoint_close",
         "quic_endpoint_setup",
         "quic_handshake",
@@ -42,13 +41,18 @@ fn the_names_are_those_that_calibration_reads() {
         "quic_message_at_pace",
         "quic_message_keep",
         "quic_message_reconnect",
+        "quic_messages_at_once",
         "quic_packet_open",
         "quic_packet_seal",
+        "quic_reconnect_at_pace",
         "quic_stream_accept",
         "quic_stream_open",
         "sleep_overshoot",
         "task_spawn",
+        "tftp_file",
         "thread_spawn",
+        "trade_at_pace",
+        "trade_bookkeeping",
         "udp_buffer_capacity",
         "udp_receive",
         "udp_round_trip",
@@ -92,8 +96,12 @@ fn quantities_are_those_that_calibration_reads() {
             "udp_round_trip" => &["rtt_s"],
             "udp_wake_up" => &["latency_s", "sent_s", "rtt_s"],
             "udp_buffer_capacity" => &["capacity_datagrams"],
-            "message_at_pace" => &["verify_s", "sent_s", "cpu_s"],
+            "trade_at_pace" => &["countersign_s", "complete_s", "rtt_s", "cpu_s"],
+            "trade_bookkeeping" => &["propose_s", "countersign_s", "complete_s"],
+            "tftp_file" => &["file_s"],
             "quic_message_at_pace" => &["rtt_s", "cpu_s"],
+            "quic_reconnect_at_pace" => &["rtt_s"],
+            "quic_messages_at_once" => &["message_s", "cpu_s"],
             _ => &["wall_s", "cpu_s"],
         };
         let samples = measure(&case, 1).expect("loopback is there");
@@ -118,16 +126,16 @@ fn a_datagram_is_there_before_its_answer_is_back() {
 }
 
 #[test]
-fn each_step_of_a_message_is_timed() {
-    for case in only("message_at_pace") {
+fn each_step_of_a_trade_is_timed() {
+    for case in only("trade_at_pace") {
         let samples = measure(&case, 3).expect("loopback is there, and a second core");
-        let steps = ["decode_s", "verify_s", "sign_s", "hash_s", "encode_s"];
-        for (place, cpu_s) in samples["cpu_s"].iter().enumerate() {
-            let each_s: Vec<f64> = steps.iter().map(|step| samples[*step][place]).collect();
-            assert!(each_s.iter().all(|step_s| *step_s > 0.0), "{each_s:?}");
-            assert!(*cpu_s > 0.0, "{}", label(&case));
-            // Verifying multiplies twice as many points as signing, and a hash none.
-            assert!(each_s[1] > each_s[3], "{each_s:?}");
+        for (place, rtt_s) in samples["rtt_s"].iter().enumerate() {
+            let [propose_s, countersign_s, complete_s] =
+                ["propose_s", "countersign_s", "complete_s"].map(|step| samples[step][place]);
+            assert!(propose_s > 0.0 && samples["cpu_s"][place] > 0.0);
+            // Who countersigns checks and signs, who completes only checks.
+            assert!(countersign_s > 0.0 && complete_s > 0.0);
+            assert!(complete_s < *rtt_s, "{}", label(&case));
         }
     }
 }

@@ -14,11 +14,11 @@ from pocketsim.calibration.validate.host.prediction import MEAN, POSTERIOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from pocketsim.calibration.validate.host.blocks import Measured
     from pocketsim.calibration.validate.host.design import Effort
     from pocketsim.calibration.validate.host.measuring import Kept
+    from pocketsim.calibration.validate.host.prediction import Documents
 
     KernelRtt = Callable[[float], tuple[float, float]]
     """Median and 95th percentile of the round trip of a datagram of so many bytes, s."""
@@ -39,12 +39,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Host:
-    """How points are simulated: a profile of one core, whether the relay shares it, processes.
+    """How points are simulated: by which documents, whether the relay shares a core, processes.
 
     What `kept` has is not simulated again.
     """
 
-    profile: Path
+    documents: Documents
     shares_core: bool
     effort: Effort
     jobs: int
@@ -60,7 +60,7 @@ class Host:
         for one in measured:
             setting = one.setting(shares_core=self.shares_core)
             point = one.point
-            scenario = prediction.document(point, setting, self.profile, hop_s, effort, draw)
+            scenario = prediction.document(point, setting, self.documents, hop_s, effort, draw)
             counted = prediction.judged(point, setting, effort)
             names[point.name] = prediction.made_from(scenario, asdict(counted))
             kept = self.kept.kept(names[point.name])

@@ -49,6 +49,14 @@ class Setting:
     relay_samples: int
 
 
+@dataclass(frozen=True)
+class Documents:
+    """The files of this computer's profile, with one core, and of what `probe trade` takes here."""
+
+    device: Path
+    implementation: Path
+
+
 def hops(point: Point) -> int:
     """Return how often a passage crosses the loopback: once, and once more behind a relay."""
     return 2 if point.is_relayed else 1
@@ -57,21 +65,22 @@ def hops(point: Point) -> int:
 def document(
     point: Point,
     setting: Setting,
-    profile: Path,
+    documents: Documents,
     hop_s: float,
     effort: Effort,
     draw: str = POSTERIOR,
 ) -> dict[str, Any]:
-    """Return the scenario, as its TOML has it; `profile` is of one core, `draw` that of a run."""
+    """Return the scenario, as its TOML has it; `draw` is that of a run."""
     # Without a relay one hop is shared by the two access networks that a datagram crosses.
     at_each_s = hop_s * hops(point) / 2
     radio = {"up": _LOOPBACK, "down": _LOOPBACK}
     listener = {**radio, "latency": _seconds(at_each_s)}
     dialler = {**radio, "latency": _seconds(at_each_s + setting.passage_s), **_losses(point)}
+    profile = documents.device
     phone = {"profile": str(profile), "count": 1}
     return {
         "title": point.name,
-        "implementation": "probe",
+        "implementation": str(documents.implementation),
         "run": {
             "seed": SEED,
             "duration": _seconds(effort.proposed_s + effort.drained_s),
@@ -137,11 +146,9 @@ def made_from(scenario: dict[str, Any], *beside: object) -> str:
     That has the simulator's build in it, and profiles by their digests, not by where they
     happen to be; `beside` is what else it takes, as plain values.
     """
-    devices = [
-        {**group, "profile": hashlib.sha256(Path(group["profile"]).read_bytes()).hexdigest()}
-        for group in scenario["devices"]
-    ]
-    return json.dumps([build_digest(), {**scenario, "devices": devices}, *beside], sort_keys=True)
+    devices = [{**group, "profile": _digest(group["profile"])} for group in scenario["devices"]]
+    documents = {"devices": devices, "implementation": _digest(scenario["implementation"])}
+    return json.dumps([build_digest(), {**scenario, **documents}, *beside], sort_keys=True)
 
 
 def simulate(
@@ -176,6 +183,12 @@ def simulate(
             tasks += runner.tasks_of(load(file), Path(folder) / "runs")
         runner.run_tasks(tasks, jobs, way=runner.Way(done=reduce))
     return found
+
+
+def _digest(file: str) -> str:
+    """Return that of a document's file, or its name where it is shipped."""
+    path = Path(file)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.suffix else file
 
 
 def _losses(point: Point) -> dict[str, Any]:

@@ -29,6 +29,8 @@ fn a_message_is_a_request_and_its_blocks_in_lockstep() {
     );
     assert_eq!(world.count(0, Operation::FileBlock), 3);
     assert_eq!(world.count(1, Operation::FileBlock), 3);
+    assert_eq!(world.count(0, Operation::FileOpen), 1);
+    assert_eq!(world.count(1, Operation::FileOpen), 1);
     assert_eq!(world.count(0, Operation::UdpSend), 4);
     assert_eq!(world.count(1, Operation::UdpReceive), 4);
 }

@@ -1,4 +1,6 @@
-//! The kernel `quic_message_at_pace`: messages over a kept connection, as a program sends them.
+//! Messages over QUIC as a program sends them: one at a time at the pace of a workload, over a kept
+//! connection (`quic_message_at_pace`) or a new one (`quic_reconnect_at_pace`), or many at once
+//! (`quic_messages_at_once`), so that no thread sleeps.
 //!
 //! Packets and streams are priced without sockets, and `quic_message_keep` in a loop that never
 //! sleeps. A program has its endpoint in tasks of a runtime, whose threads sleep between messages
@@ -6,6 +8,7 @@
 //! a runtime of two threads on cores of their own, and a thread of its own proposes at a pace. What
 //! deliberately does not live here: cryptography and bookkeeping of blocks.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,27 +34,43 @@ pub(super) fn cases(depth: Depth) -> Vec<Case> {
             at_pace(budget, Duration::from_secs_f64(rest_s))
         })
     };
-    rests_s.iter().map(after).collect()
+    let parameters = [
+        ("bytes", MESSAGE_BYTES as f64),
+        ("messages", AT_ONCE as f64),
+    ];
+    let at_once = case(GROUP, "quic_messages_at_once", &parameters, |budget| {
+        between_ends(budget, ["message_s", "cpu_s"], |runtime, connection| {
+            together(budget, runtime, connection)
+        })
+    });
+    let anew = |&rest_s: &f64| {
+        let parameters = [("bytes", MESSAGE_BYTES as f64), ("rest_s", rest_s)];
+        case(
+            GROUP,
+            "quic_reconnect_at_pace",
+            &parameters,
+            move |budget| reconnecting(budget, Duration::from_secs_f64(rest_s)),
+        )
+    };
+    let kept = rests_s.iter().map(after).chain([at_once]);
+    kept.chain(rests_s[1..].iter().map(anew)).collect()
 }
 
 /// `rtt_s` is from the call that starts a task until that has the answer, the mean of a batch;
 /// `cpu_s` the core time of both ends for each message, with that of the thread that proposes.
 fn at_pace(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unmeasured> {
-    let cores = allowed_cores();
-    let Some((own, others)) = cores.split_last().filter(|(_, others)| !others.is_empty()) else {
-        return Err(Unmeasured::because("it takes two cores"));
-    };
-    let (server, address) = on_cores(&[*own], || {
-        let runtime = runtime()?;
-        let inside = runtime.enter();
-        let any = std::net::SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, 0));
-        let endpoint = Endpoint::server(server_config(), any)?;
-        let address = endpoint.local_addr()?;
-        runtime.spawn(serve(endpoint));
-        drop(inside);
-        Ok((runtime, address))
-    })?;
-    let measured = on_cores(&others[..1], || {
+    between_ends(budget, ["rtt_s", "cpu_s"], |runtime, connection| {
+        batch(budget, runtime, connection, rest)
+    })
+}
+
+/// Samples of what happens between a client and a server on cores of their own.
+fn between_ends(
+    budget: &Budget<'_>,
+    quantities: [&'static str; 2],
+    mut sample: impl FnMut(&Runtime, &Connection) -> Result<[f64; 2], Unmeasured> + Send,
+) -> Result<Vec<Series>, Unmeasured> {
+    beside_a_server(|address| {
         let runtime = runtime()?;
         let connection = runtime.block_on(async {
             let endpoint = client_endpoint(address)?;
@@ -59,15 +78,62 @@ fn at_pace(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unmeasure
             Ok::<_, Unmeasured>((endpoint, connecting.map_err(failed)?.await.map_err(failed)?))
         });
         let (endpoint, connection) = connection?;
-        let sampled = collect(budget, ["rtt_s", "cpu_s"], || {
-            batch(budget, &runtime, &connection, rest)
-        });
+        let sampled = collect(budget, quantities, || sample(&runtime, &connection));
         endpoint.close(0u32.into(), b"");
         runtime.shutdown_timeout(SHUT_DOWN);
         sampled
-    });
+    })
+}
+
+/// What `measure` finds on a core of its own, beside a server on another.
+fn beside_a_server(
+    measure: impl FnOnce(SocketAddr) -> Result<Vec<Series>, Unmeasured> + Send,
+) -> Result<Vec<Series>, Unmeasured> {
+    let cores = allowed_cores();
+    let Some((own, others)) = cores.split_last().filter(|(_, others)| !others.is_empty()) else {
+        return Err(Unmeasured::because("it takes two cores"));
+    };
+    let (server, address) = on_cores(&[*own], || {
+        let runtime = runtime()?;
+        let inside = runtime.enter();
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let endpoint = Endpoint::server(server_config(), any)?;
+        let address = endpoint.local_addr()?;
+        runtime.spawn(serve(endpoint));
+        drop(inside);
+        Ok::<_, Unmeasured>((runtime, address))
+    })?;
+    let measured = on_cores(&others[..1], || measure(address));
     server.shutdown_timeout(SHUT_DOWN);
     measured
+}
+
+/// `rtt_s` is from the call that starts a thread until that has the answer, by a runtime, an
+/// endpoint and a connection of its own, as `probe trade` does for each message. What it does
+/// then, to say farewell, is over before the next begins.
+fn reconnecting(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unmeasured> {
+    beside_a_server(|address| {
+        collect(budget, ["rtt_s"], || {
+            thread::sleep(rest);
+            let start = Instant::now();
+            let dialling = thread::spawn(move || dial(address, start));
+            let rtt = dialling.join().expect("it returns what goes wrong")?;
+            Ok([rtt.as_secs_f64() - budget.clock.read_s])
+        })
+    })
+}
+
+fn dial(address: SocketAddr, start: Instant) -> Result<Duration, Unmeasured> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build()?.block_on(async {
+        let endpoint = client_endpoint(address)?;
+        let connecting = endpoint.connect(address, SERVER_NAME).map_err(failed)?;
+        let connection = connecting.await.map_err(failed)?;
+        ask(&connection).await?;
+        let rtt = start.elapsed();
+        endpoint.close(0u32.into(), b"");
+        Ok(rtt)
+    })
 }
 
 fn batch(
@@ -94,6 +160,29 @@ fn batch(
     }
     let [_, cpu_s] = watch.per_operation(budget.clock, BATCH);
     Ok([whole_s / BATCH as f64, cpu_s])
+}
+
+/// `message_s` is the time in which all have their answers, and `cpu_s` the core time of both ends,
+/// each for one message.
+fn together(
+    budget: &Budget<'_>,
+    runtime: &Runtime,
+    connection: &Connection,
+) -> Result<[f64; 2], Unmeasured> {
+    let (tell, told) = mpsc::channel();
+    let watch = Watch::process();
+    for _ in 0..AT_ONCE {
+        let (tell, connection) = (tell.clone(), connection.clone());
+        runtime.spawn(async move {
+            let _ = tell.send(ask(&connection).await);
+        });
+    }
+    for _ in 0..AT_ONCE {
+        let answered = told.recv_timeout(ANSWER_LIMIT);
+        let late = |_| Unmeasured::because("QUIC on loopback took more than 10 s");
+        answered.map_err(late)??;
+    }
+    Ok(watch.per_operation(budget.clock, AT_ONCE))
 }
 
 async fn ask(connection: &Connection) -> Result<(), Unmeasured> {
@@ -145,6 +234,10 @@ const RESTS_S: [f64; 4] = [0.2e-3, 2e-3, 10e-3, 100e-3];
 
 /// For one sample: acknowledgements that come alone are those of some messages.
 const BATCH: usize = 2;
+
+/// Enough that both ends work all the time, and few enough for the connection's first window of
+/// some 14 000 B.
+const AT_ONCE: usize = 16;
 
 /// A thousand times what any of this takes on a phone's core.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);

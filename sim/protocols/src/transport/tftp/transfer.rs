@@ -67,6 +67,7 @@ impl<P: Payload> Peer<P> {
             block: 0,
             retries: 0,
         });
+        work(out, Operation::FileOpen, 0);
         self.send_outgoing(now, out);
     }
 
@@ -111,6 +112,7 @@ impl<P: Payload> Peer<P> {
                 retries: 0,
                 done: false,
             });
+            work(out, Operation::FileOpen, 0);
             self.send_ack(now, out);
         } else if known == Some(transfer) && block == 0 {
             self.send_ack(now, out);

@@ -1,0 +1,206 @@
+"""Costs of the program that traded, of reports of the device that it ran on.
+
+What a step of the program takes beyond the operations that it asks for is the implementation's: its
+bookkeeping, what TFTP takes for a file and a block of it, and what a new connection of QUIC takes
+beyond the steps that are priced. The probe times `probe trade` itself, so these costs are measured
+where they are used, and stand in place of those that the implementation was described with. What
+does not live here: the device's operations (`calibration.fit.calibration`), and what steps take
+longer after a rest (`calibration.fit.pace`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pocketsim.calibration.fit import quic_wakes
+from pocketsim.calibration.fit.costs import cost, named, seconds
+from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
+from pocketsim.calibration.fit.wakes import PRICED_BYTES, PRICED_REST_S, passage_s
+from pocketsim.calibration.fit.write import spelt
+from pocketsim.sim.devices.implementation import OwnCost, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.calibration.fit.samples import Estimate
+    from pocketsim.sim.devices.implementation import Implementation
+    from pocketsim.sim.devices.profile import Profile
+
+KERNEL = "trade_bookkeeping"
+FILES = "tftp_file"
+RECONNECTING = "quic_reconnect_at_pace"
+
+
+def measured(
+    implementation: Implementation, device: Profile, reports: Sequence[Report]
+) -> Implementation:
+    """Return the implementation with what its steps were measured to take on `device`.
+
+    As it is where not every report has timed it.
+    """
+    steps = {
+        name: (step, f"{KERNEL}: {', '.join(quantities)}, less their operations", told)
+        for name, (step, quantities) in _COSTS.items()
+        if (told := _all([_beside(report, quantities) for report in reports]))
+    }
+    files = {
+        name: (step, f"{FILES}: {said}", told)
+        for name, (step, part, said) in _FILES.items()
+        if (told := _all([_file_parts(report).get(part) for report in reports]))
+    }
+    new = _all([_connecting(report) for report in reports])
+    quic = {"connecting": ("endpoint_setup", f"{RECONNECTING}: {_CONNECTING}", new)} if new else {}
+    told = {**steps, **files, **quic}
+    found = {name: _own(*each, device, reports) for name, each in told.items()}
+    # That has the endpoint in it, of the kind that this program makes.
+    steps_ = {"endpoint_setup": Step(operations={})} if new else {}
+    return implementation.model_copy(
+        update={
+            "own_costs": {**implementation.own_costs, **found},
+            "steps": {**implementation.steps, **steps_},
+        }
+    )
+
+
+def beside_s(report: Report, quantity: str) -> float:
+    """Return what a step of a trade takes beyond its operations, s; 0 if that was not timed."""
+    found = cases(report, KERNEL, quantity)
+    return estimate_of(found[0], quantity, report).mean if found else 0.0
+
+
+def _own(
+    step: str, said: str, told: Sequence[Estimate], device: Profile, reports: Sequence[Report]
+) -> OwnCost:
+    looks = [
+        Look(report.digest, (one,), course({0.0: one}))
+        for report, one in zip(reports, told, strict=True)
+    ]
+    whole = cost(looks, 1, f"{named(reports)}; kernel {said}").cost
+    return OwnCost.model_validate(
+        {
+            **spelt(whole),
+            "step": step,
+            "scales_with": "verify",
+            "reference": seconds(device.operations["verify"].cpu),
+        }
+    )
+
+
+def _all(told: Sequence[Estimate | None]) -> list[Estimate]:
+    """Return what each report says; nothing where one says nothing, or that it takes no time."""
+    known = [one for one in told if one is not None and one.mean > 0]
+    return known if len(known) == len(told) else []
+
+
+def _beside(report: Report, quantities: Sequence[str]) -> Estimate | None:
+    """Return the mean of quantities; None if one was not timed."""
+    told = [
+        estimate_of(found[0], quantity, report)
+        for quantity in quantities
+        if (found := cases(report, KERNEL, quantity))
+    ]
+    if len(told) < len(quantities):
+        return None
+    return told[0] if len(told) == 1 else _mean(told)
+
+
+def _file_parts(report: Report) -> dict[str, Estimate]:
+    """Return what beginning a file takes at one end, and a block of it; nothing if untimed.
+
+    What is left of files of few and of many blocks without the passages of their datagrams: each
+    block takes two, and the first a request and its acknowledgement before. Ends that work on one
+    file have rested for as long as the other end had it.
+    """
+    files = {
+        blocks: estimate_of(found[0], "file_s", report)
+        for blocks in _BLOCKS
+        if (
+            found := cases(report, FILES, "file_s", (("blocks", blocks), ("rest_s", PRICED_REST_S)))
+        )
+    }
+    if len(files) < len(_BLOCKS):
+        return {}
+    few, many = (files[blocks] for blocks in _BLOCKS)
+    each_s = (many.mean - few.mean) / (_BLOCKS[1] - _BLOCKS[0])
+    short_s, long_s = passage_s(report, each_s / 2), passage_s(report, PRICED_REST_S)
+    if each_s <= 0 or short_s is None or long_s is None:
+        return {}
+    block_s = max(0.0, each_s / 2 - short_s)
+    opening_s = (few.mean - long_s - 2 * short_s - 2 * block_s) / 2
+    slope = math.hypot(few.standard_error, many.standard_error) / (_BLOCKS[1] - _BLOCKS[0])
+    return {
+        "block": replace(many, mean=block_s, standard_error=slope / 2, rounds=()),
+        "opening": replace(few, mean=opening_s, standard_error=few.standard_error / 2, rounds=()),
+    }
+
+
+def _connecting(report: Report) -> Estimate | None:
+    """Return what a message over a new connection takes beyond what is priced; None if untold.
+
+    Beyond steps of the handshake, packets, stream and tasks in hot loops, the passages of its
+    datagrams, and waking the tasks at both ends: most of it is code that was not run for a while.
+    """
+    timed = cases(report, RECONNECTING, "rtt_s", (("rest_s", _RECONNECT_REST_S),))
+    steps = [estimates(report, kernel, "cpu_s") for kernel in _CONNECTING_STEPS]
+    wakes = quic_wakes.waking(report)
+    long_s = passage_s(report, _RECONNECT_REST_S)
+    short_s = passage_s(report, _BETWEEN_S)
+    if not (timed and all(steps) and _BETWEEN_S in wakes and _RECONNECT_REST_S in wakes):
+        return None
+    if long_s is None or short_s is None:
+        return None
+    count = zip(_CONNECTING_STEPS.values(), steps, strict=True)
+    computed_s = math.fsum(times * told[_near(told)].mean for times, told in count)
+    wakes_s = wakes[_RECONNECT_REST_S].mean + 3 * max(0.0, wakes[_BETWEEN_S].mean)
+    rtt = estimate_of(timed[0], "rtt_s", report)
+    left_s = rtt.mean - computed_s - long_s - 3 * short_s - wakes_s
+    return replace(rtt, mean=left_s, rounds=()) if left_s > 0 else None
+
+
+def _near(told: Mapping[float, Estimate]) -> float:
+    return min(told, key=lambda size: abs(size - PRICED_BYTES))
+
+
+def _mean(told: Sequence[Estimate]) -> Estimate:
+    """Return the mean of estimates of one kernel, whose samples were taken together."""
+    count = len(told)
+    rounds = zip(*(one.rounds for one in told), strict=True)
+    return replace(
+        told[0],
+        mean=math.fsum(one.mean for one in told) / count,
+        standard_error=math.hypot(*(one.standard_error for one in told)) / count,
+        own_error=math.hypot(*(one.own_error for one in told)) / count,
+        sample_sigma=max(one.sample_sigma for one in told),
+        rounds=tuple(math.fsum(each) / count for each in rounds),
+    )
+
+
+_COSTS = {
+    "proposing": ("command", ("propose_s",)),
+    "receiving": ("decode", ("countersign_s", "complete_s")),
+}
+"""Of each own cost the step that it is part of, and quantities of the kernel, whose mean it is."""
+_FILES = {
+    "tftp_block": ("file_block", "block", "half of a block more, less its datagrams' passages"),
+    "tftp_file": ("file_open", "opening", "half of a file of one block, less that and passages"),
+}
+"""Of each own cost the step, and the part of a file, with how it is told."""
+_BLOCKS = (1.0, 5.0)
+_CONNECTING = "its round trip, less steps in hot loops, passages and wake-ups"
+_CONNECTING_STEPS = {
+    "quic_handshake_start": 1,
+    "quic_handshake_respond": 1,
+    "quic_handshake_finish": 1,
+    "quic_handshake_confirm": 1,
+    "quic_packet_seal": 5,
+    "quic_packet_open": 5,
+    "quic_stream_open": 1,
+    "quic_stream_accept": 1,
+    "task_spawn": 2,
+}
+"""By kernel, how often both ends do it for a message and its answer over a new connection."""
+_RECONNECT_REST_S = 2e-3
+_BETWEEN_S = 0.2e-3  # about as long an end of it rests while the other works

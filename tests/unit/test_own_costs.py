@@ -1,0 +1,100 @@
+"""What the program that trades takes itself, of reports: bookkeeping, files, a new connection."""
+
+from __future__ import annotations
+
+import pytest
+
+from pocketsim.calibration.fit import own, wakes, write
+from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.sim.devices import implementation, profile
+from support import synthetic_reports as synthetic
+from support.synthetic_reports import in_memory, without
+
+DESCRIBED = profile.IMPLEMENTATIONS / "probe.toml"
+
+
+def paced(number_of):
+    return [in_memory(synthetic.Phone(n).paced_report(), n) for n in range(number_of)]
+
+
+@pytest.fixture(scope="module")
+def device():
+    return Calibration(bootstraps=0).fit(paced(3)).profile_
+
+
+@pytest.fixture(scope="module")
+def found(device):
+    return own.measured(implementation.load(DESCRIBED), device, paced(3))
+
+
+def test_bookkeeping_is_what_steps_take_beside_their_operations(found):
+    costs, beside_s = found.own_costs, synthetic.BESIDE_S
+    assert costs["proposing"].cpu == pytest.approx(beside_s["propose_s"], rel=0.02)
+    mean_s = (beside_s["countersign_s"] + beside_s["complete_s"]) / 2
+    assert costs["receiving"].cpu == pytest.approx(mean_s, rel=0.02)
+    assert (costs["proposing"].step, costs["receiving"].step) == ("command", "decode")
+
+
+def test_a_file_is_begun_at_both_ends_and_has_blocks(found):
+    costs = found.own_costs
+    # Passages after rests that were not timed lie between those that were.
+    slope_s = (synthetic.file_s_of(5, 10e-3) - synthetic.file_s_of(1, 10e-3)) / 4
+    short_s = wakes.passage_s(paced(1)[0], slope_s / 2)
+    assert costs["tftp_block"].cpu + short_s == pytest.approx(slope_s / 2, rel=0.05)
+    for blocks in (1, 5):
+        whole_s = synthetic.PASSAGE_S + 2 * blocks * (short_s + costs["tftp_block"].cpu)
+        whole_s += 2 * costs["tftp_file"].cpu
+        assert whole_s == pytest.approx(synthetic.file_s_of(blocks, 10e-3), rel=0.05)
+    assert (costs["tftp_file"].step, costs["tftp_block"].step) == ("file_open", "file_block")
+
+
+def test_they_cost_as_much_on_the_device_that_was_measured(found, device):
+    for cost in (found.own_costs[name] for name in ("proposing", "receiving", "tftp_file")):
+        assert cost.basis == "measured"
+        assert cost.samples > 0
+        assert 0 < cost.standard_error < cost.cpu
+        assert cost.reference == pytest.approx(device.operations[cost.scales_with].cpu, rel=1e-4)
+
+
+def test_a_new_connection_stands_for_the_endpoint_it_has(found, device):
+    # These reports have timed none, so the device's endpoint stays.
+    assert "connecting" not in found.own_costs
+    assert "endpoint_setup" not in found.steps
+    rtt_s = 5e-3
+    reports = [reconnecting(report, rtt_s) for report in paced(2)]
+    told = own.measured(implementation.load(DESCRIBED), device, reports)
+    assert told.steps["endpoint_setup"].operations == {}
+    connecting = told.own_costs["connecting"]
+    steps = ("handshake_start", "handshake_respond", "handshake_finish", "handshake_confirm")
+    priced_s = sum(device.operations[step].cpu for step in steps)
+    assert 0.5 * (rtt_s - priced_s) < connecting.cpu < rtt_s - priced_s
+
+
+def reconnecting(report, rtt_s):
+    """Return the report with messages over new connections, and rests of 2 ms of kept ones."""
+    whole = report.document.model_dump(mode="json")
+    phone = synthetic.Phone(9)
+    asked = {"bytes": 668, "rest_s": 2e-3}
+    for kernel, trip_s in (("quic_reconnect_at_pace", rtt_s), ("quic_message_at_pace", 250e-6)):
+        trips = {"rtt_s": phone.times(trip_s, iterations=1)}
+        trips["cpu_s"] = trips["rtt_s"]
+        whole["measurements"].append(synthetic.measurement(kernel, "quic", trips, parameters=asked))
+    return in_memory(whole, hash(report.digest) % 1000)
+
+
+def test_a_report_without_it_leaves_the_description_as_it_is(device):
+    described = implementation.load(DESCRIBED)
+    plain = in_memory(synthetic.Phone(1).report(), 1)
+    for reports in ([plain], [plain, *paced(1)]):
+        assert own.measured(described, device, reports) == described
+    untold = in_memory(without(synthetic.Phone(1).paced_report(), "tftp_file", reason="none"))
+    assert own.measured(described, device, [untold]).own_costs["tftp_block"].basis == "assumed"
+
+
+def test_it_reads_as_it_was_written(found, tmp_path):
+    file = tmp_path / "probe_here.toml"
+    write.write_implementation(DESCRIBED, found, file)
+    read = implementation.load(file)
+    assert read.model_dump(exclude={"own_costs"}) == found.model_dump(exclude={"own_costs"})
+    for name, cost in found.own_costs.items():
+        assert read.own_costs[name].cpu == pytest.approx(cost.cpu, rel=1e-4)
