@@ -140,10 +140,11 @@ def validate_host(
     _calibrate(whole, device)
     _implementation(timed, device, program)
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
-        pinned = Path(name) / "host.toml"
+        pinned, relayed = Path(name) / "host.toml", Path(name) / "beside_relay.toml"
         prediction.of_a_process(device, pinned, sent_s(timed))
+        prediction.beside_a_relay(pinned, relayed)
         simulated = Host(
-            Documents(pinned, program), cores.relay_shares, effort, jobs, journal, told
+            Documents(pinned, relayed, program), cores.relay_shares, effort, jobs, journal, told
         )
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
         rings = token_prediction.simulate(pinned, token_effort, jobs, journal, told)

@@ -84,6 +84,16 @@ def test_tasks_that_run_are_not_woken_for_another_datagram():
     assert last_s == pytest.approx(0.5 * RTT_S + 0.003 + 3 * 0.5 - 0.75, rel=1e-6)
 
 
+def test_what_tasks_at_work_take_for_another_datagram_is_told_without_a_rest():
+    # One message wakes the tasks, another comes meanwhile and has waited when they turn to it.
+    plan = conversation((1.0, 2.0, 2.001))
+    plans.cost(plan, "quic_wake", cpu_s=0.003)
+    plan["profiles"][0]["quic_wake_after"] = {"rest_s": [0.0, 0.1], "ratio": [4.0, 1.0]}
+    *_, first_s, second_s = arrival_delays_s(plan)
+    assert first_s == pytest.approx(0.5 * RTT_S + 0.003, rel=1e-6)
+    assert second_s == pytest.approx(0.5 * RTT_S + 0.002 + 4.0 * 0.003, rel=1e-6)
+
+
 def test_a_reconnecting_app_makes_and_closes_an_endpoint_for_every_message():
     plan = conversation(mode="quic_reconnect")
     plans.cost(plan, "endpoint_setup", wait_s=0.25)

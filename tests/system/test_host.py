@@ -28,7 +28,9 @@ two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two end
 @pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("payload_bytes", [16, 2048])
 def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, payload_bytes):
-    prediction.of_a_process(DEVICE, tmp_path / "device.toml", None)
+    device = tmp_path / "device.toml"
+    prediction.of_a_process(DEVICE, device, None)
+    documents = prediction.Documents(device, device, Path("probe"))
     point = replace(
         design.design(QUICK)[0],
         carrier=carrier,
@@ -40,7 +42,7 @@ def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, p
     settings = {name: prediction.Setting(4.0, at_s, 0.0, 0) for name, at_s in PASSAGES_S.items()}
     asked = {
         name: (
-            prediction.document(point, setting, tmp_path / "device.toml", 1e-6, EFFORT),
+            prediction.document(point, setting, documents, 1e-6, EFFORT),
             # Nothing is taken off.
             prediction.judged(point, replace(setting, passage_s=0.0), EFFORT),
         )

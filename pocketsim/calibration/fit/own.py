@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pocketsim.calibration.fit import quic_wakes
 from pocketsim.calibration.fit.costs import cost, named, seconds
 from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
-from pocketsim.calibration.fit.wakes import PRICED_BYTES, PRICED_REST_S, passage_s
+from pocketsim.calibration.fit.wakes import PRICED_BYTES, PRICED_REST_S, passage_s, slept_s
 from pocketsim.calibration.fit.write import spelt
 from pocketsim.sim.devices.implementation import OwnCost, Step
 
@@ -125,7 +125,8 @@ def _file_parts(report: Report) -> dict[str, Estimate]:
         return {}
     few, many = (files[blocks] for blocks in _BLOCKS)
     each_s = (many.mean - few.mean) / (_BLOCKS[1] - _BLOCKS[0])
-    short_s, long_s = passage_s(report, each_s / 2), passage_s(report, PRICED_REST_S)
+    short_s = passage_s(report, each_s / 2)
+    long_s = passage_s(report, slept_s(report, PRICED_REST_S))
     if each_s <= 0 or short_s is None or long_s is None:
         return {}
     block_s = max(0.0, each_s / 2 - short_s)
@@ -146,7 +147,7 @@ def _connecting(report: Report) -> Estimate | None:
     timed = cases(report, RECONNECTING, "rtt_s", (("rest_s", _RECONNECT_REST_S),))
     steps = [estimates(report, kernel, "cpu_s") for kernel in _CONNECTING_STEPS]
     wakes = quic_wakes.waking(report)
-    long_s = passage_s(report, _RECONNECT_REST_S)
+    long_s = passage_s(report, slept_s(report, _RECONNECT_REST_S))
     short_s = passage_s(report, _BETWEEN_S)
     if not (timed and all(steps) and _BETWEEN_S in wakes and _RECONNECT_REST_S in wakes):
         return None

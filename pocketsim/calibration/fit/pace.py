@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pocketsim.calibration.fit import own
 from pocketsim.calibration.fit.looks import cases, estimate_of, estimates
 from pocketsim.calibration.fit.rests import Rested, pooled
-from pocketsim.calibration.fit.wakes import PRICED_BYTES, answer_s, by_asked_s
+from pocketsim.calibration.fit.wakes import PRICED_BYTES, by_asked_s, rested_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,15 +51,14 @@ def _by_rest(report: Report) -> dict[float, Rested]:
     rested = by_asked_s(report, KERNEL, STEP)
     queued = cases(report, KERNEL, STEP, (("queued", 1.0),))
     for asked_s, case in [*((_QUEUED, case) for case in queued), *rested.items()]:
-        # It rests from when it has answered: for the answer's way, too.
-        rest_s = asked_s + answer_s(report, asked_s)
-        if rest_s <= 0 and asked_s != _QUEUED:
+        since_s = rested_s(report, asked_s)
+        if since_s <= 0 and asked_s != _QUEUED:
             continue  # nobody tells for how long
         step = estimate_of(case, STEP, report)
         ratio = (step.mean - beside_s) / hot_s
         error = ratio * math.hypot(step.standard_error / step.mean, hot_error)
         if ratio > 0:
-            found[asked_s] = Rested(max(0.0, rest_s), ratio, error, step.samples)
+            found[asked_s] = Rested(since_s if asked_s >= 0 else 0.0, ratio, error, step.samples)
     return found
 
 

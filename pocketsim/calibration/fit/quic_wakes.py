@@ -24,7 +24,7 @@ from pocketsim.calibration.fit.costs import cost, named
 from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
 from pocketsim.calibration.fit.rests import Rested, pooled
 from pocketsim.calibration.fit.samples import Sigma
-from pocketsim.calibration.fit.wakes import PRICED_REST_S, by_asked_s, of_a_part, passage_s
+from pocketsim.calibration.fit.wakes import PRICED_REST_S, by_asked_s, of_a_part, passage_s, slept_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,11 +53,12 @@ def price(reports: Sequence[Report]) -> Priced | None:
 
 def after(reports: Sequence[Report]) -> list[AfterRest]:
     """Return how many times as long as `quic_wake` it takes, by rest."""
-    told = [_ratios(waking(report), _queued(report)) for report in reports]
+    told = [_ratios(report) for report in reports]
     return pooled(told, reports, f"kernel {KERNEL}: the same over that after {_ASKED}")
 
 
-def _ratios(waits: dict[float, Estimate], queued: Estimate | None) -> dict[float, Rested]:
+def _ratios(report: Report) -> dict[float, Rested]:
+    waits, queued = waking(report), _queued(report)
     priced = waits.get(PRICED_REST_S)
     if priced is None or priced.mean <= 0:
         return {}
@@ -67,7 +68,7 @@ def _ratios(waits: dict[float, Estimate], queued: Estimate | None) -> dict[float
         errors = (wait.standard_error / priced.mean, ratio * priced.standard_error / priced.mean)
         error = 0.0 if rest_s == PRICED_REST_S else math.hypot(*errors)
         if ratio > 0:
-            found[rest_s] = Rested(rest_s, ratio, error, wait.samples)
+            found[rest_s] = Rested(slept_s(report, rest_s), ratio, error, wait.samples)
     return found
 
 
@@ -100,7 +101,7 @@ def waking(report: Report) -> dict[float, Estimate]:
         for asked_s, case in by_asked_s(report, KERNEL, "rtt_s").items()
     }
     computed_s = _computed_s(report)
-    passages_s = {rest_s: passage_s(report, rest_s) for rest_s in trips}
+    passages_s = {rest_s: passage_s(report, slept_s(report, rest_s)) for rest_s in trips}
     if not trips or computed_s is None or None in passages_s.values():
         return {}
     least_s = min(trips)

@@ -58,24 +58,49 @@ def after(reports: Sequence[Report]) -> list[AfterRest]:
     return found if len(found) > 1 else []  # one is what is priced
 
 
-def passage_s(report: Report, rest_s: float) -> float | None:
+def passage_s(report: Report, after_s: float) -> float | None:
     """Return from the call of a `sendto` until a thread that has rested has read, s.
 
     Between two rests that were timed, along a line over the logarithm of the rest, and beyond them
     that of the nearest; None where none was timed.
     """
     known = sorted(
-        (asked_s + answer_s(report, asked_s), estimate_of(case, "latency_s", report).mean)
+        (rested_s(report, asked_s), estimate_of(case, "latency_s", report).mean)
         for asked_s in by_asked_s(report, WAKE.kernel, "latency_s")
-        if (case := rested(report, asked_s)) and asked_s + answer_s(report, asked_s) > 0
+        if (case := rested(report, asked_s)) and rested_s(report, asked_s) > 0
     )
     if not known:
         return None
     rests_s, passages_s = zip(*known, strict=True)
-    return float(np.interp(math.log(max(rest_s, rests_s[0])), np.log(rests_s), passages_s))
+    return float(np.interp(math.log(max(after_s, rests_s[0])), np.log(rests_s), passages_s))
 
 
-def answer_s(report: Report, asked_s: float) -> float:
+def rested_s(report: Report, asked_s: float) -> float:
+    """Return for how long who was asked to rest between two messages has rested, s; 0 if unknown.
+
+    From when it has answered: for the answer's way, too.
+    """
+    return slept_s(report, asked_s) + _answer_s(report, asked_s)
+
+
+def slept_s(report: Report, asked_s: float) -> float:
+    """Return how long a sleep takes, s: longer than it was asked for, as reports have timed.
+
+    Between lengths that were timed along a line over their logarithm, beyond them by as much as at
+    the nearest.
+    """
+    told = sorted(
+        (case.parameters["requested_s"], samples.median)
+        for case in cases(report, "sleep_overshoot", "overshoot_s")
+        if (samples := case.quantity("overshoot_s"))
+    )
+    if asked_s <= 0 or not told:
+        return max(0.0, asked_s)
+    asked, longer = zip(*told, strict=True)
+    return asked_s + float(np.interp(math.log(asked_s), np.log(asked), longer))
+
+
+def _answer_s(report: Report, asked_s: float) -> float:
     """Return how long an answer to who has rested for so long was under way, s; 0 if unknown."""
     case = rested(report, asked_s)
     round_trip = case.quantity("rtt_s") if case else None
@@ -116,7 +141,7 @@ def _by_rest(report: Report) -> dict[float, Rested]:
         errors = latency.standard_error / wait_s, look.latency.standard_error / priced_s
         ratio = wait_s / priced_s
         found[asked_s] = Rested(
-            asked_s + answer_s(report, asked_s),
+            rested_s(report, asked_s),
             ratio,
             0.0 if asked_s == PRICED_REST_S else ratio * math.hypot(*errors),
             round_trip.count,

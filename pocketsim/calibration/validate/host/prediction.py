@@ -51,9 +51,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Documents:
-    """The files of this computer's profile, with one core, and of what `probe trade` takes here."""
+    """The files of this computer's profiles, with one core, and of what `probe trade` takes here.
+
+    `beside_relay` is of a core that has the relay on it, too.
+    """
 
     device: Path
+    beside_relay: Path
     implementation: Path
 
 
@@ -76,8 +80,8 @@ def document(
     radio = {"up": _LOOPBACK, "down": _LOOPBACK}
     listener = {**radio, "latency": _seconds(at_each_s)}
     dialler = {**radio, "latency": _seconds(at_each_s + setting.passage_s), **_losses(point)}
-    profile = documents.device
-    phone = {"profile": str(profile), "count": 1}
+    near = documents.beside_relay if setting.relay_ratio else documents.device
+    far = {"profile": str(documents.device), "count": 1}
     return {
         "title": point.name,
         "implementation": str(documents.implementation),
@@ -88,8 +92,8 @@ def document(
             "draw": draw,
         },
         "devices": [
-            {**phone, "access": "dialler", **_shared(setting, profile)},
-            {**phone, "access": "listener"},
+            {"profile": str(near), "count": 1, "access": "dialler", **_shared(setting, near)},
+            {**far, "access": "listener"},
         ],
         "network": {
             "backbone_latency": "0s",
@@ -132,6 +136,21 @@ def of_a_process(profile: Path, to: Path, waking_send_s: float | None) -> None:
             # After every rest the passage is as long as it was.
             for each in rests:
                 each["ratio"] = (each["ratio"] * wake.wait - moved_s) / left_s
+    to.write_text(tomli_w.dumps(device), encoding="utf-8")
+
+
+def beside_a_relay(process: Path, to: Path) -> None:
+    """Write the profile of a process again, as that of one on whose core the relay runs.
+
+    Who passes the datagram on is on that core, which is awake: however long the process has rested,
+    waking it is a change of threads, as of one that has not.
+    """
+    import tomli_w
+
+    _, device = read_toml(process)
+    rests = device["scheduler"].get("wake_after", [])
+    for each in rests:
+        each["ratio"] = rests[0]["ratio"]
     to.write_text(tomli_w.dumps(device), encoding="utf-8")
 
 
