@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.tokens.design import Batch
     from pocketsim.calibration.validate.host.tokens.design import Effort as TokenEffort
     from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Counter
+    from pocketsim.on_other import OtherValidation
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,16 @@ class HostValidation:
     tokens: TokenComparison
     is_judged: bool
     data: dict[str, Any]
+    other: OtherValidation | None = None
 
     @property
     def verdict(self) -> str:
         """`met`, `missed`, or `not judged` of a quick look."""
         if not self.is_judged:
             return NOT_JUDGED
-        both = (self.comparison.judgement, self.tokens.judgement)
-        return MET if all(judgement.is_met for judgement in both) else MISSED
+        judged = [self.comparison.judgement, self.tokens.judgement]
+        judged += [self.other.comparison] if self.other else []
+        return MET if all(judgement.is_met for judgement in judged) else MISSED
 
     def as_json(self) -> str:
         """Return verdict, bars, rows and all raw figures as JSON, ending in a newline."""
@@ -77,7 +80,8 @@ class HostValidation:
         whole |= {"bars": bars, "hop_s": self.comparison.hop_s, "rows": rows}
         whole |= {"hop_unfitted": self.comparison.unfitted}
         whole |= {"tokens": self.tokens.as_json()}
-        return json.dumps(_plain({**whole, **self.data}), indent=1, allow_nan=False) + "\n"
+        whole |= {"other": self.other.table()} if self.other else {}
+        return json.dumps(plain({**whole, **self.data}), indent=1, allow_nan=False) + "\n"
 
 
 MET, MISSED, NOT_JUDGED = "met", "missed", "not judged"
@@ -134,7 +138,7 @@ def validate_host(
     token_reports = [probe_report.load(file) for file in token_files.values()]
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
     profile = folder / "profile.toml"
-    _calibrate(whole, profile)
+    calibrate(whole, profile, "this host")
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
         pinned = Path(name) / "host.toml"
         timed = [one for one in reports if one.path in whole]
@@ -150,11 +154,11 @@ def validate_host(
         "probe_sha256": digest,
         "effort": asdict(effort),
         "reports": [
-            {**_said(name, one), "kernel_rtt_s": kernel_rtt_s([one], _USUAL_BYTES)[0]}
+            {**said(name, one), "kernel_rtt_s": kernel_rtt_s([one], _USUAL_BYTES)[0]}
             for name, one in zip(files, reports, strict=True)
         ],
         "token_reports": [
-            _said(name, one) for name, one in zip(token_files, token_reports, strict=True)
+            said(name, one) for name, one in zip(token_files, token_reports, strict=True)
         ],
         "points": _raw(points, measured, comparison),
     }
@@ -210,13 +214,17 @@ def _batches(
     return batches, files
 
 
-def _calibrate(files: Sequence[Path], profile: Path) -> None:
+def calibrate(files: Sequence[Path], profile: Path, name: str) -> None:
+    """Write the profile of the device that reports are of.
+
+    What spoiled them is in the profile, and counts.
+    """
     # A shared or virtual machine spoils every report, and says so in the profile and in host.json.
     found = fitted(
         files,
         profile,
         None,
-        name="this host",
+        name=name,
         measured_by="pocketsim validate host",
         store="file_append",
         allow_spoiled=True,
@@ -224,7 +232,8 @@ def _calibrate(files: Sequence[Path], profile: Path) -> None:
     write_profile(found.profile_, profile)
 
 
-def _said(name: str, report: Report) -> dict[str, Any]:
+def said(name: str, report: Report) -> dict[str, Any]:
+    """Return what identifies a report, and what spoiled it, as JSON has it."""
     document = report.document
     return {
         "name": name,
@@ -252,14 +261,14 @@ def _raw(
     ]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return what JSON has for a value: tables of records, null of what is no number."""
     if hasattr(value, "__dataclass_fields__"):
-        return _plain(asdict(value))
+        return plain(asdict(value))
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value
