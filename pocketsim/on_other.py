@@ -95,8 +95,7 @@ def validate_other(
 
     def report(name: str) -> None:
         # Two, as many as the profile needs to tell how they differ.
-        wanted = ("before", f"turn_{effort.repetitions}") if effort.is_judged else ("before",)
-        if name in wanted:
+        if name in {"before", f"turn_{effort.repetitions}"}:
             files.append(folder / f"report_other_{name}.json")
             bench.report(f"other {name}", files[-1])
             told(f"probe run: {files[-1]}")

@@ -2,33 +2,77 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pocketsim.cli import console, targets
+from pocketsim.sim.base.errors import UserError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from pocketsim.calibration.validate.host.design import Effort
     from pocketsim.on_host import HostValidation
     from pocketsim.on_other import OtherValidation
 
+Other = Annotated[
+    Path | None,
+    typer.Option(
+        "--other", help="Another build (build/bin/probe-slow), as another device.", metavar="PATH"
+    ),
+]
+Earlier = Annotated[
+    Path | None,
+    typer.Option(
+        "--profile",
+        help="With --other: this computer's, of an earlier run; nothing else is compared then.",
+        metavar="FILE",
+    ),
+]
+NoBar = Annotated[
+    bool, typer.Option("--no-bar", help="With --other: report its errors, and judge none.")
+]
 
-def beside(
-    result: HostValidation, out: Path, probe: Path, jobs: int, *, quick: bool
-) -> HostValidation:
+
+@dataclass(frozen=True)
+class Device:
+    """A probe that is another device, and how much is measured with it."""
+
+    probe: Path
+    effort: Effort
+
+
+def device(probe: Path | None, profile: Path | None, *, quick: bool, no_bar: bool) -> Device | None:
+    """Return the other device, if one is asked for.
+
+    Raises UserError for options that say something of none, EnvironmentMissingError for no probe.
+    """
+    from pocketsim import on_host
+    from pocketsim.calibration.validate.host import other
+
+    if probe is None:
+        for option, is_asked in (("--profile", profile is not None), ("--no-bar", no_bar)):
+            if is_asked:
+                raise UserError(f"{option} is about --other, which is not there")
+        return None
+    effort = other.QUICK if quick else other.FULL
+    if no_bar:
+        effort = replace(effort, is_judged=False)
+    return Device(on_host.find_probe(probe), effort)
+
+
+def beside(result: HostValidation, one: Device, out: Path, jobs: int) -> HostValidation:
     """Return the validation with another device beside it, against the profile that it made."""
-    return replace(result, other=_validated(out, probe, out / "profile.toml", jobs, quick=quick))
+    return replace(result, other=_validated(one, out, out / "profile.toml", jobs))
 
 
-def alone(out: Path, probe: Path, profile: Path, jobs: int, *, quick: bool, json: bool) -> None:
+def alone(one: Device, out: Path, profile: Path, jobs: int, *, json: bool) -> None:
     """Compare another device with an earlier profile; exit 3 if a bar is missed."""
     from pocketsim import on_host
     from pocketsim.report import host_other as page
 
-    result = _validated(out, probe, profile, jobs, quick=quick)
+    result = _validated(one, out, profile, jobs)
     with targets.replacing(out / "other.json") as aside:
         aside.write_text(result.as_json(), encoding="utf-8")
     told = [*sentences(result), f"Verdict: {result.verdict}."]
@@ -64,14 +108,13 @@ def sentences(result: OtherValidation) -> list[str]:
     ]
 
 
-def _validated(out: Path, probe: Path, profile: Path, jobs: int, *, quick: bool) -> OtherValidation:
+def _validated(one: Device, out: Path, profile: Path, jobs: int) -> OtherValidation:
     from pocketsim import on_other
     from pocketsim.calibration.validate.host import other, tables
 
-    effort = other.QUICK if quick else other.FULL
-    rows = tables.design_rows(other.design(effort))
+    rows = tables.design_rows(other.design(one.effort))
     console.table("points of another device", tables.DESIGN_HEAD, rows, write=console.say)
-    return on_other.validate_other(out, probe, profile, effort, jobs, console.say)
+    return on_other.validate_other(out, one.probe, profile, one.effort, jobs, console.say)
 
 
 def _print(result: OtherValidation, told: list[str]) -> None:

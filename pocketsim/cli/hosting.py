@@ -9,7 +9,6 @@ import typer
 
 from pocketsim.cli import comparing_other, console, targets
 from pocketsim.cli.running import AsJson, Jobs
-from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def host(
+    *,
     out: Annotated[
         Path, typer.Option("-o", "--out", help="Folder of what is written.", metavar="DIR")
     ] = Path("runs/host"),
@@ -26,22 +26,9 @@ def host(
     probe: Annotated[
         Path | None, typer.Option("--probe", help="Instead of build/bin/probe.", metavar="PATH")
     ] = None,
-    other: Annotated[
-        Path | None,
-        typer.Option(
-            "--other",
-            help="A build of another speed (build/bin/probe-slow), as another device.",
-            metavar="PATH",
-        ),
-    ] = None,
-    profile: Annotated[
-        Path | None,
-        typer.Option(
-            "--profile",
-            help="With --other: this computer's, of an earlier run; that alone is compared.",
-            metavar="FILE",
-        ),
-    ] = None,
+    other: comparing_other.Other = None,
+    profile: comparing_other.Earlier = None,
+    no_bar: comparing_other.NoBar = False,
     as_json: AsJson = False,
     jobs: Jobs = None,
 ) -> None:
@@ -62,18 +49,17 @@ def host(
     from pocketsim import on_host
     from pocketsim.calibration.validate.host import design
 
-    slow = None if other is None else on_host.find_probe(other)
-    if profile is not None:
-        if slow is None:
-            raise UserError("--profile is what --other is compared with: name both")
-        comparing_other.alone(out, slow, profile, jobs or default_jobs(), quick=quick, json=as_json)
+    several = jobs or default_jobs()
+    device = comparing_other.device(other, profile, quick=quick, no_bar=no_bar)
+    if device is not None and profile is not None:
+        comparing_other.alone(device, out, profile, several, json=as_json)
         return
     found = on_host.find_probe(probe)
     effort = design.QUICK if quick else design.FULL
     _tell_design(effort)
-    result = on_host.validate_host(out, found, effort, jobs or default_jobs(), console.say)
-    if slow is not None:
-        result = comparing_other.beside(result, out, slow, jobs or default_jobs(), quick=quick)
+    result = on_host.validate_host(out, found, effort, several, console.say)
+    if device is not None:
+        result = comparing_other.beside(result, device, out, several)
     _write(result, out)
     if as_json:
         console.data(result.as_json().rstrip())

@@ -178,6 +178,62 @@ def test_tokens_that_cannot_be_done_are_known_before_anything_is_traded(cli, tmp
     assert not (tmp_path / "calls").exists()  # of all else nothing was asked
 
 
+OTHER_REPORTS = {f"report_other_{name}.json" for name in ("before", "turn_2")}
+
+
+@two_cores
+def test_another_device_alone_is_compared_with_an_earlier_profile(tmp_path):
+    cli = command_line(tmp_path, sys.executable, "-m", "pocketsim.cli", timeout_s=300)
+    call = ("validate", "host", "--quick", "--other", PROBE, "-o", "here", "--profile")
+    done = [cli(*call, DEVICE, FAKE_PROBE_LOG=tmp_path / "calls") for _ in range(2)]
+    assert [one.returncode for one in done] == [0, 0], done[0].stderr
+    names = {"other.json", "other.html", "profile_other.toml", "other.journal"}
+    assert {path.name for path in (tmp_path / "here").iterdir()} == names | OTHER_REPORTS
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert len({line.partition("]")[0] for line in calls}) == 1  # all on one core
+    assert calls[0].count(",", 0, calls[0].index("]")) == 0
+    found = json.loads((tmp_path / "here/other.json").read_text())
+    assert (found["verdict"], found["bars"], len(found["rows"])) == ("not judged", [], 2)
+    # Real ones take 1 ms, whatever the report says; either profile says something else.
+    for row in found["rows"]:
+        own, foreign = (row[by]["rtt_p50_s"] for by in ("own", "foreign"))
+        assert own["measured"] == foreign["measured"] == pytest.approx(fake_probe.RTT_S)
+        assert own["simulated"] != foreign["simulated"]
+    # It goes on where it was: nothing is measured or simulated again.
+    assert done[1].stdout == done[0].stdout
+    assert (done[0].stderr.count(": simulated "), done[1].stderr.count(": simulated ")) == (8, 0)
+
+
+@two_cores
+def test_another_device_stands_beside_the_host(tmp_path):
+    cli = command_line(tmp_path, sys.executable, "-m", "pocketsim.cli", timeout_s=300)
+    done = cli("validate", "host", "--quick", "--probe", PROBE, "--other", PROBE, "-o", "here")
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "here/host.json").read_text())
+    assert len(found["other"]["points"]) == 2
+    assert "another device" in done.stdout
+    assert "Another device" in (tmp_path / "here/host.html").read_text()
+    assert not (tmp_path / "here/other.json").exists()
+
+
+@pytest.mark.parametrize("words", [("--profile", DEVICE), ("--no-bar",)])
+def test_what_is_about_another_device_takes_one(cli, tmp_path, words):
+    done = cli("validate", "host", *words, "-o", "here")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{words[0]} is about --other, which is not there\n"
+    assert not (tmp_path / "here").exists()
+
+
+@two_cores
+def test_what_is_no_profile_is_known_before_anything_is_traded(cli, tmp_path):
+    (tmp_path / "other.toml").write_text("nothing = 1\n")
+    call = ("validate", "host", "--quick", "--other", PROBE, "-o", "here", "--profile")
+    done = cli(*call, "other.toml", FAKE_PROBE_LOG=tmp_path / "calls")
+    assert done.returncode == 2
+    assert "other.toml" in done.stderr
+    assert not (tmp_path / "calls").exists()
+
+
 def test_without_a_probe_it_says_what_builds_one(cli, tmp_path):
     done = cli("validate", "host", "--probe", "none", "-o", "here")
     assert (done.returncode, done.stdout) == (5, "")
