@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pocketsim.on_host import HostValidation
 
 
-def host(
+def host(  # noqa: PLR0913 - each is an option
     *,
     out: Annotated[
         Path, typer.Option("-o", "--out", help="Folder of what is written.", metavar="DIR")
