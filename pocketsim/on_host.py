@@ -64,9 +64,9 @@ class HostValidation:
         """`met`, `missed`, or `not judged` of a quick look."""
         if not self.is_judged:
             return NOT_JUDGED
-        judged = [self.comparison.judgement, self.tokens.judgement]
-        judged += [self.other.comparison] if self.other else []
-        return MET if all(judgement.is_met for judgement in judged) else MISSED
+        met = [self.comparison.judgement.is_met, self.tokens.judgement.is_met]
+        met += [self.other.is_met] if self.other else []
+        return MET if all(met) else MISSED
 
     def as_json(self) -> str:
         """Return verdict, bars, rows and all raw figures as JSON, ending in a newline."""
