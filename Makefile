@@ -163,6 +163,12 @@ probe: build/.system ## Build the device probe for this machine: build/bin/probe
 	$(CARGO) build --release --locked -p pocketsim-probe
 	@mkdir -p build/bin && ln -sfn ../../target/release/probe build/bin/probe
 
+.PHONY: probe-slow
+# Without SQLite, of which no trade has anything: its C would be compiled once more.
+probe-slow: build/.system ## Build it with slow cryptography, as another device: build/bin/probe-slow
+	$(CARGO) build --profile slow-crypto --locked -p pocketsim-probe --no-default-features
+	@mkdir -p build/bin && ln -sfn ../../target/slow-crypto/probe build/bin/probe-slow
+
 .PHONY: probe-arm64
 probe-arm64: build/android/probe ## Build the static probe for a phone's shell: build/android/probe
 

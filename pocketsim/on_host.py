@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.tokens.design import Batch
     from pocketsim.calibration.validate.host.tokens.design import Effort as TokenEffort
     from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Counter
+    from pocketsim.on_other import OtherValidation
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,16 @@ class HostValidation:
     tokens: TokenComparison
     is_judged: bool
     data: dict[str, Any]
+    other: OtherValidation | None = None
 
     @property
     def verdict(self) -> str:
         """`met`, `missed`, or `not judged` of a quick look."""
         if not self.is_judged:
             return NOT_JUDGED
-        both = (self.comparison.judgement, self.tokens.judgement)
-        return MET if all(judgement.is_met for judgement in both) else MISSED
+        met = [self.comparison.judgement.is_met, self.tokens.judgement.is_met]
+        met += [self.other.is_met] if self.other else []
+        return MET if all(met) else MISSED
 
     def as_json(self) -> str:
         """Return verdict, bars, rows and all raw figures as JSON, ending in a newline."""
@@ -79,7 +82,8 @@ class HostValidation:
         whole |= {"bars": bars, "hop_s": self.comparison.hop_s, "rows": rows}
         whole |= {"hop_unfitted": self.comparison.unfitted}
         whole |= {"tokens": self.tokens.as_json()}
-        return json.dumps(_plain({**whole, **self.data}), indent=1, allow_nan=False) + "\n"
+        whole |= {"other": self.other.table()} if self.other else {}
+        return json.dumps(plain({**whole, **self.data}), indent=1, allow_nan=False) + "\n"
 
 
 MET, MISSED, NOT_JUDGED = "met", "missed", "not judged"
@@ -137,7 +141,7 @@ def validate_host(
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
     device, program = folder / "profile.toml", folder / "probe_here.toml"
     timed = [one for one in reports if one.path in whole]
-    _calibrate(whole, device)
+    calibrate(whole, device, "this host")
     _implementation(timed, device, program)
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
         pinned, relayed = Path(name) / "host.toml", Path(name) / "beside_relay.toml"
@@ -156,11 +160,11 @@ def validate_host(
         "probe_sha256": digest,
         "effort": asdict(effort),
         "reports": [
-            {**_said(name, one), "kernel_rtt_s": kernel_rtt_s([one], _USUAL_BYTES)[0]}
+            {**said(name, one), "kernel_rtt_s": kernel_rtt_s([one], _USUAL_BYTES)[0]}
             for name, one in zip(files, reports, strict=True)
         ],
         "token_reports": [
-            _said(name, one) for name, one in zip(token_files, token_reports, strict=True)
+            said(name, one) for name, one in zip(token_files, token_reports, strict=True)
         ],
         "points": _raw(points, measured, comparison),
     }
@@ -216,13 +220,17 @@ def _batches(
     return batches, files
 
 
-def _calibrate(files: Sequence[Path], profile: Path) -> None:
+def calibrate(files: Sequence[Path], profile: Path, name: str) -> None:
+    """Write the profile of the device that reports are of.
+
+    What spoiled them is in the profile, and counts.
+    """
     # A shared or virtual machine spoils every report, and says so in the profile and in host.json.
     found = fitted(
         files,
         profile,
         None,
-        name="this host",
+        name=name,
         measured_by="pocketsim validate host",
         store="file_append",
         allow_spoiled=True,
@@ -237,7 +245,8 @@ def _implementation(reports: Sequence[Report], device: Path, path: Path) -> None
     write_implementation(described, found, path)
 
 
-def _said(name: str, report: Report) -> dict[str, Any]:
+def said(name: str, report: Report) -> dict[str, Any]:
+    """Return what identifies a report, and what spoiled it, as JSON has it."""
     document = report.document
     return {
         "name": name,
@@ -265,14 +274,14 @@ def _raw(
     ]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return what JSON has for a value: tables of records, null of what is no number."""
     if hasattr(value, "__dataclass_fields__"):
-        return _plain(asdict(value))
+        return plain(asdict(value))
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import console, targets
+from pocketsim.cli import comparing_other, console, targets
 from pocketsim.cli.running import AsJson, Jobs
 from pocketsim.sim.run.children import default_jobs
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pocketsim.on_host import HostValidation
 
 
-def host(
+def host(  # noqa: PLR0913 - each is an option
+    *,
     out: Annotated[
         Path, typer.Option("-o", "--out", help="Folder of what is written.", metavar="DIR")
     ] = Path("runs/host"),
@@ -25,6 +26,9 @@ def host(
     probe: Annotated[
         Path | None, typer.Option("--probe", help="Instead of build/bin/probe.", metavar="PATH")
     ] = None,
+    other: comparing_other.Other = None,
+    profile: comparing_other.Earlier = None,
+    no_bar: comparing_other.NoBar = False,
     as_json: AsJson = False,
     jobs: Jobs = None,
 ) -> None:
@@ -36,15 +40,26 @@ def host(
     reports of their own, which are compared with their simulation as well. Whatever else runs
     meanwhile is measured, too. DIR gets host.json, host.html, the profile and the probe's reports;
     what an interruption leaves there is gone on from.
+
+    With --other, another build of the probe is another device, with both ends on one core: its own
+    profile has to predict what it trades, and this computer's has to miss it. With --profile that
+    alone is done, and DIR gets other.json and other.html instead.
     """
     targets.check_outside_runs(out)
     from pocketsim import on_host
     from pocketsim.calibration.validate.host import design
 
+    several = jobs or default_jobs()
+    device = comparing_other.device(other, profile, quick=quick, no_bar=no_bar)
+    if device is not None and profile is not None:
+        comparing_other.alone(device, out, profile, several, json=as_json)
+        return
     found = on_host.find_probe(probe)
     effort = design.QUICK if quick else design.FULL
     _tell_design(effort)
-    result = on_host.validate_host(out, found, effort, jobs or default_jobs(), console.say)
+    result = on_host.validate_host(out, found, effort, several, console.say)
+    if device is not None:
+        result = comparing_other.beside(result, device, out, several)
     _write(result, out)
     if as_json:
         console.data(result.as_json().rstrip())
@@ -72,7 +87,8 @@ def _write(result: HostValidation, out: Path) -> None:
         aside.write_text(result.as_json(), encoding="utf-8")
     told = _sentences(result)
     with targets.replacing(out / "host.html") as aside:
-        found = page.page(result.comparison, "This host", told, result.tokens)
+        other = result.other.comparison if result.other else None
+        found = page.page(result.comparison, "This host", told, result.tokens, other)
         aside.write_text(found, encoding="utf-8")
 
 
@@ -87,7 +103,9 @@ def _print(result: HostValidation) -> None:
     console.table("tokens", token_tables.HEAD, token_tables.rows_of(tokens.rows))
     for text in (token_tables.NOTE, *result.tokens.left_out):
         console.data(f"  {text}")
-    bars = (*judgement.bars, *tokens.bars)
+    if result.other:
+        comparing_other.print_rows(result.other)
+    bars = (*judgement.bars, *tokens.bars, *(result.other.comparison.bars if result.other else ()))
     if bars:
         console.table("bars", tables.BAR_HEAD, tables.bar_rows(bars))
     for text in _sentences(result):
@@ -106,6 +124,7 @@ def _sentences(result: HostValidation) -> list[str]:
         f"{told['processor']}, {told['kernel']}: {on_cores}, relay on {where}.",
         *(_SHARED for _ in range(told["ends_share_core"])),
         f"A hop of the loopback takes {1e6 * result.comparison.hop_s:.3g} us.{left_out}",
+        *(comparing_other.sentences(result.other) if result.other else ()),
         *(f"Spoiled: {text}." for text in conditions),
         f"Verdict: {result.verdict}.",
     ]

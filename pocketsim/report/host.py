@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.host import judging, tables
+from pocketsim.report import host_other as other_section
 from pocketsim.report import host_tokens as token_section
 from pocketsim.report import theme
 from pocketsim.report.page import Page, table
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.validate.host.comparing import Comparison
     from pocketsim.calibration.validate.host.judging import Compared, Error, Row
+    from pocketsim.calibration.validate.host.other import OtherComparison
     from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
 
 
@@ -26,6 +28,7 @@ def page(
     title: str,
     said: Sequence[str],
     tokens: TokenComparison,
+    other: OtherComparison | None = None,
 ) -> str:
     """Return the page as HTML; `said` are sentences about the host and how it was measured."""
     judgement = comparison.judgement
@@ -34,13 +37,15 @@ def page(
     for text in (*said, tables.NOTE):
         found.paragraph(text)
     found.figures([(name, _CAPTION, chart(comparison, key)) for key, name in _DRAWN.items()])
-    bars = (*judgement.bars, *tokens.judgement.bars)
+    bars = (*judgement.bars, *tokens.judgement.bars, *(other.bars if other else ()))
     if bars:
         found.section("bars", "Bars")
         found.add(_table(tables.BAR_HEAD, tables.bar_rows(bars)))
     found.section("rows", "Points")
     found.add(_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
     token_section.add(found, tokens)
+    if other:
+        other_section.add(found, other)
     return found.html()
 
 

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.engine
 PROBE = Path(fake_probe.__file__)
 DEVICE = Path(__file__).parents[1] / "reports" / "linux_vm_device.toml"
 EFFORT = replace(QUICK, proposed_s=1.0, draws=2)
+OTHER_REPORTS = {f"report_other_{name}.json" for name in ("before", "turn_2")}
 PASSAGES_S = {"here": 0.0, "far": 0.005}
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two ends take two cores")
 
@@ -82,7 +83,7 @@ def quick(tmp_path_factory):
     """Return what a quick look said, twice in one folder, and that folder."""
     folder = tmp_path_factory.mktemp("host")
     cli = command_line(folder, sys.executable, "-m", "pocketsim.cli", timeout_s=300)
-    call = ("validate", "host", "--quick", "--probe", PROBE, "-o", "here")
+    call = ("validate", "host", "--quick", "--probe", PROBE, "--other", PROBE, "-o", "here")
     calls, several = folder / "calls", []
     for _ in range(2):
         done = cli(*call, FAKE_PROBE_LOG=calls)
@@ -96,6 +97,7 @@ def test_a_quick_look_judges_nothing_and_writes_all(quick):
     assert done.returncode == 0, done.stderr
     names = {"host.json", "host.html", "profile.toml", "host.journal"}
     reports = {f"report_{name}.json" for name in ("before", "turn_1", "turn_2", "tokens_before")}
+    names |= OTHER_REPORTS | {"profile_other.toml", "other.journal"}
     assert {path.name for path in (folder / "here").iterdir()} == names | reports
     assert done.stdout.splitlines()[-2:] == ["here/host.json", "here/host.html"]
     assert done.stderr.index("held out") < done.stderr.index("stores")  # stated first
@@ -110,6 +112,9 @@ def test_a_quick_look_judges_nothing_and_writes_all(quick):
         if point["carrier"] in {"udp", "quic_keep"}:
             assert block[0]["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
     assert "chart-4" in (folder / "here/host.html").read_text()
+    assert len(found["other"]["points"]) == 2
+    assert "another device" in done.stdout
+    assert "Another device" in (folder / "here/host.html").read_text()
 
 
 @two_cores
@@ -132,9 +137,10 @@ def test_it_goes_on_where_it_was_and_says_the_same(quick):
     (first, again), _ = quick
     assert again[0].stdout == first[0].stdout
     assert again[1:] == first[1:]  # nothing was asked of the probe again
-    # Four points, each of draws and of one profile, and one batch; then nothing.
+    # Four points, each of draws and of one profile, one batch, and two of another device by two
+    # profiles; then nothing.
     counts = [done.stderr.count(": simulated ") for done, _, _ in (first, again)]
-    assert counts == [4 + 4 + 1, 0]
+    assert counts == [4 + 4 + 1 + 2 * (2 + 2), 0]
 
 
 @two_cores
@@ -178,6 +184,47 @@ def test_tokens_that_cannot_be_done_are_known_before_anything_is_traded(cli, tmp
     assert "`probe tokens new-authority` said nothing: another version" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "calls").exists()  # of all else nothing was asked
+
+
+@two_cores
+def test_another_device_alone_is_compared_with_an_earlier_profile(tmp_path):
+    cli = command_line(tmp_path, sys.executable, "-m", "pocketsim.cli", timeout_s=300)
+    call = ("validate", "host", "--quick", "--other", PROBE, "-o", "here", "--profile")
+    done = [cli(*call, DEVICE, FAKE_PROBE_LOG=tmp_path / "calls") for _ in range(2)]
+    assert [one.returncode for one in done] == [0, 0], done[0].stderr
+    names = {"other.json", "other.html", "profile_other.toml", "other.journal"}
+    assert {path.name for path in (tmp_path / "here").iterdir()} == names | OTHER_REPORTS
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert len({line.partition("]")[0] for line in calls}) == 1  # all on one core
+    assert calls[0].count(",", 0, calls[0].index("]")) == 0
+    found = json.loads((tmp_path / "here/other.json").read_text())
+    assert (found["verdict"], found["bars"], len(found["rows"])) == ("not judged", [], 2)
+    # Real ones take 1 ms, whatever the report says; either profile says something else.
+    for row in found["rows"]:
+        own, foreign = (row[by]["rtt_p50_s"] for by in ("own", "foreign"))
+        assert own["measured"] == foreign["measured"] == pytest.approx(fake_probe.RTT_S)
+        assert own["simulated"] != foreign["simulated"]
+    # It goes on where it was: nothing is measured or simulated again.
+    assert done[1].stdout == done[0].stdout
+    assert (done[0].stderr.count(": simulated "), done[1].stderr.count(": simulated ")) == (8, 0)
+
+
+@pytest.mark.parametrize("words", [("--profile", DEVICE), ("--no-bar",)])
+def test_what_is_about_another_device_takes_one(cli, tmp_path, words):
+    done = cli("validate", "host", *words, "-o", "here")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{words[0]} is about --other, which is not there\n"
+    assert not (tmp_path / "here").exists()
+
+
+@two_cores
+def test_what_is_no_profile_is_known_before_anything_is_traded(cli, tmp_path):
+    (tmp_path / "other.toml").write_text("nothing = 1\n")
+    call = ("validate", "host", "--quick", "--other", PROBE, "-o", "here", "--profile")
+    done = cli(*call, "other.toml", FAKE_PROBE_LOG=tmp_path / "calls")
+    assert done.returncode == 2
+    assert "other.toml" in done.stderr
+    assert not (tmp_path / "calls").exists()
 
 
 def test_without_a_probe_it_says_what_builds_one(cli, tmp_path):

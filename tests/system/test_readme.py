@@ -109,7 +109,11 @@ SHORT = {
         "validate --subset block_sizes --rows",
     ],
     "pocketsim validate host": [
-        "validate host --quick --probe {root}/tests/support/fake_probe.py -o host --json"
+        "validate host --quick --probe {root}/tests/support/fake_probe.py -o host --json",
+        (
+            "validate host --quick --no-bar --other {root}/tests/support/fake_probe.py -o other"
+            " --profile {root}/tests/reports/linux_vm_device.toml --json"
+        ),
     ],
     "pocketsim doctor": ["doctor"],
 }

@@ -41,7 +41,7 @@ class Comparison:
 class Host:
     """How points are simulated: by which documents, whether the relay shares a core, processes.
 
-    What `kept` has is not simulated again.
+    What `kept` has is not simulated again. `is_one_core` says that both ends share theirs.
     """
 
     documents: Documents
@@ -50,6 +50,7 @@ class Host:
     jobs: int
     kept: Kept
     told: Callable[[str], None]
+    is_one_core: bool = False
 
     def simulated(
         self, measured: Sequence[Measured], hop_s: float, draws: int, draw: str = POSTERIOR
@@ -61,6 +62,8 @@ class Host:
             setting = one.setting(shares_core=self.shares_core)
             point = one.point
             scenario = prediction.document(point, setting, self.documents, hop_s, effort, draw)
+            if self.is_one_core:
+                scenario = prediction.on_one_core(scenario)
             counted = prediction.judged(point, setting, effort)
             names[point.name] = prediction.made_from(scenario, asdict(counted))
             kept = self.kept.kept(names[point.name])

@@ -37,12 +37,16 @@ class Kept(Protocol):
 
 @dataclass(frozen=True)
 class Bench:
-    """A probe, its cores, and how much is measured with it."""
+    """A probe, its cores, and how much is measured with it.
+
+    Ramps begin at rates that a device can store which is `slowness` times as slow as others.
+    """
 
     probe: Path
     cores: Cores
     effort: Effort
     kept: Kept
+    slowness: float = 1.0
 
     def report(self, name: str, file: Path, *, only: str | None = None) -> None:
         """Write the probe's report of the cores that trade, unless it is there; `only` a group."""
@@ -84,7 +88,7 @@ class Bench:
 
     def _ramp(self, point: Point) -> float:
         link = ("--delay", f"{1000 * point.delay_s:g}ms") if point.is_relayed else None
-        rate_per_s, best_per_s = _RAMP_FROM_PER_S[point.carrier], 0.0
+        rate_per_s, best_per_s = _RAMP_FROM_PER_S[point.carrier] / self.slowness, 0.0
         while rate_per_s <= _RAMP_MOST_PER_S:
             asked = Asked(point.carrier, rate_per_s, point.payload_bytes, _RAMP_S, link)
             _, found = self._traded(asked, _RAMP_S, 0.0)

@@ -108,6 +108,12 @@ def document(
     }
 
 
+def on_one_core(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return the scenario with all phones as processes of one computer, whose cores they share."""
+    devices = [{**group, "computer": "host"} for group in scenario["devices"]]
+    return {**scenario, "devices": devices}
+
+
 def of_a_process(profile: Path, to: Path, waking_send_s: float | None) -> None:
     """Write a device profile again, as that of a process which is pinned to one core.
 
