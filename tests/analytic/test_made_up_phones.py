@@ -47,7 +47,7 @@ def test_draws_have_the_truth_for_their_mean(ratios):
     for name in ratios[0]:
         means = np.array([each[name].mean() for each in ratios])
         error = means.std(ddof=1) / np.sqrt(PHONES)
-        # Of 22 rows, five deviations: once in 80 000 seeds.
+        # Of 23 rows, five deviations: once in 80 000 seeds.
         assert means.mean() == pytest.approx(1, abs=5 * error)
         assert error < 0.01
 

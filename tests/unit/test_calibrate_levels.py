@@ -57,6 +57,23 @@ def test_reports_are_as_many_less_one_degrees_of_freedom():
     assert cost_of(kernels.SOURCES["task_spawn"], reports(1), 4).degrees_of_freedom is None
 
 
+def test_what_a_line_leaves_over_is_seen_however_few_sizes_tell_it():
+    """Of three sizes one is off by a tenth: rounds still tell the rest by three degrees."""
+    report = synthetic.Phone(sigma=0.01).report()
+    for case in report["measurements"]:
+        if case["kernel"] == "udp_send" and case["parameters"] == {"bytes": 668}:
+            for quantity in case["quantities"]:
+                values = 1.1 * np.array(quantity["samples"]["values"])
+                quantity["samples"] = synthetic.samples(values)
+    source = kernels.SOURCES["udp_send"]
+    bent = with_rounds(report, (1.0, 1.1, 0.9, 1.0), kernels_=("udp_send",))
+    operation = cost_of(source, [synthetic.in_memory(bent)], 4)
+    assert "leaves" in operation.source
+    assert operation.degrees_of_freedom > 3
+    # Without rounds nothing but samples and the line are off, and both are as good as known.
+    assert cost_of(source, [synthetic.in_memory(report)], 4).degrees_of_freedom is None
+
+
 def test_what_was_measured_together_errs_together(base):
     together = Calibration(base).fit(reports(5, between=0.2)).profile_.operations
     measured = [operation for operation in together.values() if operation.basis == "measured"]

@@ -80,6 +80,24 @@ def test_few_measurements_leave_students_t(freedom):
     assert fixed.min() > 0
 
 
+@pytest.mark.parametrize("error_s", [2e-6, 20e-6])
+def test_few_measurements_leave_as_much_below_the_mean_as_above(error_s):
+    said = {
+        "degrees_of_freedom": 1.0,
+        "standard_error_s": error_s,
+        "per_byte_standard_error_s": 2e-9,
+        "correlation": 0.9,
+    }
+    fixed, per_byte = (each[:, 0] for each in drawn({"sign": cost(**said)}))
+    # Four deviations: 3.2 %. Of lognormals with that mean and an error of a fifth, 57 % are below.
+    for values, mean in ((fixed, 100e-6), (per_byte, 10e-9)):
+        assert np.mean(values < mean) == pytest.approx(0.5, abs=2 / math.sqrt(DRAWS))
+        assert values.mean() == pytest.approx(mean, abs=4 * values.std() / math.sqrt(DRAWS))
+        assert values.min() > 0
+    # Both parts of a draw are widened alike, so ranks tell how they go together.
+    assert stats.spearmanr(fixed, per_byte)[0] == pytest.approx(0.9, abs=0.05)
+
+
 def test_costs_with_a_common_factor_err_together_and_leave_the_others_alone():
     common = {"common_factor": "measured together", "common_ratio": 0.7}
     costs = {

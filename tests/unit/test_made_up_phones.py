@@ -33,6 +33,34 @@ def test_a_phone_is_named_by_seed_and_number():
     assert one.total_s["sign"] not in {other.total_s["sign"], more.total_s["sign"]}
 
 
+def test_who_has_timed_no_passages_is_the_same_phone_in_all_else():
+    newer, older = made_up(1, 7), made_up(1, 7, passages=False)
+    for one, other in zip(newer.reports, older.reports, strict=True):
+        cases = one.document.measurements
+        assert cases[-1].kernel == "udp_wake_up"
+        assert cases[:-1] == other.document.measurements
+    assert newer.total_s.keys() - older.total_s.keys() == {"udp_wake"}
+    # Waking is in what it receives, or beside it.
+    assert older.total_s["udp_receive"] > newer.total_s["udp_receive"]
+    assert {key for key, total_s in older.total_s.items() if total_s != newer.total_s[key]} == {
+        "udp_receive"
+    }
+
+
+def test_a_passage_is_sending_waking_and_reading():
+    phone = made_up(1, 0, reports=150)
+    told = [
+        case.quantities[0].samples.mean
+        for report in phone.reports
+        for case in report.document.measurements
+        if case.kernel == "udp_wake_up"
+    ]
+    error = np.std(told, ddof=1) / np.sqrt(150)
+    passage_s = sum(phone.total_s[key] for key in ("udp_send", "udp_wake", "udp_receive"))
+    assert np.mean(told) == pytest.approx(passage_s, abs=4 * error)
+    assert error < 0.01 * passage_s
+
+
 def test_many_reports_tell_the_truth():
     """The mean over reports and rounds of a case is what is true of it."""
     phone = made_up(1, 0, reports=150)
@@ -80,7 +108,7 @@ def test_who_is_too_sure_too_modest_or_beside_it_is_named(mistake):
 def test_every_operation_is_judged():
     phone = made_up(1, 1, reports=2)
     found = drawn(phone, calibrated(phone), 1)
-    assert sorted(found) == sorted([*SOURCES, TOGETHER])
+    assert sorted(found) == sorted([*SOURCES, "udp_wake", TOGETHER])
     assert all(ratios.shape == (DRAWS,) for ratios in found.values())
     # Two reports that differ by a tenth, at most: nobody is off by half.
     assert all(0.5 < np.median(ratios) < 2 for ratios in found.values())

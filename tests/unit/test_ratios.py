@@ -89,6 +89,18 @@ def test_few_degrees_of_freedom_make_it_students_t():
     assert Estimate(1.0, 0.5, 1.0).ci95[1] < Estimate(1.0, 1.0).ci95[1] * 1.1
 
 
+def test_few_degrees_of_freedom_leave_the_best_estimate_in_the_middle():
+    few = Estimate(8.0, 0.8, 2.0)
+    low, high = few.ci95
+    assert few.median == 8.0
+    assert high - 8.0 == pytest.approx(8.0 - low)
+    # A known error is that of a lognormal, which has more below its mean than above.
+    assert Estimate(8.0, 0.8).median < 8.0
+    # Of both draws are even: the ratio of the best estimates is in the middle of theirs.
+    found = ratio("x", few, few)
+    assert found.ci95_low * found.ci95_high == pytest.approx(1.0)
+
+
 def test_a_ratio_has_the_freedom_of_both():
     found = ratio("x", Estimate(1.0, 1e-4, 4.0), Estimate(1.0, 1e-7))
     assert found.ci95_high - 1 == pytest.approx(2.776e-4, rel=0.01)

@@ -31,6 +31,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000, help="phones")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--reports", type=int, help="of each phone; 1 to 5 if left out")
+    parser.add_argument(
+        "--no-passages", action="store_true", help="reports without udp_wake_up, as older ones"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--no-bar", action="store_true", help="say only, judge nothing")
     asked = parser.parse_args()
@@ -38,7 +41,7 @@ def main() -> int:
     ignore = signal.signal, (signal.SIGINT, signal.SIG_IGN)
     # Whoever interrupts it wants to know how far it is: what was found so far is judged.
     with multiprocessing.Pool(asked.jobs, *ignore) as pool, contextlib.suppress(KeyboardInterrupt):
-        one = functools.partial(_drawn, asked.seed, asked.reports)
+        one = functools.partial(_drawn, asked)
         for each in pool.imap(one, range(asked.count), chunksize=_AT_ONCE):
             found.append(each)
             if len(found) % _SAID_EVERY == 0:
@@ -53,9 +56,9 @@ def main() -> int:
     return _EXIT_FAILED if missed and not asked.no_bar else 0
 
 
-def _drawn(seed: int, reports: int | None, number: int) -> dict[str, Array]:
-    phone = made_up(seed, number, reports)
-    return drawn(phone, calibrated(phone), seed)
+def _drawn(asked: argparse.Namespace, number: int) -> dict[str, Array]:
+    phone = made_up(asked.seed, number, asked.reports, passages=not asked.no_passages)
+    return drawn(phone, calibrated(phone), asked.seed)
 
 
 def _say(found: Sequence[Row]) -> None:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.calibration.fit import probe_report
-from pocketsim.calibration.fit.kernels import SOURCES
+from pocketsim.calibration.fit.kernels import SOURCES, WAKE
+from pocketsim.calibration.fit.wakes import PRICED_BYTES
 from pocketsim.sim.base import streams
 from pocketsim.sim.devices import profile
 from pocketsim.sim.devices.ratios import REFERENCE_BYTES
@@ -67,23 +68,32 @@ class Made:
     reports: list[probe_report.Report]
 
 
-def made_up(seed: int, number: int, reports: int | None = None) -> Made:
-    """Return phone `number` of those that `seed` names, with one to five reports, or as many."""
+def made_up(seed: int, number: int, reports: int | None = None, *, passages: bool = True) -> Made:
+    """Return phone `number` of those that `seed` names, with one to five reports, or as many.
+
+    With `passages` they have timed datagrams between two cores, so that waking who receives is an
+    operation of its own. What is there without them is the same with them.
+    """
     name = f"made-up phone/{number}"
-    random = streams.stream(seed, name)
+    # Passages have a stream of their own: whether they are there moves nothing else.
+    random, beside = streams.stream(seed, name), streams.stream(seed, f"{name}/udp_wake")
     shape = _shape(random, reports)
     truth = _Truth.drawn(random, shape)
-    factors = [_report_factors(random, shape) for _ in range(shape.reports)]
-    found = [_report(random, shape, truth, each, at) for at, each in enumerate(factors)]
-    lasting = factors[0] if shape.reports == 1 else dict.fromkeys(SOURCES, 1.0)
-    fixed_s = {key: lasting[key] * (truth.cpu[key] + truth.wait[key]) for key in SOURCES}
-    per_byte_s = {key: lasting[key] * truth.per_byte[key] for key in SOURCES}
+    factors = [_report_factors(random, beside, shape) for _ in range(shape.reports)]
+    found = [_report(random, beside, shape, truth, each) for each in factors]
+    if not passages:
+        found = [[case for case in each if case.kernel != WAKE.kernel] for each in found]
+    lasting = factors[0] if shape.reports == 1 else dict.fromkeys(factors[0], 1.0)
+    fixed_s, per_byte_s = truth.parts(passages=passages)
+    fixed_s = {key: lasting[key] * each_s for key, each_s in fixed_s.items()}
+    per_byte_s = {key: lasting[key] * each_s for key, each_s in per_byte_s.items()}
     total_s = {
         key: (fixed_s[key] + per_byte_s[key] * REFERENCE_BYTES)
         * truth.misfit.get((key, REFERENCE_BYTES), 1.0)
-        for key in SOURCES
+        for key in fixed_s
     }
-    return Made(name, shape, fixed_s, per_byte_s, total_s, found)
+    envelopes = [_enveloped(each, at) for at, each in enumerate(found)]
+    return Made(name, shape, fixed_s, per_byte_s, total_s, envelopes)
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,7 @@ class _Truth:
     cpu: dict[str, float]
     per_byte: dict[str, float]
     wait: dict[str, float]
+    wake: float  # of the thread that receives
     misfit: dict[tuple[str, float], float]  # by operation and size
 
     @classmethod
@@ -106,8 +117,9 @@ class _Truth:
             for key, cost in centre.items()
         }
         wait = dict.fromkeys(centre, 0.0)
-        for key in ("store", "udp_receive"):
-            wait[key] = cpu[key] * float(random.uniform(0.5, 3.0))
+        wait["store"], wake = (
+            cpu[key] * float(random.uniform(0.5, 3.0)) for key in ("store", "udp_receive")
+        )
         # On two threads for all of its core time but a quarter; and on one for half of it.
         wait["endpoint_setup"], wait["endpoint_close"] = (
             cpu["endpoint_setup"] / 6,
@@ -118,11 +130,18 @@ class _Truth:
             for key, sizes in _SIZES.items()
             for size in sizes
         }
-        return cls(cpu, per_byte, wait, misfit)
+        return cls(cpu, per_byte, wait, wake, misfit)
 
     def at(self, key: str, size: float) -> float:
         """Return the core time of an operation with so many bytes."""
         return (self.cpu[key] + self.per_byte[key] * size) * self.misfit.get((key, size), 1.0)
+
+    def parts(self, *, passages: bool) -> tuple[dict[str, float], dict[str, float]]:
+        """Return what is fixed, waits included, and what each byte adds, by operation."""
+        fixed = {key: self.cpu[key] + self.wait[key] for key in self.cpu}
+        if not passages:
+            return {**fixed, "udp_receive": fixed["udp_receive"] + self.wake}, self.per_byte
+        return {**fixed, "udp_wake": self.wake}, {**self.per_byte, "udp_wake": 0.0}
 
 
 @functools.cache
@@ -135,7 +154,7 @@ def _centre() -> dict[str, profile.Cost]:
 def _envelope() -> probe_report.Document:
     """Return the real report without what is timed here, and without what spoiled it."""
     found = probe_report.load(ENVELOPE).document
-    timed = {source.kernel for source in SOURCES.values()} | {"wake_up_latency"}
+    timed = {source.kernel for source in (*SOURCES.values(), WAKE)} | {"wake_up_latency"}
     rest = [case for case in found.measurements if case.kernel not in timed]
     return found.model_copy(update={"measurements": rest, "spoiled": []})
 
@@ -156,9 +175,12 @@ def _factors(random: np.random.Generator, sigma: float, shape: tuple[int, ...]) 
     return found
 
 
-def _report_factors(random: np.random.Generator, shape: Shape) -> dict[str, float]:
+def _report_factors(
+    random: np.random.Generator, beside: np.random.Generator, shape: Shape
+) -> dict[str, float]:
     common = _factor(random, shape.report_common)
-    return {key: common * _factor(random, shape.report) for key in SOURCES}
+    found = {key: common * _factor(random, shape.report) for key in SOURCES}
+    return {**found, "udp_wake": common * _factor(beside, shape.report)}
 
 
 @dataclass(frozen=True)
@@ -169,6 +191,7 @@ class _Case:
     size: float
     means_s: dict[str, float]
     opened: float = 0.0
+    variant: tuple[tuple[str, float], ...] = ()
 
 
 def _cases(truth: _Truth, factors: dict[str, float]) -> Iterator[_Case]:
@@ -183,7 +206,7 @@ def _cases(truth: _Truth, factors: dict[str, float]) -> Iterator[_Case]:
             means_s = {"wall_s": cpu_s / threads + waits_s, "cpu_s": cpu_s}
             yield _Case(source.kernel, size, means_s, opened)
     sent_s, receives_s = truth.cpu["udp_send"], truth.cpu["udp_receive"]
-    woken_s = truth.wait["udp_receive"] + receives_s
+    woken_s = truth.wake + receives_s
     means_s = {
         "latency_s": factors["udp_receive"] * woken_s + factors["udp_send"] * sent_s,
         "sent_s": factors["udp_send"] * sent_s,
@@ -191,29 +214,46 @@ def _cases(truth: _Truth, factors: dict[str, float]) -> Iterator[_Case]:
     yield _Case("wake_up_latency", 0.0, means_s)
 
 
+def _passage(truth: _Truth, factors: dict[str, float]) -> _Case:
+    """Return a datagram from the call that sends it until who was woken for it has read it."""
+    calls_s = [factors[key] * truth.at(key, PRICED_BYTES) for key in ("udp_send", "udp_receive")]
+    means_s = {"latency_s": sum(calls_s) + factors["udp_wake"] * truth.wake}
+    return _Case(WAKE.kernel, PRICED_BYTES, means_s, variant=WAKE.variant)
+
+
 def _report(
     random: np.random.Generator,
+    beside: np.random.Generator,
     shape: Shape,
     truth: _Truth,
     factors: dict[str, float],
-    number: int,
-) -> probe_report.Report:
+) -> list[probe_report.Measurement]:
     cases = list(_cases(truth, factors))
-    noise = _noise(random, shape, len(cases))
-    measured = [_measurement(case, each) for case, each in zip(cases, noise, strict=True)]
+    noise, common = _noise(random, shape, len(cases))
+    passage, _ = _noise(beside, shape, 1, common)
+    timed = [*zip(cases, noise, strict=True), (_passage(truth, factors), passage[0])]
+    return [_measurement(case, each) for case, each in timed]
+
+
+def _enveloped(measured: list[probe_report.Measurement], number: int) -> probe_report.Report:
     envelope = _envelope()
     document = envelope.model_copy(update={"measurements": envelope.measurements + measured})
     return probe_report.Report(Path(f"report_{number}.json"), f"{number:064x}", document)
 
 
-def _noise(random: np.random.Generator, shape: Shape, cases: int) -> Array:
-    """Return factors of samples by case, round and place in the round."""
+def _noise(
+    random: np.random.Generator, shape: Shape, cases: int, common: Array | None = None
+) -> tuple[Array, Array]:
+    """Return factors of samples by case, round and place in the round, and what cases share.
+
+    That is drawn unless it is given as `common`.
+    """
     samples = (cases, shape.rounds, _SAMPLES)
     single = _factors(random, shape.execution, (*samples, _ITERATIONS)).mean(axis=3)
-    common = _factors(random, shape.round_common, (1, shape.rounds, 1))
+    if common is None:
+        common = _factors(random, shape.round_common, (1, shape.rounds, 1))
     own = _factors(random, shape.round, (cases, shape.rounds, 1))
-    found: Array = common * own * single * _factors(random, shape.sample, samples)
-    return found
+    return common * own * single * _factors(random, shape.sample, samples), common
 
 
 def _measurement(case: _Case, noise: Array) -> probe_report.Measurement:
@@ -229,7 +269,7 @@ def _measurement(case: _Case, noise: Array) -> probe_report.Measurement:
     return probe_report.Measurement.model_construct(
         kernel=case.kernel,
         group="crypto",
-        parameters={"bytes": case.size} if case.size else {},
+        parameters=({"bytes": case.size} if case.size else {}) | dict(case.variant),
         threads=1,
         status="measured",
         iterations_per_sample=_ITERATIONS,

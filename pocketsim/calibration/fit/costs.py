@@ -20,7 +20,7 @@ import numpy as np
 from pocketsim.calibration.fit.lines import Mean, combine
 from pocketsim.calibration.fit.looks import LEAST_ERROR, Look, lack_of_fit, look
 from pocketsim.calibration.fit.samples import Sigma, execution_sigma
-from pocketsim.sim.base.student import satterthwaite
+from pocketsim.sim.base.student import freedom_of_sum
 from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.devices.profile import Cost
 
@@ -156,8 +156,8 @@ def _posterior(looks: Sequence[Look], threads: int, mean: Mean) -> Posterior:
     clock = np.diag([common_s**2, (middle[1] * LEAST_ERROR) ** 2])
     bent = lack_of_fit(looks) ** 2 * np.outer(middle, middle)
     variances = [float(direction @ each @ direction) for each in (scatter, bent, clock)]
-    places = looks[0].cpu.line.places.size
-    degrees = satterthwaite(variances, (freedom, max(1.0, places - 2.0), math.inf))
+    # By how much the line is off is seen, not inferred: it is off by that at the sizes themselves.
+    degrees = freedom_of_sum(variances, (freedom, math.inf, math.inf))
     deviations = dict(zip(names, (apart @ direction / total_s).tolist(), strict=True))
     return Posterior(middle, scatter + bent + clock, degrees, deviations)
 

@@ -53,16 +53,14 @@ class Look:
     latency: Estimate | None = None
     # Of the latency, the call that woke the thread; its own operation has that already.
     sent: Estimate | None = None
-    # Of the datagram whose reading ends the latency.
-    read_bytes: float = 0.0
 
     def wait_s(self, threads: int) -> float:
         """Return how long is waited, which is never less than nothing."""
         at, cpu = self.place(), self.cpu.line
         if self.latency:
-            # It ends when the call has returned that `cpu` is about.
+            # It ends when the call has returned that `cpu` is about, with next to nothing to read.
             sent_s = self.sent.mean if self.sent else 0.0
-            return max(0.0, self.latency.mean - sent_s - cpu.at(self.read_bytes))
+            return max(0.0, self.latency.mean - sent_s - cpu.at(0.0))
         return max(0.0, self.wall.line.at(at) - cpu.at(at) / threads) if self.wall else 0.0
 
     def parts(self, threads: int) -> Array:
@@ -89,7 +87,7 @@ class Look:
         if self.wait_s(threads) and self.wall:
             wait = self.wall.rounds @ (1.0, at) - courses[0] @ (1.0, at) / threads
         elif self.wait_s(threads):
-            wait = waits[0] - sum(waits[1:]) - courses[0] @ (1.0, self.read_bytes)
+            wait = waits[0] - sum(waits[1:]) - fixed
         return np.column_stack([fixed + wait, per_byte])
 
     def error_s(self, threads: int) -> float:
@@ -188,6 +186,18 @@ def estimates(
     return {_size(case): estimate_of(case, quantity, report) for case in found}
 
 
+def less(spent: Estimate, each: Estimate, number: float) -> Estimate:
+    """Return what is left of `spent` without `number` of `each`, round by round where both tell."""
+    rounds = [one - number * other for one, other in zip(spent.rounds, each.rounds, strict=False)]
+    return replace(
+        spent,
+        mean=max(LEAST_S, spent.mean - number * each.mean),
+        standard_error=math.hypot(spent.standard_error, number * each.standard_error),
+        clock_error=math.hypot(spent.clock_error, number * each.clock_error),
+        rounds=tuple(rounds) if len(spent.rounds) == len(each.rounds) else (),
+    )
+
+
 def line_through(
     x: Array, estimates: Sequence[Estimate], errors: Sequence[float] | None = None
 ) -> Line:
@@ -195,7 +205,7 @@ def line_through(
 
     `errors` stand in for the estimates' own standard errors.
     """
-    means = np.array([max(one.mean, _LEAST_S) for one in estimates])
+    means = np.array([max(one.mean, LEAST_S) for one in estimates])
     said = [one.standard_error for one in estimates] if errors is None else errors
     return fit_line(x, means, np.maximum(said, means * LEAST_ERROR))
 
@@ -256,19 +266,7 @@ def _less_opened(
         rounds=tuple(opened.rounds @ (1.0, _FLIGHT_BYTES)),
     )
     numbers = {_size(case): samples.mean for case in found if (samples := case.quantity(_OPENED))}
-    return {size: _less(spent, each, numbers.get(size, 0.0)) for size, spent in cpu.items()}
-
-
-def _less(spent: Estimate, each: Estimate, number: float) -> Estimate:
-    """Return what is left of `spent` without `number` of `each`."""
-    rounds = [one - number * other for one, other in zip(spent.rounds, each.rounds, strict=False)]
-    return replace(
-        spent,
-        mean=max(_LEAST_S, spent.mean - number * each.mean),
-        standard_error=math.hypot(spent.standard_error, number * each.standard_error),
-        clock_error=math.hypot(spent.clock_error, number * each.clock_error),
-        rounds=tuple(rounds) if len(spent.rounds) == len(each.rounds) else (),
-    )
+    return {size: less(spent, each, numbers.get(size, 0.0)) for size, spent in cpu.items()}
 
 
 def _have_rounds(found: Sequence[Estimate]) -> bool:
@@ -296,9 +294,11 @@ def _own_errors(found: Sequence[Estimate], rounds: Array) -> list[float]:
 LEAST_ERROR = 1e-4
 """Relative: quartz clocks are off by some 1e-5 to 1e-4."""
 
+LEAST_S = 1e-12
+"""Of CPU time that a coarse clock does not see: a picosecond, for the arithmetic."""
+
 _SIZES = {"bytes", "recipients", "requested_s"}
 _OPENED = "opened_datagrams"
 _FLIGHT_BYTES = 1200.0  # initial datagrams are padded to as much (RFC 9000, 14.1)
-_LEAST_S = 1e-12  # of CPU time that a coarse clock does not see: a picosecond, for the arithmetic
 _FEWEST_ROUNDS = 2
 _FEWEST_BENT = 3  # sizes: through two there is always a line

@@ -12,14 +12,22 @@ that `wake_up_latency` timed.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pocketsim.calibration.fit.costs import ERROR_DIGITS, Priced, cost, named, price, rounded
 from pocketsim.calibration.fit.kernels import SOURCES, WAKE
-from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
+from pocketsim.calibration.fit.looks import (
+    LEAST_S,
+    Look,
+    cases,
+    course,
+    estimate_of,
+    estimates,
+    less,
+)
 from pocketsim.calibration.fit.rests import Rested, pooled
 from pocketsim.calibration.fit.samples import Sigma, execution_sigma
 
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.calibration.fit.probe_report import Measurement, Report
+    from pocketsim.calibration.fit.samples import Estimate
     from pocketsim.sim.devices.profile import AfterRest
 
 
@@ -36,12 +45,11 @@ def apart(reports: Sequence[Report], cores: int) -> dict[str, Priced]:
     Of some reports with it and some without, a mean would have half a wake-up in `udp_receive`.
     None either where sending and reading take all of the passage: nothing is left to be apart.
     """
-    looks = [found for report in reports if (found := _look(report))]
+    told = [found for report in reports if (found := _woken(report))]
     received = price(APART["udp_receive"], reports, cores)
-    if received is None or len(looks) < len(reports):
+    if received is None or len(told) < len(reports) or not any(one.wait.mean for one in told):
         return {}
-    wake = _wake(looks, reports)
-    return {"udp_receive": received, "udp_wake": wake} if wake.cost.wait else {}
+    return {"udp_receive": received, "udp_wake": _wake(told, reports)}
 
 
 def after(reports: Sequence[Report]) -> list[AfterRest]:
@@ -124,22 +132,18 @@ def sent_s(reports: Sequence[Report]) -> float | None:
 
 def _by_rest(report: Report) -> dict[float, Rested]:
     """Return what a report tells by how long it was asked to rest, s."""
-    look = _look(report)
-    priced_s = look.wait_s(1) if look else 0.0
-    if look is None or not priced_s or look.latency is None:
+    priced = _woken(report)
+    if priced is None or not priced.wait.mean:
         return {}
     found = {}
     for asked_s in by_asked_s(report, WAKE.kernel, "latency_s"):
-        case = rested(report, asked_s)
+        case, woken = rested(report, asked_s), _woken(report, asked_s)
         round_trip = case.quantity("rtt_s") if case else None
-        if case is None or round_trip is None:
+        if woken is None or round_trip is None or not woken.wait.mean:
             continue
-        latency = estimate_of(case, "latency_s", report)
-        wait_s = replace(look, latency=latency).wait_s(1)
-        if not wait_s:
-            continue
-        errors = latency.standard_error / wait_s, look.latency.standard_error / priced_s
-        ratio = wait_s / priced_s
+        # What is taken away is the same, whatever the rest.
+        errors = [one.passage.standard_error / one.wait.mean for one in (woken, priced)]
+        ratio = woken.wait.mean / priced.wait.mean
         found[asked_s] = Rested(
             rested_s(report, asked_s),
             ratio,
@@ -170,36 +174,43 @@ def rested(report: Report, rest_s: float | None = None) -> Measurement | None:
     return next((case for case in found if case.parameters.get("bytes") == PRICED_BYTES), None)
 
 
-def _look(report: Report) -> Look | None:
-    """Return what a report says of sleeping, being woken and reading together."""
-    case = rested(report)
-    cpu, sent = (estimates(report, name, "cpu_s") for name in ("udp_receive", "udp_send"))
-    if case is None or not cpu or not sent:
+@dataclass(frozen=True)
+class _Woken:
+    """Of one report: a passage, and the wait for the wake-up that is in it, 0 at least."""
+
+    called: str
+    passage: Estimate
+    wait: Estimate
+
+
+def _woken(report: Report, rest_s: float | None = None) -> _Woken | None:
+    """Return what a report says of waking who has rested for `rest_s`, or as priced; None if not.
+
+    Round by round: what is slower in one round is slower in all three that are taken apart.
+    """
+    case = rested(report, rest_s)
+    told = [estimates(report, kernel, "cpu_s") for kernel in _CALLS]
+    if case is None or not all(told):
         return None
-    latency = estimate_of(case, "latency_s", report)
-    nearest = min(sent, key=lambda size: abs(size - PRICED_BYTES))
-    return Look(
-        report.digest,
-        (latency,),
-        course(cpu),
-        latency=latency,
-        sent=sent[nearest],
-        read_bytes=PRICED_BYTES,
-    )
+    passage = wait = estimate_of(case, "latency_s", report)
+    for each in told:
+        wait = less(wait, each[min(each, key=lambda size: abs(size - PRICED_BYTES))], 1.0)
+    if wait.mean <= LEAST_S:
+        wait = replace(wait, mean=0.0, rounds=())
+    return _Woken(report.digest, passage, wait)
 
 
-def _wake(looks: Sequence[Look], reports: Sequence[Report]) -> Priced:
-    """Return the wait of `looks` alone: its error is that of the whole, which has little else."""
+def _wake(told: Sequence[_Woken], reports: Sequence[Report]) -> Priced:
+    """Return the price of the waits, which scatter by as much as the passages do, in seconds."""
     text = f"{named(reports)}; kernel {WAKE.kernel} at {PRICED_BYTES:g} bytes: {WAKE.why}"
+    looks = [Look(one.called, (one.passage,), course({0.0: one.wait})) for one in told]
     whole = cost(looks, 1, text)
-    latencies = [found.latency for found in looks if found.latency]
-    latency_s = sum(each.mean for each in latencies) / len(latencies)
-    sigma = of_a_part(execution_sigma(latencies), latency_s / (whole.cost.wait or math.inf))
+    passages = [one.passage for one in told]
+    passage_s = sum(each.mean for each in passages) / len(passages)
+    sigma = of_a_part(execution_sigma(passages), passage_s / whole.cost.cpu)
     alone = {
         "cpu": 0.0,
-        "per_byte": 0.0,
-        "per_byte_standard_error": None,
-        "correlation": None,
+        "wait": whole.cost.cpu,
         "spread_sigma": rounded(sigma.value, ERROR_DIGITS),
         "spread_sigma_standard_error": rounded(sigma.standard_error, ERROR_DIGITS) or None,
     }
@@ -220,6 +231,8 @@ def of_a_part(sigma: Sigma, ratio: float) -> Sigma:
     return Sigma(value, slope * sigma.standard_error)
 
 
+_CALLS = "udp_send", "udp_receive"
+"""Kernels of the calls with which a passage begins and ends."""
 PRICED_REST_S = dict(WAKE.variant)["rest_s"]
 PRICED_BYTES = 668.0
 """Of the datagram whose passage prices a wake-up: a block of the theses."""

@@ -62,6 +62,17 @@ def positive_at(mean: float, standard_error: float, deviation: float) -> float:
     return mean * math.exp(math.sqrt(variance) * deviation - variance / 2)
 
 
+def even_at(mean: float, standard_error: float, deviation: float) -> float:
+    """Return a draw of a number above 0 whose normal is `deviation`: for small errors normal, too.
+
+    As far below the mean as above it, so that half of the draws are below. A lognormal that keeps
+    its mean has more than half of them there, which tells once its error is widened, now and then,
+    to the size of the number.
+    """
+    relative = standard_error / mean * deviation
+    return mean * (1 + relative / math.hypot(1.0, relative))
+
+
 def normal(seed: int, name: str) -> float:
     """Return one draw of a standard normal: the one that `positive` takes from that stream."""
     return NormalDist().inv_cdf(_share(seed, name))

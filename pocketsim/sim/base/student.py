@@ -30,4 +30,22 @@ def satterthwaite(variances: Sequence[float], freedoms: Sequence[float]) -> floa
     return total**2 / doubt if doubt > 0 else math.inf
 
 
+def freedom_of_sum(variances: Sequence[float], freedoms: Sequence[float]) -> float:
+    """Return the degrees of freedom with which 95 % of Student's t are as wide as of a sum.
+
+    The halves of the parts' intervals add up as their errors do. Satterthwaite's rule goes by the
+    variances alone: where one of few degrees of freedom is small by chance, it takes the sum to be
+    as good as known, or as unknown as the other part.
+    """
+    from scipy import special
+
+    total = sum(variances)
+    if total <= 0:
+        return math.inf
+    parts = zip(variances, freedoms, strict=True)
+    half = math.sqrt(sum(one * quantile(freedom) ** 2 for one, freedom in parts) / total)
+    return float(special.stdtridf(0.975, half)) if half > quantile(_MANY) else math.inf
+
+
+_MANY = 1e6  # degrees of freedom: as good as normal
 _ONE_SIGMA = 0.8413447460685429

@@ -2,9 +2,9 @@
 
 A cost that only states its standard error is lognormal, and its cost per byte goes along. It may
 say more: how the cost per byte errs beside the fixed part, that the errors are known from so few
-measurements that they are Student's t, and that other costs of the profile err with it, as they
-were scaled from one device or measured in one session. What does not live here: what is drawn
-beside costs, and by which name (`sim.devices.draws`).
+measurements that they are Student's t (even to both sides, as no lognormal is), and that other
+costs of the profile err with it, as they were scaled from one device or measured in one session.
+What does not live here: what is drawn beside costs, and by which name (`sim.devices.draws`).
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ def _drawn(cost: AnyCost, key: str, normal: Callable[[str], float]) -> AnyCost:
     from pocketsim.sim.base import streams
 
     errors = _wider(cost, _widening(cost, key, normal))
+    is_even = "degrees_of_freedom" in cost
+    law = streams.even_at if is_even else streams.positive_at
     deviation = normal(key)
     if "common_factor" in cost:
         common = normal(f"common/{cost['common_factor']}")
@@ -95,13 +97,15 @@ def _drawn(cost: AnyCost, key: str, normal: Callable[[str], float]) -> AnyCost:
         deviation = math.sqrt(share) * common + math.sqrt(1 - share) * deviation
     found, fixed_s, per_byte_s = cost, cost["cpu_s"] + cost["wait_s"], cost["per_byte_s"]
     if fixed_s > 0:
-        found = scaled_to(cost, streams.positive_at(fixed_s, errors[0] * fixed_s, deviation))
+        found = scaled_to(cost, law(fixed_s, errors[0] * fixed_s, deviation))
     if "per_byte_standard_error_s" not in cost or per_byte_s == 0:
         return found
     own = normal(f"{key}/per_byte")
-    together = _together(cost.get("correlation", 0.0), errors)
+    together = cost.get("correlation", 0.0)
+    if not is_even:
+        together = _together(together, errors)
     beside = together * deviation + math.sqrt(1 - together**2) * own
-    per_byte_s = streams.positive_at(per_byte_s, errors[1] * per_byte_s, beside)
+    per_byte_s = law(per_byte_s, errors[1] * per_byte_s, beside)
     return {**found, "per_byte_s": per_byte_s}
 
 

@@ -2,8 +2,9 @@
 
 The law is that of draws (`sim.base.streams`): a number is lognormal, with its best estimate for its
 mean and its standard error for its deviation; around 0 it is half a normal. An error with degrees
-of freedom is itself drawn, so the number is a mixture of such lognormals: of small errors Student's
-t. So an interval here holds 95 of 100 draws. Nothing is drawn here, and nothing is judged.
+of freedom is itself drawn, and the number is as far below its best estimate as above it: of small
+errors Student's t. So an interval here holds 95 of 100 draws. Nothing is drawn here, and nothing is
+judged.
 """
 
 from __future__ import annotations
@@ -48,21 +49,40 @@ class Estimate:
 
     @property
     def median(self) -> float:
-        """What half of the draws are below; lower than the mean, but for a number without error."""
-        return self.value * math.exp(-(self.sigma**2) / 2)
+        """What half of the draws are below; lower than the mean, if the error is known."""
+        return self.value * math.exp(self.laws[0][0]) if self.value else _NAN
 
     @property
     def ci95(self) -> tuple[float, float]:
         """The bounds of 95 % of the draws; of a number around 0 the lower one is 0."""
         if not self.value:
             return 0.0, _Z * self.standard_error
-        low, high = _bounds([(-(sigma**2) / 2, sigma) for sigma in self.sigmas])
-        return self.value * math.exp(low), self.value * math.exp(high)
+        if self._is_known:
+            low, high = _bounds(self.laws)
+            return self.value * math.exp(low), self.value * math.exp(high)
+        from pocketsim.sim.base import streams
+
+        low, high = _bounds([(0.0, error) for error in self._errors])
+        below, above = (streams.even_at(1.0, 1.0, bound) for bound in (low, high))
+        return self.value * below, self.value * above
 
     @property
-    def sigmas(self) -> list[float]:
-        """Those that draws have, all as likely: one, if the error is as good as known."""
-        return [_sigma(wider(self._relative, by)) for by in _widenings(self.degrees_of_freedom)]
+    def laws(self) -> list[tuple[float, float]]:
+        """Middle and deviation of the logarithm, of the value as 1, in draws, all as likely.
+
+        One, if the error is as good as known. Else the deviation is that of a lognormal with the
+        error: for small ones the same.
+        """
+        sigmas = [_sigma(error) for error in self._errors]
+        return [(-(sigma**2) / 2 if self._is_known else 0.0, sigma) for sigma in sigmas]
+
+    @property
+    def _is_known(self) -> bool:
+        return math.isinf(self.degrees_of_freedom)
+
+    @property
+    def _errors(self) -> list[float]:
+        return [wider(self._relative, by) for by in _widenings(self.degrees_of_freedom)]
 
     @property
     def _relative(self) -> float:
@@ -95,15 +115,15 @@ def ratio(path: str, first: Estimate, second: Estimate) -> Ratio:
     """Return the ratio of two estimates.
 
     The logarithm of the ratio of two lognormal numbers is normal: its middle is the difference of
-    theirs, its variance the sum; of two mixtures it is one of all pairs. The ratio itself is that
-    of the best estimates.
+    theirs, its variance the sum; of two mixtures it is one of all pairs, as nearly as each is one
+    of lognormals. The ratio itself is that of the best estimates.
     """
     if not first.value or not second.value or not first.median:
         return Ratio(path, first, second, _NAN, _NAN, _NAN)
     low, high = _bounds(
         [
-            ((ours**2 - theirs**2) / 2, math.hypot(ours, theirs))
-            for ours, theirs in itertools.product(first.sigmas, second.sigmas)
+            (theirs[0] - ours[0], math.hypot(ours[1], theirs[1]))
+            for ours, theirs in itertools.product(first.laws, second.laws)
         ]
     )
     found = second.value / first.value
