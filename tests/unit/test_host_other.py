@@ -83,7 +83,9 @@ def test_both_ends_are_simulated_on_the_cores_of_one(tmp_path):
     import tomli_w
 
     setting = prediction.Setting(10.0, 0.0, 0.0, 0)
-    apart = prediction.document(POINTS[0], setting, DEVICES / "moto_g04s.toml", 1e-6, other.QUICK)
+    apart = prediction.document(
+        POINTS[0], setting, documents(DEVICES / "moto_g04s.toml"), 1e-6, other.QUICK
+    )
     for scenario, expected in ((apart, []), (prediction.on_one_core(apart), [0, 0])):
         file = tmp_path / "point.toml"
         file.write_text(tomli_w.dumps(scenario))
