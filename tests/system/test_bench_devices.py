@@ -1,4 +1,4 @@
-"""`bench/devices/quota.sh`: a probe in a group with a quota, in made-up trees of cgroups."""
+"""`bench/devices`: a probe with a quota, in made-up trees of cgroups, and one under an emulator."""
 
 import os
 import subprocess
@@ -40,3 +40,17 @@ def test_where_there_is_no_controller_it_says_so(tmp_path):
     done = started(tmp_path, "run")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"no quota: {tmp_path} has no controller cpu\n"
+
+
+@pytest.mark.parametrize("is_built", [False, True])
+def test_a_build_for_arm64_runs_under_the_emulator(tmp_path, *, is_built: bool):
+    for name in ("qemu-aarch64", "probe") if is_built else ("qemu-aarch64",):
+        (tmp_path / name).write_text('#!/bin/sh\necho "$@"\n')
+        (tmp_path / name).chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "PROBE": str(tmp_path / "probe")}
+    call = [QUOTA.with_name("arm64.sh"), "trade", "listen"]
+    done = subprocess.run(call, env=env, capture_output=True, text=True, check=False)
+    said = f"{tmp_path}/probe trade listen\n" if is_built else ""
+    assert (done.returncode, done.stdout) == (0 if is_built else 1, said)
+    assert is_built or done.stderr == f"no {tmp_path}/probe: make probe-arm64\n"
