@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pocketsim.calibration.fit import pace, quic_wakes, wakes, write
@@ -80,6 +81,18 @@ def test_they_are_in_the_file_and_reach_the_engine(fitted, scenario):
         known = getattr(fitted.profile_.scheduler, key)
         assert list(column[key]["rest_s"]) == [one.rest for one in known]
         assert list(column[key]["ratio"]) == [one.ratio for one in known]
+
+
+def test_ratios_of_one_table_are_drawn_together(fitted, scenario):
+    write.write_profile(fitted.profile_, scenario.parent / "phone.toml")
+    own = ["devices[0].profile=phone.toml", "run.draw=posterior"]
+    resolved = resolve(load(scenario, own))[0].resolved
+    known = fitted.profile_.scheduler.pace_after
+    tables = [build_plan(resolved, n)["profiles"][0]["pace_after"]["ratio"] for n in range(60)]
+    deviations = np.log(tables) - np.log([one.ratio for one in known])
+    assert np.corrcoef(deviations.T).min() > 0.999
+    for spread, one in zip(deviations.std(axis=0), known, strict=True):
+        assert spread == pytest.approx(one.standard_error / one.ratio, rel=0.35)
 
 
 def rests_of(file):

@@ -209,19 +209,8 @@ def _number(law: Drawn, place: str, number: Number) -> Number:
 def _scheduler(scheduler: Scheduler, positive: Drawn) -> Scheduler:
     """Return the scheduler's numbers, drawn; streams are called as the document calls them."""
     sleeps = scheduler["sleep_overshoot"]
-    phases = scheduler.get("phases")
-    if phases is not None:
-        scheduler = {
-            **scheduler,
-            "phases": {
-                "sigma": _number(positive, "phases.sigma", phases["sigma"]),
-                "correlation_time_s": _number(
-                    positive, "phases.correlation_time", phases["correlation_time_s"]
-                ),
-            },
-        }
     return {
-        **scheduler,
+        **_after_rests(scheduler, positive),
         "sleep_overshoot": {
             "base_s": _number(positive, "sleep_overshoot.base", sleeps["base_s"]),
             "slope_s": _number(positive, "sleep_overshoot.slope", sleeps["slope_s"]),
@@ -233,6 +222,28 @@ def _scheduler(scheduler: Scheduler, positive: Drawn) -> Scheduler:
             ),
         },
     }
+
+
+def _after_rests(scheduler: Scheduler, positive: Drawn) -> Scheduler:
+    """Return what depends on rests and phases, drawn, if the device tells any.
+
+    The ratios of one table are all of one price, so they err together: by one deviation.
+    """
+    found: Scheduler = {**scheduler}
+    for key in ("wake_after", "quic_wake_after", "pace_after"):
+        if rests := scheduler.get(key):
+            found[key] = [
+                {**each, "ratio": positive(key, each["ratio"], each["standard_error"])}
+                for each in rests
+            ]
+    if phases := scheduler.get("phases"):
+        found["phases"] = {
+            "sigma": _number(positive, "phases.sigma", phases["sigma"]),
+            "correlation_time_s": _number(
+                positive, "phases.correlation_time", phases["correlation_time_s"]
+            ),
+        }
+    return found
 
 
 def _faults(kept: KeptConnection, positive: Drawn, probability: Drawn) -> KeptConnection:

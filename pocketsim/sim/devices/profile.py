@@ -170,7 +170,7 @@ class AfterRest(Provenance):
         description="How many times as long as it is priced."
     )
     standard_error: Annotated[float, Field(ge=0, le=1000)] = Field(
-        description="Standard error of ratio; it is not drawn."
+        description="Standard error of ratio; those of one table are drawn together."
     )
 
 

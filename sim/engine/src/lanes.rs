@@ -13,7 +13,7 @@ use slab::Slab;
 
 use crate::abandoned::Abandoned;
 use crate::books::Books;
-use crate::costs::{Cost, CostTable, Priced};
+use crate::costs::CostTable;
 use crate::idle::Idle;
 use crate::lane::{Input, Layer, Next, Round, Spare, Step};
 use crate::phases::Phases;
@@ -21,8 +21,9 @@ use crate::phone::Phone;
 use crate::plan::Plan;
 use crate::policy::Governor;
 use crate::prefetch::prefetch;
-use crate::resources::{CpuDemand, World};
+use crate::resources::World;
 use crate::stage::{Due, Stage};
+use crate::spending::Work;
 use crate::streams::Stream;
 use crate::upkeep::Upkeeps;
 
@@ -38,12 +39,12 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     /// How fast phones are for the time being.
     pub(crate) phases: Phases,
     /// Lanes with something to do, in the order they got it.
-    ready: VecDeque<(u32, Lane)>,
-    threads_first: bool,
+    pub(crate) ready: VecDeque<(u32, Lane)>,
+    pub(crate) threads_first: bool,
     /// Whether there are phones that use the cores of others.
-    shares_cores: bool,
+    pub(crate) shares_cores: bool,
     /// By token; what has ended leaves its token to what begins next.
-    works: Slab<Work>,
+    pub(crate) works: Slab<Work>,
     pub(crate) spare: Spare<A, T>,
     /// Says when messages are handed to transports (`governed.rs`).
     pub(crate) governor: Option<Governor<A::Block>>,
@@ -51,15 +52,6 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) upkeeps: Upkeeps,
     app_out: OutputsOf<A>,
     net_out: OutputsOf<T>,
-}
-
-/// Work that the world spends for a lane.
-struct Work {
-    phone: u32,
-    lane: Lane,
-    epoch: u32,
-    /// What the lane waits for after the core is done.
-    wait_s: Seconds,
 }
 
 /// What a step of a lane asks of others.
@@ -154,43 +146,6 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             let step = Step::NetSend(to, datagram);
             self.idle.begin(phone); // it is freed as if it had worked
             self.phones[phone as usize].hold(lane, step, &mut self.spare);
-        }
-    }
-
-    /// The world has spent what a lane asked for.
-    pub(crate) fn end_work<W: World>(
-        &mut self,
-        stage: &mut Stage<W>,
-        books: &mut Books,
-        token: u32,
-    ) {
-        let work = self.works.remove(token as usize);
-        if work.wait_s > 0.0 {
-            work.wait(stage);
-        } else {
-            self.free(stage, books, work.phone, work.lane, work.epoch);
-        }
-    }
-
-    /// The world has failed what a lane asked for: its phone is off.
-    pub(crate) fn forget_work(&mut self, token: u32) {
-        self.works.remove(token as usize);
-    }
-
-    /// Work that a lane began in `epoch` is over.
-    pub(crate) fn free<W: World>(
-        &mut self,
-        stage: &Stage<W>,
-        books: &mut Books,
-        phone: u32,
-        lane: Lane,
-        epoch: u32,
-    ) {
-        if stage.epoch(phone) == epoch {
-            books.end_work(stage.now(), phone, lane);
-            self.phones[phone as usize].free(lane);
-            self.idle.end(phone, stage.now());
-            self.ready.push_back((phone, lane));
         }
     }
 
@@ -338,77 +293,6 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         None
     }
 
-    /// Spends this operation as one piece of work with those that follow it
-    /// directly and use as many threads.
-    fn spend<W: World>(
-        &mut self,
-        stage: &mut Stage<W>,
-        books: &mut Books,
-        phone: u32,
-        at: usize,
-        operation: (Priced, u32),
-    ) {
-        let phase = self.phases.factor(phone, stage.now());
-        let state = &mut self.phones[phone as usize];
-        let draw = |work: (Priced, u32), hot: Cost| {
-            let cost = self.idle.paced(phone, work.0, hot).times(phase);
-            books.operate(work, cost);
-            cost
-        };
-        let drawn = state.draw_work(at, operation, &self.costs, draw);
-        self.occupy(stage, books, phone, at, drawn);
-    }
-
-    /// Keeps a lane busy with what was drawn, on so many threads.
-    fn occupy<W: World>(
-        &mut self,
-        stage: &mut Stage<W>,
-        books: &mut Books,
-        phone: u32,
-        at: usize,
-        (cost, threads): (Cost, u32),
-    ) {
-        books.compute(phone, cost.cpu_s);
-        if cost.is_free() {
-            return;
-        }
-        self.idle.begin(phone);
-        let lane = self.phones[phone as usize].lane(at);
-        lane.set_busy(true);
-        books.begin_work(stage.now(), phone, lane.lane());
-        let work = Work {
-            phone,
-            lane: lane.lane(),
-            epoch: stage.epoch(phone),
-            wait_s: cost.wait_s,
-        };
-        if cost.cpu_s > 0.0 {
-            let demand = CpuDemand {
-                cpu_s: cost.cpu_s,
-                threads,
-                priority: self.priority(&work),
-            };
-            stage.spend(self.works.insert(work) as u32, phone, demand);
-        } else {
-            work.wait(stage);
-        }
-    }
-
-    /// The weight of a lane's work when the phone's cores are shared.
-    ///
-    /// Between threads alone weights are equal and need not be told, which spares
-    /// the world a change of every piece of work where no tasks are (plain UDP). Whoever shares its
-    /// cores may meet tasks of others.
-    fn priority(&self, work: &Work) -> f64 {
-        let is_thread = work.lane.0 < Lane::FIRST_TASK;
-        let may_meet_tasks = self.shares_cores || self.phones[work.phone as usize].has_tasks();
-        if self.threads_first && is_thread && may_meet_tasks {
-            THREAD_PRIORITY
-        } else {
-            1.0
-        }
-    }
-
     /// Gives a block to the transport.
     pub(crate) fn transmit<W: World>(
         &mut self,
@@ -479,16 +363,3 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
     }
 }
-
-impl Work {
-    /// The lane waits without a core.
-    fn wait<W: World>(&self, stage: &mut Stage<W>) {
-        let free_s = stage.now() + self.wait_s;
-        stage.push(free_s, Due::LaneFree(self.phone, self.lane, self.epoch));
-    }
-}
-
-// Assumed: a thread that sleeps most of the time runs at once when it wakes, since
-// the scheduler places it before tasks that have been computing (wake-up preemption
-// of Linux's CFS). Large enough that it keeps a core against thousands of tasks.
-const THREAD_PRIORITY: f64 = 1e4;

@@ -64,6 +64,7 @@ mod schedule;
 pub mod share;
 pub mod simgrid;
 pub mod socket;
+mod spending;
 mod stage;
 pub mod statement;
 pub mod streams;

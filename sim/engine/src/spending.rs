@@ -1,0 +1,144 @@
+//! Core time and waits of lanes: what the world spends for them, and when they are free again.
+//!
+//! What deliberately does not live here: what an operation costs (`costs.rs`), and how cores are
+//! shared, which is the world's.
+
+use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
+
+use crate::books::Books;
+use crate::costs::{Cost, Priced};
+use crate::lanes::Lanes;
+use crate::resources::{CpuDemand, World};
+use crate::stage::{Due, Stage};
+
+/// Work that the world spends for a lane.
+pub(crate) struct Work {
+    phone: u32,
+    lane: Lane,
+    epoch: u32,
+    /// What the lane waits for after the core is done.
+    wait_s: Seconds,
+}
+
+impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
+    /// Spends this operation as one piece of work with those that follow it
+    /// directly and use as many threads.
+    pub(crate) fn spend<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        at: usize,
+        operation: (Priced, u32),
+    ) {
+        let phase = self.phases.factor(phone, stage.now());
+        let state = &mut self.phones[phone as usize];
+        let draw = |work: (Priced, u32), hot: Cost| {
+            let cost = self.idle.paced(phone, work.0, hot).times(phase);
+            books.operate(work, cost);
+            cost
+        };
+        let drawn = state.draw_work(at, operation, &self.costs, draw);
+        self.occupy(stage, books, phone, at, drawn);
+    }
+
+    /// Keeps a lane busy with what was drawn, on so many threads.
+    pub(crate) fn occupy<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        at: usize,
+        (cost, threads): (Cost, u32),
+    ) {
+        books.compute(phone, cost.cpu_s);
+        if cost.is_free() {
+            return;
+        }
+        self.idle.begin(phone);
+        let lane = self.phones[phone as usize].lane(at);
+        lane.set_busy(true);
+        books.begin_work(stage.now(), phone, lane.lane());
+        let work = Work {
+            phone,
+            lane: lane.lane(),
+            epoch: stage.epoch(phone),
+            wait_s: cost.wait_s,
+        };
+        if cost.cpu_s > 0.0 {
+            let demand = CpuDemand {
+                cpu_s: cost.cpu_s,
+                threads,
+                priority: self.priority(&work),
+            };
+            stage.spend(self.works.insert(work) as u32, phone, demand);
+        } else {
+            work.wait(stage);
+        }
+    }
+
+    /// The weight of a lane's work when the phone's cores are shared.
+    ///
+    /// Between threads alone weights are equal and need not be told, which spares
+    /// the world a change of every piece of work where no tasks are (plain UDP). Whoever shares its
+    /// cores may meet tasks of others.
+    fn priority(&self, work: &Work) -> f64 {
+        let is_thread = work.lane.0 < Lane::FIRST_TASK;
+        let may_meet_tasks = self.shares_cores || self.phones[work.phone as usize].has_tasks();
+        if self.threads_first && is_thread && may_meet_tasks {
+            THREAD_PRIORITY
+        } else {
+            1.0
+        }
+    }
+
+    /// The world has spent what a lane asked for.
+    pub(crate) fn end_work<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        token: u32,
+    ) {
+        let work = self.works.remove(token as usize);
+        if work.wait_s > 0.0 {
+            work.wait(stage);
+        } else {
+            self.free(stage, books, work.phone, work.lane, work.epoch);
+        }
+    }
+
+    /// The world has failed what a lane asked for: its phone is off.
+    pub(crate) fn forget_work(&mut self, token: u32) {
+        self.works.remove(token as usize);
+    }
+
+    /// Work that a lane began in `epoch` is over.
+    pub(crate) fn free<W: World>(
+        &mut self,
+        stage: &Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        lane: Lane,
+        epoch: u32,
+    ) {
+        if stage.epoch(phone) == epoch {
+            books.end_work(stage.now(), phone, lane);
+            self.phones[phone as usize].free(lane);
+            self.idle.end(phone, stage.now());
+            self.ready.push_back((phone, lane));
+        }
+    }
+}
+
+impl Work {
+    /// The lane waits without a core.
+    fn wait<W: World>(&self, stage: &mut Stage<W>) {
+        let free_s = stage.now() + self.wait_s;
+        stage.push(free_s, Due::LaneFree(self.phone, self.lane, self.epoch));
+    }
+}
+
+// Assumed: a thread that sleeps most of the time runs at once when it wakes, since
+// the scheduler places it before tasks that have been computing (wake-up preemption
+// of Linux's CFS). Large enough that it keeps a core against thousands of tasks.
+const THREAD_PRIORITY: f64 = 1e4;
