@@ -44,7 +44,8 @@ test-programs: setup
 	$(CARGO) test --workspace --locked --no-run
 	CARGO_TARGET_DIR=build/template $(CARGO) build --locked --manifest-path $(TEMPLATE)
 
-# One after the other: each is to take less than 30 s of a machine of its own.
+# One after the other: each is to take less than 30 s of a machine of its own, beside what
+# notebook 5 measures where there is a probe.
 .PHONY: notebooks
 notebooks: setup ## Run every notebook in a kernel of its own
 	$(BIN)/pytest tests/notebooks

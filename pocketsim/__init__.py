@@ -16,10 +16,17 @@ from pocketsim.sim import __version__
 
 if TYPE_CHECKING:
     from pocketsim import plot
-    from pocketsim.calibrating import Calibrated, calibrate, calibrate_this_machine
+    from pocketsim.calibrating import (
+        Calibrated,
+        calibrate,
+        calibrate_implementation,
+        calibrate_this_machine,
+        pin_profile,
+    )
     from pocketsim.catalog import devices, implementations, scenarios
     from pocketsim.comparing import Difference, compare
     from pocketsim.documents import scenario, write_scenario
+    from pocketsim.probing import Probe, Trade, find_probe, read_trade
     from pocketsim.profiles import Profile, device, implementation
     from pocketsim.results import Run, Runs, load
     from pocketsim.running import run
@@ -35,11 +42,18 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    **dict.fromkeys(("Calibrated", "calibrate", "calibrate_this_machine"), "pocketsim.calibrating"),
+    **dict.fromkeys(
+        (
+            *("Calibrated", "calibrate", "calibrate_implementation"),
+            *("calibrate_this_machine", "pin_profile"),
+        ),
+        "pocketsim.calibrating",
+    ),
     **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
     **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
     **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
     **dict.fromkeys(("scenario", "write_scenario"), "pocketsim.documents"),
+    **dict.fromkeys(("Probe", "Trade", "find_probe", "read_trade"), "pocketsim.probing"),
     **dict.fromkeys(("Profile", "device", "implementation"), "pocketsim.profiles"),
     "run": "pocketsim.running",
     **dict.fromkeys(("Status", "Study"), "pocketsim.studies"),
@@ -58,26 +72,32 @@ __all__ = [
     "Difference",
     "Document",
     "EngineError",
+    "Probe",
     "Profile",
     "Run",
     "Runs",
     "ScenarioError",
     "Status",
     "Study",
+    "Trade",
     "UserError",
     "__version__",
     "calibrate",
+    "calibrate_implementation",
     "calibrate_this_machine",
     "compare",
     "compare_devices",
     "device",
     "device_rates",
     "devices",
+    "find_probe",
     "implementation",
     "implementations",
     "lint_profile",
     "load",
+    "pin_profile",
     "plot",
+    "read_trade",
     "run",
     "scenario",
     "scenarios",

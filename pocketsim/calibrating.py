@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.catalog import document_file
 from pocketsim.profiles import Profile, device
+from pocketsim.profiles import implementation as implementation_of
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def calibrate(
 
     target = Path(path)
     found = fitted(
-        [Path(reports)] if isinstance(reports, str | Path) else [Path(one) for one in reports],
+        _files(reports),
         target,
         base,
         name=name,
@@ -113,6 +114,70 @@ def calibrate_this_machine(
     write_profile(found.profile, target, MADE_HERE)
     kept = tuple(f"{part}: {part.why}" for part in found.kept)
     return Calibrated(target.stem, device(target).contents, kept)
+
+
+def calibrate_implementation(
+    reports: str | Path | Sequence[str | Path],
+    path: str | Path,
+    *,
+    device: str | Path,
+    implementation: str | Path = "probe",
+) -> Profile:
+    """Write an implementation with what reports have timed of its own steps, and return it.
+
+    What `probe trade` takes on a device beyond the operations that it asks for: docs/profiles.md,
+    "Own costs of a report". What not every report has timed stays as it is described.
+
+    Args:
+        reports: Files of reports (JSON) of one device, in any order; or one of them.
+        path: Of the implementation, which ends in .toml; a scenario names it so.
+        device: The profile that `calibrate` made of the same reports.
+        implementation: One of `pocketsim.implementations`, or a file.
+
+    Raises ScenarioError for what is no profile or no report, before anything is written.
+    """
+    from pocketsim.calibration.fit import own, probe_report
+    from pocketsim.calibration.fit.write import write_implementation
+    from pocketsim.sim.devices import implementation as implementations
+    from pocketsim.sim.devices import profile
+
+    target = Path(path)
+    _check_suffix(target)
+    described = document_file(implementation, "implementation")
+    costs = profile.load(document_file(device, "device"))
+    found = [probe_report.load(one) for one in _files(reports)]
+    if not found:
+        raise UserError(_NO_REPORT)
+    write_implementation(
+        described, own.measured(implementations.load(described), costs, found), target
+    )
+    return implementation_of(target)
+
+
+def pin_profile(
+    profile: str | Path, path: str | Path, reports: str | Path | Sequence[str | Path] = ()
+) -> Profile:
+    """Write a device's profile again, as that of one process pinned to one core, and return it.
+
+    So a trade between two processes of one computer is simulated as one of two phones.
+
+    Args:
+        profile: One of `pocketsim.devices`, or a file.
+        path: Of the profile to write, which ends in .toml.
+        reports: Those that the profile was made of. Over the loopback the sender's call wakes who
+            receives: where they have timed that, so much of a wake-up is moved to sending.
+
+    Raises ScenarioError for what is no profile or no report, before anything is written.
+    """
+    from pocketsim.calibration.fit import probe_report
+    from pocketsim.calibration.fit.wakes import sent_s
+    from pocketsim.calibration.validate.host.prediction import of_a_process
+
+    target = Path(path)
+    _check_suffix(target)
+    found = [probe_report.load(one) for one in _files(reports)]
+    of_a_process(document_file(profile, "device"), target, sent_s(found))
+    return device(target)
 
 
 def timed(
@@ -175,7 +240,7 @@ def fitted(
 
     _check(path, store)
     if not reports:
-        raise UserError("there is no report to make a profile of")
+        raise UserError(_NO_REPORT)
     start = (str(base), profile.load(document_file(base, "device"))) if base is not None else None
     calibration = Calibration(
         start, name=name, measured_by=measured_by, store=store, allow_spoiled=allow_spoiled
@@ -190,9 +255,18 @@ def _check(path: Path, store: str) -> None:
     if store not in STORES:
         hint = did_you_mean(nearest(store, STORES))
         raise UserError(f"store: {store!r} is not one of {', '.join(STORES)}{hint}")
+    _check_suffix(path)
+
+
+def _check_suffix(path: Path) -> None:
     if path.suffix != ".toml":
         raise UserError(f"{path}: a profile's file ends in .toml")
 
 
+def _files(named: str | Path | Sequence[str | Path]) -> list[Path]:
+    return [Path(named)] if isinstance(named, str | Path) else [Path(one) for one in named]
+
+
+_NO_REPORT = "there is no report to make a profile of"
 MADE_HERE = "`pocketsim calibrate this-machine` from Python on one machine, which is no phone"
 """By what and of what such a profile was made, as its file says."""

@@ -71,7 +71,7 @@ def files(kind: str) -> dict[str, Path]:
 def notebooks() -> list[Path]:
     """Return the notebooks that come with the package, in order, and the data that they read."""
     folder = PACKAGE / "notebooks"
-    return sorted(path for path in folder.iterdir() if path.suffix in {".ipynb", ".json"})
+    return sorted(path for path in folder.iterdir() if path.suffix in _COPIED)
 
 
 def from_here(value: Any) -> Any:
@@ -117,6 +117,7 @@ def _title(kind: str, path: Path) -> str:
     return str(table.get(key, ""))
 
 
+_COPIED = {".ipynb", ".json", ".jsonl"}
 _TITLE_KEYS = {
     "scenario": ("title",),
     "sweep": ("sweep", "title"),

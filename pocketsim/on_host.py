@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -87,21 +86,6 @@ class HostValidation:
 
 
 MET, MISSED, NOT_JUDGED = "met", "missed", "not judged"
-
-
-def find_probe(named: Path | None) -> Path:
-    """Return the probe: what is named, or build/bin/probe here or in the project, or on the path.
-
-    Raises EnvironmentMissingError with what builds one.
-    """
-    project = Path(__file__).resolve().parents[1]
-    usual = [folder / "build/bin/probe" for folder in (Path(), project)]
-    on_path = shutil.which("probe")
-    tried = [named] if named else [*usual, *([Path(on_path)] if on_path else [])]
-    for path in tried:
-        if path.is_file() and os.access(path, os.X_OK):
-            return path.resolve()
-    raise EnvironmentMissingError(f"no probe at {tried[0]}: `make probe` builds build/bin/probe")
 
 
 def validate_host(

@@ -48,8 +48,8 @@ def device(probe: Path | None, profile: Path | None, *, quick: bool, no_bar: boo
 
     Raises UserError for options that say something of none, EnvironmentMissingError for no probe.
     """
-    from pocketsim import on_host
     from pocketsim.calibration.validate.host import other
+    from pocketsim.probing import probe_file
 
     if probe is None:
         for option, is_asked in (("--profile", profile is not None), ("--no-bar", no_bar)):
@@ -59,7 +59,7 @@ def device(probe: Path | None, profile: Path | None, *, quick: bool, no_bar: boo
     effort = other.QUICK if quick else other.FULL
     if no_bar:
         effort = replace(effort, is_judged=False)
-    return Device(on_host.find_probe(probe), effort)
+    return Device(probe_file(probe), effort)
 
 
 def beside(result: HostValidation, one: Device, out: Path, jobs: int) -> HostValidation:

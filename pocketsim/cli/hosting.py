@@ -48,13 +48,14 @@ def host(  # noqa: PLR0913 - each is an option
     targets.check_outside_runs(out)
     from pocketsim import on_host
     from pocketsim.calibration.validate.host import design
+    from pocketsim.probing import probe_file
 
     several = jobs or default_jobs()
     device = comparing_other.device(other, profile, quick=quick, no_bar=no_bar)
     if device is not None and profile is not None:
         comparing_other.alone(device, out, profile, several, json=as_json)
         return
-    found = on_host.find_probe(probe)
+    found = probe_file(probe)
     effort = design.QUICK if quick else design.FULL
     _tell_design(effort)
     result = on_host.validate_host(out, found, effort, several, console.say)

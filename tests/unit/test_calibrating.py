@@ -6,6 +6,9 @@ import pandas as pd
 import pytest
 
 import pocketsim as ps
+from pocketsim.calibration.fit import own, probe_report
+from pocketsim.sim.devices import implementation as implementations
+from pocketsim.sim.devices import profile
 from support import synthetic_reports as synthetic
 
 BASE = "moto_g04s"
@@ -83,12 +86,49 @@ def test_a_mistake_is_said_and_nothing_written(
 
 
 def test_a_spoiled_report_is_taken_when_it_may_be(root, tmp_path):
-    report = root / "pocketsim/notebooks/linux_vm.json"
+    report = root / "tests/reports/linux_vm.json"
     target = tmp_path / "mine.toml"
     with pytest.raises(ps.ScenarioError, match="virtual_machine"):
         ps.calibrate(report, target, base=BASE, name="x")
     found = ps.calibrate(report, target, base=BASE, name="x", allow_spoiled=True)
     assert any("virtual_machine" in claim for claim in found.contents["device"]["does_not_claim"])
+
+
+def test_an_implementation_has_what_reports_timed_of_it(whole, tmp_path):
+    ps.calibrate(whole, tmp_path / "mine.toml")
+    found = ps.calibrate_implementation(whole, tmp_path / "p.toml", device=tmp_path / "mine.toml")
+    again = ps.implementation(tmp_path / "p.toml")
+    assert (found.name, found.contents) == ("p", again.contents)
+    told = found.to_frame()["source"].str.startswith("probe report")
+    reports = [probe_report.load(whole)]
+    device = profile.load(tmp_path / "mine.toml")
+    described = implementations.load(profile.IMPLEMENTATIONS / "probe.toml")
+    own_costs = own.measured(described, device, reports).own_costs
+    priced = {name for name, cost in own_costs.items() if cost.source.startswith("probe report")}
+    assert {path.rpartition(".")[2] for path in found.to_frame().index[told]} == priced
+    for mistake in ({"device": "moto_g4s"}, {"device": BASE, "implementation": "prob"}):
+        with pytest.raises(ps.UserError, match="did you mean"):
+            ps.calibrate_implementation(whole, tmp_path / "none.toml", **mistake)
+    with pytest.raises(ps.UserError, match="no report"):
+        ps.calibrate_implementation([], tmp_path / "none.toml", device=BASE)
+    assert not (tmp_path / "none.toml").exists()
+
+
+def test_a_pinned_profile_has_one_core_and_passages_as_long(root, tmp_path):
+    report = root / "pocketsim/notebooks/loopback_report.json"
+    mine = ps.calibrate(report, tmp_path / "mine.toml", base=BASE, name="x", allow_spoiled=True)
+    found = ps.pin_profile(tmp_path / "mine.toml", tmp_path / "pinned.toml", report)
+    again = ps.device(tmp_path / "pinned.toml")
+    assert (found.name, found.contents) == ("pinned", again.contents)
+    before, after = mine.to_frame(), found.to_frame()
+    assert after.loc["device.cores", "value"] == 1.0
+    send, wake = "operations.udp_send", "operations.udp_wake"
+    moved_s = after.loc[send, "cpu_s"] - before.loc[send, "cpu_s"]
+    assert moved_s > 0
+    left_s = before.loc[wake, "wait_s"] - after.loc[wake, "wait_s"]
+    assert left_s == pytest.approx(moved_s, abs=1e-9)  # files have whole nanoseconds
+    with pytest.raises(ps.UserError, match=r"ends in \.toml"):
+        ps.pin_profile(BASE, tmp_path / "pinned.json")
 
 
 @pytest.mark.engine

@@ -25,6 +25,7 @@ MODULES = [
     "pocketsim",
     "pocketsim.catalog",
     "pocketsim.documents",
+    "pocketsim.probing",
     "pocketsim.profiles",
     "pocketsim.results",
     "pocketsim.running",
@@ -238,7 +239,8 @@ def test_the_example_of_the_page_runs_and_has_every_name(tmp_path, monkeypatch, 
     page = (ROOT / "docs/library.md").read_text()
     (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "pocketsim/notebooks/linux_vm.json", tmp_path)
+    for name in ("loopback_report.json", "loopback_trade.jsonl"):
+        shutil.copy(ROOT / "pocketsim/notebooks" / name, tmp_path)
     exec(compile(block, "library.md", "exec"), {})  # noqa: S102 - it is ours
     assert "did you mean rate?" in capsys.readouterr().out
     assert {"mine.toml", "runs.csv", "rtt_ms_p50.html"} <= {path.name for path in Path().iterdir()}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-ENVELOPE = Path(probe_report.__file__).parents[2] / "notebooks" / "linux_vm.json"
+ENVELOPE = Path(__file__).parents[2] / "tests" / "reports" / "linux_vm.json"
 """A real report, for all that is not timed here: its device, clock, sleeps and buffers."""
 
 

@@ -10,7 +10,9 @@ import contextlib
 import json
 import signal
 import subprocess
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.validate.host import computer
@@ -19,7 +21,6 @@ from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from pocketsim.calibration.validate.host.computer import Cores
     from pocketsim.calibration.validate.host.design import Point
@@ -84,6 +85,28 @@ def trade(probe: Path, cores: Cores, asked: Asked, folder: Path) -> Traded:
     raise EnvironmentMissingError(f"{what}, {_ATTEMPTS} times: is the computer overloaded?")
 
 
+def repeated(probe: Path, cores: Cores, asked: Asked, repetitions: int, log: Path) -> None:
+    """Trade so many times, without a relay, and write the dialler's events to `log`.
+
+    Each repetition ends by itself, when what it proposed is stored or given up. Raises
+    EnvironmentMissingError where a process does not do what it should.
+    """
+    assert asked.link is None, "there is no relay"
+    with tempfile.TemporaryDirectory(prefix="pocketsim-trade-") as name:
+        folder = Path(name)
+        listen: Command = [*(probe, "trade", "listen", "--bind", _ANY_PORT), *_STORED, "--json"]
+        with _started(listen, cores.listener, folder / "listener") as listener:
+            address = _first_line(listener, folder / "listener").split()[2]
+            dial: Command = [
+                *_dialling(probe, address, asked),
+                *("--duration", f"{asked.proposing_s:g}s", "--repetitions", str(repetitions)),
+                *("--pause", _PAUSE, *_STORED, "--json", "-o", log.absolute()),
+            ]
+            with _started(dial, cores.dialler, folder / "dialler") as dialler:
+                said, _ = dialler.communicate()
+            _outcome(said, folder / "dialler")
+
+
 def _attempt(
     probe: Path,
     cores: Cores,
@@ -135,8 +158,7 @@ def _dial(
     """
     until_s = asked.proposing_s + lead_s
     command: Command = [
-        *(probe, "trade", "dial", address, "--carrier", asked.carrier),
-        *("--rate", f"{asked.rate_per_s:.6g}", "--payload", str(asked.payload_bytes)),
+        *_dialling(probe, address, asked),
         *("--duration", f"{until_s + _SPARE_S:g}s", "--repetitions", "1", "--json", "-o", log),
     ]
     with _started(command, core, log.parent / "dialler") as dialler:
@@ -145,13 +167,26 @@ def _dial(
         _wait(dialler, asked.proposing_s)
         after = None if watched is None else computer.spent(watched)
         said = _end(dialler)
+    outcome = _outcome(said, log.parent / "dialler")
+    return outcome, computer.core_ratio(before, after) if before and after else None
+
+
+def _dialling(probe: Path, address: str, asked: Asked) -> Command:
+    return [
+        *(probe, "trade", "dial", address, "--carrier", asked.carrier),
+        *("--rate", f"{asked.rate_per_s:.6g}", "--payload", str(asked.payload_bytes)),
+    ]
+
+
+def _outcome(said: str, errors: Path) -> dict[str, Any]:
+    """Return what a dialler has printed; raises EnvironmentMissingError where that is no trade."""
     try:
         outcome: dict[str, Any] = json.loads(said)
     except ValueError:
-        raise _failed("dialler", log.parent / "dialler") from None
+        raise _failed("dialler", errors) from None
     if outcome["error"]:
         raise EnvironmentMissingError(f"probe trade dial: {outcome['error']}")
-    return outcome, computer.core_ratio(before, after) if before and after else None
+    return outcome
 
 
 def _wait(process: subprocess.Popen[str], timeout_s: float) -> None:
@@ -208,6 +243,8 @@ def _failed(what: str, errors: Path) -> EnvironmentMissingError:
 
 
 _ANY_PORT = "127.0.0.1:0"
+_STORED = ("--store", "append")  # as a profile prices it by default
+_PAUSE = "100ms"  # between repetitions that end by themselves
 _LEAD_S = 0.7  # from the dialler's start to its first proposal; 0.1 s unless the computer is busy
 _SPARE_S = 2.0  # by which the dialler would go on: an interrupt after its end has no effect
 _ATTEMPTS = 3

@@ -17,7 +17,7 @@ from pocketsim.sim.base.errors import EnvironmentMissingError
 from pocketsim.sim.export import phone_logs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pocketsim.calibration.validate.host.computer import Cores
     from pocketsim.calibration.validate.host.design import Effort, Point
@@ -52,15 +52,7 @@ class Bench:
         """Write the probe's report of the cores that trade, unless it is there; `only` a group."""
         if self.kept.kept(f"report {name}") is not None and file.is_file():
             return
-        command = [self.probe, "run", "--quick", "--quiet", "-o", file]
-        command += ["--only", only] if only else []
-        with computer.pinned(self.cores.ends):
-            done = subprocess.run(
-                list(map(str, command)), capture_output=True, text=True, check=False
-            )
-        if done.returncode or not file.is_file():
-            tail = done.stderr.strip().splitlines()[-1:]
-            raise EnvironmentMissingError(": ".join(["`probe run` failed", *tail]))
+        run_probe(self.probe, self.cores, file, ["--only", only] if only else [])
         self.kept.keep(f"report {name}", file.name)
 
     def capacity_per_s(self, point: Point) -> float:
@@ -123,6 +115,16 @@ class Bench:
         delay_s = passage_s(traded.relay)
         judged = figures.Judged(proposed_s, drained_s, asked.carrier, delay_s)
         return traded, figures.of(events, judged)
+
+
+def run_probe(probe: Path, cores: Cores, file: Path, options: Sequence[str] = ()) -> None:
+    """Write a quick report of the cores that trade; raises EnvironmentMissingError without one."""
+    command = [probe, "run", "--quick", "--quiet", "-o", file, *options]
+    with computer.pinned(cores.ends):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode or not file.is_file():
+        tail = done.stderr.strip().splitlines()[-1:]
+        raise EnvironmentMissingError(": ".join(["`probe run` failed", *tail]))
 
 
 def _relay(traded: Traded) -> dict[str, Any] | None:
