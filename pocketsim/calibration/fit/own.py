@@ -14,9 +14,12 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pocketsim.calibration.fit import quic_wakes
 from pocketsim.calibration.fit.costs import cost, named, seconds
 from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
+from pocketsim.calibration.fit.samples import Estimate
 from pocketsim.calibration.fit.wakes import PRICED_BYTES, PRICED_REST_S, passage_s, slept_s
 from pocketsim.calibration.fit.write import spelt
 from pocketsim.sim.devices.implementation import OwnCost, Step
@@ -25,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pocketsim.calibration.fit.probe_report import Report
-    from pocketsim.calibration.fit.samples import Estimate
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.devices.profile import Profile
+
+    _Told = tuple[str, str, list[Estimate]]
+    """A step, how its cost came about, and what each report says."""
 
 KERNEL = "trade_bookkeeping"
 FILES = "tftp_file"
@@ -41,20 +46,22 @@ def measured(
 
     As it is where not every report has timed it.
     """
-    steps = {
+    steps: dict[str, _Told] = {
         name: (step, f"{KERNEL}: {', '.join(quantities)}, less their operations", told)
         for name, (step, quantities) in _COSTS.items()
         if (told := _all([_beside(report, quantities) for report in reports]))
     }
-    files = {
+    files: dict[str, _Told] = {
         name: (step, f"{FILES}: {said}", told)
         for name, (step, part, said) in _FILES.items()
         if (told := _all([_file_parts(report).get(part) for report in reports]))
     }
     new = _all([_connecting(report) for report in reports])
-    quic = {"connecting": ("endpoint_setup", f"{RECONNECTING}: {_CONNECTING}", new)} if new else {}
-    told = {**steps, **files, **quic}
-    found = {name: _own(*each, device, reports) for name, each in told.items()}
+    quic: dict[str, _Told] = (
+        {"connecting": ("endpoint_setup", f"{RECONNECTING}: {_CONNECTING}", new)} if new else {}
+    )
+    all_told = {**steps, **files, **quic}
+    found = {name: _own(*each, device, reports) for name, each in all_told.items()}
     # That has the endpoint in it, of the kind that this program makes.
     steps_ = {"endpoint_setup": Step(operations={})} if new else {}
     return implementation.model_copy(
@@ -67,8 +74,8 @@ def measured(
 
 def beside_s(report: Report, quantity: str) -> float:
     """Return what a step of a trade takes beyond its operations, s; 0 if that was not timed."""
-    found = cases(report, KERNEL, quantity)
-    return estimate_of(found[0], quantity, report).mean if found else 0.0
+    found = _difference(report, quantity)
+    return found.mean if found else 0.0
 
 
 def _own(
@@ -97,14 +104,23 @@ def _all(told: Sequence[Estimate | None]) -> list[Estimate]:
 
 def _beside(report: Report, quantities: Sequence[str]) -> Estimate | None:
     """Return the mean of quantities; None if one was not timed."""
-    told = [
-        estimate_of(found[0], quantity, report)
-        for quantity in quantities
-        if (found := cases(report, KERNEL, quantity))
-    ]
-    if len(told) < len(quantities):
+    told = [found for quantity in quantities if (found := _difference(report, quantity))]
+    return _mean(told) if len(told) == len(quantities) else None
+
+
+def _difference(report: Report, quantity: str) -> Estimate | None:
+    """Return what a report says of a small difference of two long times; None if untimed.
+
+    It scatters by what both do, to both sides, and samples below 0 are 0: its median is what it
+    is, and no lognormal's. Its error is that of a normal's median, by its quartiles.
+    """
+    found = cases(report, KERNEL, quantity)
+    samples = found[0].quantity(quantity) if found else None
+    if samples is None:
         return None
-    return told[0] if len(told) == 1 else _mean(told)
+    low, high = np.quantile(samples.values or samples.quantiles or [samples.median], (0.25, 0.75))
+    error_s = math.sqrt(math.pi / 2 / samples.count) * float(high - low) / _QUARTILES
+    return Estimate(samples.median, error_s, 0.0, samples.count)
 
 
 def _file_parts(report: Report) -> dict[str, Estimate]:
@@ -167,16 +183,9 @@ def _near(told: Mapping[float, Estimate]) -> float:
 
 def _mean(told: Sequence[Estimate]) -> Estimate:
     """Return the mean of estimates of one kernel, whose samples were taken together."""
-    count = len(told)
-    rounds = zip(*(one.rounds for one in told), strict=True)
-    return replace(
-        told[0],
-        mean=math.fsum(one.mean for one in told) / count,
-        standard_error=math.hypot(*(one.standard_error for one in told)) / count,
-        own_error=math.hypot(*(one.own_error for one in told)) / count,
-        sample_sigma=max(one.sample_sigma for one in told),
-        rounds=tuple(math.fsum(each) / count for each in rounds),
-    )
+    mean_s = math.fsum(one.mean for one in told) / len(told)
+    error_s = math.hypot(*(one.standard_error for one in told)) / len(told)
+    return Estimate(mean_s, error_s, 0.0, told[0].samples)
 
 
 _COSTS = {
@@ -204,4 +213,5 @@ _CONNECTING_STEPS = {
 }
 """By kernel, how often both ends do it for a message and its answer over a new connection."""
 _RECONNECT_REST_S = 2e-3
+_QUARTILES = 1.349  # of a normal distribution, in standard deviations apart
 _BETWEEN_S = 0.2e-3  # about as long an end of it rests while the other works

@@ -8,7 +8,7 @@ drawn; what its code says is as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pocketsim.sim.devices.joint import drawn, scaled_to, times
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         SleepOvershoot,
     )
 
+    AfterRestKey = Literal["wake_after", "quic_wake_after", "pace_after"]
     Drawn = Callable[[str, float, float], float]
     """Takes the end of a stream's name, a mean and a standard error."""
 
@@ -230,11 +231,12 @@ def _after_rests(scheduler: Scheduler, positive: Drawn) -> Scheduler:
     The ratios of one table are all of one price, so they err together: by one deviation.
     """
     found: Scheduler = {**scheduler}
-    for key in ("wake_after", "quic_wake_after", "pace_after"):
-        if rests := scheduler.get(key):
+    keys: tuple[AfterRestKey, ...] = ("wake_after", "quic_wake_after", "pace_after")
+    for key in keys:
+        if key in scheduler:
             found[key] = [
                 {**each, "ratio": positive(key, each["ratio"], each["standard_error"])}
-                for each in rests
+                for each in scheduler[key]
             ]
     if phases := scheduler.get("phases"):
         found["phases"] = {

@@ -23,7 +23,6 @@ use crate::policy::Governor;
 use crate::prefetch::prefetch;
 use crate::resources::World;
 use crate::stage::{Due, Stage};
-use crate::spending::Work;
 use crate::streams::Stream;
 use crate::upkeep::Upkeeps;
 
@@ -52,6 +51,15 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) upkeeps: Upkeeps,
     app_out: OutputsOf<A>,
     net_out: OutputsOf<T>,
+}
+
+/// Work that the world spends for a lane.
+pub(crate) struct Work {
+    pub(crate) phone: u32,
+    pub(crate) lane: Lane,
+    pub(crate) epoch: u32,
+    /// What the lane waits for after the core is done.
+    pub(crate) wait_s: Seconds,
 }
 
 /// What a step of a lane asks of others.

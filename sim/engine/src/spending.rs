@@ -7,18 +7,9 @@ use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 
 use crate::books::Books;
 use crate::costs::{Cost, Priced};
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, World};
 use crate::stage::{Due, Stage};
-
-/// Work that the world spends for a lane.
-pub(crate) struct Work {
-    phone: u32,
-    lane: Lane,
-    epoch: u32,
-    /// What the lane waits for after the core is done.
-    wait_s: Seconds,
-}
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// Spends this operation as one piece of work with those that follow it
