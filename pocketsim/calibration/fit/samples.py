@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 class Estimate:
     """The mean of a quantity, how sure it is, and the sigma of one sample's logarithm.
 
-    `independent` is how many independent samples they are worth, for the error of that sigma.
+    `independent` is how many independent samples they are worth, for the error of that sigma; or
+    `differences`, where that is of differences of neighbours.
     Of the standard error, `own_error` is what the samples of a round leave and `clock_error` the
     clock's, which is that of every round; `rounds` are the means of several, if there are.
     """
@@ -52,6 +53,7 @@ class Estimate:
     clock_error: float = 0.0
     rounds: tuple[float, ...] = ()
     independent: float = 1.0
+    differences: float = 0.0
 
 
 def estimate(
@@ -85,7 +87,7 @@ def estimate(
     relative = max(own, _between_rounds(round_medians))
     rounds = _rounds(samples, math.exp(middle + sigma**2 / 2), round_medians, round_samples)
     mean = float(np.mean(rounds))
-    sigma, n = _of_executions(samples, sigma, n)
+    sigma, differences = _of_executions(samples, sigma, n)
     return Estimate(
         mean=mean,
         standard_error=math.hypot(relative * mean, rounding),
@@ -96,6 +98,7 @@ def estimate(
         clock_error=rounding,
         rounds=rounds if len(rounds) > 1 else (),
         independent=n,
+        differences=differences,
     )
 
 
@@ -134,7 +137,7 @@ def execution_sigma(estimates: Sequence[Estimate]) -> Sigma:
     parts, _ = nnls(scaled, target)
     found = math.sqrt(math.log1p(parts.sum()))
     errors = 2 * sigmas**2 * np.exp(sigmas**2) * weights * _SIGMA_ERROR
-    errors /= np.sqrt([one.independent for one in estimates])
+    errors /= np.sqrt([one.differences or one.independent for one in estimates])
     inverse = np.linalg.pinv(scaled[:, parts > 0])
     error = math.sqrt(float(((inverse.sum(axis=0) * errors) ** 2).sum()))
     apart, freedom = (target - scaled @ parts)[errors > 0] / errors[errors > 0], inverse.shape
@@ -180,7 +183,7 @@ def _quantiles(points: Array, shares: Array, wanted: Sequence[float]) -> Array:
 
 
 def _of_executions(samples: Samples, sigma: float, independent: float) -> tuple[float, float]:
-    """Return the sigma of samples without what neighbours share, and of how many it is worth.
+    """Return the sigma of samples without what neighbours share, and its worth; 0 if of all.
 
     Differences of neighbours tell a variance as well as two thirds as many samples would
     (von Neumann, Ann. Math. Stat. 12, 1941, 367).
@@ -188,7 +191,7 @@ def _of_executions(samples: Samples, sigma: float, independent: float) -> tuple[
     count = samples.count
     correlation = (count - independent) / (count + independent)
     if samples.values is None or correlation <= _BY_CHANCE / math.sqrt(count):
-        return sigma, independent
+        return sigma, 0.0
     apart = np.sort(np.diff(np.log(samples.values)))
     low, high = _quantiles(apart, np.linspace(0, 1, apart.size), (_LOWER, 1 - _LOWER))
     return min(sigma, float(high - low) / 2 / math.sqrt(2)), count / 1.5
