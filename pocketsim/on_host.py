@@ -123,7 +123,8 @@ def validate_host(
     reports = [probe_report.load(file) for file in files.values()]
     token_reports = [probe_report.load(file) for file in token_files.values()]
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
-    device, program = folder / "profile.toml", folder / "probe_here.toml"
+    # A scenario, which lies elsewhere, names the program's.
+    device, program = folder / "profile.toml", folder.resolve() / "probe_here.toml"
     timed = [one for one in reports if one.path in whole]
     calibrate(whole, device, "this host")
     _implementation(timed, device, program)

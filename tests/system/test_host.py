@@ -95,7 +95,7 @@ def quick(tmp_path_factory):
 def test_a_quick_look_judges_nothing_and_writes_all(quick):
     ((done, _, _), _), folder = quick
     assert done.returncode == 0, done.stderr
-    names = {"host.json", "host.html", "profile.toml", "host.journal"}
+    names = {"host.json", "host.html", "profile.toml", "probe_here.toml", "host.journal"}
     reports = {f"report_{name}.json" for name in ("before", "turn_1", "turn_2", "tokens_before")}
     names |= OTHER_REPORTS | {"profile_other.toml", "other.journal"}
     assert {path.name for path in (folder / "here").iterdir()} == names | reports

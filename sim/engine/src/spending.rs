@@ -3,7 +3,7 @@
 //! What deliberately does not live here: what an operation costs (`costs.rs`), and how cores are
 //! shared, which is the world's.
 
-use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
+use pocketsim_protocols::contract::{Application, Lane, Transport};
 
 use crate::books::Books;
 use crate::costs::{Cost, Priced};
