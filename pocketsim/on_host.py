@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim import sim
-from pocketsim.calibrating import fitted
-from pocketsim.calibration.fit import own, probe_report
+from pocketsim.calibrating import calibrate_implementation, fitted
+from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases
 from pocketsim.calibration.fit.wakes import rested, sent_s
-from pocketsim.calibration.fit.write import write_implementation, write_profile
+from pocketsim.calibration.fit.write import write_profile
 from pocketsim.calibration.validate.host import computer, design, prediction
 from pocketsim.calibration.validate.host.blocks import measure
 from pocketsim.calibration.validate.host.comparing import Comparison, Host
@@ -35,7 +35,6 @@ from pocketsim.calibration.validate.host.tokens import measuring as token_measur
 from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
 from pocketsim.host_prices import ReportPrices
 from pocketsim.sim.base.errors import EnvironmentMissingError
-from pocketsim.sim.devices import implementation, profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,7 +126,7 @@ def validate_host(
     device, program = folder / "profile.toml", folder.resolve() / "probe_here.toml"
     timed = [one for one in reports if one.path in whole]
     calibrate(whole, device, "this host")
-    _implementation(timed, device, program)
+    calibrate_implementation(whole, program, device=device)
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
         pinned, relayed = Path(name) / "host.toml", Path(name) / "beside_relay.toml"
         prediction.of_a_process(device, pinned, sent_s(timed))
@@ -221,13 +220,6 @@ def calibrate(files: Sequence[Path], profile: Path, name: str) -> None:
         allow_spoiled=True,
     )
     write_profile(found.profile_, profile)
-
-
-def _implementation(reports: Sequence[Report], device: Path, path: Path) -> None:
-    """Write what `probe trade` does, with what the reports say that its own steps take here."""
-    described = profile.IMPLEMENTATIONS / "probe.toml"
-    found = own.measured(implementation.load(described), profile.load(device), reports)
-    write_implementation(described, found, path)
 
 
 def said(name: str, report: Report) -> dict[str, Any]:
