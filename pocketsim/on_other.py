@@ -111,7 +111,7 @@ def validate_other(
         for measured_one, pinned in zip((profile, foreign), both, strict=True):
             prediction.of_a_process(measured_one, pinned, None)
         # What the program takes itself was measured with two cores alone: as it is described.
-        documents = other.Profiles(*(Documents(one, one, Path("probe")) for one in both))
+        documents = other.Profiles(*(Documents(one, one, one, Path("probe")) for one in both))
         comparison = other.compare(
             documents,
             measured,

@@ -31,7 +31,7 @@ two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two end
 def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, payload_bytes):
     device = tmp_path / "device.toml"
     prediction.of_a_process(DEVICE, device, None)
-    documents = prediction.Documents(device, device, Path("probe"))
+    documents = prediction.Documents(device, device, device, Path("probe"))
     point = replace(
         design.design(QUICK)[0],
         carrier=carrier,

@@ -116,7 +116,7 @@ def test_nothing_stored_has_no_round_trip_and_survives_a_journal():
 
 
 def documents(device, beside_relay=None):
-    return prediction.Documents(device, beside_relay or device, Path("probe"))
+    return prediction.Documents(device, device, beside_relay or device, Path("probe"))
 
 
 @pytest.mark.parametrize(("ratio", "factor"), [(0.0, None), (0.5, 2.0), (0.99, 2.0), (1.0, 2.0)])
@@ -436,6 +436,7 @@ def test_who_has_the_relay_on_its_core_is_woken_as_without_a_rest(tmp_path):
     prediction.beside_a_relay(own, beside)
     assert [one.ratio for one in load_device(beside).scheduler.wake_after] == [0.1] * 3
     assert load_device(beside).operations == load_device(own).operations
+    assert load_device(beside).device.cores.value == 1
     both = documents(own, beside)
     for ratio, near in ((0.2, beside), (0.0, own)):
         setting = prediction.Setting(1.0, 0.0, ratio, 5)

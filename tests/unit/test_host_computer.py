@@ -48,6 +48,7 @@ def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
         data={"host": said, "reports": []},
         comparison=SimpleNamespace(unfitted=("p02",), hop_s=2e-6),
         verdict="met",
+        other=None,
     )
     told = hosting._sentences(whole)
     assert any("threads of one core" in text for text in told) is cores.ends_share

@@ -37,7 +37,7 @@ OWN_P50, OWN_P95, FOREIGN_P50 = range(3)
 
 
 def documents(device):
-    return prediction.Documents(device, device, Path("probe"))
+    return prediction.Documents(device, device, device, Path("probe"))
 
 
 def figures_of(rtt_s, tail=2.0):

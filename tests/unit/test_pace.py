@@ -142,6 +142,44 @@ def test_over_the_loopback_waking_is_work_of_the_sender(fitted, tmp_path):
     assert profile.load(process).operations["udp_wake"].wait > 0
 
 
+def test_a_relay_wakes_in_its_own_call(fitted, tmp_path):
+    file, behind = tmp_path / "phone.toml", tmp_path / "behind.toml"
+    write.write_profile(fitted.profile_, file)
+    before = profile.load(file)
+    # After 10 ms a third of the wait is in the call, after none more than there is.
+    wait_s = before.operations["udp_wake"].wait
+    calls_s = [(1e-6, 1.0), (10e-3, wait_s / 3), (1.0, wait_s / 3)]
+    prediction.behind_a_relay(file, behind, calls_s)
+    after = profile.load(behind)
+    assert after.operations["udp_wake"].wait == pytest.approx(wait_s * 2 / 3, abs=2e-9)
+    # Waking tasks is beyond the passage of a datagram.
+    assert after.operations["quic_wake"] == before.operations["quic_wake"]
+    assert after.operations["udp_send"] == before.operations["udp_send"]
+    assert after.device.cores.value == 1
+    shortest = [
+        one.operations["udp_wake"].wait * rests_of(path)[0].ratio
+        for one, path in ((before, file), (after, behind))
+    ]
+    assert shortest[1] == pytest.approx(0.1 * shortest[0], rel=1e-2)
+    for untold in (None, []):
+        prediction.behind_a_relay(file, behind, untold)
+        assert profile.load(behind).operations == before.operations
+
+
+def test_what_waking_adds_to_a_call_is_told_by_rest():
+    reports = paced(2)
+    (hot_s, hot_call_s), (rested_s, call_s) = wakes.waking_calls_s(reports)
+    assert hot_s < 1e-3 < 10e-3 <= rested_s
+    # Without a rest such a call is the shorter one, of the made-up phone.
+    assert hot_call_s == 0
+    assert call_s == pytest.approx(2 * synthetic.SENT_S - 9e-6 - 668 * 0.4e-9, rel=0.1)
+    without_calls = synthetic.Phone(1).paced_report()
+    for one in without_calls["measurements"]:
+        one["quantities"] = [each for each in one["quantities"] if each["name"] != "sent_s"]
+    assert wakes.waking_calls_s([in_memory(without_calls)]) == []
+    assert wakes.waking_calls_s([]) == []
+
+
 def test_a_passage_lies_between_those_that_were_timed():
     (report,) = paced(1)
     hot_s, rested_s = (wakes.passage_s(report, rest_s) for rest_s in (1e-9, 1.0))

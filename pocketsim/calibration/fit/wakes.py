@@ -130,6 +130,31 @@ def sent_s(reports: Sequence[Report]) -> float | None:
     return math.fsum(told) / len(told) if told else None
 
 
+def waking_calls_s(reports: Sequence[Report]) -> list[tuple[float, float]]:
+    """Return rests, ascending, and what waking who has rested so long adds to a `sendto`, all in s.
+
+    Means over reports, of the rests that all have timed; empty where they do not tell.
+    """
+    told = [_calls_by_rest(report) for report in reports]
+    common = sorted(set.intersection(*map(set, told))) if told else []
+    means = [np.mean([one[asked_s] for one in told], axis=0) for asked_s in common]
+    return [(float(rest_s), float(call_s)) for rest_s, call_s in means if rest_s > 0]
+
+
+def _calls_by_rest(report: Report) -> dict[float, tuple[float, float]]:
+    """Return rests and what waking adds to a call, s, by how long a report was asked to rest, s."""
+    sent = estimates(report, "udp_send", "cpu_s")
+    found = {}
+    for asked_s in by_asked_s(report, WAKE.kernel, "latency_s"):
+        case = rested(report, asked_s)
+        if not sent or case is None or case.quantity("sent_s") is None:
+            continue
+        alone = sent[min(sent, key=lambda size: abs(size - PRICED_BYTES))]
+        longer_s = estimate_of(case, "sent_s", report).mean - alone.mean
+        found[asked_s] = rested_s(report, asked_s), max(0.0, longer_s)
+    return found
+
+
 def _by_rest(report: Report) -> dict[float, Rested]:
     """Return what a report tells by how long it was asked to rest, s."""
     priced = _woken(report)

@@ -197,6 +197,13 @@ class Quic(TypedDict):
     relay_first: Choice
     socket_buffer_bytes: Number | None
     kept_connection: KeptConnection | None
+    outstanding_proposals: Choice | None
+
+
+class Tftp(TypedDict):
+    """TFTP."""
+
+    outstanding_proposals: Choice | None
 
 
 class EvaOptions(TypedDict):
@@ -237,7 +244,7 @@ class ImplementationContents(TypedDict):
     udp: Udp | None
     quic_keep: Quic | None
     quic_reconnect: Quic | None
-    tftp: NoOptions | None
+    tftp: Tftp | None
     ipv8: NoOptions | None
     ipv8_sealed: NoOptions | None
     eva: EvaOptions | None

@@ -96,6 +96,17 @@ class PacingLaw(Provenance):
     )
 
 
+class Places(Provenance):
+    """How many of something a program keeps at a time."""
+
+    value: int = Field(ge=1, le=2**32 - 1, description="What the code says.")
+
+
+_OUTSTANDING = (
+    "Its sender loop makes no proposal while so many have no answer; absent: it always makes one."
+)
+
+
 class KeptConnection(Section):
     """How the program loses the one connection that it keeps."""
 
@@ -158,10 +169,13 @@ class Quic(Section):
     kept_connection: KeptConnection | None = Field(
         default=None, description="Faults of a kept connection; absent: none."
     )
+    outstanding_proposals: Places | None = Field(default=None, description=_OUTSTANDING)
 
 
 class Tftp(Section):
     """TFTP; its machine has no options."""
+
+    outstanding_proposals: Places | None = Field(default=None, description=_OUTSTANDING)
 
 
 class Ipv8(Section):

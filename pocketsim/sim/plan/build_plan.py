@@ -62,7 +62,9 @@ def build_plan(
     operations = _operations(resolved, name)
     own = _own(resolved, files or {})
     changes = _churn(resolved, name, people, own)
-    workload, proximity = _happenings(resolved, name, people, changes, drawn, files or {})
+    workload, proximity = _happenings(
+        resolved, name, people, changes, (drawn, implementation), files or {}
+    )
     near = resolved["contacts"]
     if near is not None and near["kind"] == "file":
         streams = Streams(resolved["run"]["seed"], name)
@@ -238,16 +240,18 @@ def _happenings(
     name: str,
     people: Population,
     changes: Transitions,
-    drawn: Sequence[Shipped],
+    profiles: tuple[Sequence[Shipped], ShippedImplementation],
     files: Mapping[str, str],
 ) -> tuple[plan.Workload, plan.Proximity]:
     """Return what phones do, and who is near whom for it."""
+    drawn, implementation = profiles
     workload, run = resolved["workload"], resolved["run"]
     if workload["kind"] == "compute":
         return compute.starts(workload, people), town.nobody_meets()
     if workload["kind"] == "paced":
         overshoot = drawn[people.profile[0]]["scheduler"]["sleep_overshoot"]
-        loop = arrivals.sender_loop(workload, overshoot, run["duration_s"])
+        outstanding_max = _outstanding_max(implementation, resolved["transport"]["mode"])
+        loop = arrivals.sender_loop(workload, overshoot, run["duration_s"], outstanding_max)
         return arrivals.none([loop]), town.nobody_meets()
     if resolved["protocol"]["kind"] == "tokens":
         return _paid(resolved, name, people, changes, files)
@@ -289,6 +293,17 @@ def _paid(
     if near is None or near["kind"] == "file":
         return town.columns(paid), town.nobody_meets()
     return town.columns(paid), town.contacts(near, streams, people, paid)
+
+
+def _outstanding_max(implementation: ShippedImplementation, mode: str) -> int:
+    """Return how many proposals an implementation lets wait for answers, 0 for any number."""
+    if mode == "tftp":
+        tftp = implementation["tftp"]
+        said = tftp and tftp["outstanding_proposals"]
+    else:
+        quic = {name: implementation[name] for name in ("quic_keep", "quic_reconnect")}.get(mode)
+        said = quic and quic["outstanding_proposals"]
+    return int(said["value"]) if said else 0
 
 
 def _protocol(resolved: Resolved) -> plan.Protocol:

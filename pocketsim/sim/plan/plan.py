@@ -136,6 +136,7 @@ class SenderLoop(TypedDict):
     overshoot_s: float
     overshoot_sigma: float
     payload_bytes: int
+    outstanding_max: int
 
 
 class Workload(TypedDict):

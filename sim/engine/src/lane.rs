@@ -34,6 +34,8 @@ pub(crate) struct Round {
     pub payload_bytes: u32,
     /// From this time on it does not take place.
     pub end_s: Seconds,
+    /// Nor while so many proposals have no answer; 0 for no limit.
+    pub outstanding_max: u32,
 }
 
 /// What is still to be done on a lane, in order.

@@ -16,6 +16,7 @@ use crate::books::Books;
 use crate::costs::CostTable;
 use crate::idle::Idle;
 use crate::lane::{Input, Layer, Next, Round, Spare, Step};
+use crate::outstanding::Outstanding;
 use crate::phases::Phases;
 use crate::phone::Phone;
 use crate::plan::Plan;
@@ -24,6 +25,7 @@ use crate::prefetch::prefetch;
 use crate::resources::World;
 use crate::stage::{Due, Stage};
 use crate::streams::Stream;
+use crate::trace::Tally;
 use crate::upkeep::Upkeeps;
 
 /// The lanes of every phone of a run.
@@ -47,6 +49,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) spare: Spare<A, T>,
     /// Says when messages are handed to transports (`governed.rs`).
     pub(crate) governor: Option<Governor<A::Block>>,
+    /// Of phones whose loops stop at so many.
+    outstanding: Outstanding,
     /// Of conversations at rest (`rests.rs`).
     pub(crate) upkeeps: Upkeeps,
     app_out: OutputsOf<A>,
@@ -96,6 +100,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             works: Slab::new(),
             spare: Spare::new(),
             governor: None,
+            outstanding: Outstanding::new(&plan.workload),
             upkeeps: Upkeeps::new(plan),
             app_out: Vec::new(),
             net_out: Vec::new(),
@@ -123,7 +128,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     ) -> Option<Effect<T::Body>> {
         while let Some(&(phone, lane)) = self.ready.front() {
             match self.phones[phone as usize].next(lane, &mut self.spare) {
-                Some((at, Next::Input(input))) => self.feed(stage, phone, at, input),
+                Some((at, Next::Input(input))) => self.feed(stage, books, phone, at, input),
                 Some((at, Next::Step(step))) => {
                     let effect = self.perform(stage, books, phone, at, step);
                     if effect.is_some() {
@@ -191,6 +196,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let now = stage.now();
         let (held, lanes) = self.phones[phone as usize].shut_down(now);
         self.idle.shut_down(phone, now);
+        self.outstanding.shut_down(phone);
         self.attend(stage, now, phone);
         let mut abandoned = Abandoned::new(now, phone, books);
         abandoned.held::<A>(held);
@@ -209,7 +215,14 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         phones.map(Phone::into_application).collect()
     }
 
-    fn feed<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, at: usize, input: Input<A, T>) {
+    fn feed<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        at: usize,
+        input: Input<A, T>,
+    ) {
         let first = self.turn(stage, phone, &input);
         match input {
             Input::Datagram(from, datagram) => {
@@ -231,7 +244,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                 transport.command(request, now, out);
             }),
             Input::Timeout(layer) => self.feed_timeout(stage, phone, at, layer),
-            Input::Round(round) => self.feed_round(stage, phone, at, round),
+            Input::Round(round) => self.feed_round(stage, books, phone, at, round),
         }
     }
 
@@ -255,13 +268,23 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
     }
 
-    /// One round: propose, then sleep.
-    fn feed_round<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, at: usize, round: Round) {
+    /// One round: propose if there is room, then sleep.
+    fn feed_round<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        at: usize,
+        round: Round,
+    ) {
         if stage.now() >= round.end_s {
             return;
         }
         let lane = self.phones[phone as usize].lane(at);
         lane.push(Step::Sleep(round.number), &mut self.spare);
+        if !self.outstanding.has_room(phone, round.outstanding_max) {
+            return books.count(Tally::ProposalsWithheld);
+        }
         let request = AppRequest::Transact {
             peer: round.peer,
             payload_bytes: round.payload_bytes,
@@ -292,7 +315,10 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                 let from = phone;
                 return Some(Effect::Launch { from, to, datagram });
             }
-            Step::Observe(event) => books.record(stage.now(), phone, &event),
+            Step::Observe(event) => {
+                self.outstanding.note(phone, &event);
+                books.record(stage.now(), phone, &event);
+            }
             Step::Deliver(from, delivery) => self.hand_up(stage, phone, at, from, delivery),
             Step::AppPost(lane, request) => self.post(phone, lane, Input::App(request)),
             Step::NetPost(lane, request) => self.post(phone, lane, Input::Net(request)),

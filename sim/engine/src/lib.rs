@@ -33,6 +33,7 @@ pub mod ledger;
 mod legs;
 mod network;
 pub mod order;
+mod outstanding;
 #[cfg(feature = "python")]
 mod own_failures;
 #[cfg(feature = "python")]

@@ -161,6 +161,7 @@ impl Schedule {
             peer: NodeId(sender.to_phone),
             payload_bytes: sender.payload_bytes,
             end_s: sender.start_s + sender.duration_s,
+            outstanding_max: sender.outstanding_max,
         }
     }
 }

@@ -64,6 +64,8 @@ named_enum! {
         ArrivalsWhileOff = "arrivals_while_off",
         /// Proposals that a phone had queued when it went off.
         ArrivalsCutOff = "arrivals_cut_off",
+        /// Proposals of sender loops that were not made, since too many had no answer.
+        ProposalsWithheld = "proposals_withheld",
         /// Datagrams that contacts carried.
         ContactDatagrams = "contact_datagrams",
         /// Their bytes, with all headers.

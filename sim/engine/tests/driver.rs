@@ -339,6 +339,7 @@ fn a_sender_loop_goes_on_when_its_phone_is_back() {
         overshoot_s: 0.0,
         overshoot_sigma: 0.0,
         payload_bytes: 100,
+        outstanding_max: 0,
     });
     turn(&mut plan, 2.5, 0, false);
     turn(&mut plan, 6.5, 0, true);

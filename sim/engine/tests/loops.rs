@@ -3,6 +3,7 @@
 mod common;
 
 use _engine::plan::{Plan, SenderLoop};
+use _engine::trace::Trace;
 use common::{arrive, cost, nodes, plan, sender_loop, times, trade, turn};
 use pocketsim_protocols::contract::{EventKind, Operation};
 
@@ -11,9 +12,13 @@ fn rounds(of: SenderLoop) -> Vec<f64> {
     rounds_in(plan(2), of)
 }
 
-fn rounds_in(mut plan: Plan, of: SenderLoop) -> Vec<f64> {
+fn rounds_in(plan: Plan, of: SenderLoop) -> Vec<f64> {
+    times(&run_of(plan, of), EventKind::Send)
+}
+
+fn run_of(mut plan: Plan, of: SenderLoop) -> Trace {
     plan.workload.loops.push(of);
-    times(&trade(plan), EventKind::Send)
+    trade(plan)
 }
 
 #[test]
@@ -54,6 +59,38 @@ fn a_loop_by_the_clock_keeps_to_it() {
     // Who is late goes on at once: what is due at 2 and 3 is proposed at 3 and 5.
     cost(&mut plan, Operation::UdpSend, 2.0);
     assert_eq!(rounds_in(plan, by_clock), [1.0, 3.0, 5.0]);
+}
+
+#[test]
+fn a_loop_makes_no_proposal_while_too_many_have_no_answer() {
+    let limited = SenderLoop {
+        outstanding_max: 2,
+        ..sender_loop(0)
+    };
+    // Round trips without limits: what each proposal takes to come back.
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 2.25);
+    let trace = run_of(plan.clone(), sender_loop(0));
+    assert_eq!(times(&trace, EventKind::Send), [1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!(trace.counters()["proposals_withheld"], 0);
+    // The first comes back at 3.25, the second, which waited for it at the far core, at 5.5.
+    let trace = run_of(plan, limited);
+    assert_eq!(times(&trace, EventKind::Send), [1.0, 2.0, 4.0]);
+    assert_eq!(times(&trace, EventKind::Store)[..2], [3.25, 5.5]);
+    assert_eq!(trace.counters()["proposals_withheld"], 2);
+}
+
+#[test]
+fn a_proposal_that_was_lost_leaves_its_place_and_a_phone_that_was_off_has_all() {
+    let limited = SenderLoop {
+        outstanding_max: 1,
+        ..sender_loop(0)
+    };
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 100.0);
+    turn(&mut plan, 2.5, 0, false);
+    turn(&mut plan, 2.75, 0, true);
+    assert_eq!(rounds_in(plan, limited), [1.0, 2.75]);
 }
 
 #[test]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.calibration.validate.host import computer
 from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
 from pocketsim.sim.base.errors import EnvironmentMissingError
+from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +56,10 @@ class Traded:
 
 
 def link_of(point: Point, repetition: int) -> tuple[str, ...] | None:
-    """Return the options of the relay of a point, whose losses differ between repetitions."""
+    """Return the options of the relay of a point, whose losses are its own in each repetition.
+
+    Points with the same losses would be off together, as if they said one thing.
+    """
     if not point.is_relayed:
         return None
     share = f"{100 * LOSS_RATIO:g}%"
@@ -64,7 +68,8 @@ def link_of(point: Point, repetition: int) -> tuple[str, ...] | None:
         "independent": ("--loss", share),
         "bursts": ("--bursts-share", share, "--bursts-mean-packets", f"{BURST_PACKETS:g}"),
     }
-    seed = str(SEED + repetition)
+    draws = stream(SEED, f"validate/host/losses/{point.name}/{repetition}")
+    seed = str(draws.integers(2**32))
     return ("--delay", f"{1000 * point.delay_s:g}ms", "--seed", seed, *losses[point.loss])
 
 

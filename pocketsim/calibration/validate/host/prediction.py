@@ -17,6 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pocketsim.calibration.fit.wakes import PRICED_REST_S
 from pocketsim.calibration.validate.host import figures
 from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
 from pocketsim.calibration.validate.host.figures import Judged
@@ -29,7 +32,7 @@ from pocketsim.sim.scenario import load
 from pocketsim.sim.trace.columns import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.figures import Figures
@@ -53,10 +56,11 @@ class Setting:
 class Documents:
     """The files of this computer's profiles, with one core, and of what `probe trade` takes here.
 
-    `beside_relay` is of a core that has the relay on it, too.
+    `behind_relay` is of an end that a relay wakes, `beside_relay` of one that has it on its core.
     """
 
     device: Path
+    behind_relay: Path
     beside_relay: Path
     implementation: Path
 
@@ -80,8 +84,9 @@ def document(
     radio = {"up": _LOOPBACK, "down": _LOOPBACK}
     listener = {**radio, "latency": _seconds(at_each_s)}
     dialler = {**radio, "latency": _seconds(at_each_s + setting.passage_s), **_losses(point)}
-    near = documents.beside_relay if setting.relay_ratio else documents.device
-    far = {"profile": str(documents.device), "count": 1}
+    end = documents.behind_relay if point.is_relayed else documents.device
+    near = documents.beside_relay if setting.relay_ratio else end
+    far = {"profile": str(end), "count": 1}
     return {
         "title": point.name,
         "implementation": str(documents.implementation),
@@ -145,15 +150,46 @@ def of_a_process(profile: Path, to: Path, waking_send_s: float | None) -> None:
     to.write_text(tomli_w.dumps(device), encoding="utf-8")
 
 
-def beside_a_relay(process: Path, to: Path) -> None:
-    """Write the profile of a process again, as that of one on whose core the relay runs.
+def behind_a_relay(profile: Path, to: Path, calls_s: Sequence[tuple[float, float]] | None) -> None:
+    """Write a device profile again, as that of a process on one core to which a relay sends.
+
+    The relay's call does the waking, and the delay that the relay adds, which is measured apart,
+    ends with that call: a wake-up is shorter by what waking adds to a call. `calls_s` are those by
+    rest, ascending, in s; None or empty where they are not known.
+    """
+    import tomli_w
+
+    of_a_process(profile, to, None)
+    known = load_device(profile)
+    wake = known.operations.get("udp_wake")
+    if not calls_s or wake is None:
+        return
+    rests_s, longer_s = zip(*calls_s, strict=True)
+
+    def left_s(rest_s: float, wait_s: float) -> float:
+        call_s = float(np.interp(rest_s, rests_s, longer_s))
+        return max((1 - _MOVED_MOST) * wait_s, wait_s - call_s)
+
+    _, device = read_toml(to)
+    priced_s = left_s(PRICED_REST_S, wake.wait)
+    device["operations"]["udp_wake"]["wait"] = _seconds(priced_s)
+    for table, each in zip(
+        device["scheduler"].get("wake_after", []), known.scheduler.wake_after or (), strict=True
+    ):
+        table["ratio"] = left_s(each.rest, each.ratio * wake.wait) / priced_s
+    to.write_text(tomli_w.dumps(device), encoding="utf-8")
+
+
+def beside_a_relay(profile: Path, to: Path) -> None:
+    """Write a device profile again, as that of a process on whose core a relay runs, too.
 
     Who passes the datagram on is on that core, which is awake: however long the process has rested,
     waking it is a change of threads, as of one that has not.
     """
     import tomli_w
 
-    _, device = read_toml(process)
+    of_a_process(profile, to, None)
+    _, device = read_toml(to)
     rests = device["scheduler"].get("wake_after", [])
     for each in rests:
         each["ratio"] = rests[0]["ratio"]

@@ -340,6 +340,7 @@ pub fn sender_loop(from_phone: u32) -> SenderLoop {
         overshoot_s: 0.0,
         overshoot_sigma: 0.0,
         payload_bytes: 100,
+        outstanding_max: 0,
     }
 }
 
