@@ -22,7 +22,7 @@ from pocketsim.calibrating import calibrate_implementation, fitted
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases
-from pocketsim.calibration.fit.wakes import rested, sent_s, waking_calls_s
+from pocketsim.calibration.fit.wakes import PRICED_REST_S, rested, sent_s, waking_calls_s
 from pocketsim.calibration.fit.write import write_profile
 from pocketsim.calibration.validate.host import computer, design, prediction
 from pocketsim.calibration.validate.host.blocks import measure
@@ -132,7 +132,7 @@ def validate_host(
             Path(name) / f"{one}.toml" for one in ("host", "behind_relay", "beside_relay")
         )
         prediction.of_a_process(device, pinned, sent_s(timed))
-        prediction.behind_a_relay(device, behind, waking_calls_s(timed))
+        prediction.behind_a_relay(device, behind, waking_calls_s(timed), PRICED_REST_S)
         prediction.beside_a_relay(device, beside)
         documents = Documents(pinned, behind, beside, program)
         simulated = Host(documents, cores.relay_shares, effort, jobs, journal, told)

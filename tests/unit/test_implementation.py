@@ -244,3 +244,20 @@ def test_what_is_no_old_profile_is_not_split(cli, tmp_path):
     assert not (tmp_path / "out").exists()
     with pytest.raises(ScenarioError, match=r"app: is no profile of version 0\.1"):
         split.split(profile.DEVICES / "moto_g04s.toml")
+
+
+@pytest.mark.parametrize(
+    ("implementation", "mode", "most"),
+    [
+        ("probe", "quic_keep", 4096),
+        ("probe", "quic_reconnect", 64),
+        ("probe", "tftp", 4096),
+        ("probe", "udp", 0),
+        ("trustchain_latency_2025", "quic_keep", 0),
+    ],
+)
+def test_a_loop_stops_where_its_implementation_has_no_room(scenario, implementation, mode, most):
+    settings = [f"implementation={implementation}", f"transport.mode={mode}"]
+    resolved = resolve(load(scenario, settings))[0].resolved
+    (loop,) = build_plan(resolved, 0)["workload"]["loops"]
+    assert loop["outstanding_max"] == most

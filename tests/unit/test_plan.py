@@ -128,23 +128,6 @@ def test_sender_loop(scenario):
     assert (loop["start_s"], loop["duration_s"]) == (0.5, 1.5)
 
 
-@pytest.mark.parametrize(
-    ("implementation", "mode", "most"),
-    [
-        ("probe", "quic_keep", 4096),
-        ("probe", "quic_reconnect", 64),
-        ("probe", "tftp", 4096),
-        ("probe", "udp", 0),
-        ("trustchain_latency_2025", "quic_keep", 0),
-    ],
-)
-def test_a_loop_stops_where_its_implementation_has_no_room(scenario, implementation, mode, most):
-    settings = [f"implementation={implementation}", f"transport.mode={mode}"]
-    resolved = resolve(load(scenario, settings))[0].resolved
-    (loop,) = build_plan(resolved, 0)["workload"]["loops"]
-    assert loop["outstanding_max"] == most
-
-
 def with_overshoot(resolved, **law):
     """Return `resolved` with another law of sleep overshoot for its first phone."""
     name = resolved["devices"][0]["profile"]

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.calibration.fit.wakes import PRICED_REST_S
 from pocketsim.calibration.validate.host import figures
 from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
 from pocketsim.calibration.validate.host.figures import Judged
@@ -150,12 +149,15 @@ def of_a_process(profile: Path, to: Path, waking_send_s: float | None) -> None:
     to.write_text(tomli_w.dumps(device), encoding="utf-8")
 
 
-def behind_a_relay(profile: Path, to: Path, calls_s: Sequence[tuple[float, float]] | None) -> None:
+def behind_a_relay(
+    profile: Path, to: Path, calls_s: Sequence[tuple[float, float]], priced_rest_s: float
+) -> None:
     """Write a device profile again, as that of a process on one core to which a relay sends.
 
     The relay's call does the waking, and the delay that the relay adds, which is measured apart,
     ends with that call: a wake-up is shorter by what waking adds to a call. `calls_s` are those by
-    rest, ascending, in s; None or empty where they are not known.
+    rest, ascending, in s, empty where they are not known; a wake-up is priced after
+    `priced_rest_s`.
     """
     import tomli_w
 
@@ -171,7 +173,7 @@ def behind_a_relay(profile: Path, to: Path, calls_s: Sequence[tuple[float, float
         return max((1 - _MOVED_MOST) * wait_s, wait_s - call_s)
 
     _, device = read_toml(to)
-    priced_s = left_s(PRICED_REST_S, wake.wait)
+    priced_s = left_s(priced_rest_s, wake.wait)
     device["operations"]["udp_wake"]["wait"] = _seconds(priced_s)
     for table, each in zip(
         device["scheduler"].get("wake_after", []), known.scheduler.wake_after or (), strict=True
