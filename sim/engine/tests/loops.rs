@@ -72,16 +72,20 @@ fn a_loop_makes_no_proposal_while_too_many_have_no_answer() {
     cost(&mut plan, Operation::Verify, 2.25);
     let trace = run_of(plan.clone(), sender_loop(0));
     assert_eq!(times(&trace, EventKind::Send), [1.0, 2.0, 3.0, 4.0, 5.0]);
-    assert_eq!(trace.counters()["proposals_withheld"], 0);
+    assert!(!trace.counters().contains_key("proposals_withheld"));
     // The first comes back at 3.25, the second, which waited for it at the far core, at 5.5.
     let trace = run_of(plan, limited);
     assert_eq!(times(&trace, EventKind::Send), [1.0, 2.0, 4.0]);
-    assert_eq!(times(&trace, EventKind::Store)[..2], [3.25, 5.5]);
+    let stored = times(&trace, EventKind::Store);
+    // And the network's 21 ms.
+    for (came, expected) in stored.iter().zip([3.25, 5.5]) {
+        assert!((came - expected - 0.021).abs() < 1e-3, "{came}");
+    }
     assert_eq!(trace.counters()["proposals_withheld"], 2);
 }
 
 #[test]
-fn a_proposal_that_was_lost_leaves_its_place_and_a_phone_that_was_off_has_all() {
+fn a_phone_that_was_off_has_room_for_proposals_again() {
     let limited = SenderLoop {
         outstanding_max: 1,
         ..sender_loop(0)
@@ -90,7 +94,8 @@ fn a_proposal_that_was_lost_leaves_its_place_and_a_phone_that_was_off_has_all() 
     cost(&mut plan, Operation::Verify, 100.0);
     turn(&mut plan, 2.5, 0, false);
     turn(&mut plan, 2.75, 0, true);
-    assert_eq!(rounds_in(plan, limited), [1.0, 2.75]);
+    // It sleeps until 3, and has proposed nothing at 2.
+    assert_eq!(rounds_in(plan, limited), [1.0, 3.0]);
 }
 
 #[test]
