@@ -1,5 +1,6 @@
 """The engine at the edges of what a scenario may ask for."""
 
+import numpy as np
 import pytest
 
 from pocketsim.sim.base.errors import ScenarioError
@@ -62,6 +63,21 @@ def test_a_run_shorter_than_an_interval_is_one_proposal(mode):
     plan = paced(mode, interval_s=5.0, duration_s=1.0)
     trace = plans.run({**plan, "duration_s": 1.0})
     assert trace.counters["send"] == trace.counters["store"] == 1
+
+
+@pytest.mark.parametrize("mode", ["quic_keep", "tftp"])
+def test_a_loop_lets_so_many_proposals_wait_and_no_more(mode):
+    plan = paced(mode, interval_s=1e-3, duration_s=1.0)
+    plan["workload"]["loops"][0]["outstanding_max"] = 5
+    trace = plans.run(plan)
+    sent, withheld = trace.counters["send"], trace.counters["proposals_withheld"]
+    # By the end of a sleep of more than its interval a turn is over.
+    assert withheld > 0 < sent <= 1000 - withheld
+    changes = [(at, 1) for at in trace.of("send").time_s]
+    changes += [(at, -1) for at in trace.of("store").time_s]
+    waiting = np.cumsum([change for _, change in sorted(changes)])
+    assert waiting.max() == 5
+    check(trace, 100.0, nothing_left=True)
 
 
 @pytest.mark.parametrize("mode", MODES)
