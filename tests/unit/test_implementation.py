@@ -247,17 +247,23 @@ def test_what_is_no_old_profile_is_not_split(cli, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("implementation", "mode", "most"),
+    ("implementation", "mode", "pacing", "most"),
     [
-        ("probe", "quic_keep", 4096),
-        ("probe", "quic_reconnect", 64),
-        ("probe", "tftp", 4096),
-        ("probe", "udp", 0),
-        ("trustchain_latency_2025", "quic_keep", 0),
+        ("probe", "quic_keep", "by_clock", 4096),
+        ("probe", "quic_keep", "floored_ms", 4096),
+        ("probe", "quic_reconnect", "by_clock", 64),
+        ("probe", "tftp", "by_clock", 4096),
+        ("probe", "udp", "by_clock", 0),
+        ("trustchain_latency_2025", "quic_keep", "by_clock", 0),
+        # It would look for room for ever, in no simulated time.
+        ("probe", "quic_keep", "unpaced", 0),
     ],
 )
-def test_a_loop_stops_where_its_implementation_has_no_room(scenario, implementation, mode, most):
+def test_a_loop_stops_where_its_implementation_has_no_room(
+    scenario, implementation, mode, pacing, most
+):
     settings = [f"implementation={implementation}", f"transport.mode={mode}"]
+    settings.append(f"workload.pacing={pacing}")
     resolved = resolve(load(scenario, settings))[0].resolved
     (loop,) = build_plan(resolved, 0)["workload"]["loops"]
     assert loop["outstanding_max"] == most

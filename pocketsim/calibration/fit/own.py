@@ -20,12 +20,12 @@ from pocketsim.calibration.fit import quic_wakes
 from pocketsim.calibration.fit.costs import cost, named, seconds
 from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
 from pocketsim.calibration.fit.samples import Estimate
-from pocketsim.calibration.fit.wakes import PRICED_BYTES, PRICED_REST_S, passage_s, slept_s
+from pocketsim.calibration.fit.wakes import PRICED_REST_S, near_priced, passage_s, slept_s
 from pocketsim.calibration.fit.write import spelt
 from pocketsim.sim.devices.implementation import OwnCost, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pocketsim.calibration.fit.probe_report import Report
     from pocketsim.sim.devices.implementation import Implementation
@@ -170,15 +170,11 @@ def _connecting(report: Report) -> Estimate | None:
     if long_s is None or short_s is None:
         return None
     count = zip(_CONNECTING_STEPS.values(), steps, strict=True)
-    computed_s = math.fsum(times * told[_near(told)].mean for times, told in count)
+    computed_s = math.fsum(times * near_priced(told).mean for times, told in count)
     wakes_s = wakes[_RECONNECT_REST_S].mean + 3 * max(0.0, wakes[_BETWEEN_S].mean)
     rtt = estimate_of(timed[0], "rtt_s", report)
     left_s = rtt.mean - computed_s - long_s - 3 * short_s - wakes_s
     return replace(rtt, mean=left_s, rounds=()) if left_s > 0 else None
-
-
-def _near(told: Mapping[float, Estimate]) -> float:
-    return min(told, key=lambda size: abs(size - PRICED_BYTES))
 
 
 def _mean(told: Sequence[Estimate]) -> Estimate:

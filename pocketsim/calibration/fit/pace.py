@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pocketsim.calibration.fit import own
 from pocketsim.calibration.fit.looks import cases, estimate_of, estimates
 from pocketsim.calibration.fit.rests import Rested, pooled
-from pocketsim.calibration.fit.wakes import PRICED_BYTES, by_asked_s, rested_s
+from pocketsim.calibration.fit.wakes import PRICED_BYTES, by_asked_s, near_priced, rested_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def _by_rest(report: Report) -> dict[float, Rested]:
     hot = [estimates(report, kernel, "cpu_s") for kernel in OPERATIONS]
     if not all(hot):
         return {}
-    near = [each[min(each, key=lambda size: abs(size - PRICED_BYTES))] for each in hot]
+    near = [near_priced(each) for each in hot]
     hot_s = math.fsum(one.mean for one in near)
     hot_error = math.hypot(*(one.standard_error for one in near)) / hot_s
     beside_s = own.beside_s(report, STEP)

@@ -32,7 +32,7 @@ from pocketsim.calibration.fit.rests import Rested, pooled
 from pocketsim.calibration.fit.samples import Sigma, execution_sigma
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pocketsim.calibration.fit.probe_report import Measurement, Report
     from pocketsim.calibration.fit.samples import Estimate
@@ -149,8 +149,7 @@ def _calls_by_rest(report: Report) -> dict[float, tuple[float, float]]:
         case = rested(report, asked_s)
         if not sent or case is None or case.quantity("sent_s") is None:
             continue
-        alone = sent[min(sent, key=lambda size: abs(size - PRICED_BYTES))]
-        longer_s = estimate_of(case, "sent_s", report).mean - alone.mean
+        longer_s = estimate_of(case, "sent_s", report).mean - near_priced(sent).mean
         found[asked_s] = rested_s(report, asked_s), max(0.0, longer_s)
     return found
 
@@ -199,6 +198,11 @@ def rested(report: Report, rest_s: float | None = None) -> Measurement | None:
     return next((case for case in found if case.parameters.get("bytes") == PRICED_BYTES), None)
 
 
+def near_priced(told: Mapping[float, Estimate]) -> Estimate:
+    """Return, of estimates by size in bytes, that of the size nearest to what prices a wake-up."""
+    return told[min(told, key=lambda size: abs(size - PRICED_BYTES))]
+
+
 @dataclass(frozen=True)
 class _Woken:
     """Of one report: a passage, and the wait for the wake-up that is in it, 0 at least."""
@@ -219,7 +223,7 @@ def _woken(report: Report, rest_s: float | None = None) -> _Woken | None:
         return None
     passage = wait = estimate_of(case, "latency_s", report)
     for each in told:
-        wait = less(wait, each[min(each, key=lambda size: abs(size - PRICED_BYTES))], 1.0)
+        wait = less(wait, near_priced(each), 1.0)
     if wait.mean <= LEAST_S:
         wait = replace(wait, mean=0.0, rounds=())
     return _Woken(report.digest, passage, wait)

@@ -40,7 +40,8 @@ def sender_loop(
     """Return the benchmark loop in which phone 0 proposes to phone 1.
 
     `overshoot` is the law of phone 0's scheduler: base + slope * ln(interval / 1 ms), seconds.
-    While `outstanding_max` proposals have no answer none is made; 0: without a limit.
+    While `outstanding_max` proposals have no answer none is made; 0: without a limit. Who never
+    sleeps would look for room for ever, in no time: such a loop has no limit.
     """
     base_s, slope_s = overshoot["base_s"]["value"], overshoot["slope_s"]["value"]
     interval_s = workload["interval_s"]
@@ -57,7 +58,7 @@ def sender_loop(
         "overshoot_s": max(0.0, overshoot_s),
         "overshoot_sigma": overshoot["spread_sigma"]["value"],
         "payload_bytes": workload["payload_bytes"],
-        "outstanding_max": outstanding_max,
+        "outstanding_max": 0 if unpaced else outstanding_max,
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -297,12 +297,8 @@ def _paid(
 
 def _outstanding_max(implementation: ShippedImplementation, mode: str) -> int:
     """Return how many proposals an implementation lets wait for answers, 0 for any number."""
-    if mode == "tftp":
-        tftp = implementation["tftp"]
-        said = tftp and tftp["outstanding_proposals"]
-    else:
-        quic = {name: implementation[name] for name in ("quic_keep", "quic_reconnect")}.get(mode)
-        said = quic and quic["outstanding_proposals"]
+    section: Mapping[str, Any] = cast("Mapping[str, Any]", implementation).get(mode) or {}
+    said = section.get("outstanding_proposals")
     return int(said["value"]) if said else 0
 
 

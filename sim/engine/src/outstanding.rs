@@ -8,16 +8,23 @@ use std::collections::BTreeMap;
 
 use pocketsim_protocols::contract::{Event, EventKind};
 
-use crate::plan::Workload;
+use crate::plan::{SenderLoop, Workload};
 
 /// Counts by phone; nothing is kept of those whose loops have no limit.
 pub(crate) struct Outstanding(BTreeMap<u32, u32>);
 
 impl Outstanding {
     /// Nobody has proposed yet.
+    ///
+    /// # Panics
+    /// On a loop with a limit that never sleeps: it would look for room for ever, in no time.
     pub(crate) fn new(workload: &Workload) -> Self {
         let limited = workload.loops.iter().filter(|of| of.outstanding_max > 0);
-        Self(limited.map(|of| (of.from_phone, 0)).collect())
+        let phone = |of: &SenderLoop| {
+            assert!(of.interval_s > 0.0, "a loop that waits for room sleeps");
+            (of.from_phone, 0)
+        };
+        Self(limited.map(phone).collect())
     }
 
     /// Something happened to a transaction at a phone.

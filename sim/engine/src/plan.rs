@@ -310,7 +310,8 @@ pub struct SenderLoop {
     pub overshoot_sigma: f64,
     /// Payload size.
     pub payload_bytes: u32,
-    /// It makes no proposal while so many of its phone have no answer; 0 for no limit.
+    /// It makes no proposal while so many of its phone have no answer; 0 for no limit, as
+    /// of every loop whose interval is 0.
     pub outstanding_max: u32,
 }
 

@@ -67,9 +67,9 @@ fn a_loop_makes_no_proposal_while_too_many_have_no_answer() {
         outstanding_max: 2,
         ..sender_loop(0)
     };
-    // Round trips without limits: what each proposal takes to come back.
     let mut plan = plan(2);
     cost(&mut plan, Operation::Verify, 2.25);
+    // Without a limit it proposes on, whatever has come back.
     let trace = run_of(plan.clone(), sender_loop(0));
     assert_eq!(times(&trace, EventKind::Send), [1.0, 2.0, 3.0, 4.0, 5.0]);
     assert!(!trace.counters().contains_key("proposals_withheld"));
@@ -82,6 +82,17 @@ fn a_loop_makes_no_proposal_while_too_many_have_no_answer() {
         assert!((came - expected - 0.021).abs() < 1e-3, "{came}");
     }
     assert_eq!(trace.counters()["proposals_withheld"], 2);
+}
+
+#[test]
+#[should_panic(expected = "a loop that waits for room sleeps")]
+fn a_loop_that_never_sleeps_has_no_limit() {
+    let hasty = SenderLoop {
+        interval_s: 0.0,
+        outstanding_max: 1,
+        ..sender_loop(0)
+    };
+    rounds(hasty);
 }
 
 #[test]
