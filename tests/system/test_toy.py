@@ -58,8 +58,8 @@ CHANGED = {
     "pocketsim/sim/scenario/transports.py": ('"eva", "none"\n]', '"eva", "none", "toy"\n]'),
     "pocketsim/sim/devices/implementation.py": (TFTP, f"{TFTP}{TFTP.replace('tftp', 'toy')}"),
     "pocketsim/sim/devices/contents.py": (
-        "    tftp: NoOptions | None\n",
-        "    tftp: NoOptions | None\n    toy: NoOptions | None\n",
+        "    tftp: Tftp | None\n",
+        "    tftp: Tftp | None\n    toy: Tftp | None\n",
     ),
 }
 # What the bullets of "Where to add" call these places.
