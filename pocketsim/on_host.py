@@ -79,6 +79,7 @@ class HostValidation:
         bars = [{**asdict(bar), "met": bar.is_met} for bar in judgement.bars]
         whole |= {"bars": bars, "hop_s": self.comparison.hop_s, "rows": rows}
         whole |= {"hop_unfitted": self.comparison.unfitted}
+        whole |= {"discrepancies": judgement.discrepancies}
         whole |= {"tokens": self.tokens.as_json()}
         whole |= {"other": self.other.table()} if self.other else {}
         return json.dumps(plain({**whole, **self.data}), indent=1, allow_nan=False) + "\n"

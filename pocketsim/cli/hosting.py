@@ -114,6 +114,8 @@ def _print(result: HostValidation) -> None:
 
 
 def _sentences(result: HostValidation) -> list[str]:
+    from pocketsim.calibration.validate.host import tables
+
     told = result.data["host"]
     cores = told["cores_of"]
     where = "the dialler's" if told["relay_shares_core"] else f"{cores['relay']}"
@@ -125,6 +127,7 @@ def _sentences(result: HostValidation) -> list[str]:
         f"{told['processor']}, {told['kernel']}: {on_cores}, relay on {where}.",
         *(_SHARED for _ in range(told["ends_share_core"])),
         f"A hop of the loopback takes {1e6 * result.comparison.hop_s:.3g} us.{left_out}",
+        tables.discrepancy_sentence(result.comparison.judgement),
         *(comparing_other.sentences(result.other) if result.other else ()),
         *(f"Spoiled: {text}." for text in conditions),
         f"Verdict: {result.verdict}.",

@@ -31,14 +31,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """A trade: at least `proposing_s` of proposals over a relay or none; a seed of its losses."""
+    """A trade: at least `proposing_s` of proposals over a relay or none.
+
+    The stream named `losses` draws a seed for the relay of each attempt.
+    """
 
     carrier: str
     rate_per_s: float
     payload_bytes: int
     proposing_s: float
     link: tuple[str, ...] | None
-    """Options of `probe link`; None for no relay."""
+    """Options of `probe link`, but for its seed; None for no relay."""
+    losses: str = "validate/host/losses"
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,16 @@ class Traded:
     relay_ratio: float | None
 
 
-def link_of(point: Point, repetition: int) -> tuple[str, ...] | None:
-    """Return the options of the relay of a point, whose losses are its own in each repetition.
+def losses_of(point: Point, repetition: int) -> str:
+    """Return the name of the stream of a relay's losses, which are a point's and repetition's own.
 
     Points with the same losses would be off together, as if they said one thing.
     """
+    return f"validate/host/losses/{point.name}/{repetition}"
+
+
+def link_of(point: Point) -> tuple[str, ...] | None:
+    """Return the options of the relay of a point, but for its seed; None where there is none."""
     if not point.is_relayed:
         return None
     share = f"{100 * LOSS_RATIO:g}%"
@@ -68,9 +77,7 @@ def link_of(point: Point, repetition: int) -> tuple[str, ...] | None:
         "independent": ("--loss", share),
         "bursts": ("--bursts-share", share, "--bursts-mean-packets", f"{BURST_PACKETS:g}"),
     }
-    draws = stream(SEED, f"validate/host/losses/{point.name}/{repetition}")
-    seed = str(draws.integers(2**32))
-    return ("--delay", f"{1000 * point.delay_s:g}ms", "--seed", seed, *losses[point.loss])
+    return ("--delay", f"{1000 * point.delay_s:g}ms", *losses[point.loss])
 
 
 def trade(probe: Path, cores: Cores, asked: Asked, folder: Path) -> Traded:
@@ -79,9 +86,12 @@ def trade(probe: Path, cores: Cores, asked: Asked, folder: Path) -> Traded:
     Raises EnvironmentMissingError where a process does not do what it should.
     """
     lead_s = _LEAD_S
+    seeds = stream(SEED, asked.losses)
     for _ in range(_ATTEMPTS):
+        # With the same losses, control's first questions would be lost again.
+        seed = int(seeds.integers(2**32))
         with contextlib.ExitStack() as running:
-            traded = _attempt(probe, cores, asked, folder, lead_s, running)
+            traded = _attempt(probe, cores, asked, folder, lead_s, seed, running)
         # A lost question of control is repeated, and proposing begins that much later.
         if _proposed_s(traded.outcome) >= asked.proposing_s:
             return traded
@@ -118,6 +128,7 @@ def _attempt(
     asked: Asked,
     folder: Path,
     lead_s: float,
+    seed: int,
     running: contextlib.ExitStack,
 ) -> Traded:
     listen: Command = [probe, "trade", "listen", "--bind", _ANY_PORT, "--json"]
@@ -133,6 +144,7 @@ def _attempt(
             "--to",
             address,
             "--json",
+            *("--seed", str(seed)),
             *asked.link,
         ]
         relay = running.enter_context(_started(command, cores.relay, folder / "relay"))

@@ -95,8 +95,14 @@ class Bench:
     def _measured(self, point: Point, rate_per_s: float, number: int) -> dict[str, Any]:
         effort, cores = self.effort, self.cores
         proposing_s = effort.proposed_s + effort.drained_s
-        link = ends.link_of(point, number)
-        asked = Asked(point.carrier, rate_per_s, point.payload_bytes, proposing_s, link)
+        asked = Asked(
+            point.carrier,
+            rate_per_s,
+            point.payload_bytes,
+            proposing_s,
+            ends.link_of(point),
+            ends.losses_of(point, number),
+        )
         before = computer.ticks_now(cores.ends)
         traded, found = self._traded(asked, effort.proposed_s, effort.drained_s)
         after = computer.ticks_now(cores.ends)

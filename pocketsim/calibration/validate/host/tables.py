@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.validate.host.judging import QUANTITIES, RTT_P50, RTT_P95, STORE_RATE
+from pocketsim.calibration.validate.host.judging import (
+    QUANTITIES,
+    ROUND_TRIPS,
+    RTT_P50,
+    RTT_P95,
+    STORE_RATE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pocketsim.calibration.validate.host.design import Point
-    from pocketsim.calibration.validate.host.judging import Bar, Error, Row
+    from pocketsim.calibration.validate.host.judging import Bar, Error, Judgement, Row
 
 POINT_HEAD = (
     *("point", "carrier", "load", "payload", "relay", "use"),
@@ -44,6 +50,18 @@ def bar_rows(bars: Iterable[Bar]) -> list[tuple[str, ...]]:
         (bar.name, _short(bar.value), _wanted(*bar.wanted), str(bar.points), verdicts[bar.is_met])
         for bar in bars
     ]
+
+
+def discrepancy_sentence(judgement: Judgement) -> str:
+    """Return by how much the model is off at fitted points, which intervals have in them."""
+    known = [
+        f"{one.sigma:.2g} ({name.split('_')[1]})"
+        for name in ROUND_TRIPS
+        if (one := judgement.discrepancies[name]).degrees_of_freedom
+    ]
+    if not known:
+        return "Too few points fit to tell by how much the model is off; no interval has that."
+    return f"Intervals have what the model is off by at fitted points: {', '.join(known)}."
 
 
 def _wanted(low: float, high: float) -> str:

@@ -1,0 +1,75 @@
+"""What a model is off by beyond its own intervals, as points that may fit tell."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pocketsim.calibration.validate.host import discrepancy
+from pocketsim.calibration.validate.host.discrepancy import NOTHING_KNOWN, Discrepancy, of_errors
+
+EDGE = 1.6449  # of 90 % of a normal law, in standard deviations
+
+
+def told(error, own_sigma):
+    """Return what a point says: its log ratio, and an interval of so many standard deviations."""
+    return error, math.exp(-EDGE * own_sigma), math.exp(EDGE * own_sigma)
+
+
+def fitted(chance, sigma, own_sigmas):
+    """Return errors of points of a model that is off by `sigma`, after a term was fitted to all."""
+    own = np.asarray(own_sigmas)
+    errors = chance.normal(0.0, np.hypot(sigma, own))
+    return [told(*pair) for pair in zip(errors - errors.mean(), own, strict=True)]
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.4])
+def test_the_sigma_that_made_the_errors_is_found(sigma):
+    chance = np.random.default_rng(3)
+    found = [of_errors(fitted(chance, sigma, [0.05] * 8)) for _ in range(400)]
+    assert {one.degrees_of_freedom for one in found} == {7}
+    root = math.sqrt(np.mean([one.sigma**2 for one in found]))
+    assert root == pytest.approx(sigma, rel=0.05)
+
+
+def test_what_intervals_explain_is_no_discrepancy():
+    assert of_errors([told(0.01, 0.2)] * 6) == Discrepancy(0.0, 5)
+
+
+def test_a_point_that_says_little_of_itself_weighs_little():
+    without = of_errors([told(error, 0.05) for error in (0.1, -0.12, 0.09, -0.11)])
+    beside = of_errors([told(error, 0.05) for error in (0.1, -0.12, 0.09, -0.11)] + [told(2.0, 2.0)])
+    assert without.sigma > 0.05
+    assert beside.sigma < 2 * without.sigma
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.1, 0.4])
+def test_intervals_hold_nine_of_ten_of_points_that_fitted_nothing(sigma):
+    chance = np.random.default_rng(4)
+    own, held, trials = 0.08, 0, 1500
+    for _ in range(trials):
+        known = of_errors(fitted(chance, sigma, [own] * 7))
+        low, high = known.widened(math.exp(-EDGE * own), 1.0, math.exp(EDGE * own))
+        held += low <= math.exp(chance.normal(0.0, math.hypot(sigma, own))) <= high
+    # Wide rather than narrow: a sigma of few points is uncertain, and never below 0.
+    assert 0.87 <= held / trials <= 0.97
+
+
+def test_with_nothing_known_an_interval_stays():
+    assert of_errors([told(0.3, 0.1)]) == NOTHING_KNOWN
+    assert of_errors([told(math.nan, 0.1)] * 5) == NOTHING_KNOWN
+    assert of_errors([(0.3, 0.0, 1.0)] * 5) == NOTHING_KNOWN
+    assert NOTHING_KNOWN.widened(0.9, 1.0, 1.2) == (0.9, 1.2)
+    low, high = Discrepancy(0.3, 5).widened(math.nan, 1.0, 1.2)
+    assert math.isnan(low)
+    assert high == 1.2
+
+
+def test_points_without_a_width_are_off_by_the_whole_error():
+    found = of_errors([(error, 1.0, 1.0) for error in (0.1, -0.1, 0.1)])
+    assert found.sigma == pytest.approx(math.sqrt(0.03 / 2))
+    low, high = discrepancy.Discrepancy(found.sigma, 2).widened(1.0, 1.0, 1.0)
+    assert low * high == pytest.approx(1.0)
+    assert high > math.exp(found.sigma * EDGE)
