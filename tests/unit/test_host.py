@@ -1,5 +1,6 @@
 """A host against its simulation: which points, what a repetition comes to, and what is judged."""
 
+import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pocketsim import on_host
 from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.validate.host import (
     blocks,
@@ -431,6 +433,19 @@ def test_a_round_trip_that_nothing_defines_misses_its_bar():
             nothing = tuple(replace(each, rtt_p50_s=math.nan) for each in one.simulated)
             every[number] = replace(one, simulated=nothing)
     assert {"p50", "coverage"} <= missed(judging.judge(every, FULL))
+
+
+def test_a_repetition_that_stored_nothing_is_as_late_as_can_be():
+    nothing = Figures(500, 0, math.nan, math.nan, 0.0, 0.0, 700.0, math.nan)
+    every = [compared(point) for point in POINTS]
+    for count, middle in ((20, 1.0), (21, math.inf)):
+        few = (*every[0].simulated[count:], *(nothing,) * count)
+        found = judging.judge([replace(every[0], simulated=few), *every[1:]], FULL)
+        error = found.rows[0].errors[judging.RTT_P50]
+        assert error.simulated == pytest.approx(middle * 1.02e-3, rel=1e-2)
+        assert (error.error == math.inf) is math.isinf(middle)
+        assert json.loads(json.dumps(on_host.plain(found.rows), allow_nan=False))
+        tables.point_rows(found.rows)
 
 
 def test_where_nothing_can_be_asked_no_bar_is_met():

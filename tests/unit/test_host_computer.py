@@ -6,8 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from pocketsim.calibration.validate.host import computer
+from pocketsim.calibration.validate.host.discrepancy import NOTHING_KNOWN, Discrepancy
+from pocketsim.calibration.validate.host.judging import RTT_P50, RTT_P95, Judgement
 from pocketsim.cli import hosting
 from pocketsim.sim.base.errors import EnvironmentMissingError
+
+OFF_BY = {RTT_P50: Discrepancy(0.12, 5), RTT_P95: NOTHING_KNOWN}
 
 
 @pytest.mark.parametrize(
@@ -46,13 +50,16 @@ def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
     assert said["cores_of"] == dict(zip(("dialler", "listener", "relay"), expected, strict=True))
     whole = SimpleNamespace(
         data={"host": said, "reports": []},
-        comparison=SimpleNamespace(unfitted=("p02",), hop_s=2e-6),
+        comparison=SimpleNamespace(
+            unfitted=("p02",), hop_s=2e-6, judgement=Judgement((), (), OFF_BY)
+        ),
         verdict="met",
         other=None,
     )
     told = hosting._sentences(whole)
     assert any("threads of one core" in text for text in told) is cores.ends_share
     assert "A hop of the loopback takes 2 us. Without p02: no round trip." in told
+    assert "Intervals have what the model is off by at fitted points: 0.12 (p50)." in told
 
 
 def test_one_core_is_refused():

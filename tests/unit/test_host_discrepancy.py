@@ -40,7 +40,9 @@ def test_what_intervals_explain_is_no_discrepancy():
 
 def test_a_point_that_says_little_of_itself_weighs_little():
     without = of_errors([told(error, 0.05) for error in (0.1, -0.12, 0.09, -0.11)])
-    beside = of_errors([told(error, 0.05) for error in (0.1, -0.12, 0.09, -0.11)] + [told(2.0, 2.0)])
+    beside = of_errors(
+        [told(error, 0.05) for error in (0.1, -0.12, 0.09, -0.11)] + [told(2.0, 2.0)]
+    )
     assert without.sigma > 0.05
     assert beside.sigma < 2 * without.sigma
 

@@ -109,6 +109,18 @@ def test_a_dialler_that_began_late_is_asked_again(bench, calls, monkeypatch):
     asked_s = [float(at) for line in calls() for at in re.findall("--duration ([0-9.]+)s", line)]
     assert len(asked_s) == 3
     assert asked_s == sorted(set(asked_s))
+
+
+def test_who_asks_again_has_other_losses(bench, calls, monkeypatch):
+    # A lost question of control would be lost again, and no attempt begin in time.
+    monkeypatch.setenv("FAKE_PROBE_SHORT", "2")
+    bench.repetition(POINT, 50.0, 0)
+    seeds = [seed for line in calls() for seed in re.findall("--seed ([0-9]+)", line)]
+    assert len(set(seeds)) == len(seeds) == 3
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_dialler_that_always_begins_late_is_an_error(bench, monkeypatch):
     monkeypatch.setenv("FAKE_PROBE_SHORT", "99")
     with pytest.raises(EnvironmentMissingError, match=r"less than 1\.5 s, 3 times"):
         bench.repetition(DIRECT, 50.0, 1)

@@ -1,12 +1,13 @@
 """How far the model itself is off, as points that may fit tell: what no draw of a profile varies.
 
-An interval of simulations has what is not known of costs, and what differs between repetitions. That
-the simulator leaves things out is in neither; without a term for it, intervals of a wrong model get
-ever narrower with more reports (Kennedy and O'Hagan, "Bayesian calibration of computer models",
-Journal of the Royal Statistical Society B 63, 2001, section 2.1). The term is a standard deviation
-of log ratios, the one that is left of fitted points' errors when what their intervals say is taken
-off, by the estimator of Paule and Mandel ("Consensus values and weighting factors", Journal of
-Research of the National Bureau of Standards 87, 1982). Held-out points have no part in it.
+An interval of simulations has what is not known of costs, and what differs between repetitions.
+That the simulator leaves things out is in neither; without a term for it, intervals of a wrong
+model get ever narrower with more reports (Kennedy and O'Hagan, "Bayesian calibration of computer
+models", Journal of the Royal Statistical Society B 63, 2001, section 2.1). The term is a standard
+deviation of log ratios, the one that is left of fitted points' errors when what their intervals say
+is taken off, by the estimator of Paule and Mandel ("Consensus values and weighting factors",
+Journal of Research of the National Bureau of Standards 87, 1982). Held-out points have no part in
+it.
 """
 
 from __future__ import annotations

@@ -209,7 +209,8 @@ def _row(one: Compared, medians: dict[str, dict[str, float]], effort: Effort) ->
 def _error(one: Compared, quantity: str, carrier_medians: Mapping[str, float]) -> Error:
     simulated = [getattr(figures, quantity) for figures in one.simulated]
     repeated = [getattr(figures, quantity) for figures in one.repeated]
-    measured, middle = _median(getattr(each, quantity) for each in one.measured), _median(simulated)
+    measured = _median(_with_lost(each, quantity) for each in one.measured)
+    middle = _median(_with_lost(each, quantity) for each in one.simulated)
     low, high = interval(simulated, repeated, len(one.measured))
     nulls = {}
     if quantity in ROUND_TRIPS:
@@ -226,6 +227,12 @@ def _error(one: Compared, quantity: str, carrier_medians: Mapping[str, float]) -
         high,
         nulls,
     )
+
+
+def _with_lost(figures: Figures, quantity: str) -> float:
+    """Return a quantity of a repetition, whose round trips are infinite where nothing came back."""
+    value: float = getattr(figures, quantity)
+    return math.inf if quantity in ROUND_TRIPS and not figures.stored_count else value
 
 
 def _discrepancy(rows: Sequence[Row], quantity: str) -> Discrepancy:
@@ -313,6 +320,10 @@ def _apart(quantity: str, one: float, other: float) -> float:
     if quantity == SUCCESS:
         return one - other
     # What is left of a round trip without the relay's delay may be nothing.
+    if math.isinf(one) and math.isinf(other):
+        return 0.0
+    if math.isinf(one) or math.isinf(other):
+        return math.copysign(math.inf, one - other)
     return math.log(one / other) if one > 0 and other > 0 else math.nan
 
 
