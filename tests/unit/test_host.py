@@ -2,6 +2,7 @@
 
 import json
 import math
+import statistics
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -474,6 +475,27 @@ def test_the_scenario_is_that_of_the_point(tmp_path):
     assert "udp_wake" in found["devices"][0]["cost_factors"]
     plain = prediction.document(point, setting, documents(MOTO), 10e-6, FULL)
     assert "udp_wake" not in plain["devices"][0]["cost_factors"]
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 5e-3])
+def test_what_a_relay_is_later_than_it_was_told_is_jitter(delay_s):
+    point = replace(POINTS[0], delay_s=delay_s, loss="independent")
+    own_s, late_s = 30e-6, 157e-6
+    setting = prediction.Setting(10.0, delay_s + own_s, 0.0, 0, delay_s + late_s)
+    made = prediction.document(point, setting, documents(MOTO), 4e-6, FULL)
+    dialler, listener = (made["network"]["access"][name] for name in ("dialler", "listener"))
+    assert dialler["latency"] == f"{1e9 * (delay_s + 4e-6):.0f}ns"
+    assert float(dialler["jitter_median"].removesuffix("ns")) == pytest.approx(30e3, rel=1e-3)
+    z99 = statistics.NormalDist().inv_cdf(0.99)
+    assert own_s * math.exp(dialler["jitter_sigma"] * z99) == pytest.approx(late_s, rel=1e-3)
+    assert not any(key.startswith("jitter") for key in listener)
+    for never in (0.0, delay_s + own_s):
+        calm = prediction.document(
+            point, replace(setting, late_passage_s=never), documents(MOTO), 4e-6, FULL
+        )
+        told = calm["network"]["access"]["dialler"]
+        assert told["latency"] == f"{1e9 * (delay_s + 34e-6):.0f}ns"
+        assert "jitter_median" not in told
 
 
 def test_who_has_the_relay_on_its_core_is_woken_as_without_a_rest(tmp_path):

@@ -13,9 +13,9 @@ from pocketsim.calibration.validate.host.discrepancy import NOTHING_KNOWN, Discr
 EDGE = 1.6449  # of 90 % of a normal law, in standard deviations
 
 
-def told(error, own_sigma):
-    """Return what a point says: its log ratio, and an interval of so many standard deviations."""
-    return error, math.exp(-EDGE * own_sigma), math.exp(EDGE * own_sigma)
+def told(error, own_sigma, floor=0.0):
+    """Return what a point says: its log ratio, an interval of so many deviations, a floor."""
+    return error, math.exp(-EDGE * own_sigma), math.exp(EDGE * own_sigma), floor
 
 
 def fitted(chance, sigma, own_sigmas):
@@ -32,6 +32,23 @@ def test_the_sigma_that_made_the_errors_is_found(sigma):
     assert {one.degrees_of_freedom for one in found} == {7}
     root = math.sqrt(np.mean([one.sigma**2 for one in found]))
     assert root == pytest.approx(sigma, rel=0.05)
+
+
+@pytest.mark.parametrize("count", [6, 20])
+def test_a_floor_is_as_sure_as_the_median_beside_it(count):
+    chance = np.random.default_rng(6)
+    found = []
+    for _ in range(300):
+        logs = chance.normal(0.0, 0.2, (8, count))
+        medians = np.median(logs, axis=1)
+        halves = [np.median(logs[:, part::2], axis=1) for part in range(2)]
+        floors = np.abs(halves[0] - halves[1])
+        # A half alone says little of one point: of all points together it is right.
+        floor = float(np.median(floors))
+        found.append(of_errors([told(error - medians.mean(), 0.01, floor) for error in medians]))
+    # No model is off here, and without floors all of them would be.
+    assert np.median([one.sigma for one in found]) < 0.03
+    assert np.median([of_errors([told(error, 0.01) for error in medians]).sigma]) > 0.03
 
 
 def test_what_intervals_explain_is_no_discrepancy():
@@ -62,7 +79,8 @@ def test_intervals_hold_nine_of_ten_of_points_that_fitted_nothing(sigma):
 def test_with_nothing_known_an_interval_stays():
     assert of_errors([told(0.3, 0.1)]) == NOTHING_KNOWN
     assert of_errors([told(math.nan, 0.1)] * 5) == NOTHING_KNOWN
-    assert of_errors([(0.3, 0.0, 1.0)] * 5) == NOTHING_KNOWN
+    assert of_errors([told(0.3, 0.1, math.inf)] * 5) == NOTHING_KNOWN
+    assert of_errors([(0.3, 0.0, 1.0, 0.0)] * 5) == NOTHING_KNOWN
     assert NOTHING_KNOWN.widened(0.9, 1.0, 1.2) == (0.9, 1.2)
     low, high = Discrepancy(0.3, 5).widened(math.nan, 1.0, 1.2)
     assert math.isnan(low)
@@ -70,7 +88,7 @@ def test_with_nothing_known_an_interval_stays():
 
 
 def test_points_without_a_width_are_off_by_the_whole_error():
-    found = of_errors([(error, 1.0, 1.0) for error in (0.1, -0.1, 0.1)])
+    found = of_errors([(error, 1.0, 1.0, 0.0) for error in (0.1, -0.1, 0.1)])
     assert found.sigma == pytest.approx(math.sqrt(0.03 / 2))
     low, high = discrepancy.Discrepancy(found.sigma, 2).widened(1.0, 1.0, 1.0)
     assert low * high == pytest.approx(1.0)

@@ -70,6 +70,17 @@ def test_a_new_connection_stands_for_the_endpoint_it_has(found, device):
     assert 0.5 * (rtt_s - priced_s) < connecting.cpu < rtt_s - priced_s
 
 
+def test_a_disturbed_report_leaves_what_the_others_tell(device):
+    # Kept messages took as long as new connections there: nothing is left of those.
+    disturbed = reconnecting(paced(1)[0], 1e-4)
+    calm = [reconnecting(report, 5e-3) for report in paced(2)]
+    described = implementation.load(DESCRIBED)
+    alone = own.measured(described, device, calm).own_costs["connecting"]
+    beside = own.measured(described, device, [*calm, disturbed]).own_costs["connecting"]
+    assert beside.cpu == pytest.approx(alone.cpu, rel=1e-9)
+    assert "connecting" not in own.measured(described, device, [calm[0], disturbed]).own_costs
+
+
 def reconnecting(report, rtt_s):
     """Return the report with messages over new connections, and rests of 2 ms of kept ones."""
     whole = report.document.model_dump(mode="json")

@@ -4,10 +4,10 @@ An interval of simulations has what is not known of costs, and what differs betw
 That the simulator leaves things out is in neither; without a term for it, intervals of a wrong
 model get ever narrower with more reports (Kennedy and O'Hagan, "Bayesian calibration of computer
 models", Journal of the Royal Statistical Society B 63, 2001, section 2.1). The term is a standard
-deviation of log ratios, the one that is left of fitted points' errors when what their intervals say
-is taken off, by the estimator of Paule and Mandel ("Consensus values and weighting factors",
-Journal of Research of the National Bureau of Standards 87, 1982). Held-out points have no part in
-it.
+deviation of log ratios, the one that is left of fitted points' errors when what their intervals and
+their own repetitions say is taken off, by the estimator of Paule and Mandel ("Consensus values and
+weighting factors", Journal of Research of the National Bureau of Standards 87, 1982). Held-out
+points have no part in it.
 """
 
 from __future__ import annotations
@@ -48,16 +48,17 @@ class Discrepancy:
 NOTHING_KNOWN = Discrepancy(0.0, 0)
 
 
-def of_errors(told: Iterable[tuple[float, float, float]]) -> Discrepancy:
-    """Return that of points: each one's log ratio, and its interval of 90 %, low and high.
+def of_errors(told: Iterable[tuple[float, float, float, float]]) -> Discrepancy:
+    """Return that of points: each one's log ratio, its interval of 90 %, low and high, and floor.
 
-    Where an interval is as wide as the point is off, the point says little. Points without a log
-    ratio or a positive interval say nothing.
+    A floor is by how much medians of halves of the repetitions are apart, a log ratio. Where an
+    interval is as wide as the point is off, or real as far from real, the point says little. Points
+    without a log ratio, a positive interval or a floor say nothing.
     """
     known = [
-        (error**2, (math.log(high / low) / _WIDTH_SIGMAS) ** 2)
-        for error, low, high in told
-        if math.isfinite(error) and 0 < low <= high < math.inf
+        (error**2, (math.log(high / low) / _WIDTH_SIGMAS) ** 2 + (floor / _FLOOR_SIGMAS) ** 2)
+        for error, low, high, floor in told
+        if math.isfinite(error + floor) and 0 < low <= high < math.inf
     ]
     freedom = len(known) - TERMS_FITTED
     if freedom < 1:
@@ -77,4 +78,7 @@ def of_errors(told: Iterable[tuple[float, float, float]]) -> Discrepancy:
 
 
 _WIDTH_SIGMAS = 2 * 1.6449  # of a normal law, between its 5 and 95 %
+_FLOOR_SIGMAS = 2 * 0.6745
+"""Of a median of all repetitions: each half's has twice the variance, what they differ by four
+times, and half of all such differences of a normal law are below 0.6745 deviations."""
 _NOTHING = 1e-18  # a variance of log ratios, of an interval without a width

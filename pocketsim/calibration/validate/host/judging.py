@@ -238,11 +238,11 @@ def _with_lost(figures: Figures, quantity: str) -> float:
 def _discrepancy(rows: Sequence[Row], quantity: str) -> Discrepancy:
     """Return that of a quantity, of the points that may fit and whose round trips are judged.
 
-    Dropped ones count, too: what real is far from real by, predictions are off by as well.
+    Dropped ones count, too, by what they are worth.
     """
     fitted = [row for row in rows if row.point.is_fitted and not row.point.is_overloaded]
     errors = [row.errors[quantity] for row in fitted]
-    return discrepancy.of_errors((error.error, error.low, error.high) for error in errors)
+    return discrepancy.of_errors((one.error, one.low, one.high, one.floor) for one in errors)
 
 
 def _widened(row: Row, off_by: Mapping[str, Discrepancy]) -> Row:

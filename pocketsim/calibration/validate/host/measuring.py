@@ -140,9 +140,9 @@ def _relay(traded: Traded) -> dict[str, Any] | None:
     return {**traded.relay, "cpu_ratio": traded.relay_ratio}
 
 
-def passage_s(relay: dict[str, Any] | None) -> float:
-    """Return what the relay added to a passage, the mean of both ways' medians, s; 0 without."""
-    ways = [relay[way]["delay_added"]["p50_s"] for way in ("up", "down")] if relay else []
+def passage_s(relay: dict[str, Any] | None, quantile: str = "p50_s") -> float:
+    """Return what the relay added to a passage, the mean of both ways' quantiles, s; 0 without."""
+    ways = [relay[way]["delay_added"][quantile] for way in ("up", "down")] if relay else []
     known = [way for way in ways if way is not None]
     return sum(known) / len(known) if known else 0.0
 

@@ -1,9 +1,9 @@
 """The scenario that is the same as a real trade on this host, and what its simulation comes to.
 
 Each end is a phone of one core. A passage of the loopback takes `hop_s`, the relay's own measured
-delay is a latency of the dialler's network, which loses what the relay is told to lose. Where the
-relay runs on the dialler's core, all that the dialler does takes longer by the share of that core
-which the relay had.
+delay is a latency of the dialler's network and its jitter, and that network loses what the relay is
+told to lose. Where the relay runs on the dialler's core, all that the dialler does takes longer by
+the share of that core which the relay had.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pocketsim.calibration.validate.host import figures
+from pocketsim.calibration.validate.host import figures, jitter
 from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
 from pocketsim.calibration.validate.host.figures import Judged
 from pocketsim.sim.base.build import build_digest
@@ -49,6 +49,8 @@ class Setting:
     relay_ratio: float
     """Share of the dialler's core that the relay had; 0 where it has one of its own."""
     relay_samples: int
+    late_passage_s: float = 0.0
+    """The 99th percentile of what the relay added to a passage, whose median `passage_s` is, s."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def document(
     at_each_s = hop_s * hops(point) / 2
     radio = {"up": _LOOPBACK, "down": _LOOPBACK}
     listener = {**radio, "latency": _seconds(at_each_s)}
-    dialler = {**radio, "latency": _seconds(at_each_s + setting.passage_s), **_losses(point)}
+    dialler = {**radio, **_relayed(point, setting, at_each_s), **_losses(point)}
     end = documents.behind_relay if point.is_relayed else documents.device
     near = documents.beside_relay if setting.relay_ratio else end
     far = {"profile": str(end), "count": 1}
@@ -252,6 +254,23 @@ def _digest(file: str) -> str:
     """Return that of a document's file, or its name where it is shipped."""
     path = Path(file)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.suffix else file
+
+
+def _relayed(point: Point, setting: Setting, at_each_s: float) -> dict[str, Any]:
+    """Return the latency of the relay's side, and its jitter: by how much it was later than told.
+
+    By the median and the 99th percentile that the relay measured of itself. At least one datagram
+    goes each way for a message, at the rate of those.
+    """
+    own_s, late_s = (each - point.delay_s for each in (setting.passage_s, setting.late_passage_s))
+    if not 0 < own_s < late_s:
+        return {"latency": _seconds(at_each_s + setting.passage_s)}
+    median_s, sigma = jitter.drawn(own_s, late_s, 1 / setting.rate_per_s)
+    return {
+        "latency": _seconds(at_each_s + point.delay_s),
+        "jitter_median": _seconds(median_s),
+        "jitter_sigma": round(sigma, 4),
+    }
 
 
 def _losses(point: Point) -> dict[str, Any]:
