@@ -169,7 +169,10 @@ def _connecting(report: Report) -> Estimate | None:
     computed_s = math.fsum(times * near_priced(told).mean for times, told in count)
     told = [_connecting_after(report, rest_s, computed_s) for rest_s in _RECONNECT_RESTS_S]
     known = [one for one in told if one]
-    return _mean(known) if known else None
+    if not known:
+        return None
+    mean = _mean(known)
+    return replace(known[0], mean=mean.mean, standard_error=mean.standard_error)
 
 
 def _connecting_after(report: Report, rest_s: float, computed_s: float) -> Estimate | None:
