@@ -324,18 +324,6 @@ def test_what_fitted_points_are_off_by_is_in_the_intervals_of_all():
     assert "0.1" in tables.discrepancy_sentence(together)
 
 
-def test_no_interval_is_asked_of_a_queue_that_is_there_in_some_repetitions():
-    every = [compared(point) for point in POINTS]
-    full = [number for number, point in enumerate(POINTS) if point.is_overloaded]
-    queued = [number for number in full if not POINTS[number].is_fitted]
-    for number in queued:
-        several = tuple(figures_of(rtt_s) for rtt_s in (0.1, 1.0, 3.0, 0.2, 2.0))
-        every[number] = replace(every[number], measured=several)
-    held_out = sum(not point.is_fitted for point in POINTS)
-    (bar,) = [bar for bar in judging.judge(every, FULL).bars if bar.name == BARS["coverage"]]
-    assert bar.points == held_out - len(queued)
-
-
 def test_a_null_that_is_nearer_than_twice_as_far_off_misses():
     every = [
         replace(one, kernel_rtt_s=(1.1e-3 * (1 + number), 2.2e-3 * (1 + number)))
