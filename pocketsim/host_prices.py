@@ -1,26 +1,26 @@
 """What the probe's reports say of what `probe tokens` does beside the machine of tokens.
 
-All lie on a line through what was measured, by bytes or by a token's recipients, and beyond the
-largest size go on along it; of one size alone, all cost the same.
+Signatures lie on a line through what was measured, all else between the sizes that were; beyond the
+largest it goes on as before. Of one size alone, all cost the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pocketsim.calibration.fit.kernels import SOURCES
-from pocketsim.calibration.fit.looks import cases, estimate_of, line_through, look
+from pocketsim.calibration.fit.looks import cases, look
+from pocketsim.calibration.validate.host.tokens.design import DISK, MEMORY
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.calibration.fit.probe_report import Measurement, Report
-    from pocketsim.calibration.fit.samples import Estimate
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class ReportPrices:
 
     reports: Sequence[Report]
 
-    def hash_s(self, size_bytes: int) -> float:
-        """Return the time of a SHA-256 of so many bytes."""
-        return self._on_line("hash", size_bytes)
+    def bookkeeping_s(self, kernel: str, tokens: int) -> float:
+        """Return the time of what a command does in memory for so many tokens."""
+        return self._on_medians(kernel, "cpu_s", "tokens", tokens)
 
     def sign_s(self, size_bytes: int) -> float:
         """Return the time of an Ed25519 signature of so many bytes."""
@@ -44,17 +44,13 @@ class ReportPrices:
         """Return the time of an Ed25519 verification of so many bytes."""
         return self._on_line("verify", size_bytes)
 
-    def encode_s(self, recipients: int) -> float:
-        """Return the time of a token of so many recipients to bytes."""
-        return self._on_medians("token_encode", "cpu_s", "recipients", recipients)
+    def append_s(self, place: str, size_bytes: int) -> float:
+        """Return the time of an append of so many bytes that reaches the disk or the memory."""
+        return self._on_medians(_APPENDS[place], "wall_s", "bytes", size_bytes)
 
-    def decode_s(self, recipients: int) -> float:
-        """Return the time of a token of so many recipients from bytes."""
-        return self._on_medians("token_decode", "cpu_s", "recipients", recipients)
-
-    def sync_s(self, size_bytes: int) -> float:
-        """Return the time of an append of so many bytes that reaches the disk."""
-        return self._on_medians("file_append_fsync", "wall_s", "bytes", size_bytes)
+    def replace_s(self, place: str, size_bytes: int) -> float:
+        """Return the time of a file of so many bytes that is put in the place of another."""
+        return self._on_medians(_REPLACES[place], "wall_s", "bytes", size_bytes)
 
     def _on_line(self, operation: str, size_bytes: int) -> float:
         source = SOURCES[operation]
@@ -63,24 +59,38 @@ class ReportPrices:
         return _median(known, source.kernel)
 
     def _on_medians(self, kernel: str, quantity: str, parameter: str, at: float) -> float:
-        """Return the price on the lines through medians: one append is no mean of many."""
+        """Return the price between medians: one append is no mean of many."""
         found = []
         for report in self.reports:
-            known = cases(report, kernel, quantity)
+            known = sorted(
+                (case.parameters[parameter], _median_s(case, quantity))
+                for case in cases(report, kernel, quantity)
+            )
             if known:
-                medians = [_at_median(case, quantity, report) for case in known]
-                line = line_through(np.array([one.parameters[parameter] for one in known]), medians)
-                found.append(line.at(at))
+                found.append(_between(known, at))
         return _median(found, kernel)
 
 
-def _at_median(case: Measurement, quantity: str, report: Report) -> Estimate:
+def _median_s(case: Measurement, quantity: str) -> float:
     samples = case.quantity(quantity)
     assert samples is not None, "that is how it was chosen"
-    return replace(estimate_of(case, quantity, report), mean=samples.median)
+    return samples.median
+
+
+def _between(known: Sequence[tuple[float, float]], at: float) -> float:
+    """Return the time at a size between those that are known, or beyond the two largest."""
+    sizes, times_s = zip(*known, strict=True)
+    if at <= sizes[-1] or len(known) == 1:
+        return float(np.interp(at, sizes, times_s))
+    slope_s = (times_s[-1] - times_s[-2]) / (sizes[-1] - sizes[-2])
+    return float(times_s[-1] + max(0.0, slope_s) * (at - sizes[-1]))
 
 
 def _median(known: Sequence[float], kernel: str) -> float:
     if not known:
         raise EnvironmentMissingError(f"no report of the probe has {kernel}")
     return median(known)
+
+
+_APPENDS = {DISK: "file_append_fsync", MEMORY: "memory_file_append_fsync"}
+_REPLACES = {DISK: "file_replace_fsync", MEMORY: "memory_file_replace_fsync"}

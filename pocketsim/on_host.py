@@ -118,8 +118,6 @@ def validate_host(
     measured = measure(bench, points, report, told)
     token_effort = token_design.FULL if effort.is_judged else token_design.QUICK
     batches, token_files = _batches(counter, token_effort, folder, told, is_judged=effort.is_judged)
-    if effort.is_judged:
-        report("tokens")  # the profile is of the time of the batches, too
     reports = [probe_report.load(file) for file in files.values()]
     token_reports = [probe_report.load(file) for file in token_files.values()]
     whole = list(files.values()) if effort.is_judged else list(files.values())[:1]
@@ -138,10 +136,10 @@ def validate_host(
         documents = Documents(pinned, behind, beside, program)
         simulated = Host(documents, cores.relay_shares, effort, jobs, journal, told)
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
-        rings = token_prediction.simulate(pinned, token_effort, jobs, journal, told)
-        tokens = token_comparing.compare(
-            batches, rings, ReportPrices(token_reports), is_judged=effort.is_judged
-        )
+        then, prices = Path(name) / "then.toml", ReportPrices(token_reports)
+        token_prediction.at_that_time(pinned, then, prices)
+        rings = token_prediction.simulate(then, token_effort, jobs, journal, told)
+        tokens = token_comparing.compare(batches, rings, prices, is_judged=effort.is_judged)
     data = {
         "host": host,
         "probe_sha256": digest,
@@ -192,18 +190,18 @@ def _batches(
     *,
     is_judged: bool,
 ) -> tuple[dict[Batch, Blocks], dict[str, Path]]:
-    """Return what batches cost, and by name the reports before them and, if judged, after them."""
+    """Return what batches cost, and by name the reports before, amid and, if judged, after them."""
     files: dict[str, Path] = {}
 
-    def report(name: str) -> None:
+    def report(write: Callable[[str, Path], None], name: str) -> None:
         files[name] = folder / f"report_{name}.json"
-        counter.report(name, files[name])
+        write(name, files[name])
         told(f"probe run: {files[name]}")
 
-    report("tokens_before")
-    batches = counter.measure(effort, told)
+    report(counter.report, "tokens_before")
+    batches = counter.measure(effort, told, lambda name: report(counter.look, name))
     if is_judged:
-        report("tokens_after")
+        report(counter.report, "tokens_after")
     return batches, files
 
 

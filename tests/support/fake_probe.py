@@ -22,10 +22,18 @@ PASSAGE_S = 0.005_1
 LISTENER = "127.0.0.1:4747"
 RELAY = "127.0.0.1:4847"
 BYTES = 668
+COMMANDS = ("mint", "pay", "receive", "submit", "verify", "settle")
+REDEEMING = ("submit_redeem", "verify_redeem", "settle_redeem")
 BESIDE = (
-    ("token_encode", "serialisation", "recipients", 1, 0.02e-6),
-    ("token_decode", "serialisation", "recipients", 1, 0.05e-6),
-    ("file_append_fsync", "storage", "bytes", BYTES, 130e-6),
+    *(
+        (f"token_{command}_bookkeeping", "serialisation", "tokens", 1, 0.1e-6)
+        for command in (*COMMANDS, *REDEEMING)
+    ),
+    *(
+        (f"{place}file_{call}_fsync", "storage", "bytes", BYTES, time_s)
+        for place, time_s in (("", 130e-6), ("memory_", 10e-6))
+        for call in ("append", "replace")
+    ),
 )
 # As the report has them; FAKE_PROBE_SIGNS_S is what a signature takes instead.
 SIGN_S = float(os.environ.get("FAKE_PROBE_SIGNS_S", "60e-6"))

@@ -15,7 +15,7 @@ from pocketsim.calibration.validate.host.tokens.design import (
     Stage,
 )
 
-SIGN_S, CHECK_S, HASH_S, EMPTY_S, FILE_S = 20e-6, 50e-6, 10e-6, 1e-3, 2e-3
+SIGN_S, CHECK_S, BOOK_S, EMPTY_S, FILE_S = 20e-6, 50e-6, 10e-6, 1e-3, 2e-3
 BENT_S = 50e-6  # of each stage, times the root of the number of tokens: no line has that
 
 
@@ -26,7 +26,13 @@ class Free:
         self.prices_s = prices_s
 
     def __getattr__(self, name):
-        return lambda _size: self.prices_s.get(name, 0.0)
+        return lambda *_sizes: self.prices_s.get(name, 0.0)
+
+    def replace_s(self, place, _size):
+        return self.prices_s.get("replace_s", 0.0) if place == DISK else 0.0
+
+    def bookkeeping_s(self, _kernel, tokens):
+        return tokens * self.prices_s.get("bookkeeping_s", 0.0)
 
 
 def simulated(tokens, factor=1.0):
@@ -40,18 +46,19 @@ def simulated(tokens, factor=1.0):
 
 
 def real(batch, factor=1.0):
-    """Return what commands cost: signatures, hashes, an empty command, and files on the disk."""
+    """Return what commands cost: signatures, books, an empty command, and files on the disk."""
     files_s = FILE_S if batch.place == DISK else 0.0
     costs = {EMPTY.name: {"duration_s": EMPTY_S + files_s}}
     for command in (one for several in OPERATIONS.values() for one in several):
         whole_s = prediction.machine_s((command,), simulated(batch.tokens)) + EMPTY_S
-        whole_s += files_s * (1 + command.replaced) + batch.tokens * len(command.hashed) * HASH_S
+        whole_s += files_s * len(command.replaced)
+        whole_s += batch.tokens * bool(command.bookkeeping) * BOOK_S
         whole_s += SIGN_S * bool(command.signed_bytes) + CHECK_S * bool(command.checked_bytes)
         costs[command.name] = {"duration_s": factor * whole_s}
     return costs
 
 
-PRICED = Free(hash_s=HASH_S, sign_s=SIGN_S, check_s=CHECK_S)
+PRICED = Free(bookkeeping_s=BOOK_S, sign_s=SIGN_S, check_s=CHECK_S, replace_s=FILE_S)
 
 
 def judged(factor=1.0, spread=0.0, *, prices=PRICED, is_judged=True):

@@ -2,13 +2,14 @@
 
 import pytest
 
+from pocketsim.calibration.validate.host.tokens.design import DISK, MEMORY
 from pocketsim.host_prices import ReportPrices
 from pocketsim.on_host import kernel_rtt_s
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import synthetic_reports
 
 
-def prices(kernel="token_decode", parameter="recipients", times_s=(), phones=1):
+def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phones=1):
     """Return the prices of phones that take so long for a kernel, by the value of a parameter."""
     reports = []
     for _ in range(phones):
@@ -25,31 +26,38 @@ def prices(kernel="token_decode", parameter="recipients", times_s=(), phones=1):
     return ReportPrices(reports)
 
 
-def test_signatures_and_hashes_lie_on_the_lines_of_the_report():
+def test_signatures_lie_on_the_lines_of_the_report():
     found = prices()
     assert found.sign_s(100_000) == pytest.approx(60e-6 + 100_000 * 2e-9, rel=1e-6)
     assert found.check_s(1000) == pytest.approx(150e-6 + 1000 * 1e-9, rel=1e-6)
-    assert found.hash_s(441) == pytest.approx(0.2e-6 + 441 * 1.5e-9, rel=1e-6)
 
 
-def test_tokens_go_on_along_their_line_beyond_the_most_recipients():
+def test_books_go_on_along_their_line_beyond_the_most_tokens():
     found = prices(times_s=[(1, 1e-6), (5, 5e-6)])
-    assert [found.decode_s(count) for count in (1, 3, 9)] == pytest.approx([1e-6, 3e-6, 9e-6])
+    told_s = [found.bookkeeping_s("token_pay_bookkeeping", tokens) for tokens in (1, 3, 9)]
+    assert told_s == pytest.approx([1e-6, 3e-6, 9e-6])
 
 
 def test_an_append_beyond_the_largest_takes_longer():
     sizes = [(size, 100e-6 + size * 10e-9) for size in (287, 668, 4096, 65_536)]
     found = prices("file_append_fsync", "bytes", sizes, phones=2)
-    largest_s = found.sync_s(65_536)
+    largest_s = found.append_s(DISK, 65_536)
     assert largest_s == pytest.approx(100e-6 + 655.36e-6, rel=1e-6)
-    beyond_s = found.sync_s(287_000)
+    beyond_s = found.append_s(DISK, 287_000)
     assert beyond_s > largest_s
     assert beyond_s == pytest.approx(100e-6 + 2870e-6, rel=1e-6)
 
 
+def test_files_in_memory_have_prices_of_their_own():
+    found = prices("memory_file_replace_fsync", "bytes", [(668, 30e-6)])
+    assert found.replace_s(MEMORY, 668) == pytest.approx(30e-6)
+    with pytest.raises(EnvironmentMissingError, match="no report of the probe has file_replace_f"):
+        found.replace_s(DISK, 668)
+
+
 def test_of_one_size_alone_all_appends_cost_the_same():
     found = prices("file_append_fsync", "bytes", [(668, 130e-6)])
-    assert found.sync_s(287_000) == pytest.approx(130e-6)
+    assert found.append_s(DISK, 287_000) == pytest.approx(130e-6)
 
 
 def test_one_append_is_the_median_and_not_the_mean_of_many():
@@ -62,13 +70,13 @@ def test_one_append_is_the_median_and_not_the_mean_of_many():
     told["measurements"].append(case)
     found = ReportPrices([synthetic_reports.in_memory(told)])
     (samples,) = case["quantities"]
-    assert found.sync_s(1) == pytest.approx(samples["samples"]["median"])
+    assert found.append_s(DISK, 1) == pytest.approx(samples["samples"]["median"])
     assert samples["samples"]["mean"] > 1.2 * samples["samples"]["median"]
 
 
 def test_what_no_report_has_is_said():
-    with pytest.raises(EnvironmentMissingError, match="no report of the probe has token_encode"):
-        prices().encode_s(1)
+    with pytest.raises(EnvironmentMissingError, match="no report of the probe has token_pay_book"):
+        prices().bookkeeping_s("token_pay_bookkeeping", 1)
 
 
 def test_the_kernels_round_trip_is_between_cores_where_that_was_timed():

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,8 @@ from pocketsim.calibration.validate.host.tokens.design import (
 from pocketsim.report import host_tokens
 from pocketsim.report.page import Page
 from pocketsim.sim.base.errors import EnvironmentMissingError
+from pocketsim.sim.devices.profile import DEVICES
+from pocketsim.sim.devices.profile import load as load_device
 from support import fake_probe
 from support.token_batches import (
     BENT_S,
@@ -45,6 +48,7 @@ from support.token_batches import (
 )
 
 PROBE = Path(fake_probe.__file__)
+MOTO = DEVICES / "moto_g04s.toml"
 TEN = Batch(10, DISK)
 COINS_CENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 
@@ -123,9 +127,11 @@ def test_batches_that_disagree_are_measured_again_and_all_blocks_count(counter, 
 
     monkeypatch.setattr(measuring.Counter, "repetition", made_up)
     effort = design.Effort((10,), repetitions=3, draws=1, rounds=2)
-    found = counter.measure(effort, lambda _line: None)
+    looks = []
+    found = counter.measure(effort, lambda _line: None, looks.append)
     assert {batch.place: len(blocks) for batch, blocks in found.items()} == {MEMORY: 2, DISK: 3}
     assert len(set(asked)) == len(asked) == 15  # nothing twice under one number
+    assert looks == [f"tokens_turn_{turn}" for turn in range(1, 10)]  # after each turn
 
 
 def test_a_report_is_of_the_core_and_the_disk_of_the_batches(counter, calls, tmp_path):
@@ -135,10 +141,37 @@ def test_a_report_is_of_the_core_and_the_disk_of_the_batches(counter, calls, tmp
     assert file.is_file()
     (call,) = calls()  # what is there is not measured again
     assert call.startswith(f"[{counter.core}] run --full")
-    assert call.endswith(f"--only file_append_fsync --scratch {tmp_path}")
+    on_disk = "--only file_append_fsync --only file_replace_fsync"
+    assert call.endswith(f"{on_disk} --scratch {tmp_path}")
     in_memory = replace(counter, places={MEMORY: tmp_path})
     in_memory.report("tokens_after", tmp_path / "after.json")
-    assert "file_append_fsync" not in calls()[-1]  # no disk, no append
+    assert " file_append_fsync" not in calls()[-1]  # no disk, nothing on it
+    assert "memory_file_*_fsync" in calls()[-1]
+
+
+def test_a_look_is_of_signatures_alone(counter, calls, tmp_path):
+    for _ in range(2):
+        counter.look("tokens_turn_1", tmp_path / "look.json")
+    (call,) = calls()
+    assert call.startswith(f"[{counter.core}] run --quick")
+    assert re.findall("--only ([^ ]+)", call) == ["ed25519_sign", "ed25519_verify"]
+
+
+def test_signatures_are_those_of_the_time_of_the_batches(tmp_path):
+    to = tmp_path / "now.toml"
+
+    class Now(Free):
+        def sign_s(self, size_bytes):
+            return 20e-6 + size_bytes * 4e-9
+
+        def check_s(self, size_bytes):
+            return 50e-6 - size_bytes * 1e-9  # by noise: no byte takes less than nothing
+
+    prediction.at_that_time(MOTO, to, Now())
+    before, after = load_device(MOTO).operations, load_device(to).operations
+    assert (after["sign"].cpu, after["sign"].per_byte) == pytest.approx((20e-6, 4e-9))
+    assert (after["verify"].cpu, after["verify"].per_byte) == pytest.approx((50e-6, 0.0))
+    assert {name for name in before if before[name] != after[name]} == {"sign", "verify"}
 
 
 def test_a_probe_that_signs_another_number_of_times_is_refused(counter, monkeypatch):
@@ -200,13 +233,33 @@ def test_another_file_system_in_memory_is_not_the_disk_either(monkeypatch, tmp_p
     assert found == {"tmpfs": {MEMORY}, "ext4": {MEMORY, DISK}}
 
 
-def test_beside_the_machine_each_token_is_hashed_and_each_file_signed_once():
-    once = prediction.beside_s(design.SUBMIT, TEN, Free(hash_s=1e-6, sign_s=1.0), FILE_S)
-    assert once == pytest.approx(10 * 2 * 1e-6 + 1.0 + FILE_S)
-    in_memory = replace(TEN, place=MEMORY)
-    assert prediction.beside_s(design.SUBMIT, in_memory, Free(sync_s=1.0), FILE_S) == 0.0
-    minted = prediction.beside_s(design.MINT, TEN, Free(sync_s=1.0), FILE_S)
-    assert minted == pytest.approx(FILE_S + 1.0)  # one batch more than a wallet, and the journal
+def test_beside_the_machine_each_token_is_booked_and_each_file_signed_once():
+    once = prediction.beside_s(design.SUBMIT, TEN, Free(bookkeeping_s=1e-6, sign_s=1.0))
+    assert once == pytest.approx(10 * 1e-6 + 1.0)
+
+
+def test_files_are_priced_where_they_are_and_the_empty_commands_is_not_priced_twice():
+    files = Free(append_s=1.0, replace_s=FILE_S)
+    for command, more in ((design.MINT, 1), (design.PAY, 2), (design.VERIFY, 0)):
+        appended_s = 1.0 if command.appended else 0.0
+        beside_s = prediction.beside_s(command, TEN, files)
+        assert beside_s == pytest.approx(more * FILE_S + appended_s)
+    assert prediction.beside_s(design.PAY, replace(TEN, place=MEMORY), files) == 0.0
+
+
+def test_files_grow_with_their_tokens():
+    asked = []
+
+    class Grown(Free):
+        def replace_s(self, place, size_bytes):
+            asked.append((place, size_bytes))
+            return 0.0
+
+    prediction.beside_s(design.SUBMIT, TEN, Grown())
+    wallet, submission, empty = (size for _, size in asked)
+    assert submission == 10 * design.SUBMIT.signed_bytes
+    assert wallet > submission > empty == design.EMPTY_BYTES
+    assert {place for place, _ in asked} == {TEN.place}
 
 
 def test_without_the_disk_memory_is_judged_alone_and_that_is_said():

@@ -102,6 +102,19 @@ def test_a_ramp_ends_where_no_more_is_stored(bench, calls):
     assert all("--loss" not in line for line in calls())
 
 
+def test_a_ramp_goes_over_the_link_of_its_point(bench, calls, monkeypatch):
+    asked_s = []
+    monkeypatch.setattr(ends, "_wait", lambda process, at_s: asked_s.append(at_s) or process.wait())
+    bench.capacity_per_s(POINT)
+    assert set(asked_s) == {0.7, 1.0}
+    bench.capacity_per_s(replace(POINT, carrier="tftp"))
+    # One lost block stops TFTP for 5 s.
+    assert max(asked_s) == 20.0
+    relays = [line for line in calls() if " link " in line]
+    assert relays
+    assert all("--delay 5ms" in line and "--loss 1%" in line for line in relays)
+
+
 def test_a_dialler_that_began_late_is_asked_again(bench, calls, monkeypatch):
     monkeypatch.setenv("FAKE_PROBE_SHORT", "2")
     bench.repetition(DIRECT, 50.0, 0)

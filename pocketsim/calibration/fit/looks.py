@@ -149,7 +149,7 @@ def cases(
 ) -> list[Measurement]:
     """Return the cases of `kernel` on one thread and any core with enough samples of `quantity`.
 
-    `variant` are the parameters that they must have besides a size, a number of recipients or a
+    `variant` are the parameters that they must have besides a size, a number of tokens or a
     length of time.
     """
     fixed = dict(variant)
@@ -297,7 +297,7 @@ LEAST_ERROR = 1e-4
 LEAST_S = 1e-12
 """Of CPU time that a coarse clock does not see: a picosecond, for the arithmetic."""
 
-_SIZES = {"bytes", "recipients", "requested_s"}
+_SIZES = {"bytes", "tokens", "requested_s"}
 _OPENED = "opened_datagrams"
 _FLIGHT_BYTES = 1200.0  # initial datagrams are padded to as much (RFC 9000, 14.1)
 _FEWEST_ROUNDS = 2

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::kernel::{Case, Depth};
 
 pub mod battery;
+mod bookkeeping;
 pub mod crypto;
 pub(crate) mod experiment;
 mod inputs;

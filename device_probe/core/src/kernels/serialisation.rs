@@ -14,6 +14,7 @@ use pocketsim_protocols::crypto::{Digest, Key, Signature};
 use pocketsim_protocols::half_block::{HalfBlock, PublicKey, Value, GENESIS_HASH};
 use pocketsim_protocols::token::{Recipient, Token};
 
+use super::bookkeeping;
 use super::inputs::{ensure, Generator, Pool};
 use crate::kernel::{Case, Depth, Group, Repeat, Unmeasured};
 
@@ -28,7 +29,12 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         .iter()
         .flat_map(|&payload| half_block_cases(payload));
     let tokens = recipients.iter().flat_map(|&count| token_cases(count));
-    blocks.chain(half_blocks).chain(tokens).collect()
+    let books = bookkeeping::cases(depth);
+    blocks
+        .chain(half_blocks)
+        .chain(tokens)
+        .chain(books)
+        .collect()
 }
 
 fn block_cases(payload: usize) -> [Case; 2] {

@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `file_append` | one write at the end of a file, which the system keeps in memory for now |
 //! | `file_append_fsync` | the same, then `fsync`: a file that grew has a new size to keep, so `fdatasync` would save little |
+//! | `file_replace_fsync` | a file in the place of another of that name: written beside it, `fsync`, renamed, `fsync` of the folder |
 //! | `file_read` | one read at some place of a file that is in the page cache |
 //! | `sqlite_insert_commit` | one row in a transaction of its own; `wal` says which journal |
 //! | `sqlite_read` | one row by its key, from the page cache |
 //!
-//! Nothing is measured in a folder that is memory: no phone stores there. What deliberately does
+//! In full, appending and replacing are measured in memory, too (`memory_file_append_fsync`,
+//! `memory_file_replace_fsync`): what the calls take without a disk. For the others no folder is
+//! taken that is memory: no phone stores there. What deliberately does
 //! not live here: reads from a cold cache, which take root to measure.
 
 use std::path::{Path, PathBuf};
@@ -17,6 +20,7 @@ use super::Surroundings;
 use crate::kernel::{Case, Depth, Group, Repeat, Unmeasured};
 
 pub use scratch::filesystem_of;
+use scratch::Scratch;
 
 mod file;
 mod scratch;
@@ -46,24 +50,42 @@ pub fn cases(surroundings: &Surroundings) -> Vec<Case> {
         Depth::Quick => &[668],
         Depth::Full => &[287, 668, 4_096, 65_536],
     };
+    let is_full = surroundings.depth == Depth::Full;
+    let in_memory: &[usize] = if is_full { sizes } else { &[] };
     sizes
         .iter()
         .flat_map(|&bytes| file_cases(folder, bytes))
+        .chain(in_memory.iter().flat_map(|&bytes| memory_cases(bytes)))
         .chain(sizes.iter().flat_map(|&bytes| sqlite_cases(folder, bytes)))
         .collect()
 }
 
-fn file_cases(folder: &Path, bytes: usize) -> [Case; 3] {
+fn file_cases(folder: &Path, bytes: usize) -> [Case; 4] {
     let size = [("bytes", bytes as f64)];
     [
         case("file_append", size, folder, move |folder| {
-            file::appending(folder, bytes, false)
+            file::appending(Scratch::new(folder)?, bytes, false)
         }),
         case("file_append_fsync", size, folder, move |folder| {
-            file::appending(folder, bytes, true)
+            file::appending(Scratch::new(folder)?, bytes, true)
+        }),
+        case("file_replace_fsync", size, folder, move |folder| {
+            file::replacing(Scratch::new(folder)?, bytes)
         }),
         case("file_read", size, folder, move |folder| {
-            file::reading(folder, bytes)
+            file::reading(Scratch::new(folder)?, bytes)
+        }),
+    ]
+}
+
+fn memory_cases(bytes: usize) -> [Case; 2] {
+    let (size, memory) = ([("bytes", bytes as f64)], Path::new(MEMORY_FOLDER));
+    [
+        case("memory_file_append_fsync", size, memory, move |memory| {
+            file::appending(Scratch::in_memory(memory)?, bytes, true)
+        }),
+        case("memory_file_replace_fsync", size, memory, move |memory| {
+            file::replacing(Scratch::in_memory(memory)?, bytes)
         }),
     ]
 }
@@ -91,3 +113,6 @@ fn case<const N: usize, R: Repeat + 'static>(
     let folder: PathBuf = folder.to_owned();
     Case::repeat(Group::Storage, kernel, parameters, move || make(&folder))
 }
+
+/// Linux: files that no disk ever has (tmpfs(5)). Android has no such folder.
+const MEMORY_FOLDER: &str = "/dev/shm";

@@ -38,6 +38,7 @@ const fn entry(
 
 const BYTES: &[&str] = &["bytes"];
 const RECIPIENTS: &[&str] = &["recipients"];
+const TOKENS: &[&str] = &["tokens"];
 const WALL: &[&str] = &["wall_s"];
 const CPU: &[&str] = &["cpu_s"];
 const BOTH: &[&str] = &["wall_s", "cpu_s"];
@@ -72,8 +73,55 @@ pub const KERNELS: &[Known] = &[
     entry("half_block_decode", Group::Serialisation, BYTES, BOTH),
     entry("token_encode", Group::Serialisation, RECIPIENTS, BOTH),
     entry("token_decode", Group::Serialisation, RECIPIENTS, BOTH),
+    entry("token_mint_bookkeeping", Group::Serialisation, TOKENS, BOTH),
+    entry("token_pay_bookkeeping", Group::Serialisation, TOKENS, BOTH),
+    entry(
+        "token_receive_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
+    entry(
+        "token_submit_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
+    entry(
+        "token_verify_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
+    entry(
+        "token_settle_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
+    entry(
+        "token_submit_redeem_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
+    entry(
+        "token_verify_redeem_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
+    entry(
+        "token_settle_redeem_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
     entry("file_append", Group::Storage, BYTES, WALL),
     entry("file_append_fsync", Group::Storage, BYTES, WALL),
+    entry("file_replace_fsync", Group::Storage, BYTES, WALL),
+    entry("memory_file_append_fsync", Group::Storage, BYTES, WALL),
+    entry("memory_file_replace_fsync", Group::Storage, BYTES, WALL),
     entry("file_read", Group::Storage, BYTES, WALL),
     entry("sqlite_insert_commit", Group::Storage, BYTES, WALL),
     entry("sqlite_read", Group::Storage, BYTES, WALL),

@@ -10,15 +10,16 @@ use pocketsim_protocols::half_block::PublicKey;
 use pocketsim_protocols::token::disk::{append, recover, JOURNAL};
 use pocketsim_protocols::token::{
     decode_batch, encode_batch, first_proof_holds, Answer, Authority, Challenge, Denomination,
-    Journal, Ledger, Order, Record, Refusal, Rules, Serial, Submission, Token, Work,
+    Journal, Ledger, Record, Refusal, Rules, Submission, Token, Work,
 };
 
-use super::document::{fingerprint, AnswerFile, SubmissionFile, BAD_SIGNATURE};
+use super::document::{AnswerFile, SubmissionFile, BAD_SIGNATURE};
 use super::files::Files;
 use super::folder::{read_received, sent_name, Folder, REFUSED};
-use super::keys::{random, Identity};
+use super::keys::Identity;
 use super::outcome::{AuthorityBooks, Meter, OffenceFigures, Outcome, Tally};
 use super::settings::{Settings, SETTINGS};
+use super::steps::{self, Purse};
 use super::{amount, TokensError};
 
 /// An authority whose folder is open.
@@ -103,22 +104,18 @@ impl<'a> AuthorityFolder<'a> {
             ));
         }
         let number = self.last_order().checked_add(1);
-        let number = number.expect("fewer than 2^32 orders");
-        let (mut tally, mut records) = (Tally::of("mint"), Vec::new());
-        for (index, denomination) in (0..).zip(amount::purse(amount_cents)) {
-            let order = Order {
-                serial: serial(number, index),
-                denomination,
-                first: to,
-                challenge,
-            };
-            let minted = self.authority.mint(&order, random()?, &mut self.meter.work);
-            records.extend(minted.expect("an order's number is new").0);
-            tally.well(denomination);
-        }
+        let purse = Purse {
+            order: number.expect("fewer than 2^32 orders"),
+            first: to,
+            amount_cents,
+            challenge,
+        };
+        let mut tally = Tally::of("mint");
+        let (authority, work) = (&mut self.authority, &mut self.meter.work);
+        let records = steps::mint(authority, &purse, work, |coin| tally.well(coin))?;
         self.record(&records)?;
-        let batch = encode_batch(&self.minted(number));
-        let kept = self.folder.hand_out(number, &batch, &output)?;
+        let batch = encode_batch(&self.minted(purse.order));
+        let kept = self.folder.hand_out(purse.order, &batch, &output)?;
         let mut outcome = tally.end(&self.meter);
         outcome.kept = Some(kept);
         Ok(outcome)
@@ -177,19 +174,9 @@ impl<'a> AuthorityFolder<'a> {
     /// All are durable together, and only then is the answer made.
     fn decide(&mut self, file: SubmissionFile, tally: &mut Tally) -> Result<Vec<u8>, TokensError> {
         let submitter = file.submitter;
-        let (mut records, mut verdicts) = (Vec::new(), Vec::new());
-        for (token, intent) in file.requests {
-            let submission = Submission {
-                submitter,
-                token,
-                intent,
-            };
-            let work = &mut self.meter.work;
-            let decision = self.authority.decide(&submission, random()?, work);
-            records.extend(decision.record);
-            count(tally, &submission, &decision.answer);
-            verdicts.push((fingerprint(&submission.token), decision.answer));
-        }
+        let (authority, work) = (&mut self.authority, &mut self.meter.work);
+        let told = |submission: &Submission, answer: &Answer| count(tally, submission, answer);
+        let (records, verdicts) = steps::decide(authority, file, work, told)?;
         self.record(&records)?;
         self.meter.files_signed += 1;
         let answer = AnswerFile {
@@ -244,27 +231,19 @@ impl<'a> AuthorityFolder<'a> {
     }
 
     fn record(&mut self, records: &[Record]) -> Result<(), TokensError> {
-        let frames = records.iter().map(|record| self.journal.append(record));
-        let bytes = frames.collect::<Vec<_>>().concat();
+        let bytes = steps::frames(&mut self.journal, records);
         match bytes.is_empty() {
             true => Ok(()),
             false => self.folder.perform(&append(bytes)),
         }
     }
 
-    /// Orders are numbered from 1; 0 if there was none.
     fn last_order(&self) -> u32 {
-        let last = self.authority.ledger().copies().last();
-        last.map_or(0, |(serial, _)| order_of(serial))
+        steps::last_order(self.authority.ledger())
     }
 
-    /// The tokens of one order, as they were minted.
     fn minted(&self, order: u32) -> Vec<Token> {
-        let key = *self.identity.public_key();
-        let copies = self.authority.ledger().copies();
-        let own = copies.filter(|(serial, _)| order_of(serial) == order);
-        own.filter_map(|(serial, copy)| copy.issued(*serial, 0, key))
-            .collect()
+        steps::minted(self.authority.ledger(), order)
     }
 }
 
@@ -279,13 +258,4 @@ fn count(tally: &mut Tally, submission: &Submission, answer: &Answer) {
         ) => tally.refuse(&submission.token.serial, *reason, culprits),
         (_, denomination) => tally.well(denomination.expect("as it was minted")),
     }
-}
-
-/// The number of the order, then of the token in it: what was minted is found again.
-fn serial(order: u32, index: u32) -> Serial {
-    ((u64::from(order) << 32) | u64::from(index)).to_be_bytes()
-}
-
-fn order_of(serial: &Serial) -> u32 {
-    (u64::from_be_bytes(*serial) >> 32) as u32
 }

@@ -18,7 +18,7 @@ use super::folder::{read_received, Folder, RECEIVED_BYTES_MAX, REFUSED};
 use super::keys::{random, Identity};
 use super::outcome::{ClientBalance, Meter, Outcome, RequestFigures, Tally};
 use super::settings::{Settings, SETTINGS};
-use super::settlement::settle_all;
+use super::steps;
 use super::wallet_file::WalletFile;
 use super::{amount, TokensError};
 
@@ -216,16 +216,7 @@ impl<'a> ClientFolder<'a> {
     /// Nothing to submit; an output that cannot be; what the disk says.
     pub fn submit(mut self, intent: Intent, output: &Path) -> Result<Outcome, TokensError> {
         let output = self.folder.destination(output)?;
-        let pending = self.client.wallet().pending();
-        let mut bytes: usize = pending.map(|(token, _)| token.wire_bytes()).sum();
-        for serial in self.to_submit(intent) {
-            if bytes >= SUBMITTED_BYTES {
-                break;
-            }
-            let (challenge, work) = (random()?, &mut self.meter.work);
-            let submitted = self.client.submit(&serial, intent, challenge, work);
-            bytes += submitted.map_or(0, |submission| submission.token.wire_bytes());
-        }
+        steps::submit(&mut self.client, intent, &mut self.meter.work)?;
         let pending = self.client.wallet().pending().cloned();
         let file = SubmissionFile {
             submitter: *self.identity.public_key(),
@@ -260,7 +251,15 @@ impl<'a> ClientFolder<'a> {
                 tally.refuse_file(Refusal::WrongRecipient.name(), None);
             }
             Ok(file) => {
-                settle_all(&mut self.client, file, &mut tally, &mut self.meter.work);
+                let work = &mut self.meter.work;
+                let told = |serial: &Serial, receipt: Option<Receipt>, culprits: &[PublicKey]| {
+                    match receipt.map(|receipt| receipt.outcome) {
+                        Some(Ok(denomination)) => tally.well(denomination),
+                        Some(Err(reason)) => tally.refuse(serial, reason, culprits),
+                        None => tally.refuse_as(serial, "not_pending"),
+                    }
+                };
+                steps::settle(&mut self.client, file, work, told);
                 self.save()?;
             }
             Err(BAD_SIGNATURE) => tally.refuse_file("bad_signature", Some(BAD_SIGNATURE.0)),
@@ -295,17 +294,6 @@ impl<'a> ClientFolder<'a> {
     fn requests(&self) -> Vec<Asked> {
         let state = self.client.state();
         [state.payments, state.orders].concat()
-    }
-
-    fn to_submit(&self, intent: Intent) -> Vec<Serial> {
-        let wallet = self.client.wallet();
-        let mut serials = wallet.to_submit();
-        if intent == Intent::Redeem {
-            let held = wallet.held().map(|token| token.serial);
-            let fresh: Vec<Serial> = held.filter(|serial| !serials.contains(serial)).collect();
-            serials.extend(fresh);
-        }
-        serials
     }
 
     fn unpayable(&self, cents: u64, nearest: Option<u64>, challenged: bool) -> TokensError {
@@ -354,9 +342,6 @@ fn usage(reason: &str) -> TokensError {
     TokensError::Usage(reason.to_owned())
 }
 
-/// Tokens after which a submission takes no more. Half of what the authority reads: the last token
-/// has any length up to 5 MB, and each request five bytes beside its token.
-const SUBMITTED_BYTES: usize = RECEIVED_BYTES_MAX as usize / 2;
 /// What a client says that can ask nobody else.
 const BUSY: &str = "64 requests of this kind are unanswered; `probe tokens show` lists them, and \
     `probe tokens forget` gives up those that nobody has signed for";

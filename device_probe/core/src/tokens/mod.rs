@@ -20,7 +20,7 @@ mod folder;
 pub mod keys;
 pub mod outcome;
 mod settings;
-mod settlement;
+pub(crate) mod steps;
 pub mod wallet_file;
 
 use std::path::Path;

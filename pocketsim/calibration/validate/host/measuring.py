@@ -56,12 +56,12 @@ class Bench:
         self.kept.keep(f"report {name}", file.name)
 
     def capacity_per_s(self, point: Point) -> float:
-        """Return the most that a ramp stored at a point's carrier, payload and delay, 1/s.
+        """Return the most that a ramp stored at a point, over its own link, 1/s.
 
-        A second of each rate, three times as much each time, without losses, until less than 0.6
-        of what was asked for is stored.
+        A second of each rate, three times as much each time, until less than 0.6 of what was asked
+        for is stored; 20 s where one lost packet stops all for as long as TFTP waits.
         """
-        return float(self._once(f"capacity {point}", lambda: self._ramp(point)))
+        return float(self._once(f"capacity over the link of {point}", lambda: self._ramp(point)))
 
     def repetition(self, point: Point, rate_per_s: float, number: int) -> dict[str, Any]:
         """Return the figures of one repetition, what the relay did, and what the host says."""
@@ -79,11 +79,13 @@ class Bench:
         return found
 
     def _ramp(self, point: Point) -> float:
-        link = ("--delay", f"{1000 * point.delay_s:g}ms") if point.is_relayed else None
+        link, losses = ends.link_of(point), ends.losses_of(point, _RAMP)
+        stops = point.carrier == "tftp" and point.loss != "none"
+        ramp_s = _STOPPING_RAMP_S if stops else _RAMP_S
         rate_per_s, best_per_s = _RAMP_FROM_PER_S[point.carrier] / self.slowness, 0.0
         while rate_per_s <= _RAMP_MOST_PER_S:
-            asked = Asked(point.carrier, rate_per_s, point.payload_bytes, _RAMP_S, link)
-            _, found = self._traded(asked, _RAMP_S, 0.0)
+            asked = Asked(point.carrier, rate_per_s, point.payload_bytes, ramp_s, link, losses)
+            _, found = self._traded(asked, ramp_s, 0.0)
             best_per_s = max(best_per_s, found.store_rate_per_s)
             if found.store_rate_per_s < _SATURATED * rate_per_s:
                 break
@@ -150,5 +152,7 @@ def passage_s(relay: dict[str, Any] | None, quantile: str = "p50_s") -> float:
 _RAMP_FROM_PER_S = {"udp": 1000.0, "quic_keep": 500.0, "quic_reconnect": 50.0, "tftp": 8.0}
 _RAMP_STEP = 3.0
 _RAMP_S = 1.0
+_STOPPING_RAMP_S = 20.0  # some four times the 5 s that `probe trade` waits for a block of TFTP
+_RAMP = -1  # the number of no repetition
 _RAMP_MOST_PER_S = 1e5  # more than a core can sign
 _SATURATED = 0.6

@@ -1,29 +1,41 @@
-//! Files: appending, with and without waiting for the storage, and reading from the page cache.
+//! Files: appending, with and without waiting for the storage, replacing, and reading from the page
+//! cache.
 
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use super::scratch::Scratch;
 use crate::kernel::{Repeat, Unmeasured};
-use crate::kernels::inputs::{ensure, Generator};
+use crate::kernels::inputs::{ensure, Generator, Pool};
+use crate::tokens::files::{Disk, Files as _};
 
 pub(super) fn appending(
-    folder: &Path,
+    scratch: Scratch,
     bytes: usize,
     sync: bool,
 ) -> Result<impl Repeat, Unmeasured> {
-    let mut appender = Appender::new(Scratch::new(folder)?, bytes, sync)?;
+    let mut appender = Appender::new(scratch, bytes, sync)?;
     appender.append()?;
     let kept = fs::read(appender.scratch.file(NAME))?;
     ensure(kept == appender.block, "a file keeps something else")?;
     Ok(appender)
 }
 
-pub(super) fn reading(folder: &Path, bytes: usize) -> Result<impl Repeat, Unmeasured> {
-    let mut reader = Reader::new(Scratch::new(folder)?, bytes)?;
+/// As folders of tokens do it.
+pub(super) fn replacing(scratch: Scratch, bytes: usize) -> Result<impl Repeat, Unmeasured> {
+    let blocks = Pool::new(bytes, |generator| Ok(generator.bytes(bytes)))?;
+    let mut replacer = Replacer { blocks, scratch };
+    replacer.replace()?;
+    let kept = fs::read(replacer.scratch.file(NAME))?;
+    let first = Generator::new().bytes(bytes);
+    ensure(kept == first, "a file keeps something else")?;
+    Ok(move || replacer.replace())
+}
+
+pub(super) fn reading(scratch: Scratch, bytes: usize) -> Result<impl Repeat, Unmeasured> {
+    let mut reader = Reader::new(scratch, bytes)?;
     reader.read()?;
     ensure(reader.block == reader.expected, "a file has something else")?;
     Ok(move || reader.read())
@@ -71,6 +83,18 @@ impl Repeat for Appender {
             self.written_bytes = 0;
         }
         Ok(())
+    }
+}
+
+struct Replacer {
+    blocks: Pool<Vec<u8>>,
+    scratch: Scratch,
+}
+
+impl Replacer {
+    fn replace(&mut self) -> Result<(), Unmeasured> {
+        let path = self.scratch.file(NAME);
+        Ok(Disk.replace(&path, self.blocks.turn())?)
     }
 }
 
@@ -140,6 +164,24 @@ mod tests {
         appender.append().expect("appended");
         let kept = fs::read(appender.scratch.file(NAME)).expect("there");
         assert_eq!(kept, appender.block.repeat(2));
+    }
+
+    #[test]
+    fn a_replaced_file_is_the_next_one_and_leaves_nothing_beside() {
+        let mut replacer = Replacer {
+            blocks: Pool::new(100, |generator| Ok(generator.bytes(100))).expect("blocks"),
+            scratch: Scratch::for_tests(),
+        };
+        let path = replacer.scratch.file(NAME);
+        let mut kept = Vec::new();
+        for _ in 0..3 {
+            replacer.replace().expect("replaced");
+            kept.push(fs::read(&path).expect("there"));
+        }
+        assert_ne!(kept[0], kept[1]);
+        assert_ne!(kept[1], kept[2]);
+        let folder = path.parent().expect("a folder");
+        assert_eq!(fs::read_dir(folder).expect("there").count(), 1);
     }
 
     #[test]

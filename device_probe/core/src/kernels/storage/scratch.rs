@@ -36,6 +36,23 @@ impl Scratch {
                 folder.display()
             )));
         }
+        Self::within(folder)
+    }
+
+    /// # Errors
+    /// A folder that is no memory, is not there or cannot be written.
+    pub fn in_memory(folder: &Path) -> Result<Self, Unmeasured> {
+        let filesystem = filesystem_of(folder);
+        if !MEMORY.contains(&&filesystem[..]) {
+            return Err(Unmeasured::because(format!(
+                "{} is no memory, but {filesystem}",
+                folder.display()
+            )));
+        }
+        Self::within(folder)
+    }
+
+    fn within(folder: &Path) -> Result<Self, Unmeasured> {
         let path = fresh_folder(folder).map_err(|error| {
             Unmeasured::because(format!("cannot write in {}: {error}", folder.display()))
         })?;

@@ -36,22 +36,19 @@ SIGN, CHECK = "sign", "check"
 class Command:
     """One call of `probe tokens`, and what it does to each token, and to files.
 
-    `stages` are the machine's work. `hashed`, `encoded` and `decoded` name tokens by their
-    recipients: for the sums of wallets and journals, and to and from bytes. `signed_bytes` and
-    `checked_bytes` are of whole files that are signed, for each token. `replaced` is how many files
-    it puts in the place of others beyond the one of a command without tokens, `appended` how often
-    the journal grows.
+    `bookkeeping` is the probe's kernel of what it does in memory beside signatures; it has none
+    where nothing is predicted. `stages` are the machine's work. `signed_bytes` and `checked_bytes`
+    are of whole files that are signed, `replaced` of those that are put in the place of others, and
+    `appended` is by what the journal grows, all for each token.
     """
 
     name: str
     step: str
+    bookkeeping: str = ""
     stages: tuple[Stage, ...] = ()
-    hashed: tuple[int, ...] = ()
-    encoded: tuple[int, ...] = ()
-    decoded: tuple[int, ...] = ()
     signed_bytes: int = 0
     checked_bytes: int = 0
-    replaced: int = 0
+    replaced: tuple[int, ...] = ()
     appended: int = 0
 
     def signatures(self, tokens: int) -> tuple[int, int]:
@@ -111,92 +108,93 @@ def _request_bytes(recipients: int) -> int:
     return held_bytes(recipients) + _REQUEST_BYTES
 
 
+EMPTY_BYTES = 242
+"""A wallet without tokens that has asked once: its head and lengths, 16 + 74 + 4 B of what it asked
+for, and its SHA-256."""
 _CHALLENGE_BYTES = 16
 _REQUEST_BYTES = 5  # intent and length before a submitted token
 _REISSUED_BYTES = 32 + 1 + 4 + held_bytes(1)  # a verdict: SHA-256, kind, length, token
 _REDEEMED_BYTES = 32 + 1 + 8 + 64  # SHA-256, kind, serial, last proof
+_TAKEN_BYTES = 8 + 64  # serial and proof, which a wallet keeps of what it took
+_FRAME_BYTES = 9 + 8  # around a record of the journal
 
 EMPTY = Command("request", "request")
-"""A command without tokens: a client's folder is opened, and its wallet written again."""
+"""A command without tokens: a client's folder is opened, and its wallet replaced."""
 
 MINT = Command(
     "mint",
     "mint",
+    "token_mint_bookkeeping",
     (Stage(SIGN, 1),),
-    hashed=(1,),
-    encoded=(1, 1),
-    replaced=1,  # a copy of the batch; the batch itself instead of a wallet
-    appended=1,
+    replaced=(held_bytes(1), held_bytes(1)),  # a copy of the batch, the batch
+    appended=_FRAME_BYTES + held_bytes(1),
 )
-TAKE = Command("take", "receive", (Stage(CHECK, 1),), hashed=(1,), encoded=(1,), decoded=(1,))
+TAKE = Command("take", "receive", "", (Stage(CHECK, 1),), replaced=(held_bytes(1),))
 PAY = Command(
     "pay",
     "pay",
+    "token_pay_bookkeeping",
     (Stage(SIGN, 2),),
-    hashed=(1, 2),
-    encoded=(2, 2),
-    decoded=(1,),
-    replaced=2,  # a copy of the batch, and the batch
+    # The wallet, which has the batch, too; a copy of the batch, and the batch.
+    replaced=(held_bytes(2) + _TAKEN_BYTES, held_bytes(2), held_bytes(2)),
 )
-RECEIVE = Command("receive", "receive", (Stage(CHECK, 2),), hashed=(2,), encoded=(2,), decoded=(2,))
+RECEIVE = Command(
+    "receive",
+    "receive",
+    "token_receive_bookkeeping",
+    (Stage(CHECK, 2),),
+    replaced=(held_bytes(2) + _TAKEN_BYTES,),
+)
 SUBMIT = Command(
     "submit",
     "submit",
+    "token_submit_bookkeeping",
     (Stage(SIGN, 3),),
-    hashed=(2, 3),
-    encoded=(3, 3),
-    decoded=(2,),
     signed_bytes=_request_bytes(3),
-    replaced=1,
+    replaced=(_request_bytes(3) + _TAKEN_BYTES, _request_bytes(3)),
 )
 VERIFY = Command(
     "verify",
     "verify",
+    "token_verify_bookkeeping",
     (Stage(CHECK, 3), Stage(SIGN, 1)),
-    hashed=(1, 3, 3, 1),  # the journal that is read, the token, its record
-    encoded=(1, 1, 3, 3, 1, 1),
-    decoded=(1, 3),
     signed_bytes=_REISSUED_BYTES,
     checked_bytes=_request_bytes(3),
-    appended=1,
+    replaced=(_REISSUED_BYTES,),
+    appended=_FRAME_BYTES + held_bytes(3) + held_bytes(1),
 )
 SETTLE = Command(
     "settle",
     "settle",
+    "token_settle_bookkeeping",
     (Stage(CHECK, 1),),
-    hashed=(3, 3, 1),
-    encoded=(3, 1),
-    decoded=(3, 1),
     checked_bytes=_REISSUED_BYTES,
+    replaced=(held_bytes(1) + 2 * _TAKEN_BYTES,),
 )
 CASH_IN = Command(
     "submit --redeem",
     "submit",
+    "token_submit_redeem_bookkeeping",
     (Stage(SIGN, 2),),
-    hashed=(1, 2),
-    encoded=(2, 2),
-    decoded=(1,),
     signed_bytes=_request_bytes(2),
-    replaced=1,
+    replaced=(_request_bytes(2) + 2 * _TAKEN_BYTES, _request_bytes(2)),
 )
 REDEEM = Command(
     "verify --redeem",
     "verify",
+    "token_verify_redeem_bookkeeping",
     (Stage(CHECK, 2),),
-    hashed=(1, 3, 1, 2, 2),
-    encoded=(1, 1, 2, 2),
-    decoded=(1, 3, 1, 2),
     signed_bytes=_REDEEMED_BYTES,
     checked_bytes=_request_bytes(2),
-    appended=1,
+    replaced=(_REDEEMED_BYTES,),
+    appended=_FRAME_BYTES + held_bytes(2),
 )
 PAID_OUT = Command(
     "settle --redeem",
     "settle",
-    hashed=(2, 2),
-    encoded=(2,),
-    decoded=(2,),
+    "token_settle_redeem_bookkeeping",
     checked_bytes=_REDEEMED_BYTES,
+    replaced=(2 * _TAKEN_BYTES,),
 )
 
 OPERATIONS: dict[str, tuple[Command, ...]] = {

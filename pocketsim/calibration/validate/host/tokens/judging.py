@@ -21,7 +21,7 @@ from pocketsim.calibration.validate.host.judging import (
     floor,
 )
 from pocketsim.calibration.validate.host.tokens import prediction
-from pocketsim.calibration.validate.host.tokens.design import EMPTY, MEMORY, OPERATIONS
+from pocketsim.calibration.validate.host.tokens.design import EMPTY, OPERATIONS
 from pocketsim.sim.base import token_bytes
 
 if TYPE_CHECKING:
@@ -148,9 +148,7 @@ def _row(
     took_s = [operation_s(costs, operation) for costs in measured[batch]]
     machine_s = [prediction.machine_s(commands, draw) for draw in simulated[batch.tokens]]
     empties_s = len(commands) * empty_s[batch.place]
-    # All that an empty command does on the disk, and not in memory, is to replace a file there.
-    file_s = max(0.0, empty_s[batch.place] - empty_s[MEMORY])
-    beside_s = sum(prediction.beside_s(command, batch, prices, file_s) for command in commands)
+    beside_s = sum(prediction.beside_s(command, batch, prices) for command in commands)
     whole_s = [each + empties_s + beside_s for each in machine_s]
     measured_s, predicted_s = median(took_s), median(whole_s)
     null_s = {

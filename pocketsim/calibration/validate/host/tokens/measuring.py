@@ -54,27 +54,40 @@ class Counter:
     def report(self, name: str, file: Path) -> None:
         """Write the probe's report of all that commands do beside the machine, unless it is there.
 
-        On the core of the batches, at every size that the probe knows (half a minute); appends on
+        On the core of the batches, at every size that the probe knows (half a minute); files on
         the disk of the batches.
         """
+        disk = self.places.get(design.DISK)
+        kernels = (*_SIGNATURES, *_KERNELS, *(_DISK_KERNELS if disk else ()))
+        self._report(name, file, "--full", kernels, ["--scratch", disk] if disk else [])
+
+    def look(self, name: str, file: Path) -> None:
+        """Write the probe's quick report of signatures (some seconds), unless it is there."""
+        self._report(name, file, "--quick", _SIGNATURES, [])
+
+    def _report(
+        self, name: str, file: Path, depth: str, kernels: Sequence[str], words: list[object]
+    ) -> None:
         if self.kept.kept(f"report {name}") is not None and file.is_file():
             return
-        words: list[object] = ["run", "--full", "--quiet", "--threads", 1, "-o", file.resolve()]
-        disk = self.places.get(design.DISK)
-        kernels = (*_KERNELS, *([_APPEND] if disk else []))
-        words += [word for kernel in kernels for word in ("--only", kernel)]
-        words += ["--scratch", disk] if disk else []
+        chosen = [word for kernel in kernels for word in ("--only", kernel)]
+        words = ["run", depth, "--quiet", "--threads", 1, "-o", file.resolve(), *chosen, *words]
         _run(self.probe, self.core, "run", words, file.parent)
         if not file.is_file():
             raise EnvironmentMissingError(f"`probe run` wrote no {file}")
         self.kept.keep(f"report {name}", file.name)
 
-    def measure(self, effort: Effort, told: Callable[[str], None]) -> dict[Batch, Blocks]:
-        """Return the blocks of repetitions of every batch, all of which count."""
+    def measure(
+        self, effort: Effort, told: Callable[[str], None], look: Callable[[str], None]
+    ) -> dict[Batch, Blocks]:
+        """Return the blocks of repetitions of every batch, all of which count.
+
+        `look` is called with a name after each turn.
+        """
         found: dict[Batch, Blocks] = {}
         left = design.batches(effort, tuple(self.places))
         for number in range(effort.rounds + 1):
-            for batch, block in self._block(left, number, effort, told).items():
+            for batch, block in self._block(left, number, effort, told, look).items():
                 found[batch] = (*found.get(batch, ()), block)
             left = [
                 batch
@@ -100,7 +113,12 @@ class Counter:
         return found
 
     def _block(
-        self, several: list[Batch], number: int, effort: Effort, told: Callable[[str], None]
+        self,
+        several: list[Batch],
+        number: int,
+        effort: Effort,
+        told: Callable[[str], None],
+        look: Callable[[str], None],
     ) -> dict[Batch, tuple[Costs, ...]]:
         """Return the repetitions of some batches, which are interleaved."""
         found: dict[Batch, list[Costs]] = {batch: [] for batch in several}
@@ -109,6 +127,7 @@ class Counter:
             for batch in design.order(several, place):
                 found[batch].append(self.repetition(batch, place))
             told(f"tokens, turn {turn + 1} of {effort.repetitions}: {len(several)} batches")
+            look(f"tokens_turn_{place + 1}")
         return {batch: tuple(costs) for batch, costs in found.items()}
 
 
@@ -230,6 +249,8 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _DEVICE = 2  # its third column: major and minor number
 _IN_MEMORY = {"tmpfs", "ramfs"}
 _SHOWN = 80  # characters of an answer that nobody understands
-_KERNELS = ("ed25519_sign", "ed25519_verify", "sha256", "token_*")  # that `Prices` needs
-_APPEND = "file_append_fsync"
+# What `Prices` needs; of a disk only where there is one.
+_SIGNATURES = ("ed25519_sign", "ed25519_verify")
+_KERNELS = ("token_*_bookkeeping", "memory_file_*_fsync")
+_DISK_KERNELS = ("file_append_fsync", "file_replace_fsync")
 _TRIAL = -1  # the number of no repetition

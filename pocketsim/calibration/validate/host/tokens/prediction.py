@@ -17,6 +17,7 @@ from pocketsim.calibration.validate.host.prediction import made_from
 from pocketsim.calibration.validate.host.tokens import design
 from pocketsim.calibration.validate.host.tokens.design import CHECK, SIGN, Stage
 from pocketsim.sim.base import token_bytes
+from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.run import results, runner
 from pocketsim.sim.scenario import load
 from pocketsim.sim.trace import origin
@@ -37,8 +38,8 @@ Stages = dict[Stage, float]
 class Prices(Protocol):
     """What the probe's reports say of what commands do beside the machine, in seconds each."""
 
-    def hash_s(self, size_bytes: int) -> float:
-        """Return the time of a SHA-256."""
+    def bookkeeping_s(self, kernel: str, tokens: int) -> float:
+        """Return the time of what a command does in memory beside its signatures."""
 
     def sign_s(self, size_bytes: int) -> float:
         """Return the time of a signature."""
@@ -46,14 +47,28 @@ class Prices(Protocol):
     def check_s(self, size_bytes: int) -> float:
         """Return the time that a signature takes to be checked."""
 
-    def encode_s(self, recipients: int) -> float:
-        """Return the time of a token to bytes."""
+    def append_s(self, place: str, size_bytes: int) -> float:
+        """Return the time of an append that reaches the disk, or the memory, of files there."""
 
-    def decode_s(self, recipients: int) -> float:
-        """Return the time of a token from bytes."""
+    def replace_s(self, place: str, size_bytes: int) -> float:
+        """Return the time of a file that is put in the place of another."""
 
-    def sync_s(self, size_bytes: int) -> float:
-        """Return the time of an append that reaches the disk."""
+
+def at_that_time(profile: Path, to: Path, prices: Prices) -> None:
+    """Write a device profile again, with signatures as they were when batches were measured.
+
+    A computer may be half as fast again a few minutes later.
+    """
+    import tomli_w
+
+    _, device = read_toml(profile)
+    for operation, price_s in (("sign", prices.sign_s), ("verify", prices.check_s)):
+        per_byte_s = max(0.0, price_s(_LONG_BYTES) - price_s(0)) / _LONG_BYTES
+        device["operations"][operation] |= {
+            "cpu": f"{1e9 * price_s(0):.3f}ns",
+            "per_byte": f"{1e9 * per_byte_s:.6f}ns",
+        }
+    to.write_text(tomli_w.dumps(device), encoding="utf-8")
 
 
 def simulate(
@@ -159,23 +174,20 @@ def machine_s(commands: tuple[Command, ...], simulated: Stages) -> float:
     return sum(simulated[stage] for command in commands for stage in command.stages)
 
 
-def beside_s(command: Command, batch: Batch, prices: Prices, file_s: float) -> float:
-    """Return how long a command takes beside the machine and an empty command, s.
-
-    `file_s` is the time of a file that is replaced on the disk, beyond that of one in memory.
-    """
-    found = sum(prices.hash_s(design.held_bytes(count)) for count in command.hashed)
-    found += sum(map(prices.encode_s, command.encoded))
-    found += sum(map(prices.decode_s, command.decoded))
-    found *= batch.tokens
+def beside_s(command: Command, batch: Batch, prices: Prices) -> float:
+    """Return how long a command takes beside the machine and an empty command, s."""
+    tokens, place = batch.tokens, batch.place
+    found = prices.bookkeeping_s(command.bookkeeping, tokens)
     if command.signed_bytes:
-        found += prices.sign_s(batch.tokens * command.signed_bytes)
+        found += prices.sign_s(tokens * command.signed_bytes)
     if command.checked_bytes:
-        found += prices.check_s(batch.tokens * command.checked_bytes)
-    if batch.place == design.DISK:
-        found += command.replaced * file_s
-        found += command.appended * prices.sync_s(batch.tokens * token_bytes.size(1))
-    return found
+        found += prices.check_s(tokens * command.checked_bytes)
+    found += sum(prices.replace_s(place, tokens * each) for each in command.replaced)
+    if command.appended:
+        found += prices.append_s(place, tokens * command.appended)
+    # The empty command has replaced a file, too.
+    return found - prices.replace_s(place, design.EMPTY_BYTES)
 
 
 _RING = 3  # the authority, alice and bob
+_LONG_BYTES = 4096  # any size beyond the fixed part
