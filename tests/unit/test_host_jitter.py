@@ -47,3 +47,13 @@ def test_who_comes_alone_is_as_late_as_drawn():
     assert median_s == pytest.approx(40e-6, rel=1e-5)
     assert sigma == pytest.approx(math.log(25) / 2.3263, rel=1e-3)
     assert jitter.lateness(40e-6, median_s, sigma, 10.0) == pytest.approx(0.5, rel=1e-3)
+
+
+def test_many_crossings_together_are_as_late_as_their_mean():
+    chance = np.random.default_rng(7)
+    median_s, sigma = jitter.of_mean(30e-6, 36e-6)
+    draws = median_s * np.exp(sigma * chance.standard_normal((20_000, 10)))
+    assert np.median(draws) == pytest.approx(30e-6, rel=0.01)
+    assert draws.mean() == pytest.approx(36e-6, rel=0.01)
+    # The median of a sum is no sum of medians.
+    assert np.median(draws.sum(axis=1)) > 10.5 * 30e-6

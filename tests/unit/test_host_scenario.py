@@ -49,7 +49,7 @@ def test_the_scenario_is_that_of_the_point(tmp_path):
 
 @pytest.mark.parametrize("delay_s", [0.0, 5e-3])
 def test_what_a_relay_is_later_than_it_was_told_is_jitter(delay_s):
-    point = replace(POINTS[0], delay_s=delay_s, loss="independent")
+    point = replace(POINTS[0], carrier="udp", delay_s=delay_s, loss="independent")
     own_s, late_s = 30e-6, 157e-6
     setting = prediction.Setting(10.0, delay_s + own_s, 0.0, 0, delay_s + late_s)
     made = prediction.document(point, setting, documents(MOTO), 4e-6, FULL)
@@ -66,6 +66,16 @@ def test_what_a_relay_is_later_than_it_was_told_is_jitter(delay_s):
         told = calm["network"]["access"]["dialler"]
         assert told["latency"] == f"{1e9 * (delay_s + 34e-6):.0f}ns"
         assert "jitter_median" not in told
+
+
+def test_blocks_of_tftp_are_as_late_as_the_relays_mean():
+    point = replace(POINTS[0], carrier="tftp", delay_s=5e-3, loss="none")
+    own_s, mean_s = 30e-6, 36e-6
+    setting = prediction.Setting(10.0, 5e-3 + own_s, 0.0, 0, 5e-3 + 157e-6, 5e-3 + mean_s)
+    made = prediction.document(point, setting, documents(MOTO), 4e-6, FULL)
+    dialler = made["network"]["access"]["dialler"]
+    assert float(dialler["jitter_median"].removesuffix("ns")) == pytest.approx(30e3, rel=1e-3)
+    assert own_s * math.exp(dialler["jitter_sigma"] ** 2 / 2) == pytest.approx(mean_s, rel=1e-3)
 
 
 def test_who_has_the_relay_on_its_core_is_woken_as_without_a_rest(tmp_path):

@@ -76,9 +76,11 @@ impl Counts {
     }
 }
 
-/// Quantiles of how long something took, in seconds, to three digits; none without datagrams.
+/// Mean and quantiles of how long something took, in seconds, to three digits; none without datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Quantiles {
+    /// On average.
+    pub mean_s: Option<f64>,
     /// Half took less.
     pub p50_s: Option<f64>,
     /// 99 % took less.
@@ -106,11 +108,12 @@ impl QuantileRecorder {
 
     /// The figures for the statistics.
     pub fn summary(&self) -> Quantiles {
-        let seconds = |ns: u64| (!self.0.is_empty()).then_some(ns as f64 * 1e-9);
+        let seconds = |ns: f64| (!self.0.is_empty()).then_some(ns * 1e-9);
         Quantiles {
-            p50_s: seconds(self.0.value_at_quantile(0.5)),
-            p99_s: seconds(self.0.value_at_quantile(0.99)),
-            maximum_s: seconds(self.0.max()),
+            mean_s: seconds(self.0.mean()),
+            p50_s: seconds(self.0.value_at_quantile(0.5) as f64),
+            p99_s: seconds(self.0.value_at_quantile(0.99) as f64),
+            maximum_s: seconds(self.0.max() as f64),
         }
     }
 }

@@ -100,6 +100,8 @@ fn a_thousand_datagrams_come_through_unchanged_in_both_directions() {
         assert!(counts.dropped_datagrams.is_empty());
         assert!(counts.lateness.p50_s <= counts.lateness.p99_s);
         assert!(counts.lateness.p50_s.unwrap() > 0.0);
+        assert!(counts.lateness.mean_s.unwrap() > 0.0);
+        assert!(counts.lateness.mean_s <= counts.lateness.maximum_s);
     }
     assert_eq!((statistics.flows_opened, statistics.flows_closed), (1, 0));
 }

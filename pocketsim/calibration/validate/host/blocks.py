@@ -55,6 +55,7 @@ class Measured:
             rate_per_s=self.rate_per_s,
             passage_s=median(map(passage_s, relays)),
             late_passage_s=median(passage_s(relay, "p99_s") for relay in relays),
+            mean_passage_s=median(passage_s(relay, "mean_s") for relay in relays),
             relay_ratio=median(known) if known and shares_core else 0.0,
             relay_samples=len(known),
         )

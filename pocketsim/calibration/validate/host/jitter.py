@@ -13,6 +13,14 @@ import math
 import numpy as np
 
 
+def of_mean(median_s: float, mean_s: float) -> tuple[float, float]:
+    """Return median (s) and sigma of draws that have this mean: what many of them take together.
+
+    Holds for `0 < median_s < mean_s`, and for datagrams of which none holds up another.
+    """
+    return median_s, math.sqrt(2 * math.log(mean_s / median_s))
+
+
 def drawn(median_s: float, p99_s: float, spacing_s: float) -> tuple[float, float]:
     """Return median (s) and sigma of draws for datagrams to be so late, at a regular spacing.
 
