@@ -147,6 +147,17 @@ mod tests {
     }
 
     #[test]
+    fn storage_is_no_memory() {
+        let refused = Scratch::in_memory(Path::new("/proc"))
+            .err()
+            .expect("refused");
+        assert_eq!(
+            refused,
+            Unmeasured::because("/proc is no memory, but 0x9fa0")
+        );
+    }
+
+    #[test]
     fn folders_of_one_process_differ_and_go_away() {
         let (one, two) = (Scratch::for_tests(), Scratch::for_tests());
         assert_ne!(one.path, two.path);
