@@ -17,6 +17,7 @@ mod quantity;
 mod run;
 mod say;
 mod serve;
+mod speed;
 mod tokens;
 mod trade;
 mod version;
@@ -37,6 +38,8 @@ enum Verb {
     Link(Box<link::Arguments>),
     /// Check a report.
     Check(check::Arguments),
+    /// Time signatures on this core for a moment.
+    Speed(speed::Arguments),
     /// Say what this build is.
     Version(version::Arguments),
 }
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Tokens(arguments) => tokens::main(&arguments),
         Verb::Link(arguments) => link::main(&arguments),
         Verb::Check(arguments) => check::main(&arguments),
+        Verb::Speed(arguments) => speed::main(&arguments),
         Verb::Version(arguments) => version::main(&arguments),
     };
     done.unwrap_or_else(|failure| failure.report())

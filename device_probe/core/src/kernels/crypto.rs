@@ -84,7 +84,7 @@ fn packet_sizes(depth: Depth) -> &'static [usize] {
 /// What a recipient signs to hand a token on.
 const TRANSFER_BYTES: usize = 138;
 /// What the authority signs to mint a token.
-const MINT_BYTES: usize = 147;
+pub(crate) const MINT_BYTES: usize = 147;
 /// A complete block of the theses with 128 bytes of payload.
 const BLOCK_BYTES: usize = 668;
 /// QUIC's smallest maximum datagram (RFC 9000, section 14), and the EVA block of the prototype.
