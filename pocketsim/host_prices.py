@@ -7,7 +7,7 @@ largest it goes on as before. Of one size alone, all cost the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
+from statistics import mean, median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,11 +15,13 @@ import numpy as np
 from pocketsim.calibration.fit.kernels import SOURCES
 from pocketsim.calibration.fit.looks import cases, look
 from pocketsim.calibration.validate.host.tokens.design import DISK, MEMORY
+from pocketsim.sim.base import token_bytes
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from pocketsim.calibration.fit.lines import Line
     from pocketsim.calibration.fit.probe_report import Measurement, Report
 
 
@@ -27,38 +29,51 @@ if TYPE_CHECKING:
 class ReportPrices:
     """Prices of a host, each the median over reports that have its kernel, s.
 
-    All raise EnvironmentMissingError where no report has it.
+    They are those at a speed: what a signature and a check of a minted token's proof take then. A
+    report's own prices of the two say how fast the host was while it was made, by which all is
+    corrected that is core time; what a disk takes is not. All raise EnvironmentMissingError where
+    no report has it.
     """
 
     reports: Sequence[Report]
+    speed: Mapping[str, float]
 
     def bookkeeping_s(self, kernel: str, tokens: int) -> float:
         """Return the time of what a command does in memory for so many tokens."""
-        return self._on_medians(kernel, "cpu_s", "tokens", tokens)
+        return self._on_medians(kernel, "cpu_s", "tokens", tokens, is_core=True)
 
     def sign_s(self, size_bytes: int) -> float:
         """Return the time of an Ed25519 signature of so many bytes."""
         return self._on_line("sign", size_bytes)
 
     def check_s(self, size_bytes: int) -> float:
-        """Return the time of an Ed25519 verification of so many bytes."""
+        """Return the time that an Ed25519 signature of so many bytes takes to be checked."""
         return self._on_line("verify", size_bytes)
 
     def append_s(self, place: str, size_bytes: int) -> float:
         """Return the time of an append of so many bytes that reaches the disk or the memory."""
-        return self._on_medians(_APPENDS[place], "wall_s", "bytes", size_bytes)
+        return self._on_medians(
+            _APPENDS[place], "wall_s", "bytes", size_bytes, is_core=place == MEMORY
+        )
 
     def replace_s(self, place: str, size_bytes: int) -> float:
         """Return the time of a file of so many bytes that is put in the place of another."""
-        return self._on_medians(_REPLACES[place], "wall_s", "bytes", size_bytes)
+        return self._on_medians(
+            _REPLACES[place], "wall_s", "bytes", size_bytes, is_core=place == MEMORY
+        )
 
     def _on_line(self, operation: str, size_bytes: int) -> float:
-        source = SOURCES[operation]
-        looks = [look(source, report) for report in self.reports]
-        known = [one.cpu.line.at(size_bytes) for one in looks if one]
-        return _median(known, source.kernel)
+        kernel = SOURCES[operation].kernel
+        known = [
+            line.at(size_bytes) * self._slower(line, operation)
+            for report in self.reports
+            if (line := _line(operation, report))
+        ]
+        return _median(known, kernel)
 
-    def _on_medians(self, kernel: str, quantity: str, parameter: str, at: float) -> float:
+    def _on_medians(
+        self, kernel: str, quantity: str, parameter: str, at: float, *, is_core: bool
+    ) -> float:
         """Return the price between medians: one append is no mean of many."""
         found = []
         for report in self.reports:
@@ -67,8 +82,22 @@ class ReportPrices:
                 for case in cases(report, kernel, quantity)
             )
             if known:
-                found.append(_between(known, at))
+                factor = self._slower_than(report) if is_core else 1.0
+                found.append(factor * _between(known, at))
         return _median(found, kernel)
+
+    def _slower_than(self, report: Report) -> float:
+        """Return how much longer core time takes at the speed than in a report."""
+        lines = {name: line for name in _SPEEDS if (line := _line(name, report))}
+        return mean(self._slower(line, name) for name, line in lines.items()) if lines else 1.0
+
+    def _slower(self, line: Line, operation: str) -> float:
+        return self.speed[_SPEEDS[operation]] / line.at(token_bytes.MINTED_BYTES)
+
+
+def _line(operation: str, report: Report) -> Line | None:
+    found = look(SOURCES[operation], report)
+    return found.cpu.line if found else None
 
 
 def _median_s(case: Measurement, quantity: str) -> float:
@@ -94,3 +123,4 @@ def _median(known: Sequence[float], kernel: str) -> float:
 
 _APPENDS = {DISK: "file_append_fsync", MEMORY: "memory_file_append_fsync"}
 _REPLACES = {DISK: "file_replace_fsync", MEMORY: "memory_file_replace_fsync"}
+_SPEEDS = {"sign": "sign_s", "verify": "check_s"}

@@ -31,6 +31,7 @@ from pocketsim.calibration.validate.host.measuring import Bench
 from pocketsim.calibration.validate.host.prediction import Documents
 from pocketsim.calibration.validate.host.tokens import comparing as token_comparing
 from pocketsim.calibration.validate.host.tokens import design as token_design
+from pocketsim.calibration.validate.host.tokens import judging as token_judging
 from pocketsim.calibration.validate.host.tokens import measuring as token_measuring
 from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
 from pocketsim.host_prices import ReportPrices
@@ -136,10 +137,11 @@ def validate_host(
         documents = Documents(pinned, behind, beside, program)
         simulated = Host(documents, cores.relay_shares, effort, jobs, journal, told)
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
-        then, prices = Path(name) / "then.toml", ReportPrices(token_reports)
+        speed = token_judging.speed_of(batches.values())
+        then, prices = Path(name) / "then.toml", ReportPrices(token_reports, speed)
         token_prediction.at_that_time(pinned, then, prices)
         rings = token_prediction.simulate(then, token_effort, jobs, journal, told)
-        tokens = token_comparing.compare(batches, rings, prices, is_judged=effort.is_judged)
+        tokens = token_comparing.compare(batches, rings, prices, speed, is_judged=effort.is_judged)
     data = {
         "host": host,
         "probe_sha256": digest,
@@ -190,18 +192,18 @@ def _batches(
     *,
     is_judged: bool,
 ) -> tuple[dict[Batch, Blocks], dict[str, Path]]:
-    """Return what batches cost, and by name the reports before, amid and, if judged, after them."""
+    """Return what batches cost, and by name the reports before them and, if judged, after them."""
     files: dict[str, Path] = {}
 
-    def report(write: Callable[[str, Path], None], name: str) -> None:
+    def report(name: str) -> None:
         files[name] = folder / f"report_{name}.json"
-        write(name, files[name])
+        counter.report(name, files[name])
         told(f"probe run: {files[name]}")
 
-    report(counter.report, "tokens_before")
-    batches = counter.measure(effort, told, lambda name: report(counter.look, name))
+    report("tokens_before")
+    batches = counter.measure(effort, told)
     if is_judged:
-        report(counter.report, "tokens_after")
+        report("tokens_after")
     return batches, files
 
 

@@ -48,13 +48,20 @@ def simulated(tokens, factor=1.0):
 def real(batch, factor=1.0):
     """Return what commands cost: signatures, books, an empty command, and files on the disk."""
     files_s = FILE_S if batch.place == DISK else 0.0
-    costs = {EMPTY.name: {"duration_s": EMPTY_S + files_s}}
+    speed = {"sign_s": SIGN_S, "check_s": CHECK_S}
+
+    def cost(core_s, waited_s, made=0, checked=0):
+        counts = {"signatures_made": made, "signatures_checked": checked}
+        times = {"duration_s": factor * (core_s + waited_s), "cpu_s": factor * core_s}
+        return times | counts | speed
+
+    costs = {EMPTY.name: cost(EMPTY_S, files_s)}
     for command in (one for several in OPERATIONS.values() for one in several):
         whole_s = prediction.machine_s((command,), simulated(batch.tokens)) + EMPTY_S
-        whole_s += files_s * len(command.replaced)
         whole_s += batch.tokens * bool(command.bookkeeping) * BOOK_S
         whole_s += SIGN_S * bool(command.signed_bytes) + CHECK_S * bool(command.checked_bytes)
-        costs[command.name] = {"duration_s": factor * whole_s}
+        waited_s = files_s * len(command.replaced)
+        costs[command.name] = cost(whole_s, waited_s, *command.signatures(batch.tokens))
     return costs
 
 

@@ -8,6 +8,9 @@ from pocketsim.on_host import kernel_rtt_s
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import synthetic_reports
 
+# As synthetic reports have it.
+SPEED = {"sign_s": 60e-6 + 147 * 2e-9, "check_s": 150e-6 + 147 * 1e-9}
+
 
 def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phones=1):
     """Return the prices of phones that take so long for a kernel, by the value of a parameter."""
@@ -23,7 +26,7 @@ def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phone
                 )
             )
         reports.append(synthetic_reports.in_memory(told))
-    return ReportPrices(reports)
+    return ReportPrices(reports, SPEED)
 
 
 def test_signatures_lie_on_the_lines_of_the_report():
@@ -55,6 +58,21 @@ def test_files_in_memory_have_prices_of_their_own():
         found.replace_s(DISK, 668)
 
 
+def test_core_time_is_corrected_for_the_speed_of_the_report_and_a_disk_is_not():
+    (report,) = prices("token_pay_bookkeeping", "tokens", [(1, 1e-6)]).reports
+    half = ReportPrices([report], {name: 2 * each_s for name, each_s in SPEED.items()})
+    assert half.sign_s(147) == pytest.approx(2 * SPEED["sign_s"])
+    assert half.check_s(1147) == pytest.approx(2 * (SPEED["check_s"] + 1e-6), rel=1e-4)
+    assert half.bookkeeping_s("token_pay_bookkeeping", 1) == pytest.approx(2e-6, rel=1e-4)
+    for kernel, place, factor in (
+        ("file_append_fsync", DISK, 1),
+        ("memory_file_append_fsync", MEMORY, 2),
+    ):
+        (report,) = prices(kernel, "bytes", [(668, 30e-6)]).reports
+        half = ReportPrices([report], {name: 2 * each_s for name, each_s in SPEED.items()})
+        assert half.append_s(place, 668) == pytest.approx(factor * 30e-6, rel=1e-4)
+
+
 def test_of_one_size_alone_all_appends_cost_the_same():
     found = prices("file_append_fsync", "bytes", [(668, 130e-6)])
     assert found.append_s(DISK, 287_000) == pytest.approx(130e-6)
@@ -68,7 +86,7 @@ def test_one_append_is_the_median_and_not_the_mean_of_many():
         "file_append_fsync", "storage", wall, parameters={"bytes": 1}
     )
     told["measurements"].append(case)
-    found = ReportPrices([synthetic_reports.in_memory(told)])
+    found = ReportPrices([synthetic_reports.in_memory(told)], SPEED)
     (samples,) = case["quantities"]
     assert found.append_s(DISK, 1) == pytest.approx(samples["samples"]["median"])
     assert samples["samples"]["mean"] > 1.2 * samples["samples"]["median"]

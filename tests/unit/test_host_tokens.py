@@ -1,8 +1,8 @@
 """Batches of tokens on a host: the design, what is asked of a probe, prices and judgement."""
 
+import json
 import math
 import os
-import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +48,7 @@ from support.token_batches import (
 )
 
 PROBE = Path(fake_probe.__file__)
+STILL = {"sign_s": SIGN_S, "check_s": CHECK_S}
 MOTO = DEVICES / "moto_g04s.toml"
 TEN = Batch(10, DISK)
 COINS_CENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
@@ -127,11 +128,9 @@ def test_batches_that_disagree_are_measured_again_and_all_blocks_count(counter, 
 
     monkeypatch.setattr(measuring.Counter, "repetition", made_up)
     effort = design.Effort((10,), repetitions=3, draws=1, rounds=2)
-    looks = []
-    found = counter.measure(effort, lambda _line: None, looks.append)
+    found = counter.measure(effort, lambda _line: None)
     assert {batch.place: len(blocks) for batch, blocks in found.items()} == {MEMORY: 2, DISK: 3}
     assert len(set(asked)) == len(asked) == 15  # nothing twice under one number
-    assert looks == [f"tokens_turn_{turn}" for turn in range(1, 10)]  # after each turn
 
 
 def test_a_report_is_of_the_core_and_the_disk_of_the_batches(counter, calls, tmp_path):
@@ -149,12 +148,62 @@ def test_a_report_is_of_the_core_and_the_disk_of_the_batches(counter, calls, tmp
     assert "memory_file_*_fsync" in calls()[-1]
 
 
-def test_a_look_is_of_signatures_alone(counter, calls, tmp_path):
-    for _ in range(2):
-        counter.look("tokens_turn_1", tmp_path / "look.json")
-    (call,) = calls()
-    assert call.startswith(f"[{counter.core}] run --quick")
-    assert re.findall("--only ([^ ]+)", call) == ["ed25519_sign", "ed25519_verify"]
+def test_a_cost_has_the_speed_just_before_and_after_it(counter, calls, monkeypatch):
+    speeds = iter(range(1, 99))
+    said = measuring._run
+
+    def run(probe, core, name, words, folder):
+        if name != "speed":
+            return said(probe, core, name, words, folder)
+        return json.dumps(dict.fromkeys(design.SPEED, 1e-6 * next(speeds)))
+
+    monkeypatch.setattr(measuring, "_run", run)
+    costs = counter.repetition(TEN, 0)
+    assert costs[EMPTY.name]["sign_s"] == pytest.approx(1.5e-6)
+    assert costs["mint"]["check_s"] == pytest.approx(2.5e-6)
+    assert next(speeds) == 14  # one before twelve commands, and one after each
+    assert sum("tokens request" in line for line in calls()) == 2
+
+
+@pytest.mark.parametrize("said", ["{}", '{"sign_s": 0.0, "check_s": 1.0}', "fast"])
+def test_a_speed_that_is_none_is_refused(counter, monkeypatch, said):
+    real_run = measuring._run
+    monkeypatch.setattr(
+        measuring, "_run", lambda *all_: said if all_[2] == "speed" else real_run(*all_)
+    )
+    with pytest.raises(EnvironmentMissingError, match=r"`probe speed` said .* another version"):
+        counter.repetition(TEN, 0)
+
+
+def test_core_time_is_brought_to_one_speed_and_waiting_is_not():
+    then = {"sign_s": 2 * SIGN_S, "check_s": 4 * CHECK_S}
+    cost = {"duration_s": 10.0, "cpu_s": 8.0, **then}
+    costs = {
+        "mint": {**cost, "signatures_made": 3, "signatures_checked": 0},
+        "receive": {**cost, "signatures_made": 0, "signatures_checked": 3},
+        "settle": {**cost, "signatures_made": 0, "signatures_checked": 0},
+    }
+    speed = {"sign_s": SIGN_S, "check_s": CHECK_S}
+    found = {name: one["duration_s"] for name, one in judging.at_speed(costs, speed).items()}
+    assert found["mint"] == pytest.approx(2.0 + 8.0 / 2)
+    assert found["receive"] == pytest.approx(2.0 + 8.0 / 4)
+    both = (SIGN_S + CHECK_S) / (2 * SIGN_S + 4 * CHECK_S)
+    assert found["settle"] == pytest.approx(2.0 + 8.0 * both)
+
+
+def test_a_host_that_changes_its_speed_is_not_noisy():
+    slower = [
+        {
+            name: {
+                key: value * factor if key.endswith("_s") else value for key, value in cost.items()
+            }
+            for name, cost in real(Batch(10, MEMORY)).items()
+        }
+        for factor in (1.0, 1.6, 1.0, 1.6, 1.3)
+    ]
+    assert not judging.is_too_noisy(slower)
+    same = [{name: {**one, **STILL} for name, one in costs.items()} for costs in slower]
+    assert judging.is_too_noisy(same)
 
 
 def test_signatures_are_those_of_the_time_of_the_batches(tmp_path):
@@ -203,7 +252,8 @@ def test_a_probe_that_fails_is_told_with_its_last_line(counter):
 )
 def test_an_answer_that_nobody_understands_is_told(counter, tmp_path, said, shown):
     other = tmp_path / "other"
-    other.write_text(f"#!/bin/sh\nprintf '{said}'\n")
+    speed = json.dumps(STILL)
+    other.write_text(f"#!/bin/sh\n[ $1 = speed ] && echo '{speed}' || printf '{said}'\n")
     other.chmod(0o755)
     what = rf"`probe tokens [a-z-]+` said .*{shown}.*: another version of the probe\?"
     with pytest.raises(EnvironmentMissingError, match=what):

@@ -30,6 +30,8 @@ class Stage:
 
 
 SIGN, CHECK = "sign", "check"
+SPEED = ("sign_s", "check_s")
+"""What a signature and a check take at a moment, s: how fast a core is then."""
 
 
 @dataclass(frozen=True)

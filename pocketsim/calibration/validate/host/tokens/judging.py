@@ -21,14 +21,14 @@ from pocketsim.calibration.validate.host.judging import (
     floor,
 )
 from pocketsim.calibration.validate.host.tokens import prediction
-from pocketsim.calibration.validate.host.tokens.design import EMPTY, OPERATIONS
+from pocketsim.calibration.validate.host.tokens.design import EMPTY, OPERATIONS, SPEED
 from pocketsim.sim.base import token_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pocketsim.calibration.validate.host.tokens.design import Batch
-    from pocketsim.calibration.validate.host.tokens.measuring import Costs
+    from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Costs
     from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
 
 ERROR_MAX = 0.10
@@ -41,6 +41,10 @@ NULLS = (SIGNATURES, LINE)
 prices in the probe's report. `line`: a straight line through what the operation took with other
 numbers of tokens in the same place.
 """
+
+
+Speed = dict[str, float]
+"""What a signature and a check take, by the names of `SPEED`."""
 
 
 @dataclass(frozen=True)
@@ -109,15 +113,42 @@ def judge(
     return TokenJudgement(rows, _bars(rows) if is_judged else ())
 
 
+def speed_of(measured: Iterable[Blocks]) -> Speed:
+    """Return the median speed of the core around all commands."""
+    costs = [
+        cost for blocks in measured for block in blocks for one in block for cost in one.values()
+    ]
+    return {name: median(cost[name] for cost in costs) for name in SPEED}
+
+
+def at_speed(costs: Costs, speed: Speed) -> Costs:
+    """Return what commands would have cost at another speed of the core than there was.
+
+    Core time takes as much longer as a command's own signatures do; waits, as for a disk, do not.
+    """
+    return {name: {**cost, "duration_s": _at_speed_s(cost, speed)} for name, cost in costs.items()}
+
+
+def _at_speed_s(cost: dict[str, float], speed: Speed) -> float:
+    counts = {"sign_s": cost["signatures_made"], "check_s": cost["signatures_checked"]}
+    if not any(counts.values()):
+        counts = dict.fromkeys(SPEED, 1)
+    then, now = (sum(count * of[name] for name, count in counts.items()) for of in (cost, speed))
+    core_s = min(cost["cpu_s"], cost["duration_s"])
+    return cost["duration_s"] - core_s + core_s * now / then
+
+
 def operation_s(costs: Costs, operation: str) -> float:
     """Return how long the commands of an operation took in one repetition, s."""
     return sum(costs[command.name]["duration_s"] for command in OPERATIONS[operation])
 
 
 def is_too_noisy(block: Sequence[Costs]) -> bool:
-    """Tell whether real is too far from real in an operation of these repetitions."""
+    """Tell whether real is too far from real in an operation of these repetitions, at one speed."""
+    speed = speed_of([(tuple(block),)])
+    at_one = [at_speed(costs, speed) for costs in block]
     floors = [
-        floor([Rate(1 / operation_s(costs, name)) for costs in block], "rate_per_s")
+        floor([Rate(1 / operation_s(costs, name)) for costs in at_one], "rate_per_s")
         for name in OPERATIONS
     ]
     return max(floors) > FLOOR_MAX

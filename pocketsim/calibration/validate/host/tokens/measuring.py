@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pocketsim.calibration.validate.host import computer
 from pocketsim.calibration.validate.host.tokens import design, judging
-from pocketsim.calibration.validate.host.tokens.design import Batch
+from pocketsim.calibration.validate.host.tokens.design import SPEED, Batch
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.tokens.design import Command, Effort
 
 Costs = dict[str, dict[str, float]]
-"""By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts."""
+"""By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts, and what
+signatures took around it (`SPEED`)."""
 _Read = TypeVar("_Read")
 Blocks = tuple[tuple[Costs, ...], ...]
 """Repetitions of a batch, measured together."""
@@ -57,37 +58,24 @@ class Counter:
         On the core of the batches, at every size that the probe knows (half a minute); files on
         the disk of the batches.
         """
-        disk = self.places.get(design.DISK)
-        kernels = (*_SIGNATURES, *_KERNELS, *(_DISK_KERNELS if disk else ()))
-        self._report(name, file, "--full", kernels, ["--scratch", disk] if disk else [])
-
-    def look(self, name: str, file: Path) -> None:
-        """Write the probe's quick report of signatures (some seconds), unless it is there."""
-        self._report(name, file, "--quick", _SIGNATURES, [])
-
-    def _report(
-        self, name: str, file: Path, depth: str, kernels: Sequence[str], words: list[object]
-    ) -> None:
         if self.kept.kept(f"report {name}") is not None and file.is_file():
             return
-        chosen = [word for kernel in kernels for word in ("--only", kernel)]
-        words = ["run", depth, "--quiet", "--threads", 1, "-o", file.resolve(), *chosen, *words]
+        words: list[object] = ["run", "--full", "--quiet", "--threads", 1, "-o", file.resolve()]
+        disk = self.places.get(design.DISK)
+        kernels = (*_KERNELS, *(_DISK_KERNELS if disk else ()))
+        words += [word for kernel in kernels for word in ("--only", kernel)]
+        words += ["--scratch", disk] if disk else []
         _run(self.probe, self.core, "run", words, file.parent)
         if not file.is_file():
             raise EnvironmentMissingError(f"`probe run` wrote no {file}")
         self.kept.keep(f"report {name}", file.name)
 
-    def measure(
-        self, effort: Effort, told: Callable[[str], None], look: Callable[[str], None]
-    ) -> dict[Batch, Blocks]:
-        """Return the blocks of repetitions of every batch, all of which count.
-
-        `look` is called with a name after each turn.
-        """
+    def measure(self, effort: Effort, told: Callable[[str], None]) -> dict[Batch, Blocks]:
+        """Return the blocks of repetitions of every batch, all of which count."""
         found: dict[Batch, Blocks] = {}
         left = design.batches(effort, tuple(self.places))
         for number in range(effort.rounds + 1):
-            for batch, block in self._block(left, number, effort, told, look).items():
+            for batch, block in self._block(left, number, effort, told).items():
                 found[batch] = (*found.get(batch, ()), block)
             left = [
                 batch
@@ -113,12 +101,7 @@ class Counter:
         return found
 
     def _block(
-        self,
-        several: list[Batch],
-        number: int,
-        effort: Effort,
-        told: Callable[[str], None],
-        look: Callable[[str], None],
+        self, several: list[Batch], number: int, effort: Effort, told: Callable[[str], None]
     ) -> dict[Batch, tuple[Costs, ...]]:
         """Return the repetitions of some batches, which are interleaved."""
         found: dict[Batch, list[Costs]] = {batch: [] for batch in several}
@@ -127,7 +110,6 @@ class Counter:
             for batch in design.order(several, place):
                 found[batch].append(self.repetition(batch, place))
             told(f"tokens, turn {turn + 1} of {effort.repetitions}: {len(several)} batches")
-            look(f"tokens_turn_{place + 1}")
         return {batch: tuple(costs) for batch, costs in found.items()}
 
 
@@ -137,11 +119,13 @@ class _Round:
     def __init__(self, probe: Path, core: int, batch: Batch, folder: Path) -> None:
         self._probe, self._core, self._batch, self._folder = probe, core, batch, folder
         self._found: Costs = {}
+        self._speed = dict[str, float]()  # before what comes next
 
     def costs(self) -> Costs:
         bank = self._named("new-authority", "bank")
         alice = self._named("new-client", "alice", "--authority", bank)
         bob = self._named("new-client", "bob", "--authority", bank)
+        self._speed = self._speed_now()
         amount = ("--amount", f"{design.AMOUNTS_CENTS[self._batch.tokens] / 100:.2f}")
         asked = ("--challenge", self._challenge("alice", bank))
         self._do(design.MINT, "bank", "--for", alice, *amount, *asked, "-o", "minted")
@@ -166,6 +150,7 @@ class _Round:
         told, cost = self._said(
             empty.step, words, lambda told: (str(told["challenge"]), _cost(told))
         )
+        cost = self._timed(cost)
         # The first: a wallet of another that is as empty costs the same again.
         self._found.setdefault(empty.name, cost)
         return told
@@ -179,7 +164,22 @@ class _Round:
             what = "tokens, signatures made, signatures checked"
             said = f"{what} {seen} instead of {expected}: another version of the probe?"
             raise EnvironmentMissingError(f"probe tokens {command.name}: {said}")
-        self._found[command.name] = cost
+        self._found[command.name] = self._timed(cost)
+
+    def _timed(self, cost: dict[str, float]) -> dict[str, float]:
+        """Return a cost with how fast the core was, the mean of just before and after."""
+        before, self._speed = self._speed, self._speed_now()
+        return cost | {name: (before[name] + self._speed[name]) / 2 for name in SPEED}
+
+    def _speed_now(self) -> dict[str, float]:
+        text = _run(self._probe, self._core, "speed", ("speed", "--json"), self._folder)
+        try:
+            found = {name: float(json.loads(text)[name]) for name in SPEED}
+        except (ValueError, LookupError, TypeError) as error:
+            raise _unknown("speed", text) from error
+        if not all(math.isfinite(each_s) and each_s > 0 for each_s in found.values()):
+            raise _unknown("speed", text)
+        return found
 
     def _said(self, step: str, words: tuple[str, ...], read: Callable[[Any], _Read]) -> _Read:
         """Return what `read` finds in the answer of a step; the one place that reads answers."""
@@ -188,10 +188,7 @@ class _Round:
         try:
             return read(json.loads(text))
         except (ValueError, LookupError, TypeError) as error:
-            said = textwrap.shorten(text, _SHOWN) or "nothing"
-            raise EnvironmentMissingError(
-                f"`probe tokens {step}` said {said}: another version of the probe?"
-            ) from error
+            raise _unknown(f"tokens {step}", text) from error
 
 
 def _cost(answer: Any) -> dict[str, float]:
@@ -202,6 +199,11 @@ def _cost(answer: Any) -> dict[str, float]:
     if not (math.isfinite(cost["duration_s"]) and cost["duration_s"] > 0):
         raise ValueError("no time")
     return cost
+
+
+def _unknown(name: str, text: str) -> EnvironmentMissingError:
+    said = textwrap.shorten(text, _SHOWN) or "nothing"
+    return EnvironmentMissingError(f"`probe {name}` said {said}: another version of the probe?")
 
 
 def _run(probe: Path, core: int, name: str, words: Sequence[object], folder: Path) -> str:
@@ -250,7 +252,6 @@ _DEVICE = 2  # its third column: major and minor number
 _IN_MEMORY = {"tmpfs", "ramfs"}
 _SHOWN = 80  # characters of an answer that nobody understands
 # What `Prices` needs; of a disk only where there is one.
-_SIGNATURES = ("ed25519_sign", "ed25519_verify")
-_KERNELS = ("token_*_bookkeeping", "memory_file_*_fsync")
+_KERNELS = ("ed25519_sign", "ed25519_verify", "token_*_bookkeeping", "memory_file_*_fsync")
 _DISK_KERNELS = ("file_append_fsync", "file_replace_fsync")
 _TRIAL = -1  # the number of no repetition
