@@ -89,14 +89,37 @@ impl<F: FnMut() -> Result<(), Unmeasured> + Send> Repeat for Fresh<F> {
     }
 
     fn tidy(&mut self) -> Result<(), Unmeasured> {
-        // SAFETY: it takes no pointer, and gives back nothing that is in use.
-        #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        unsafe {
-            libc::malloc_trim(0);
-        }
+        give_back();
         Ok(())
     }
 }
+
+/// Return what the allocator has kept to the system: the next operation finds pages that are not there.
+///
+/// `malloc_trim` does it for what lies between blocks in use, and for what is behind the last of the
+/// first thread; behind that of another thread, as this is, a large block is put, emptied, and freed.
+/// The first such block may be a mapping of its own; once that was freed, blocks of its size are none.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn give_back() {
+    // SAFETY: only whole pages within a block that is nobody else's are emptied, and it is freed once.
+    unsafe {
+        libc::malloc_trim(0);
+        for _ in 0..2 {
+            let block = libc::malloc(BEHIND_BYTES);
+            if block.is_null() {
+                return;
+            }
+            let start = (block as usize).next_multiple_of(PAGE_BYTES);
+            let bytes = BEHIND_BYTES - PAGE_BYTES;
+            libc::madvise(start as *mut libc::c_void, bytes, libc::MADV_DONTNEED);
+            libc::free(block);
+        }
+    }
+}
+
+/// Other allocators have no such call.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn give_back() {}
 
 /// What the commands find, one after the other, as a batch goes its way: from the authority to
 /// alice, to bob, back for new tokens, and back for money.
@@ -326,3 +349,9 @@ const SESSION: u64 = 1;
 const CHALLENGE: Challenge = [7; 16];
 /// So many tokens, and what they are worth in cents: a purse has as many coins as its amount needs.
 const PURSES: [(u32, u64); 4] = [(1, 1), (10, 58), (100, 3_600_000), (1_000, 48_600_000)];
+/// More than any operation takes at once.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const BEHIND_BYTES: usize = 16 << 20;
+/// Or a multiple of a page.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const PAGE_BYTES: usize = 64 << 10;

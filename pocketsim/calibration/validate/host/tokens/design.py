@@ -86,7 +86,7 @@ class Effort:
     rounds: int = 0
 
 
-FULL = Effort(tuple(AMOUNTS_CENTS), repetitions=5, draws=40, rounds=3)
+FULL = Effort(tuple(AMOUNTS_CENTS), repetitions=5, draws=200, rounds=3)
 QUICK = Effort((100,), repetitions=2, draws=8)
 
 
