@@ -133,7 +133,9 @@ def _at_speed_s(cost: dict[str, float], speed: Speed) -> float:
     counts = {"sign_s": cost["signatures_made"], "check_s": cost["signatures_checked"]}
     if not any(counts.values()):
         counts = dict.fromkeys(SPEED, 1)
-    then, now = (sum(count * of[name] for name, count in counts.items()) for of in (cost, speed))
+    then, now = (
+        sum(count * times_s[name] for name, count in counts.items()) for times_s in (cost, speed)
+    )
     core_s = min(cost["cpu_s"], cost["duration_s"])
     return cost["duration_s"] - core_s + core_s * now / then
 
