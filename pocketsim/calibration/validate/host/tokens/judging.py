@@ -58,10 +58,10 @@ class Rate:
 class Row:
     """One operation of a batch: seconds and tokens per second, medians over repetitions.
 
-    Core time is that at one speed of the core, however fast it was (`at_speed`).
-    `machine_s` is the part of the simulator's machine in `predicted_s`, `empty_s` that of commands
-    without tokens. `low_per_s` and `high_per_s` bound 90 % of the draws. `error` is the log ratio
-    of predicted to real rates, `floor` that of real to real; `nulls` are errors of `NULLS`.
+    Core time is that at one speed of the core, however fast it was (`at_speed`). `machine_s` is
+    the part of the simulator's machine in `predicted_s`, `empty_s` that of commands without
+    tokens. `low_per_s` and `high_per_s` bound 90 % of the draws. `error` is the log ratio of
+    predicted to real rates, `floor` that of real to real; `nulls` are errors of `NULLS`.
     """
 
     operation: str

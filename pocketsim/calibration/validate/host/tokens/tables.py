@@ -20,9 +20,9 @@ HEAD = (
 NOTE = (
     "Errors are log ratios of rates, predicted to real; a floor is how far real is from real. "
     "Predicted is the simulator's machine, empty commands as measured, and what memory and files "
-    "take by the probe's reports. Core time is that at one speed, the median of what signatures took "
-    "before and after each command. Null signatures: empty commands, and signatures at that speed. "
-    "Null line: through what batches of other sizes took."
+    "take by the probe's reports. Core time is that at one speed, the median of what signatures "
+    "took before and after each command. Null signatures: empty commands, and signatures at that "
+    "speed. Null line: through what batches of other sizes took."
 )
 
 
