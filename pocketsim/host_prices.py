@@ -88,8 +88,7 @@ class ReportPrices:
 
     def _slower_than(self, report: Report) -> float:
         """Return how much longer core time takes at the speed than in a report."""
-        lines = {name: line for name in _SPEEDS if (line := _line(name, report))}
-        return mean(self._slower(line, name) for name, line in lines.items()) if lines else 1.0
+        return mean(self._slower(line, name) for name in _SPEEDS if (line := _line(name, report)))
 
     def _slower(self, line: Line, operation: str) -> float:
         return self.speed[_SPEEDS[operation]] / line.at(token_bytes.MINTED_BYTES)

@@ -52,6 +52,7 @@ class Setting:
     late_passage_s: float = 0.0
     """The 99th percentile of what the relay added to a passage, whose median `passage_s` is, s."""
     mean_passage_s: float = 0.0
+    """The mean of the same, s."""
 
 
 @dataclass(frozen=True)
