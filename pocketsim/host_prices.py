@@ -50,6 +50,21 @@ class ReportPrices:
         """Return the time that an Ed25519 signature of so many bytes takes to be checked."""
         return self._on_line("verify", size_bytes)
 
+    def first_sign_s(self) -> float:
+        """Return how much longer than another the first signature of a process takes."""
+        return self._longer_s("ed25519_sign_first", self.sign_s(token_bytes.MINTED_BYTES))
+
+    def first_check_s(self) -> float:
+        """Return how much longer than another the first check of a process takes."""
+        return self._longer_s("ed25519_verify_first", self.check_s(token_bytes.MINTED_BYTES))
+
+    def open_s(self, size_bytes: int) -> float:
+        """Return the time of a file of so many bytes that is opened, read and closed.
+
+        It is in the system's memory, wherever it is kept: it was written just before.
+        """
+        return self._on_medians("file_open_read", "wall_s", "bytes", size_bytes, is_core=True)
+
     def append_s(self, place: str, size_bytes: int) -> float:
         """Return the time of an append of so many bytes that reaches the disk or the memory."""
         return self._on_medians(
@@ -61,6 +76,15 @@ class ReportPrices:
         return self._on_medians(
             _REPLACES[place], "wall_s", "bytes", size_bytes, is_core=place == MEMORY
         )
+
+    def replace_core_s(self, place: str, size_bytes: int) -> float:
+        """Return the core time of the same."""
+        return self._on_medians(_REPLACES[place], "cpu_s", "bytes", size_bytes, is_core=True)
+
+    def _longer_s(self, kernel: str, another_s: float) -> float:
+        size_bytes = token_bytes.MINTED_BYTES
+        first_s = self._on_medians(kernel, "cpu_s", "bytes", size_bytes, is_core=True)
+        return max(0.0, first_s - another_s)
 
     def _on_line(self, operation: str, size_bytes: int) -> float:
         kernel = SOURCES[operation].kernel

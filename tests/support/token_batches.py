@@ -7,10 +7,12 @@ from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
 from pocketsim.calibration.validate.host.tokens.design import (
     CHECK,
     DISK,
-    EMPTY,
     FULL,
     MEMORY,
     OPERATIONS,
+    REQUEST,
+    SHOW_AUTHORITY,
+    SHOW_CLIENT,
     SIGN,
     Stage,
 )
@@ -31,6 +33,9 @@ class Free:
     def replace_s(self, place, _size):
         return self.prices_s.get("replace_s", 0.0) if place == DISK else 0.0
 
+    def replace_core_s(self, _place, _size):
+        return 0.0
+
     def bookkeeping_s(self, _kernel, tokens):
         return tokens * self.prices_s.get("bookkeeping_s", 0.0)
 
@@ -46,7 +51,7 @@ def simulated(tokens, factor=1.0):
 
 
 def real(batch, factor=1.0):
-    """Return what commands cost: signatures, books, an empty command, and files on the disk."""
+    """Return what commands cost: signatures, books, an idle command, and files on the disk."""
     files_s = FILE_S if batch.place == DISK else 0.0
     speed = {"sign_s": SIGN_S, "check_s": CHECK_S}
 
@@ -55,7 +60,8 @@ def real(batch, factor=1.0):
         times = {"duration_s": factor * (core_s + waited_s), "cpu_s": factor * core_s}
         return times | counts | speed
 
-    costs = {EMPTY.name: cost(EMPTY_S, files_s)}
+    costs = {REQUEST.name: cost(EMPTY_S, files_s)}
+    costs |= {show.name: cost(EMPTY_S, 0.0) for show in (SHOW_AUTHORITY, SHOW_CLIENT)}
     for command in (one for several in OPERATIONS.values() for one in several):
         whole_s = prediction.machine_s((command,), simulated(batch.tokens)) + EMPTY_S
         whole_s += batch.tokens * bool(command.bookkeeping) * BOOK_S

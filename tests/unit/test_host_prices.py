@@ -58,6 +58,19 @@ def test_files_in_memory_have_prices_of_their_own():
         found.replace_s(DISK, 668)
 
 
+def test_the_first_of_a_process_is_priced_by_what_it_takes_longer():
+    found = prices("ed25519_verify_first", "bytes", [(147, SPEED["check_s"] + 20e-6)])
+    assert found.first_check_s() == pytest.approx(20e-6, rel=1e-3)
+    found = prices("ed25519_sign_first", "bytes", [(147, 1e-6)])
+    assert found.first_sign_s() == 0.0
+
+
+def test_opening_a_file_costs_by_its_size():
+    found = prices("file_open_read", "bytes", [(287, 2e-6), (65_536, 4e-6)])
+    assert found.open_s(287) == pytest.approx(2e-6)
+    assert 4e-6 < found.open_s(100_000) < 6e-6
+
+
 def test_core_time_is_corrected_for_the_speed_of_the_report_and_a_disk_is_not():
     (report,) = prices("token_pay_bookkeeping", "tokens", [(1, 1e-6)]).reports
     half = ReportPrices([report], {name: 2 * each_s for name, each_s in SPEED.items()})

@@ -22,7 +22,6 @@ from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
 from pocketsim.calibration.validate.host.tokens.design import (
     CHECK,
     DISK,
-    EMPTY,
     FULL,
     MEMORY,
     OPERATIONS,
@@ -102,9 +101,13 @@ def test_a_round_goes_through_every_command_on_one_core(counter, calls, tmp_path
     costs = counter.repetition(TEN, 0)
     assert os.sched_getaffinity(0) == before
     commands = [command.name for every in OPERATIONS.values() for command in every]
-    assert set(costs) == {EMPTY.name, "take", *commands}
+    assert set(costs) == {*(idle.name for idle in design.IDLE), "take", *commands}
     assert {line.partition("]")[0] for line in calls()} == {f"[{counter.core}"}
     assert sum("tokens request" in line for line in calls()) == 2
+    assert [sum(f"tokens show {who}" in line for line in calls()) for who in ("bank", "alice")] == [
+        1,
+        1,
+    ]
     assert not list(tmp_path.glob("pocketsim-tokens-*"))  # money is not left lying about
 
 
@@ -159,9 +162,10 @@ def test_a_cost_has_the_speed_just_before_and_after_it(counter, calls, monkeypat
 
     monkeypatch.setattr(measuring, "_run", run)
     costs = counter.repetition(TEN, 0)
-    assert costs[EMPTY.name]["sign_s"] == pytest.approx(1.5e-6)
-    assert costs["mint"]["check_s"] == pytest.approx(2.5e-6)
-    assert next(speeds) == 14  # one before twelve commands, and one after each
+    assert costs["show authority"]["sign_s"] == pytest.approx(1.5e-6)
+    assert costs["request"]["sign_s"] == pytest.approx(3.5e-6)
+    assert costs["mint"]["check_s"] == pytest.approx(4.5e-6)
+    assert next(speeds) == 16  # one before fourteen commands, and one after each
     assert sum("tokens request" in line for line in calls()) == 2
 
 
@@ -186,6 +190,7 @@ def test_core_time_is_brought_to_one_speed_and_waiting_is_not():
     speed = {"sign_s": SIGN_S, "check_s": CHECK_S}
     found = {name: one["duration_s"] for name, one in judging.at_speed(costs, speed).items()}
     assert found["mint"] == pytest.approx(2.0 + 8.0 / 2)
+    assert judging.at_speed(costs, speed)["mint"]["cpu_s"] == pytest.approx(8.0 / 2)
     assert found["receive"] == pytest.approx(2.0 + 8.0 / 4)
     both = (SIGN_S + CHECK_S) / (2 * SIGN_S + 4 * CHECK_S)
     assert found["settle"] == pytest.approx(2.0 + 8.0 * both)
@@ -288,13 +293,52 @@ def test_beside_the_machine_each_token_is_booked_and_each_file_signed_once():
     assert once == pytest.approx(10 * 1e-6 + 1.0)
 
 
-def test_files_are_priced_where_they_are_and_the_empty_commands_is_not_priced_twice():
-    files = Free(append_s=1.0, replace_s=FILE_S)
-    for command, more in ((design.MINT, 1), (design.PAY, 2), (design.VERIFY, 0)):
+def test_files_are_priced_where_they_are_and_an_idle_commands_is_not_priced_twice():
+    files = Free(append_s=1.0, replace_s=FILE_S, open_s=10.0)
+    for command, more, opened in (
+        (design.MINT, 2, 0),
+        (design.PAY, 2, 0),
+        (design.RECEIVE, 0, 1),
+        (design.VERIFY, 1, 2),
+    ):
         appended_s = 1.0 if command.appended else 0.0
         beside_s = prediction.beside_s(command, TEN, files)
-        assert beside_s == pytest.approx(more * FILE_S + appended_s)
+        assert beside_s == pytest.approx(more * FILE_S + appended_s + opened * 10.0)
     assert prediction.beside_s(design.PAY, replace(TEN, place=MEMORY), files) == 0.0
+
+
+def test_what_an_idle_command_does_in_memory_is_not_priced_twice():
+    class Books(Free):
+        def bookkeeping_s(self, kernel, tokens):
+            idle = {"show_authority": 3.0, "request": 5.0, "show_client": 1.0}
+            name = kernel.removeprefix("token_").removesuffix("_bookkeeping")
+            return idle.get(name, 10.0 * tokens)
+
+    assert prediction.beside_s(design.VERIFY, TEN, Books()) == pytest.approx(
+        100.0 - 3.0 - 5.0 + 1.0
+    )
+    assert prediction.beside_s(design.SETTLE, TEN, Books()) == pytest.approx(100.0 - 5.0)
+
+
+def test_the_first_signature_of_a_command_and_its_first_check_take_longer():
+    first = Free(first_sign_s=1.0, first_check_s=10.0)
+    for command, longer_s in (
+        (design.MINT, 1.0),
+        (design.RECEIVE, 10.0),
+        (design.REDEEM, 11.0),
+        (design.PAID_OUT, 10.0),
+    ):
+        assert prediction.beside_s(command, TEN, first) == pytest.approx(longer_s)
+
+
+def test_an_authority_opens_its_folder_and_finds_the_code_of_a_file_for_the_first_time():
+    costs = {
+        design.REQUEST.name: {"duration_s": 100.0, "cpu_s": 7.0},
+        design.SHOW_CLIENT.name: {"duration_s": 50.0, "cpu_s": 5.0},
+        design.SHOW_AUTHORITY.name: {"duration_s": 30.0, "cpu_s": 20.0},
+    }
+    assert prediction.idle_s(design.SUBMIT, costs) == 100.0
+    assert prediction.idle_s(design.VERIFY, costs) == 30.0 + 7.0 - 5.0
 
 
 def test_files_grow_with_their_tokens():

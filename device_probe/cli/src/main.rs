@@ -12,6 +12,7 @@ mod check;
 mod failure;
 mod interrupt;
 mod link;
+mod once;
 mod progress;
 mod quantity;
 mod run;
@@ -38,6 +39,9 @@ enum Verb {
     Link(Box<link::Arguments>),
     /// Check a report.
     Check(check::Arguments),
+    /// Do what a kernel does in a process of its own: `probe run` starts it.
+    #[command(hide = true)]
+    Once(once::Arguments),
     /// Time signatures on this core for a moment.
     Speed(speed::Arguments),
     /// Say what this build is.
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
         Verb::Tokens(arguments) => tokens::main(&arguments),
         Verb::Link(arguments) => link::main(&arguments),
         Verb::Check(arguments) => check::main(&arguments),
+        Verb::Once(arguments) => once::main(&arguments),
         Verb::Speed(arguments) => speed::main(&arguments),
         Verb::Version(arguments) => version::main(&arguments),
     };

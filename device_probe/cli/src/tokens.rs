@@ -260,7 +260,8 @@ fn show(figures: &Value, json: bool) {
     if json {
         return print(pretty(figures));
     }
-    for (name, value) in figures.as_object().expect("figures have names") {
+    let figures = figures.as_object().expect("figures have names");
+    for (name, value) in figures.iter().filter(|(name, _)| *name != COST) {
         match (name.strip_suffix("_cents"), value.as_u64(), value) {
             (Some(name), Some(cents), _) => print(format_args!("{name}: {}", amount::show(cents))),
             (_, _, Value::String(text)) => print(format_args!("{name}: {text}")),
@@ -333,3 +334,6 @@ fn by_name<T: Copy>(all: &[T], name: fn(T) -> &'static str, wanted: &str) -> T {
     let found = all.iter().find(|&&one| name(one) == wanted);
     *found.expect("the parser takes names of these only")
 }
+
+/// What showing took is for programs: people see that nothing was done.
+const COST: &str = "cost";

@@ -146,6 +146,14 @@ fn from_mint_to_redemption() {
     assert_eq!(books["circulating_cents"], 1_650);
     let shown = town.data(&["show", "bank"]);
     assert!(shown.contains("circulating: 16.50\n"), "{shown}");
+    assert!(!shown.contains("cost"), "{shown}");
+    for holder in ["bank", "carol"] {
+        let cost = &town.json(&["show", holder])["cost"];
+        assert!(cost["duration_s"]
+            .as_f64()
+            .is_some_and(|taken_s| taken_s > 0.0));
+        assert_eq!(cost["signatures_made"], 0);
+    }
 }
 
 #[test]

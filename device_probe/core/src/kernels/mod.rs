@@ -11,6 +11,7 @@ pub mod crypto;
 pub(crate) mod experiment;
 mod inputs;
 pub mod link;
+pub mod once;
 mod pace;
 pub mod quic;
 pub mod scheduling;
@@ -29,13 +30,16 @@ pub struct Surroundings {
     pub scratch: PathBuf,
     /// A serving probe to measure the link to.
     pub peer: Option<SocketAddr>,
+    /// This program, if it takes [`once::WORD`]: it is started for what is done once in a process.
+    pub program: Option<PathBuf>,
 }
 
 /// Every case of a run, in order.
 pub fn catalogue(surroundings: &Surroundings) -> Vec<Case> {
     [
         crypto::cases(surroundings.depth),
-        serialisation::cases(surroundings.depth),
+        crypto::first::cases(surroundings.depth, surroundings.program.as_deref()),
+        serialisation::cases(surroundings.depth, surroundings.program.as_deref()),
         storage::cases(surroundings),
         scheduling::cases(surroundings.depth),
         udp::cases(surroundings.depth),

@@ -57,6 +57,8 @@ pub const KERNELS: &[Known] = &[
         &["bytes", "signatures"],
         BOTH,
     ),
+    entry("ed25519_sign_first", Group::Crypto, BYTES, BOTH),
+    entry("ed25519_verify_first", Group::Crypto, BYTES, BOTH),
     entry("sha256", Group::Crypto, BYTES, BOTH),
     entry("x25519_key_agreement", Group::Crypto, &[], BOTH),
     entry("sealed_box_seal", Group::Crypto, BYTES, BOTH),
@@ -75,6 +77,24 @@ pub const KERNELS: &[Known] = &[
     entry("token_decode", Group::Serialisation, RECIPIENTS, BOTH),
     entry("token_mint_bookkeeping", Group::Serialisation, TOKENS, BOTH),
     entry("token_pay_bookkeeping", Group::Serialisation, TOKENS, BOTH),
+    entry(
+        "token_request_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
+    entry(
+        "token_show_client_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
+    entry(
+        "token_show_authority_bookkeeping",
+        Group::Serialisation,
+        TOKENS,
+        BOTH,
+    ),
     entry(
         "token_receive_bookkeeping",
         Group::Serialisation,
@@ -123,6 +143,7 @@ pub const KERNELS: &[Known] = &[
     entry("memory_file_append_fsync", Group::Storage, BYTES, WALL),
     entry("memory_file_replace_fsync", Group::Storage, BYTES, WALL),
     entry("file_read", Group::Storage, BYTES, WALL),
+    entry("file_open_read", Group::Storage, BYTES, WALL),
     entry("sqlite_insert_commit", Group::Storage, BYTES, WALL),
     entry("sqlite_read", Group::Storage, BYTES, WALL),
     entry(

@@ -168,6 +168,7 @@ impl<'a> AuthorityFolder<'a> {
                 .map(|(key, cents)| (hex::encode(key.0), cents))
                 .collect(),
             refused: self.folder.refused()?,
+            cost: self.meter.cost(0),
         })
     }
 

@@ -287,6 +287,7 @@ impl<'a> ClientFolder<'a> {
             requests: self.requests().iter().map(RequestFigures::from).collect(),
             payments: self.payments,
             refused: self.folder.refused()?,
+            cost: self.meter.cost(0),
         })
     }
 

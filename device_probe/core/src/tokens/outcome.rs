@@ -85,6 +85,8 @@ pub struct ClientBalance {
     pub payments: u32,
     /// How often what was refused here.
     pub refused: BTreeMap<String, u64>,
+    /// What it took to open the folder and to say this.
+    pub cost: Cost,
 }
 
 /// One request for a payment or an order.
@@ -119,6 +121,8 @@ pub struct AuthorityBooks {
     pub losses_cents: BTreeMap<String, u64>,
     /// How often what was refused here.
     pub refused: BTreeMap<String, u64>,
+    /// What it took to open the folder and to say this.
+    pub cost: Cost,
 }
 
 /// One offence.
@@ -154,7 +158,7 @@ impl Meter {
         }
     }
 
-    fn cost(&self, tokens: usize) -> Cost {
+    pub(super) fn cost(&self, tokens: usize) -> Cost {
         let count = |wanted| {
             let of = |(operation, _): &&(Operation, u32)| *operation == wanted;
             self.work.iter().filter(of).count()

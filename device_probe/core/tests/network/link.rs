@@ -18,6 +18,7 @@ fn cases(peer: Option<SocketAddr>, depth: Depth) -> Vec<Case> {
         depth,
         scratch: PathBuf::new(),
         peer,
+        program: None,
     })
 }
 

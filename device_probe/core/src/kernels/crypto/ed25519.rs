@@ -89,14 +89,14 @@ fn batch_verification(bytes: usize, count: usize) -> Result<impl Repeat, Unmeasu
 }
 
 /// A signed message, as it comes from a socket.
-struct Signed {
-    key: [u8; 32],
-    message: Vec<u8>,
-    signature: [u8; 64],
+pub(super) struct Signed {
+    pub(super) key: [u8; 32],
+    pub(super) message: Vec<u8>,
+    pub(super) signature: [u8; 64],
 }
 
 impl Signed {
-    fn new(key: &SigningKey, message: Vec<u8>) -> Self {
+    pub(super) fn new(key: &SigningKey, message: Vec<u8>) -> Self {
         Self {
             key: key.verifying_key().to_bytes(),
             signature: key.sign(&message).to_bytes(),
@@ -109,7 +109,7 @@ impl Signed {
         Self::new(&key, generator.bytes(bytes))
     }
 
-    fn holds(&self) -> bool {
+    pub(super) fn holds(&self) -> bool {
         let signature = Signature::from_bytes(&self.signature);
         VerifyingKey::from_bytes(&self.key)
             .is_ok_and(|key| key.verify_strict(&self.message, &signature).is_ok())

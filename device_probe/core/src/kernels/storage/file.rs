@@ -1,5 +1,5 @@
 //! Files: appending, with and without waiting for the storage, replacing, and reading from the page
-//! cache.
+//! cache, from one that is open and of one that is not.
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -39,6 +39,20 @@ pub(super) fn reading(scratch: Scratch, bytes: usize) -> Result<impl Repeat, Unm
     reader.read()?;
     ensure(reader.block == reader.expected, "a file has something else")?;
     Ok(move || reader.read())
+}
+
+/// As folders of tokens do it.
+pub(super) fn opening(scratch: Scratch, bytes: usize) -> Result<impl Repeat, Unmeasured> {
+    let path = scratch.file(NAME);
+    let content = Generator::new().bytes(bytes);
+    fs::write(&path, &content)?;
+    ensure(fs::read(&path)? == content, "a file has something else")?;
+    Ok(move || {
+        black_box(fs::read(&path)?);
+        // It is there for as long as this is.
+        let _ = &scratch;
+        Ok(())
+    })
 }
 
 struct Appender {

@@ -40,8 +40,9 @@ class Command:
 
     `bookkeeping` is the probe's kernel of what it does in memory beside signatures; it has none
     where nothing is predicted. `stages` are the machine's work. `signed_bytes` and `checked_bytes`
-    are of whole files that are signed, `replaced` of those that are put in the place of others, and
-    `appended` is by what the journal grows, all for each token.
+    are of whole files that are signed, `opened` of those that are read beside what is read of every
+    folder, `replaced` of those that are put in the place of others, and `appended` is by what the
+    journal grows, all for each token (of an idle command, in all).
     """
 
     name: str
@@ -50,6 +51,7 @@ class Command:
     stages: tuple[Stage, ...] = ()
     signed_bytes: int = 0
     checked_bytes: int = 0
+    opened: tuple[int, ...] = ()
     replaced: tuple[int, ...] = ()
     appended: int = 0
 
@@ -58,6 +60,11 @@ class Command:
         made = sum(tokens for stage in self.stages if stage.name == SIGN)
         checked = sum(tokens * one.recipients for one in self.stages if one.name == CHECK)
         return made + bool(self.signed_bytes), checked + bool(self.checked_bytes)
+
+    @property
+    def is_of_authority(self) -> bool:
+        """Whether an authority does it, not a client."""
+        return self.step in {"mint", "verify"}
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ def _request_bytes(recipients: int) -> int:
 
 EMPTY_BYTES = 242
 """A wallet without tokens that has asked once: its head and lengths, 16 + 74 + 4 B of what it asked
-for, and its SHA-256."""
+for, and its SHA-256. `request` writes it."""
 _CHALLENGE_BYTES = 16
 _REQUEST_BYTES = 5  # intent and length before a submitted token
 _REISSUED_BYTES = 32 + 1 + 4 + held_bytes(1)  # a verdict: SHA-256, kind, length, token
@@ -120,8 +127,20 @@ _REDEEMED_BYTES = 32 + 1 + 8 + 64  # SHA-256, kind, serial, last proof
 _TAKEN_BYTES = 8 + 64  # serial and proof, which a wallet keeps of what it took
 _FRAME_BYTES = 9 + 8  # around a record of the journal
 
-EMPTY = Command("request", "request")
-"""A command without tokens: a client's folder is opened, and its wallet replaced."""
+REQUEST = Command("request", "request", "token_request_bookkeeping", replaced=(EMPTY_BYTES,))
+"""Of a client: its folder is opened, and its wallet replaced."""
+SHOW_CLIENT = Command("show client", "show", "token_show_client_bookkeeping")
+SHOW_AUTHORITY = Command("show authority", "show", "token_show_authority_bookkeeping")
+"""Their folders are opened."""
+IDLE = (REQUEST, SHOW_CLIENT, SHOW_AUTHORITY)
+"""Commands that do nothing to any token.
+
+What every command of a client does, `request` does alone: it opens the folder, and puts one file in
+the place of another. No command of an authority does that and no more. Its folder is opened by
+`show`; the file is by how much more core time `request` takes than a client's `show`, which is more
+than such a file takes in a loop, since a process finds its code for the first time. What a disk
+takes longer for the first that it writes is in opening an authority's folder already.
+"""
 
 MINT = Command(
     "mint",
@@ -145,6 +164,7 @@ RECEIVE = Command(
     "receive",
     "token_receive_bookkeeping",
     (Stage(CHECK, 2),),
+    opened=(held_bytes(2),),
     replaced=(held_bytes(2) + _TAKEN_BYTES,),
 )
 SUBMIT = Command(
@@ -162,6 +182,7 @@ VERIFY = Command(
     (Stage(CHECK, 3), Stage(SIGN, 1)),
     signed_bytes=_REISSUED_BYTES,
     checked_bytes=_request_bytes(3),
+    opened=(held_bytes(1), _request_bytes(3)),  # what was sent last, and what is asked
     replaced=(_REISSUED_BYTES,),
     appended=_FRAME_BYTES + held_bytes(3) + held_bytes(1),
 )
@@ -171,6 +192,7 @@ SETTLE = Command(
     "token_settle_bookkeeping",
     (Stage(CHECK, 1),),
     checked_bytes=_REISSUED_BYTES,
+    opened=(_REISSUED_BYTES,),
     replaced=(held_bytes(1) + 2 * _TAKEN_BYTES,),
 )
 CASH_IN = Command(
@@ -188,6 +210,7 @@ REDEEM = Command(
     (Stage(CHECK, 2),),
     signed_bytes=_REDEEMED_BYTES,
     checked_bytes=_request_bytes(2),
+    opened=(held_bytes(1), _request_bytes(2)),
     replaced=(_REDEEMED_BYTES,),
     appended=_FRAME_BYTES + held_bytes(2),
 )
@@ -196,6 +219,7 @@ PAID_OUT = Command(
     "settle",
     "token_settle_redeem_bookkeeping",
     checked_bytes=_REDEEMED_BYTES,
+    opened=(_REDEEMED_BYTES,),
     replaced=(2 * _TAKEN_BYTES,),
 )
 

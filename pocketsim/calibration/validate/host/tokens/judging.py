@@ -21,7 +21,7 @@ from pocketsim.calibration.validate.host.judging import (
     floor,
 )
 from pocketsim.calibration.validate.host.tokens import prediction
-from pocketsim.calibration.validate.host.tokens.design import EMPTY, OPERATIONS, SPEED
+from pocketsim.calibration.validate.host.tokens.design import OPERATIONS, SPEED
 from pocketsim.sim.base import token_bytes
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ SIGNATURES, LINE = "signatures", "line"
 NULLS = (SIGNATURES, LINE)
 """Who needs no simulator.
 
-`signatures`: empty commands as measured, and as many signatures as are made and checked, at their
+`signatures`: idle commands as measured, and as many signatures as are made and checked, at their
 prices in the probe's report. `line`: a straight line through what the operation took with other
 numbers of tokens in the same place.
 """
@@ -105,9 +105,9 @@ def judge(
     is_judged: bool,
 ) -> TokenJudgement:
     """Return how far every operation of every batch is off, and which bars are met."""
-    empty_s = _empty_s(measured)
+    idle_s = _idle_s(measured)
     rows = tuple(
-        _row(name, batch, measured, simulated, prices, empty_s)
+        _row(name, batch, measured, simulated, prices, idle_s)
         for batch in measured
         for name in OPERATIONS
     )
@@ -127,10 +127,10 @@ def at_speed(costs: Costs, speed: Speed) -> Costs:
 
     Core time takes as much longer as a command's own signatures do; waits, as for a disk, do not.
     """
-    return {name: {**cost, "duration_s": _at_speed_s(cost, speed)} for name, cost in costs.items()}
+    return {name: {**cost, **_times_at_speed(cost, speed)} for name, cost in costs.items()}
 
 
-def _at_speed_s(cost: dict[str, float], speed: Speed) -> float:
+def _times_at_speed(cost: dict[str, float], speed: Speed) -> dict[str, float]:
     counts = {"sign_s": cost["signatures_made"], "check_s": cost["signatures_checked"]}
     if not any(counts.values()):
         counts = dict.fromkeys(SPEED, 1)
@@ -138,7 +138,8 @@ def _at_speed_s(cost: dict[str, float], speed: Speed) -> float:
         sum(count * times_s[name] for name, count in counts.items()) for times_s in (cost, speed)
     )
     core_s = min(cost["cpu_s"], cost["duration_s"])
-    return cost["duration_s"] - core_s + core_s * now / then
+    at_speed_s = core_s * now / then
+    return {"duration_s": cost["duration_s"] - core_s + at_speed_s, "cpu_s": at_speed_s}
 
 
 def operation_s(costs: Costs, operation: str) -> float:
@@ -157,16 +158,18 @@ def is_too_noisy(block: Sequence[Costs]) -> bool:
     return max(floors) > FLOOR_MAX
 
 
-def _empty_s(measured: Mapping[Batch, Sequence[Costs]]) -> dict[str, float]:
-    """Return for each place how long a command without tokens takes, s."""
+def _idle_s(measured: Mapping[Batch, Sequence[Costs]]) -> dict[tuple[str, str], float]:
+    """Return for each place and command how long that takes which it does without tokens, s."""
     return {
-        place: median(
-            costs[EMPTY.name]["duration_s"]
+        (place, command.name): median(
+            prediction.idle_s(command, costs)
             for batch, several in measured.items()
             if batch.place == place
             for costs in several
         )
         for place in dict.fromkeys(batch.place for batch in measured)
+        for commands in OPERATIONS.values()
+        for command in commands
     }
 
 
@@ -176,12 +179,12 @@ def _row(
     measured: Mapping[Batch, Sequence[Costs]],
     simulated: Mapping[int, Sequence[Stages]],
     prices: Prices,
-    empty_s: Mapping[str, float],
+    idle_s: Mapping[tuple[str, str], float],
 ) -> Row:
     commands = OPERATIONS[operation]
     took_s = [operation_s(costs, operation) for costs in measured[batch]]
     machine_s = [prediction.machine_s(commands, draw) for draw in simulated[batch.tokens]]
-    empties_s = len(commands) * empty_s[batch.place]
+    empties_s = sum(idle_s[batch.place, command.name] for command in commands)
     beside_s = sum(prediction.beside_s(command, batch, prices) for command in commands)
     whole_s = [each + empties_s + beside_s for each in machine_s]
     measured_s, predicted_s = median(took_s), median(whole_s)
@@ -221,7 +224,7 @@ def _line_s(
 ) -> float:
     """Return what a straight line through batches of other sizes says of this one, s.
 
-    The least relative squares; never less than empty commands take. NaN without two others.
+    The least relative squares; never less than idle commands take. NaN without two others.
     """
     others = [one for one in measured if one.place == batch.place and one != batch]
     if len(others) < _FEWEST_ON_LINE:

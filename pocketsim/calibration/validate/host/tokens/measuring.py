@@ -126,6 +126,8 @@ class _Round:
         alice = self._named("new-client", "alice", "--authority", bank)
         bob = self._named("new-client", "bob", "--authority", bank)
         self._speed = self._speed_now()
+        for idle, whose in ((design.SHOW_AUTHORITY, "bank"), (design.SHOW_CLIENT, "alice")):
+            self._idle(idle, self._said(idle.step, (whose,), _cost))
         amount = ("--amount", f"{design.AMOUNTS_CENTS[self._batch.tokens] / 100:.2f}")
         asked = ("--challenge", self._challenge("alice", bank))
         self._do(design.MINT, "bank", "--for", alice, *amount, *asked, "-o", "minted")
@@ -146,14 +148,16 @@ class _Round:
 
     def _challenge(self, who: str, giver: str) -> str:
         words = (who, "--from", giver)
-        empty = design.EMPTY
+        asked = design.REQUEST
         told, cost = self._said(
-            empty.step, words, lambda told: (str(told["challenge"]), _cost(told))
+            asked.step, words, lambda told: (str(told["challenge"]), _cost(told))
         )
-        cost = self._timed(cost)
-        # The first: a wallet of another that is as empty costs the same again.
-        self._found.setdefault(empty.name, cost)
+        self._idle(asked, cost)
         return told
+
+    def _idle(self, command: Command, cost: dict[str, float]) -> None:
+        # The first: a wallet of another that is as empty costs the same again.
+        self._found.setdefault(command.name, self._timed(cost))
 
     def _do(self, command: Command, *words: str) -> None:
         told, cost = self._said(command.step, words, lambda told: (told["tokens"], _cost(told)))
@@ -252,6 +256,14 @@ _DEVICE = 2  # its third column: major and minor number
 _IN_MEMORY = {"tmpfs", "ramfs"}
 _SHOWN = 80  # characters of an answer that nobody understands
 # What `Prices` needs; of a disk only where there is one.
-_KERNELS = ("ed25519_sign", "ed25519_verify", "token_*_bookkeeping", "memory_file_*_fsync")
+_KERNELS = (
+    "ed25519_sign",
+    "ed25519_sign_first",
+    "ed25519_verify",
+    "ed25519_verify_first",
+    "token_*_bookkeeping",
+    "file_open_read",
+    "memory_file_*_fsync",
+)
 _DISK_KERNELS = ("file_append_fsync", "file_replace_fsync")
 _TRIAL = -1  # the number of no repetition

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.validate.host.measuring import Kept
     from pocketsim.calibration.validate.host.tokens.design import Batch, Command, Effort
+    from pocketsim.calibration.validate.host.tokens.measuring import Costs
 
 Stages = dict[Stage, float]
 """How long the stages of one simulated ring took, s."""
@@ -47,11 +48,23 @@ class Prices(Protocol):
     def check_s(self, size_bytes: int) -> float:
         """Return the time that a signature takes to be checked."""
 
+    def first_sign_s(self) -> float:
+        """Return how much longer than another the first signature of a process takes."""
+
+    def first_check_s(self) -> float:
+        """Return how much longer than another the first check of a process takes."""
+
+    def open_s(self, size_bytes: int) -> float:
+        """Return the time of a file that is opened, read whole and closed again."""
+
     def append_s(self, place: str, size_bytes: int) -> float:
         """Return the time of an append that reaches the disk, or the memory, of files there."""
 
     def replace_s(self, place: str, size_bytes: int) -> float:
         """Return the time of a file that is put in the place of another."""
+
+    def replace_core_s(self, place: str, size_bytes: int) -> float:
+        """Return the core time of the same."""
 
 
 def at_that_time(profile: Path, to: Path, prices: Prices) -> None:
@@ -175,18 +188,36 @@ def machine_s(commands: tuple[Command, ...], simulated: Stages) -> float:
 
 
 def beside_s(command: Command, batch: Batch, prices: Prices) -> float:
-    """Return how long a command takes beside the machine and an empty command, s."""
+    """Return how long a command takes beside the machine, and longer than an idle one, s."""
     tokens, place = batch.tokens, batch.place
     found = prices.bookkeeping_s(command.bookkeeping, tokens)
+    made, checked = command.signatures(tokens)
+    found += (prices.first_sign_s() if made else 0.0) + (prices.first_check_s() if checked else 0.0)
     if command.signed_bytes:
         found += prices.sign_s(tokens * command.signed_bytes)
     if command.checked_bytes:
         found += prices.check_s(tokens * command.checked_bytes)
+    found += sum(prices.open_s(tokens * each) for each in command.opened)
     found += sum(prices.replace_s(place, tokens * each) for each in command.replaced)
     if command.appended:
         found += prices.append_s(place, tokens * command.appended)
-    # The empty command has replaced a file, too.
-    return found - prices.replace_s(place, design.EMPTY_BYTES)
+    return found - _idle_beside_s(command, place, prices)
+
+
+def idle_s(command: Command, costs: Costs) -> float:
+    """Return what it took to do what a command does without tokens, as measured, s (`IDLE`)."""
+    request, client, authority = (costs[idle.name] for idle in design.IDLE)
+    if not command.is_of_authority:
+        return request["duration_s"]
+    return authority["duration_s"] + request["cpu_s"] - client["cpu_s"]
+
+
+def _idle_beside_s(command: Command, place: str, prices: Prices) -> float:
+    """Return what is priced of a command and is in `idle_s` already, s."""
+    request, client, authority = (prices.bookkeeping_s(idle.bookkeeping, 0) for idle in design.IDLE)
+    if not command.is_of_authority:
+        return request + prices.replace_s(place, design.EMPTY_BYTES)
+    return authority + request - client + prices.replace_core_s(place, design.EMPTY_BYTES)
 
 
 _RING = 3  # the authority, alice and bob

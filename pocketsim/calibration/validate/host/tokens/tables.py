@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.tokens.judging import Row
 
 HEAD = (
-    *("operation", "tokens", "folder", "ms real", "predicted", "machine", "empty commands"),
+    *("operation", "tokens", "folder", "ms real", "predicted", "machine", "idle commands"),
     *("tokens/s real", "predicted", "90 %", "error", "floor"),
     *(*(f"null {name}" for name in NULLS), "use"),
 )
 NOTE = (
     "Errors are log ratios of rates, predicted to real; a floor is how far real is from real. "
-    "Predicted is the simulator's machine, empty commands as measured, and what memory and files "
+    "Predicted is the simulator's machine, idle commands as measured, and what memory and files "
     "take by the probe's reports. Core time is that at one speed, the median of what signatures "
-    "took before and after each command. Null signatures: empty commands, and signatures at that "
+    "took before and after each command. Null signatures: idle commands, and signatures at that "
     "speed. Null line: through what batches of other sizes took."
 )
 
