@@ -376,6 +376,17 @@ def test_intervals_hold_nine_medians_of_ten(between, within, count):
 SHORT = 0.02  # quantiles of 40 draws are nearer to each other than those of the law
 
 
+def test_an_interval_has_its_own_median_in_it_though_a_few_repetitions_wait_for_seconds():
+    chance = np.random.default_rng(5)
+    simulated, repeated = (1.0 + 0.1 * chance.standard_normal(40) for _ in range(2))
+    calm = judging.interval(simulated, repeated, 20)
+    simulated[:3], repeated[:4] = 3000.0, 3000.0
+    low, high = judging.interval(simulated, repeated, 20)
+    assert low < 1.0 - 0.02
+    assert 1.0 + 0.02 < high < 2.0
+    assert high - low > (calm[1] - calm[0]) / 2
+
+
 def test_an_interval_of_what_nothing_defines_holds_nothing():
     for simulated, repeated in (([math.nan], [1.0]), ([1.0], []), ([], [1.0])):
         low, high = judging.interval(simulated, repeated, 5)

@@ -179,13 +179,15 @@ def interval(
     known of the profile, which is the same for all repetitions of a computer, and by what differs
     between repetitions. `repeated` have the latter alone, of which a median has less. So quantiles
     of `simulated` are drawn in towards its median, by the root of the ratio of variances that a
-    median and a single repetition have. Holds where the noise does not depend on the draw. NaN
-    where either has nothing known.
+    median and a single repetition have. What is far out (`_within_fences`) counts as at the fence: a
+    few repetitions that wait for seconds move no median, but are nearly all of a variance. Holds
+    where the noise does not depend on the draw. NaN where either has nothing known.
     """
     single = np.array([value for value in simulated if math.isfinite(value)])
     noise = np.array([value for value in repeated if math.isfinite(value)])
     if not (single.size and noise.size and count):
         return math.nan, math.nan
+    single, noise = _within_fences(single), _within_fences(noise)
     chance = stream(SEED, "validate/host/medians")
     medians = np.median(chance.choice(noise, (_RESAMPLED, count)), axis=1)
     whole, within, of_median = single.var(), noise.var(), medians.var()
@@ -193,6 +195,16 @@ def interval(
     middle = np.median(single)
     low, high = middle + math.sqrt(share) * (np.quantile(single, INTERVAL) - middle)
     return float(low), float(high)
+
+
+def _within_fences(values: np.ndarray) -> np.ndarray:
+    """Return the values, none further than three quartile ranges beyond the quartiles.
+
+    Tukey, "Exploratory Data Analysis", 1977, section 2D: what is "far out".
+    """
+    early, late = np.quantile(values, (0.25, 0.75))
+    apart = _FAR_OUT * (late - early)
+    return np.clip(values, early - apart, late + apart)
 
 
 def is_too_noisy(point: Point, figures: Sequence[Figures]) -> bool:
@@ -330,5 +342,6 @@ def _worst_if_unknown(value: float) -> float:
     return math.inf if math.isnan(value) else value
 
 
+_FAR_OUT = 3.0  # quartile ranges
 _RESAMPLED = 2000  # medians: their variance is within some 3 %
 _HALVINGS = 1000  # of 20 repetitions there are 184 756
