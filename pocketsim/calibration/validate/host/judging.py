@@ -179,8 +179,8 @@ def interval(
     known of the profile, which is the same for all repetitions of a computer, and by what differs
     between repetitions. `repeated` have the latter alone, of which a median has less. So quantiles
     of `simulated` are drawn in towards its median, by the root of the ratio of variances that a
-    median and a single repetition have. What is far out (`_within_fences`) counts as at the fence: a
-    few repetitions that wait for seconds move no median, but are nearly all of a variance. Holds
+    median and a single repetition have. What is far out (`_within_fences`) counts as at the fence:
+    a few repetitions that wait for seconds move no median, but are nearly all of a variance. Holds
     where the noise does not depend on the draw. NaN where either has nothing known.
     """
     single = np.array([value for value in simulated if math.isfinite(value)])
@@ -204,7 +204,8 @@ def _within_fences(values: np.ndarray) -> np.ndarray:
     """
     early, late = np.quantile(values, (0.25, 0.75))
     apart = _FAR_OUT * (late - early)
-    return np.clip(values, early - apart, late + apart)
+    kept: np.ndarray = np.clip(values, early - apart, late + apart)
+    return kept
 
 
 def is_too_noisy(point: Point, figures: Sequence[Figures]) -> bool:
