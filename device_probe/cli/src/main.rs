@@ -49,6 +49,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    pocketsim_probe_core::host::allocator::take_large_buffers_fresh();
     let done = match Verb::parse() {
         Verb::Run(arguments) => run::main(&arguments),
         Verb::Serve(arguments) => serve::main(&arguments),

@@ -9,6 +9,7 @@
 //! | [`cores`], [`affinity`] | cores, their classes, and confining a thread to some |
 //! | [`state`], [`battery`] | temperatures, frequencies, load, battery |
 //! | [`virtuality`] | emulators, virtual machines, builds for debugging |
+//! | [`allocator`] | how this process gets large buffers |
 //!
 //! Everything reads below a root, so that tests show it devices that they make up.
 
@@ -18,6 +19,7 @@ pub use properties::Properties;
 pub use tree::Tree;
 
 pub mod affinity;
+pub mod allocator;
 pub mod battery;
 pub mod build;
 pub mod cores;

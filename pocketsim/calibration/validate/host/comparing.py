@@ -64,7 +64,7 @@ class Host:
             scenario = prediction.document(point, setting, self.documents, hop_s, effort, draw)
             if self.is_one_core:
                 scenario = prediction.on_one_core(scenario)
-            counted = prediction.judged(point, setting, effort)
+            counted = prediction.judged(point, setting.passage_s, effort)
             names[point.name] = prediction.made_from(scenario, asdict(counted))
             kept = self.kept.kept(names[point.name])
             if kept is None:

@@ -1,7 +1,7 @@
 """What one repetition came to, read off its events: of a real trade and of a simulated one alike.
 
-Proposals of the first `proposed_s` seconds count, and have until `drained_s` later to come back;
-proposing goes on meanwhile at both, so that neither drains for free.
+After a warm-up, proposals of `proposed_s` seconds count, and have until `drained_s` later to come
+back; proposing goes on meanwhile at both, so that neither drains for free.
 """
 
 from __future__ import annotations
@@ -55,25 +55,28 @@ class Figures:
 
 @dataclass(frozen=True)
 class Judged:
-    """What counts of a trade: proposals until `proposed_s`, stored until `drained_s` later.
+    """What counts of a trade: proposals of `proposed_s`, stored until `drained_s` later.
 
-    A relay delays each passage of the trade over `carrier` by `passage_s`.
+    They begin `warm_up_s` after the first. A relay delays each passage of the trade over `carrier`
+    by `passage_s`.
     """
 
     proposed_s: float
     drained_s: float
     carrier: str
     passage_s: float = 0.0
+    warm_up_s: float = 0.0
 
 
 def of(events: pa.Table, judged: Judged) -> Figures:
     """Return the figures of one repetition of a trade, from the events of its proposer."""
     part = Columns.of(events)
     sent, stored = part.of_kind("send"), part.of_kind("store")
-    until_s = float(sent.time_s.min(initial=math.inf)) + judged.proposed_s
-    sent = sent.where(sent.time_s <= until_s)
+    from_s = float(sent.time_s.min(initial=math.inf)) + judged.warm_up_s
+    until_s = from_s + judged.proposed_s
+    sent = sent.where((from_s <= sent.time_s) & (sent.time_s <= until_s))
     stored = stored.where(stored.time_s <= until_s + judged.drained_s)
-    in_time = int(np.count_nonzero(stored.time_s <= until_s))
+    in_time = int(np.count_nonzero((from_s <= stored.time_s) & (stored.time_s <= until_s)))
     stored = stored.where(np.isin(stored.message, sent.message))
     rtt_s = stored.time_s - times_by_message(sent, stored)
     # The same search finds a proposal's size.

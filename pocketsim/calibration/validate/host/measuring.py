@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pocketsim.calibration.validate.host import computer, ends, figures
+from pocketsim.calibration.validate.host import computer, ends, figures, prediction
 from pocketsim.calibration.validate.host.ends import Asked
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from pocketsim.sim.export import phone_logs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.computer import Cores
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.ends import Traded
-    from pocketsim.calibration.validate.host.figures import Figures
+    from pocketsim.calibration.validate.host.figures import Figures, Judged
 
 
 class Kept(Protocol):
@@ -85,7 +85,7 @@ class Bench:
         rate_per_s, best_per_s = _RAMP_FROM_PER_S[point.carrier] / self.slowness, 0.0
         while rate_per_s <= _RAMP_MOST_PER_S:
             asked = Asked(point.carrier, rate_per_s, point.payload_bytes, ramp_s, link, losses)
-            _, found = self._traded(asked, ramp_s, 0.0)
+            _, found = self._traded(asked, figures.Judged(ramp_s, 0.0, point.carrier))
             best_per_s = max(best_per_s, found.store_rate_per_s)
             if found.store_rate_per_s < _SATURATED * rate_per_s:
                 break
@@ -96,17 +96,17 @@ class Bench:
 
     def _measured(self, point: Point, rate_per_s: float, number: int) -> dict[str, Any]:
         effort, cores = self.effort, self.cores
-        proposing_s = effort.proposed_s + effort.drained_s
         asked = Asked(
             point.carrier,
             rate_per_s,
             point.payload_bytes,
-            proposing_s,
+            effort.proposing_s,
             ends.link_of(point),
             ends.losses_of(point, number),
         )
         before = computer.ticks_now(cores.ends)
-        traded, found = self._traded(asked, effort.proposed_s, effort.drained_s)
+        # The relay tells its delay when the trade is over.
+        traded, found = self._traded(asked, prediction.judged(point, 0.0, effort))
         after = computer.ticks_now(cores.ends)
         return {
             "figures": found.as_json(),
@@ -116,12 +116,11 @@ class Bench:
             "outcome": traded.outcome,
         }
 
-    def _traded(self, asked: Asked, proposed_s: float, drained_s: float) -> tuple[Traded, Figures]:
+    def _traded(self, asked: Asked, judged: Judged) -> tuple[Traded, Figures]:
         with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as folder:
             traded = ends.trade(self.probe, self.cores, asked, Path(folder))
             events = phone_logs.read(traded.log)
-        delay_s = passage_s(traded.relay)
-        judged = figures.Judged(proposed_s, drained_s, asked.carrier, delay_s)
+        judged = replace(judged, passage_s=passage_s(traded.relay))
         return traded, figures.of(events, judged)
 
 

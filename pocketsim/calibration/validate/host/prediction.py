@@ -95,7 +95,7 @@ def document(
         "implementation": str(documents.implementation),
         "run": {
             "seed": SEED,
-            "duration": _seconds(effort.proposed_s + effort.drained_s),
+            "duration": _seconds(effort.proposing_s),
             "repetitions": effort.draws,
             "draw": draw,
         },
@@ -202,9 +202,9 @@ def beside_a_relay(profile: Path, to: Path) -> None:
     to.write_text(tomli_w.dumps(device), encoding="utf-8")
 
 
-def judged(point: Point, setting: Setting, effort: Effort) -> Judged:
-    """Return what counts of a point's simulation: the same as of its measurement."""
-    return Judged(effort.proposed_s, effort.drained_s, point.carrier, setting.passage_s)
+def judged(point: Point, passage_s: float, effort: Effort) -> Judged:
+    """Return what counts of a point, of its measurement and its simulation alike."""
+    return Judged(effort.proposed_s, effort.drained_s, point.carrier, passage_s, effort.warm_up_s)
 
 
 def made_from(scenario: dict[str, Any], *beside: object) -> str:

@@ -9,7 +9,7 @@
 //! deliberately does not live here: cryptography and bookkeeping of blocks.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use super::GROUP;
 use crate::host::affinity::{allowed_cores, on_cores};
 use crate::kernel::{Budget, Case, Depth, Series, Unmeasured};
 use crate::kernels::experiment::{case, collect, Watch};
-use crate::quic::{client_config, client_endpoint, server_config, SERVER_NAME};
+use crate::quic::{client_config, client_endpoint, farewell, server_config, SERVER_NAME};
 
 /// The cases: by how long the proposing thread sleeps after an answer.
 pub(super) fn cases(depth: Depth) -> Vec<Case> {
@@ -109,32 +109,48 @@ fn beside_a_server(
 }
 
 /// `rtt_s` is from the call that starts a thread until that has the answer, by a runtime, an
-/// endpoint and a connection of its own, as `probe trade` does for each message. What it does
-/// then, to say farewell, is over before the next begins.
+/// endpoint and a connection of its own, as `probe trade` does for each message. As there, it says
+/// farewell after that, for some 0.1 s, in which others begin: their buffers and threads are others,
+/// and what it does then takes the core from them.
 fn reconnecting(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unmeasured> {
     beside_a_server(|address| {
-        collect(budget, ["rtt_s"], || {
+        let (tell, told) = mpsc::channel();
+        let mut leaving = Vec::new();
+        let measured = collect(budget, ["rtt_s"], || {
             thread::sleep(rest);
             let start = Instant::now();
-            let dialling = thread::spawn(move || dial(address, start));
-            let rtt = dialling.join().expect("it returns what goes wrong")?;
+            let tell = tell.clone();
+            leaving.push(thread::spawn(move || {
+                if let Err(reason) = dial(address, start, &tell) {
+                    let _ = tell.send(Err(reason));
+                }
+            }));
+            let rtt = told.recv_timeout(ANSWER_LIMIT).map_err(too_late)??;
+            leaving.retain(|thread| !thread.is_finished());
             Ok([rtt.as_secs_f64() - budget.clock.read_s])
-        })
+        });
+        for thread in leaving {
+            thread.join().expect("it returns what goes wrong");
+        }
+        measured
     })
 }
 
-fn dial(address: SocketAddr, start: Instant) -> Result<Duration, Unmeasured> {
+fn dial(address: SocketAddr, start: Instant, tell: &Sender<Answered>) -> Result<(), Unmeasured> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_all().build()?.block_on(async {
         let endpoint = client_endpoint(address)?;
         let connecting = endpoint.connect(address, SERVER_NAME).map_err(failed)?;
         let connection = connecting.await.map_err(failed)?;
         ask(&connection).await?;
-        let rtt = start.elapsed();
-        endpoint.close(0u32.into(), b"");
-        Ok(rtt)
+        let _ = tell.send(Ok(start.elapsed()));
+        farewell(&endpoint).await;
+        Ok(())
     })
 }
+
+/// How long an answer took.
+type Answered = Result<Duration, Unmeasured>;
 
 fn batch(
     budget: &Budget<'_>,
@@ -153,8 +169,7 @@ fn batch(
             let _ = tell.send(asked.map(|()| start.elapsed()));
         });
         let answered = told.recv_timeout(ANSWER_LIMIT);
-        let late = |_| Unmeasured::because("QUIC on loopback took more than 10 s");
-        let rtt = answered.map_err(late)??;
+        let rtt = answered.map_err(too_late)??;
         whole_s += rtt.as_secs_f64() - budget.clock.read_s;
         thread::sleep(rest);
     }
@@ -179,8 +194,7 @@ fn together(
     }
     for _ in 0..AT_ONCE {
         let answered = told.recv_timeout(ANSWER_LIMIT);
-        let late = |_| Unmeasured::because("QUIC on loopback took more than 10 s");
-        answered.map_err(late)??;
+        answered.map_err(too_late)??;
     }
     Ok(watch.per_operation(budget.clock, AT_ONCE))
 }
@@ -220,6 +234,10 @@ async fn serve(endpoint: Endpoint) {
 fn runtime() -> std::io::Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build()
+}
+
+fn too_late(_: RecvTimeoutError) -> Unmeasured {
+    Unmeasured::because("QUIC on loopback took more than 10 s")
 }
 
 fn failed(error: impl std::fmt::Display) -> Unmeasured {

@@ -10,6 +10,7 @@ use pocketsim_protocols::contract::Reason;
 use tokio::sync::watch;
 
 use super::{quic, Carry};
+use crate::quic::FAREWELL;
 use crate::trade::node::{Letter, Node};
 
 /// A thread for each message under way.
@@ -103,8 +104,7 @@ fn carry(
             } => exchanged,
             _ = cancelled.changed() => Err(Reason::SocketTimeout),
         };
-        endpoint.close(0u32.into(), b"");
-        let _ = tokio::time::timeout(FAREWELL, endpoint.wait_idle()).await;
+        crate::quic::farewell(&endpoint).await;
         exchanged
     })
 }
@@ -117,7 +117,5 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 
 /// Threads and sockets; the published runs broke down at about 40 dials a second.
 const MESSAGES_MAX: usize = 64;
-/// A close is repeated for three probe timeouts (RFC 9000, 10.2); on a table that is 0.1 s.
-const FAREWELL: Duration = Duration::from_secs(1);
 /// Between two looks at what is under way, after everything was measured.
 const GLANCE: Duration = Duration::from_millis(5);
