@@ -1,6 +1,7 @@
 //! Measuring a device: its clock, samples and their sketches, whole runs and their reports; one
 //! binary, as linking costs most.
 
+mod allocator;
 mod battery;
 #[cfg(feature = "check")]
 mod check;
