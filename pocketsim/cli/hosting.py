@@ -35,7 +35,7 @@ def host(  # noqa: PLR0913 - each is an option
     """Trade for real on this computer, simulate the same, and compare: exit 3 if a bar is missed.
 
     The probe measures the computer before and after, `calibrate` makes its profile, `probe trade`
-    and `probe link` trade at 24 points, most of which no fit sees: some 40 minutes on a machine of
+    and `probe link` trade at 24 points, most of which no fit sees: some 45 minutes on a machine of
     two cores. `probe tokens` mints, transfers, verifies and redeems batches of tokens, between
     reports of their own, which are compared with their simulation as well. Whatever else runs
     meanwhile is measured, too. DIR gets host.json, host.html, the profile and the probe's reports;

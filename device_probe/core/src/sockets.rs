@@ -13,6 +13,28 @@ pub(crate) fn any_port(peer: IpAddr) -> SocketAddr {
     }
 }
 
+/// How many files this process may have open, after asking for `wanted`: most systems begin with 1024
+/// and let a process have more that asks.
+pub(crate) fn allow_files(wanted: usize) -> usize {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is valid for writes, and for reads in the next call.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 {
+        return FILES_MIN;
+    }
+    let more = libc::rlimit {
+        rlim_cur: limit.rlim_max.min(wanted as libc::rlim_t),
+        ..limit
+    };
+    // SAFETY: as above.
+    let has_more = more.rlim_cur > limit.rlim_cur
+        && unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &more) } == 0;
+    let allowed = if has_more { more } else { limit }.rlim_cur;
+    usize::try_from(allowed).unwrap_or(usize::MAX).min(wanted)
+}
+
 /// That many sockets on consecutive ports, each made by `bind`; when the first port may be any (0),
 /// others are tried until the ones after it are free.
 ///
@@ -69,6 +91,9 @@ pub(crate) fn is_passing(error: &io::Error) -> bool {
 
 /// Room for any datagram and a byte more: the largest UDP payload is 65 507 bytes (RFC 768, RFC 791).
 pub(crate) const DATAGRAM_BYTES_MAX: usize = 65_536;
+
+/// What a process may have open at least (POSIX, `_POSIX_OPEN_MAX`).
+const FILES_MIN: usize = 20;
 
 /// The system scatters the ports that it chooses, so the next ones are nearly always free; that many
 /// unlucky rows mean that they are not.

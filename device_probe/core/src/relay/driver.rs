@@ -15,7 +15,7 @@ use super::rule::{Faults, Reason};
 use super::socket::{bind, Sockets};
 use super::statistics::{Counts, QuantileRecorder, Statistics};
 use super::Options;
-use crate::sockets::{any_port, bind_consecutive, DATAGRAM_BYTES_MAX};
+use crate::sockets::{allow_files, any_port, bind_consecutive, DATAGRAM_BYTES_MAX};
 use crate::stop::Stop;
 
 /// A relay whose ports are bound.
@@ -71,7 +71,7 @@ impl Relay {
             began,
             clocks: Clocks::new(began),
             sockets,
-            table: Table::new(SOCKETS_MAX, options.idle),
+            table: Table::new(allow_files(FILES) / 4 * 3, options.idle),
             up: Direction::new(&options.up, options.seed, "up"),
             down: Direction::new(&options.down, options.seed, "down"),
             buffer: vec![0; DATAGRAM_BYTES_MAX],
@@ -316,8 +316,9 @@ impl Direction {
     }
 }
 
-/// Sockets of flows: most systems let a process open 1024 files.
-const SOCKETS_MAX: usize = 768;
+/// Three quarters of them are for the sockets of flows. A dialler over new connections makes a flow for
+/// each message, and those of the last two seconds are in use.
+const FILES: usize = 16_384;
 /// Datagrams read from one socket before deadlines are looked at: below a millisecond.
 const READ_MAX: usize = 64;
 /// A user who interrupts does not notice a tenth of a second.

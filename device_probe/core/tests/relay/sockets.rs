@@ -73,6 +73,9 @@ fn receive(socket: &UdpSocket) -> (Vec<u8>, SocketAddr) {
 }
 
 /// Payload of the n-th datagram: all lengths that matter, every byte depends on `number`.
+/// More than fit into the files that most systems let a process begin with, 1024.
+const CLIENTS: u32 = 1000;
+
 fn payload(number: u32) -> Vec<u8> {
     let bytes = [0, 1, 100, 1472, 9000][number as usize % 5];
     (0..bytes)
@@ -113,6 +116,22 @@ fn the_largest_datagram_fits() {
     client.send_to(&vec![7; 65_507], relay.address).unwrap();
     assert_eq!(receive(&server).0, vec![7; 65_507]);
     relay.end();
+}
+
+#[test]
+fn a_thousand_clients_in_a_moment_are_all_heard() {
+    let server = socket();
+    let relay = Running::with(server.local_addr().unwrap(), |_| ());
+    let mut clients = Vec::new();
+    for number in 0..CLIENTS {
+        let client = socket(); // kept, so that no other has its port
+        client.send_to(&payload(number), relay.address).unwrap();
+        assert_eq!(receive(&server).0, payload(number));
+        clients.push(client);
+    }
+    let statistics = relay.end();
+    assert_eq!(statistics.flows_opened, CLIENTS as u64);
+    assert_eq!(statistics.flows_closed, 0);
 }
 
 #[test]
