@@ -108,23 +108,14 @@ def test_what_is_proposed_in_time_counts_and_has_until_the_end_to_come_back():
 
 
 def test_what_is_proposed_while_warming_up_does_not_count():
-    found = figures.of(
-        events(
-            [
-                ("send", 1, 10.0),
-                ("store", 1, 10.7),
-                ("send", 2, 10.4),
-                ("store", 2, 11.2),  # proposed too early to count, stored within the time
-                ("send", 3, 11.0),
-                ("store", 3, 11.1),
-                ("send", 4, 12.0),
-                ("store", 4, 12.3),
-                ("send", 5, 12.1),
-                ("store", 5, 12.2),
-            ]
-        ),
-        Judged(1.0, 0.5, "udp", warm_up_s=1.0),
-    )
+    # The second was proposed too early to count, and stored within the time that counts.
+    times_s = [(10.0, 10.7), (10.4, 11.2), (11.0, 11.1), (12.0, 12.3), (12.1, 12.2)]
+    told = [
+        (kind, number, at_s)
+        for number, both in enumerate(times_s)
+        for kind, at_s in zip(("send", "store"), both, strict=True)
+    ]
+    found = figures.of(events(told), Judged(1.0, 0.5, "udp", warm_up_s=1.0))
     assert (found.sent_count, found.stored_count) == (2, 2)
     assert found.rtt_p50_s == pytest.approx(0.2)  # of 0.1 and 0.3 s
     assert found.store_rate_per_s == pytest.approx(2.0)

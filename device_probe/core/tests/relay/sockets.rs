@@ -122,16 +122,12 @@ fn the_largest_datagram_fits() {
 fn a_thousand_clients_in_a_moment_are_all_heard() {
     let server = socket();
     let relay = Running::with(server.local_addr().unwrap(), |_| ());
-    let mut clients = Vec::new();
-    for number in 0..CLIENTS {
-        let client = socket(); // kept, so that no other has its port
+    let clients: Vec<_> = (0..CLIENTS).map(|_| socket()).collect();
+    for (number, client) in (0..).zip(&clients) {
         client.send_to(&payload(number), relay.address).unwrap();
         assert_eq!(receive(&server).0, payload(number));
-        clients.push(client);
     }
-    let statistics = relay.end();
-    assert_eq!(statistics.flows_opened, CLIENTS as u64);
-    assert_eq!(statistics.flows_closed, 0);
+    assert_eq!(relay.end().flows_opened, CLIENTS as u64);
 }
 
 #[test]
