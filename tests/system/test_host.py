@@ -44,8 +44,7 @@ def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, p
     asked = {
         name: (
             prediction.document(point, setting, documents, 1e-6, EFFORT),
-            # Nothing is taken off.
-            prediction.judged(point, replace(setting, passage_s=0.0), EFFORT),
+            prediction.judged(point, 0.0, EFFORT),  # nothing is taken off
         )
         for name, setting in settings.items()
     }
