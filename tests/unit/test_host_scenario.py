@@ -37,7 +37,7 @@ def test_the_scenario_is_that_of_the_point(tmp_path):
     assert (dialler["latency"], listener["latency"]) == ("5110000ns", "10000ns")
     assert dialler["bursts"] == {"share": 0.01, "mean_packets": 5.0}
     assert found["workload"]["rate"] == "123.456/s"
-    assert found["run"]["duration"] == "6000000000ns"
+    assert found["run"]["duration"] == "7000000000ns"  # warming up, proposing, draining
     # The relay had a fifth of the dialler's core, and none of the listener's.
     assert {one["value"] for one in found["devices"][0]["cost_factors"].values()} == {1.25}
     assert "cost_factors" not in found["devices"][1]
