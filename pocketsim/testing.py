@@ -159,6 +159,7 @@ def _transport(mode: str) -> Transport:
         "answer_on_same_connection": True,
         "answer_on_same_stream": False,
         "ack_bundling": False,
+        "path_management": False,
         "relay_first": True,
         "app_faults": False,
         "socket_timeout_s": 5.0,

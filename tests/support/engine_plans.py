@@ -223,6 +223,7 @@ def transport(name, phones, **changes):
         "answer_on_same_connection": False,
         "answer_on_same_stream": False,
         "ack_bundling": False,
+        "path_management": False,
         "threads_first": True,
         "socket_timeout_s": 5.0,
         "socket_buffer_bytes": 0,

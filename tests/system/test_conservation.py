@@ -102,6 +102,7 @@ def small_plans(draw):
         "answer_on_same_connection": [True, False],
         "answer_on_same_stream": [True, False],
         "ack_bundling": [True, False],
+        "path_management": [True, False],
         "relay_first": [True, False],
         "keep_alive_s": [0.0, 1.0],
         "poll_interval_s": [0.0, 0.01, 1.0],

@@ -260,7 +260,8 @@ def test_a_factor_scales_what_is_drawn(scenario):
 
 @pytest.mark.parametrize("same", [True, False])
 @pytest.mark.parametrize(
-    "flag", ["answer_on_same_connection", "answer_on_same_stream", "ack_bundling"]
+    "flag",
+    ["answer_on_same_connection", "answer_on_same_stream", "ack_bundling", "path_management"],
 )
 def test_habits_of_quic_are_the_transports(scenario, flag, same):
     setting = f"transport.{flag}={str(same).lower()}"

@@ -268,6 +268,7 @@ _TIMERS: dict[str, tuple[Any, ...]] = {
     "answer_on_same_connection": (True, False),
     "answer_on_same_stream": (True, False),
     "ack_bundling": (True, False),
+    "path_management": (True, False),
     "relay_first": (True, False),
     "keep_alive": ("0s", "1s"),
     "poll_interval": ("0s", "10ms", "1s"),

@@ -194,6 +194,7 @@ class Quic(TypedDict):
     answer_on_same_connection: Choice
     answer_on_same_stream: Choice | None
     ack_bundling: Choice | None
+    path_management: Choice | None
     relay_first: Choice
     socket_buffer_bytes: Number | None
     kept_connection: KeptConnection | None

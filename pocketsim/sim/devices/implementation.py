@@ -158,6 +158,11 @@ class Quic(Section):
         description="Whether acknowledgements that are not due yet ride along with data; absent: "
         "they do not.",
     )
+    path_management: Flag | None = Field(
+        default=None,
+        description="Whether spare connection ids, tickets and probes of the path's MTU pass after "
+        "a handshake; absent: they do not.",
+    )
     relay_first: Flag = Field(
         description="Whether it starts over the relay and moves to the direct path."
     )

@@ -330,6 +330,7 @@ def _transport(
         "answer_on_same_connection": options["answer_on_same_connection"],
         "answer_on_same_stream": options["answer_on_same_stream"],
         "ack_bundling": options["ack_bundling"],
+        "path_management": options["path_management"],
         "threads_first": implementation["threads_first"]["value"],
         "socket_timeout_s": options["socket_timeout_s"],
         "socket_buffer_bytes": options["socket_buffer_bytes"],

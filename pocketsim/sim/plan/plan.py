@@ -186,6 +186,7 @@ class Transport(TypedDict):
     answer_on_same_connection: bool
     answer_on_same_stream: bool
     ack_bundling: bool
+    path_management: bool
     threads_first: bool
     socket_timeout_s: float
     socket_buffer_bytes: int

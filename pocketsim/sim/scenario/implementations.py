@@ -140,6 +140,12 @@ def _with(section: AnySection, **said: Any) -> AnySection:
 
 
 _TIMERS = ("poll_interval", "connect_timeout", "idle_timeout", "keep_alive")
-_FLAGS = ("answer_on_same_connection", "answer_on_same_stream", "ack_bundling", "relay_first")
+_FLAGS = (
+    "answer_on_same_connection",
+    "answer_on_same_stream",
+    "ack_bundling",
+    "path_management",
+    "relay_first",
+)
 _EVA_LISTS = ("encryption", "block", "window")
 _MS_PER_S = 1000

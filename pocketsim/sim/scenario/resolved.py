@@ -373,6 +373,7 @@ class Transport(TypedDict):
     answer_on_same_connection: bool
     answer_on_same_stream: bool
     ack_bundling: bool
+    path_management: bool
     relay_first: bool
     app_faults: bool
     socket_timeout_s: float

@@ -139,6 +139,11 @@ class Transport(Section):
         default=None,
         description="QUIC acknowledgements that are not due yet ride along with data.",
     )
+    path_management: bool | None = Field(
+        default=None,
+        description="After a handshake of QUIC spare connection ids, tickets and probes of the "
+        "path's MTU pass.",
+    )
     relay_first: bool | None = Field(
         default=None, description="QUIC starts over the relay and moves to the direct path."
     )

@@ -26,6 +26,7 @@ impl From<&plan::Transport> for TransportConfig {
             answer_on_same_connection: options.answer_on_same_connection,
             answer_on_same_stream: options.answer_on_same_stream,
             ack_bundling: options.ack_bundling,
+            path_management: options.path_management,
             socket_timeout_s: options.socket_timeout_s,
             ..Self::default()
         }

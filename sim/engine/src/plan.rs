@@ -402,6 +402,8 @@ pub struct Transport {
     pub answer_on_same_stream: bool,
     /// Whether acknowledgements ride along with data before they are due (quic).
     pub ack_bundling: bool,
+    /// Whether connection ids, tickets and probes of the MTU pass after a handshake (quic).
+    pub path_management: bool,
     /// Whether the threads that read the socket and propose run before tasks when both want cores.
     pub threads_first: bool,
     /// Socket receive timeout, seconds (udp).

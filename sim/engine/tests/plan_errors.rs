@@ -169,6 +169,7 @@ fn options_of_a_transport_reach_its_machine() {
     options.answer_on_same_connection = true;
     options.answer_on_same_stream = true;
     options.ack_bundling = true;
+    options.path_management = true;
     let config = TransportConfig::from(&options);
     let expected = TransportConfig {
         mode: ConnectionMode::Keep,
@@ -181,6 +182,7 @@ fn options_of_a_transport_reach_its_machine() {
         answer_on_same_connection: true,
         answer_on_same_stream: true,
         ack_bundling: true,
+        path_management: true,
         ..TransportConfig::default()
     };
     assert_eq!(config, expected);

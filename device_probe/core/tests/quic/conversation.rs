@@ -2,6 +2,8 @@
 
 /// Between the two, one way, in seconds.
 pub const LATENCY_S: f64 = 0.010;
+/// The same where probes are not about the way, but about how long acknowledgements may be held.
+pub const SHORT_WAY_S: f64 = 0.00025;
 /// There and back.
 pub const ROUND_TRIP_S: f64 = 2.0 * LATENCY_S;
 /// The client's messages: when each is handed over, and its bytes. The first one dials.
@@ -33,6 +35,9 @@ pub enum Script {
     Trade,
     /// A faster one, of which bursts are lost, both ways.
     Bursts,
+    /// One message with its answer over a short way, on which one datagram of an end is lost: which
+    /// of all that the end sends.
+    Lost(End, usize),
 }
 
 impl Script {
@@ -42,28 +47,43 @@ impl Script {
             Self::Whole | Self::Cut => QUESTIONS.to_vec(),
             Self::Trade => traded(TRADES, TRADE_S.1),
             Self::Bursts => traded(BUSY_TRADES, BUSY_S),
+            Self::Lost(..) => vec![(0.0, TRADED_BYTES)],
         }
     }
 
     /// Whether answers end the streams that asked.
     pub fn is_traded(self) -> bool {
-        matches!(self, Self::Trade | Self::Bursts)
+        matches!(self, Self::Trade | Self::Bursts | Self::Lost(..))
     }
 
     /// What the server has to say to a message of so many bytes.
     pub fn answer_to(self, bytes: usize) -> Option<usize> {
         match self {
             Self::Whole | Self::Cut => (bytes == QUESTIONS[1].1).then_some(ANSWER_BYTES),
-            Self::Trade | Self::Bursts => Some(TRADED_BYTES),
+            Self::Trade | Self::Bursts | Self::Lost(..) => Some(TRADED_BYTES),
         }
     }
 
-    /// Whether what an end sends arrives.
-    pub fn passes(self, from: End, at_s: f64) -> bool {
+    /// Whether both do what quinn does for its path.
+    pub fn manages_path(self) -> bool {
+        matches!(self, Self::Lost(..))
+    }
+
+    /// From one end to the other, in seconds.
+    pub fn latency_s(self) -> f64 {
+        match self {
+            Self::Lost(..) => SHORT_WAY_S,
+            _ => LATENCY_S,
+        }
+    }
+
+    /// Whether what an end sends arrives, after so many datagrams before.
+    pub fn passes(self, from: End, at_s: f64, before: usize) -> bool {
         match self {
             Self::Whole | Self::Trade => true,
             Self::Cut => from == End::Server,
             Self::Bursts => at_s < TRADE_S.0 || at_s % BURSTS_S.0 >= BURSTS_S.1,
+            Self::Lost(end, number) => (from, before) != (end, number),
         }
     }
 }
@@ -132,6 +152,14 @@ impl Conversation {
         let wanted =
             |seen: &&Seen| (seen.from, seen.kind) == (from, kind) && span_s.contains(&seen.at_s);
         self.datagrams.iter().filter(wanted).copied().collect()
+    }
+
+    /// How many datagrams one end has sent.
+    pub fn count(&self, from: End) -> usize {
+        self.datagrams
+            .iter()
+            .filter(|seen| seen.from == from)
+            .count()
     }
 
     /// When a message of so many bytes was whole, in seconds.

@@ -10,7 +10,7 @@ use pocketsim_protocols::transport::quic::wire::{Content, Control, Frame, Level,
 use pocketsim_protocols::transport::quic::{Quic, QuicDatagram, Request};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
-use crate::conversation::{Conversation, End, Kind, Script, Seen, END_S, LATENCY_S};
+use crate::conversation::{Conversation, End, Kind, Script, Seen, END_S};
 
 /// A message of which only the length matters.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +78,7 @@ fn config(script: Script) -> TransportConfig {
         answer_on_same_connection: true,
         answer_on_same_stream: script.is_traded(),
         ack_bundling: true,
+        path_management: script.manages_path(),
         ..TransportConfig::default()
     }
 }
@@ -135,9 +136,14 @@ impl World {
     ) {
         match output {
             Output::Send { message, .. } => {
+                let before = self.seen.count(end);
                 self.seen.datagrams.push(seen(now, end, &message));
-                if self.script.passes(end, now) {
-                    self.schedule(now + LATENCY_S, end.other(), Input::Datagram(message));
+                if self.script.passes(end, now, before) {
+                    self.schedule(
+                        now + self.script.latency_s(),
+                        end.other(),
+                        Input::Datagram(message),
+                    );
                 }
             }
             Output::Post { request, .. } => inputs.push_back(Input::Step(request)),
@@ -195,10 +201,24 @@ fn kind(packet: &Packet<Parcel>) -> Kind {
         Level::Data if packet.frames.iter().any(is_stream) => Kind::Stream,
         Level::Data if packet.frames.is_empty() => Kind::Ack,
         Level::Data => {
-            let [Frame::Control(Control::HandshakeDone) | Frame::Credit(_)] = packet.frames[..]
-            else {
-                panic!("nothing else is said here: {packet:?}");
+            let is_known = |frame: &Frame<_>| {
+                matches!(
+                    frame,
+                    Frame::Credit(_)
+                        | Frame::MtuProbe
+                        | Frame::Control(
+                            Control::HandshakeDone
+                                | Control::NewConnectionIds(_)
+                                | Control::RetireConnectionId
+                                | Control::SessionTickets
+                                | Control::Ping
+                        )
+                )
             };
+            assert!(
+                packet.frames.iter().all(is_known),
+                "nothing else is said here: {packet:?}"
+            );
             Kind::Control
         }
     }

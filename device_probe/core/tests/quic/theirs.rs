@@ -12,7 +12,7 @@ use quinn_proto::{
     Event, FrameStats, ReadError, StreamEvent, StreamId,
 };
 
-use crate::conversation::{Conversation, End, Kind, Script, Seen, END_S, LATENCY_S};
+use crate::conversation::{Conversation, End, Kind, Script, Seen, END_S};
 
 /// One end, the app included.
 struct Phone {
@@ -30,6 +30,8 @@ struct World {
     start: Instant,
     agenda: BTreeMap<(Duration, u64), (End, Input)>,
     serial: u64,
+    /// What the last input had: a timer that is set to the past is due at once.
+    now: Duration,
     script: Script,
     seen: Conversation,
 }
@@ -43,10 +45,11 @@ enum Input {
 /// The conversation, as quinn has it.
 pub fn converse(script: Script) -> Conversation {
     let mut world = World {
-        phones: End::BOTH.map(phone),
+        phones: End::BOTH.map(|end| phone(end, script)),
         start: Instant::now(),
         agenda: BTreeMap::new(),
         serial: 0,
+        now: Duration::ZERO,
         script,
         seen: Conversation::default(),
     };
@@ -63,14 +66,14 @@ pub fn converse(script: Script) -> Conversation {
     world.seen
 }
 
-fn phone(end: End) -> Phone {
+fn phone(end: End, script: Script) -> Phone {
     let server = (end == End::Server).then(|| Arc::new(server_config()));
     let seed = [end as u8; 32];
     Phone {
         endpoint: Endpoint::new(
             Arc::new(EndpointConfig::default()),
             server,
-            false,
+            script.manages_path(),
             Some(seed),
         ),
         peer: address(end.other()),
@@ -88,10 +91,11 @@ impl World {
 
     /// The next input and its time; what arrives goes before a timer of the same time.
     fn next(&mut self) -> Option<(Duration, End, Input)> {
-        let start = self.start;
+        let (start, now) = (self.start, self.now);
         let due = |(phone, end): (&mut Phone, End)| {
             let (_, connection) = phone.connection.as_mut()?;
-            Some((connection.poll_timeout()? - start, end))
+            let at = connection.poll_timeout()?.saturating_duration_since(start);
+            Some((at.max(now), end))
         };
         let timeouts = self.phones.iter_mut().zip(End::BOTH).filter_map(due);
         let timeout = timeouts.min_by_key(|timeout| timeout.0);
@@ -109,6 +113,7 @@ impl World {
 
     /// Gives one end an input; its driver sends before its app learns of anything, as quinn's does.
     fn handle(&mut self, now: Duration, end: End, input: Input) {
+        self.now = now;
         let at = self.start + now;
         let phone = &mut self.phones[end as usize];
         match input {
@@ -133,14 +138,15 @@ impl World {
 
     fn send_all(&mut self, now: Duration, end: End) {
         while let Some((datagram, kind)) = self.phones[end as usize].transmit(self.start + now) {
+            let before = self.seen.count(end);
             self.seen.datagrams.push(Seen {
                 at_s: now.as_secs_f64(),
                 from: end,
                 kind,
                 bytes: datagram.len(),
             });
-            let arrives = now + Duration::from_secs_f64(LATENCY_S);
-            if self.script.passes(end, now.as_secs_f64()) {
+            let arrives = now + Duration::from_secs_f64(self.script.latency_s());
+            if self.script.passes(end, now.as_secs_f64(), before) {
                 self.schedule(arrives, end.other(), Input::Datagram(datagram));
             }
         }

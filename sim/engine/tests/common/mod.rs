@@ -304,6 +304,7 @@ fn udp() -> Transport {
         answer_on_same_connection: false,
         answer_on_same_stream: false,
         ack_bundling: false,
+        path_management: false,
         threads_first: true,
         socket_timeout_s: 5.0,
         socket_buffer_bytes: 0,

@@ -54,6 +54,9 @@ pub struct TransportConfig {
     pub answer_on_same_stream: bool,
     /// Acknowledgements ride along with data before they are due (RFC 9000 13.2.1) (quic).
     pub ack_bundling: bool,
+    /// After a handshake spare connection ids, tickets to resume with and probes of the path's MTU
+    /// pass (RFC 9000 5.1.1; RFC 8446 4.6.1; RFC 8899) (quic).
+    pub path_management: bool,
     /// How long after the first dial to a peer a second dial that raced with it
     /// takes its place, unserved; infinite for never (quic, keep).
     pub duplicate_dial_s: Seconds,
@@ -79,6 +82,7 @@ impl Default for TransportConfig {
             answer_on_same_connection: false,
             answer_on_same_stream: false,
             ack_bundling: false,
+            path_management: false,
             duplicate_dial_s: Seconds::INFINITY,
             connection_break_s: Seconds::INFINITY,
             socket_timeout_s: APP_SOCKET_TIMEOUT_S,

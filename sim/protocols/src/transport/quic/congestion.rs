@@ -89,6 +89,8 @@ pub(super) struct Congestion {
     gained_bytes: f64,
     in_flight_bytes: u32,
     recovery_since_s: Seconds,
+    /// The largest datagram.
+    datagram_bytes: f64,
     /// Whether something waits for more window, or for its turn.
     pub blocked: bool,
 }
@@ -103,6 +105,7 @@ impl Congestion {
             gained_bytes: 0.0,
             in_flight_bytes: 0,
             recovery_since_s: Seconds::NEG_INFINITY,
+            datagram_bytes: DATAGRAM_BYTES,
             blocked: false,
         }
     }
@@ -115,7 +118,13 @@ impl Congestion {
     /// Whether a full packet more may leave, and some of the window be left
     /// (quinn-proto `Connection::poll_transmit`).
     pub fn allows(&self) -> bool {
-        f64::from(self.in_flight_bytes) + DATAGRAM_BYTES < self.window_bytes
+        f64::from(self.in_flight_bytes) + self.datagram_bytes < self.window_bytes
+    }
+
+    /// Datagrams may be so large (quinn-proto `Cubic::on_mtu_update`).
+    pub fn on_mtu(&mut self, bytes: u32) {
+        self.datagram_bytes = f64::from(bytes);
+        self.window_bytes = self.window_bytes.max(2.0 * self.datagram_bytes);
     }
 
     /// A packet left.
@@ -145,10 +154,10 @@ impl Congestion {
         self.gained_bytes += if cubic_bytes < reno_bytes {
             (reno_bytes - self.window_bytes).max(0.0)
         } else {
-            (cubic_bytes - self.window_bytes).max(0.0) / self.window_bytes * DATAGRAM_BYTES
+            (cubic_bytes - self.window_bytes).max(0.0) / self.window_bytes * self.datagram_bytes
         };
-        if self.gained_bytes >= DATAGRAM_BYTES {
-            self.window_bytes += DATAGRAM_BYTES;
+        if self.gained_bytes >= self.datagram_bytes {
+            self.window_bytes += self.datagram_bytes;
             self.gained_bytes = 0.0;
         }
     }
@@ -166,7 +175,7 @@ impl Congestion {
             false => self.window_bytes,
         };
         self.gained_bytes *= CUBIC_BETA;
-        self.window_bytes = (self.window_bytes * CUBIC_BETA).max(2.0 * DATAGRAM_BYTES);
+        self.window_bytes = (self.window_bytes * CUBIC_BETA).max(2.0 * self.datagram_bytes);
         self.threshold_bytes = self.window_bytes;
     }
 
@@ -175,14 +184,14 @@ impl Congestion {
     fn reno_bytes(&self, since_loss_s: Seconds, round_trip_s: Seconds) -> f64 {
         let round_trips = since_loss_s / round_trip_s;
         let grown = 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA) * round_trips;
-        self.peak_bytes * CUBIC_BETA + grown * DATAGRAM_BYTES
+        self.peak_bytes * CUBIC_BETA + grown * self.datagram_bytes
     }
 
     /// W(t) of RFC 9438 section 4.2.
     fn cubic_bytes(&self, since_loss_s: Seconds) -> f64 {
-        let peak = self.peak_bytes / DATAGRAM_BYTES;
+        let peak = self.peak_bytes / self.datagram_bytes;
         let back_at_peak_s = (peak * (1.0 - CUBIC_BETA) / CUBIC_C).cbrt();
-        (CUBIC_C * (since_loss_s - back_at_peak_s).powi(3) + peak) * DATAGRAM_BYTES
+        (CUBIC_C * (since_loss_s - back_at_peak_s).powi(3) + peak) * self.datagram_bytes
     }
 }
 

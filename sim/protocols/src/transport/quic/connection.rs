@@ -8,6 +8,7 @@
 
 use super::congestion::{Congestion, Rtt};
 use super::pacing::Pacer;
+use super::path::PathManagement;
 use super::rest::Rest;
 use super::space::Space;
 use super::states::ConnectionEvent::{Accept, Close, Dial, Finish, Launch, PeerClose};
@@ -61,6 +62,8 @@ pub(super) struct Connection<P> {
     pub(super) asked_s: Option<Seconds>,
     /// Signs of life are not given, only reckoned.
     pub(super) rest: Option<Box<Rest>>,
+    /// Where the implementation looks after paths.
+    pub(super) path_management: Option<Box<PathManagement<P>>>,
     pub(super) config: TransportConfig,
     first_message: MessageId,
 }
@@ -107,6 +110,9 @@ impl<P: Payload> Connection<P> {
             asked: false,
             asked_s: None,
             rest: None,
+            path_management: config
+                .path_management
+                .then(|| Box::new(PathManagement::new())),
             config: *config,
             first_message: first_message.unwrap_or(MessageId::new(peer, 0)),
         }
@@ -178,6 +184,11 @@ impl<P: Payload> Connection<P> {
         self.queue(Level::Initial, Record::Control(Control::ServerHello));
         self.queue(Level::Handshake, Record::Control(Control::ServerFlight));
         self.flush(now, out);
+        if self.path_management.is_some() {
+            // It has the keys already.
+            self.keys = Level::Data;
+            self.offer_connection_ids(now, out);
+        }
     }
 
     /// Client: its second flight leaves, and messages may follow.
@@ -191,6 +202,12 @@ impl<P: Payload> Connection<P> {
         self.flush(now, out);
         self.discard(Level::Initial);
         self.establish(now, out);
+        self.offer_connection_ids(now, out);
+        self.open_streams(now, out);
+        self.flush(now, out);
+        for packet in self.take_early() {
+            self.on_packet(packet, now, out);
+        }
         self.flush(now, out);
     }
 
@@ -203,7 +220,6 @@ impl<P: Payload> Connection<P> {
         if self.dialler {
             self.observe(EventKind::Connect, None, out);
         }
-        self.open_streams(now, out);
     }
 
     /// Opens streams for the messages that wait, as far as credit goes.
@@ -304,7 +320,6 @@ impl<P: Payload> Connection<P> {
     pub fn discard(&mut self, level: Level) {
         if let Some(space) = self.spaces[level as usize].take() {
             self.congestion.on_gone(space.in_flight_bytes());
-            self.probe_count = 0;
         }
     }
 

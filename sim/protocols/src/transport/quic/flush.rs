@@ -29,6 +29,7 @@ impl<P: Payload> Connection<P> {
             work(out, Operation::PacketSeal, bytes);
             self.send(Content::Packets(packets), bytes, self.path(), out);
         }
+        self.probe_mtu(now, out);
         let waits = |space: &Space| !space.pending.is_empty() && space.probes == 0;
         self.congestion.blocked = self.spaces.iter().flatten().any(|space| waits(space))
             && (self.timers.is_set(Timer::Pacing) || !self.congestion.allows());
@@ -54,7 +55,7 @@ impl<P: Payload> Connection<P> {
         self.send(Content::Packets(vec![packet]), bytes, self.path(), out);
     }
 
-    fn path(&self) -> Path {
+    pub(super) fn path(&self) -> Path {
         match self.direct {
             true => Path::Direct,
             false => Path::Relay,
@@ -71,7 +72,9 @@ impl<P: Payload> Connection<P> {
             if level > self.keys || (level == Level::Data && !packets.is_empty()) {
                 break;
             }
-            if let Some((packet, packet_bytes)) = self.next_packet(level, MTU_BYTES - bytes, now) {
+            let limit_bytes = self.limit_bytes(level);
+            if let Some((packet, packet_bytes)) = self.next_packet(level, limit_bytes - bytes, now)
+            {
                 packets.push(packet);
                 bytes += packet_bytes;
             }
@@ -80,6 +83,15 @@ impl<P: Payload> Connection<P> {
             bytes = bytes.max(INITIAL_DATAGRAM_BYTES);
         }
         Some((packets, bytes))
+    }
+
+    /// The largest datagram: repetitions must pass whatever the path has become.
+    fn limit_bytes(&self, level: Level) -> u32 {
+        let space = self.spaces[level as usize].as_ref();
+        match level {
+            Level::Data if space.is_none_or(|space| space.probes == 0) => self.mtu_bytes(),
+            _ => MTU_BYTES,
+        }
     }
 
     /// Whether the next datagram has to wait for its turn, which a timer tells then.
@@ -188,7 +200,13 @@ impl<P: Payload> Connection<P> {
         taken
     }
 
-    fn note_sent(&mut self, level: Level, records: Vec<Record>, bytes: u32, now: Seconds) {
+    pub(super) fn note_sent(
+        &mut self,
+        level: Level,
+        records: Vec<Record>,
+        bytes: u32,
+        now: Seconds,
+    ) {
         let eliciting = !records.is_empty();
         if let Some(space) = &mut self.spaces[level as usize] {
             space.on_sent(records, bytes, now);

@@ -18,7 +18,8 @@
 //! A connection's state lives in `connection`, `receive`, `flush`, `recovery` and
 //! `upkeep`, or in `rest` what that would do; which connection a message takes is in `pool`, which one a datagram
 //! belongs to in `endpoint`. Encryption is work and length only. Migration, 0-RTT,
-//! Retry, ECN, MTU discovery and byte flow control are left out. Functions of
+//! Retry, ECN and byte flow control are left out; spare connection ids, tickets and the search for
+//! the MTU pass without being used ([`TransportConfig::path_management`]). Functions of
 //! quinn-proto are named as they are in its version 0.11.19.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,7 @@ mod flush;
 mod inbox;
 mod kept;
 mod pacing;
+mod path;
 mod pool;
 mod ranges;
 mod receive;

@@ -45,12 +45,13 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn on_packet(&mut self, packet: Packet<P>, now: Seconds, out: &mut super::Out<P>) {
+    pub(super) fn on_packet(&mut self, packet: Packet<P>, now: Seconds, out: &mut super::Out<P>) {
         // Data that overtook the handshake cannot be read (RFC 9001 5.7).
-        if !self.is_open()
-            || (packet.level == Level::Data && self.state() != ConnectionState::Established)
-        {
+        if !self.is_open() {
             return;
+        }
+        if packet.level == Level::Data && self.state() != ConnectionState::Established {
+            return self.keep_early(packet);
         }
         let Some(space) = &mut self.spaces[packet.level as usize] else {
             return;
@@ -93,6 +94,7 @@ impl<P: Payload> Connection<P> {
             Frame::Finish { max_streams, .. } | Frame::Credit(max_streams) => {
                 self.streams.on_credit(max_streams);
             }
+            Frame::MtuProbe => self.acknowledge_data(),
             Frame::Close => self.on_peer_close(now, out),
         }
     }
@@ -110,12 +112,18 @@ impl<P: Payload> Connection<P> {
                 self.confirmed = true;
                 self.discard(Level::Handshake);
                 self.establish(now, out);
+                self.open_streams(now, out);
                 self.queue(Level::Data, Record::Control(Control::HandshakeDone));
+                if self.path_management.is_some() {
+                    self.queue(Level::Data, Record::Control(Control::SessionTickets));
+                }
             }
             Control::HandshakeDone => {
                 self.confirmed = true;
                 self.discard(Level::Handshake);
             }
+            Control::NewConnectionIds(_) if !self.dialler => self.renew_connection_id(),
+            Control::RetireConnectionId => self.renew_connection_id(),
             // ServerHello always comes with the flight; PING asks only for an
             // acknowledgement; everything else is a repetition.
             _ => {}

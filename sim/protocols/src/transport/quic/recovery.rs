@@ -24,7 +24,11 @@ impl<P: Payload> Connection<P> {
             let ack_delay_s = ack.delay_s.min(MAX_ACK_DELAY_S);
             self.rtt.update(now - latest.time_s, ack_delay_s);
         }
-        self.probe_count = 0;
+        // Of Initials a server may have no proof that the client is where it says (quinn-proto
+        // `Connection::peer_completed_address_validation`).
+        if !self.dialler || level != Level::Initial {
+            self.probe_count = 0;
+        }
         for packet in packets {
             let (bytes, sent_s) = (packet.bytes, packet.time_s);
             self.congestion
@@ -36,8 +40,10 @@ impl<P: Payload> Connection<P> {
 
     fn on_records_acknowledged(&mut self, packet: SentPacket) {
         for record in packet.records {
-            if let Record::Chunk(extent) = record {
-                self.streams.on_acknowledged(extent);
+            match record {
+                Record::Chunk(extent) => self.streams.on_acknowledged(extent),
+                Record::MtuProbe => self.on_mtu_probe_acknowledged(),
+                Record::Control(_) | Record::Finish(_) | Record::Credit { .. } => {}
             }
         }
     }
@@ -48,6 +54,14 @@ impl<P: Payload> Connection<P> {
         };
         let lost = space.detect_lost(self.rtt.loss_delay_s(), now);
         for packet in lost.into_iter().rev() {
+            if packet.is_mtu_probe() {
+                // It says nothing of congestion (RFC 8899, 3).
+                self.congestion.on_gone(packet.bytes);
+                if let Some(management) = &mut self.path_management {
+                    management.search.on_lost();
+                }
+                continue;
+            }
             self.congestion.on_lost(packet.bytes, packet.time_s, now);
             space.send_again(packet.records);
         }
@@ -290,6 +304,11 @@ mod tests {
         connection.on_ack(Level::Initial, &ack(7, 8, 0.0), 2.0);
         assert_eq!(connection.probe_count, 3, "of nothing that was sent");
         connection.on_ack(Level::Initial, &ack(0, 1, 0.0), 2.0);
+        assert_eq!(connection.probe_count, 3, "which proves no address");
+        send(&mut connection, Level::Handshake, 1, 2.0);
+        connection.discard(Level::Initial);
+        assert_eq!(connection.probe_count, 3, "as in quinn");
+        connection.on_ack(Level::Handshake, &ack(0, 1, 0.0), 2.0);
         assert_eq!(connection.probe_count, 0);
     }
 

@@ -17,6 +17,13 @@ pub(super) struct SentPacket {
     pub records: Vec<Record>,
 }
 
+impl SentPacket {
+    /// Whether it only asked whether it passes.
+    pub fn is_mtu_probe(&self) -> bool {
+        self.records == [Record::MtuProbe]
+    }
+}
+
 /// State of one packet number space.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
@@ -202,7 +209,7 @@ impl Space {
     /// which then belong to the probe that carries them.
     pub fn take_oldest_records(&mut self) -> Vec<Record> {
         let mut packets = self.sent.values_mut();
-        let oldest = packets.find(|packet| !packet.records.is_empty());
+        let oldest = packets.find(|packet| !packet.records.is_empty() && !packet.is_mtu_probe());
         oldest.map_or_else(Vec::new, |packet| std::mem::take(&mut packet.records))
     }
 

@@ -123,6 +123,7 @@ impl<P: Payload> Streams<P> {
                 max_streams: self.finished + CONCURRENT_STREAMS,
             }),
             Record::Credit { max_streams } => Some(Frame::Credit(max_streams)),
+            Record::MtuProbe => Some(Frame::MtuProbe),
             Record::Chunk(extent) => {
                 let outgoing = self.outgoing.get(&extent.half)?;
                 Some(Frame::Chunk {

@@ -95,6 +95,8 @@ pub enum Frame<P> {
     },
     /// MAX_STREAMS: how many streams the other side may have opened.
     Credit(u32),
+    /// PING and IMMEDIATE_ACK, padded: whether so large a datagram passes.
+    MtuProbe,
     /// CONNECTION_CLOSE.
     Close,
 }
@@ -112,6 +114,12 @@ pub enum Control {
     ClientFinished,
     /// HANDSHAKE_DONE.
     HandshakeDone,
+    /// NEW_CONNECTION_ID, so many.
+    NewConnectionIds(u8),
+    /// RETIRE_CONNECTION_ID.
+    RetireConnectionId,
+    /// NewSessionTicket, two of TLS.
+    SessionTickets,
     /// PING.
     Ping,
 }
@@ -166,6 +174,8 @@ pub(super) enum Record {
     Credit {
         max_streams: u32,
     },
+    /// Never leaves again.
+    MtuProbe,
 }
 
 impl Record {
@@ -179,6 +189,7 @@ impl Record {
                 2 + varint_bytes(4 * stream) + 1 + varint_bytes(*stream + 100)
             }
             Record::Credit { max_streams } => 1 + varint_bytes(*max_streams),
+            Record::MtuProbe => 2,
         }
     }
 }
@@ -216,7 +227,14 @@ fn control_bytes(control: Control) -> u32 {
         Control::ServerHello => SERVER_HELLO_BYTES,
         Control::ServerFlight => SERVER_FLIGHT_BYTES,
         Control::ClientFinished => CLIENT_FINISHED_BYTES,
+        Control::SessionTickets => SESSION_TICKETS_BYTES,
         Control::HandshakeDone | Control::Ping => return 1,
+        // Type, number.
+        Control::RetireConnectionId => return 2,
+        // Type, number, and up to which others retire; the id, its length, a token to reset with.
+        Control::NewConnectionIds(count) => {
+            return u32::from(count) * (4 + CONNECTION_ID_BYTES + RESET_TOKEN_BYTES)
+        }
     };
     // CRYPTO: type, offset 0, length.
     1 + 1 + varint_bytes(tls) + tls
@@ -239,9 +257,12 @@ fn varint_bytes(value: u32) -> u32 {
     }
 }
 
-/// quinn's initial and minimal MTU (quinn-proto `TransportConfig::default`). Its
-/// discovery would raise it to 1452 after a few probes; a block fits either way.
+/// quinn's initial and minimal MTU (quinn-proto `TransportConfig::default`).
 pub(super) const MTU_BYTES: u32 = 1200;
+
+/// How far it looks: IPv6 and UDP in a frame of Ethernet (quinn-proto
+/// `MtuDiscoveryConfig::default`).
+pub(super) const MTU_BYTES_MAX: u32 = 1452;
 
 /// Datagrams with Initial packets are padded to this (RFC 9000 14.1; quinn-proto `MIN_INITIAL_SIZE`).
 pub(super) const INITIAL_DATAGRAM_BYTES: u32 = 1200;
@@ -259,6 +280,9 @@ pub(super) const DISCO_PONG_BYTES: u32 = 6 + 32 + 24 + 16 + 2 + 12 + 18;
 
 /// quinn's default connection ids (quinn-proto `HashedConnectionIdGenerator`).
 const CONNECTION_ID_BYTES: u32 = 8;
+
+/// RFC 9000 10.3.
+const RESET_TOKEN_BYTES: u32 = 16;
 
 /// AES-GCM and ChaCha20-Poly1305 alike (RFC 9001 5.3).
 const AEAD_TAG_BYTES: u32 = 16;
@@ -292,6 +316,9 @@ const FINISHED_BYTES: u32 = 4 + 48;
 /// header 6) and CertificateRequest 17, then the three messages above.
 const SERVER_FLIGHT_BYTES: u32 =
     90 + 15 + 10 + 6 + 17 + CERTIFICATE_BYTES + CERTIFICATE_VERIFY_BYTES + FINISHED_BYTES;
+
+/// Seen of rustls 0.23, which sends two; they have no fixed size.
+const SESSION_TICKETS_BYTES: u32 = 162;
 
 /// iroh authenticates both ends.
 const CLIENT_FINISHED_BYTES: u32 = CERTIFICATE_BYTES + CERTIFICATE_VERIFY_BYTES + FINISHED_BYTES;
