@@ -166,7 +166,9 @@ def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_p
         """Return the comparison of these, and the sizes that the kernel was asked of."""
         point = replace(POINTS[0], carrier="tftp", is_fitted=True, load_ratio=0.5, delay_s=0.0)
         measured = blocks.Measured(replace(point, loss="none"), 100.0, 50.0, (told(*real),))
-        monkeypatch.setattr(Host, "simulated", lambda *_: [tuple(simulated)])
+        monkeypatch.setattr(
+            Host, "simulated", lambda _self, asked, *_: [tuple(simulated) for _ in asked]
+        )
         sizes = []
 
         def kernel_rtt(size_bytes):
@@ -188,13 +190,17 @@ def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_p
     for place in range(3):
         simulated, real = [fast, fast], [slow, slow]
         simulated.insert(place, NOTHING)
-        real.insert(place, unsent)
         found, sizes = compare(real, simulated)
         assert found.unfitted == ()
         assert found.hop_s == pytest.approx(terms.LEAST_HOP_S + 0.2e-3 / 10)  # two blocks each way
         assert sizes == [700.0]
-    found, sizes = compare([unsent], [fast])
-    assert (found.unfitted, found.hop_s, sizes) == ((POINTS[0].name,), terms.LEAST_HOP_S, [])
+        real.insert(place, unsent)
+        found, sizes = compare(real, simulated)
+        assert (found.unfitted, found.hop_s, sizes) == ((), terms.LEAST_HOP_S, [700.0])
+    found, _ = compare([figures_of(ms * 1e-3) for ms in (1.0, 1.3, 1.6, 2.0)], [fast])
+    assert found.hop_s == terms.LEAST_HOP_S, "too noisy to fit by"
+    found, sizes = compare([unsent, unsent], [fast])
+    assert (found.unfitted, found.hop_s, sizes) == ((), terms.LEAST_HOP_S, [])
     assert math.isnan(found.compared[0].kernel_rtt_s[0])
 
 

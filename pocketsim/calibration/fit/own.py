@@ -224,9 +224,9 @@ _CONNECTING_STEPS = {
 }
 """By kernel, how often both ends do it for a message and its answer over a new connection.
 
-Six datagrams that manage the path leave before what the message waits for: of the client a probe of
-the MTU and its connection ids, of the server its tickets, a probe, an acknowledgement and an id that
-it retires. Three come to the server before the message.
+Six datagrams that manage the path leave before what the message waits for: of the client a probe
+of the MTU and its connection ids, of the server its tickets, a probe, an acknowledgement and an id
+that it retires. Three come to the server before the message.
 """
 _RECONNECT_RESTS_S = (2e-3, 10e-3)
 _QUARTILES = 1.349  # of a normal distribution, in standard deviations apart

@@ -29,6 +29,8 @@ pub const END_S: f64 = 60.0;
 pub enum Script {
     /// The questions.
     Whole,
+    /// The questions, the long one in datagrams as large as the path takes.
+    Wide,
     /// The questions, and nothing of what the client sends arrives.
     Cut,
     /// A trade, whose answers end the streams that asked.
@@ -44,7 +46,7 @@ impl Script {
     /// When the client says how many bytes.
     pub fn said(self) -> Vec<(f64, usize)> {
         match self {
-            Self::Whole | Self::Cut => QUESTIONS.to_vec(),
+            Self::Whole | Self::Wide | Self::Cut => QUESTIONS.to_vec(),
             Self::Trade => traded(TRADES, TRADE_S.1),
             Self::Bursts => traded(BUSY_TRADES, BUSY_S),
             Self::Lost(..) => vec![(0.0, TRADED_BYTES)],
@@ -59,14 +61,16 @@ impl Script {
     /// What the server has to say to a message of so many bytes.
     pub fn answer_to(self, bytes: usize) -> Option<usize> {
         match self {
-            Self::Whole | Self::Cut => (bytes == QUESTIONS[1].1).then_some(ANSWER_BYTES),
+            Self::Whole | Self::Wide | Self::Cut => {
+                (bytes == QUESTIONS[1].1).then_some(ANSWER_BYTES)
+            }
             Self::Trade | Self::Bursts | Self::Lost(..) => Some(TRADED_BYTES),
         }
     }
 
     /// Whether both do what quinn does for its path.
     pub fn manages_path(self) -> bool {
-        matches!(self, Self::Lost(..))
+        matches!(self, Self::Wide | Self::Lost(..))
     }
 
     /// From one end to the other, in seconds.
@@ -80,7 +84,7 @@ impl Script {
     /// Whether what an end sends arrives, after so many datagrams before.
     pub fn passes(self, from: End, at_s: f64, before: usize) -> bool {
         match self {
-            Self::Whole | Self::Trade => true,
+            Self::Whole | Self::Wide | Self::Trade => true,
             Self::Cut => from == End::Server,
             Self::Bursts => at_s < TRADE_S.0 || at_s % BURSTS_S.0 >= BURSTS_S.1,
             Self::Lost(end, number) => (from, before) != (end, number),

@@ -333,6 +333,25 @@ fn a_message_over_a_new_connection_is_the_same_datagrams() {
     }
 }
 
+/// The search ends before the long message is said.
+#[test]
+fn a_long_message_fills_the_datagrams_that_the_path_takes() {
+    let [ours, theirs] = [ours::converse, theirs::converse].map(|converse| converse(Script::Wide));
+    let sizes = [&ours, &theirs].map(long_datagrams);
+    assert_eq!(sizes[0].len(), sizes[1].len());
+    for datagrams in &sizes {
+        let (_, full) = datagrams.split_last().expect("100 kB");
+        assert!(full.iter().all(|&bytes| bytes == 1_452), "{full:?}");
+    }
+    assert_eq!(flights(&ours), flights(&theirs));
+    let [ours_s, theirs_s] = [&ours, &theirs].map(|seen| seen.whole_s(End::Server, LONG.1));
+    // The machine's pacer has a bucket for datagrams of 1200 bytes.
+    assert!(
+        (ours_s - theirs_s).abs() < 0.05 * ROUND_TRIP_S,
+        "{ours_s} s, expected {theirs_s} s"
+    );
+}
+
 /// What is lost of the handshake costs a second or a doubled probe timeout, and what is lost after it
 /// is missed at once, as so much else is acknowledged: whichever datagram it is, both are answered in
 /// the same round trip.

@@ -81,9 +81,18 @@ class Host:
         return [tuple(found[one.point.name]) for one in measured]
 
     def compare(self, measured: Sequence[Measured], kernel_rtt: KernelRtt) -> Comparison:
-        """Fit the term to the points that may fit, simulate all of them, and judge."""
+        """Fit the term to the points that may fit, simulate all of them, and judge.
+
+        What is too noisy to be judged by is too noisy to fit by.
+        """
         fitted = self.fitted(
-            [one for one in measured if one.point.is_fitted and not one.point.is_overloaded]
+            [
+                one
+                for one in measured
+                if one.point.is_fitted
+                and not one.point.is_overloaded
+                and not judging.is_too_noisy(one.point, one.figures())
+            ]
         )
         hop_s = terms.hop_s(fitted)
         compared = []

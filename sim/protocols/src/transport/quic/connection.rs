@@ -3,7 +3,8 @@
 //! Which states it goes through is a table ([`super::states`]).
 //!
 //! How packets are taken apart is in `receive`, how they are put together in
-//! `flush`, what is late in `recovery`, what silence does in `upkeep`. What a connection is for - one message or
+//! `flush`, what is late in `recovery`, what it does for its path in `path`, what silence does in
+//! `upkeep`. What a connection is for - one message or
 //! all of them, which peer's it is - is decided by the transport above.
 
 use super::congestion::{Congestion, Rtt};

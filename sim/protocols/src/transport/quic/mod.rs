@@ -15,12 +15,12 @@
 //! and not even that for the endpoint of a single message, which has its own
 //! socket and runtime.
 //!
-//! A connection's state lives in `connection`, `receive`, `flush`, `recovery` and
+//! A connection's state lives in `connection`, `receive`, `flush`, `recovery`, `path` and
 //! `upkeep`, or in `rest` what that would do; which connection a message takes is in `pool`, which one a datagram
 //! belongs to in `endpoint`. Encryption is work and length only. Migration, 0-RTT,
-//! Retry, ECN and byte flow control are left out; spare connection ids, tickets and the search for
-//! the MTU pass without being used ([`TransportConfig::path_management`]). Functions of
-//! quinn-proto are named as they are in its version 0.11.19.
+//! Retry, ECN and byte flow control are left out: spare connection ids and tickets pass, but nobody
+//! uses them ([`TransportConfig::path_management`]). Functions of quinn-proto are named as they are in
+//! its version 0.11.19.
 
 use std::collections::{BTreeMap, BTreeSet};
 
