@@ -166,7 +166,7 @@ def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_p
         """Return the comparison of these, and the sizes that the kernel was asked of."""
         point = replace(POINTS[0], carrier="tftp", is_fitted=True, load_ratio=0.5, delay_s=0.0)
         measured = blocks.Measured(replace(point, loss="none"), 100.0, 50.0, (told(*real),))
-        monkeypatch.setattr(Host, "simulated", lambda _, of, *__: [tuple(simulated)] * len(of))
+        monkeypatch.setattr(Host, "simulated", lambda _, all_, *__: [tuple(simulated)] * len(all_))
         sizes = []
 
         def kernel_rtt(size_bytes):
