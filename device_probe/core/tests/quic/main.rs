@@ -5,8 +5,8 @@
 //! time. Both stacks are driven alike: what arrives is handled one datagram at a time, and whatever
 //! is due leaves after each. quinn has its defaults, which the machine's constants cite (iroh's
 //! keep-alive, relay and polling are switched off in the machine), and a seed, as it skips packet
-//! numbers by chance. It has MTU discovery where the machine manages paths: in the short
-//! conversations of which one datagram is lost.
+//! numbers by chance. It has MTU discovery where the machine manages paths: in the
+//! short conversations of which one datagram is lost, and in one with a long message after it.
 //!
 //! What agrees is asserted to be equal: the datagrams of the handshake, when each message is whole,
 //! the number and the sizes of datagrams, their flights, one
