@@ -225,6 +225,7 @@ def transport(name, phones, **changes):
         "ack_bundling": False,
         "path_management": False,
         "threads_first": True,
+        "timer_tick_s": 0.0,
         "socket_timeout_s": 5.0,
         "socket_buffer_bytes": 0,
         "duplicate_dial_s": [math.inf] * phones,

@@ -137,8 +137,9 @@ def test_a_hop_is_found_where_it_is_known():
     ]
     assert terms.hop_s(points) == pytest.approx(hop_s)
     assert terms.hop_s([]) == terms.LEAST_HOP_S
-    faster = [terms.Fitted("p00", 100e-6, 150e-6, 2)]  # no hop takes less than nothing
-    assert terms.hop_s(faster) == terms.LEAST_HOP_S
+    faster = terms.Fitted("p00", 100e-6, 150e-6, 2)  # no hop takes less than nothing
+    lacking = terms.Fitted("p03", 1e-3, 0.4e-3, 20)  # something of the carrier that is no hop
+    assert terms.hop_s([faster, lacking, faster]) == terms.hop_s([faster]) == terms.LEAST_HOP_S
 
 
 NOTHING = Figures(5, 0, math.nan, math.nan, 0.0, 0.0, 700.0, math.nan)

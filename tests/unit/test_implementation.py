@@ -267,3 +267,17 @@ def test_a_loop_stops_where_its_implementation_has_no_room(
     resolved = resolve(load(scenario, settings))[0].resolved
     (loop,) = build_plan(resolved, 0)["workload"]["loops"]
     assert loop["outstanding_max"] == most
+
+
+@pytest.mark.parametrize(
+    ("implementation", "mode", "tick_s"),
+    [
+        ("probe", "quic_reconnect", 1e-3),
+        ("probe", "udp", 0.0),
+        ("trustchain_latency_2025", "quic_keep", 0.0),
+    ],
+)
+def test_timers_end_with_the_ticks_of_the_implementation(scenario, implementation, mode, tick_s):
+    settings = [f"implementation={implementation}", f"transport.mode={mode}"]
+    resolved = resolve(load(scenario, settings))[0].resolved
+    assert build_plan(resolved, 0)["transport"]["timer_tick_s"] == tick_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pocketsim.calibration.fit import own, wakes, write
+from pocketsim.calibration.fit import own, pace, wakes, write
 from pocketsim.calibration.fit.calibration import Calibration
 from pocketsim.sim.devices import implementation, profile
 from support import synthetic_reports as synthetic
@@ -43,7 +43,10 @@ def test_a_file_is_begun_at_both_ends_and_has_blocks(found):
     assert costs["tftp_block"].cpu + short_s == pytest.approx(slope_s / 2, rel=0.05)
     for blocks in (1, 5):
         whole_s = synthetic.PASSAGE_S + 2 * blocks * (short_s + costs["tftp_block"].cpu)
-        whole_s += 2 * costs["tftp_file"].cpu
+        # Both ends begin it after 10 ms, at the pace of that.
+        begun_s = costs["tftp_file"].cpu
+        rested = pace.Pace(paced(1)[0], wakes.slept_s(paced(1)[0], 10e-3))
+        whole_s += 2 * (begun_s + rested.longer_s(begun_s))
         assert whole_s == pytest.approx(synthetic.file_s_of(blocks, 10e-3), rel=0.05)
     assert (costs["tftp_file"].step, costs["tftp_block"].step) == ("file_open", "file_block")
 

@@ -155,3 +155,17 @@ pub struct Budget<'a> {
     /// Raised when the user wants no more.
     pub stop: &'a Stop,
 }
+
+impl Budget<'_> {
+    /// The same, with time enough for some samples with such a rest before each.
+    #[must_use]
+    pub fn rested(&self, rest: Duration) -> Self {
+        Self {
+            time_limit: self.time_limit.max(RESTED_SAMPLES * rest),
+            ..*self
+        }
+    }
+}
+
+/// Of a round, two at least make a report tell how they scatter.
+const RESTED_SAMPLES: u32 = 4;

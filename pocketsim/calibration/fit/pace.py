@@ -3,9 +3,10 @@
 Other kernels repeat one operation on a core that does nothing else. `trade_at_pace` countersigns a
 proposal once, after system calls and a rest: caches and branch predictors are cold, and the core's
 frequency may be low. Without what the program does beside the operations of that step
-(`calibration.fit.own`), its time over theirs in hot loops is the ratio: of whole messages, since
-steps of a microsecond are timed too roughly to tell each its own. Signing, verifying and hashing a
-block serialise it there, and the time is that of the wall: some hundredths of the ratio are that.
+(`calibration.fit.bookkeeping`), its time over theirs in hot loops is the ratio: of whole messages,
+since steps of a microsecond are timed too roughly to tell each its own. Signing, verifying and
+hashing a block serialise it there, and the time is that of the wall: some hundredths of the ratio
+are that.
 What does not live here: how long waking takes (`calibration.fit.wakes`).
 """
 
@@ -14,7 +15,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.fit import own
+import numpy as np
+
+from pocketsim.calibration.fit import bookkeeping
 from pocketsim.calibration.fit.looks import cases, estimate_of, estimates
 from pocketsim.calibration.fit.rests import Rested, pooled
 from pocketsim.calibration.fit.wakes import PRICED_BYTES, by_asked_s, near_priced, rested_s
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.calibration.fit.samples import Estimate
     from pocketsim.sim.devices.profile import AfterRest
 
 KERNEL, STEP = "trade_at_pace", "countersign_s"
@@ -39,14 +43,44 @@ def after(reports: Sequence[Report]) -> list[AfterRest]:
     return pooled([_by_rest(report) for report in reports], reports, said)
 
 
-def _by_rest(report: Report) -> dict[float, Rested]:
+class Pace:
+    """What computing takes longer after a rest of `rest_s`, as the engine has it.
+
+    The ratio of the report, between rests that it has timed along a line over their logarithm,
+    holds for as long as a message's steps take in hot loops; what an end computes beyond that in
+    one go is a hot loop itself (`Busy::paced` of the engine's `idle.rs`).
+    """
+
+    def __init__(self, report: Report, rest_s: float) -> None:
+        told = sorted((one.rest_s, one.ratio) for one in _by_rest(report).values() if one.rest_s)
+        self._ratio, self._message_s = 1.0, 0.0
+        if told and rest_s > 0:
+            rests, ratios = zip(*told, strict=True)
+            self._ratio = float(np.interp(math.log(rest_s), np.log(rests), ratios))
+            self._message_s = math.fsum(one.mean for one in _hot(report))
+
+    def longer_s(self, hot_s: float) -> float:
+        """Return by how much longer it takes what takes `hot_s` in hot loops, s."""
+        return (self._ratio - 1) * min(hot_s, self._message_s)
+
+    def hot_s(self, paced_s: float) -> float:
+        """Return what takes `paced_s` after the rest takes in hot loops, s."""
+        return max(paced_s / self._ratio, paced_s - self.longer_s(self._message_s))
+
+
+def _hot(report: Report) -> list[Estimate]:
+    """Return what each operation of the step takes in hot loops; nothing if one was not timed."""
     hot = [estimates(report, kernel, "cpu_s") for kernel in OPERATIONS]
-    if not all(hot):
+    return [near_priced(each) for each in hot] if all(hot) else []
+
+
+def _by_rest(report: Report) -> dict[float, Rested]:
+    near = _hot(report)
+    if not near:
         return {}
-    near = [near_priced(each) for each in hot]
     hot_s = math.fsum(one.mean for one in near)
     hot_error = math.hypot(*(one.standard_error for one in near)) / hot_s
-    beside_s = own.beside_s(report, STEP)
+    beside_s = bookkeeping.beside_s(report, STEP)
     found = {}
     rested = by_asked_s(report, KERNEL, STEP)
     queued = cases(report, KERNEL, STEP, (("queued", 1.0),))

@@ -110,6 +110,13 @@ class Sigma:
     standard_error: float
 
 
+def mean_estimate(told: Sequence[Estimate]) -> Estimate:
+    """Return the mean of estimates of one kernel, with the samples of the first."""
+    mean = math.fsum(one.mean for one in told) / len(told)
+    error = math.hypot(*(one.standard_error for one in told)) / len(told)
+    return Estimate(mean, error, 0.0, told[0].samples)
+
+
 def execution_sigma(estimates: Sequence[Estimate]) -> Sigma:
     """Return the sigma of single executions behind samples that are means over several.
 

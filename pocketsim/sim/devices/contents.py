@@ -195,6 +195,7 @@ class Quic(TypedDict):
     answer_on_same_stream: Choice | None
     ack_bundling: Choice | None
     path_management: Choice | None
+    timer_tick_s: Number | None
     relay_first: Choice
     socket_buffer_bytes: Number | None
     kept_connection: KeptConnection | None

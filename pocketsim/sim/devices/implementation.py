@@ -163,6 +163,11 @@ class Quic(Section):
         description="Whether spare connection ids, tickets and probes of the path's MTU pass after "
         "a handshake; absent: they do not.",
     )
+    timer_tick: DurationNumber | None = Field(
+        default=None,
+        description="Its timers end with ticks of this length, two of them late at most; absent: "
+        "they are exact.",
+    )
     relay_first: Flag = Field(
         description="Whether it starts over the relay and moves to the direct path."
     )

@@ -302,6 +302,13 @@ def _outstanding_max(implementation: ShippedImplementation, mode: str) -> int:
     return int(said["value"]) if said else 0
 
 
+def _timer_tick_s(implementation: ShippedImplementation, mode: str) -> float:
+    """Return how long the ticks are that an implementation's timers end with, 0 for exact ones."""
+    section: Mapping[str, Any] = cast("Mapping[str, Any]", implementation).get(mode) or {}
+    said = section.get("timer_tick_s")
+    return float(said["value"]) if said else 0.0
+
+
 def _protocol(resolved: Resolved) -> plan.Protocol:
     protocol = resolved["protocol"]
     return {
@@ -332,6 +339,7 @@ def _transport(
         "ack_bundling": options["ack_bundling"],
         "path_management": options["path_management"],
         "threads_first": implementation["threads_first"]["value"],
+        "timer_tick_s": _timer_tick_s(implementation, options["mode"]),
         "socket_timeout_s": options["socket_timeout_s"],
         "socket_buffer_bytes": options["socket_buffer_bytes"],
         "duplicate_dial_s": duplicate_dial_s,

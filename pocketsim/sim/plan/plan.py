@@ -188,6 +188,7 @@ class Transport(TypedDict):
     ack_bundling: bool
     path_management: bool
     threads_first: bool
+    timer_tick_s: float
     socket_timeout_s: float
     socket_buffer_bytes: int
     duplicate_dial_s: Floats

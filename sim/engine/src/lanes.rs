@@ -23,7 +23,7 @@ use crate::plan::Plan;
 use crate::policy::Governor;
 use crate::prefetch::prefetch;
 use crate::resources::World;
-use crate::stage::{Due, Stage};
+use crate::stage::Stage;
 use crate::streams::Stream;
 use crate::trace::Tally;
 use crate::upkeep::Upkeeps;
@@ -42,6 +42,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     /// Lanes with something to do, in the order they got it.
     pub(crate) ready: VecDeque<(u32, Lane)>,
     pub(crate) threads_first: bool,
+    /// Of transports' timers (`timers.rs`); 0 for exact ones.
+    pub(crate) timer_tick_s: Seconds,
     /// Whether there are phones that use the cores of others.
     pub(crate) shares_cores: bool,
     /// By token; what has ended leaves its token to what begins next.
@@ -96,6 +98,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             socket_bytes: plan.socket_buffers_bytes().collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
+            timer_tick_s: plan.transport.timer_tick_s,
             shares_cores: !plan.phones.cores_of.is_empty(),
             works: Slab::new(),
             spare: Spare::new(),
@@ -104,13 +107,6 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             upkeeps: Upkeeps::new(plan),
             app_out: Vec::new(),
             net_out: Vec::new(),
-        }
-    }
-
-    /// Some applications want to be woken before anything happens to them.
-    pub(crate) fn arm_applications<W: World>(&mut self, stage: &mut Stage<W>) {
-        for phone in 0..self.phones.len() as u32 {
-            self.arm(stage, phone, Layer::Application);
         }
     }
 
@@ -159,30 +155,6 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             let step = Step::NetSend(to, datagram);
             self.idle.begin(phone); // it is freed as if it had worked
             self.phones[phone as usize].hold(lane, step, &mut self.spare);
-        }
-    }
-
-    /// A phone that comes back is woken for what came due meanwhile, too.
-    pub(crate) fn wake<W: World>(&mut self, stage: &mut Stage<W>, phone: u32) {
-        self.arm(stage, phone, Layer::Application);
-        self.arm(stage, phone, Layer::Transport);
-    }
-
-    /// It is time to look at a timeout that was armed in `epoch`.
-    pub(crate) fn look<W: World>(
-        &mut self,
-        stage: &mut Stage<W>,
-        layer: Layer,
-        phone: u32,
-        epoch: u32,
-    ) {
-        if stage.epoch(phone) != epoch {
-            return; // It has been off since, and is armed anew when it is on.
-        }
-        if self.phones[phone as usize].ring(layer, stage.now()) {
-            self.post(phone, Lane::RECEIVE, Input::Timeout(layer));
-        } else {
-            self.arm(stage, phone, layer);
         }
     }
 
@@ -245,26 +217,6 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             }),
             Input::Timeout(layer) => self.feed_timeout(stage, phone, at, layer),
             Input::Round(round) => self.feed_round(stage, books, phone, at, round),
-        }
-    }
-
-    fn feed_timeout<W: World>(
-        &mut self,
-        stage: &mut Stage<W>,
-        phone: u32,
-        at: usize,
-        layer: Layer,
-    ) {
-        if !self.phones[phone as usize].silence(layer, stage.now()) {
-            return self.arm(stage, phone, layer); // It was put off while it waited.
-        }
-        match layer {
-            Layer::Application => self.ask_app(stage, phone, at, |app, now, out| {
-                app.handle_timeout(now, out);
-            }),
-            Layer::Transport => self.ask_net(stage, phone, at, |transport, now, out| {
-                transport.handle_timeout(now, out);
-            }),
         }
     }
 
@@ -364,7 +316,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         });
     }
 
-    fn ask_app<W: World>(
+    pub(crate) fn ask_app<W: World>(
         &mut self,
         stage: &mut Stage<W>,
         phone: u32,
@@ -377,7 +329,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         self.arm(stage, phone, Layer::Application);
     }
 
-    fn ask_net<W: World>(
+    pub(crate) fn ask_net<W: World>(
         &mut self,
         stage: &mut Stage<W>,
         phone: u32,
@@ -389,11 +341,5 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         state.ask_net(at, memory, |net, out| call(net, now, out));
         self.attend(stage, now, phone);
         self.arm(stage, phone, Layer::Transport);
-    }
-
-    pub(crate) fn arm<W: World>(&mut self, stage: &mut Stage<W>, phone: u32, layer: Layer) {
-        if let Some(date) = self.phones[phone as usize].arm(layer) {
-            stage.push(date, Due::Timeout(layer, phone, stage.epoch(phone)));
-        }
     }
 }

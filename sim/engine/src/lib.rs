@@ -71,6 +71,7 @@ pub mod statement;
 pub mod streams;
 mod task_lanes;
 pub mod timeline;
+mod timers;
 mod town;
 pub mod trace;
 mod upkeep;

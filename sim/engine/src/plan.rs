@@ -406,6 +406,8 @@ pub struct Transport {
     pub path_management: bool,
     /// Whether the threads that read the socket and propose run before tasks when both want cores.
     pub threads_first: bool,
+    /// Timers end with ticks of this length, seconds; 0 for exact ones.
+    pub timer_tick_s: Seconds,
     /// Socket receive timeout, seconds (udp).
     pub socket_timeout_s: Seconds,
     /// Receive buffer that the transport asks for, bytes as the kernel counts; 0 for the default.

@@ -13,24 +13,25 @@ use std::time::{Duration, Instant};
 
 use super::experiment::{case, collect};
 use super::trading::Traders;
-use super::waking::{pair, rests_s};
+use super::waking::{pair, RESTS_S};
 use crate::clock::Clock;
 use crate::host::affinity::{allowed_cores, on_cores};
-use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
+use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
 
 /// The cases: by how long both ends have slept before a trade, and of proposals that wait already
 /// when the one before is answered, so that who countersigns never sleeps.
-pub(super) fn cases(depth: Depth) -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let after = |&rest_s: &f64| {
         let parameters = [("rest_s", rest_s)];
         case(Group::Udp, KERNEL, &parameters, move |budget| {
-            at_pace(budget, Duration::from_secs_f64(rest_s), 1)
+            let rest = Duration::from_secs_f64(rest_s);
+            at_pace(&budget.rested(rest), rest, 1)
         })
     };
     let queued = case(Group::Udp, KERNEL, &[("queued", 1.0)], |budget| {
         at_pace(budget, Duration::ZERO, 1 + QUEUED)
     });
-    let rested = rests_s(depth).iter().map(after);
+    let rested = RESTS_S.iter().map(after);
     rested.chain([queued]).collect()
 }
 

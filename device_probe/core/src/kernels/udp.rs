@@ -28,7 +28,7 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         capacities(depth),
         by_size("udp_round_trip", sizes, round_trip),
         waking::cases(depth),
-        pace::cases(depth),
+        pace::cases(),
         trading::cases(),
     ]
     .concat()

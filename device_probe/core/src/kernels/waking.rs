@@ -21,22 +21,15 @@ pub(super) fn cases(depth: Depth) -> Vec<Case> {
         Depth::Full => &BYTES[..],
     };
     let of_size = |&bytes: &usize| {
-        rests_s(depth).iter().map(move |&rest_s| {
+        RESTS_S.iter().map(move |&rest_s| {
             let parameters = [("bytes", bytes as f64), ("rest_s", rest_s)];
             case(Group::Udp, "udp_wake_up", &parameters, move |budget| {
-                wake_up(budget, bytes, Duration::from_secs_f64(rest_s))
+                let rest = Duration::from_secs_f64(rest_s);
+                wake_up(&budget.rested(rest), bytes, rest)
             })
         })
     };
     sizes.iter().flat_map(of_size).collect()
-}
-
-/// For how long both ends sleep before a datagram.
-pub(super) fn rests_s(depth: Depth) -> &'static [f64] {
-    match depth {
-        Depth::Quick => &RESTS_S[..5],
-        Depth::Full => &RESTS_S,
-    }
 }
 
 /// `latency_s` is from the call of `send` to the return of the other's `recv`, `sent_s` the time of
@@ -108,10 +101,11 @@ fn answer_all(socket: &UdpSocket, tell: &mpsc::Sender<Instant>) -> Result<(), Un
 /// A small datagram, and a block of the theses.
 const BYTES: [usize; 2] = [128, 668];
 
-/// None, as a hot loop; within a message and between it and its answer; what `wake_up_latency`
-/// waits; between messages at 100/s and at 10/s: cores sleep deeper, and caches are others', the
-/// longer they rest. A hypervisor polls for some 0.2 ms before it lets a core sleep.
-const RESTS_S: [f64; 6] = [0.0, 50e-6, 0.3e-3, 2e-3, 10e-3, 100e-3];
+/// For how long both ends sleep before a datagram: not at all, as a hot loop; within a message and
+/// between it and its answer; what `wake_up_latency` waits; between messages at 100/s, at 10/s and at
+/// 2.5/s: cores sleep deeper, and caches are others', the longer they rest. A hypervisor polls for
+/// some 0.2 ms before it lets a core sleep.
+pub(super) const RESTS_S: [f64; 7] = [0.0, 50e-6, 0.3e-3, 2e-3, 10e-3, 100e-3, 0.4];
 
 /// Longer than any rest.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import struct
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,8 @@ class Ticks:
     steal: int
 
 
+IDLE_LATENCY = Path("/dev/cpu_dma_latency")
+"""Takes and tells the longest time to wake up that anyone asks for, a signed integer in us."""
 _CPUS = Path("/sys/devices/system/cpu")
 
 
@@ -95,6 +98,40 @@ def pinned(chosen: set[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def awake(request: Path | None = None) -> Iterator[None]:
+    """Let idle cores poll for work in the block instead of sleeping.
+
+    A core of a virtual machine that sleeps leaves it, and is woken when the hypervisor comes to it:
+    that is no device's, and differs from minute to minute. The request holds while its file is open
+    (Linux, Documentation/power/pm_qos_interface.rst; rt-tests' cyclictest makes the same). Raises
+    EnvironmentMissingError where the system takes none.
+    """
+    place = request or IDLE_LATENCY
+    try:
+        descriptor = os.open(place, os.O_WRONLY)
+    except OSError as error:
+        what = f"{place}: {error.strerror}: cores are kept awake by root alone, on Linux"
+        raise EnvironmentMissingError(what) from None
+    try:
+        os.write(descriptor, struct.pack("=i", 0))
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def idle_latency_max_s(request: Path | None = None) -> float | None:
+    """Return how long an idle core may take to wake up by what is asked of the system now.
+
+    0 is a core that does not sleep; None where the system tells nobody but root, or nobody.
+    """
+    try:
+        (asked_us,) = struct.unpack("=i", (request or IDLE_LATENCY).read_bytes()[:4])
+    except (OSError, struct.error):
+        return None
+    return float(asked_us) / 1e6
 
 
 def ticks(stat: str, chosen: set[int]) -> Ticks:
@@ -172,6 +209,7 @@ def said(chosen: Cores) -> dict[str, Any]:
         "cores_of": {"dialler": chosen.dialler, "listener": chosen.listener, "relay": chosen.relay},
         "relay_shares_core": chosen.relay_shares,
         "ends_share_core": chosen.ends_share,
+        "idle_latency_max_s": idle_latency_max_s(),
     }
 
 

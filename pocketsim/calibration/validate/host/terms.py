@@ -7,6 +7,7 @@ every datagram too, so points cannot tell it from the link's: the term has both.
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,18 +39,14 @@ class Fitted:
 
 
 def hop_s(points: Sequence[Fitted]) -> float:
-    """Return the time of a hop with the smallest sum of absolute log ratios; the least of none.
+    """Return the median of what points say that a hop takes; the least of none.
 
     Points that are not known do not count. A round trip grows by it once for each hop, which holds
-    where nothing queues. The sum has its minimum where one of the points is met, or at the least.
+    where nothing queues. Each point has one vote, however often its carrier crosses: in a sum of
+    errors, a file of TFTP has twenty hops to be wrong by, and whatever it lacks becomes a hop.
     """
     known = [point for point in points if point.is_known]
-
-    def off(hop: float) -> float:
-        rtts_s = [one.simulated_s + one.hops * (hop - LEAST_HOP_S) for one in known]
-        pairs = zip(rtts_s, known, strict=True)
-        return sum(abs(math.log(rtt_s / one.measured_s)) for rtt_s, one in pairs)
-
+    if not known:
+        return LEAST_HOP_S
     met = [LEAST_HOP_S + (one.measured_s - one.simulated_s) / one.hops for one in known]
-    tried = [min(max(hop, LEAST_HOP_S), MOST_HOP_S) for hop in [0.0, *met]]
-    return min(tried, key=lambda hop: (off(hop), hop))
+    return min(max(statistics.median(met), LEAST_HOP_S), MOST_HOP_S)

@@ -306,6 +306,7 @@ fn udp() -> Transport {
         ack_bundling: false,
         path_management: false,
         threads_first: true,
+        timer_tick_s: 0.0,
         socket_timeout_s: 5.0,
         socket_buffer_bytes: 0,
         duplicate_dial_s: vec![],

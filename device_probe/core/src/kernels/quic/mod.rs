@@ -15,12 +15,7 @@ mod talk;
 
 /// The cases of this group.
 pub fn cases(depth: Depth) -> Vec<Case> {
-    [
-        sockets::cases(depth),
-        pace::cases(depth),
-        steps::cases(depth),
-    ]
-    .concat()
+    [sockets::cases(depth), pace::cases(), steps::cases(depth)].concat()
 }
 
 const GROUP: Group = Group::Quic;

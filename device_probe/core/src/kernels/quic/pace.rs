@@ -18,20 +18,17 @@ use tokio::runtime::Runtime;
 
 use super::GROUP;
 use crate::host::affinity::{allowed_cores, on_cores};
-use crate::kernel::{Budget, Case, Depth, Series, Unmeasured};
+use crate::kernel::{Budget, Case, Series, Unmeasured};
 use crate::kernels::experiment::{case, collect, Watch};
 use crate::quic::{client_config, client_endpoint, farewell, server_config, SERVER_NAME};
 
 /// The cases: by how long the proposing thread sleeps after an answer.
-pub(super) fn cases(depth: Depth) -> Vec<Case> {
-    let rests_s = match depth {
-        Depth::Quick => &RESTS_S[..3],
-        Depth::Full => &RESTS_S[..],
-    };
+pub(super) fn cases() -> Vec<Case> {
     let after = |&rest_s: &f64| {
         let parameters = [("bytes", MESSAGE_BYTES as f64), ("rest_s", rest_s)];
         case(GROUP, "quic_message_at_pace", &parameters, move |budget| {
-            at_pace(budget, Duration::from_secs_f64(rest_s))
+            let rest = Duration::from_secs_f64(rest_s);
+            at_pace(&budget.rested(BATCH as u32 * rest), rest)
         })
     };
     let parameters = [
@@ -49,11 +46,14 @@ pub(super) fn cases(depth: Depth) -> Vec<Case> {
             GROUP,
             "quic_reconnect_at_pace",
             &parameters,
-            move |budget| reconnecting(budget, Duration::from_secs_f64(rest_s)),
+            move |budget| {
+                let rest = Duration::from_secs_f64(rest_s);
+                reconnecting(&budget.rested(rest), rest)
+            },
         )
     };
-    let kept = rests_s.iter().map(after).chain([at_once]);
-    kept.chain(rests_s[1..].iter().map(anew)).collect()
+    let kept = RESTS_S.iter().map(after).chain([at_once]);
+    kept.chain(RESTS_S[1..].iter().map(anew)).collect()
 }
 
 /// `rtt_s` is from the call that starts a task until that has the answer, the mean of a batch;

@@ -1,0 +1,89 @@
+"""What a message over a new connection of QUIC takes beyond the steps that are priced.
+
+Most of it is code that was not run for a while, before the first datagram leaves: a runtime, an
+endpoint and a connection for each message.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pocketsim.calibration.fit import pace, quic_wakes
+from pocketsim.calibration.fit.looks import cases, estimate_of, estimates
+from pocketsim.calibration.fit.samples import mean_estimate
+from pocketsim.calibration.fit.wakes import near_priced, passage_s, slept_s
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.calibration.fit.samples import Estimate
+
+KERNEL = "quic_reconnect_at_pace"
+SAID = "its round trip, less steps at their pace, passages and wake-ups"
+
+
+def beyond(report: Report) -> Estimate | None:
+    """Return what a message over a new connection takes beyond what is priced; None if untold.
+
+    Beyond steps of the handshake at their pace, packets, stream and tasks, the passages of its
+    datagrams, sending those that leave beside it, and waking the tasks at both ends. The mean of
+    what it is after each of the rests that were timed.
+    """
+    steps = {kernel: estimates(report, kernel, "cpu_s") for kernel in _STEPS}
+    if not all(steps.values()):
+        return None
+    hot_s = {kernel: near_priced(told).mean for kernel, told in steps.items()}
+    told = [_after(report, rest_s, hot_s) for rest_s in _RESTS_S]
+    known = [one for one in told if one]
+    if not known:
+        return None
+    mean = mean_estimate(known)
+    return replace(known[0], mean=mean.mean, standard_error=mean.standard_error)
+
+
+def _after(report: Report, rest_s: float, hot_s: Mapping[str, float]) -> Estimate | None:
+    """Return what it takes beyond after a rest; None if that is untold."""
+    timed = cases(report, KERNEL, "rtt_s", (("rest_s", rest_s),))
+    wakes = quic_wakes.waking(report)
+    long_s = passage_s(report, slept_s(report, rest_s))
+    short_s = passage_s(report, _BETWEEN_S)
+    if not timed or _BETWEEN_S not in wakes or rest_s not in wakes:
+        return None
+    if long_s is None or short_s is None:
+        return None
+    wakes_s = wakes[rest_s].mean + 3 * max(0.0, wakes[_BETWEEN_S].mean)
+    computed_s = math.fsum(times * hot_s[kernel] for kernel, times in _STEPS.items())
+    rtt = estimate_of(timed[0], "rtt_s", report)
+    left_s = rtt.mean - computed_s - long_s - 3 * short_s - wakes_s
+    # Each end turns to its first step after the rest, and to its second while the other worked.
+    rested, between = pace.Pace(report, slept_s(report, rest_s)), pace.Pace(report, _BETWEEN_S)
+    longer_s = rested.longer_s(max(0.0, left_s) + hot_s["quic_handshake_start"])
+    longer_s += rested.longer_s(hot_s["quic_handshake_respond"])
+    longer_s += between.longer_s(hot_s["quic_handshake_finish"])
+    longer_s += between.longer_s(hot_s["quic_handshake_confirm"])
+    return replace(rtt, mean=left_s - longer_s, rounds=())
+
+
+_STEPS = {
+    "quic_handshake_start": 1,
+    "quic_handshake_respond": 1,
+    "quic_handshake_finish": 1,
+    "quic_handshake_confirm": 1,
+    "quic_packet_seal": 5 + 6,
+    "quic_packet_open": 5 + 3,
+    "udp_send": 6,
+    "quic_stream_open": 1,
+    "quic_stream_accept": 1,
+    "task_spawn": 2,
+}
+"""By kernel, how often both ends do it for a message and its answer over a new connection.
+
+Six datagrams that manage the path leave before what the message waits for: of the client a probe
+of the MTU and its connection ids, of the server its tickets, a probe, an acknowledgement and an id
+that it retires. Three come to the server before the message.
+"""
+_RESTS_S = (2e-3, 10e-3)
+_BETWEEN_S = 0.2e-3  # about as long an end of it rests while the other works
