@@ -151,4 +151,100 @@ fn two_machines_are_all_that_a_family_and_a_transport_take() {
     assert_eq!(trace.counters()["datagrams_sent"], 4);
 }
 
+/// A transport that sends every message by a timer.
+#[derive(Default)]
+struct Later {
+    due: Vec<(Seconds, NodeId, Greeting)>,
+}
+
+impl Machine for Later {
+    type Message = Datagram<Greeting>;
+    type Request = ();
+    type Value = Delivery<Greeting>;
+
+    fn receive(
+        &mut self,
+        from: NodeId,
+        datagram: Self::Message,
+        _: Seconds,
+        out: &mut OutputsOf<Self>,
+    ) {
+        let value = Delivery::Received(datagram.body);
+        out.push(Output::Deliver { from, value });
+    }
+
+    fn command(&mut self, (): (), _: Seconds, _: &mut OutputsOf<Self>) {}
+
+    fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
+        let (ready, rest) = self.due.drain(..).partition(|&(due_s, ..)| due_s <= now);
+        self.due = rest;
+        let ready: Vec<_> = ready;
+        for (_, to, greeting) in ready {
+            let message = Datagram {
+                udp_payload_bytes: greeting.wire_bytes(),
+                path: Path::Direct,
+                message: Some(greeting.message_id()),
+                body: greeting,
+            };
+            out.push(Output::Send { to, message });
+        }
+    }
+
+    fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
+        let dates = self.due.iter().map(|&(due_s, ..)| due_s);
+        let next_s = dates.fold(Seconds::INFINITY, Seconds::min);
+        next_s.is_finite().then_some((next_s, "send"))
+    }
+}
+
+impl Transport<Greeting> for Later {
+    type Body = Greeting;
+
+    fn transmit(&mut self, to: NodeId, greeting: Greeting, now: Seconds, _: &mut OutputsOf<Self>) {
+        self.due.push((now + WAITS_S, to, greeting));
+    }
+
+    fn shut_down(&mut self, _: Seconds) -> Vec<(NodeId, Delivery<Greeting>)> {
+        Vec::new()
+    }
+}
+
+/// When what phone 0 hands over then is stored.
+fn stored_later(timer_tick_s: Seconds, handed_over_s: [Seconds; 2]) -> Vec<Seconds> {
+    let mut plan = plan(2);
+    plan.transport.timer_tick_s = timer_tick_s;
+    for at_s in handed_over_s {
+        arrive(&mut plan, at_s, 0, 1);
+    }
+    let (world, end) = (Closed::default(), plan.duration_s);
+    let mut driver = Driver::new(plan, world.clone(), |node| {
+        let greeter = Greeter {
+            node: NodeId(node),
+            said: 0,
+        };
+        (greeter, Later::default())
+    });
+    run(&world, &mut driver, end);
+    times(&driver.finish().0, EventKind::Store)
+}
+
+#[test]
+fn a_timer_ends_whole_ticks_after_its_runtime_went_to_sleep() {
+    let late = |handed_over_s, expected: [Seconds; 2]| {
+        let exact = stored_later(0.0, handed_over_s);
+        let ticked = stored_later(0.1, handed_over_s);
+        assert_eq!((exact.len(), ticked.len()), (2, 2));
+        for place in 0..2 {
+            let late_s = ticked[place] - exact[place];
+            assert!((late_s - expected[place]).abs() < 1e-6, "{late_s}");
+        }
+    };
+    // 0.25 s, from 0.03 and from 0.07 s after a tick of 0.1 s: three ticks, and four.
+    late([1.03, 3.07], [0.05, 0.15]);
+    // Who is awake looks at the clock: the first, due at 1.28, is sent with the second's arrival.
+    late([1.03, 1.29], [0.01, 0.15]);
+}
+
 const GREETING_BYTES: u32 = 10;
+/// For so long a message waits for its timer.
+const WAITS_S: Seconds = 0.25;

@@ -277,7 +277,7 @@ def _carrier_medians(compared: Sequence[Compared]) -> dict[str, dict[str, float]
         fitted = [one for one in compared if one.point.carrier == carrier and one.point.is_fitted]
         calm = [one for one in fitted if not one.point.is_overloaded] or fitted
         for name in ROUND_TRIPS if calm else ():
-            middles = [_median(getattr(each, name) for each in one.measured) for one in calm]
+            middles = [_median(_with_lost(each, name) for each in one.measured) for one in calm]
             medians[name] = _median(middles)
     return found
 
