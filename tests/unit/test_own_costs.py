@@ -73,6 +73,24 @@ def test_a_new_connection_stands_for_the_endpoint_it_has(found, device):
     assert 0.5 * (rtt_s - priced_s) < connecting.cpu < rtt_s - priced_s
 
 
+def test_what_steps_take_longer_after_a_rest_is_in_no_new_connection(device, monkeypatch):
+    # The engine adds it, so with it in the cost it would count twice.
+    report, described = reconnecting(paced(1)[0], 5e-3), implementation.load(DESCRIBED)
+    found = own.measured(described, device, [report]).own_costs["connecting"].cpu
+    rested = pace.Pace(report, wakes.slept_s(report, 2e-3))
+    between = pace.Pace(report, 0.2e-3)
+    hot_s = device.operations
+    longer_s = rested.longer_s(found + hot_s["handshake_start"].cpu)
+    longer_s += rested.longer_s(hot_s["handshake_respond"].cpu)
+    longer_s += between.longer_s(hot_s["handshake_finish"].cpu)
+    longer_s += between.longer_s(hot_s["handshake_confirm"].cpu)
+    assert longer_s > 0.01 * found
+    monkeypatch.setattr(pace.Pace, "longer_s", lambda *_: 0.0)
+    monkeypatch.setattr(pace.Pace, "hot_s", lambda _, paced_s: paced_s)
+    whole = own.measured(described, device, [report]).own_costs["connecting"].cpu
+    assert whole - found == pytest.approx(longer_s, rel=0.05)
+
+
 def test_a_disturbed_report_leaves_what_the_others_tell(device):
     # Kept messages took as long as new connections there: nothing is left of those.
     disturbed = reconnecting(paced(1)[0], 1e-4)

@@ -41,6 +41,16 @@ def test_what_is_cold_takes_longer(fitted):
         assert "trade_at_pace" in found.source
 
 
+def test_a_pace_holds_for_as_long_as_a_message_takes():
+    rested = pace.Pace(paced(1)[0], slept_s(10e-3) + synthetic.PASSAGE_S)
+    ratio = 1 + rested.longer_s(1e-9) / 1e-9
+    assert ratio == pytest.approx(synthetic.PACES[10e-3], rel=0.05)
+    assert rested.longer_s(10.0) == rested.longer_s(1.0)  # all else is a hot loop
+    for hot_s in (1e-6, 10.0):
+        assert rested.hot_s(hot_s + rested.longer_s(hot_s)) == pytest.approx(hot_s)
+    assert pace.Pace(in_memory(synthetic.Phone(1).report(), 1), 10e-3).longer_s(1.0) == 0.0
+
+
 def test_waking_quic_is_what_a_round_trip_takes_beyond_what_is_known(fitted):
     wake = fitted.profile_.operations["quic_wake"]
     assert wake.cpu == pytest.approx(synthetic.QUIC_WAKES[10e-3][0], rel=0.05)

@@ -167,5 +167,5 @@ impl Budget<'_> {
     }
 }
 
-/// Of a round, two at least make a report tell how they scatter.
+/// In a round; with fewer, nothing would tell how they scatter.
 const RESTED_SAMPLES: u32 = 4;

@@ -60,11 +60,12 @@ def _after(report: Report, rest_s: float, hot_s: Mapping[str, float]) -> Estimat
     left_s = rtt.mean - computed_s - long_s - 3 * short_s - wakes_s
     # Each end turns to its first step after the rest, and to its second while the other worked.
     rested, between = pace.Pace(report, slept_s(report, rest_s)), pace.Pace(report, _BETWEEN_S)
-    longer_s = rested.longer_s(max(0.0, left_s) + hot_s["quic_handshake_start"])
-    longer_s += rested.longer_s(hot_s["quic_handshake_respond"])
-    longer_s += between.longer_s(hot_s["quic_handshake_finish"])
-    longer_s += between.longer_s(hot_s["quic_handshake_confirm"])
-    return replace(rtt, mean=left_s - longer_s, rounds=())
+    left_s -= rested.longer_s(hot_s["quic_handshake_respond"])
+    left_s -= between.longer_s(hot_s["quic_handshake_finish"])
+    left_s -= between.longer_s(hot_s["quic_handshake_confirm"])
+    # What is left comes before the handshake, in one go with how that starts.
+    start_s = hot_s["quic_handshake_start"]
+    return replace(rtt, mean=rested.hot_s(left_s + start_s) - start_s, rounds=())
 
 
 _STEPS = {

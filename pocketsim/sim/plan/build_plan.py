@@ -250,7 +250,8 @@ def _happenings(
         return compute.starts(workload, people), town.nobody_meets()
     if workload["kind"] == "paced":
         overshoot = drawn[people.profile[0]]["scheduler"]["sleep_overshoot"]
-        outstanding_max = _outstanding_max(implementation, resolved["transport"]["mode"])
+        mode = resolved["transport"]["mode"]
+        outstanding_max = int(_said_of(implementation, mode, "outstanding_proposals"))
         loop = arrivals.sender_loop(workload, overshoot, run["duration_s"], outstanding_max)
         return arrivals.none([loop]), town.nobody_meets()
     if resolved["protocol"]["kind"] == "tokens":
@@ -295,17 +296,10 @@ def _paid(
     return town.columns(paid), town.contacts(near, streams, people, paid)
 
 
-def _outstanding_max(implementation: ShippedImplementation, mode: str) -> int:
-    """Return how many proposals an implementation lets wait for answers, 0 for any number."""
+def _said_of(implementation: ShippedImplementation, mode: str, key: str) -> float:
+    """Return what an implementation says of a transport, 0 where it is silent."""
     section: Mapping[str, Any] = cast("Mapping[str, Any]", implementation).get(mode) or {}
-    said = section.get("outstanding_proposals")
-    return int(said["value"]) if said else 0
-
-
-def _timer_tick_s(implementation: ShippedImplementation, mode: str) -> float:
-    """Return how long the ticks are that an implementation's timers end with, 0 for exact ones."""
-    section: Mapping[str, Any] = cast("Mapping[str, Any]", implementation).get(mode) or {}
-    said = section.get("timer_tick_s")
+    said = section.get(key)
     return float(said["value"]) if said else 0.0
 
 
@@ -339,7 +333,7 @@ def _transport(
         "ack_bundling": options["ack_bundling"],
         "path_management": options["path_management"],
         "threads_first": implementation["threads_first"]["value"],
-        "timer_tick_s": _timer_tick_s(implementation, options["mode"]),
+        "timer_tick_s": _said_of(implementation, options["mode"], "timer_tick_s"),
         "socket_timeout_s": options["socket_timeout_s"],
         "socket_buffer_bytes": options["socket_buffer_bytes"],
         "duplicate_dial_s": duplicate_dial_s,

@@ -142,10 +142,20 @@ pub fn act_in<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(
     plan: Plan,
     play: F,
 ) -> Trace {
+    act_over(world, || Wire(path), plan, play)
+}
+
+/// As [`act`], in `world` and over such transports.
+pub fn act_over<F: FnMut(u32, Cue) -> Vec<Act> + Clone, T: Transport<Parcel>>(
+    world: Closed,
+    transport: impl Fn() -> T,
+    plan: Plan,
+    play: F,
+) -> Trace {
     let end = plan.duration_s;
     let mut driver = Driver::new(plan, world.clone(), |node| {
         let play = play.clone();
-        (Puppet { node, play }, Wire(path))
+        (Puppet { node, play }, transport())
     });
     run(&world, &mut driver, end);
     driver.finish().0
