@@ -219,12 +219,15 @@ def implementation() -> ShippedImplementation:
         "source": "invented for tests",
         "fitted_to": [],
     }
-    own_cost: OwnCost = {
-        **_cost(5e-5, "assumed"),
-        "step": "command",
-        "scales_with": None,
-        "reference_s": None,
-    }
+    own_cost = cast(
+        "OwnCost",
+        {
+            **_cost(5e-5, "assumed"),
+            "step": "command",
+            "scales_with": None,
+            "reference_s": None,
+        },
+    )
     return {
         "implementation": {
             "name": "Invented app",

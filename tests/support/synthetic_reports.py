@@ -48,6 +48,8 @@ WAKE_UP_S = 40e-6
 SENT_S = 10e-6
 # The same between two cores, from the call of a sendto of a block until it was read.
 PASSAGE_S = 90e-6
+# How many times as long by rest in s.
+PASSAGES = {0.0: 0.25, 10e-3: 1.0}
 # How many times as long as in hot loops a message's steps take by rest in s, and queued.
 PACES = {0.0: 1.1, 10e-3: 1.5, None: 1.05}
 # What waking the tasks of QUIC takes by rest in s, and a passage of a datagram.
@@ -58,6 +60,8 @@ QUIC_WAKES = {0.2e-3: (40e-6, 30e-6), 10e-3: (120e-6, PASSAGE_S)}
 QUIC_QUEUED_S = 10e-6
 BESIDE_S = {"propose_s": 3e-6, "countersign_s": 9e-6, "complete_s": 5e-6}
 FILE_OPEN_S, FILE_BLOCK_S = 60e-6, 8e-6
+# What a block takes that an end has slept for, by its rest in s.
+FILE_BLOCKS_S = {0.0: 30e-6, 10e-3: 60e-6}
 
 
 def samples(values: Any, *, keep: bool = True) -> dict[str, Any]:
@@ -151,6 +155,19 @@ class Phone:
         cases += self._quic_at_once()
         return {**whole, "measurements": cases}
 
+    def turning_report(self):
+        """Return a report that has timed turns with files, too."""
+        whole = self.paced_report()
+        return {**whole, "measurements": [*whole["measurements"], *self._turns()]}
+
+    def _turns(self):
+        for rest_s, factor in PASSAGES.items():
+            turn_s = (factor + PASSAGES[0.0]) * PASSAGE_S + FILE_BLOCKS_S[rest_s]
+            quantities = {
+                quantity: self.times(turn_s, iterations=1) for quantity in ("taken_s", "given_s")
+            }
+            yield measurement("tftp_turn", "udp", quantities, parameters={"rest_s": rest_s})
+
     def _at_pace(self):
         steps = ("block_decode", "ed25519_verify", "ed25519_sign", "sha256", "block_encode")
         hot_s = sum(map(_hot_s, steps))
@@ -196,7 +213,7 @@ class Phone:
         yield measurement("quic_messages_at_once", "quic", quantities, parameters=asked)
 
     def _passages(self):
-        for rest_s, factor in ((0.0, 0.25), (10e-3, 1.0)):
+        for rest_s, factor in PASSAGES.items():
             quantities = {
                 "latency_s": self.times(factor * PASSAGE_S, iterations=1),
                 "sent_s": self.times(factor * 2 * SENT_S, iterations=1),

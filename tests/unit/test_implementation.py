@@ -281,3 +281,53 @@ def test_timers_end_with_the_ticks_of_the_implementation(scenario, implementatio
     settings = [f"implementation={implementation}", f"transport.mode={mode}"]
     resolved = resolve(load(scenario, settings))[0].resolved
     assert build_plan(resolved, 0)["transport"]["timer_tick_s"] == tick_s
+
+
+def with_rests(folder, rests, step="file_open"):
+    """Write an implementation in which what begins a file tells its rests, as part of `step`."""
+    shipped_ = (profile.IMPLEMENTATIONS / "probe.toml").read_text()
+    before, _, rest = shipped_.partition("[own_costs.tftp_file]")
+    cost = (
+        f"\n[own_costs.beginning]\nstep = '{step}'\ncpu = '50us'\nstandard_error = '1us'\n"
+        "basis = 'assumed'\nsource = 'invented'\n"
+    )
+    known = "".join(
+        f"\n[[own_costs.beginning.after_rest]]\nrest = '{rest}'\nratio = {ratio}\n"
+        f"standard_error = {error}\nbasis = 'assumed'\nsource = 'invented'\n"
+        for rest, ratio, error in rests
+    )
+    path = folder / "rested.toml"
+    path.write_text(before + cost + known + rest[rest.index("\n[") :])
+    return path
+
+
+def test_a_cost_tells_its_rests_to_the_engine(scenario):
+    file = with_rests(scenario.parent, [("0s", 0.5, 0.1), ("10ms", 2.0, 0.4)])
+    settings = [f"implementation={file.name}", "transport.mode=tftp"]
+    resolved = resolve(load(scenario, settings))[0].resolved
+    (own,) = build_plan(resolved, 0)["profiles"][0]["own_after"]
+    assert own["operation"] == operations().index("file_open")
+    assert (list(own["after"]["rest_s"]), list(own["after"]["ratio"])) == ([0, 10e-3], [0.5, 2.0])
+    drawn = resolve(load(scenario, [*settings, "run.draw=posterior"]))[0].resolved
+    tables = [
+        build_plan(drawn, number)["profiles"][0]["own_after"][0]["after"]["ratio"]
+        for number in range(20)
+    ]
+    quotients = {high / low for low, high in tables}
+    assert max(quotients) == pytest.approx(min(quotients)) == pytest.approx(4.0)
+    assert len({low for low, _ in tables}) == len(tables)
+
+
+@pytest.mark.parametrize(
+    ("rests", "step", "expected"),
+    [
+        ([("10ms", 1, 0.1), ("1ms", 1, 0.1)], "file_open", "after_rest: rests must ascend"),
+        ([("1ms", 1, 0.1)], "file_block", "beginning.after_rest: step 'file_block' takes some"),
+        ([("1ms", 1, 0.1)], "hash", "beginning.after_rest: step 'hash' takes something"),
+        ([("1ms", 1, 0.1)], "quic_wake", "beginning.after_rest: step 'quic_wake' takes some"),
+    ],
+)
+def test_rests_that_no_step_has_do_not_load(tmp_path, rests, step, expected):
+    with pytest.raises(ScenarioError) as caught:
+        implementation.load(with_rests(tmp_path, rests, step))
+    assert expected in str(caught.value)

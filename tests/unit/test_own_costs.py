@@ -43,12 +43,55 @@ def test_a_file_is_begun_at_both_ends_and_has_blocks(found):
     assert costs["tftp_block"].cpu + short_s == pytest.approx(slope_s / 2, rel=0.05)
     for blocks in (1, 5):
         whole_s = synthetic.PASSAGE_S + 2 * blocks * (short_s + costs["tftp_block"].cpu)
-        # Both ends begin it after 10 ms, at the pace of that.
-        begun_s = costs["tftp_file"].cpu
-        rested = pace.Pace(paced(1)[0], wakes.slept_s(paced(1)[0], 10e-3))
-        whole_s += 2 * (begun_s + rested.longer_s(begun_s))
+        whole_s += 2 * costs["tftp_file"].cpu
         assert whole_s == pytest.approx(synthetic.file_s_of(blocks, 10e-3), rel=0.05)
     assert (costs["tftp_file"].step, costs["tftp_block"].step) == ("file_open", "file_block")
+
+
+@pytest.fixture(scope="module")
+def turned():
+    return [in_memory(synthetic.Phone(n).turning_report(), n) for n in range(3)]
+
+
+@pytest.fixture(scope="module")
+def found_of_turns(device, turned):
+    return own.measured(implementation.load(DESCRIBED), device, turned)
+
+
+def test_a_block_that_an_end_has_slept_for_takes_longer(found_of_turns, found):
+    told, blocks_s = found_of_turns.own_costs["tftp_block"], synthetic.FILE_BLOCKS_S
+    hot, rested = told.after_rest
+    assert (hot.rest < rested.rest) & (rested.ratio == 1)
+    for known in (hot, rested):
+        # The answer's passage is that of who has rested for the turn.
+        answer_s = synthetic.PASSAGES[0.0] * synthetic.PASSAGE_S
+        block_s = blocks_s[0.0 if known is hot else 10e-3]
+        there_s = wakes.passage_s(paced(1)[0], known.rest)
+        turn_s = there_s + answer_s + block_s
+        left_s = turn_s - there_s - wakes.passage_s(paced(1)[0], turn_s)
+        assert known.ratio * told.cpu == pytest.approx(left_s, abs=1.5e-6)
+    assert 0 < hot.standard_error < 0.2
+    assert found.own_costs["tftp_block"].after_rest is None
+
+
+def test_beginning_a_file_takes_as_long_as_it_did_after_each_rest(found):
+    hot, rested = found.own_costs["tftp_file"].after_rest
+    assert (hot.rest < rested.rest) & (rested.ratio == 1)
+    # These files do: both ends take as much whatever the rest was.
+    assert hot.ratio == pytest.approx(1, abs=0.15)
+
+
+def test_a_report_without_turns_leaves_what_the_others_tell_of_blocks(
+    device, turned, found_of_turns
+):
+    described = implementation.load(DESCRIBED)
+    two = own.measured(described, device, [*turned[:2], *paced(1)]).own_costs["tftp_block"]
+    of_all = found_of_turns.own_costs["tftp_block"]
+    assert two.cpu == pytest.approx(of_all.cpu, rel=0.03)
+    assert len(two.after_rest) == len(of_all.after_rest)
+    one = own.measured(described, device, [*turned[:1], *paced(1)]).own_costs["tftp_block"]
+    assert one.after_rest is None
+    assert one.cpu < 0.5 * of_all.cpu
 
 
 def test_they_cost_as_much_on_the_device_that_was_measured(found, device):
@@ -123,10 +166,14 @@ def test_a_report_without_it_leaves_the_description_as_it_is(device):
     assert own.measured(described, device, [untold]).own_costs["tftp_block"].basis == "assumed"
 
 
-def test_it_reads_as_it_was_written(found, tmp_path):
+def test_it_reads_as_it_was_written(found_of_turns, tmp_path):
+    found = found_of_turns
     file = tmp_path / "probe_here.toml"
     write.write_implementation(DESCRIBED, found, file)
     read = implementation.load(file)
     assert read.model_dump(exclude={"own_costs"}) == found.model_dump(exclude={"own_costs"})
     for name, cost in found.own_costs.items():
         assert read.own_costs[name].cpu == pytest.approx(cost.cpu, rel=1e-4)
+    known = found.own_costs["tftp_block"].after_rest
+    read_again = read.own_costs["tftp_block"].after_rest
+    assert [one.ratio for one in read_again] == [one.ratio for one in known]

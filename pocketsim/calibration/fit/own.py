@@ -10,15 +10,12 @@ longer after a rest (`calibration.fit.pace`).
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.fit import bookkeeping, connecting, pace
+from pocketsim.calibration.fit import bookkeeping, connecting, files
 from pocketsim.calibration.fit.costs import cost, named, seconds
-from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of
+from pocketsim.calibration.fit.looks import Look, course
 from pocketsim.calibration.fit.samples import Estimate, mean_estimate
-from pocketsim.calibration.fit.wakes import PRICED_REST_S, passage_s, slept_s
 from pocketsim.calibration.fit.write import spelt
 from pocketsim.sim.devices.implementation import OwnCost, Step
 
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
     _Told = tuple[str, str, _Known]
     """A step, how its cost came about, and what reports say."""
 
-FILES = "tftp_file"
-
 
 def measured(
     implementation: Implementation, device: Profile, reports: Sequence[Report]
@@ -48,16 +43,20 @@ def measured(
         for name, (step, quantities) in _COSTS.items()
         if (told := _most(reports, [_beside(report, quantities) for report in reports]))
     }
-    files: dict[str, _Told] = {
-        name: (step, f"{FILES}: {said}", told)
-        for name, (step, part, said) in _FILES.items()
-        if (told := _most(reports, [_file_parts(report).get(part) for report in reports]))
+    parts = {name: (step, tell(reports)) for name, (step, tell) in _FILES.items()}
+    of_files: dict[str, _Told] = {
+        name: (step, part.said, told)
+        for name, (step, part) in parts.items()
+        if (told := _most(reports, part.told))
     }
     new = _most(reports, [connecting.beyond(report) for report in reports])
     said = f"{connecting.KERNEL}: {connecting.SAID}"
     quic: dict[str, _Told] = {"connecting": ("endpoint_setup", said, new)} if new else {}
-    all_told = {**steps, **files, **quic}
+    all_told = {**steps, **of_files, **quic}
     found = {name: _own(*each, device) for name, each in all_told.items()}
+    for name in of_files:
+        rests = parts[name][1].after_rest or None
+        found[name] = found[name].model_copy(update={"after_rest": rests})
     # That has the endpoint in it, of the kind that this program makes.
     steps_ = {"endpoint_setup": Step(operations={})} if new else {}
     return implementation.model_copy(
@@ -98,47 +97,13 @@ def _beside(report: Report, quantities: Sequence[str]) -> Estimate | None:
     return mean_estimate(told) if len(told) == len(quantities) else None
 
 
-def _file_parts(report: Report) -> dict[str, Estimate]:
-    """Return what beginning a file takes at one end, and a block of it; nothing if untimed.
-
-    What is left of files of few and of many blocks without the passages of their datagrams: each
-    block takes two, and the first a request and its acknowledgement before. Ends that work on one
-    file have rested for as long as the other end had it.
-    """
-    files = {
-        blocks: estimate_of(found[0], "file_s", report)
-        for blocks in _BLOCKS
-        if (
-            found := cases(report, FILES, "file_s", (("blocks", blocks), ("rest_s", PRICED_REST_S)))
-        )
-    }
-    if len(files) < len(_BLOCKS):
-        return {}
-    few, many = (files[blocks] for blocks in _BLOCKS)
-    each_s = (many.mean - few.mean) / (_BLOCKS[1] - _BLOCKS[0])
-    short_s = passage_s(report, each_s / 2)
-    long_s = passage_s(report, slept_s(report, PRICED_REST_S))
-    if each_s <= 0 or short_s is None or long_s is None:
-        return {}
-    block_s = max(0.0, each_s / 2 - short_s)
-    opening_s = (few.mean - long_s - 2 * short_s - 2 * block_s) / 2
-    # Both ends have rested before it.
-    opening_s = pace.Pace(report, slept_s(report, PRICED_REST_S)).hot_s(opening_s)
-    slope = math.hypot(few.standard_error, many.standard_error) / (_BLOCKS[1] - _BLOCKS[0])
-    return {
-        "block": replace(many, mean=block_s, standard_error=slope / 2, rounds=()),
-        "opening": replace(few, mean=opening_s, standard_error=few.standard_error / 2, rounds=()),
-    }
-
-
 _COSTS = {
     "proposing": ("command", ("propose_s",)),
     "receiving": ("decode", ("countersign_s", "complete_s")),
 }
 """Of each own cost the step that it is part of, and quantities of the kernel, whose mean it is."""
 _FILES = {
-    "tftp_block": ("file_block", "block", "half of a block more, less its datagrams' passages"),
-    "tftp_file": ("file_open", "opening", "half of a file of one block, less that and passages"),
+    "tftp_block": ("file_block", files.block),
+    "tftp_file": ("file_open", files.opening),
 }
-"""Of each own cost the step, and the part of a file, with how it is told."""
-_BLOCKS = (1.0, 5.0)
+"""Of each own cost the step, and the part of a file that it is."""

@@ -177,14 +177,21 @@ def _by_rest(report: Report) -> dict[float, Rested]:
     return found
 
 
-def by_asked_s(report: Report, kernel: str, quantity: str) -> dict[float, Measurement]:
-    """Return the cases of `kernel` by for how long it was asked to rest, s; of one size each."""
+def by_asked_s(
+    report: Report, kernel: str, quantity: str, variant: Sequence[tuple[str, float]] = ()
+) -> dict[float, Measurement]:
+    """Return the cases of `kernel` by for how long it was asked to rest, s; of one size each.
+
+    `variant` are the parameters that they must have besides.
+    """
     asked = {
         case.parameters.get("rest_s", 0.0)
         for case in report.document.measurements
         if case.kernel == kernel
     }
-    told = {rest_s: cases(report, kernel, quantity, (("rest_s", rest_s),)) for rest_s in asked}
+    told = {
+        rest_s: cases(report, kernel, quantity, (("rest_s", rest_s), *variant)) for rest_s in asked
+    }
     return {rest_s: found[0] for rest_s, found in sorted(told.items()) if found}
 
 

@@ -11,9 +11,11 @@ from pocketsim.sim.devices.profile import AFTER_RESTS, Cost, Profile, Scheduler,
 from pocketsim.sim.devices.provenance import DurationNumber, Provenance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pocketsim.sim.devices.implementation import Implementation
+    from pocketsim.sim.devices.implementation import Implementation, OwnCost
+    from pocketsim.sim.devices.profile import AfterRest
 
 
 def as_toml(profile: Profile, made: str = "") -> str:
@@ -50,24 +52,27 @@ def write_implementation(described: Path, found: Implementation, path: Path) -> 
     import tomli_w
 
     _, document = read_toml(described)
-    own_costs = found.own_costs
     document["steps"] = {name: step.model_dump() for name, step in found.steps.items()}
-    document["own_costs"] = {
-        name: spelt(own) | {"reference": DURATION.write(own.reference)}
-        if own.reference is not None
-        else spelt(own)
-        for name, own in own_costs.items()
-    }
+    document["own_costs"] = {name: _own(cost) for name, cost in found.own_costs.items()}
     path.write_text(tomli_w.dumps(document), encoding="utf-8")
+
+
+def _own(cost: OwnCost) -> dict[str, Any]:
+    found = spelt(cost)
+    if cost.reference is not None:
+        found["reference"] = DURATION.write(cost.reference)
+    if cost.after_rest is not None:
+        found["after_rest"] = _rests(cost.after_rest)
+    return found
+
+
+def _rests(known: Sequence[AfterRest]) -> list[dict[str, Any]]:
+    return [_provenance(one) | {"rest": DURATION.write(one.rest)} for one in known]
 
 
 def _scheduler(scheduler: Scheduler) -> dict[str, Any]:
     sleeps = {name: _number(number) for name, number in scheduler.sleep_overshoot}
-    rests = {
-        key: [_provenance(one) | {"rest": DURATION.write(one.rest)} for one in known]
-        for key in AFTER_RESTS
-        if (known := getattr(scheduler, key))
-    }
+    rests = {key: _rests(known) for key in AFTER_RESTS if (known := getattr(scheduler, key))}
     phases = scheduler.phases
     told = {"phases": {name: _number(number) for name, number in phases}} if phases else {}
     return {"sleep_overshoot": sleeps} | told | rests

@@ -168,6 +168,7 @@ class OwnCost(ScaledCost):
     """What a step takes beyond operations of the device."""
 
     step: str
+    after_rest: NotRequired[list[AfterRest]]
 
 
 class KeptConnection(TypedDict):

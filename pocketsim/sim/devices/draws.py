@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from pocketsim.sim.devices.joint import drawn, scaled_to, times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pocketsim.sim.base.units import Quantity
     from pocketsim.sim.devices.contents import (
+        AfterRest,
         Cost,
         ImplementationContents,
         KeptConnection,
@@ -69,7 +70,10 @@ def draw_implementation(
 
     found: ShippedImplementation = {
         **implementation,
-        "own_costs": draw_costs(implementation["own_costs"], seed, name),
+        "own_costs": {
+            key: _drawn_after_rest(key, cost, positive)
+            for key, cost in draw_costs(implementation["own_costs"], seed, name).items()
+        },
     }
     keep = implementation["quic_keep"]
     if keep is not None and keep["kept_connection"] is not None:
@@ -225,19 +229,27 @@ def _scheduler(scheduler: Scheduler, positive: Drawn) -> Scheduler:
     }
 
 
-def _after_rests(scheduler: Scheduler, positive: Drawn) -> Scheduler:
-    """Return what depends on rests and phases, drawn, if the device tells any.
+def _drawn_after_rest(key: str, cost: OwnCost, positive: Drawn) -> OwnCost:
+    if "after_rest" not in cost:
+        return cost
+    place = f"{key}.after_rest"
+    return {**cost, "after_rest": _drawn_together(place, cost["after_rest"], positive)}
 
-    The ratios of one table are all of one price, so they err together: by one deviation.
-    """
+
+def _drawn_together(place: str, known: Sequence[AfterRest], positive: Drawn) -> list[AfterRest]:
+    """Return ratios of one table: they are all of one price, so they err by one deviation."""
+    return [
+        {**each, "ratio": positive(place, each["ratio"], each["standard_error"])} for each in known
+    ]
+
+
+def _after_rests(scheduler: Scheduler, positive: Drawn) -> Scheduler:
+    """Return what depends on rests and phases, drawn, if the device tells any."""
     found: Scheduler = {**scheduler}
     keys: tuple[AfterRestKey, ...] = ("wake_after", "quic_wake_after", "pace_after")
     for key in keys:
         if key in scheduler:
-            found[key] = [
-                {**each, "ratio": positive(key, each["ratio"], each["standard_error"])}
-                for each in scheduler[key]
-            ]
+            found[key] = _drawn_together(key, scheduler[key], positive)
     if phases := scheduler.get("phases"):
         found["phases"] = {
             "sigma": _number(positive, "phases.sigma", phases["sigma"]),

@@ -16,9 +16,9 @@ from pydantic import Field, model_validator
 
 from pocketsim.sim.base import si
 from pocketsim.sim.base.documents import PositiveDuration, Section, read_toml, validate, written
-from pocketsim.sim.base.engine_facts import device_operations, operations
+from pocketsim.sim.base.engine_facts import OPTIONAL, device_operations, operations
 from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.devices.profile import Cost
+from pocketsim.sim.devices.profile import BY_REST, Cost, Rests, ascending
 from pocketsim.sim.devices.provenance import (
     DurationNumber,
     Flag,
@@ -80,10 +80,17 @@ class OwnCost(ScaledCost):
     """What a step takes beyond operations of the device, as measured or fitted on one device."""
 
     step: str = Field(description="The step that it is part of.")
+    after_rest: Rests | None = Field(
+        default=None,
+        description=f"{BY_REST}In place of the device's pace of computing after rests.",
+    )
+
+    absent_when_none = Cost.absent_when_none | {"after_rest"}
 
     @model_validator(mode="after")
     def _leads_somewhere(self) -> OwnCost:
         _known(self.step, operations(), "step")
+        ascending("after_rest", self.after_rest or [])
         return self
 
 
@@ -264,6 +271,19 @@ class Implementation(Section):
             _known(name, operations(), "step")
             for operation in step.operations:
                 _known(operation, device_operations(), "operation")
+        return self
+
+    @model_validator(mode="after")
+    def _tells_rests_of_whole_steps(self) -> Implementation:
+        for name, cost in self.own_costs.items():
+            if cost.after_rest is None:
+                continue
+            parts = [other for other, each in self.own_costs.items() if each.step == cost.step]
+            takes = self.steps[cost.step].operations if cost.step in self.steps else {cost.step}
+            if parts != [name] or {*takes} & {*device_operations(), *OPTIONAL}:
+                raise ValueError(
+                    f"own_costs.{name}.after_rest: step {cost.step!r} takes something else, too"
+                )
         return self
 
     def modes(self) -> list[str]:

@@ -33,7 +33,7 @@ from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pocketsim.sim.devices.contents import Contents
 
@@ -175,11 +175,18 @@ class AfterRest(Provenance):
 
 
 _PHASE_SIGMA_MAX = 5.0
-_Rests = Annotated[list[AfterRest], Field(min_length=1, max_length=64)]
-_BY_REST = (
+Rests = Annotated[list[AfterRest], Field(min_length=1, max_length=64)]
+BY_REST = (
     "By rest, ascending; between two along the logarithm of the rest, beyond them as at the "
     "nearest; absent: always as it is priced. "
 )
+
+
+def ascending(name: str, known: Sequence[AfterRest]) -> None:
+    """Raise ValueError, which names what is told, where rests do not ascend."""
+    rests_s = [each.rest for each in known]
+    if rests_s != sorted(set(rests_s)):
+        raise ValueError(f"{name}: rests must ascend")
 
 
 class Phases(Section):
@@ -203,11 +210,11 @@ class Scheduler(Section):
     """When threads run that want to."""
 
     sleep_overshoot: SleepOvershoot = Field(description="How much too long sleeps are.")
-    wake_after: _Rests | None = Field(default=None, description=f"{_BY_REST}Of udp_wake.")
-    quic_wake_after: _Rests | None = Field(default=None, description=f"{_BY_REST}Of quic_wake.")
-    pace_after: _Rests | None = Field(
+    wake_after: Rests | None = Field(default=None, description=f"{BY_REST}Of udp_wake.")
+    quic_wake_after: Rests | None = Field(default=None, description=f"{BY_REST}Of quic_wake.")
+    pace_after: Rests | None = Field(
         default=None,
-        description=f"{_BY_REST}Of core time, but for sockets, tasks, packets and streams.",
+        description=f"{BY_REST}Of core time, but for sockets, tasks, packets and streams.",
     )
     phases: Phases | None = Field(
         default=None, description="Slow and fast phases of all work; absent: none."
@@ -218,9 +225,7 @@ class Scheduler(Section):
     @model_validator(mode="after")
     def _rests_ascend(self) -> Scheduler:
         for name in AFTER_RESTS:
-            rests_s = [each.rest for each in getattr(self, name) or []]
-            if rests_s != sorted(set(rests_s)):
-                raise ValueError(f"{name}: rests must ascend")
+            ascending(name, getattr(self, name) or [])
         return self
 
 

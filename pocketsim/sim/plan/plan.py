@@ -31,6 +31,13 @@ class AfterRest(TypedDict):
     ratio: Floats
 
 
+class OwnAfter(TypedDict):
+    """How many times as long as its cost says an operation takes after rests."""
+
+    operation: int
+    after: AfterRest
+
+
 class Profile(TypedDict):
     """What operations cost; columns run over the engine's operations."""
 
@@ -43,6 +50,7 @@ class Profile(TypedDict):
     wake_after: AfterRest
     quic_wake_after: AfterRest
     pace_after: AfterRest
+    own_after: list[OwnAfter]
     phase_sigma: float
     phase_time_s: float
     socket_buffer_bytes: int

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from pocketsim.sim.base.engine_facts import OPERATIONS
 from pocketsim.sim.base.streams import Floats, Lanes
 from pocketsim.sim.devices.prices import own_prices, prices
 from pocketsim.sim.plan import plan
@@ -101,10 +102,19 @@ def profile_columns(
         "wake_after": _after_rest(scheduler.get("wake_after", [])),
         "quic_wake_after": _after_rest(scheduler.get("quic_wake_after", [])),
         "pace_after": _after_rest(scheduler.get("pace_after", [])),
+        "own_after": _own_after(implementation),
         "phase_sigma": phases["sigma"]["value"] if phases else 0.0,
         "phase_time_s": phases["correlation_time_s"]["value"] if phases else 1.0,
         "socket_buffer_bytes": contents["device"]["socket_buffer_bytes"],
     }
+
+
+def _own_after(implementation: ImplementationContents) -> list[plan.OwnAfter]:
+    return [
+        {"operation": OPERATIONS.index(cost["step"]), "after": _after_rest(cost["after_rest"])}
+        for _, cost in sorted(implementation["own_costs"].items())
+        if "after_rest" in cost
+    ]
 
 
 def _after_rest(known: Sequence[AfterRest]) -> plan.AfterRest:

@@ -3,7 +3,7 @@
 use pocketsim_protocols::contract::{Operation, Seconds};
 
 use crate::after_rest::AfterRest;
-use crate::plan::Profile;
+use crate::plan::{self, Profile};
 use crate::streams::Stream;
 
 /// Time that one or more operations take on a lane.
@@ -73,6 +73,7 @@ pub struct CostTable {
     wakes: AfterRest,
     quic_wakes: AfterRest,
     paces: AfterRest,
+    own: Vec<(Priced, AfterRest)>,
     message_s: Seconds,
 }
 
@@ -117,6 +118,7 @@ impl CostTable {
             wakes: AfterRest::new(&profile.wake_after),
             quic_wakes: AfterRest::new(&profile.quic_wake_after),
             paces: AfterRest::new(&profile.pace_after),
+            own: profile.own_after.iter().map(own_after).collect(),
         }
     }
 
@@ -128,7 +130,7 @@ impl CostTable {
     /// Whether it matters for how long a phone has rested.
     pub fn tells_rests(&self) -> bool {
         let tables = [&self.wakes, &self.quic_wakes, &self.paces];
-        tables.into_iter().any(AfterRest::matters)
+        !self.own.is_empty() || tables.into_iter().any(AfterRest::matters)
     }
 
     /// How many times as long as it is priced waking by `operation` takes after a rest.
@@ -147,6 +149,12 @@ impl CostTable {
     /// How many times as long as it is priced computing takes after a rest.
     pub fn pace(&self, rest_s: Seconds) -> f64 {
         self.paces.ratio(rest_s)
+    }
+
+    /// How many times as long as it is priced an operation takes after a rest that tells it itself.
+    pub(crate) fn own_ratio(&self, operation: Priced, rest_s: Seconds) -> Option<f64> {
+        let own = self.own.iter().find(|(told, _)| *told == operation);
+        own.map(|(_, after)| after.ratio(rest_s))
     }
 
     /// What a message's steps take in hot loops, core seconds: over so much paces are means.
@@ -173,6 +181,13 @@ impl CostTable {
             wait_s: factor * mean.wait_s,
         }
     }
+}
+
+/// # Panics
+/// When it is of no operation.
+fn own_after(known: &plan::OwnAfter) -> (Priced, AfterRest) {
+    let operation = Operation::ALL[known.operation as usize];
+    (operation.into(), AfterRest::new(&known.after))
 }
 
 impl Entry {

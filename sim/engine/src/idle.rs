@@ -14,7 +14,9 @@ struct Busy {
     works: u32,
     /// When the last of them was done.
     end_s: Seconds,
-    /// How many times as long as in a hot loop it computes what it was given last.
+    /// For how long it had rested when it turned to what it was given last.
+    rested_s: Seconds,
+    /// How many times as long as in a hot loop it computes that.
     pace: f64,
     /// For so much of that, as a hot loop takes, core seconds: then it is one itself.
     cold_s: Seconds,
@@ -115,11 +117,21 @@ impl Idle {
         }
     }
 
-    /// What an operation takes there that would take `hot` in a hot loop.
-    pub(crate) fn paced(&mut self, phone: u32, operation: Priced, hot: Cost) -> Cost {
-        match self.0.get_mut(phone as usize) {
-            Some(busy) if operation.is_paced() => busy.paced(hot),
-            _ => hot,
+    /// What an operation takes there that would take `hot` in a hot loop, or as it is priced.
+    pub(crate) fn paced(
+        &mut self,
+        phone: u32,
+        operation: Priced,
+        hot: Cost,
+        costs: &CostTable,
+    ) -> Cost {
+        let Some(busy) = self.0.get_mut(phone as usize) else {
+            return hot; // nobody asks
+        };
+        match costs.own_ratio(operation, busy.rested_s) {
+            Some(ratio) => hot.times(ratio),
+            None if operation.is_paced() => busy.paced(hot),
+            None => hot,
         }
     }
 }
@@ -129,6 +141,7 @@ impl Busy {
         Self {
             works: 0,
             end_s: now,
+            rested_s: 0.0,
             pace: 1.0,
             cold_s: 0.0,
             is_woken: false,
@@ -144,7 +157,8 @@ impl Busy {
     }
 
     fn turn(&mut self, costs: &CostTable, now: Seconds) {
-        self.pace = costs.pace(self.rest_s(now));
+        self.rested_s = self.rest_s(now);
+        self.pace = costs.pace(self.rested_s);
         self.cold_s = costs.message_s();
     }
 

@@ -76,12 +76,25 @@ pub struct Profile {
     pub quic_wake_after: AfterRest,
     /// How many times as long as costs say computing takes.
     pub pace_after: AfterRest,
+    /// Of operations that tell it themselves, how many times as long as their costs say they take,
+    /// in place of that.
+    pub own_after: Vec<OwnAfter>,
     /// Deviation of the logarithm of how fast the phone is for the time being; 0 for none.
     pub phase_sigma: f64,
     /// Time in which that becomes uncorrelated to 1/e, seconds.
     pub phase_time_s: f64,
     /// Receive buffer of a plain UDP socket, in bytes as the kernel counts.
     pub socket_buffer_bytes: u64,
+}
+
+/// How many times as long an operation takes after rests.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "python", derive(FromPyObject), pyo3(from_item_all))]
+pub struct OwnAfter {
+    /// Its number in `Operation::ALL`.
+    pub operation: u32,
+    /// How many times as long.
+    pub after: AfterRest,
 }
 
 /// How many times as long something takes after rests; empty where they do not matter.

@@ -24,8 +24,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     ) {
         let phase = self.phases.factor(phone, stage.now());
         let state = &mut self.phones[phone as usize];
+        let costs = &self.costs[state.profile()];
         let draw = |work: (Priced, u32), hot: Cost| {
-            let cost = self.idle.paced(phone, work.0, hot).times(phase);
+            let cost = self.idle.paced(phone, work.0, hot, costs).times(phase);
             books.operate(work, cost);
             cost
         };

@@ -2,7 +2,7 @@
 
 mod common;
 
-use _engine::plan::AfterRest;
+use _engine::plan::{AfterRest, OwnAfter};
 use common::{arrive, cost, plan, reasons, times, trade, turn, BYTES_PER_S, LATENCY_S};
 use pocketsim_protocols::contract::{EventKind, Operation, Reason};
 
@@ -121,6 +121,34 @@ fn no_more_than_a_message_takes_is_cold() {
     assert_eq!(spent.len(), 2, "{spent:?}");
     assert_close(spent[0].1, stored_s);
     assert_close(spent[1].1, 0.006);
+}
+
+#[test]
+fn what_tells_its_rests_itself_is_at_nobodys_pace() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 0.002);
+    cost(&mut plan, Operation::Store, 0.005);
+    let rest_s = vec![0.0, 0.5];
+    plan.profiles[0].pace_after = AfterRest {
+        rest_s: rest_s.clone(),
+        ratio: vec![2.0, 3.0],
+    };
+    plan.profiles[0].own_after = vec![OwnAfter {
+        operation: Operation::Store as u32,
+        after: AfterRest {
+            rest_s,
+            ratio: vec![0.4, 7.0],
+        },
+    }];
+    for _ in 0..2 {
+        arrive(&mut plan, 1.0, 0, 1);
+    }
+    let trace = trade(plan);
+    // Each end has rested before the first, and the second has waited there.
+    let spent: Vec<_> = trace.cpu_s().into_iter().collect();
+    assert_eq!(spent.len(), 2, "{spent:?}");
+    assert_close(spent[0].1, 0.005 * (7.0 + 0.4));
+    assert_close(spent[1].1, 0.002 * (3.0 + 2.0));
 }
 
 #[test]

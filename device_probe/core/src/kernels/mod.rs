@@ -9,6 +9,7 @@ pub mod battery;
 mod bookkeeping;
 pub mod crypto;
 pub(crate) mod experiment;
+mod files;
 mod inputs;
 pub mod link;
 pub mod once;

@@ -1,47 +1,29 @@
-//! What the program that trades takes itself, beside the operations that protocols ask for.
+//! The kernel `trade_bookkeeping`: what the program that trades takes beside the operations that
+//! protocols ask for, in the three steps of a trade at its nodes.
 //!
-//! | kernel | what it times |
-//! |---|---|
-//! | `trade_bookkeeping` | the three steps of a trade at its nodes, less their operations |
-//! | `tftp_file` | one file over loopback, from the call until the other end has it |
-//!
-//! Both run what `probe trade` runs. Of the first `calibration.fit.own` makes costs of the
-//! implementation. What deliberately does not live here: the operations themselves, and steps at
-//! the pace of a workload (`kernels::pace`).
+//! It runs what `probe trade` runs; `calibration.fit.own` makes costs of the implementation of it.
+//! What deliberately does not live here: the operations themselves, steps at the pace of a workload
+//! (`kernels::pace`), and files (`kernels::files`).
 
-use std::net::{Ipv4Addr, UdpSocket};
-use std::sync::mpsc;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pocketsim_protocols::block::Block;
-use pocketsim_protocols::contract::{MessageId, NodeId};
+use pocketsim_protocols::contract::NodeId;
 use pocketsim_protocols::crypto::Real;
-use pocketsim_protocols::transport::tftp::BLOCK_BYTES;
 
 use super::experiment::{case, collect};
 use super::inputs::ensure;
 use crate::clock::Clock;
-use crate::host::affinity::{allowed_cores, on_cores};
 use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
-use crate::stop::Stop;
 use crate::trade::log::Run;
 use crate::trade::node::{Letter, Node, TradeClock, Unattributed};
 use crate::trade::store::Store;
-use crate::trade::tftp::{Action, Endpoint, Parcel, Wire};
 use crate::trade::Carrier;
 
-/// The cases: steps at one size, and files of one block and of five.
+/// The case: steps at one size.
 pub(super) fn cases() -> Vec<Case> {
-    let steps = case(Group::Udp, "trade_bookkeeping", &[], bookkeeping);
-    let file = |&(blocks, rest): &(usize, Duration)| {
-        let parameters = [("blocks", blocks as f64), ("rest_s", rest.as_secs_f64())];
-        case(Group::Udp, "tftp_file", &parameters, move |budget| {
-            file_at_pace(budget, blocks, rest)
-        })
-    };
-    [vec![steps], FILES.iter().map(file).collect()].concat()
+    vec![case(Group::Udp, "trade_bookkeeping", &[], bookkeeping)]
 }
 
 /// Two nodes without sockets, which know each other and have begun to trade.
@@ -171,79 +153,6 @@ fn decoded(bytes: &[u8]) -> Result<Block, Unmeasured> {
     Block::from_json(json, NodeId(OTHER)).map_err(|error| refused(&error))
 }
 
-/// `file_s` is from the call that writes a file, after both ends have slept, until the other has
-/// it. As the dialler does it: a port for each file, and a thread of its own for what comes back.
-fn file_at_pace(
-    budget: &Budget<'_>,
-    blocks: usize,
-    rest: Duration,
-) -> Result<Vec<Series>, Unmeasured> {
-    let cores = allowed_cores();
-    let Some((own, others)) = cores.split_last().filter(|(_, others)| !others.is_empty()) else {
-        return Err(Unmeasured::because("it takes two cores"));
-    };
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let address = socket.local_addr()?;
-    let server = Endpoint::new(socket, Wire::server())?;
-    let client = Endpoint::towards(address, Wire::client())?;
-    let (tell, told) = mpsc::channel();
-    let over = Stop::new();
-    thread::scope(|scope| {
-        let ended_whatever_happens = over.when_dropped();
-        let (server, client, over) = (&server, &client, &over);
-        let serving = scope.spawn(move || {
-            on_cores(&[*own], || {
-                step_all(server, over, &mut |action| {
-                    if let Action::Received(_) = action {
-                        let _ = tell.send(Instant::now());
-                    }
-                })
-            })
-        });
-        let near = &others[..1];
-        let stepping = scope.spawn(move || on_cores(near, || step_all(client, over, &mut |_| {})));
-        let measured = on_cores(near, move || {
-            let mut number = 0;
-            collect(budget, ["file_s"], || {
-                number += 1;
-                thread::sleep(rest);
-                let parcel = file(number, blocks);
-                let start = Instant::now();
-                client.write(address, parcel);
-                let had = told.recv_timeout(FILE_LIMIT);
-                let had = had.map_err(|_| Unmeasured::because("a file on loopback got lost"))?;
-                Ok([had.duration_since(start).as_secs_f64() - budget.clock.read_s])
-            })
-        });
-        drop(ended_whatever_happens);
-        for thread in [serving, stepping] {
-            thread.join().expect("it only steps an endpoint")?;
-        }
-        measured
-    })
-}
-
-fn step_all(
-    endpoint: &Endpoint,
-    over: &Stop,
-    sink: &mut dyn FnMut(Action),
-) -> Result<(), Unmeasured> {
-    while !over.is_raised() {
-        endpoint.step(sink)?;
-    }
-    Ok(())
-}
-
-/// With names that differ, as those of transactions do.
-fn file(number: u64, blocks: usize) -> Parcel {
-    Parcel {
-        filename: format!("{number:016x}"),
-        bytes: Arc::from(vec![0x5a; blocks * BLOCK_BYTES as usize - 1]),
-        id: MessageId(number),
-        to: NodeId(0),
-    }
-}
-
 /// A transaction of the theses.
 pub(super) const PAYLOAD_BYTES: u32 = 100;
 /// Whoever they are, keys cost the same.
@@ -252,14 +161,3 @@ const SECRETS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 const OTHER: u32 = 1;
 /// For one sample: differences are small beside what they are of.
 const TRADES: usize = 4;
-/// Blocks and rests before them. The last block is a byte short of a full one, which ends the file;
-/// 10 ms are as between messages at 100/s, the rest that prices waking a thread
-/// (`kernels::waking`).
-const FILES: [(usize, Duration); 4] = [
-    (1, Duration::ZERO),
-    (5, Duration::ZERO),
-    (1, Duration::from_millis(10)),
-    (5, Duration::from_millis(10)),
-];
-/// A thousand times what a file takes on a phone.
-const FILE_LIMIT: Duration = Duration::from_secs(10);

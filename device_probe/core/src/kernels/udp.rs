@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use socket2::SockRef;
 
 use super::experiment::{case, collect, Watch, WALL_AND_CPU};
-use super::{pace, trading, waking};
+use super::{files, pace, trading, waking};
 use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 
 /// The cases of this group.
@@ -30,6 +30,7 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         waking::cases(depth),
         pace::cases(),
         trading::cases(),
+        files::cases(),
     ]
     .concat()
 }

@@ -174,6 +174,12 @@ pub const KERNELS: &[Known] = &[
     entry("trade_bookkeeping", Group::Udp, &[], TRADE),
     entry("tftp_file", Group::Udp, &["blocks", "rest_s"], &["file_s"]),
     entry(
+        "tftp_turn",
+        Group::Udp,
+        &["rest_s"],
+        &["taken_s", "given_s"],
+    ),
+    entry(
         "quic_message_at_pace",
         Group::Quic,
         &["bytes", "rest_s"],

@@ -141,7 +141,7 @@ fn renew(socket: &UdpSocket) {
 }
 
 /// A receiving thread looks around this often: for the end, and for overdue questions.
-pub(super) const LOOK_AROUND: Duration = Duration::from_millis(50);
+pub(crate) const LOOK_AROUND: Duration = Duration::from_millis(50);
 /// Two more ports must follow.
 pub const PORT_MAX: u16 = u16::MAX - 2;
 

@@ -219,6 +219,7 @@ pub fn plan(count: usize) -> Plan {
             phase_sigma: 0.0,
             phase_time_s: 1.0,
             pace_after: AfterRest::default(),
+            own_after: Vec::new(),
             socket_buffer_bytes: 212_992,
         }],
         access: vec![Access {
