@@ -471,7 +471,8 @@ def test_the_plot_has_intervals_and_shows_what_is_not_judged():
     assert udp.x[0] == pytest.approx(1e3 * first.measured[1].rtt_p50_s)
     assert udp.error_x.array[0] == pytest.approx(0.01 * udp.x[0])  # the largest of the five
     # 95 % of 41 factors whose logarithms are even between -0.02 and 0.02: at 0.018.
-    assert udp.error_y.array[0] == pytest.approx(math.expm1(0.018) * udp.y[0], rel=1e-3)
+    high = math.hypot(0.018, 1.645 / 1.349 * judging.floor(first.measured, judging.RTT_P50))
+    assert udp.error_y.array[0] == pytest.approx(math.expm1(high) * udp.y[0], rel=1e-3)
     text = page.page(comparison, "This host", ["Cores <0> & 1."], token_batches.compared())
     assert all(f"chart-{number}" in text for number in (1, 2, 3, 4))
     assert "rates dropped" in text

@@ -61,7 +61,8 @@ def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
     told = hosting._sentences(whole)
     assert any("threads of one core" in text for text in told) is cores.ends_share
     assert "A hop of the loopback takes 2 us. Without p02: no round trip." in told
-    assert "Intervals have what the model is off by at fitted points: 0.12 (p50)." in told
+    off_by = "what the model is off by at fitted points: 0.12 (p50)"
+    assert f"Intervals have {off_by}. Each has its point's floor, too." in told
 
 
 def test_one_core_is_refused():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from pocketsim.calibration.validate.host import discrepancy
+from pocketsim.calibration.validate.host import discrepancy, judging
 from pocketsim.calibration.validate.host.discrepancy import NOTHING_KNOWN, Discrepancy, of_errors
 
 EDGE = 1.6449  # of 90 % of a normal law, in standard deviations
@@ -76,12 +77,30 @@ def test_intervals_hold_nine_of_ten_of_points_that_fitted_nothing(sigma):
     assert 0.87 <= held / trials <= 0.97
 
 
+def test_intervals_hold_nine_of_ten_of_what_is_measured_with_noise():
+    chance = np.random.default_rng(7)
+    own, noise, trials = 0.03, 0.3, 400
+    edges = math.exp(-EDGE * own), 1.0, math.exp(EDGE * own)
+    held = {True: 0, False: 0}
+    for _ in range(trials):
+        logs = chance.normal(chance.normal(0.0, own), noise, 5)
+        measured = [SimpleNamespace(rtt_p50_s=math.exp(log)) for log in logs]
+        floor = judging.floor(measured, "rtt_p50_s")
+        for is_told in held:
+            low, high = NOTHING_KNOWN.widened(*edges, floor if is_told else 0.0)
+            held[is_told] += low <= math.exp(np.median(logs)) <= high
+    # A floor of five repetitions is itself uncertain.
+    assert 0.8 <= held[True] / trials <= 0.97
+    assert held[False] / trials < 0.5
+
+
 def test_with_nothing_known_an_interval_stays():
     assert of_errors([told(0.3, 0.1)]) == NOTHING_KNOWN
     assert of_errors([told(math.nan, 0.1)] * 5) == NOTHING_KNOWN
     assert of_errors([told(0.3, 0.1, math.inf)] * 5) == NOTHING_KNOWN
     assert of_errors([(0.3, 0.0, 1.0, 0.0)] * 5) == NOTHING_KNOWN
-    assert NOTHING_KNOWN.widened(0.9, 1.0, 1.2) == (0.9, 1.2)
+    assert NOTHING_KNOWN.widened(0.9, 1.0, 1.2) == pytest.approx((0.9, 1.2))
+    assert NOTHING_KNOWN.widened(0.9, 1.0, 1.2, math.inf) == pytest.approx((0.9, 1.2))
     low, high = Discrepancy(0.3, 5).widened(math.nan, 1.0, 1.2)
     assert math.isnan(low)
     assert high == 1.2

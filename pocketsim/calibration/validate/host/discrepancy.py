@@ -33,13 +33,24 @@ class Discrepancy:
     sigma: float
     degrees_of_freedom: int
 
-    def widened(self, low: float, middle: float, high: float) -> tuple[float, float]:
-        """Return an interval of 90 % around `middle` with this in it; as it is if not positive."""
-        if not (self.sigma > 0 and self.degrees_of_freedom > 0 and 0 < low <= middle <= high):
-            return low, high
-        from scipy import stats
+    def widened(
+        self, low: float, middle: float, high: float, floor: float = 0.0
+    ) -> tuple[float, float]:
+        """Return an interval of 90 % around `middle` with this in it; as it is if not positive.
 
-        half = float(stats.t.ppf(0.95, self.degrees_of_freedom)) * self.sigma
+        What it is to hold is itself no surer than its `floor`, a log ratio: that is in it, too, as
+        in the validation uncertainty of ASME V&V 20-2009, section 1-5 (u_val has u_D beside what
+        the model's inputs leave). A floor that is not finite adds nothing.
+        """
+        if not 0 < low <= middle <= high:
+            return low, high
+        half = 0.0
+        if self.sigma > 0 and self.degrees_of_freedom > 0:
+            from scipy import stats
+
+            half = float(stats.t.ppf(0.95, self.degrees_of_freedom)) * self.sigma
+        if math.isfinite(floor):
+            half = math.hypot(half, _WIDTH_SIGMAS / 2 * floor / _FLOOR_SIGMAS)
         below = math.hypot(math.log(middle / low), half)
         above = math.hypot(math.log(high / middle), half)
         return middle * math.exp(-below), middle * math.exp(above)

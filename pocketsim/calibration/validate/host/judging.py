@@ -262,7 +262,7 @@ def _widened(row: Row, off_by: Mapping[str, Discrepancy]) -> Row:
     errors = dict(row.errors)
     for quantity, one in off_by.items():
         error = errors[quantity]
-        low, high = one.widened(error.low, error.simulated, error.high)
+        low, high = one.widened(error.low, error.simulated, error.high, error.floor)
         errors[quantity] = replace(error, low=low, high=high)
     return replace(row, errors=errors)
 

@@ -60,8 +60,10 @@ def discrepancy_sentence(judgement: Judgement) -> str:
         if (one := judgement.discrepancies[name]).degrees_of_freedom
     ]
     if not known:
-        return "Too few points fit to tell by how much the model is off; no interval has that."
-    return f"Intervals have what the model is off by at fitted points: {', '.join(known)}."
+        told = "Too few points fit to tell by how much the model is off; no interval has that."
+    else:
+        told = f"Intervals have what the model is off by at fitted points: {', '.join(known)}."
+    return f"{told} Each has its point's floor, too."
 
 
 def _wanted(low: float, high: float) -> str:
