@@ -39,8 +39,8 @@ class Discrepancy:
         """Return an interval of 90 % around `middle` with this in it; as it is if not positive.
 
         What it is to hold is itself no surer than its `floor`, a log ratio: that is in it, too, as
-        in the validation uncertainty of ASME V&V 20-2009, section 1-5 (u_val has u_D beside what
-        the model's inputs leave). A floor that is not finite adds nothing.
+        the validation uncertainty u_val of ASME V&V 20-2009 has that of what was measured, u_D.
+        A floor that is not finite adds nothing.
         """
         if not 0 < low <= middle <= high:
             return low, high
