@@ -7,8 +7,9 @@
 //!
 //! Blocks of a file over loopback follow each other; over a network an end sleeps until the next
 //! comes, and then finds its caches cold. It looks around by itself as often as `LOOK_AROUND` says,
-//! so there are no turns after longer rests than that. `calibration.fit.own` makes costs of the implementation
-//! of both. What deliberately does not live here: datagrams without files (`kernels::waking`).
+//! so there are no turns after longer rests than that. `calibration.fit.files` makes costs of the
+//! implementation of both. What deliberately does not live here: datagrams without files
+//! (`kernels::waking`).
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -21,9 +22,9 @@ use pocketsim_protocols::transport::tftp::{TftpPacket, TransferMode, BLOCK_BYTES
 
 use super::experiment::{case, collect};
 use super::inputs::ensure;
-use super::waking::RESTS_S;
+use super::waking::{two_cores, RESTS_S};
 use crate::clock::Clock;
-use crate::host::affinity::{allowed_cores, on_cores};
+use crate::host::affinity::on_cores;
 use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
 use crate::stop::Stop;
 use crate::trade::ports::LOOK_AROUND;
@@ -206,13 +207,6 @@ fn bound() -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.set_read_timeout(Some(FILE_LIMIT))?;
     Ok(socket)
-}
-
-fn two_cores() -> Result<(u32, u32), Unmeasured> {
-    match allowed_cores()[..] {
-        [near, .., own] => Ok((own, near)),
-        _ => Err(Unmeasured::because("it takes two cores")),
-    }
 }
 
 fn step_all(

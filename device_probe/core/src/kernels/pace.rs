@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use super::experiment::{case, collect};
 use super::trading::Traders;
-use super::waking::{pair, RESTS_S};
+use super::waking::{pair, two_cores, RESTS_S};
 use crate::clock::Clock;
-use crate::host::affinity::{allowed_cores, on_cores};
+use crate::host::affinity::on_cores;
 use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
 
 /// The cases: by how long both ends have slept before a trade, and of proposals that wait already
@@ -48,19 +48,16 @@ fn at_pace(
     rest: Duration,
     messages: usize,
 ) -> Result<Vec<Series>, Unmeasured> {
-    let cores = allowed_cores();
-    let Some((own, others)) = cores.split_last().filter(|(_, others)| !others.is_empty()) else {
-        return Err(Unmeasured::because("it takes two cores"));
-    };
+    let (own, other) = two_cores()?;
     let (near, far) = pair()?;
     let traders = Traders::new()?;
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
         let (near, traders) = (&near, &traders);
         // It owns what it tells by: who waits learns of its end.
-        let serving = scope
-            .spawn(move || on_cores(&[*own], || countersign_all(&far, traders, budget, &tell)));
-        let measured = on_cores(&others[..1], move || {
+        let serving =
+            scope.spawn(move || on_cores(&[own], || countersign_all(&far, traders, budget, &tell)));
+        let measured = on_cores(&[other], move || {
             let mut answer = vec![0; BLOCK_BYTES_MAX];
             let sampled = collect(budget, QUANTITIES, || {
                 thread::sleep(rest);

@@ -73,6 +73,14 @@ fn lost() -> Unmeasured {
     Unmeasured::because("the thread that answers has ended")
 }
 
+/// The last core that may be used, for the end that is measured, and the first, for the other.
+pub(super) fn two_cores() -> Result<(u32, u32), Unmeasured> {
+    match allowed_cores()[..] {
+        [near, .., own] => Ok((own, near)),
+        _ => Err(Unmeasured::because("it takes two cores")),
+    }
+}
+
 /// Two sockets on loopback, each connected to the other.
 pub(super) fn pair() -> std::io::Result<(UdpSocket, UdpSocket)> {
     let near = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
