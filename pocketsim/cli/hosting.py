@@ -100,7 +100,7 @@ def _write(result: HostValidation, out: Path) -> None:
     told = _sentences(result)
     with targets.replacing(out / "host.html") as aside:
         other = result.other.comparison if result.other else None
-        found = page.page(result.comparison, "This host", told, result.tokens, other)
+        found = page.page(result.comparison, _TITLE, told, result.tokens, other)
         aside.write_text(found, encoding="utf-8")
 
 
@@ -146,6 +146,7 @@ def _sentences(result: HostValidation) -> list[str]:
     ]
 
 
+_TITLE = "Real trades of this computer, and their simulation"
 _AWAKE = "Idle cores polled for work instead of sleeping, in reports as in trades."
 _SHARED = (
     "Dialler and listener are threads of one core, and take time from each other, which is not "

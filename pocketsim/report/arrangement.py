@@ -47,7 +47,7 @@ def arranged(
 
 
 def _opening(page: Page, runs: Sequence[Run]) -> None:
-    page.add(f"<h1>{escape(page.title)}</h1>")
+    page.heading()
     scenarios = len({run.scenario for run in runs})
     repetitions = sum(run.resolved["run"]["repetitions"] for run in runs)
     counts = (("scenario", scenarios), ("run", len(runs)), ("repetition", repetitions))

@@ -30,22 +30,28 @@ def page(
     tokens: TokenComparison,
     other: OtherComparison | None = None,
 ) -> str:
-    """Return the page as HTML; `said` are sentences about the host and how it was measured."""
+    """Return the page as HTML: what came of it first, how it was measured last.
+
+    `said` are sentences about the host and how it was measured, of which the last is the verdict.
+    """
     judgement = comparison.judgement
     found = Page(title)
-    found.section("points", "Predicted against measured")
-    for text in (*said, tables.NOTE):
-        found.paragraph(text)
-    found.figures([(name, _CAPTION, chart(comparison, key)) for key, name in _DRAWN.items()])
+    found.heading()
+    *measured, verdict = said
+    found.paragraph(verdict)
     bars = (*judgement.bars, *tokens.judgement.bars, *(other.bars if other else ()))
     if bars:
         found.section("bars", "Bars")
         found.add(_table(tables.BAR_HEAD, tables.bar_rows(bars)))
+    found.section("points", "Predicted against measured")
+    found.paragraph(tables.NOTE)
+    found.figures([(name, _CAPTION, chart(comparison, key)) for key, name in _DRAWN.items()])
     found.section("rows", "Points")
     found.add(_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
     token_section.add(found, tokens)
     if other:
         other_section.add(found, other)
+    other_section.add_measured(found, measured)
     return found.html()
 
 

@@ -15,21 +15,32 @@ if TYPE_CHECKING:
 
 
 def page(other: OtherComparison, title: str, said: Sequence[str]) -> str:
-    """Return a page of it alone as HTML; `said` are sentences about it and the verdict."""
+    """Return a page of it alone as HTML; `said` are sentences about it, the last the verdict."""
     found = Page(title)
-    add(found, other, said)
+    found.heading()
+    *measured, verdict = said
+    found.paragraph(verdict)
     if other.bars:
         found.section("bars", "Bars")
         found.add(_table(tables.BAR_HEAD, tables.bar_rows(other.bars)))
+    add(found, other)
+    add_measured(found, measured)
     return found.html()
 
 
-def add(found: Page, other: OtherComparison, said: Sequence[str] = ()) -> None:
+def add(found: Page, other: OtherComparison) -> None:
     """Append the section: a table of all points by both profiles."""
     found.section("other", "Another device")
-    for text in (*said, other_tables.NOTE):
-        found.paragraph(text)
+    found.paragraph(other_tables.NOTE)
     found.add(_table(other_tables.HEAD, other_tables.rows_of(other.rows)))
+
+
+def add_measured(found: Page, said: Sequence[str]) -> None:
+    """Append the section of how it was measured, if there is anything to say."""
+    if said:
+        found.section("measured", "How it was measured")
+    for text in said:
+        found.paragraph(text)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -48,6 +48,10 @@ class Page:
         """Every chart that it has, in order."""
         return [one for part in self.body if isinstance(part, tuple) for one in part]
 
+    def heading(self) -> None:
+        """Append its title."""
+        self.body.append(f"<h1>{escape(self.title)}</h1>")
+
     def section(self, name: str, title: str) -> None:
         """Start a section; `name` is its anchor."""
         self.contents.append((name, title))

@@ -473,7 +473,7 @@ def test_the_plot_has_intervals_and_shows_what_is_not_judged():
     # 95 % of 41 factors whose logarithms are even between -0.02 and 0.02: at 0.018.
     high = math.hypot(0.018, 1.645 / 1.349 * judging.floor(first.measured, judging.RTT_P50))
     assert udp.error_y.array[0] == pytest.approx(math.expm1(high) * udp.y[0], rel=1e-3)
-    text = page.page(comparison, "This host", ["Cores <0> & 1."], token_batches.compared())
+    text = page.page(comparison, "Here", ["Cores <0> & 1.", "Met."], token_batches.compared())
     assert all(f"chart-{number}" in text for number in (1, 2, 3, 4))
     assert all(said in text for said in ("rates dropped", "Cores &lt;0&gt; &amp; 1."))
     assert all(f"<td>{point.name}</td>" in text for point in POINTS)

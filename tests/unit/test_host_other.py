@@ -190,12 +190,16 @@ def test_pages_have_every_point_by_both_profiles():
     assert [row[0] for row in rows] == [point.name for point in POINTS]
     assert all(len(row) == len(other_tables.HEAD) for row in rows)
     assert rows[0][-2] == f"{math.log(0.5):+.3f}"
-    alone = host_other.page(found, "Another device", ["Hot: <40>."])
-    beside = page.page(found.own, "This host", [], token_batches.compared(), found)
+    alone = host_other.page(found, "Another device", ["Hot: <40>.", "Verdict: met."])
+    beside = page.page(
+        found.own, "This host", ["Two cores.", "Verdict: met."], token_batches.compared(), found
+    )
     for text in (alone, beside):
         assert "by this one&#x27;s profile, p50 of round trips" in text
         assert all(f"<td>{point.name}</td>" in text for point in POINTS)
     assert "Hot: &lt;40&gt;." in alone
+    parts = ["<h1>This host", "Verdict: met.", 'id="points"', 'id="other"', "Two cores."]
+    assert sorted(parts, key=beside.rindex) == parts  # what came of it first
     unknown = other_tables.rows_of(compared(own=math.nan).rows)
     assert unknown[0][5] == unknown[0][7] == "-"
 
