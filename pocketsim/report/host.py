@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.host import judging, tables
 from pocketsim.report import host_other as other_section
+from pocketsim.report import host_parts, theme
 from pocketsim.report import host_tokens as token_section
-from pocketsim.report import theme
-from pocketsim.report.page import Page, table
+from pocketsim.report.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,22 +35,18 @@ def page(
     """
     judgement = comparison.judgement
     found = Page(title)
-    found.heading()
     *measured, verdict = said
-    found.paragraph(verdict)
     bars = (*judgement.bars, *tokens.judgement.bars, *(other.bars if other else ()))
-    if bars:
-        found.section("bars", "Bars")
-        found.add(_table(tables.BAR_HEAD, tables.bar_rows(bars)))
+    host_parts.begin(found, verdict, bars)
     found.section("points", "Predicted against measured")
     found.paragraph(tables.NOTE)
     found.figures([(name, _CAPTION, chart(comparison, key)) for key, name in _DRAWN.items()])
     found.section("rows", "Points")
-    found.add(_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
+    found.add(host_parts.plain_table(tables.POINT_HEAD, tables.point_rows(judgement.rows)))
     token_section.add(found, tokens)
     if other:
         other_section.add(found, other)
-    other_section.add_measured(found, measured)
+    host_parts.end(found, measured)
     return found.html()
 
 
@@ -115,10 +110,6 @@ def _range(one: Compared, quantity: str, scale: float) -> tuple[float, float]:
 def _is_drawn(error: Error) -> bool:
     values = (error.measured, error.simulated, error.low, error.high)
     return all(math.isfinite(value) and value > 0 for value in values)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return table(head, [[escape(cell) for cell in row] for row in rows])
 
 
 _DRAWN = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.validate.host.tokens import tables
 from pocketsim.calibration.validate.host.tokens.judging import operation_s
-from pocketsim.report import theme
-from pocketsim.report.page import table
+from pocketsim.report import host_parts, theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +25,7 @@ def add(page: Page, tokens: TokenComparison) -> None:
     for text in (tables.NOTE, *tokens.left_out):
         page.paragraph(text)
     page.figures([("Tokens a second", _CAPTION, chart(tokens))])
-    page.add(table(tables.HEAD, [[escape(cell) for cell in row] for row in tables.rows_of(rows)]))
+    page.add(host_parts.plain_table(tables.HEAD, tables.rows_of(rows)))
 
 
 def chart(tokens: TokenComparison) -> go.Figure:
