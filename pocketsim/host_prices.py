@@ -14,7 +14,7 @@ import numpy as np
 
 from pocketsim.calibration.fit.kernels import SOURCES
 from pocketsim.calibration.fit.looks import cases, look
-from pocketsim.calibration.validate.host.tokens.design import DISK, MEMORY
+from pocketsim.calibration.validate.host.tokens.design import MEMORY
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.fit.lines import Line
     from pocketsim.calibration.fit.probe_report import Measurement, Report
+    from pocketsim.calibration.validate.host.tokens.judging import Files
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,13 @@ class ReportPrices:
 
     They are those at a speed: what a signature and a check of a minted token's proof take then. A
     report's own prices of the two say how fast the host was while it was made, by which all is
-    corrected that is core time; what a disk takes is not. All raise EnvironmentMissingError where
-    no report has it.
+    corrected that is core time. What `files` take on a disk is of the moments between batches, not
+    of reports. All raise EnvironmentMissingError where nothing has it.
     """
 
     reports: Sequence[Report]
     speed: Mapping[str, float]
+    files: Files
 
     def bookkeeping_s(self, kernel: str, tokens: int) -> float:
         """Return the time of what a command does in memory for so many tokens."""
@@ -67,19 +69,26 @@ class ReportPrices:
 
     def append_s(self, place: str, size_bytes: int) -> float:
         """Return the time of an append of so many bytes that reaches the disk or the memory."""
-        return self._on_medians(
-            _APPENDS[place], "wall_s", "bytes", size_bytes, is_core=place == MEMORY
-        )
+        return self._written_s(place, "file_append_fsync", size_bytes)
 
     def replace_s(self, place: str, size_bytes: int) -> float:
         """Return the time of a file of so many bytes that is put in the place of another."""
-        return self._on_medians(
-            _REPLACES[place], "wall_s", "bytes", size_bytes, is_core=place == MEMORY
-        )
+        return self._written_s(place, "file_replace_fsync", size_bytes)
 
-    def replace_core_s(self, place: str, size_bytes: int) -> float:
-        """Return the core time of the same."""
-        return self._on_medians(_REPLACES[place], "cpu_s", "bytes", size_bytes, is_core=True)
+    def create_s(self, place: str, size_bytes: int) -> float:
+        """Return the time of a file of so many bytes that gets a name which no other has."""
+        return self._written_s(place, "file_create_fsync", size_bytes)
+
+    def destination_s(self) -> float:
+        """Return the time in which a command finds out where its output goes."""
+        return self._on_medians("output_destination", "cpu_s", None, 0, is_core=True)
+
+    def _written_s(self, place: str, kernel: str, size_bytes: int) -> float:
+        if place == MEMORY:
+            return self._on_medians(f"memory_{kernel}", "wall_s", "bytes", size_bytes, is_core=True)
+        if kernel not in self.files:
+            raise EnvironmentMissingError(f"no moment of the disk has {kernel}")
+        return _between(self.files[kernel], size_bytes)
 
     def _longer_s(self, kernel: str, another_s: float) -> float:
         size_bytes = token_bytes.MINTED_BYTES
@@ -96,13 +105,16 @@ class ReportPrices:
         return _median(known, kernel)
 
     def _on_medians(
-        self, kernel: str, quantity: str, parameter: str, at: float, *, is_core: bool
+        self, kernel: str, quantity: str, parameter: str | None, at: float, *, is_core: bool
     ) -> float:
-        """Return the price between medians: one append is no mean of many."""
+        """Return the price between medians: one append is no mean of many.
+
+        A kernel without a parameter costs the same anywhere.
+        """
         found = []
         for report in self.reports:
             known = sorted(
-                (case.parameters[parameter], _median_s(case, quantity))
+                (case.parameters[parameter] if parameter else 0.0, _median_s(case, quantity))
                 for case in cases(report, kernel, quantity)
             )
             if known:
@@ -144,6 +156,4 @@ def _median(known: Sequence[float], kernel: str) -> float:
     return median(known)
 
 
-_APPENDS = {DISK: "file_append_fsync", MEMORY: "memory_file_append_fsync"}
-_REPLACES = {DISK: "file_replace_fsync", MEMORY: "memory_file_replace_fsync"}
 _SPEEDS = {"sign": "sign_s", "verify": "check_s"}

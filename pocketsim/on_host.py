@@ -138,7 +138,8 @@ def validate_host(
         simulated = Host(documents, cores.relay_shares, effort, jobs, journal, told)
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
         speed = token_judging.speed_of(batches.values())
-        then, prices = Path(name) / "then.toml", ReportPrices(token_reports, speed)
+        prices = ReportPrices(token_reports, speed, token_judging.files_of(batches.values()))
+        then = Path(name) / "then.toml"
         token_prediction.at_that_time(pinned, then, prices)
         rings = token_prediction.simulate(then, token_effort, jobs, journal, told)
         tokens = token_comparing.compare(batches, rings, prices, speed, is_judged=effort.is_judged)

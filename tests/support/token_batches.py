@@ -10,14 +10,14 @@ from pocketsim.calibration.validate.host.tokens.design import (
     FULL,
     MEMORY,
     OPERATIONS,
+    REFUSE,
     REQUEST,
-    SHOW_AUTHORITY,
-    SHOW_CLIENT,
     SIGN,
     Stage,
 )
 
-SIGN_S, CHECK_S, BOOK_S, EMPTY_S, FILE_S = 20e-6, 50e-6, 10e-6, 1e-3, 2e-3
+SIGN_S, CHECK_S, BOOK_S, EMPTY_S = 20e-6, 50e-6, 10e-6, 1e-3
+FILE_S, NEW_FILE_S = 2e-3, 1.5e-3
 BENT_S = 50e-6  # of each stage, times the root of the number of tokens: no line has that
 
 
@@ -33,8 +33,8 @@ class Free:
     def replace_s(self, place, _size):
         return self.prices_s.get("replace_s", 0.0) if place == DISK else 0.0
 
-    def replace_core_s(self, _place, _size):
-        return 0.0
+    def create_s(self, place, _size):
+        return self.prices_s.get("create_s", 0.0) if place == DISK else 0.0
 
     def bookkeeping_s(self, _kernel, tokens):
         return tokens * self.prices_s.get("bookkeeping_s", 0.0)
@@ -52,7 +52,7 @@ def simulated(tokens, factor=1.0):
 
 def real(batch, factor=1.0):
     """Return what commands cost: signatures, books, an idle command, and files on the disk."""
-    files_s = FILE_S if batch.place == DISK else 0.0
+    files_s, new_files_s = (FILE_S, NEW_FILE_S) if batch.place == DISK else (0.0, 0.0)
     speed = {"sign_s": SIGN_S, "check_s": CHECK_S}
 
     def cost(core_s, waited_s, made=0, checked=0):
@@ -60,18 +60,19 @@ def real(batch, factor=1.0):
         times = {"duration_s": factor * (core_s + waited_s), "cpu_s": factor * core_s}
         return times | counts | speed
 
-    costs = {REQUEST.name: cost(EMPTY_S, files_s)}
-    costs |= {show.name: cost(EMPTY_S, 0.0) for show in (SHOW_AUTHORITY, SHOW_CLIENT)}
+    costs = {idle.name: cost(EMPTY_S, files_s) for idle in (REQUEST, REFUSE)}
     for command in (one for several in OPERATIONS.values() for one in several):
         whole_s = prediction.machine_s((command,), simulated(batch.tokens)) + EMPTY_S
         whole_s += batch.tokens * bool(command.bookkeeping) * BOOK_S
         whole_s += SIGN_S * bool(command.signed_bytes) + CHECK_S * bool(command.checked_bytes)
-        waited_s = files_s * len(command.replaced)
+        waited_s = files_s * len(command.replaced) + new_files_s * len(command.created)
         costs[command.name] = cost(whole_s, waited_s, *command.signatures(batch.tokens))
     return costs
 
 
-PRICED = Free(bookkeeping_s=BOOK_S, sign_s=SIGN_S, check_s=CHECK_S, replace_s=FILE_S)
+PRICED = Free(
+    bookkeeping_s=BOOK_S, sign_s=SIGN_S, check_s=CHECK_S, replace_s=FILE_S, create_s=NEW_FILE_S
+)
 
 
 def judged(factor=1.0, spread=0.0, *, prices=PRICED, is_judged=True):

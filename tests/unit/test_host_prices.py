@@ -12,7 +12,7 @@ from support import synthetic_reports
 SPEED = {"sign_s": 60e-6 + 147 * 2e-9, "check_s": 150e-6 + 147 * 1e-9}
 
 
-def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phones=1):
+def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phones=1, files=None):
     """Return the prices of phones that take so long for a kernel, by the value of a parameter."""
     reports = []
     for _ in range(phones):
@@ -20,13 +20,12 @@ def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phone
         told = phone.report()
         for value, time_s in times_s:
             both = {name: phone.times(time_s) for name in ("cpu_s", "wall_s")}
+            parameters = {parameter: value} if parameter else {}
             told["measurements"].append(
-                synthetic_reports.measurement(
-                    kernel, "storage", both, parameters={parameter: value}
-                )
+                synthetic_reports.measurement(kernel, "storage", both, parameters=parameters)
             )
         reports.append(synthetic_reports.in_memory(told))
-    return ReportPrices(reports, SPEED)
+    return ReportPrices(reports, SPEED, files or {})
 
 
 def test_signatures_lie_on_the_lines_of_the_report():
@@ -43,10 +42,10 @@ def test_books_go_on_along_their_line_beyond_the_most_tokens():
 
 def test_an_append_beyond_the_largest_takes_longer():
     sizes = [(size, 100e-6 + size * 10e-9) for size in (287, 668, 4096, 65_536)]
-    found = prices("file_append_fsync", "bytes", sizes, phones=2)
-    largest_s = found.append_s(DISK, 65_536)
+    found = prices("memory_file_append_fsync", "bytes", sizes, phones=2)
+    largest_s = found.append_s(MEMORY, 65_536)
     assert largest_s == pytest.approx(100e-6 + 655.36e-6, rel=1e-6)
-    beyond_s = found.append_s(DISK, 287_000)
+    beyond_s = found.append_s(MEMORY, 287_000)
     assert beyond_s > largest_s
     assert beyond_s == pytest.approx(100e-6 + 2870e-6, rel=1e-6)
 
@@ -54,8 +53,10 @@ def test_an_append_beyond_the_largest_takes_longer():
 def test_files_in_memory_have_prices_of_their_own():
     found = prices("memory_file_replace_fsync", "bytes", [(668, 30e-6)])
     assert found.replace_s(MEMORY, 668) == pytest.approx(30e-6)
-    with pytest.raises(EnvironmentMissingError, match="no report of the probe has file_replace_f"):
+    with pytest.raises(EnvironmentMissingError, match="no moment of the disk has file_replace_f"):
         found.replace_s(DISK, 668)
+    found = prices("memory_file_create_fsync", "bytes", [(668, 20e-6)])
+    assert found.create_s(MEMORY, 668) == pytest.approx(20e-6)
 
 
 def test_the_first_of_a_process_is_priced_by_what_it_takes_longer():
@@ -71,37 +72,53 @@ def test_opening_a_file_costs_by_its_size():
     assert 4e-6 < found.open_s(100_000) < 6e-6
 
 
-def test_core_time_is_corrected_for_the_speed_of_the_report_and_a_disk_is_not():
+def test_where_an_output_goes_has_one_price():
+    found = prices("output_destination", None, [(None, 12e-6)])
+    assert found.destination_s() == pytest.approx(12e-6)
+
+
+def test_a_disk_has_the_prices_of_the_moments_and_not_those_of_a_report():
+    files = {
+        "file_append_fsync": [(668, 100e-6), (65_536, 400e-6)],
+        "file_create_fsync": [(668, 300e-6), (65_536, 600e-6)],
+        "file_replace_fsync": [(668, 400e-6), (65_536, 700e-6)],
+    }
+    found = prices("file_replace_fsync", "bytes", [(668, 1.0), (65_536, 2.0)], files=files)
+    assert found.append_s(DISK, 287) == pytest.approx(100e-6)
+    assert found.create_s(DISK, 668) == pytest.approx(300e-6)
+    assert found.replace_s(DISK, (668 + 65_536) // 2) == pytest.approx(550e-6)
+    beyond_s = found.append_s(DISK, 2 * 65_536)
+    assert beyond_s == pytest.approx(400e-6 + 300e-6 * 65_536 / (65_536 - 668))
+    twice = ReportPrices([], {name: 2 * each_s for name, each_s in SPEED.items()}, files)
+    assert twice.replace_s(DISK, 668) == pytest.approx(400e-6)  # whatever the core does
+
+
+def test_core_time_is_corrected_for_the_speed_of_the_report():
     (report,) = prices("token_pay_bookkeeping", "tokens", [(1, 1e-6)]).reports
-    half = ReportPrices([report], {name: 2 * each_s for name, each_s in SPEED.items()})
+    half = ReportPrices([report], {name: 2 * each_s for name, each_s in SPEED.items()}, {})
     assert half.sign_s(147) == pytest.approx(2 * SPEED["sign_s"])
     assert half.check_s(1147) == pytest.approx(2 * (SPEED["check_s"] + 1e-6), rel=1e-4)
     assert half.bookkeeping_s("token_pay_bookkeeping", 1) == pytest.approx(2e-6, rel=1e-4)
-    for kernel, place, factor in (
-        ("file_append_fsync", DISK, 1),
-        ("memory_file_append_fsync", MEMORY, 2),
-    ):
-        (report,) = prices(kernel, "bytes", [(668, 30e-6)]).reports
-        half = ReportPrices([report], {name: 2 * each_s for name, each_s in SPEED.items()})
-        assert half.append_s(place, 668) == pytest.approx(factor * 30e-6, rel=1e-4)
+    (report,) = prices("memory_file_append_fsync", "bytes", [(668, 30e-6)]).reports
+    half = ReportPrices([report], {name: 2 * each_s for name, each_s in SPEED.items()}, {})
+    assert half.append_s(MEMORY, 668) == pytest.approx(2 * 30e-6, rel=1e-4)
 
 
 def test_of_one_size_alone_all_appends_cost_the_same():
-    found = prices("file_append_fsync", "bytes", [(668, 130e-6)])
-    assert found.append_s(DISK, 287_000) == pytest.approx(130e-6)
+    found = prices("memory_file_append_fsync", "bytes", [(668, 130e-6)])
+    assert found.append_s(MEMORY, 287_000) == pytest.approx(130e-6)
 
 
 def test_one_append_is_the_median_and_not_the_mean_of_many():
-    phone = synthetic_reports.Phone(sigma=1.0)
-    wall = {"wall_s": phone.times(100e-6, iterations=1)}
-    told = phone.report()
+    wall = {"wall_s": synthetic_reports.Phone(sigma=1.0).times(100e-6, iterations=1)}
+    told = synthetic_reports.Phone(sigma=0.0).report()
     case = synthetic_reports.measurement(
-        "file_append_fsync", "storage", wall, parameters={"bytes": 1}
+        "memory_file_append_fsync", "storage", wall, parameters={"bytes": 1}
     )
     told["measurements"].append(case)
-    found = ReportPrices([synthetic_reports.in_memory(told)], SPEED)
+    found = ReportPrices([synthetic_reports.in_memory(told)], SPEED, {})
     (samples,) = case["quantities"]
-    assert found.append_s(DISK, 1) == pytest.approx(samples["samples"]["median"])
+    assert found.append_s(MEMORY, 1) == pytest.approx(samples["samples"]["median"], rel=1e-4)
     assert samples["samples"]["mean"] > 1.2 * samples["samples"]["median"]
 
 

@@ -38,7 +38,6 @@ from support import fake_probe
 from support.token_batches import (
     BENT_S,
     CHECK_S,
-    FILE_S,
     PRICED,
     SIGN_S,
     Free,
@@ -104,8 +103,7 @@ def test_a_round_goes_through_every_command_on_one_core(counter, calls, tmp_path
     assert set(costs) == {*(idle.name for idle in design.IDLE), "take", *commands}
     assert {line.partition("]")[0] for line in calls()} == {f"[{counter.core}"}
     assert sum("tokens request" in line for line in calls()) == 2
-    for whose in ("bank", "alice"):
-        assert sum(f"tokens show {whose}" in line for line in calls()) == 1
+    assert sum("tokens verify bank garbage -o none" in line for line in calls()) == 1
     assert not list(tmp_path.glob("pocketsim-tokens-*"))  # money is not left lying about
 
 
@@ -141,29 +139,51 @@ def test_a_report_is_of_the_core_and_the_disk_of_the_batches(counter, calls, tmp
     assert file.is_file()
     (call,) = calls()  # what is there is not measured again
     assert call.startswith(f"[{counter.core}] run --full")
-    on_disk = "--only file_append_fsync --only file_replace_fsync"
-    assert call.endswith(f"{on_disk} --scratch {tmp_path}")
+    assert call.endswith(f"--only memory_file_*_fsync --scratch {tmp_path}")
     in_memory = replace(counter, places={MEMORY: tmp_path})
     in_memory.report("tokens_after", tmp_path / "after.json")
-    assert " file_append_fsync" not in calls()[-1]  # no disk, nothing on it
-    assert "memory_file_*_fsync" in calls()[-1]
+    assert "--scratch" not in calls()[-1]
+
+
+def test_what_files_take_on_the_disk_is_of_the_moment_before_each_batch(counter, calls):
+    costs = [counter.repetition(replace(TEN, place=DISK), number) for number in range(2)]
+    assert sum("speed --json --files" in line for line in calls()) == 2
+    found = judging.files_of([(tuple(costs),)])
+    assert found == {
+        f"file_{call}_fsync": [(668, pytest.approx(130e-6)), (65_536, pytest.approx(130e-6))]
+        for call in ("append", "create", "replace")
+    }
+    in_memory = counter.repetition(replace(TEN, place=MEMORY), 0)
+    assert judging.files_of([((in_memory,),)]) == {}
+    assert sum("--files" in line for line in calls()) == 2
+
+
+@pytest.mark.parametrize("files", ["[]", "{}", '[{"kernel": "a", "bytes": 1, "median_s": 0.0}]'])
+def test_a_speed_of_the_disk_that_is_none_is_refused(counter, monkeypatch, files):
+    real_run = measuring._run
+    said = f'{{"sign_s": 1e-6, "check_s": 1e-6, "files": {files}}}'
+    monkeypatch.setattr(
+        measuring, "_run", lambda *all_: said if "--files" in all_[3] else real_run(*all_)
+    )
+    with pytest.raises(EnvironmentMissingError, match=r"`probe speed` said .* another version"):
+        counter.repetition(replace(TEN, place=DISK), 0)
 
 
 def test_a_cost_has_the_speed_just_before_and_after_it(counter, calls, monkeypatch):
     speeds = iter(range(1, 99))
     said = measuring._run
 
-    def run(probe, core, name, words, folder):
-        if name != "speed":
-            return said(probe, core, name, words, folder)
+    def run(probe, core, name, words, folder, code=0):
+        if name != "speed" or "--files" in words:
+            return said(probe, core, name, words, folder, code)
         return json.dumps(dict.fromkeys(design.SPEED, 1e-6 * next(speeds)))
 
     monkeypatch.setattr(measuring, "_run", run)
     costs = counter.repetition(TEN, 0)
-    assert costs["show authority"]["sign_s"] == pytest.approx(1.5e-6)
-    assert costs["request"]["sign_s"] == pytest.approx(3.5e-6)
-    assert costs["mint"]["check_s"] == pytest.approx(4.5e-6)
-    assert next(speeds) == 16  # one before fourteen commands, and one after each
+    assert costs["refuse"]["sign_s"] == pytest.approx(1.5e-6)
+    assert costs["request"]["sign_s"] == pytest.approx(2.5e-6)
+    assert costs["mint"]["check_s"] == pytest.approx(3.5e-6)
+    assert next(speeds) == 15  # one before thirteen commands, and one after each
     assert sum("tokens request" in line for line in calls()) == 2
 
 
@@ -255,8 +275,10 @@ def test_a_probe_that_fails_is_told_with_its_last_line(counter):
 )
 def test_an_answer_that_nobody_understands_is_told(counter, tmp_path, said, shown):
     other = tmp_path / "other"
-    speed = json.dumps(STILL)
-    other.write_text(f"#!/bin/sh\n[ $1 = speed ] && echo '{speed}' || printf '{said}'\n")
+    files = [{"kernel": "file_append_fsync", "bytes": 668, "median_s": 130e-6}]
+    speed = json.dumps(STILL | {"files": files})
+    says = f"[ $1 = speed ] && echo '{speed}' || printf '{said}'"
+    other.write_text(f'#!/bin/sh\n{says}\n[ "$2" != verify ] || exit 3\n')
     other.chmod(0o755)
     what = rf"`probe tokens [a-z-]+` said .*{shown}.*: another version of the probe\?"
     with pytest.raises(EnvironmentMissingError, match=what):
@@ -286,72 +308,18 @@ def test_another_file_system_in_memory_is_not_the_disk_either(monkeypatch, tmp_p
     assert found == {"tmpfs": {MEMORY}, "ext4": {MEMORY, DISK}}
 
 
-def test_beside_the_machine_each_token_is_booked_and_each_file_signed_once():
-    once = prediction.beside_s(design.SUBMIT, TEN, Free(bookkeeping_s=1e-6, sign_s=1.0))
-    assert once == pytest.approx(10 * 1e-6 + 1.0)
+def test_an_authority_that_takes_anything_is_refused(counter, monkeypatch):
+    monkeypatch.setattr(measuring, "_REFUSED", 0)
+    with pytest.raises(EnvironmentMissingError, match="`probe tokens verify` failed"):
+        counter.repetition(TEN, 0)
 
 
-def test_files_are_priced_where_they_are_and_an_idle_commands_is_not_priced_twice():
-    files = Free(append_s=1.0, replace_s=FILE_S, open_s=10.0)
-    for command, more, opened in (
-        (design.MINT, 2, 0),
-        (design.PAY, 2, 0),
-        (design.RECEIVE, 0, 1),
-        (design.VERIFY, 1, 2),
-    ):
-        appended_s = 1.0 if command.appended else 0.0
-        beside_s = prediction.beside_s(command, TEN, files)
-        assert beside_s == pytest.approx(more * FILE_S + appended_s + opened * 10.0)
-    assert prediction.beside_s(design.PAY, replace(TEN, place=MEMORY), files) == 0.0
-
-
-def test_what_an_idle_command_does_in_memory_is_not_priced_twice():
-    class Books(Free):
-        def bookkeeping_s(self, kernel, tokens):
-            idle = {"show_authority": 3.0, "request": 5.0, "show_client": 1.0}
-            name = kernel.removeprefix("token_").removesuffix("_bookkeeping")
-            return idle.get(name, 10.0 * tokens)
-
-    assert prediction.beside_s(design.VERIFY, TEN, Books()) == pytest.approx(
-        100.0 - 3.0 - 5.0 + 1.0
-    )
-    assert prediction.beside_s(design.SETTLE, TEN, Books()) == pytest.approx(100.0 - 5.0)
-
-
-def test_the_first_signature_of_a_command_and_its_first_check_take_longer():
-    first = Free(first_sign_s=1.0, first_check_s=10.0)
-    for command, longer_s in (
-        (design.MINT, 1.0),
-        (design.RECEIVE, 10.0),
-        (design.REDEEM, 11.0),
-        (design.PAID_OUT, 10.0),
-    ):
-        assert prediction.beside_s(command, TEN, first) == pytest.approx(longer_s)
-
-
-def test_an_authority_opens_its_folder_and_finds_the_code_of_a_file_for_the_first_time():
-    costs = {
-        design.REQUEST.name: {"duration_s": 100.0, "cpu_s": 7.0},
-        design.SHOW_CLIENT.name: {"duration_s": 50.0, "cpu_s": 5.0},
-        design.SHOW_AUTHORITY.name: {"duration_s": 30.0, "cpu_s": 20.0},
-    }
-    assert prediction.idle_s(design.SUBMIT, costs) == 100.0
-    assert prediction.idle_s(design.VERIFY, costs) == 30.0 + 7.0 - 5.0
-
-
-def test_files_grow_with_their_tokens():
-    asked = []
-
-    class Grown(Free):
-        def replace_s(self, place, size_bytes):
-            asked.append((place, size_bytes))
-            return 0.0
-
-    prediction.beside_s(design.SUBMIT, TEN, Grown())
-    wallet, submission, empty = (size for _, size in asked)
-    assert submission == 10 * design.SUBMIT.signed_bytes
-    assert wallet > submission > empty == design.EMPTY_BYTES
-    assert {place for place, _ in asked} == {TEN.place}
+def test_an_idle_command_that_checks_a_signature_is_refused(counter, monkeypatch):
+    checking = replace(design.REFUSE, checked_bytes=1)
+    monkeypatch.setattr(design, "REFUSE", checking)
+    what = r"refuse: tokens.*\(0, 0, 0\) instead of \(0, 0, 1\)"
+    with pytest.raises(EnvironmentMissingError, match=what):
+        counter.repetition(TEN, 0)
 
 
 def test_without_the_disk_memory_is_judged_alone_and_that_is_said():

@@ -21,7 +21,11 @@ fn once(kernel: &str, found: &[u8]) -> Output {
 fn a_run_measures_what_is_done_once_in_processes_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("report.json");
-    let kernels = ["token_receive_bookkeeping", "ed25519_verify_first"];
+    let kernels = [
+        "token_receive_bookkeeping",
+        "ed25519_verify_first",
+        "output_destination",
+    ];
     let mut probe = Command::new(env!("CARGO_BIN_EXE_probe"));
     probe.args(["run", "--full", "--quiet", "--threads", "1", "-o"]);
     probe.arg(&report);
@@ -34,8 +38,8 @@ fn a_run_measures_what_is_done_once_in_processes_of_their_own() {
     let measured = told["measurements"].as_array().expect("measurements");
     assert_eq!(
         measured.len(),
-        5,
-        "four sizes of a batch, and one of a signature"
+        6,
+        "four sizes of a batch, one of a signature, and an output"
     );
     for case in measured {
         assert_eq!(case["status"], "measured", "{case}");
@@ -51,6 +55,7 @@ fn what_it_cannot_do_is_said_with_exit_code_2() {
         ("sha256", &[][..], "sha256"),
         ("token_verify_bookkeeping", &[0; 7][..], "cut off"),
         ("ed25519_verify_first", &[0; 64][..], "does not verify"),
+        ("output_destination", &b"/"[..], "lies in the folder itself"),
     ] {
         let output = once(kernel, found);
         assert_eq!(output.status.code(), Some(2), "{kernel}");

@@ -1,15 +1,20 @@
-//! How fast this core is at the moment: what a signature and a check take, within some 30 ms.
+//! How fast this core is at the moment, and a disk: what a signature and a check take, and files that
+//! are written, within some 30 ms each.
 //!
 //! A shared computer may be half as fast again a second later. Who times something for less than
-//! that learns here what the same operations took just before and after. What deliberately does not
-//! live here: how an operation is priced, which takes a report.
+//! that learns here what the same operations took just before and after. So does who writes files:
+//! ext4 without a journal passes over what was deleted in the last minutes, so a new file takes the
+//! longer the more that is (`recently_deleted` in Linux, fs/ext4/ialloc.c), and a kernel that replaces
+//! thousands of files finds a disk that it has made slower itself. What deliberately does not live
+//! here: how an operation is priced, which takes a report.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use crate::kernel::{Depth, Repeat, Unmeasured, Work};
-use crate::kernels::crypto;
+use crate::kernels::{crypto, storage, Surroundings};
 
 /// Means, in seconds, of signatures over as many bytes as a minted token's proof.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -31,6 +36,58 @@ pub fn measure() -> Result<Speed, Unmeasured> {
     })
 }
 
+/// What a file of some size takes that is written to a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FileSpeed {
+    /// The kernel that does the same.
+    pub kernel: &'static str,
+    /// How long the file is, or what is appended to it.
+    pub bytes: usize,
+    /// Median, in seconds.
+    pub median_s: f64,
+}
+
+/// Time files of two sizes that are appended to, created and replaced in a folder on a disk.
+///
+/// In turns, and few of each: see above.
+///
+/// # Errors
+/// A folder that is memory or cannot be written; what the disk says.
+pub fn measure_files(folder: &Path) -> Result<Vec<FileSpeed>, Unmeasured> {
+    let cases = storage::cases(&Surroundings {
+        depth: Depth::Full,
+        scratch: folder.to_owned(),
+        peer: None,
+        program: None,
+    });
+    let mut timed = Vec::new();
+    for case in cases {
+        let bytes = case.parameters.get("bytes").map(|bytes| *bytes as usize);
+        let bytes = bytes.filter(|bytes| FILE_BYTES.contains(bytes));
+        if let (true, Some(bytes)) = (FILE_KERNELS.contains(&case.kernel), bytes) {
+            let mut operation = repeated(case.work)?;
+            operation.run(1)?; // the first finds cold caches
+            timed.push((case.kernel, bytes, operation, Vec::new()));
+        }
+    }
+    for _ in 0..FILES {
+        for (_, _, operation, took_s) in &mut timed {
+            let begun = Instant::now();
+            operation.run(1)?;
+            took_s.push(begun.elapsed().as_secs_f64());
+        }
+    }
+    let speed = |(kernel, bytes, _, mut took_s): (_, _, _, Vec<f64>)| {
+        took_s.sort_by(f64::total_cmp);
+        FileSpeed {
+            kernel,
+            bytes,
+            median_s: took_s[FILES / 2],
+        }
+    };
+    Ok(timed.into_iter().map(speed).collect())
+}
+
 fn mean_s(kernel: &str) -> Result<f64, Unmeasured> {
     let mut operation = made(kernel)?;
     // What a process does first finds cold caches, and pages that are not there.
@@ -48,9 +105,13 @@ fn made(kernel: &str) -> Result<Box<dyn Repeat>, Unmeasured> {
     let case = cases
         .filter(|case| case.kernel == kernel)
         .find(|case| case.parameters.get("bytes") == Some(&(crypto::MINT_BYTES as f64)));
-    match case.expect("every run has it").work {
+    repeated(case.expect("every run has it").work)
+}
+
+fn repeated(work: Work) -> Result<Box<dyn Repeat>, Unmeasured> {
+    match work {
         Work::Repeat(make) => make(),
-        Work::Experiment(_) => unreachable!("signatures are repeated"),
+        Work::Experiment(_) => unreachable!("signatures and files are repeated"),
     }
 }
 
@@ -59,6 +120,15 @@ const LASTS: Duration = Duration::from_millis(12);
 const WARM_UP: u64 = 64;
 /// Long beside the reading of a clock.
 const ITERATIONS: u64 = 4;
+const FILE_KERNELS: [&str; 3] = [
+    "file_append_fsync",
+    "file_create_fsync",
+    "file_replace_fsync",
+];
+/// The least and the most of the kernels' sizes but for a token of one recipient.
+const FILE_BYTES: [usize; 2] = [668, 65_536];
+/// Odd, and enough for a median that one interruption does not move.
+const FILES: usize = 9;
 
 #[cfg(test)]
 mod tests {
@@ -69,5 +139,28 @@ mod tests {
         let speed = measure().expect("measured");
         assert!(speed.sign_s > 0.0);
         assert!(speed.check_s > speed.sign_s);
+    }
+
+    #[test]
+    fn files_of_two_sizes_are_timed_and_go_away() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder");
+        let found = match measure_files(folder.path()) {
+            Ok(found) => found,
+            Err(reason) => {
+                // A checkout in memory.
+                assert!(reason.0.contains("is memory and no storage"), "{reason}");
+                return;
+            }
+        };
+        assert_eq!(found.len(), FILE_KERNELS.len() * FILE_BYTES.len());
+        assert!(found.iter().all(|one| one.median_s > 0.0));
+        let left = std::fs::read_dir(folder.path()).expect("there").count();
+        assert_eq!(left, 0);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_the_reason() {
+        let reason = measure_files(Path::new("/no/such/folder")).expect_err("refused");
+        assert!(reason.0.contains("cannot write in"), "{reason}");
     }
 }

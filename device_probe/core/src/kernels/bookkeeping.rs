@@ -121,21 +121,16 @@ const COMMANDS: [Command; 9] = [
 ];
 
 /// Commands without a token, to take off what every command does.
-const IDLE: [Command; 3] = [
+const IDLE: [Command; 2] = [
     Command {
         kernel: "token_request_bookkeeping",
         finds: |_| Found::by_phone(&Phone::new(ALICE), 0, &[]),
         does: |found| found.phone().asking(key(BANK)).map(ignore),
     },
     Command {
-        kernel: "token_show_client_bookkeeping",
-        finds: |_| Found::by_phone(&Phone::new(ALICE), 0, &[]),
-        does: |found| found.phone().open().map(ignore),
-    },
-    Command {
-        kernel: "token_show_authority_bookkeeping",
+        kernel: "token_refuse_bookkeeping",
         finds: |ring| Found::by_bank(&ring.unminted, 0, &[]),
-        does: |found| found.bank().open().map(ignore),
+        does: |found| found.bank().refuse(&found.message).map(ignore),
     },
 ];
 

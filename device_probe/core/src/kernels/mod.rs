@@ -8,6 +8,7 @@ use crate::kernel::{Case, Depth};
 pub mod battery;
 mod bookkeeping;
 pub mod crypto;
+mod destination;
 pub(crate) mod experiment;
 mod files;
 mod inputs;
@@ -42,6 +43,7 @@ pub fn catalogue(surroundings: &Surroundings) -> Vec<Case> {
         crypto::first::cases(surroundings.depth, surroundings.program.as_deref()),
         serialisation::cases(surroundings.depth, surroundings.program.as_deref()),
         storage::cases(surroundings),
+        destination::cases(surroundings),
         scheduling::cases(surroundings.depth),
         udp::cases(surroundings.depth),
         quic::cases(surroundings.depth),

@@ -6,7 +6,7 @@
 //! operation finds through a pipe, as a command finds files.
 //!
 //! What deliberately does not live here: which operations there are (`super::bookkeeping`,
-//! `super::crypto::first`).
+//! `super::crypto::first`, `super::destination`).
 
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 
 use super::experiment::{self, collect_cold, Watch, WALL_AND_CPU};
-use super::{bookkeeping, crypto};
+use super::{bookkeeping, crypto, destination};
 use crate::clock::Clock;
 use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
 
@@ -40,7 +40,10 @@ pub fn measure(kernel: &str, mut input: impl Read) -> Result<Taken, Unmeasured> 
     input.read_to_end(&mut found)?;
     let operation = match crypto::first::operation(kernel, &found)? {
         Some(operation) => operation,
-        None => bookkeeping::operation(kernel, &found)?,
+        None => match destination::operation(kernel, &found)? {
+            Some(operation) => operation,
+            None => bookkeeping::operation(kernel, &found)?,
+        },
     };
     let clock = Clock {
         resolution_s: 0.0,

@@ -5,13 +5,14 @@
 //! | `file_append` | one write at the end of a file, which the system keeps in memory for now |
 //! | `file_append_fsync` | the same, then `fsync`: a file that grew has a new size to keep, so `fdatasync` would save little |
 //! | `file_replace_fsync` | a file in the place of another of that name: written beside it, `fsync`, renamed, `fsync` of the folder |
+//! | `file_create_fsync` | the same under a name that no file has: nothing goes away |
 //! | `file_read` | one read at some place of a file that is in the page cache |
 //! | `file_open_read` | a whole file by its name, from the page cache: opened, read, closed |
 //! | `sqlite_insert_commit` | one row in a transaction of its own; `wal` says which journal |
 //! | `sqlite_read` | one row by its key, from the page cache |
 //!
-//! Replacing and opening are measured in full only, and there appending and replacing in memory, too
-//! (`memory_file_append_fsync`, `memory_file_replace_fsync`): what the calls take without a disk. For
+//! Replacing, creating and opening are measured in full only, and there the first two and appending in
+//! memory, too (`memory_file_append_fsync`): what the calls take without a disk. For
 //! the others no folder is taken that is memory: no phone stores there. What deliberately does
 //! not live here: reads from a cold cache, which take root to measure.
 
@@ -77,11 +78,14 @@ fn file_cases(folder: &Path, bytes: usize) -> [Case; 3] {
     ]
 }
 
-fn whole_cases(folder: &Path, bytes: usize) -> [Case; 4] {
+fn whole_cases(folder: &Path, bytes: usize) -> [Case; 6] {
     let (size, memory) = ([("bytes", bytes as f64)], Path::new(MEMORY_FOLDER));
     [
         case("file_replace_fsync", size, folder, move |folder| {
             file::replacing(Scratch::new(folder)?, bytes)
+        }),
+        case("file_create_fsync", size, folder, move |folder| {
+            file::creating(Scratch::new(folder)?, bytes)
         }),
         case("file_open_read", size, folder, move |folder| {
             file::opening(Scratch::new(folder)?, bytes)
@@ -91,6 +95,9 @@ fn whole_cases(folder: &Path, bytes: usize) -> [Case; 4] {
         }),
         case("memory_file_replace_fsync", size, memory, move |memory| {
             file::replacing(Scratch::in_memory(memory)?, bytes)
+        }),
+        case("memory_file_create_fsync", size, memory, move |memory| {
+            file::creating(Scratch::in_memory(memory)?, bytes)
         }),
     ]
 }

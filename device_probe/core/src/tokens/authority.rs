@@ -13,7 +13,7 @@ use pocketsim_protocols::token::{
     Journal, Ledger, Record, Refusal, Rules, Submission, Token, Work,
 };
 
-use super::document::{AnswerFile, SubmissionFile, BAD_SIGNATURE};
+use super::document::{is_checked, AnswerFile, SubmissionFile, BAD_SIGNATURE};
 use super::files::Files;
 use super::folder::{read_received, sent_name, Folder, REFUSED};
 use super::keys::Identity;
@@ -131,8 +131,9 @@ impl<'a> AuthorityFolder<'a> {
         let output = self.folder.destination(output)?;
         let bytes = read_received(submission)?;
         let mut tally = Tally::of("verify");
-        self.meter.files_checked += 1;
-        match SubmissionFile::open(&bytes) {
+        let opened = SubmissionFile::open(&bytes);
+        self.meter.files_checked += usize::from(is_checked(&opened));
+        match opened {
             Ok(file) if file.authority != *self.identity.public_key() => {
                 tally.refuse_file(Refusal::UnknownAuthority.name(), None);
             }

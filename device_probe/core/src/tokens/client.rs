@@ -12,7 +12,7 @@ use pocketsim_protocols::token::{
     Receipt, Refusal, Serial, Token,
 };
 
-use super::document::{AnswerFile, SubmissionFile, BAD_SIGNATURE};
+use super::document::{is_checked, AnswerFile, SubmissionFile, BAD_SIGNATURE};
 use super::files::Files;
 use super::folder::{read_received, Folder, RECEIVED_BYTES_MAX, REFUSED};
 use super::keys::{random, Identity};
@@ -242,8 +242,9 @@ impl<'a> ClientFolder<'a> {
     pub fn settle(mut self, answer: &Path) -> Result<Outcome, TokensError> {
         let bytes = read_received(answer)?;
         let mut tally = Tally::of("settle");
-        self.meter.files_checked += 1;
-        match AnswerFile::open(&bytes) {
+        let opened = AnswerFile::open(&bytes);
+        self.meter.files_checked += usize::from(is_checked(&opened));
+        match opened {
             Ok(file) if file.authority != self.authority => {
                 tally.refuse_file(Refusal::UnknownAuthority.name(), None);
             }

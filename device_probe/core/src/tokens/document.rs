@@ -143,6 +143,11 @@ impl AnswerFile {
     }
 }
 
+/// Whether the signature of such a file was looked at: what does not fit the format never gets there.
+pub(super) fn is_checked<T>(opened: &Result<T, Malformed>) -> bool {
+    !matches!(opened, Err(error) if *error != BAD_SIGNATURE)
+}
+
 fn seal(mut body: Vec<u8>, signer: &Identity) -> Vec<u8> {
     let signature = signer.sign(&body);
     body.extend(signature);

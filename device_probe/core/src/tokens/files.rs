@@ -107,7 +107,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// The folder that a file is in, also if only its name was given.
-pub(super) fn folder_of(path: &Path) -> PathBuf {
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),

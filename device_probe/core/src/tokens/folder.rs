@@ -187,30 +187,14 @@ impl<'a> Folder<'a> {
         if reasons.peek().is_none() {
             return Ok(());
         }
-        let mut counts = self.refused()?;
-        for reason in reasons {
-            let count: &mut u64 = counts.entry(reason.to_owned()).or_default();
-            *count = count.saturating_add(1);
-        }
-        let bytes = serde_json::to_vec(&counts).expect("counts are serialisable");
+        let counted = count_more(&self.read(REFUSED)?, reasons);
+        let bytes = counted.map_err(|error| self.damaged(REFUSED, &error.to_string()))?;
         self.replace(REFUSED, &bytes)
     }
 
     /// Where a file goes that the user names, before anything is spent on it.
     pub(super) fn destination(&self, output: &Path) -> Result<Destination, TokensError> {
-        let destination =
-            Destination::of(output).map_err(|error| TokensError::named(output, &error))?;
-        let folder = folder_of(destination.path()).canonicalize();
-        let folder = folder.map_err(|error| TokensError::named(output, &error))?;
-        let own = self.path.canonicalize();
-        let own = own.map_err(|error| TokensError::of(&self.path, &error))?;
-        if folder.starts_with(&own) {
-            let output = output.display();
-            return Err(TokensError::Usage(format!(
-                "{output}: lies in the folder itself, whose files are its own"
-            )));
-        }
-        Ok(destination)
+        destination_outside(&self.path, output)
     }
 
     /// Write what is to leave; it is whole or not there.
@@ -247,6 +231,36 @@ impl<'a> Folder<'a> {
             DiskStep::SyncDirectory => self.files.sync_directory(&self.path),
         }
     }
+}
+
+/// Where a file goes that the user names, which is not in the folder `own`.
+pub(crate) fn destination_outside(own: &Path, output: &Path) -> Result<Destination, TokensError> {
+    let destination =
+        Destination::of(output).map_err(|error| TokensError::named(output, &error))?;
+    let folder = folder_of(destination.path()).canonicalize();
+    let folder = folder.map_err(|error| TokensError::named(output, &error))?;
+    let within = own.canonicalize();
+    let within = within.map_err(|error| TokensError::of(own, &error))?;
+    if folder.starts_with(&within) {
+        let output = output.display();
+        return Err(TokensError::Usage(format!(
+            "{output}: lies in the folder itself, whose files are its own"
+        )));
+    }
+    Ok(destination)
+}
+
+/// The counts of refusals that are in `bytes`, and one more for each reason, as bytes again.
+pub(crate) fn count_more<'r>(
+    bytes: &[u8],
+    reasons: impl Iterator<Item = &'r str>,
+) -> serde_json::Result<Vec<u8>> {
+    let mut counts: BTreeMap<String, u64> = serde_json::from_slice(bytes)?;
+    for reason in reasons {
+        let count = counts.entry(reason.to_owned()).or_default();
+        *count = count.saturating_add(1);
+    }
+    serde_json::to_vec(&counts)
 }
 
 /// The bytes of a file that came from elsewhere.

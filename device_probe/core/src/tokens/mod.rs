@@ -16,7 +16,7 @@ mod client;
 pub mod document;
 mod error;
 pub mod files;
-mod folder;
+pub(crate) mod folder;
 pub mod keys;
 pub mod outcome;
 mod settings;

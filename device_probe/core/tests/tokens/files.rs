@@ -57,7 +57,9 @@ fn who_carries_a_submission_can_neither_redeem_it_nor_take_it() {
     let path = town.path("forged");
     let carol = town.identity("carol");
     fs::write(&path, redeemed.seal(&carol)).expect("written");
-    assert_eq!(reasons(&town.verify(&path).0), ["bad_signature"]);
+    let refused = town.verify(&path).0;
+    assert_eq!(reasons(&refused), ["bad_signature"]);
+    assert_eq!(refused.cost.signatures_checked, 1);
     let own = SubmissionFile {
         submitter: town.keys[2],
         ..good.clone()

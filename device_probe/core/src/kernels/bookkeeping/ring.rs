@@ -13,6 +13,7 @@ use pocketsim_protocols::token::{
 use crate::kernel::Unmeasured;
 use crate::kernels::inputs::ensure;
 use crate::tokens::document::{AnswerFile, SubmissionFile};
+use crate::tokens::folder::count_more;
 use crate::tokens::steps::{self, Purse};
 use crate::tokens::wallet_file::WalletFile;
 
@@ -137,6 +138,14 @@ impl Bank {
             verdicts,
         };
         Ok((frames, answer.encode()))
+    }
+
+    /// The counts of refusals, after a file that is no submission.
+    pub(super) fn refuse(&self, no_submission: &[u8]) -> Result<Vec<u8>, Unmeasured> {
+        self.open()?;
+        let opened = SubmissionFile::open(no_submission);
+        ensure(opened.is_err(), "a submission is not refused")?;
+        count_more(b"{}", std::iter::once("malformed")).map_err(refused)
     }
 }
 

@@ -1,15 +1,16 @@
-//! Files: appending, with and without waiting for the storage, replacing, and reading from the page
-//! cache, from one that is open and of one that is not.
+//! Files: appending, with and without waiting for the storage, replacing, creating, and reading from
+//! the page cache, from one that is open and of one that is not.
 
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use super::scratch::Scratch;
 use crate::kernel::{Repeat, Unmeasured};
 use crate::kernels::inputs::{ensure, Generator, Pool};
-use crate::tokens::files::{Disk, Files as _};
+use crate::tokens::files::{folder_of, Disk, Files as _};
 
 pub(super) fn appending(
     scratch: Scratch,
@@ -32,6 +33,20 @@ pub(super) fn replacing(scratch: Scratch, bytes: usize) -> Result<impl Repeat, U
     let first = Generator::new().bytes(bytes);
     ensure(kept == first, "a file keeps something else")?;
     Ok(move || replacer.replace())
+}
+
+/// As folders of tokens do it where there is no file of that name yet.
+pub(super) fn creating(scratch: Scratch, bytes: usize) -> Result<impl Repeat, Unmeasured> {
+    let mut creator = Creator {
+        blocks: Pool::new(bytes, |generator| Ok(generator.bytes(bytes)))?,
+        created: 0,
+        scratch,
+    };
+    creator.create()?;
+    let kept = fs::read(creator.path(0))?;
+    let first = Generator::new().bytes(bytes);
+    ensure(kept == first, "a file keeps something else")?;
+    Ok(creator)
 }
 
 pub(super) fn reading(scratch: Scratch, bytes: usize) -> Result<impl Repeat, Unmeasured> {
@@ -112,6 +127,41 @@ impl Replacer {
     }
 }
 
+struct Creator {
+    blocks: Pool<Vec<u8>>,
+    created: usize,
+    scratch: Scratch,
+}
+
+impl Creator {
+    fn path(&self, number: usize) -> PathBuf {
+        self.scratch.file(&format!("{NAME}-{number}"))
+    }
+
+    fn create(&mut self) -> Result<(), Unmeasured> {
+        let path = self.path(self.created);
+        Disk.replace(&path, self.blocks.turn())?;
+        self.created += 1;
+        Ok(())
+    }
+}
+
+impl Repeat for Creator {
+    fn run(&mut self, iterations: u64) -> Result<(), Unmeasured> {
+        (0..iterations).try_for_each(|_| self.create())
+    }
+
+    fn tidy(&mut self) -> Result<(), Unmeasured> {
+        if self.created >= CREATED_MAX {
+            (0..self.created).try_for_each(|number| fs::remove_file(self.path(number)))?;
+            self.created = 0;
+            // What is left to do of it is not to be done while the next is timed.
+            Disk.sync_directory(&folder_of(&self.path(0)))?;
+        }
+        Ok(())
+    }
+}
+
 struct Reader {
     file: File,
     block: Vec<u8>,
@@ -146,6 +196,8 @@ impl Reader {
 const NAME: &str = "blocks";
 /// So that an hour of appending does not fill a phone.
 const FILE_BYTES_MAX: usize = 16 << 20;
+/// So many of 64 KiB fill no phone, and a folder with so many names finds each as fast as one of few.
+const CREATED_MAX: usize = 256;
 /// Fits every phone's page cache.
 const READ_BYTES: usize = 1 << 20;
 /// Odd and larger than a page: every read is of another page, at another place in it.
@@ -196,6 +248,25 @@ mod tests {
         assert_ne!(kept[1], kept[2]);
         let folder = path.parent().expect("a folder");
         assert_eq!(fs::read_dir(folder).expect("there").count(), 1);
+    }
+
+    #[test]
+    fn a_created_file_is_new_and_goes_away_between_samples() {
+        let mut creator = Creator {
+            blocks: Pool::new(100, |generator| Ok(generator.bytes(100))).expect("blocks"),
+            created: 0,
+            scratch: Scratch::for_tests(),
+        };
+        let folder = folder_of(&creator.path(0));
+        let count = || fs::read_dir(&folder).expect("there").count();
+        creator.run(3).expect("created");
+        creator.tidy().expect("nothing yet");
+        assert_eq!(count(), 3);
+        creator.run(CREATED_MAX as u64).expect("created");
+        creator.tidy().expect("tidied");
+        assert_eq!(count(), 0);
+        creator.run(1).expect("created");
+        assert_eq!(count(), 1);
     }
 
     #[test]

@@ -34,6 +34,11 @@ SPEED = ("sign_s", "check_s")
 """What a signature and a check take at a moment, s: how fast a core is then."""
 
 
+def file_speed(kernel: str, size_bytes: int) -> str:
+    """Return the name of what a file of some size takes at a moment, s, as a kernel writes it."""
+    return f"{kernel} {size_bytes}"
+
+
 @dataclass(frozen=True)
 class Command:
     """One call of `probe tokens`, and what it does to each token, and to files.
@@ -41,8 +46,9 @@ class Command:
     `bookkeeping` is the probe's kernel of what it does in memory beside signatures; it has none
     where nothing is predicted. `stages` are the machine's work. `signed_bytes` and `checked_bytes`
     are of whole files that are signed, `opened` of those that are read beside what is read of every
-    folder, `replaced` of those that are put in the place of others, and `appended` is by what the
-    journal grows, all for each token (of an idle command, in all).
+    folder, `replaced` of those that are put in the place of others, `created` of those that have a
+    new name, and `appended` is by what the journal grows, all for each token; of an idle command,
+    in all. `has_output` is whether it finds out where a file goes that the user names.
     """
 
     name: str
@@ -53,7 +59,9 @@ class Command:
     checked_bytes: int = 0
     opened: tuple[int, ...] = ()
     replaced: tuple[int, ...] = ()
+    created: tuple[int, ...] = ()
     appended: int = 0
+    has_output: bool = False
 
     def signatures(self, tokens: int) -> tuple[int, int]:
         """Return how many signatures it makes and checks, of tokens and of files."""
@@ -127,28 +135,43 @@ _REDEEMED_BYTES = 32 + 1 + 8 + 64  # SHA-256, kind, serial, last proof
 _TAKEN_BYTES = 8 + 64  # serial and proof, which a wallet keeps of what it took
 _FRAME_BYTES = 9 + 8  # around a record of the journal
 
+GARBAGE = b"no submission"
+"""What an authority refuses in `REFUSE`."""
+_NONE_REFUSED_BYTES = len("{}")
+_ONE_REFUSED_BYTES = len('{"malformed":1}')
+
 REQUEST = Command("request", "request", "token_request_bookkeeping", replaced=(EMPTY_BYTES,))
 """Of a client: its folder is opened, and its wallet replaced."""
-SHOW_CLIENT = Command("show client", "show", "token_show_client_bookkeeping")
-SHOW_AUTHORITY = Command("show authority", "show", "token_show_authority_bookkeeping")
-"""Their folders are opened."""
-IDLE = (REQUEST, SHOW_CLIENT, SHOW_AUTHORITY)
-"""Commands that do nothing to any token.
+REFUSE = Command(
+    "refuse",
+    "verify",
+    "token_refuse_bookkeeping",
+    opened=(len(GARBAGE), _NONE_REFUSED_BYTES),
+    replaced=(_ONE_REFUSED_BYTES,),
+    has_output=True,
+)
+"""Of an authority: its folder is opened, and its counts of refusals are replaced."""
+IDLE = (REQUEST, REFUSE)
+"""Commands that do nothing to any token, and what every other does, too.
 
-What every command of a client does, `request` does alone: it opens the folder, and puts one file in
-the place of another. No command of an authority does that and no more. Its folder is opened by
-`show`; the file is by how much more core time `request` takes than a client's `show`, which is more
-than such a file takes in a loop, since a process finds its code for the first time. What a disk
-takes longer for the first that it writes is in opening an authority's folder already.
+Each opens a folder and puts one file in the place of another, and finds the code for both for the
+first time in its process, which a loop does not.
 """
+
+
+def idle_of(command: Command) -> Command:
+    """Return the idle command of the same kind of folder."""
+    return REFUSE if command.is_of_authority else REQUEST
+
 
 MINT = Command(
     "mint",
     "mint",
     "token_mint_bookkeeping",
     (Stage(SIGN, 1),),
-    replaced=(held_bytes(1), held_bytes(1)),  # a copy of the batch, the batch
+    created=(held_bytes(1), held_bytes(1)),  # a copy of the batch, the batch
     appended=_FRAME_BYTES + held_bytes(1),
+    has_output=True,
 )
 TAKE = Command("take", "receive", "", (Stage(CHECK, 1),), replaced=(held_bytes(1),))
 PAY = Command(
@@ -156,8 +179,9 @@ PAY = Command(
     "pay",
     "token_pay_bookkeeping",
     (Stage(SIGN, 2),),
-    # The wallet, which has the batch, too; a copy of the batch, and the batch.
-    replaced=(held_bytes(2) + _TAKEN_BYTES, held_bytes(2), held_bytes(2)),
+    replaced=(held_bytes(2) + _TAKEN_BYTES,),  # the wallet, which has the batch, too
+    created=(held_bytes(2), held_bytes(2)),  # a copy of the batch, the batch
+    has_output=True,
 )
 RECEIVE = Command(
     "receive",
@@ -173,7 +197,9 @@ SUBMIT = Command(
     "token_submit_bookkeeping",
     (Stage(SIGN, 3),),
     signed_bytes=_request_bytes(3),
-    replaced=(_request_bytes(3) + _TAKEN_BYTES, _request_bytes(3)),
+    replaced=(_request_bytes(3) + _TAKEN_BYTES,),
+    created=(_request_bytes(3),),
+    has_output=True,
 )
 VERIFY = Command(
     "verify",
@@ -183,8 +209,9 @@ VERIFY = Command(
     signed_bytes=_REISSUED_BYTES,
     checked_bytes=_request_bytes(3),
     opened=(held_bytes(1), _request_bytes(3)),  # what was sent last, and what is asked
-    replaced=(_REISSUED_BYTES,),
+    created=(_REISSUED_BYTES,),
     appended=_FRAME_BYTES + held_bytes(3) + held_bytes(1),
+    has_output=True,
 )
 SETTLE = Command(
     "settle",
@@ -202,6 +229,7 @@ CASH_IN = Command(
     (Stage(SIGN, 2),),
     signed_bytes=_request_bytes(2),
     replaced=(_request_bytes(2) + 2 * _TAKEN_BYTES, _request_bytes(2)),
+    has_output=True,
 )
 REDEEM = Command(
     "verify --redeem",
@@ -213,6 +241,7 @@ REDEEM = Command(
     opened=(held_bytes(1), _request_bytes(2)),
     replaced=(_REDEEMED_BYTES,),
     appended=_FRAME_BYTES + held_bytes(2),
+    has_output=True,
 )
 PAID_OUT = Command(
     "settle --redeem",

@@ -21,7 +21,7 @@ from pocketsim.calibration.validate.host.judging import (
     floor,
 )
 from pocketsim.calibration.validate.host.tokens import prediction
-from pocketsim.calibration.validate.host.tokens.design import OPERATIONS, SPEED
+from pocketsim.calibration.validate.host.tokens.design import OPERATIONS, REFUSE, SPEED
 from pocketsim.sim.base import token_bytes
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ numbers of tokens in the same place.
 
 Speed = dict[str, float]
 """What a signature and a check take, by the names of `SPEED`."""
+Files = dict[str, list[tuple[int, float]]]
+"""What files take on the disk, by the kernel that writes them so: by their sizes, s."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,21 @@ def speed_of(measured: Iterable[Blocks]) -> Speed:
         cost for blocks in measured for block in blocks for one in block for cost in one.values()
     ]
     return {name: median(cost[name] for cost in costs) for name in SPEED}
+
+
+def files_of(measured: Iterable[Blocks]) -> Files:
+    """Return the medians of what files took on the disk at the moments before all batches."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for blocks in measured:
+        for costs in (costs for block in blocks for costs in block):
+            for name, took_s in costs[REFUSE.name].items():
+                kernel, _, size = name.partition(" ")
+                if size:
+                    found.setdefault(kernel, {}).setdefault(int(size), []).append(took_s)
+    return {
+        kernel: [(size, median(several)) for size, several in sorted(by_size.items())]
+        for kernel, by_size in found.items()
+    }
 
 
 def at_speed(costs: Costs, speed: Speed) -> Costs:

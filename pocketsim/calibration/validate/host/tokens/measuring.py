@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 Costs = dict[str, dict[str, float]]
 """By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts, and what
-signatures took around it (`SPEED`)."""
+signatures took around it (`SPEED`). On the disk the first command has what files took just before
+it, by `design.file_speed`."""
 _Read = TypeVar("_Read")
 Blocks = tuple[tuple[Costs, ...], ...]
 """Repetitions of a batch, measured together."""
@@ -55,15 +56,14 @@ class Counter:
     def report(self, name: str, file: Path) -> None:
         """Write the probe's report of all that commands do beside the machine, unless it is there.
 
-        On the core of the batches, at every size that the probe knows (half a minute); files on
-        the disk of the batches.
+        On the core of the batches, at every size that the probe knows (half a minute); files that
+        are read on the disk of the batches.
         """
         if self.kept.kept(f"report {name}") is not None and file.is_file():
             return
         words: list[object] = ["run", "--full", "--quiet", "--threads", 1, "-o", file.resolve()]
         disk = self.places.get(design.DISK)
-        kernels = (*_KERNELS, *(_DISK_KERNELS if disk else ()))
-        words += [word for kernel in kernels for word in ("--only", kernel)]
+        words += [word for kernel in _KERNELS for word in ("--only", kernel)]
         words += ["--scratch", disk] if disk else []
         _run(self.probe, self.core, "run", words, file.parent)
         if not file.is_file():
@@ -125,9 +125,11 @@ class _Round:
         bank = self._named("new-authority", "bank")
         alice = self._named("new-client", "alice", "--authority", bank)
         bob = self._named("new-client", "bob", "--authority", bank)
+        files = self._files_now() if self._batch.place == design.DISK else {}
         self._speed = self._speed_now()
-        for idle, whose in ((design.SHOW_AUTHORITY, "bank"), (design.SHOW_CLIENT, "alice")):
-            self._idle(idle, self._said(idle.step, (whose,), _cost))
+        (self._folder / "garbage").write_bytes(design.GARBAGE)
+        refused = ("bank", "garbage", "-o", "none")
+        self._idle(design.REFUSE, self._said(design.REFUSE.step, refused, _cost, _REFUSED))
         amount = ("--amount", f"{design.AMOUNTS_CENTS[self._batch.tokens] / 100:.2f}")
         asked = ("--challenge", self._challenge("alice", bank))
         self._do(design.MINT, "bank", "--for", alice, *amount, *asked, "-o", "minted")
@@ -141,6 +143,7 @@ class _Round:
         self._do(design.CASH_IN, "bob", "--redeem", "-o", "asked")
         self._do(design.REDEEM, "bank", "asked", "-o", "answer")
         self._do(design.PAID_OUT, "bob", "answer")
+        self._found[design.REFUSE.name] |= files
         return self._found
 
     def _named(self, step: str, *words: str) -> str:
@@ -156,19 +159,22 @@ class _Round:
         return told
 
     def _idle(self, command: Command, cost: dict[str, float]) -> None:
+        self._compare(command, 0, 0, cost)
         # The first: a wallet of another that is as empty costs the same again.
         self._found.setdefault(command.name, self._timed(cost))
 
     def _do(self, command: Command, *words: str) -> None:
         told, cost = self._said(command.step, words, lambda told: (told["tokens"], _cost(told)))
+        self._compare(command, self._batch.tokens, told, cost)
+        self._found[command.name] = self._timed(cost)
+
+    def _compare(self, command: Command, tokens: int, told: int, cost: dict[str, float]) -> None:
         seen = (told, cost["signatures_made"], cost["signatures_checked"])
-        tokens = self._batch.tokens
         expected = (tokens, *command.signatures(tokens))
         if seen != expected:
             what = "tokens, signatures made, signatures checked"
             said = f"{what} {seen} instead of {expected}: another version of the probe?"
             raise EnvironmentMissingError(f"probe tokens {command.name}: {said}")
-        self._found[command.name] = self._timed(cost)
 
     def _timed(self, cost: dict[str, float]) -> dict[str, float]:
         """Return a cost with how fast the core was, the mean of just before and after."""
@@ -185,10 +191,27 @@ class _Round:
             raise _unknown("speed", text)
         return found
 
-    def _said(self, step: str, words: tuple[str, ...], read: Callable[[Any], _Read]) -> _Read:
+    def _files_now(self) -> dict[str, float]:
+        words = ("speed", "--json", "--files", self._folder)
+        text = _run(self._probe, self._core, "speed", words, self._folder)
+        try:
+            told = json.loads(text)["files"]
+            found = {
+                design.file_speed(one["kernel"], one["bytes"]): float(one["median_s"])
+                for one in told
+            }
+        except (ValueError, LookupError, TypeError) as error:
+            raise _unknown("speed", text) from error
+        if not found or not all(math.isfinite(each_s) and each_s > 0 for each_s in found.values()):
+            raise _unknown("speed", text)
+        return found
+
+    def _said(
+        self, step: str, words: tuple[str, ...], read: Callable[[Any], _Read], code: int = 0
+    ) -> _Read:
         """Return what `read` finds in the answer of a step; the one place that reads answers."""
         call = ("tokens", step, *words, "--json")
-        text = _run(self._probe, self._core, f"tokens {step}", call, self._folder)
+        text = _run(self._probe, self._core, f"tokens {step}", call, self._folder, code)
         try:
             return read(json.loads(text))
         except (ValueError, LookupError, TypeError) as error:
@@ -210,8 +233,13 @@ def _unknown(name: str, text: str) -> EnvironmentMissingError:
     return EnvironmentMissingError(f"`probe {name}` said {said}: another version of the probe?")
 
 
-def _run(probe: Path, core: int, name: str, words: Sequence[object], folder: Path) -> str:
-    """Return what the probe says on one core; raises EnvironmentMissingError where it fails."""
+def _run(
+    probe: Path, core: int, name: str, words: Sequence[object], folder: Path, code: int = 0
+) -> str:
+    """Return what the probe says on one core before it ends with an exit code.
+
+    Raises EnvironmentMissingError where it ends with another.
+    """
     with computer.pinned({core}):
         done = subprocess.run(
             [str(probe), *map(str, words)],
@@ -221,7 +249,7 @@ def _run(probe: Path, core: int, name: str, words: Sequence[object], folder: Pat
             errors="replace",
             check=False,
         )
-    if done.returncode:
+    if done.returncode != code:
         tail = done.stderr.strip().splitlines()[-1:]
         raise EnvironmentMissingError(": ".join([f"`probe {name}` failed", *tail]))
     return done.stdout
@@ -255,7 +283,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _DEVICE = 2  # its third column: major and minor number
 _IN_MEMORY = {"tmpfs", "ramfs"}
 _SHOWN = 80  # characters of an answer that nobody understands
-# What `Prices` needs; of a disk only where there is one.
+# What `Prices` needs; what a disk takes is of the moment (`probe speed --files`).
 _KERNELS = (
     "ed25519_sign",
     "ed25519_sign_first",
@@ -263,7 +291,8 @@ _KERNELS = (
     "ed25519_verify_first",
     "token_*_bookkeeping",
     "file_open_read",
+    "output_destination",
     "memory_file_*_fsync",
 )
-_DISK_KERNELS = ("file_append_fsync", "file_replace_fsync")
+_REFUSED = 3  # the probe's exit code after it has refused a token or a file
 _TRIAL = -1  # the number of no repetition

@@ -63,8 +63,11 @@ class Prices(Protocol):
     def replace_s(self, place: str, size_bytes: int) -> float:
         """Return the time of a file that is put in the place of another."""
 
-    def replace_core_s(self, place: str, size_bytes: int) -> float:
-        """Return the core time of the same."""
+    def create_s(self, place: str, size_bytes: int) -> float:
+        """Return the time of a file that gets a name which no other has."""
+
+    def destination_s(self) -> float:
+        """Return the time in which a command finds out where its output goes."""
 
 
 def at_that_time(profile: Path, to: Path, prices: Prices) -> None:
@@ -189,35 +192,33 @@ def machine_s(commands: tuple[Command, ...], simulated: Stages) -> float:
 
 def beside_s(command: Command, batch: Batch, prices: Prices) -> float:
     """Return how long a command takes beside the machine, and longer than an idle one, s."""
-    tokens, place = batch.tokens, batch.place
-    found = prices.bookkeeping_s(command.bookkeeping, tokens)
-    made, checked = command.signatures(tokens)
-    found += (prices.first_sign_s() if made else 0.0) + (prices.first_check_s() if checked else 0.0)
-    if command.signed_bytes:
-        found += prices.sign_s(tokens * command.signed_bytes)
-    if command.checked_bytes:
-        found += prices.check_s(tokens * command.checked_bytes)
-    found += sum(prices.open_s(tokens * each) for each in command.opened)
-    found += sum(prices.replace_s(place, tokens * each) for each in command.replaced)
-    if command.appended:
-        found += prices.append_s(place, tokens * command.appended)
-    return found - _idle_beside_s(command, place, prices)
+    idle = design.idle_of(command)
+    return _beside_s(command, batch.tokens, batch.place, prices) - _beside_s(
+        idle, 0, batch.place, prices
+    )
 
 
 def idle_s(command: Command, costs: Costs) -> float:
-    """Return what it took to do what a command does without tokens, as measured, s (`IDLE`)."""
-    request, client, authority = (costs[idle.name] for idle in design.IDLE)
-    if not command.is_of_authority:
-        return request["duration_s"]
-    return authority["duration_s"] + request["cpu_s"] - client["cpu_s"]
+    """Return what the idle command took of a command's kind of folder, as measured, s."""
+    return costs[design.idle_of(command).name]["duration_s"]
 
 
-def _idle_beside_s(command: Command, place: str, prices: Prices) -> float:
-    """Return what is priced of a command and is in `idle_s` already, s."""
-    request, client, authority = (prices.bookkeeping_s(idle.bookkeeping, 0) for idle in design.IDLE)
-    if not command.is_of_authority:
-        return request + prices.replace_s(place, design.EMPTY_BYTES)
-    return authority + request - client + prices.replace_core_s(place, design.EMPTY_BYTES)
+def _beside_s(command: Command, tokens: int, place: str, prices: Prices) -> float:
+    """Return the price of what a command does beside the machine, s; of none if it is idle."""
+    found = prices.bookkeeping_s(command.bookkeeping, tokens)
+    made, checked = command.signatures(tokens)
+    found += (prices.first_sign_s() if made else 0.0) + (prices.first_check_s() if checked else 0.0)
+    times = tokens or 1  # an idle command's sizes are in all
+    if command.signed_bytes:
+        found += prices.sign_s(times * command.signed_bytes)
+    if command.checked_bytes:
+        found += prices.check_s(times * command.checked_bytes)
+    found += sum(prices.open_s(times * each) for each in command.opened)
+    found += sum(prices.replace_s(place, times * each) for each in command.replaced)
+    found += sum(prices.create_s(place, times * each) for each in command.created)
+    if command.appended:
+        found += prices.append_s(place, times * command.appended)
+    return found + (prices.destination_s() if command.has_output else 0.0)
 
 
 _RING = 3  # the authority, alice and bob
