@@ -1,4 +1,4 @@
-"""What the probe's reports say of what `probe tokens` does beside the machine of tokens.
+"""What the probe says of what `probe tokens` does beside the machine of tokens.
 
 Signatures lie on a line through what was measured, all else between the sizes that were; beyond the
 largest it goes on as before. Of one size alone, all cost the same.

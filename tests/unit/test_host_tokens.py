@@ -46,6 +46,7 @@ from support.token_batches import (
 )
 
 PROBE = Path(fake_probe.__file__)
+FILES = fake_probe.FILES
 STILL = {"sign_s": SIGN_S, "check_s": CHECK_S}
 MOTO = DEVICES / "moto_g04s.toml"
 TEN = Batch(10, DISK)
@@ -158,7 +159,19 @@ def test_what_files_take_on_the_disk_is_of_the_moment_before_each_batch(counter,
     assert sum("--files" in line for line in calls()) == 2
 
 
-@pytest.mark.parametrize("files", ["[]", "{}", '[{"kernel": "a", "bytes": 1, "median_s": 0.0}]'])
+@pytest.mark.parametrize(
+    "files",
+    [
+        "[]",
+        "{}",
+        json.dumps(FILES[1:]),  # a size is missing
+        json.dumps([*FILES, {**FILES[0], "kernel": "file_read"}]),
+        json.dumps([{**FILES[0], "bytes": "668"}, *FILES[1:]]),
+        json.dumps([{**FILES[0], "median_s": 0.0}, *FILES[1:]]),
+        json.dumps([{**FILES[0], "median_s": math.nan}, *FILES[1:]]),
+        json.dumps([{**FILES[0], "median_s": None}, *FILES[1:]]),
+    ],
+)
 def test_a_speed_of_the_disk_that_is_none_is_refused(counter, monkeypatch, files):
     real_run = measuring._run
     said = f'{{"sign_s": 1e-6, "check_s": 1e-6, "files": {files}}}'
@@ -256,7 +269,7 @@ def test_a_probe_that_signs_another_number_of_times_is_refused(counter, monkeypa
 
 def test_a_probe_that_fails_is_told_with_its_last_line(counter):
     failing = replace(counter, probe=Path("/bin/false"))
-    with pytest.raises(EnvironmentMissingError, match="`probe tokens new-authority` failed"):
+    with pytest.raises(EnvironmentMissingError, match="new-authority` failed with exit code 1"):
         failing.repetition(TEN, 0)
 
 
@@ -275,8 +288,7 @@ def test_a_probe_that_fails_is_told_with_its_last_line(counter):
 )
 def test_an_answer_that_nobody_understands_is_told(counter, tmp_path, said, shown):
     other = tmp_path / "other"
-    files = [{"kernel": "file_append_fsync", "bytes": 668, "median_s": 130e-6}]
-    speed = json.dumps(STILL | {"files": files})
+    speed = json.dumps(STILL | {"files": FILES})
     says = f"[ $1 = speed ] && echo '{speed}' || printf '{said}'"
     other.write_text(f'#!/bin/sh\n{says}\n[ "$2" != verify ] || exit 3\n')
     other.chmod(0o755)
@@ -309,8 +321,9 @@ def test_another_file_system_in_memory_is_not_the_disk_either(monkeypatch, tmp_p
 
 
 def test_an_authority_that_takes_anything_is_refused(counter, monkeypatch):
-    monkeypatch.setattr(measuring, "_REFUSED", 0)
-    with pytest.raises(EnvironmentMissingError, match="`probe tokens verify` failed"):
+    monkeypatch.setattr(design, "GARBAGE", b"[0, 0, false]")  # the fake reads no further
+    monkeypatch.setenv("FAKE_PROBE_TAKES", "garbage")
+    with pytest.raises(EnvironmentMissingError, match="verify` failed with exit code 0"):
         counter.repetition(TEN, 0)
 
 

@@ -1,5 +1,5 @@
-//! How fast this core is at the moment, and a disk: what a signature and a check take, and files that
-//! are written, within some 30 ms each.
+//! How fast this core is at the moment, and a disk: what a signature and a check take, within some
+//! 30 ms, and files that are written.
 //!
 //! A shared computer may be half as fast again a second later. Who times something for less than
 //! that learns here what the same operations took just before and after. So does who writes files:
@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::kernel::{Depth, Repeat, Unmeasured, Work};
 use crate::kernels::{crypto, storage, Surroundings};
+use crate::tokens::files::{Disk, Files as _};
 
 /// Means, in seconds, of signatures over as many bytes as a minted token's proof.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -85,7 +86,10 @@ pub fn measure_files(folder: &Path) -> Result<Vec<FileSpeed>, Unmeasured> {
             median_s: took_s[FILES / 2],
         }
     };
-    Ok(timed.into_iter().map(speed).collect())
+    let found = timed.into_iter().map(speed).collect();
+    // What was removed is not to be left to whoever waits for the disk next.
+    Disk.sync_directory(folder)?;
+    Ok(found)
 }
 
 fn mean_s(kernel: &str) -> Result<f64, Unmeasured> {

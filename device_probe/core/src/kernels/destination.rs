@@ -5,7 +5,9 @@
 //! | `output_destination` | what is at a path, which folder it is in, and that this is not one's own |
 //!
 //! Each command of `probe tokens` that writes what is to leave does so before it spends anything on
-//! it. It is of the scratch folder and a name beside it, which nothing has; nothing is written.
+//! it. It is of the scratch folder and a name beside it, which nothing has; nothing is written. Paths
+//! are those of the root, so the system looks for links at each name on the way, which a command that
+//! is given relative ones does once less for each.
 
 use std::ffi::OsString;
 use std::fs;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pocketsim_probe_core::kernel::{Case, Depth, Group, Repeat, Unmeasured, Work};
-use pocketsim_probe_core::kernels::{crypto, serialisation, storage, Surroundings};
+use pocketsim_probe_core::kernels::{catalogue, crypto, serialisation, storage, Surroundings};
 
 const CRYPTO: [&str; 14] = [
     "aes_128_gcm_open",
@@ -60,13 +60,17 @@ fn scratch() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
-fn stored(depth: Depth, scratch: &Path) -> Vec<Case> {
-    storage::cases(&Surroundings {
+fn surroundings(depth: Depth, scratch: &Path) -> Surroundings {
+    Surroundings {
         depth,
         scratch: scratch.to_owned(),
         peer: None,
         program: None,
-    })
+    }
+}
+
+fn stored(depth: Depth, scratch: &Path) -> Vec<Case> {
+    storage::cases(&surroundings(depth, scratch))
 }
 
 fn groups(depth: Depth) -> [Vec<Case>; 3] {
@@ -126,6 +130,21 @@ fn kernels_have_the_names_that_calibration_reads() {
         assert_eq!(names[0], CRYPTO);
         assert_eq!(names[1], expected(&SERIALISATION));
         assert_eq!(names[2], expected(&STORAGE));
+    }
+}
+
+#[test]
+fn where_an_output_goes_is_measured_in_full_only() {
+    for (depth, expected) in [(Depth::Quick, 0), (Depth::Full, 1)] {
+        let cases = catalogue(&surroundings(depth, scratch()));
+        let destinations = cases
+            .iter()
+            .filter(|case| case.kernel == "output_destination");
+        let destinations: Vec<&Case> = destinations.collect();
+        assert_eq!(destinations.len(), expected);
+        assert!(destinations
+            .iter()
+            .all(|case| case.group == Group::Storage && case.parameters.is_empty()));
     }
 }
 

@@ -33,6 +33,13 @@ SIGN, CHECK = "sign", "check"
 SPEED = ("sign_s", "check_s")
 """What a signature and a check take at a moment, s: how fast a core is then."""
 
+FILES = tuple(
+    (f"file_{call}_fsync", size_bytes)
+    for call in ("append", "create", "replace")
+    for size_bytes in (668, 65_536)
+)
+"""Which files `probe speed` writes to a disk: the kernel that does the same, and the size."""
+
 
 def file_speed(kernel: str, size_bytes: int) -> str:
     """Return the name of what a file of some size takes at a moment, s, as a kernel writes it."""
@@ -152,10 +159,11 @@ REFUSE = Command(
 )
 """Of an authority: its folder is opened, and its counts of refusals are replaced."""
 IDLE = (REQUEST, REFUSE)
-"""Commands that do nothing to any token, and what every other does, too.
+"""Commands that do nothing to any token.
 
-Each opens a folder and puts one file in the place of another, and finds the code for both for the
-first time in its process, which a loop does not.
+Each opens a folder and writes one file, as every other does, and finds the code for both for the
+first time in its process, which a loop does not. What one does and another does not is taken off at
+its price.
 """
 
 

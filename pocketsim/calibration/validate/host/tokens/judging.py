@@ -21,7 +21,13 @@ from pocketsim.calibration.validate.host.judging import (
     floor,
 )
 from pocketsim.calibration.validate.host.tokens import prediction
-from pocketsim.calibration.validate.host.tokens.design import OPERATIONS, REFUSE, SPEED
+from pocketsim.calibration.validate.host.tokens.design import (
+    FILES,
+    OPERATIONS,
+    REFUSE,
+    SPEED,
+    file_speed,
+)
 from pocketsim.sim.base import token_bytes
 
 if TYPE_CHECKING:
@@ -126,17 +132,13 @@ def speed_of(measured: Iterable[Blocks]) -> Speed:
 
 def files_of(measured: Iterable[Blocks]) -> Files:
     """Return the medians of what files took on the disk at the moments before all batches."""
-    found: dict[str, dict[int, list[float]]] = {}
-    for blocks in measured:
-        for costs in (costs for block in blocks for costs in block):
-            for name, took_s in costs[REFUSE.name].items():
-                kernel, _, size = name.partition(" ")
-                if size:
-                    found.setdefault(kernel, {}).setdefault(int(size), []).append(took_s)
-    return {
-        kernel: [(size, median(several)) for size, several in sorted(by_size.items())]
-        for kernel, by_size in found.items()
-    }
+    moments = [costs[REFUSE.name] for blocks in measured for block in blocks for costs in block]
+    found: Files = {}
+    for kernel, size_bytes in FILES:
+        name = file_speed(kernel, size_bytes)
+        if took_s := [moment[name] for moment in moments if name in moment]:
+            found.setdefault(kernel, []).append((size_bytes, median(took_s)))
+    return found
 
 
 def at_speed(costs: Costs, speed: Speed) -> Costs:

@@ -56,8 +56,8 @@ class Counter:
     def report(self, name: str, file: Path) -> None:
         """Write the probe's report of all that commands do beside the machine, unless it is there.
 
-        On the core of the batches, at every size that the probe knows (half a minute); files that
-        are read on the disk of the batches.
+        On the core of the batches, at every size that the probe knows (half a minute); what files
+        there are on the disk of the batches.
         """
         if self.kept.kept(f"report {name}") is not None and file.is_file():
             return
@@ -125,9 +125,9 @@ class _Round:
         bank = self._named("new-authority", "bank")
         alice = self._named("new-client", "alice", "--authority", bank)
         bob = self._named("new-client", "bob", "--authority", bank)
+        (self._folder / "garbage").write_bytes(design.GARBAGE)
         files = self._files_now() if self._batch.place == design.DISK else {}
         self._speed = self._speed_now()
-        (self._folder / "garbage").write_bytes(design.GARBAGE)
         refused = ("bank", "garbage", "-o", "none")
         self._idle(design.REFUSE, self._said(design.REFUSE.step, refused, _cost, _REFUSED))
         amount = ("--amount", f"{design.AMOUNTS_CENTS[self._batch.tokens] / 100:.2f}")
@@ -196,15 +196,13 @@ class _Round:
         text = _run(self._probe, self._core, "speed", words, self._folder)
         try:
             told = json.loads(text)["files"]
-            found = {
-                design.file_speed(one["kernel"], one["bytes"]): float(one["median_s"])
-                for one in told
-            }
+            found = {(one["kernel"], one["bytes"]): float(one["median_s"]) for one in told}
         except (ValueError, LookupError, TypeError) as error:
             raise _unknown("speed", text) from error
-        if not found or not all(math.isfinite(each_s) and each_s > 0 for each_s in found.values()):
+        are_times = all(math.isfinite(each_s) and each_s > 0 for each_s in found.values())
+        if found.keys() != set(design.FILES) or not are_times:
             raise _unknown("speed", text)
-        return found
+        return {design.file_speed(*file): each_s for file, each_s in found.items()}
 
     def _said(
         self, step: str, words: tuple[str, ...], read: Callable[[Any], _Read], code: int = 0
@@ -251,7 +249,8 @@ def _run(
         )
     if done.returncode != code:
         tail = done.stderr.strip().splitlines()[-1:]
-        raise EnvironmentMissingError(": ".join([f"`probe {name}` failed", *tail]))
+        failed = f"`probe {name}` failed with exit code {done.returncode}"
+        raise EnvironmentMissingError(": ".join([failed, *tail]))
     return done.stdout
 
 

@@ -2,7 +2,7 @@
 
 The machine is that of `protocol.kind = "token_batch"`: an authority and two phones in a ring, on
 the profile of this host. Each signature that it makes or checks is drawn work of the simulator;
-what files cost beside, which no machine does, is priced by the probe's report.
+what else a command does, which no machine does, is priced by the probe.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Stages = dict[Stage, float]
 
 
 class Prices(Protocol):
-    """What the probe's reports say of what commands do beside the machine, in seconds each."""
+    """What the probe says of what commands do beside the machine, in seconds each."""
 
     def bookkeeping_s(self, kernel: str, tokens: int) -> float:
         """Return the time of what a command does in memory beside its signatures."""
