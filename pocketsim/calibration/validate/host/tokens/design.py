@@ -132,13 +132,14 @@ def _request_bytes(recipients: int) -> int:
     return held_bytes(recipients) + _REQUEST_BYTES
 
 
-EMPTY_BYTES = 242
+EMPTY_BYTES = 246
 """A wallet without tokens that has asked once: its head and lengths, 16 + 74 + 4 B of what it asked
 for, and its SHA-256. `request` writes it."""
 _CHALLENGE_BYTES = 16
 _REQUEST_BYTES = 5  # intent and length before a submitted token
 _REISSUED_BYTES = 32 + 1 + 4 + held_bytes(1)  # a verdict: SHA-256, kind, length, token
 _REDEEMED_BYTES = 32 + 1 + 8 + 64  # SHA-256, kind, serial, last proof
+_PENDING_BYTES = 1  # the intent of a submitted token in a wallet
 _TAKEN_BYTES = 8 + 64  # serial and proof, which a wallet keeps of what it took
 _FRAME_BYTES = 9 + 8  # around a record of the journal
 
@@ -181,7 +182,7 @@ MINT = Command(
     appended=_FRAME_BYTES + held_bytes(1),
     has_output=True,
 )
-TAKE = Command("take", "receive", "", (Stage(CHECK, 1),), replaced=(held_bytes(1),))
+TAKE = Command("take", "receive", "", (Stage(CHECK, 1),), replaced=(held_bytes(1) + _TAKEN_BYTES,))
 PAY = Command(
     "pay",
     "pay",
@@ -205,7 +206,7 @@ SUBMIT = Command(
     "token_submit_bookkeeping",
     (Stage(SIGN, 3),),
     signed_bytes=_request_bytes(3),
-    replaced=(_request_bytes(3) + _TAKEN_BYTES,),
+    replaced=(held_bytes(3) + _PENDING_BYTES + _TAKEN_BYTES,),
     created=(_request_bytes(3),),
     has_output=True,
 )
@@ -228,7 +229,7 @@ SETTLE = Command(
     (Stage(CHECK, 1),),
     checked_bytes=_REISSUED_BYTES,
     opened=(_REISSUED_BYTES,),
-    replaced=(held_bytes(1) + 2 * _TAKEN_BYTES,),
+    replaced=(held_bytes(1) + _TAKEN_BYTES,),
 )
 CASH_IN = Command(
     "submit --redeem",
@@ -236,7 +237,8 @@ CASH_IN = Command(
     "token_submit_redeem_bookkeeping",
     (Stage(SIGN, 2),),
     signed_bytes=_request_bytes(2),
-    replaced=(_request_bytes(2) + 2 * _TAKEN_BYTES, _request_bytes(2)),
+    # The wallet; the submission, in the place of the one before.
+    replaced=(held_bytes(2) + _PENDING_BYTES + _TAKEN_BYTES, _request_bytes(2)),
     has_output=True,
 )
 REDEEM = Command(
@@ -257,7 +259,7 @@ PAID_OUT = Command(
     "token_settle_redeem_bookkeeping",
     checked_bytes=_REDEEMED_BYTES,
     opened=(_REDEEMED_BYTES,),
-    replaced=(2 * _TAKEN_BYTES,),
+    replaced=(_TAKEN_BYTES,),
 )
 
 OPERATIONS: dict[str, tuple[Command, ...]] = {
