@@ -2,11 +2,10 @@
 //! 30 ms, and files that are written.
 //!
 //! A shared computer may be half as fast again a second later. Who times something for less than
-//! that learns here what the same operations took just before and after. So does who writes files:
-//! ext4 without a journal passes over what was deleted in the last minutes, so a new file takes the
-//! longer the more that is (`recently_deleted` in Linux, fs/ext4/ialloc.c), and a kernel that replaces
-//! thousands of files finds a disk that it has made slower itself. What deliberately does not live
-//! here: how an operation is priced, which takes a report.
+//! that learns here what the same operations took just before and after. So does who writes files: a
+//! disk may take longer after thousands of files that came and went, as in kernels of a report, than
+//! after few (docs/validation.md, "Tokens on this host"). What deliberately does not live here: how an
+//! operation is priced, which takes a report.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
