@@ -170,13 +170,14 @@ def pin_profile(
     Raises ScenarioError for what is no profile or no report, before anything is written.
     """
     from pocketsim.calibration.fit import probe_report
-    from pocketsim.calibration.fit.wakes import sent_s
-    from pocketsim.calibration.validate.host.prediction import of_a_process
+    from pocketsim.calibration.fit.wakes import PRICED_REST_S, waking_calls
+    from pocketsim.calibration.validate.host.processes import of_a_process
 
     target = Path(path)
     _check_suffix(target)
     found = [probe_report.load(one) for one in _files(reports)]
-    of_a_process(document_file(profile, "device"), target, sent_s(found))
+    calls = waking_calls(found)
+    of_a_process(document_file(profile, "device"), target, calls, PRICED_REST_S)
     return device(target)
 
 

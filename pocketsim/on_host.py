@@ -22,9 +22,9 @@ from pocketsim.calibrating import calibrate_implementation, fitted
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases
-from pocketsim.calibration.fit.wakes import PRICED_REST_S, rested, sent_s, waking_calls_s
+from pocketsim.calibration.fit.wakes import PRICED_REST_S, rested, waking_calls
 from pocketsim.calibration.fit.write import write_profile
-from pocketsim.calibration.validate.host import computer, design, prediction
+from pocketsim.calibration.validate.host import computer, design, processes
 from pocketsim.calibration.validate.host.blocks import measure
 from pocketsim.calibration.validate.host.comparing import Comparison, Host
 from pocketsim.calibration.validate.host.measuring import Bench
@@ -76,10 +76,9 @@ class HostValidation:
             {"point": row.point.name, "dropped": row.is_dropped, "errors": row.errors}
             for row in judgement.rows
         ]
-        whole = {"schema": 1, "version": sim.__version__, "verdict": self.verdict}
+        whole = {"schema": 2, "version": sim.__version__, "verdict": self.verdict}
         bars = [{**asdict(bar), "met": bar.is_met} for bar in judgement.bars]
-        whole |= {"bars": bars, "hop_s": self.comparison.hop_s, "rows": rows}
-        whole |= {"hop_unfitted": self.comparison.unfitted}
+        whole |= {"bars": bars, "rows": rows}
         whole |= {"discrepancies": judgement.discrepancies}
         whole |= {"tokens": self.tokens.as_json()}
         whole |= {"other": self.other.table()} if self.other else {}
@@ -128,13 +127,10 @@ def validate_host(
     calibrate(whole, device, "this host")
     calibrate_implementation(whole, program, device=device)
     with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as name:
-        pinned, behind, beside = (
-            Path(name) / f"{one}.toml" for one in ("host", "behind_relay", "beside_relay")
-        )
-        prediction.of_a_process(device, pinned, sent_s(timed))
-        prediction.behind_a_relay(device, behind, waking_calls_s(timed), PRICED_REST_S)
-        prediction.beside_a_relay(device, beside)
-        documents = Documents(pinned, behind, beside, program)
+        pinned, beside = (Path(name) / f"{one}.toml" for one in ("host", "beside_relay"))
+        processes.of_a_process(device, pinned, waking_calls(timed), PRICED_REST_S)
+        processes.beside_a_relay(pinned, beside)
+        documents = Documents(pinned, beside, program)
         simulated = Host(documents, cores.relay_shares, effort, jobs, journal, told)
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
         speed = token_judging.speed_of(batches.values())

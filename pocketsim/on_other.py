@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim import on_host, sim
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.fit.inverse.journal import Journal
-from pocketsim.calibration.validate.host import computer, other, prediction
+from pocketsim.calibration.validate.host import computer, other, processes
 from pocketsim.calibration.validate.host.blocks import measure
 from pocketsim.calibration.validate.host.measuring import Bench
 from pocketsim.calibration.validate.host.prediction import Documents
@@ -109,9 +109,9 @@ def validate_other(
         both = [Path(name) / "other.toml", Path(name) / "this.toml"]
         # On one core waking is a change of threads, which is in no call of the sender.
         for measured_one, pinned in zip((profile, foreign), both, strict=True):
-            prediction.of_a_process(measured_one, pinned, None)
+            processes.of_a_process(measured_one, pinned)
         # What the program takes itself was measured with two cores alone: as it is described.
-        documents = other.Profiles(*(Documents(one, one, one, Path("probe")) for one in both))
+        documents = other.Profiles(*(Documents(one, one, Path("probe")) for one in both))
         comparison = other.compare(
             documents,
             measured,

@@ -132,13 +132,10 @@ def _sentences(result: HostValidation) -> list[str]:
     where = "the dialler's" if told["relay_shares_core"] else f"{cores['relay']}"
     conditions = sorted({text for report in result.data["reports"] for text in report["spoiled"]})
     on_cores = f"dialler on core {cores['dialler']}, listener on {cores['listener']}"
-    unfitted = result.comparison.unfitted
-    left_out = f" Without {', '.join(unfitted)}: no round trip." if unfitted else ""
     return [
         f"{told['processor']}, {told['kernel']}: {on_cores}, relay on {where}.",
         *(_SHARED for _ in range(told["ends_share_core"])),
         *(_AWAKE for _ in range(told["idle_latency_max_s"] == 0)),
-        f"A hop of the loopback takes {1e6 * result.comparison.hop_s:.3g} us.{left_out}",
         tables.discrepancy_sentence(result.comparison.judgement),
         *(comparing_other.sentences(result.other) if result.other else ()),
         *(f"Spoiled: {text}." for text in conditions),

@@ -9,4 +9,4 @@ from pocketsim.calibration.validate.host import prediction
 
 def documents(device, beside_relay=None):
     """Return the files of a host whose ends have one profile, but for who has the relay beside."""
-    return prediction.Documents(device, device, beside_relay or device, Path("probe"))
+    return prediction.Documents(device, beside_relay or device, Path("probe"))

@@ -30,6 +30,7 @@ def loop(interval_s, duration_s=10.0, payload_bytes=100):
         "overshoot_sigma": 0.0,
         "payload_bytes": payload_bytes,
         "outstanding_max": 0,
+        "outstanding_until_drained": False,
     }
 
 

@@ -11,7 +11,13 @@ import pytest
 from conftest import command_line
 
 from pocketsim.calibration.fit.inverse.journal import Journal
-from pocketsim.calibration.validate.host import computer, design, figures, prediction
+from pocketsim.calibration.validate.host import (
+    computer,
+    design,
+    figures,
+    prediction,
+    processes,
+)
 from pocketsim.calibration.validate.host.design import CARRIERS, QUICK
 from pocketsim.calibration.validate.host.tokens import design as token_design
 from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
@@ -32,8 +38,8 @@ two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two end
 @pytest.mark.parametrize("payload_bytes", [16, 2048])
 def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, payload_bytes):
     device = tmp_path / "device.toml"
-    prediction.of_a_process(DEVICE, device, None)
-    documents = prediction.Documents(device, device, device, Path("probe"))
+    processes.of_a_process(DEVICE, device)
+    documents = prediction.Documents(device, device, Path("probe"))
     point = replace(
         design.design(QUICK)[0],
         carrier=carrier,
@@ -45,7 +51,7 @@ def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, p
     settings = {name: prediction.Setting(4.0, at_s, 0.0, 0) for name, at_s in PASSAGES_S.items()}
     asked = {
         name: (
-            prediction.document(point, setting, documents, 1e-6, EFFORT),
+            prediction.document(point, setting, documents, EFFORT),
             prediction.judged(point, 0.0, EFFORT),  # nothing is taken off
         )
         for name, setting in settings.items()
@@ -57,7 +63,7 @@ def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, p
 
 
 def test_a_simulated_ring_signs_once_and_checks_every_proof(tmp_path):
-    prediction.of_a_process(DEVICE, tmp_path / "device.toml", None)
+    processes.of_a_process(DEVICE, tmp_path / "device.toml")
     effort = token_design.Effort((1, 200), repetitions=1, draws=3)
     journal, told = tmp_path / "host.journal", []
     asked = (tmp_path / "device.toml", effort, 1)
@@ -170,7 +176,6 @@ def test_a_missed_bar_is_exit_3(tmp_path, monkeypatch):
     assert found["verdict"] == "missed"
     assert [one["name"] for one in found["token_reports"]] == ["tokens_before", "tokens_after"]
     assert {bar["met"] for bar in found["bars"]} >= {True, False}
-    assert found["hop_s"] > 1e-6  # 1 ms is more than the made-up costs come to
     bars = {bar["name"]: bar["met"] for bar in found["tokens"]["bars"]}
     assert bars["largest error, tokens/s, memory"] is False
     assert bars["rates dropped"] is True

@@ -17,7 +17,6 @@ from pocketsim.calibration.validate.host import (
     judging,
     prediction,
     tables,
-    terms,
 )
 from pocketsim.calibration.validate.host.comparing import Comparison, Host
 from pocketsim.calibration.validate.host.design import FULL, QUICK
@@ -128,34 +127,7 @@ def test_nothing_stored_has_no_round_trip_and_survives_a_journal():
     assert str(Figures.from_json(found.as_json())) == str(found)
 
 
-def test_a_hop_is_found_where_it_is_known():
-    hop_s = 37e-6
-    points = [
-        terms.Fitted("p00", base_s + hops * (hop_s - terms.LEAST_HOP_S), base_s, hops)
-        for base_s, hops in ((150e-6, 2), (900e-6, 4), (2e-3, 18))
-    ]
-    assert terms.hop_s(points) == pytest.approx(hop_s)
-    assert terms.hop_s([]) == terms.LEAST_HOP_S
-    faster = terms.Fitted("p00", 100e-6, 150e-6, 2)  # no hop takes less than nothing
-    lacking = terms.Fitted("p03", 1e-3, 0.4e-3, 20)  # something of the carrier that is no hop
-    assert terms.hop_s([faster, lacking, faster]) == terms.hop_s([faster]) == terms.LEAST_HOP_S
-
-
 NOTHING = Figures(5, 0, math.nan, math.nan, 0.0, 0.0, 700.0, math.nan)
-
-
-@pytest.mark.parametrize(
-    "unknown",
-    [(1e-3, 1e-3, 0), (1e-3, 1e-3, math.nan), (math.nan, 1e-3, 2), (1e-3, math.nan, 2)],
-)
-def test_a_point_that_says_nothing_of_a_hop_does_not_fit_it(unknown):
-    known = terms.Fitted("p00", 100e-6, 80e-6, 2)
-    one = terms.Fitted("p01", *unknown)
-    assert known.is_known
-    assert not one.is_known
-    for points in ([known, one], [one, known]):
-        assert terms.hop_s(points) == pytest.approx(terms.LEAST_HOP_S + 10e-6)
-    assert terms.hop_s([one]) == terms.LEAST_HOP_S
 
 
 def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_path):
@@ -188,16 +160,11 @@ def test_what_is_unknown_of_a_repetition_is_taken_from_others(monkeypatch, tmp_p
     for place in range(3):
         simulated, real = [fast, fast], [slow, slow]
         simulated.insert(place, NOTHING)
-        found, sizes = compare(real, simulated)
-        assert found.hop_s == pytest.approx(terms.LEAST_HOP_S + 0.2e-3 / 10)  # two blocks each way
-        assert (found.unfitted, sizes) == ((), [700.0])
+        assert compare(real, simulated)[1] == [700.0]
         real.insert(place, unsent)
-        found, sizes = compare(real, simulated)
-        assert (found.unfitted, found.hop_s, sizes) == ((), terms.LEAST_HOP_S, [700.0])
-    found, _ = compare([figures_of(ms * 1e-3) for ms in (1.0, 1.3, 1.6, 2.0)], [fast])
-    assert found.hop_s == terms.LEAST_HOP_S, "too noisy to fit by"
+        assert compare(real, simulated)[1] == [700.0]
     found, sizes = compare([unsent, unsent], [fast])
-    assert (found.unfitted, found.hop_s, sizes) == ((), terms.LEAST_HOP_S, [])
+    assert sizes == []
     assert math.isnan(found.compared[0].kernel_rtt_s[0])
 
 
@@ -219,7 +186,7 @@ def test_an_interruption_loses_only_what_is_being_simulated(monkeypatch, tmp_pat
             done(name, found[name])
         return found
 
-    def simulated(at=profile, hop_s=1e-6, draw=prediction.POSTERIOR):
+    def simulated(at=profile, draw=prediction.POSTERIOR):
         kept = Journal(tmp_path / "host.journal", "this")
         host = Host(
             host_documents.documents(at),
@@ -229,7 +196,7 @@ def test_an_interruption_loses_only_what_is_being_simulated(monkeypatch, tmp_pat
             kept=kept,
             told=lambda _text: None,
         )
-        return host.simulated(measured, hop_s, 2, draw)
+        return host.simulated(measured, 2, draw)
 
     monkeypatch.setattr(prediction, "simulate", simulate)
     with pytest.raises(KeyboardInterrupt):
@@ -242,13 +209,12 @@ def test_an_interruption_loses_only_what_is_being_simulated(monkeypatch, tmp_pat
     elsewhere.write_text("one")
     assert str(simulated(elsewhere)) == str(found)
     assert asked_of == names
-    for changed in ({"hop_s": 2e-6}, {"draw": prediction.MEAN}):
-        simulated(**changed)
+    simulated(draw=prediction.MEAN)
     elsewhere.write_text("two")
     simulated(elsewhere)
     monkeypatch.setattr(prediction, "build_digest", lambda: "another")
     simulated()
-    assert asked_of == 5 * names
+    assert asked_of == 4 * names
 
 
 def test_tftp_crosses_for_each_block_and_its_acknowledgement():
@@ -338,7 +304,7 @@ def test_what_fitted_points_are_off_by_is_in_the_intervals_of_all():
     assert shares == [0.0, 1.0]
     for key in ("sent_count", judging.STORE_RATE):
         assert key not in together.discrepancies
-    assert "0.1" in tables.discrepancy_sentence(together)
+    assert "0.099 (p50)" in tables.discrepancy_sentence(together)
 
 
 def test_a_null_that_is_nearer_than_twice_as_far_off_misses():
@@ -459,7 +425,7 @@ def test_where_nothing_can_be_asked_no_bar_is_met():
 
 def test_the_plot_has_intervals_and_shows_what_is_not_judged():
     every = tuple(compared(point) for point in POINTS)
-    comparison = Comparison(judging.judge(every, FULL), every, 1e-6)
+    comparison = Comparison(judging.judge(every, FULL), every)
     drawn = page.chart(comparison, judging.RTT_P50)
     *carriers, equal = drawn.data
     assert sorted(trace_.name for trace_ in carriers) == sorted(design.CARRIERS)
@@ -483,6 +449,6 @@ def test_a_point_without_a_round_trip_is_not_drawn():
     every = [compared(point) for point in POINTS]
     nothing = tuple(replace(one, rtt_p50_s=math.nan) for one in every[1].measured)
     every[1] = replace(every[1], measured=nothing)
-    comparison = Comparison(judging.judge(every, FULL), tuple(every), 1e-6)
+    comparison = Comparison(judging.judge(every, FULL), tuple(every))
     drawn = page.chart(comparison, judging.RTT_P50)
     assert sum(len(trace_.x) for trace_ in drawn.data if trace_.name != "equal") == 23

@@ -52,15 +52,12 @@ def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
     assert said["cores_of"] == dict(zip(("dialler", "listener", "relay"), expected, strict=True))
     whole = SimpleNamespace(
         data={"host": said, "reports": []},
-        comparison=SimpleNamespace(
-            unfitted=("p02",), hop_s=2e-6, judgement=Judgement((), (), OFF_BY)
-        ),
+        comparison=SimpleNamespace(judgement=Judgement((), (), OFF_BY)),
         verdict="met",
         other=None,
     )
     told = hosting._sentences(whole)
     assert any("threads of one core" in text for text in told) is cores.ends_share
-    assert "A hop of the loopback takes 2 us. Without p02: no round trip." in told
     off_by = "what the model is off by at fitted points: 0.12 (p50)"
     assert f"Intervals have {off_by}. Each has its point's floor, too." in told
 

@@ -1,4 +1,4 @@
-"""The scenario that is the same as a real trade of a host: relay, hops and who is woken by whom."""
+"""The scenario that is the same as a real trade of a host: relay, and who is woken by whom."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pocketsim.calibration.validate.host import design, prediction
+from pocketsim.calibration.validate.host import design, prediction, processes
 from pocketsim.calibration.validate.host.design import FULL
 from pocketsim.sim.devices.profile import DEVICES
 from pocketsim.sim.devices.profile import load as load_device
@@ -21,7 +21,7 @@ POINTS = design.design(FULL)
 @pytest.mark.parametrize(("ratio", "factor"), [(0.0, None), (0.5, 2.0), (0.99, 2.0), (1.0, 2.0)])
 def test_a_relay_takes_half_of_the_dialler_s_core_at_most(ratio, factor):
     setting = prediction.Setting(100.0, 0.0, ratio, 5)
-    found = prediction.document(POINTS[0], setting, documents(MOTO), 10e-6, FULL)
+    found = prediction.document(POINTS[0], setting, documents(MOTO), FULL)
     costs = found["devices"][0].get("cost_factors", {})
     assert {one["value"] for one in costs.values()} == ({factor} if factor else set())
 
@@ -32,9 +32,9 @@ def test_the_scenario_is_that_of_the_point(tmp_path):
     waking = tmp_path / "host.toml"
     wake = MOTO.read_text().partition("[operations.udp_receive]")[2].partition("\n[")[0]
     waking.write_text(f"{MOTO.read_text()}\n[operations.udp_wake]{wake}\n")
-    found = prediction.document(point, setting, documents(waking), 10e-6, FULL)
+    found = prediction.document(point, setting, documents(waking), FULL)
     dialler, listener = (found["network"]["access"][end] for end in ("dialler", "listener"))
-    assert (dialler["latency"], listener["latency"]) == ("5110000ns", "10000ns")
+    assert (dialler["latency"], listener["latency"]) == ("5100000ns", "0ns")
     assert dialler["bursts"] == {"share": 0.01, "mean_packets": 5.0}
     assert found["workload"]["rate"] == "123.456/s"
     assert found["run"]["duration"] == "7000000000ns"  # warming up, proposing, draining
@@ -43,7 +43,7 @@ def test_the_scenario_is_that_of_the_point(tmp_path):
     assert "cost_factors" not in found["devices"][1]
     # Waking takes longer, too, where the profile has it apart.
     assert "udp_wake" in found["devices"][0]["cost_factors"]
-    plain = prediction.document(point, setting, documents(MOTO), 10e-6, FULL)
+    plain = prediction.document(point, setting, documents(MOTO), FULL)
     assert "udp_wake" not in plain["devices"][0]["cost_factors"]
 
 
@@ -52,19 +52,19 @@ def test_what_a_relay_is_later_than_it_was_told_is_jitter(delay_s):
     point = replace(POINTS[0], carrier="udp", delay_s=delay_s, loss="independent")
     own_s, late_s = 30e-6, 157e-6
     setting = prediction.Setting(10.0, delay_s + own_s, 0.0, 0, delay_s + late_s)
-    made = prediction.document(point, setting, documents(MOTO), 4e-6, FULL)
+    made = prediction.document(point, setting, documents(MOTO), FULL)
     dialler, listener = (made["network"]["access"][name] for name in ("dialler", "listener"))
-    assert dialler["latency"] == f"{1e9 * (delay_s + 4e-6):.0f}ns"
+    assert dialler["latency"] == f"{1e9 * delay_s:.0f}ns"
     assert float(dialler["jitter_median"].removesuffix("ns")) == pytest.approx(30e3, rel=1e-3)
     z99 = statistics.NormalDist().inv_cdf(0.99)
     assert own_s * math.exp(dialler["jitter_sigma"] * z99) == pytest.approx(late_s, rel=1e-3)
     assert not any(key.startswith("jitter") for key in listener)
     for never in (0.0, delay_s + own_s):
         calm = prediction.document(
-            point, replace(setting, late_passage_s=never), documents(MOTO), 4e-6, FULL
+            point, replace(setting, late_passage_s=never), documents(MOTO), FULL
         )
         told = calm["network"]["access"]["dialler"]
-        assert told["latency"] == f"{1e9 * (delay_s + 34e-6):.0f}ns"
+        assert told["latency"] == f"{1e9 * (delay_s + 30e-6):.0f}ns"
         assert "jitter_median" not in told
 
 
@@ -72,7 +72,7 @@ def test_blocks_of_tftp_are_as_late_as_the_relays_mean():
     point = replace(POINTS[0], carrier="tftp", delay_s=5e-3, loss="none")
     own_s, mean_s = 30e-6, 36e-6
     setting = prediction.Setting(10.0, 5e-3 + own_s, 0.0, 0, 5e-3 + 157e-6, 5e-3 + mean_s)
-    made = prediction.document(point, setting, documents(MOTO), 4e-6, FULL)
+    made = prediction.document(point, setting, documents(MOTO), FULL)
     dialler = made["network"]["access"]["dialler"]
     assert float(dialler["jitter_median"].removesuffix("ns")) == pytest.approx(30e3, rel=1e-3)
     assert own_s * math.exp(dialler["jitter_sigma"] ** 2 / 2) == pytest.approx(mean_s, rel=1e-3)
@@ -88,21 +88,20 @@ def test_who_has_the_relay_on_its_core_is_woken_as_without_a_rest(tmp_path):
     wake = MOTO.read_text().partition("[operations.udp_receive]")[2].partition("\n[")[0]
     own, beside = tmp_path / "host.toml", tmp_path / "beside.toml"
     own.write_text(f"{MOTO.read_text()}\n[operations.udp_wake]{wake}\n{rests}")
-    prediction.beside_a_relay(own, beside)
+    processes.beside_a_relay(own, beside)
     assert [one.ratio for one in load_device(beside).scheduler.wake_after] == [0.1] * 3
     assert load_device(beside).operations == load_device(own).operations
-    assert load_device(beside).device.cores.value == 1
     both = documents(own, beside)
     for ratio, near in ((0.2, beside), (0.0, own)):
         setting = prediction.Setting(1.0, 0.0, ratio, 5)
-        found = prediction.document(POINTS[0], setting, both, 10e-6, FULL)
+        found = prediction.document(POINTS[0], setting, both, FULL)
         assert [one["profile"] for one in found["devices"]] == [str(near), str(own)]
 
 
-def test_without_a_relay_both_ends_have_half_of_a_hop(tmp_path):
+def test_without_a_relay_the_loopback_itself_takes_no_time(tmp_path):
     point = replace(POINTS[0], delay_s=0.0, loss="none")
     setting = prediction.Setting(1.0, 0.0, 0.0, 0)
-    found = prediction.document(point, setting, documents(tmp_path / "host.toml"), 10e-6, FULL)
+    found = prediction.document(point, setting, documents(tmp_path / "host.toml"), FULL)
     latencies = [access["latency"] for access in found["network"]["access"].values()]
-    assert latencies == ["5000ns", "5000ns"]
+    assert latencies == ["0ns", "0ns"]
     assert not point.is_relayed

@@ -114,13 +114,18 @@ def test_a_new_connection_stands_for_the_endpoint_it_has(found, device):
     steps = ("handshake_start", "handshake_respond", "handshake_finish", "handshake_confirm")
     priced_s = sum(device.operations[step].cpu for step in steps)
     assert 0.5 * (rtt_s - priced_s) < connecting.cpu < rtt_s - priced_s
+    # Who has dialled just before takes less; that is not what tasks take longer to wake.
+    short, priced = connecting.after_rest
+    assert short.rest < priced.rest
+    assert (short.ratio < 1) & (priced.ratio == 1)
+    assert (1 - short.ratio) * connecting.cpu == pytest.approx(0.2 * rtt_s, rel=0.1)
 
 
 def test_what_steps_take_longer_after_a_rest_is_in_no_new_connection(device, monkeypatch):
     # The engine adds it, so with it in the cost it would count twice.
     report, described = reconnecting(paced(1)[0], 5e-3), implementation.load(DESCRIBED)
     found = own.measured(described, device, [report]).own_costs["connecting"].cpu
-    rested = pace.Pace(report, wakes.slept_s(report, 2e-3))
+    rested = pace.Pace(report, wakes.slept_s(report, 10e-3))
     between = pace.Pace(report, 0.2e-3)
     hot_s = device.operations
     longer_s = rested.longer_s(found + hot_s["handshake_start"].cpu)
@@ -146,13 +151,20 @@ def test_a_disturbed_report_leaves_what_the_others_tell(device):
 
 
 def reconnecting(report, rtt_s):
-    """Return the report with messages over new connections, and rests of 2 ms of kept ones."""
+    """Return the report with messages over new connections, and rests of 2 ms of kept ones.
+
+    After 2 ms they take 0.8 of `rtt_s`.
+    """
     whole = report.document.model_dump(mode="json")
     phone = synthetic.Phone(9)
-    asked = {"bytes": 668, "rest_s": 2e-3}
-    for kernel, trip_s in (("quic_reconnect_at_pace", rtt_s), ("quic_message_at_pace", 250e-6)):
+    timed = [
+        ("quic_reconnect_at_pace", 10e-3, rtt_s),
+        ("quic_reconnect_at_pace", 2e-3, 0.8 * rtt_s),
+    ]
+    for kernel, rest_s, trip_s in (*timed, ("quic_message_at_pace", 2e-3, 250e-6)):
         trips = {"rtt_s": phone.times(trip_s, iterations=1)}
         trips["cpu_s"] = trips["rtt_s"]
+        asked = {"bytes": 668, "rest_s": rest_s}
         whole["measurements"].append(synthetic.measurement(kernel, "quic", trips, parameters=asked))
     return in_memory(whole, hash(report.digest) % 1000)
 

@@ -7,7 +7,7 @@ import pytest
 
 from pocketsim.calibration.fit import pace, quic_wakes, wakes, write
 from pocketsim.calibration.fit.calibration import Calibration
-from pocketsim.calibration.validate.host import prediction
+from pocketsim.calibration.validate.host import processes
 from pocketsim.sim.devices import profile
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
@@ -87,7 +87,7 @@ def test_they_are_in_the_file_and_reach_the_engine(fitted, scenario):
     assert profile.load(file) == fitted.profile_
     own = ["devices[0].profile=phone.toml"]
     column = build_plan(resolve(load(scenario, own))[0].resolved, 0)["profiles"][0]
-    for key in profile.AFTER_RESTS:
+    for key in ("wake_after", "quic_wake_after", "pace_after"):
         known = getattr(fitted.profile_.scheduler, key)
         assert list(column[key]["rest_s"]) == [one.rest for one in known]
         assert list(column[key]["ratio"]) == [one.ratio for one in known]
@@ -128,66 +128,57 @@ def test_a_report_that_does_not_tell_its_rests_has_no_two_of_none():
 def test_over_the_loopback_waking_is_work_of_the_sender(fitted, tmp_path):
     file, process = tmp_path / "phone.toml", tmp_path / "process.toml"
     write.write_profile(fitted.profile_, file)
-    (report,) = paced(1)
-    sent_s = wakes.sent_s([report])
-    assert sent_s == pytest.approx(0.25 * 2 * synthetic.SENT_S, rel=0.05)
-    # Shorter than a sendto that wakes nobody, which is no cost below nothing.
-    for said_s in (None, sent_s):
-        prediction.of_a_process(file, process, said_s)
-        assert profile.load(process).operations == fitted.profile_.operations
-    prediction.of_a_process(file, process, 12e-6)
-    before, after = fitted.profile_.operations, profile.load(process).operations
-    assert after["udp_send"].cpu == pytest.approx(12e-6, rel=1e-3)
-    # After every rest the passage is as long as it was.
-    for known, left in zip(*(rests_of(one) for one in (file, process)), strict=True):
-        whole_s = [
-            one["udp_send"].cpu + each.ratio * one["udp_wake"].wait
-            for one, each in ((before, known), (after, left))
-        ]
-        assert whole_s[0] == pytest.approx(whole_s[1], rel=1e-3)
-    assert profile.load(process).device.cores.value == 1
-    # Of the shortest wake-up something is left.
-    prediction.of_a_process(file, process, 1.0)
-    assert min(one.ratio for one in rests_of(process)) > 0
-    assert profile.load(process).operations["udp_wake"].wait > 0
-
-
-def test_a_relay_wakes_in_its_own_call(fitted, tmp_path):
-    file, behind = tmp_path / "phone.toml", tmp_path / "behind.toml"
-    write.write_profile(fitted.profile_, file)
     before = profile.load(file)
     # After 10 ms a third of the wait is in the call, after none more than there is.
     wait_s = before.operations["udp_wake"].wait
-    calls_s = [(1e-6, 1.0), (10e-3, wait_s / 3), (1.0, wait_s / 3)]
-    prediction.behind_a_relay(file, behind, calls_s, 10e-3)
-    after = profile.load(behind)
+    told = ((1e-6, 2 * wait_s), (10e-3, wait_s / 3), (1.0, wait_s / 2))
+    calls = [wakes.WakingCall(*each, wait_s / 10) for each in told]
+    processes.of_a_process(file, process, calls, 10e-3)
+    after = profile.load(process)
     assert after.operations["udp_wake"].wait == pytest.approx(wait_s * 2 / 3, abs=2e-9)
     # Waking tasks is beyond the passage of a datagram.
-    assert after.operations["quic_wake"] == before.operations["quic_wake"]
-    assert after.operations["udp_send"] == before.operations["udp_send"]
+    for name in ("quic_wake", "udp_send"):
+        assert after.operations[name] == before.operations[name]
     assert after.device.cores.value == 1
-    shortest = [
-        one.operations["udp_wake"].wait * rests_of(path)[0].ratio
-        for one, path in ((before, file), (after, behind))
+    send = before.operations["udp_send"]
+    send_s = send.cpu + 668 * send.per_byte
+    sends = after.scheduler.send_after
+    assert [one.rest for one in sends] == [call.rest_s for call in calls]
+    assert [one.ratio * send_s for one in sends] == pytest.approx(
+        [send_s + call.longer_s for call in calls], rel=1e-6
+    )
+    errors_s = [one.standard_error * send_s for one in sends]
+    assert errors_s == pytest.approx([wait_s / 10] * len(calls))
+    # A passage is as long as it was where a call takes no more than there is of a wake-up.
+    wakes_s = [
+        [one.operations["udp_wake"].wait * each.ratio for each in rests_of(path)]
+        for one, path in ((before, file), (after, process))
     ]
-    assert shortest[1] == pytest.approx(0.1 * shortest[0], rel=1e-2)
-    prediction.behind_a_relay(file, behind, [], 10e-3)
-    assert profile.load(behind).operations == before.operations
+    rests_s = [each.rest for each in rests_of(file)]
+    late = max(place for place, rest_s in enumerate(rests_s) if rest_s <= 11e-3)
+    assert wakes_s[1][late] + wait_s / 3 == pytest.approx(wakes_s[0][late], rel=0.02)
+    assert wakes_s[1][0] == pytest.approx(0.1 * wakes_s[0][0], rel=1e-2)
+    # Where nobody tells what calls take, sending and waking are as they were.
+    processes.of_a_process(file, process, [], 10e-3)
+    after = profile.load(process)
+    assert (after.operations, after.scheduler) == (before.operations, before.scheduler)
 
 
 def test_what_waking_adds_to_a_call_is_told_by_rest():
     reports = paced(2)
-    (hot_s, hot_call_s), (rested_s, call_s) = wakes.waking_calls_s(reports)
-    assert hot_s < 1e-3
-    assert rested_s >= 10e-3
+    hot, rested = wakes.waking_calls(reports)
+    assert hot.rest_s < 1e-3
+    assert rested.rest_s >= 10e-3
     # Without a rest such a call is the shorter one, of the made-up phone.
-    assert hot_call_s == 0
-    assert call_s == pytest.approx(2 * synthetic.SENT_S - 9e-6 - 668 * 0.4e-9, rel=0.1)
+    assert hot.longer_s == 0
+    assert 0 < rested.standard_error_s < 0.1 * rested.longer_s
+    assert wakes.waking_calls(reports[:1])[1].standard_error_s == 0
+    assert rested.longer_s == pytest.approx(2 * synthetic.SENT_S - 9e-6 - 668 * 0.4e-9, rel=0.1)
     without_calls = synthetic.Phone(1).paced_report()
     for one in without_calls["measurements"]:
         one["quantities"] = [each for each in one["quantities"] if each["name"] != "sent_s"]
-    assert wakes.waking_calls_s([in_memory(without_calls)]) == []
-    assert wakes.waking_calls_s([]) == []
+    assert wakes.waking_calls([in_memory(without_calls)]) == []
+    assert wakes.waking_calls([]) == []
 
 
 def test_a_passage_lies_between_those_that_were_timed():

@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.fit import pace, quic_wakes
+from pocketsim.calibration.fit.by_rest import part as by_rest_part
 from pocketsim.calibration.fit.looks import cases, estimate_of, estimates
-from pocketsim.calibration.fit.samples import mean_estimate
 from pocketsim.calibration.fit.wakes import near_priced, passage_s, slept_s
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from pocketsim.calibration.fit.by_rest import Part
     from pocketsim.calibration.fit.probe_report import Report
     from pocketsim.calibration.fit.samples import Estimate
 
@@ -25,23 +26,24 @@ KERNEL = "quic_reconnect_at_pace"
 SAID = "its round trip, less steps at their pace, passages and wake-ups"
 
 
-def beyond(report: Report) -> Estimate | None:
+def part(reports: Sequence[Report]) -> Part | None:
     """Return what a message over a new connection takes beyond what is priced; None if untold.
 
     Beyond steps of the handshake at their pace, packets, stream and tasks, the passages of its
-    datagrams, sending those that leave beside it, and waking the tasks at both ends. The mean of
-    what it is after each of the rests that were timed.
+    datagrams, sending those that leave beside it, and waking the tasks at both ends.
     """
+    by_rest = [_beyond(report) for report in reports]
+    return by_rest_part(reports, by_rest, f"{KERNEL}: {SAID}", slept_s)
+
+
+def _beyond(report: Report) -> dict[float, Estimate]:
+    """Return what it is by how long the dialler was asked to sleep before it, s."""
     steps = {kernel: estimates(report, kernel, "cpu_s") for kernel in _STEPS}
     if not all(steps.values()):
-        return None
+        return {}
     hot_s = {kernel: near_priced(told).mean for kernel, told in steps.items()}
-    told = [_after(report, rest_s, hot_s) for rest_s in _RESTS_S]
-    known = [one for one in told if one]
-    if not known:
-        return None
-    mean = mean_estimate(known)
-    return replace(known[0], mean=mean.mean, standard_error=mean.standard_error)
+    told = {rest_s: _after(report, rest_s, hot_s) for rest_s in _RESTS_S}
+    return {rest_s: one for rest_s, one in told.items() if one and one.mean > 0}
 
 
 def _after(report: Report, rest_s: float, hot_s: Mapping[str, float]) -> Estimate | None:
@@ -86,5 +88,5 @@ Six datagrams that manage the path leave before what the message waits for: of t
 of the MTU and its connection ids, of the server its tickets, a probe, an acknowledgement and an id
 that it retires. Three come to the server before the message.
 """
-_RESTS_S = (2e-3, 10e-3)
+_RESTS_S = (2e-3, 10e-3, 0.1)
 _BETWEEN_S = 0.2e-3  # about as long an end of it rests while the other works

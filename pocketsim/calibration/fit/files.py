@@ -12,11 +12,11 @@ What does not live here: which step of the program each is (`calibration.fit.own
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pocketsim.calibration.fit.by_rest import Part, part
 from pocketsim.calibration.fit.looks import estimate_of
-from pocketsim.calibration.fit.rests import Rested, pooled
 from pocketsim.calibration.fit.samples import mean_estimate
 from pocketsim.calibration.fit.wakes import (
     PRICED_REST_S,
@@ -26,22 +26,12 @@ from pocketsim.calibration.fit.wakes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pocketsim.calibration.fit.probe_report import Report
     from pocketsim.calibration.fit.samples import Estimate
-    from pocketsim.sim.devices.profile import AfterRest
 
 FILE, TURN = "tftp_file", "tftp_turn"
-
-
-@dataclass(frozen=True)
-class Part:
-    """What reports say of a part of a file: each of them, how, and of other rests."""
-
-    told: list[Estimate | None]
-    said: str
-    after_rest: list[AfterRest]
 
 
 def block(reports: Sequence[Report]) -> Part:
@@ -50,9 +40,9 @@ def block(reports: Sequence[Report]) -> Part:
     After the rest that prices it where most reports have timed turns, else hardly after any.
     """
     said = f"{TURN}: mean of taken_s and given_s, less passages"
-    part = _part(reports, [_turns(report) for report in reports], said)
-    if part is not None:
-        return part
+    told = part(reports, [_turns(report) for report in reports], said, rested_s)
+    if told is not None:
+        return told
     row = f"{FILE}: half of a block more, less its datagrams' passages"
     return Part([_in_a_row(report) for report in reports], row, [])
 
@@ -61,35 +51,7 @@ def opening(reports: Sequence[Report]) -> Part:
     """Return what beginning a file takes at one end."""
     said = f"{FILE}: half of a file of one block, less a block more and a passage"
     by_rest = [_openings(report) for report in reports]
-    return _part(reports, by_rest, said) or Part([None for _ in reports], said, [])
-
-
-def _part(
-    reports: Sequence[Report], by_rest: Sequence[Mapping[float, Estimate]], said: str
-) -> Part | None:
-    """Return a part with its rests, by how long each report asked to rest; None if most do not."""
-    telling = [
-        (each, report)
-        for each, report in zip(by_rest, reports, strict=True)
-        if PRICED_REST_S in each
-    ]
-    if 2 * len(telling) <= len(reports):
-        return None
-    ratios = [_ratios(report, each) for each, report in telling]
-    over = f"kernel {said}, over that after {1000 * PRICED_REST_S:g} ms"
-    rests = pooled(ratios, [report for _, report in telling], over)
-    return Part([each.get(PRICED_REST_S) for each in by_rest], said, rests)
-
-
-def _ratios(report: Report, by_rest: Mapping[float, Estimate]) -> dict[float, Rested]:
-    priced = by_rest[PRICED_REST_S]
-    found = {}
-    for asked_s, one in by_rest.items():
-        ratio = one.mean / priced.mean
-        errors = [each.standard_error / each.mean for each in (one, priced)]
-        error = 0.0 if one is priced else ratio * math.hypot(*errors)
-        found[asked_s] = Rested(rested_s(report, asked_s), ratio, error, one.samples)
-    return found
+    return part(reports, by_rest, said, rested_s) or Part([None for _ in reports], said, [])
 
 
 def _turns(report: Report) -> dict[float, Estimate]:

@@ -20,8 +20,9 @@ from pocketsim.calibration.fit.write import spelt
 from pocketsim.sim.devices.implementation import OwnCost, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from pocketsim.calibration.fit.by_rest import Part
     from pocketsim.calibration.fit.probe_report import Report
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.devices.profile import Profile
@@ -43,22 +44,22 @@ def measured(
         for name, (step, quantities) in _COSTS.items()
         if (told := _most(reports, [_beside(report, quantities) for report in reports]))
     }
-    parts = {name: (step, tell(reports)) for name, (step, tell) in _FILES.items()}
-    of_files: dict[str, _Told] = {
+    parts = {
+        name: (step, part)
+        for name, (step, tell) in _PARTS.items()
+        if (part := tell(reports)) is not None
+    }
+    of_parts: dict[str, _Told] = {
         name: (step, part.said, told)
         for name, (step, part) in parts.items()
         if (told := _most(reports, part.told))
     }
-    new = _most(reports, [connecting.beyond(report) for report in reports])
-    said = f"{connecting.KERNEL}: {connecting.SAID}"
-    quic: dict[str, _Told] = {"connecting": ("endpoint_setup", said, new)} if new else {}
-    all_told = {**steps, **of_files, **quic}
-    found = {name: _own(*each, device) for name, each in all_told.items()}
-    for name in of_files:
+    found = {name: _own(*each, device) for name, each in {**steps, **of_parts}.items()}
+    for name in of_parts:
         rests = parts[name][1].after_rest or None
         found[name] = found[name].model_copy(update={"after_rest": rests})
     # That has the endpoint in it, of the kind that this program makes.
-    steps_ = {"endpoint_setup": Step(operations={})} if new else {}
+    steps_ = {"endpoint_setup": Step(operations={})} if "connecting" in of_parts else {}
     return implementation.model_copy(
         update={
             "own_costs": {**implementation.own_costs, **found},
@@ -102,8 +103,9 @@ _COSTS = {
     "receiving": ("decode", ("countersign_s", "complete_s")),
 }
 """Of each own cost the step that it is part of, and quantities of the kernel, whose mean it is."""
-_FILES = {
+_PARTS: dict[str, tuple[str, Callable[[Sequence[Report]], Part | None]]] = {
     "tftp_block": ("file_block", files.block),
     "tftp_file": ("file_open", files.opening),
+    "connecting": ("endpoint_setup", connecting.part),
 }
-"""Of each own cost the step, and the part of a file that it is."""
+"""Of each own cost the step, and what tells it of reports."""

@@ -92,7 +92,8 @@ def _by_rest(report: Report) -> dict[float, Rested]:
         ratio = (step.mean - beside_s) / hot_s
         error = ratio * math.hypot(step.standard_error / step.mean, hot_error)
         if ratio > 0:
-            found[asked_s] = Rested(since_s if asked_s >= 0 else 0.0, ratio, error, step.samples)
+            rest_s = since_s if asked_s >= 0 else 0.0
+            found[asked_s] = Rested(rest_s, ratio, error, step.samples, hot_s)
     return found
 
 

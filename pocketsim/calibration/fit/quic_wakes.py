@@ -68,7 +68,8 @@ def _ratios(report: Report) -> dict[float, Rested]:
         errors = (wait.standard_error / priced.mean, ratio * priced.standard_error / priced.mean)
         error = 0.0 if rest_s == PRICED_REST_S else math.hypot(*errors)
         if ratio > 0:
-            found[rest_s] = Rested(slept_s(report, rest_s), ratio, error, wait.samples)
+            slept = slept_s(report, rest_s)
+            found[rest_s] = Rested(slept, ratio, error, wait.samples, priced.mean)
     return found
 
 

@@ -117,28 +117,31 @@ def _answer_s(report: Report, asked_s: float) -> float:
     return max(0.0, round_trip.median - estimate_of(case, "latency_s", report).mean)
 
 
-def sent_s(reports: Sequence[Report]) -> float | None:
-    """Return how long a `sendto` takes that wakes who waits, without a rest; None if untold, s.
+@dataclass(frozen=True)
+class WakingCall:
+    """After a rest, how much longer a `sendto` takes that wakes somebody; all in s."""
 
-    The mean over reports, at the size that prices a wake-up.
-    """
-    told = [
-        estimate_of(case, "sent_s", report).mean
-        for report in reports
-        if (case := rested(report, 0.0)) and case.quantity("sent_s")
-    ]
-    return math.fsum(told) / len(told) if told else None
+    rest_s: float
+    longer_s: float
+    standard_error_s: float
+    """Of what reports differ by; 0 of one report."""
 
 
-def waking_calls_s(reports: Sequence[Report]) -> list[tuple[float, float]]:
-    """Return rests, ascending, and what waking who has rested so long adds to a `sendto`, all in s.
+def waking_calls(reports: Sequence[Report]) -> list[WakingCall]:
+    """Return what waking adds to a call, by rest, ascending.
 
     Means over reports, of the rests that all have timed; empty where they do not tell.
     """
     told = [_calls_by_rest(report) for report in reports]
     common = sorted(set.intersection(*map(set, told))) if told else []
-    means = [np.mean([one[asked_s] for one in told], axis=0) for asked_s in common]
-    return [(float(rest_s), float(call_s)) for rest_s, call_s in means if rest_s > 0]
+    found = []
+    for asked_s in common:
+        rests_s, longer_s = np.array([one[asked_s] for one in told]).T
+        if rests_s.mean() <= 0:
+            continue  # nobody tells for how long
+        error_s = longer_s.std(ddof=1) / math.sqrt(longer_s.size) if longer_s.size > 1 else 0.0
+        found.append(WakingCall(float(rests_s.mean()), float(longer_s.mean()), float(error_s)))
+    return found
 
 
 def _calls_by_rest(report: Report) -> dict[float, tuple[float, float]]:
@@ -173,6 +176,7 @@ def _by_rest(report: Report) -> dict[float, Rested]:
             ratio,
             0.0 if asked_s == PRICED_REST_S else ratio * math.hypot(*errors),
             round_trip.count,
+            priced.wait.mean,
         )
     return found
 

@@ -109,6 +109,7 @@ class Scheduler(TypedDict):
     wake_after: NotRequired[list[AfterRest]]
     quic_wake_after: NotRequired[list[AfterRest]]
     pace_after: NotRequired[list[AfterRest]]
+    send_after: NotRequired[list[AfterRest]]
     phases: NotRequired[Phases]
 
 
@@ -201,6 +202,7 @@ class Quic(TypedDict):
     socket_buffer_bytes: Number | None
     kept_connection: KeptConnection | None
     outstanding_proposals: Choice | None
+    outstanding_until_drained: Choice | None
 
 
 class Tftp(TypedDict):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         SleepOvershoot,
     )
 
-    AfterRestKey = Literal["wake_after", "quic_wake_after", "pace_after"]
+    AfterRestKey = Literal["wake_after", "quic_wake_after", "pace_after", "send_after"]
     Drawn = Callable[[str, float, float], float]
     """Takes the end of a stream's name, a mean and a standard error."""
 
@@ -246,7 +246,7 @@ def _drawn_together(place: str, known: Sequence[AfterRest], positive: Drawn) -> 
 def _after_rests(scheduler: Scheduler, positive: Drawn) -> Scheduler:
     """Return what depends on rests and phases, drawn, if the device tells any."""
     found: Scheduler = {**scheduler}
-    keys: tuple[AfterRestKey, ...] = ("wake_after", "quic_wake_after", "pace_after")
+    keys: tuple[AfterRestKey, ...] = ("wake_after", "quic_wake_after", "pace_after", "send_after")
     for key in keys:
         if key in scheduler:
             found[key] = _drawn_together(key, scheduler[key], positive)

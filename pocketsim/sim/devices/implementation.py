@@ -187,6 +187,11 @@ class Quic(Section):
         default=None, description="Faults of a kept connection; absent: none."
     )
     outstanding_proposals: Places | None = Field(default=None, description=_OUTSTANDING)
+    outstanding_until_drained: Flag | None = Field(
+        default=None,
+        description="Whether a message with an endpoint of its own is one of those until that has "
+        "drained; absent: until its answer.",
+    )
 
 
 class Tftp(Section):

@@ -156,7 +156,12 @@ class SleepOvershoot(Section):
     )
 
 
-AFTER_RESTS = {"wake_after": "udp_wake", "quic_wake_after": "quic_wake", "pace_after": None}
+AFTER_RESTS = {
+    "wake_after": "udp_wake",
+    "quic_wake_after": "quic_wake",
+    "pace_after": None,
+    "send_after": "udp_send",
+}
 """What a scheduler may tell by rest, and the operation that this is of; None for all."""
 
 
@@ -164,7 +169,8 @@ class AfterRest(Provenance):
     """How long something takes after a rest, beside what it is priced at."""
 
     rest: Duration = Field(
-        description="For how long the phone has done nothing; 0: what it does now has waited."
+        description="For how long who wakes has done nothing, or what is done now was not done; "
+        "0: it has waited."
     )
     ratio: Annotated[float, Field(gt=0, le=1000)] = Field(
         description="How many times as long as it is priced."
@@ -215,6 +221,9 @@ class Scheduler(Section):
     pace_after: Rests | None = Field(
         default=None,
         description=f"{BY_REST}Of core time, but for sockets, tasks, packets and streams.",
+    )
+    send_after: Rests | None = Field(
+        default=None, description=f"{BY_REST}Of udp_send: of processes that wake whom they send to."
     )
     phases: Phases | None = Field(
         default=None, description="Slow and fast phases of all work; absent: none."

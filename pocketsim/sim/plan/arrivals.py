@@ -35,12 +35,18 @@ class Arrivals:
 
 
 def sender_loop(
-    workload: given.Paced, overshoot: SleepOvershoot, duration_s: float, outstanding_max: int
+    workload: given.Paced,
+    overshoot: SleepOvershoot,
+    duration_s: float,
+    outstanding_max: int,
+    *,
+    until_drained: bool = False,
 ) -> plan.SenderLoop:
     """Return the benchmark loop in which phone 0 proposes to phone 1.
 
     `overshoot` is the law of phone 0's scheduler: base + slope * ln(interval / 1 ms), seconds.
-    While `outstanding_max` proposals have no answer none is made; 0: without a limit. Who never
+    While `outstanding_max` proposals have no answer none is made; 0: without a limit. Where that
+    holds `until_drained`, a proposal whose connection still drains has its place, too. Who never
     sleeps would look for room for ever, in no time: such a loop has no limit.
     """
     base_s, slope_s = overshoot["base_s"]["value"], overshoot["slope_s"]["value"]
@@ -59,6 +65,7 @@ def sender_loop(
         "overshoot_sigma": overshoot["spread_sigma"]["value"],
         "payload_bytes": workload["payload_bytes"],
         "outstanding_max": 0 if unpaced else outstanding_max,
+        "outstanding_until_drained": until_drained and not unpaced and outstanding_max > 0,
     }
 
 

@@ -252,7 +252,10 @@ def _happenings(
         overshoot = drawn[people.profile[0]]["scheduler"]["sleep_overshoot"]
         mode = resolved["transport"]["mode"]
         outstanding_max = int(_said_of(implementation, mode, "outstanding_proposals"))
-        loop = arrivals.sender_loop(workload, overshoot, run["duration_s"], outstanding_max)
+        until_drained = bool(_said_of(implementation, mode, "outstanding_until_drained"))
+        loop = arrivals.sender_loop(
+            workload, overshoot, run["duration_s"], outstanding_max, until_drained=until_drained
+        )
         return arrivals.none([loop]), town.nobody_meets()
     if resolved["protocol"]["kind"] == "tokens":
         return _paid(resolved, name, people, changes, files)

@@ -145,6 +145,7 @@ class SenderLoop(TypedDict):
     overshoot_sigma: float
     payload_bytes: int
     outstanding_max: int
+    outstanding_until_drained: bool
 
 
 class Workload(TypedDict):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         AfterRest,
         ImplementationContents,
         ScaledCost,
+        Scheduler,
         Shipped,
     )
     from pocketsim.sim.scenario.resolved import Resolved
@@ -102,18 +103,24 @@ def profile_columns(
         "wake_after": _after_rest(scheduler.get("wake_after", [])),
         "quic_wake_after": _after_rest(scheduler.get("quic_wake_after", [])),
         "pace_after": _after_rest(scheduler.get("pace_after", [])),
-        "own_after": _own_after(implementation),
+        "own_after": _own_after(implementation, scheduler),
         "phase_sigma": phases["sigma"]["value"] if phases else 0.0,
         "phase_time_s": phases["correlation_time_s"]["value"] if phases else 1.0,
         "socket_buffer_bytes": contents["device"]["socket_buffer_bytes"],
     }
 
 
-def _own_after(implementation: ImplementationContents) -> list[plan.OwnAfter]:
-    return [
-        {"operation": OPERATIONS.index(cost["step"]), "after": _after_rest(cost["after_rest"])}
+def _own_after(implementation: ImplementationContents, scheduler: Scheduler) -> list[plan.OwnAfter]:
+    told = {
+        cost["step"]: cost["after_rest"]
         for _, cost in sorted(implementation["own_costs"].items())
         if "after_rest" in cost
+    }
+    if "send_after" in scheduler:
+        told["udp_send"] = scheduler["send_after"]
+    return [
+        {"operation": OPERATIONS.index(name), "after": _after_rest(rests)}
+        for name, rests in told.items()
     ]
 
 

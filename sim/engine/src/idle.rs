@@ -1,4 +1,8 @@
 //! For how long phones have done nothing, and at which pace they compute since.
+//!
+//! Waking is of a thread and its core: it takes longer the longer that core has rested. What is
+//! computed then takes longer the longer it has rested since the same was computed last, in one go
+//! or not: code and data leave the caches meanwhile, whatever little else the phone does.
 
 use pocketsim_protocols::contract::{Operation, Seconds};
 
@@ -14,16 +18,27 @@ struct Busy {
     works: u32,
     /// When the last of them was done.
     end_s: Seconds,
-    /// For how long it had rested when it turned to what it was given last.
+    /// For how long it has rested in all, and until when that is counted.
     rested_s: Seconds,
-    /// How many times as long as in a hot loop it computes that.
-    pace: f64,
-    /// For so much of that, as a hot loop takes, core seconds: then it is one itself.
+    counted_s: Seconds,
+    /// By operation, as far as it has done any.
+    done: Vec<Done>,
+    /// For so much of what it was given last, as a hot loop takes, core seconds, it computes at a
+    /// pace: then it is a hot loop itself.
     cold_s: Seconds,
-    /// Whether a datagram that is still to be read has woken it, and set the pace.
+    /// Whether a datagram that is still to be read has woken it.
     is_woken: bool,
     /// Whether one that is still to be read found its thread asleep, and roused what it is for.
     has_roused: bool,
+}
+
+/// When an operation was done last, how long the phone had rested in all by then, and how long
+/// since it was done before.
+#[derive(Clone, Copy)]
+struct Done {
+    at_s: Seconds,
+    rested_s: Seconds,
+    since_s: Seconds,
 }
 
 impl Idle {
@@ -65,7 +80,7 @@ impl Idle {
         busy.is_none_or(|busy| busy.works == 0)
     }
 
-    /// A datagram wakes it. What it does with that is done at the pace of after this rest.
+    /// A datagram wakes it.
     pub(crate) fn wake(&mut self, phone: u32, costs: &CostTable, now: Seconds) {
         if let Some(busy) = self.0.get_mut(phone as usize) {
             if busy.works == 0 {
@@ -124,13 +139,15 @@ impl Idle {
         operation: Priced,
         hot: Cost,
         costs: &CostTable,
+        now: Seconds,
     ) -> Cost {
         let Some(busy) = self.0.get_mut(phone as usize) else {
             return hot; // nobody asks
         };
-        match costs.own_ratio(operation, busy.rested_s) {
+        let since_s = busy.since_s(operation, now);
+        match costs.own_ratio(operation, since_s) {
             Some(ratio) => hot.times(ratio),
-            None if operation.is_paced() => busy.paced(hot),
+            None if operation.is_paced() => busy.paced(hot, costs.pace(since_s)),
             None => hot,
         }
     }
@@ -142,7 +159,8 @@ impl Busy {
             works: 0,
             end_s: now,
             rested_s: 0.0,
-            pace: 1.0,
+            counted_s: now,
+            done: Vec::new(),
             cold_s: 0.0,
             is_woken: false,
             has_roused: false,
@@ -157,16 +175,46 @@ impl Busy {
     }
 
     fn turn(&mut self, costs: &CostTable, now: Seconds) {
-        self.rested_s = self.rest_s(now);
-        self.pace = costs.pace(self.rested_s);
+        self.count(now);
         self.cold_s = costs.message_s();
     }
 
-    fn paced(&mut self, hot: Cost) -> Cost {
+    /// Counts for how long it has rested until now.
+    fn count(&mut self, now: Seconds) {
+        if self.works == 0 {
+            self.rested_s += now - self.end_s.max(self.counted_s);
+        }
+        self.counted_s = now;
+    }
+
+    /// For how long it has rested since it last did an operation that it does now. What is done more
+    /// than once at one time was as cold each time: kernels time whole messages.
+    fn since_s(&mut self, operation: Priced, now: Seconds) -> Seconds {
+        self.count(now);
+        let never = Done {
+            at_s: Seconds::NEG_INFINITY,
+            rested_s: 0.0,
+            since_s: 0.0,
+        };
+        if self.done.len() <= operation.place() {
+            self.done.resize(operation.place() + 1, never);
+        }
+        let done = &mut self.done[operation.place()];
+        if done.at_s < now {
+            *done = Done {
+                at_s: now,
+                rested_s: self.rested_s,
+                since_s: self.rested_s - done.rested_s,
+            };
+        }
+        done.since_s
+    }
+
+    fn paced(&mut self, hot: Cost, pace: f64) -> Cost {
         let cold_s = hot.cpu_s.min(self.cold_s);
         self.cold_s -= cold_s;
         Cost {
-            cpu_s: hot.cpu_s + (self.pace - 1.0) * cold_s,
+            cpu_s: hot.cpu_s + (pace - 1.0) * cold_s,
             ..hot
         }
     }

@@ -36,6 +36,8 @@ pub(crate) struct Round {
     pub end_s: Seconds,
     /// Nor while so many proposals have no answer; 0 for no limit.
     pub outstanding_max: u32,
+    /// Nor while so many endpoints of single messages are still there.
+    pub outstanding_until_drained: bool,
 }
 
 /// What is still to be done on a lane, in order.

@@ -234,7 +234,10 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
         let lane = self.phones[phone as usize].lane(at);
         lane.push(Step::Sleep(round.number), &mut self.spare);
-        if !self.outstanding.has_room(phone, round.outstanding_max) {
+        let transport = self.phones[phone as usize].transport();
+        let is_full = round.outstanding_until_drained
+            && transport.own_endpoints() >= round.outstanding_max as usize;
+        if is_full || !self.outstanding.has_room(phone, round.outstanding_max) {
             return books.count(Tally::ProposalsWithheld);
         }
         let request = AppRequest::Transact {

@@ -326,6 +326,9 @@ pub struct SenderLoop {
     /// It makes no proposal while so many of its phone have no answer; 0 for no limit, as
     /// of every loop whose interval is 0.
     pub outstanding_max: u32,
+    /// Nor while so many endpoints of single messages are still there, closed ones too (quic
+    /// reconnect).
+    pub outstanding_until_drained: bool,
 }
 
 /// Protocol family and options.

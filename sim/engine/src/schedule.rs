@@ -162,6 +162,7 @@ impl Schedule {
             payload_bytes: sender.payload_bytes,
             end_s: sender.start_s + sender.duration_s,
             outstanding_max: sender.outstanding_max,
+            outstanding_until_drained: sender.outstanding_until_drained,
         }
     }
 }

@@ -22,11 +22,12 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         at: usize,
         operation: (Priced, u32),
     ) {
-        let phase = self.phases.factor(phone, stage.now());
+        let now = stage.now();
+        let phase = self.phases.factor(phone, now);
         let state = &mut self.phones[phone as usize];
         let costs = &self.costs[state.profile()];
         let draw = |work: (Priced, u32), hot: Cost| {
-            let cost = self.idle.paced(phone, work.0, hot, costs).times(phase);
+            let cost = self.idle.paced(phone, work.0, hot, costs, now).times(phase);
             books.operate(work, cost);
             cost
         };

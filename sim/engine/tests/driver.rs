@@ -152,6 +152,26 @@ fn what_tells_its_rests_itself_is_at_nobodys_pace() {
 }
 
 #[test]
+fn what_was_not_done_for_long_is_cold_whatever_else_was_done() {
+    let mut plan = plan(2);
+    cost(&mut plan, Operation::Verify, 0.002);
+    cost(&mut plan, Operation::UdpSend, 0.001);
+    plan.profiles[0].pace_after = AfterRest {
+        rest_s: vec![0.001, 1.0],
+        ratio: vec![1.0, 4.0],
+    };
+    // Each has proposed just before it has anything to verify, for the first time.
+    arrive(&mut plan, 2.0, 0, 1);
+    arrive(&mut plan, 2.0, 1, 0);
+    arrive(&mut plan, 2.5, 0, 1);
+    let verified_s: f64 = trade(plan).cpu_s()["verify"];
+    // Before the third it has rested for half a second, less verifying and answering the other.
+    let rest_s: f64 = 0.5 - 0.008 - 0.001;
+    let third = 1.0 + 3.0 * (rest_s / 0.001).ln() / 1000f64.ln();
+    assert_close(verified_s, 0.002 * (4.0 + 4.0 + third));
+}
+
+#[test]
 fn what_sockets_take_longer_is_in_what_waking_takes() {
     let mut plan = plan(2);
     for operation in [Operation::UdpSend, Operation::UdpReceive, Operation::Verify] {
@@ -368,6 +388,7 @@ fn a_sender_loop_goes_on_when_its_phone_is_back() {
         overshoot_sigma: 0.0,
         payload_bytes: 100,
         outstanding_max: 0,
+        outstanding_until_drained: false,
     });
     turn(&mut plan, 2.5, 0, false);
     turn(&mut plan, 6.5, 0, true);

@@ -2,10 +2,14 @@
 
 mod common;
 
+use _engine::driver::Driver;
 use _engine::plan::{Plan, SenderLoop};
 use _engine::trace::Trace;
-use common::{arrive, cost, nodes, plan, sender_loop, times, trade, turn};
-use pocketsim_protocols::contract::{EventKind, Operation};
+use common::{arrive, cost, nodes, plan, run, sender_loop, times, trade, turn, Closed, Flights};
+use pocketsim_protocols::contract::{EventKind, NodeId, Operation};
+use pocketsim_protocols::pairwise::Pairwise;
+use pocketsim_protocols::transport::quic::Quic;
+use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
 /// When a phone with one such loop proposes.
 fn rounds(of: SenderLoop) -> Vec<f64> {
@@ -93,6 +97,36 @@ fn a_loop_that_never_sleeps_has_no_limit() {
         ..sender_loop(0)
     };
     rounds(hasty);
+}
+
+#[test]
+fn a_loop_may_wait_until_the_connection_of_a_message_has_drained() {
+    // An answer is there after two round trips of 42 ms and some. A close is answered for three
+    // probe timeouts more, each of a round trip, at least half of one besides, and 25 ms.
+    let limited = |until_drained| SenderLoop {
+        interval_s: 0.2,
+        duration_s: 2.0,
+        outstanding_max: 1,
+        outstanding_until_drained: until_drained,
+        ..sender_loop(0)
+    };
+    let config = TransportConfig {
+        mode: ConnectionMode::Reconnect,
+        answer_on_same_connection: true,
+        ..TransportConfig::default()
+    };
+    let sent = |until_drained| {
+        let mut plan = plan(2);
+        plan.workload.loops.push(limited(until_drained));
+        let (world, end) = (Closed::where_flights(Flights::default()), plan.duration_s);
+        let mut driver = Driver::new(plan, world.clone(), |node| {
+            let node = NodeId(node);
+            (Pairwise::new(node), Quic::new(&config, node))
+        });
+        run(&world, &mut driver, end);
+        times(&driver.finish().0, EventKind::Send).len()
+    };
+    assert_eq!([sent(false), sent(true)], [10, 5]);
 }
 
 #[test]

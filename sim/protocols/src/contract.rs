@@ -559,6 +559,12 @@ pub trait Transport<P: Payload>:
     /// has been told that it arrived.
     fn shut_down(&mut self, now: Seconds) -> Vec<(NodeId, Delivery<P>)>;
 
+    /// How many endpoints that it made for single messages are still there: one that is closed
+    /// answers late packets for a while.
+    fn own_endpoints(&self) -> usize {
+        0
+    }
+
     /// What there is to say of conversations since the last input; nobody has to ask.
     fn notice(&mut self) -> Option<Notice> {
         None

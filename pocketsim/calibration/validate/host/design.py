@@ -1,7 +1,8 @@
 """Which trades are compared on a host, and how much is measured of each.
 
-Points fill a Latin hypercube under a fixed seed. So does the choice of those that may fit; nobody
-has measured anything by then.
+Points fill a Latin hypercube under a fixed seed. Simulations are fitted to none of them; the null
+`carrier` and the model's discrepancy are to some, which are chosen by a fixed seed, too. Nobody has
+measured anything by then.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ LOAD_MAX = 0.8
 
 @dataclass(frozen=True)
 class Point:
-    """A real trade to be simulated, too; `is_fitted` if it may fit what is not measured apart."""
+    """A real trade to be simulated, too; `is_fitted` if a null or intervals may be fitted to it."""
 
     name: str
     carrier: str
@@ -55,11 +56,11 @@ class Effort:
     """How much is measured: points, of each so many repetitions of `proposed_s`, then `drained_s`.
 
     `warm_up_s` goes before, in which nothing counts: a process that has just begun has cold code
-    and new memory, which no profile prices, and nothing simulated begins so. Of each carrier
-    `fitted` points may fit. Points whose measurements disagree are repeated in at most `rounds`
-    rounds, `most_repeated` points in all, which bounds the time. `draws` are simulated repetitions
-    of a point. `is_judged` says whether bars count; where they do not, one report of the probe is
-    whole, and the others only show whether the host has changed.
+    and new memory, which no profile prices, and nothing simulated begins so. Of each carrier nulls
+    and intervals may be fitted to `fitted` points. Points whose measurements disagree are repeated
+    in at most `rounds` rounds, `most_repeated` points in all, which bounds the time. `draws` are
+    simulated repetitions of a point. `is_judged` says whether bars count; where they do not, one
+    report of the probe is whole, and the others only show whether the host has changed.
     """
 
     points: int

@@ -1,4 +1,4 @@
-"""How far the model itself is off, as points that may fit tell: what no draw of a profile varies.
+"""How far the model itself is off, as some points tell: what no draw of a profile varies.
 
 An interval of simulations has what is not known of costs, and what differs between repetitions.
 That the simulator leaves things out is in neither; without a term for it, intervals of a wrong
@@ -18,9 +18,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-TERMS_FITTED = 1
-"""To the same points: the hop of the loopback."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +68,8 @@ def of_errors(told: Iterable[tuple[float, float, float, float]]) -> Discrepancy:
         for error, low, high, floor in told
         if math.isfinite(error + floor) and 0 < low <= high < math.inf
     ]
-    freedom = len(known) - TERMS_FITTED
-    if freedom < 1:
+    freedom = len(known)  # nothing else is fitted to them
+    if not freedom:
         return NOTHING_KNOWN
 
     def over(variance: float) -> float:
@@ -83,7 +80,7 @@ def of_errors(told: Iterable[tuple[float, float, float, float]]) -> Discrepancy:
         return Discrepancy(0.0, freedom)
     from scipy import optimize
 
-    # With a variance as large as all squares together each ratio is one at most, their sum one.
+    # With a variance as large as the mean of the squares the ratios are no more than as many.
     most = sum(square for square, _ in known) / freedom
     return Discrepancy(math.sqrt(optimize.brentq(over, 0.0, most, xtol=1e-12)), freedom)
 

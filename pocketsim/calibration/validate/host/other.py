@@ -2,7 +2,7 @@
 
 The other device is another build of the probe, both ends of which run on one core. Where this
 computer's profile told its round trips as well, the comparison of a computer with itself would show
-nothing of the profile. Nothing is fitted: a hop of the loopback takes the least that there is.
+nothing of the profile.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The scenario that is the same as a real trade on this host, and what its simulation comes to.
 
-Each end is a phone of one core. A passage of the loopback takes `hop_s`, the relay's own measured
-delay is a latency of the dialler's network and its jitter, and that network loses what the relay is
-told to lose. Where the relay runs on the dialler's core, all that the dialler does takes longer by
-the share of that core which the relay had.
+Each end is a phone of one core. The loopback itself takes no time: what it takes is in the costs of
+sending and waking. The relay's own measured delay is a latency of the dialler's network and its
+jitter, and that network loses what the relay is told to lose. Nothing is fitted to trades. Where
+the relay runs on the dialler's core, all that the dialler does takes longer by the share of that
+core which the relay had.
 """
 
 from __future__ import annotations
@@ -17,21 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pocketsim.calibration.validate.host import figures, jitter
 from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
 from pocketsim.calibration.validate.host.figures import Judged
 from pocketsim.sim.base.build import build_digest
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.engine_facts import OPTIONAL, device_operations
-from pocketsim.sim.devices.profile import load as load_device
 from pocketsim.sim.run import results, runner
 from pocketsim.sim.scenario import load
 from pocketsim.sim.trace.columns import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.figures import Figures
@@ -59,37 +57,27 @@ class Setting:
 class Documents:
     """The files of this computer's profiles, with one core, and of what `probe trade` takes here.
 
-    `behind_relay` is of an end that a relay wakes, `beside_relay` of one that has it on its core.
+    `beside_relay` is of an end that has a relay on its core.
     """
 
     device: Path
-    behind_relay: Path
     beside_relay: Path
     implementation: Path
-
-
-def hops(point: Point) -> int:
-    """Return how often a passage crosses the loopback: once, and once more behind a relay."""
-    return 2 if point.is_relayed else 1
 
 
 def document(
     point: Point,
     setting: Setting,
     documents: Documents,
-    hop_s: float,
     effort: Effort,
     draw: str = POSTERIOR,
 ) -> dict[str, Any]:
     """Return the scenario, as its TOML has it; `draw` is that of a run."""
-    # Without a relay one hop is shared by the two access networks that a datagram crosses.
-    at_each_s = hop_s * hops(point) / 2
     radio = {"up": _LOOPBACK, "down": _LOOPBACK}
-    listener = {**radio, "latency": _seconds(at_each_s)}
-    dialler = {**radio, **_relayed(point, setting, at_each_s), **_losses(point)}
-    end = documents.behind_relay if point.is_relayed else documents.device
-    near = documents.beside_relay if setting.relay_ratio else end
-    far = {"profile": str(end), "count": 1}
+    listener = {**radio, "latency": _seconds(0.0)}
+    dialler = {**radio, **_relayed(point, setting), **_losses(point)}
+    near = documents.beside_relay if setting.relay_ratio else documents.device
+    far = {"profile": str(documents.device), "count": 1}
     return {
         "title": point.name,
         "implementation": str(documents.implementation),
@@ -120,86 +108,6 @@ def on_one_core(scenario: dict[str, Any]) -> dict[str, Any]:
     """Return the scenario with all phones as processes of one computer, whose cores they share."""
     devices = [{**group, "computer": "host"} for group in scenario["devices"]]
     return {**scenario, "devices": devices}
-
-
-def of_a_process(profile: Path, to: Path, waking_send_s: float | None) -> None:
-    """Write a device profile again, as that of a process which is pinned to one core.
-
-    Over the loopback the sender's call does the waking, of which `waking_send_s` is the time: so
-    much of a passage is work of the sender's core, and no wait of the receiver.
-    """
-    import tomli_w
-
-    _, device = read_toml(profile)
-    device["device"]["cores"] = {
-        "value": 1.0,
-        "standard_error": 0.0,
-        "basis": "published",
-        "source": "each end is pinned to a core",
-    }
-    costs = load_device(profile).operations
-    if waking_send_s is not None and (wake := costs.get("udp_wake")):
-        send = costs["udp_send"]
-        rests = device["scheduler"].get("wake_after", [])
-        least = min([1.0, *(each["ratio"] for each in rests)])
-        moved_s = min(_MOVED_MOST * least * wake.wait, waking_send_s - send.cpu)
-        if moved_s > 0:
-            left_s = wake.wait - moved_s
-            device["operations"]["udp_send"]["cpu"] = _seconds(send.cpu + moved_s)
-            device["operations"]["udp_wake"]["wait"] = _seconds(left_s)
-            # After every rest the passage is as long as it was.
-            for each in rests:
-                each["ratio"] = (each["ratio"] * wake.wait - moved_s) / left_s
-    to.write_text(tomli_w.dumps(device), encoding="utf-8")
-
-
-def behind_a_relay(
-    profile: Path, to: Path, calls_s: Sequence[tuple[float, float]], priced_rest_s: float
-) -> None:
-    """Write a device profile again, as that of a process on one core to which a relay sends.
-
-    The relay's call does the waking, and the delay that the relay adds, which is measured apart,
-    ends with that call: a wake-up is shorter by what waking adds to a call. `calls_s` are those by
-    rest, ascending, in s, empty where they are not known; a wake-up is priced after
-    `priced_rest_s`.
-    """
-    import tomli_w
-
-    of_a_process(profile, to, None)
-    known = load_device(profile)
-    wake = known.operations.get("udp_wake")
-    if not calls_s or wake is None:
-        return
-    rests_s, longer_s = zip(*calls_s, strict=True)
-
-    def left_s(rest_s: float, wait_s: float) -> float:
-        call_s = float(np.interp(rest_s, rests_s, longer_s))
-        return max((1 - _MOVED_MOST) * wait_s, wait_s - call_s)
-
-    _, device = read_toml(to)
-    priced_s = left_s(priced_rest_s, wake.wait)
-    device["operations"]["udp_wake"]["wait"] = _seconds(priced_s)
-    for table, each in zip(
-        device["scheduler"].get("wake_after", []), known.scheduler.wake_after or (), strict=True
-    ):
-        table["ratio"] = left_s(each.rest, each.ratio * wake.wait) / priced_s
-    to.write_text(tomli_w.dumps(device), encoding="utf-8")
-
-
-def beside_a_relay(profile: Path, to: Path) -> None:
-    """Write a device profile again, as that of a process on whose core a relay runs, too.
-
-    Who passes the datagram on is on that core, which is awake: however long the process has rested,
-    waking it is a change of threads, as of one that has not.
-    """
-    import tomli_w
-
-    of_a_process(profile, to, None)
-    _, device = read_toml(to)
-    rests = device["scheduler"].get("wake_after", [])
-    for each in rests:
-        each["ratio"] = rests[0]["ratio"]
-    to.write_text(tomli_w.dumps(device), encoding="utf-8")
 
 
 def judged(point: Point, passage_s: float, effort: Effort) -> Judged:
@@ -258,7 +166,7 @@ def _digest(file: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.suffix else file
 
 
-def _relayed(point: Point, setting: Setting, at_each_s: float) -> dict[str, Any]:
+def _relayed(point: Point, setting: Setting) -> dict[str, Any]:
     """Return the latency of the relay's side, and its jitter: by how much it was later than told.
 
     By the median and the 99th percentile that the relay measured of itself, and of TFTP, whose
@@ -272,14 +180,14 @@ def _relayed(point: Point, setting: Setting, at_each_s: float) -> dict[str, Any]
     )
     is_many = point.carrier == "tftp"
     if not 0 < own_s < (mean_s if is_many else late_s):
-        return {"latency": _seconds(at_each_s + setting.passage_s)}
+        return {"latency": _seconds(setting.passage_s)}
     median_s, sigma = (
         jitter.of_mean(own_s, mean_s)
         if is_many
         else jitter.drawn(own_s, late_s, 1 / setting.rate_per_s)
     )
     return {
-        "latency": _seconds(at_each_s + point.delay_s),
+        "latency": _seconds(point.delay_s),
         "jitter_median": _seconds(median_s),
         "jitter_sigma": round(sigma, 4),
     }
@@ -313,6 +221,5 @@ def _seconds(value_s: float) -> str:
     return f"{value_s * 1e9:.0f}ns"
 
 
-_MOVED_MOST = 0.9  # of the shortest wake-up: something is left to be drawn
 _RELAY_MOST = 0.5
 _LOOPBACK = "10Gbps"  # nothing waits for it: a block takes 1 us or less

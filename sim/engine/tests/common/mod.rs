@@ -344,6 +344,7 @@ pub fn sender_loop(from_phone: u32) -> SenderLoop {
         overshoot_sigma: 0.0,
         payload_bytes: 100,
         outstanding_max: 0,
+        outstanding_until_drained: false,
     }
 }
 

@@ -263,6 +263,11 @@ impl<P: Payload> Transport<P> for Quic<P> {
         left
     }
 
+    fn own_endpoints(&self) -> usize {
+        let connections = self.connections.keys();
+        connections.filter(|&&id| self.has_own_socket(id)).count()
+    }
+
     fn notice(&mut self) -> Option<Notice> {
         let woken = self.woken.pop();
         let woken = woken.map(|(conversation, upkeep)| Notice::Woken(conversation, upkeep));
