@@ -1,4 +1,4 @@
-"""What a model is off by beyond its own intervals, as points that may fit tell."""
+"""What a model is off by beyond its own intervals, as some points tell."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def told(error, own_sigma, floor=0.0):
 
 
 def fitted(chance, sigma, own_sigmas):
-    """Return errors of points of a model that is off by `sigma`, after a term was fitted to all."""
+    """Return errors of points of a model that is off by `sigma`."""
     own = np.asarray(own_sigmas)
     errors = chance.normal(0.0, np.hypot(sigma, own))
-    return [told(*pair) for pair in zip(errors - errors.mean(), own, strict=True)]
+    return [told(*pair) for pair in zip(errors, own, strict=True)]
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.4])
 def test_the_sigma_that_made_the_errors_is_found(sigma):
     chance = np.random.default_rng(3)
     found = [of_errors(fitted(chance, sigma, [0.05] * 8)) for _ in range(400)]
-    assert {one.degrees_of_freedom for one in found} == {7}
+    assert {one.degrees_of_freedom for one in found} == {8}
     root = math.sqrt(np.mean([one.sigma**2 for one in found]))
     assert root == pytest.approx(sigma, rel=0.05)
 
@@ -46,14 +46,14 @@ def test_a_floor_is_as_sure_as_the_median_beside_it(count):
         floors = np.abs(halves[0] - halves[1])
         # A half alone says little of one point: of all points together it is right.
         floor = float(np.median(floors))
-        found.append(of_errors([told(error - medians.mean(), 0.01, floor) for error in medians]))
+        found.append(of_errors([told(error, 0.01, floor) for error in medians]))
     # No model is off here, and without floors all of them would be.
     assert np.median([one.sigma for one in found]) < 0.03
     assert np.median([of_errors([told(error, 0.01) for error in medians]).sigma]) > 0.03
 
 
 def test_what_intervals_explain_is_no_discrepancy():
-    assert of_errors([told(0.01, 0.2)] * 6) == Discrepancy(0.0, 5)
+    assert of_errors([told(0.01, 0.2)] * 6) == Discrepancy(0.0, 6)
 
 
 def test_a_point_that_says_little_of_itself_weighs_little():
@@ -95,7 +95,8 @@ def test_intervals_hold_nine_of_ten_of_what_is_measured_with_noise():
 
 
 def test_with_nothing_known_an_interval_stays():
-    assert of_errors([told(0.3, 0.1)]) == NOTHING_KNOWN
+    assert of_errors([]) == NOTHING_KNOWN
+    assert of_errors([told(0.3, 0.1)]).degrees_of_freedom == 1
     assert of_errors([told(math.nan, 0.1)] * 5) == NOTHING_KNOWN
     assert of_errors([told(0.3, 0.1, math.inf)] * 5) == NOTHING_KNOWN
     assert of_errors([(0.3, 0.0, 1.0, 0.0)] * 5) == NOTHING_KNOWN
@@ -108,7 +109,7 @@ def test_with_nothing_known_an_interval_stays():
 
 def test_points_without_a_width_are_off_by_the_whole_error():
     found = of_errors([(error, 1.0, 1.0, 0.0) for error in (0.1, -0.1, 0.1)])
-    assert found.sigma == pytest.approx(math.sqrt(0.03 / 2))
+    assert found.sigma == pytest.approx(0.1)
     low, high = discrepancy.Discrepancy(found.sigma, 2).widened(1.0, 1.0, 1.0)
     assert low * high == pytest.approx(1.0)
     assert high > math.exp(found.sigma * EDGE)

@@ -37,7 +37,7 @@ OWN_P50, OWN_P95, FOREIGN_P50 = range(3)
 
 
 def documents(device):
-    return prediction.Documents(device, device, device, Path("probe"))
+    return prediction.Documents(device, device, Path("probe"))
 
 
 def figures_of(rtt_s, tail=2.0):
@@ -54,7 +54,7 @@ def comparison(off, *, tail=2.0, points=POINTS):
         simulated = tuple(figures_of(rtt_s * factor, tail) for factor in factors)
         found.append(Compared(point, measured, simulated, simulated[:1], (1e-5, 2e-5)))
     rows = judging.judge(found, replace(other.FULL, is_judged=False))
-    return Comparison(rows, tuple(found), 1e-6)
+    return Comparison(rows, tuple(found))
 
 
 def compared(own=1.0, foreign=0.5, **changes):
@@ -84,7 +84,7 @@ def test_both_ends_are_simulated_on_the_cores_of_one(tmp_path):
 
     setting = prediction.Setting(10.0, 0.0, 0.0, 0)
     apart = prediction.document(
-        POINTS[0], setting, documents(DEVICES / "moto_g04s.toml"), 1e-6, other.QUICK
+        POINTS[0], setting, documents(DEVICES / "moto_g04s.toml"), other.QUICK
     )
     for scenario, expected in ((apart, []), (prediction.on_one_core(apart), [0, 0])):
         file = tmp_path / "point.toml"
