@@ -165,9 +165,11 @@ def pin_profile(
         profile: One of `pocketsim.devices`, or a file.
         path: Of the profile to write, which ends in .toml.
         reports: Those that the profile was made of. Over the loopback the sender's call wakes who
-            receives: where they have timed that, so much of a wake-up is moved to sending.
+            receives: where they have timed that, so much of a wake-up is moved to sending, by for
+            how long nothing was sent (`scheduler.send_after`).
 
-    Raises ScenarioError for what is no profile or no report, before anything is written.
+    Raises ScenarioError for what is no profile or no report, or is of a process already, before
+    anything is written.
     """
     from pocketsim.calibration.fit import probe_report
     from pocketsim.calibration.fit.wakes import PRICED_REST_S, waking_calls

@@ -58,7 +58,7 @@ def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
     )
     told = hosting._sentences(whole)
     assert any("threads of one core" in text for text in told) is cores.ends_share
-    off_by = "what the model is off by at fitted points: 0.12 (p50)"
+    off_by = "what the model is off by at points of nulls: 0.12 (p50)"
     assert f"Intervals have {off_by}. Each has its point's floor, too." in told
 
 

@@ -5,7 +5,6 @@ What does not live here: what part that is, and how a report tells it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,9 +57,15 @@ def _ratios(
     priced = by_rest[PRICED_REST_S]
     found = {}
     for asked_s, one in by_rest.items():
-        ratio = one.mean / priced.mean
-        errors = [each.standard_error / each.mean for each in (one, priced)]
-        error = 0.0 if one is priced else ratio * math.hypot(*errors)
-        rest_s = lasting(report, asked_s)
-        found[asked_s] = Rested(rest_s, ratio, error, one.samples, priced.mean)
+        errors_s = [one.standard_error, priced.standard_error]
+        if one is priced:
+            errors_s = [0.0, 0.0]
+        found[asked_s] = Rested(
+            lasting(report, asked_s),
+            one.mean,
+            errors_s[0],
+            priced.mean,
+            errors_s[1],
+            one.samples,
+        )
     return found

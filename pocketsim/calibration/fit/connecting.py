@@ -60,14 +60,10 @@ def _after(report: Report, rest_s: float, hot_s: Mapping[str, float]) -> Estimat
     computed_s = math.fsum(times * hot_s[kernel] for kernel, times in _STEPS.items())
     rtt = estimate_of(timed[0], "rtt_s", report)
     left_s = rtt.mean - computed_s - long_s - 3 * short_s - wakes_s
-    # Each end turns to its first step after the rest, and to its second while the other worked.
-    rested, between = pace.Pace(report, slept_s(report, rest_s)), pace.Pace(report, _BETWEEN_S)
-    left_s -= rested.longer_s(hot_s["quic_handshake_respond"])
-    left_s -= between.longer_s(hot_s["quic_handshake_finish"])
-    left_s -= between.longer_s(hot_s["quic_handshake_confirm"])
-    # What is left comes before the handshake, in one go with how that starts.
-    start_s = hot_s["quic_handshake_start"]
-    return replace(rtt, mean=rested.hot_s(left_s + start_s) - start_s, rounds=())
+    # Neither end has done any of its steps since the last message.
+    rested = pace.Pace(report, slept_s(report, rest_s))
+    left_s -= math.fsum(rested.longer_s(hot_s[f"quic_handshake_{step}"]) for step in _COLD)
+    return replace(rtt, mean=left_s, rounds=())
 
 
 _STEPS = {
@@ -88,5 +84,6 @@ Six datagrams that manage the path leave before what the message waits for: of t
 of the MTU and its connection ids, of the server its tickets, a probe, an acknowledgement and an id
 that it retires. Three come to the server before the message.
 """
+_COLD = ("start", "respond", "finish", "confirm")
 _RESTS_S = (2e-3, 10e-3, 0.1)
 _BETWEEN_S = 0.2e-3  # about as long an end of it rests while the other works

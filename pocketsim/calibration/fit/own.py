@@ -60,9 +60,13 @@ def measured(
         found[name] = found[name].model_copy(update={"after_rest": rests})
     # That has the endpoint in it, of the kind that this program makes.
     steps_ = {"endpoint_setup": Step(operations={})} if "connecting" in of_parts else {}
+    # What a described program takes at a step of which reports tell all is in that.
+    described = {
+        name: one for name, one in implementation.own_costs.items() if one.step not in steps_
+    }
     return implementation.model_copy(
         update={
-            "own_costs": {**implementation.own_costs, **found},
+            "own_costs": {**described, **found},
             "steps": {**implementation.steps, **steps_},
         }
     )

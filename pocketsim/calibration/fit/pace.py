@@ -63,10 +63,6 @@ class Pace:
         """Return by how much longer it takes what takes `hot_s` in hot loops, s."""
         return (self._ratio - 1) * min(hot_s, self._message_s)
 
-    def hot_s(self, paced_s: float) -> float:
-        """Return what takes `paced_s` after the rest takes in hot loops, s."""
-        return max(paced_s / self._ratio, paced_s - self.longer_s(self._message_s))
-
 
 def _hot(report: Report) -> list[Estimate]:
     """Return what each operation of the step takes in hot loops; nothing if one was not timed."""
@@ -79,7 +75,7 @@ def _by_rest(report: Report) -> dict[float, Rested]:
     if not near:
         return {}
     hot_s = math.fsum(one.mean for one in near)
-    hot_error = math.hypot(*(one.standard_error for one in near)) / hot_s
+    hot_error_s = math.hypot(*(one.standard_error for one in near))
     beside_s = bookkeeping.beside_s(report, STEP)
     found = {}
     rested = by_asked_s(report, KERNEL, STEP)
@@ -89,11 +85,16 @@ def _by_rest(report: Report) -> dict[float, Rested]:
         if since_s <= 0 and asked_s != _QUEUED:
             continue  # nobody tells for how long
         step = estimate_of(case, STEP, report)
-        ratio = (step.mean - beside_s) / hot_s
-        error = ratio * math.hypot(step.standard_error / step.mean, hot_error)
-        if ratio > 0:
-            rest_s = since_s if asked_s >= 0 else 0.0
-            found[asked_s] = Rested(rest_s, ratio, error, step.samples, hot_s)
+        taken_s = step.mean - beside_s
+        if taken_s > 0:
+            found[asked_s] = Rested(
+                since_s if asked_s >= 0 else 0.0,
+                taken_s,
+                step.standard_error,
+                hot_s,
+                hot_error_s,
+                step.samples,
+            )
     return found
 
 

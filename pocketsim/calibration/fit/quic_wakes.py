@@ -64,12 +64,18 @@ def _ratios(report: Report) -> dict[float, Rested]:
         return {}
     found = {}
     for rest_s, wait in {**({0.0: queued} if queued else {}), **waits}.items():
-        ratio = wait.mean / priced.mean
-        errors = (wait.standard_error / priced.mean, ratio * priced.standard_error / priced.mean)
-        error = 0.0 if rest_s == PRICED_REST_S else math.hypot(*errors)
-        if ratio > 0:
-            slept = slept_s(report, rest_s)
-            found[rest_s] = Rested(slept, ratio, error, wait.samples, priced.mean)
+        errors_s = [wait.standard_error, priced.standard_error]
+        if rest_s == PRICED_REST_S:
+            errors_s = [0.0, 0.0]
+        if wait.mean > 0:
+            found[rest_s] = Rested(
+                slept_s(report, rest_s),
+                wait.mean,
+                errors_s[0],
+                priced.mean,
+                errors_s[1],
+                wait.samples,
+            )
     return found
 
 

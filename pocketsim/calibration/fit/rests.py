@@ -20,16 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rested:
-    """Of one report: a rest in s, and how many times as long as it is priced something takes.
+    """Of one report: a rest, what something takes after it and its price, with their errors, in s.
 
-    `priced_s` is the price of that report.
+    Both errors are 0 of what is priced, which is all of the price.
     """
 
     rest_s: float
-    ratio: float
-    error: float
-    samples: int
+    taken_s: float
+    taken_error_s: float
     priced_s: float
+    priced_error_s: float
+    samples: int
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long as it is priced it takes."""
+        return self.taken_s / self.priced_s
 
 
 def pooled(
@@ -38,8 +44,8 @@ def pooled(
     """Return for every rest that all reports have timed the ratio of means, rests ascending.
 
     `told` has one mapping for each of `reports`, by how long it was asked to rest, s; `said` names
-    kernel and quotient. What is priced is a mean over reports, and so is, by this ratio, what it
-    takes after a rest: a mean of ratios is no such thing, and one report whose price is nearly
+    kernel and quotient. What is priced is a mean over reports, and so should be, by this ratio,
+    what it takes after a rest: a mean of ratios is none, and one report whose price is nearly
     nothing would be all of it. An error is of the samples, or by how much reports differ, whichever
     is more (Cochran, "Sampling Techniques", 1977, section 6.3: residuals of the ratio estimate).
     """
@@ -48,15 +54,13 @@ def pooled(
     found = []
     for asked_s in sorted(set.intersection(*(set(each) for each in told))):
         each = [report[asked_s] for report in told]
-        # How much of the mean price each report is.
-        prices_s = math.fsum(one.priced_s for one in each)
-        weights = [len(each) * one.priced_s / prices_s for one in each]
-        told_by = list(zip(weights, each, strict=True))
-        ratio = sum(weight * one.ratio for weight, one in told_by) / len(each)
-        residuals = [weight * (one.ratio - ratio) for weight, one in told_by]
-        differ = sum(one**2 for one in residuals) / max(1, len(each) - 1)
-        sampled = sum((weight * one.error) ** 2 for weight, one in told_by) / len(each)
-        error = math.sqrt(max(differ, sampled) / len(each))
+        price_s = math.fsum(one.priced_s for one in each) / len(each)
+        ratio = math.fsum(one.taken_s for one in each) / len(each) / price_s
+        residuals_s = [one.taken_s - ratio * one.priced_s for one in each]
+        differ = sum(one**2 for one in residuals_s) / max(1, len(each) - 1)
+        errors_s = [math.hypot(one.taken_error_s, ratio * one.priced_error_s) for one in each]
+        sampled = sum(one**2 for one in errors_s) / len(each)
+        error = math.sqrt(max(differ, sampled) / len(each)) / price_s
         found.append(
             AfterRest.model_validate(
                 {

@@ -124,7 +124,7 @@ class WakingCall:
     rest_s: float
     longer_s: float
     standard_error_s: float
-    """Of what reports differ by; 0 of one report."""
+    """Of the samples, or by how much reports differ, whichever is more."""
 
 
 def waking_calls(reports: Sequence[Report]) -> list[WakingCall]:
@@ -136,24 +136,29 @@ def waking_calls(reports: Sequence[Report]) -> list[WakingCall]:
     common = sorted(set.intersection(*map(set, told))) if told else []
     found = []
     for asked_s in common:
-        rests_s, longer_s = np.array([one[asked_s] for one in told]).T
+        rests_s, longer_s, errors_s = np.array([one[asked_s] for one in told]).T
         if rests_s.mean() <= 0:
             continue  # nobody tells for how long
-        error_s = longer_s.std(ddof=1) / math.sqrt(longer_s.size) if longer_s.size > 1 else 0.0
-        found.append(WakingCall(float(rests_s.mean()), float(longer_s.mean()), float(error_s)))
+        differ = longer_s.var(ddof=1) if longer_s.size > 1 else 0.0
+        error_s = math.sqrt(max(differ, np.mean(errors_s**2)) / longer_s.size)
+        found.append(WakingCall(float(rests_s.mean()), float(longer_s.mean()), error_s))
     return found
 
 
-def _calls_by_rest(report: Report) -> dict[float, tuple[float, float]]:
-    """Return rests and what waking adds to a call, s, by how long a report was asked to rest, s."""
+def _calls_by_rest(report: Report) -> dict[float, tuple[float, float, float]]:
+    """Return a rest, what waking adds to a call and its error, by how long it was asked to rest.
+
+    All in s.
+    """
     sent = estimates(report, "udp_send", "cpu_s")
     found = {}
     for asked_s in by_asked_s(report, WAKE.kernel, "latency_s"):
         case = rested(report, asked_s)
         if not sent or case is None or case.quantity("sent_s") is None:
             continue
-        longer_s = estimate_of(case, "sent_s", report).mean - near_priced(sent).mean
-        found[asked_s] = rested_s(report, asked_s), max(0.0, longer_s)
+        call, alone = estimate_of(case, "sent_s", report), near_priced(sent)
+        error_s = math.hypot(call.standard_error, alone.standard_error)
+        found[asked_s] = rested_s(report, asked_s), max(0.0, call.mean - alone.mean), error_s
     return found
 
 
@@ -169,14 +174,16 @@ def _by_rest(report: Report) -> dict[float, Rested]:
         if woken is None or round_trip is None or not woken.wait.mean:
             continue
         # What is taken away is the same, whatever the rest.
-        errors = [one.passage.standard_error / one.wait.mean for one in (woken, priced)]
-        ratio = woken.wait.mean / priced.wait.mean
+        errors_s = [one.passage.standard_error for one in (woken, priced)]
+        if asked_s == PRICED_REST_S:
+            errors_s = [0.0, 0.0]
         found[asked_s] = Rested(
             rested_s(report, asked_s),
-            ratio,
-            0.0 if asked_s == PRICED_REST_S else ratio * math.hypot(*errors),
-            round_trip.count,
+            woken.wait.mean,
+            errors_s[0],
             priced.wait.mean,
+            errors_s[1],
+            round_trip.count,
         )
     return found
 

@@ -117,7 +117,7 @@ def _own_after(implementation: ImplementationContents, scheduler: Scheduler) -> 
         if "after_rest" in cost
     }
     if "send_after" in scheduler:
-        told["udp_send"] = scheduler["send_after"]
+        told.setdefault("udp_send", scheduler["send_after"])
     return [
         {"operation": OPERATIONS.index(name), "after": _after_rest(rests)}
         for name, rests in told.items()

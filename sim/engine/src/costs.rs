@@ -151,10 +151,10 @@ impl CostTable {
         self.paces.ratio(rest_s)
     }
 
-    /// How many times as long as it is priced an operation takes after a rest that tells it itself.
-    pub(crate) fn own_ratio(&self, operation: Priced, rest_s: Seconds) -> Option<f64> {
+    /// What an operation takes after rests, if it tells that itself.
+    pub(crate) fn own_after(&self, operation: Priced) -> Option<&AfterRest> {
         let own = self.own.iter().find(|(told, _)| *told == operation);
-        own.map(|(_, after)| after.ratio(rest_s))
+        own.map(|(_, after)| after)
     }
 
     /// What a message's steps take in hot loops, core seconds: over so much paces are means.

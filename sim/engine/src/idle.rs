@@ -121,8 +121,8 @@ impl Idle {
         std::mem::take(&mut busy.has_roused)
     }
 
-    /// It turns to something else. What came of what it has just done goes on at its pace, unless
-    /// it `has_come` from outside.
+    /// It turns to something else, of which as much as a message takes may be cold: unless it came of
+    /// what it has just done, and not `has_come` from outside.
     pub(crate) fn turn(&mut self, phone: u32, costs: &CostTable, now: Seconds, has_come: bool) {
         if let Some(busy) = self.0.get_mut(phone as usize) {
             let is_new = has_come || busy.end_s < now;
@@ -144,11 +144,14 @@ impl Idle {
         let Some(busy) = self.0.get_mut(phone as usize) else {
             return hot; // nobody asks
         };
+        let own = costs.own_after(operation);
+        if own.is_none() && !operation.is_paced() {
+            return hot;
+        }
         let since_s = busy.since_s(operation, now);
-        match costs.own_ratio(operation, since_s) {
-            Some(ratio) => hot.times(ratio),
-            None if operation.is_paced() => busy.paced(hot, costs.pace(since_s)),
-            None => hot,
+        match own {
+            Some(after) => hot.times(after.ratio(since_s)),
+            None => busy.paced(hot, costs.pace(since_s)),
         }
     }
 }

@@ -82,6 +82,8 @@ def of_errors(told: Iterable[tuple[float, float, float, float]]) -> Discrepancy:
 
     # With a variance as large as the mean of the squares the ratios are no more than as many.
     most = sum(square for square, _ in known) / freedom
+    # Where nothing has a width it is the root itself: rounding must not leave it inside.
+    most *= 1 + 1e-9
     return Discrepancy(math.sqrt(optimize.brentq(over, 0.0, most, xtol=1e-12)), freedom)
 
 

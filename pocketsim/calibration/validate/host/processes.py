@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base.documents import read_toml
+from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.devices.profile import load
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ def of_a_process(
 
     Over the loopback the sender's call does the waking: it takes longer, the longer nothing was
     sent, and a wake-up is shorter by as much. A relay's call does so too, which is in the delay
-    that it measures of itself. `calls` are by rest, ascending, empty where they are not known; a
-    wake-up is priced after `priced_rest_s`.
+    that it measures of itself. Who sends again at once finds the other awake. `calls` are by rest,
+    ascending, empty where they are not known; a wake-up is priced after `priced_rest_s`. Raises
+    ScenarioError for the profile of a process, of which that would be taken twice.
     """
     import tomli_w
 
@@ -39,6 +41,8 @@ def of_a_process(
         "source": "each end is pinned to a core",
     }
     known = load(profile)
+    if known.scheduler.send_after:
+        raise ScenarioError(profile, "scheduler.send_after", "is of a process already")
     send, wake = known.operations["udp_send"], known.operations.get("udp_wake")
     send_s = send.cpu + send.wait + send.per_byte * _BLOCK_BYTES
     if calls and wake is not None and send_s > 0:
@@ -54,16 +58,19 @@ def of_a_process(
         tables = device["scheduler"].get("wake_after", [])
         for table, each in zip(tables, known.scheduler.wake_after or (), strict=True):
             table["ratio"] = left_s(each.rest, each.ratio * wake.wait) / priced_s
+            # The error is as many seconds as it was.
+            table["standard_error"] = each.standard_error * wake.wait / priced_s
+        told = [(call.rest_s, call.longer_s, call.standard_error_s) for call in calls]
         device["scheduler"]["send_after"] = [
             {
-                "rest": _seconds(call.rest_s),
-                "ratio": 1 + call.longer_s / send_s,
-                "standard_error": call.standard_error_s / send_s,
+                "rest": _seconds(rest_s),
+                "ratio": 1 + longer / send_s,
+                "standard_error": error_s / send_s,
                 "basis": "measured",
                 "samples": wake.samples,
                 "source": f"sent_s of {wake.source}",
             }
-            for call in calls
+            for rest_s, longer, error_s in ((0.0, 0.0, 0.0), *told)
         ]
     to.write_text(tomli_w.dumps(device), encoding="utf-8")
 

@@ -29,13 +29,14 @@ BAR_HEAD = ("bar", "value", "wanted", "points", "verdict")
 NOTE = (
     "Errors are log ratios of medians over repetitions, simulated to real (of success: "
     "differences); a floor is how far real is from real. Round trips are without the relay's own "
-    "delay, as it measured it."
+    "delay, as it measured it. Nulls and intervals are fitted to points that are marked so, no "
+    "simulation is."
 )
 
 
 def design_rows(points: Iterable[Point]) -> list[tuple[str, ...]]:
     """Return a row of `DESIGN_HEAD` for each point."""
-    return [_called(point, "fits" if point.is_fitted else "held out") for point in points]
+    return [_called(point, "nulls" if point.is_fitted else "held out") for point in points]
 
 
 def point_rows(rows: Iterable[Row]) -> list[tuple[str, ...]]:
@@ -60,9 +61,9 @@ def discrepancy_sentence(judgement: Judgement) -> str:
         if (one := judgement.discrepancies[name]).degrees_of_freedom
     ]
     if not known:
-        told = "Too few points fit to tell by how much the model is off; no interval has that."
+        told = "No point tells by how much the model is off; no interval has that."
     else:
-        told = f"Intervals have what the model is off by at fitted points: {', '.join(known)}."
+        told = f"Intervals have what the model is off by at points of nulls: {', '.join(known)}."
     return f"{told} Each has its point's floor, too."
 
 
@@ -73,7 +74,7 @@ def _wanted(low: float, high: float) -> str:
 
 
 def _point_row(row: Row) -> tuple[str, ...]:
-    use = "dropped" if row.is_dropped else "fits" if row.point.is_fitted else "held out"
+    use = "dropped" if row.is_dropped else "nulls" if row.point.is_fitted else "held out"
     rtt = row.errors[RTT_P50]
     others = [row.errors[name] for name in QUANTITIES if name != RTT_P50]
     assert list(row.errors)[1:3] == [RTT_P95, STORE_RATE], "as in the head"
