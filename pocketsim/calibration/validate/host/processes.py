@@ -5,7 +5,7 @@ What deliberately does not live here: how the costs of the computer are told fro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,11 +17,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pocketsim.calibration.fit.wakes import WakingCall
+
+class Call(Protocol):
+    """How much longer a `sendto` takes that wakes somebody after a rest; all in s."""
+
+    @property
+    def rest_s(self) -> float:
+        """For how long neither end has done anything."""
+
+    @property
+    def longer_s(self) -> float:
+        """By how much longer than one that wakes nobody."""
+
+    @property
+    def standard_error_s(self) -> float:
+        """Standard error of that."""
 
 
 def of_a_process(
-    profile: Path, to: Path, calls: Sequence[WakingCall] = (), priced_rest_s: float = 0.0
+    profile: Path, to: Path, calls: Sequence[Call] = (), priced_rest_s: float = 0.0
 ) -> None:
     """Write a device profile again, as that of a process which is pinned to one core.
 
