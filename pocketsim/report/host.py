@@ -124,5 +124,5 @@ _SCALES = {
 }
 _CAPTION = (
     "Upright: where 90 % of simulated medians are, each of as many repetitions as were measured. "
-    "Across: the range of real repetitions. Hollow: fitted, or dropped as too noisy."
+    "Across: the range of real repetitions. Hollow: of nulls, or dropped as too noisy."
 )
