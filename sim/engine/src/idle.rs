@@ -1,8 +1,8 @@
 //! For how long phones have done nothing, and at which pace they compute since.
 //!
 //! Waking is of a thread and its core: it takes longer the longer that core has rested. What is
-//! computed then takes longer the longer it has rested since the same was computed last, in one go
-//! or not: code and data leave the caches meanwhile, whatever little else the phone does.
+//! computed then takes longer the longer the core has rested, in all, since the same was computed
+//! last: code and data leave the caches meanwhile, whatever else the phone did in between.
 
 use pocketsim_protocols::contract::{Operation, Seconds};
 
