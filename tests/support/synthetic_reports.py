@@ -57,11 +57,17 @@ QUIC_WAKES = {0.2e-3: (40e-6, 30e-6), 10e-3: (120e-6, PASSAGE_S)}
 
 
 # The same of a datagram that has waited for them; what steps of a trade and files of TFTP take.
-QUIC_QUEUED_S = 10e-6
+QUIC_QUEUED_S = 40e-6
+BESIDE_PER_BYTE_S = 4e-9
+# What proposing takes besides when other proposals wait.
+PROPOSING_QUEUED_S = 7e-6
 BESIDE_S = {"propose_s": 3e-6, "countersign_s": 9e-6, "complete_s": 5e-6}
 FILE_OPEN_S, FILE_BLOCK_S = 60e-6, 8e-6
 # What a block takes that an end has slept for, by its rest in s.
 FILE_BLOCKS_S = {0.0: 30e-6, 10e-3: 60e-6}
+
+# What a step of a trade computes.
+STEPS = ("block_decode", "ed25519_verify", "ed25519_sign", "sha256", "block_encode")
 
 
 def samples(values: Any, *, keep: bool = True) -> dict[str, Any]:
@@ -169,8 +175,7 @@ class Phone:
             yield measurement("tftp_turn", "udp", quantities, parameters={"rest_s": rest_s})
 
     def _at_pace(self):
-        steps = ("block_decode", "ed25519_verify", "ed25519_sign", "sha256", "block_encode")
-        hot_s = sum(map(_hot_s, steps))
+        hot_s = sum(map(_hot_s, STEPS))
         for rest_s, pace in PACES.items():
             quantities = {
                 "propose_s": self.times(pace * _hot_s("ed25519_sign"), iterations=1),
@@ -182,7 +187,14 @@ class Phone:
             asked = {"queued": 1} if rest_s is None else {"rest_s": rest_s}
             yield measurement("trade_at_pace", "udp", quantities, parameters=asked)
         beside = {name: self.times(each_s, iterations=1) for name, each_s in BESIDE_S.items()}
-        yield measurement("trade_bookkeeping", "udp", beside)
+        asked = {"payload_bytes": 100}
+        yield measurement("trade_bookkeeping", "udp", beside, parameters=asked)
+        larger = {
+            name: self.times(each_s + 900 * BESIDE_PER_BYTE_S, iterations=1)
+            for name, each_s in BESIDE_S.items()
+        }
+        asked = {"payload_bytes": 1000}
+        yield measurement("trade_bookkeeping", "udp", larger, parameters=asked)
         for blocks, rest_s in itertools.product((1, 5), (0.0, 10e-3)):
             file_s = {"file_s": self.times(file_s_of(blocks, rest_s), iterations=1)}
             asked = {"blocks": blocks, "rest_s": rest_s}
@@ -202,15 +214,18 @@ class Phone:
             yield measurement("quic_message_at_pace", "quic", quantities, parameters=asked)
 
     def _quic_at_once(self):
-        """Both ends take in a datagram for each message, and send one."""
-        cpu_s = _quic_computed_s() + 2 * QUIC_QUEUED_S
-        cpu_s += 2 * (_hot_s("udp_send") + _hot_s("udp_receive"))
+        """Both ends take in a datagram for each trade, and send one."""
+        end_s = PACES[None] * sum(map(_hot_s, STEPS)) + QUIC_QUEUED_S
+        end_s += (BESIDE_S["countersign_s"] + BESIDE_S["complete_s"]) / 2
+        end_s += sum(map(_hot_s, ("quic_packet_seal", "quic_packet_open", "quic_stream_accept")))
+        end_s += sum(map(_hot_s, ("task_spawn", "udp_send", "udp_receive")))
+        proposer_s = end_s + BESIDE_S["propose_s"] + PROPOSING_QUEUED_S
         quantities = {
-            "message_s": self.times(cpu_s / 2, iterations=1),
-            "cpu_s": self.times(cpu_s, iterations=1),
+            "proposer_cpu_s": self.times(proposer_s, iterations=1),
+            "countersigner_cpu_s": self.times(end_s, iterations=1),
         }
-        asked = {"bytes": 668, "messages": 16}
-        yield measurement("quic_messages_at_once", "quic", quantities, parameters=asked)
+        asked = {"payload_bytes": 100, "trades": 256}
+        yield measurement("quic_trades_at_once", "quic", quantities, parameters=asked)
 
     def _passages(self):
         for rest_s, factor in PASSAGES.items():

@@ -31,8 +31,30 @@ def test_bookkeeping_is_what_steps_take_beside_their_operations(found):
     costs, beside_s = found.own_costs, synthetic.BESIDE_S
     assert costs["proposing"].cpu == pytest.approx(beside_s["propose_s"], rel=0.02)
     mean_s = (beside_s["countersign_s"] + beside_s["complete_s"]) / 2
-    assert costs["receiving"].cpu == pytest.approx(mean_s, rel=0.02)
+    receiving = costs["receiving"]
+    assert receiving.per_byte == pytest.approx(synthetic.BESIDE_PER_BYTE_S, rel=0.02)
+    # Half of the blocks are proposals of 489 B, half answers of 641 B.
+    assert receiving.cpu + 565 * receiving.per_byte == pytest.approx(mean_s, rel=0.02)
     assert (costs["proposing"].step, costs["receiving"].step) == ("command", "decode")
+
+
+def test_proposing_takes_longer_when_others_wait_and_no_longer_after_any_rest(found):
+    proposing = found.own_costs["proposing"]
+    queued, rested = proposing.after_rest
+    assert queued.rest == 0
+    longer_s = (queued.ratio - 1) * proposing.cpu
+    assert longer_s == pytest.approx(synthetic.PROPOSING_QUEUED_S, rel=0.3)
+    assert 0 < rested.rest < 1e-4
+    assert rested.ratio == 1
+
+
+def test_reports_of_one_size_tell_no_cost_per_byte(device):
+    reports = [without_large(report) for report in paced(2)]
+    told = own.measured(implementation.load(DESCRIBED), device, reports).own_costs["receiving"]
+    assert told.per_byte == 0
+    beside_s = synthetic.BESIDE_S
+    mean_s = (beside_s["countersign_s"] + beside_s["complete_s"]) / 2
+    assert told.cpu == pytest.approx(mean_s, rel=0.02)
 
 
 def test_a_file_is_begun_at_both_ends_and_has_blocks(found):
@@ -153,6 +175,17 @@ def test_a_disturbed_report_leaves_what_the_others_tell(device):
     beside = own.measured(described, device, [*calm, disturbed]).own_costs["connecting"]
     assert beside.cpu == pytest.approx(alone.cpu, rel=1e-9)
     assert "connecting" not in own.measured(described, device, [calm[0], disturbed]).own_costs
+
+
+def without_large(report):
+    """Return the report as of a probe that times steps of trades of one size."""
+    whole = report.document.model_dump(mode="json")
+    large = {"payload_bytes": 1000.0}
+    cases = [case for case in whole["measurements"] if case["parameters"] != large]
+    for case in cases:
+        if case["kernel"] == "trade_bookkeeping":
+            case["parameters"] = {}
+    return in_memory({**whole, "measurements": cases}, hash(report.digest) % 1000)
 
 
 def reconnecting(report, rtt_s):

@@ -12,24 +12,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.calibration.fit import bookkeeping, connecting, files
-from pocketsim.calibration.fit.costs import cost, named, seconds
+from pocketsim.calibration.fit import at_once, bookkeeping, connecting, files
+from pocketsim.calibration.fit.costs import at_sizes, cost, named, seconds
 from pocketsim.calibration.fit.looks import Look, course
-from pocketsim.calibration.fit.samples import Estimate, mean_estimate
 from pocketsim.calibration.fit.write import spelt
 from pocketsim.sim.devices.implementation import OwnCost, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pocketsim.calibration.fit.by_rest import Part
     from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.calibration.fit.samples import Estimate
     from pocketsim.sim.devices.implementation import Implementation
     from pocketsim.sim.devices.profile import Profile
 
-    _Known = list[tuple[Report, Estimate]]
+    _BySize = Mapping[float, Estimate]
+    _Known = list[tuple[Report, _BySize]]
     _Told = tuple[str, str, _Known]
-    """A step, how its cost came about, and what reports say."""
+    """A step, how its cost came about, and what reports say by bytes, 0 for what has none."""
 
 
 def measured(
@@ -39,11 +40,8 @@ def measured(
 
     As it is where not most of the reports tell.
     """
-    steps: dict[str, _Told] = {
-        name: (step, f"{bookkeeping.KERNEL}: {', '.join(quantities)}, less their operations", told)
-        for name, (step, quantities) in _COSTS.items()
-        if (told := _most(reports, [_beside(report, quantities) for report in reports]))
-    }
+    received = _most(reports, [bookkeeping.received_by_bytes(report) for report in reports])
+    steps: dict[str, _Told] = {"receiving": ("decode", _RECEIVED, received)} if received else {}
     parts = {
         name: (step, part)
         for name, (step, tell) in _PARTS.items()
@@ -52,7 +50,7 @@ def measured(
     of_parts: dict[str, _Told] = {
         name: (step, part.said, told)
         for name, (step, part) in parts.items()
-        if (told := _most(reports, part.told))
+        if (told := _most(reports, [{0.0: one} if one else {} for one in part.told]))
     }
     found = {name: _own(*each, device) for name, each in {**steps, **of_parts}.items()}
     for name in of_parts:
@@ -73,8 +71,9 @@ def measured(
 
 
 def _own(step: str, said: str, told: _Known, device: Profile) -> OwnCost:
-    looks = [Look(report.digest, (one,), course({0.0: one})) for report, one in told]
-    whole = cost(looks, 1, f"{named([report for report, _ in told])}; kernel {said}").cost
+    looks = [Look(report.digest, tuple(one.values()), course(one)) for report, one in told]
+    text = f"{named([report for report, _ in told])}; kernel {said}{at_sizes(looks)}"
+    whole = cost(looks, 1, text).cost
     return OwnCost.model_validate(
         {
             **spelt(whole),
@@ -85,31 +84,26 @@ def _own(step: str, said: str, told: _Known, device: Profile) -> OwnCost:
     )
 
 
-def _most(reports: Sequence[Report], told: Sequence[Estimate | None]) -> _Known:
+def _most(reports: Sequence[Report], told: Sequence[_BySize]) -> _Known:
     """Return the reports that say that it takes a time, and which; none where they are not most.
 
     What is left of a long time may be nothing in a report that was disturbed, and what it is less
     may not have been timed: one such among many leaves the others as they are.
     """
     pairs = zip(reports, told, strict=True)
-    known = [(report, one) for report, one in pairs if one is not None and one.mean > 0]
+    known = [
+        (report, each)
+        for report, each in pairs
+        if each and min(one.mean for one in each.values()) > 0
+    ]
     return known if 2 * len(known) > len(told) else []
 
 
-def _beside(report: Report, quantities: Sequence[str]) -> Estimate | None:
-    """Return the mean of quantities; None if one was not timed."""
-    told = [found for quantity in quantities if (found := bookkeeping.beside(report, quantity))]
-    return mean_estimate(told) if len(told) == len(quantities) else None
-
-
-_COSTS = {
-    "proposing": ("command", ("propose_s",)),
-    "receiving": ("decode", ("countersign_s", "complete_s")),
-}
-"""Of each own cost the step that it is part of, and quantities of the kernel, whose mean it is."""
+_RECEIVED = f"{bookkeeping.KERNEL}: countersign_s, complete_s, less their operations"
 _PARTS: dict[str, tuple[str, Callable[[Sequence[Report]], Part | None]]] = {
     "tftp_block": ("file_block", files.block),
     "tftp_file": ("file_open", files.opening),
     "connecting": ("endpoint_setup", connecting.part),
+    "proposing": ("command", at_once.proposing),
 }
 """Of each own cost the step, and what tells it of reports."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from pocketsim.calibration.fit import bookkeeping
 from pocketsim.calibration.fit.looks import cases, estimate_of, estimates
-from pocketsim.calibration.fit.rests import Rested, pooled
+from pocketsim.calibration.fit.rests import UNRESTED_S, Rested, pooled
 from pocketsim.calibration.fit.wakes import PRICED_BYTES, by_asked_s, near_priced, rested_s
 
 if TYPE_CHECKING:
@@ -64,6 +64,12 @@ class Pace:
         return (self._ratio - 1) * min(hot_s, self._message_s)
 
 
+def queued_s(report: Report) -> float | None:
+    """Return what the operations of a step take when the next message waits, s; None if untold."""
+    queued = _by_rest(report).get(UNRESTED_S)
+    return queued.taken_s if queued else None
+
+
 def _hot(report: Report) -> list[Estimate]:
     """Return what each operation of the step takes in hot loops; nothing if one was not timed."""
     hot = [estimates(report, kernel, "cpu_s") for kernel in OPERATIONS]
@@ -80,9 +86,9 @@ def _by_rest(report: Report) -> dict[float, Rested]:
     found = {}
     rested = by_asked_s(report, KERNEL, STEP)
     queued = cases(report, KERNEL, STEP, (("queued", 1.0),))
-    for asked_s, case in [*((_QUEUED, case) for case in queued), *rested.items()]:
+    for asked_s, case in [*((UNRESTED_S, case) for case in queued), *rested.items()]:
         since_s = rested_s(report, asked_s)
-        if since_s <= 0 and asked_s != _QUEUED:
+        if since_s <= 0 and asked_s != UNRESTED_S:
             continue  # nobody tells for how long
         step = estimate_of(case, STEP, report)
         taken_s = step.mean - beside_s
@@ -96,7 +102,3 @@ def _by_rest(report: Report) -> dict[float, Rested]:
                 step.samples,
             )
     return found
-
-
-_QUEUED = -1.0
-"""Asked to rest: not even until the next message came, which waited already."""

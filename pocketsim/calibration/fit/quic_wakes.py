@@ -9,22 +9,21 @@ round trip; that counts as the shortest rest that was timed. Taken as core time:
 core time of both ends is more than that, as threads go back to sleep when the message has gone.
 That part is in no cost.
 
-A datagram whose tasks are at work already takes them something, too: `quic_messages_at_once` keeps
-both ends at work, and what they compute beyond packets, streams, tasks and the calls of sockets is
-what it takes then. That counts as what waking takes without a rest.
+A datagram whose tasks are at work already takes them something, too (`calibration.fit.at_once`).
+That counts as what waking takes without a rest.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pocketsim.calibration.fit import at_once
+from pocketsim.calibration.fit.at_once import left
 from pocketsim.calibration.fit.costs import cost, named
-from pocketsim.calibration.fit.looks import Look, cases, course, estimate_of, estimates
+from pocketsim.calibration.fit.looks import Look, course, estimate_of, estimates
 from pocketsim.calibration.fit.rests import Rested, pooled
-from pocketsim.calibration.fit.samples import Sigma
-from pocketsim.calibration.fit.wakes import PRICED_REST_S, by_asked_s, of_a_part, passage_s, slept_s
+from pocketsim.calibration.fit.wakes import PRICED_REST_S, by_asked_s, passage_s, slept_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from pocketsim.sim.devices.profile import AfterRest
 
 KERNEL = "quic_message_at_pace"
-AT_ONCE = "quic_messages_at_once"
 
 
 def price(reports: Sequence[Report]) -> Priced | None:
@@ -58,7 +56,7 @@ def after(reports: Sequence[Report]) -> list[AfterRest]:
 
 
 def _ratios(report: Report) -> dict[float, Rested]:
-    waits, queued = waking(report), _queued(report)
+    waits, queued = waking(report), at_once.of_a_datagram(report)
     priced = waits.get(PRICED_REST_S)
     if priced is None or priced.mean <= 0:
         return {}
@@ -79,28 +77,6 @@ def _ratios(report: Report) -> dict[float, Rested]:
     return found
 
 
-def _queued(report: Report) -> Estimate | None:
-    """Return what a datagram that has waited takes the tasks of an end; None if untold."""
-    found = cases(report, AT_ONCE, "cpu_s", (("messages", _AT_ONCE),))
-    computed_s, sockets_s = _computed_s(report), _sockets_s(report)
-    if not found or computed_s is None or sockets_s is None:
-        return None
-    # Both ends have taken one datagram in.
-    return _left(estimate_of(found[0], "cpu_s", report), 0.5, (computed_s + sockets_s) / 2, 0.0)
-
-
-def _sockets_s(report: Report) -> float | None:
-    """Return the core time of two sends and two receives; None if unknown."""
-    found = []
-    for kernel in ("udp_send", "udp_receive"):
-        told = estimates(report, kernel, "cpu_s")
-        if not told:
-            return None
-        size = min(told, key=lambda size: abs(size - _PACKET_BYTES))
-        found.append(2 * told[size].mean)
-    return math.fsum(found)
-
-
 def waking(report: Report) -> dict[float, Estimate]:
     """Return what waking an end takes by how long the proposing thread was asked to sleep, s."""
     trips = {
@@ -115,34 +91,13 @@ def waking(report: Report) -> dict[float, Estimate]:
     short = trips[least_s]
     # Both ends have rested for little, and share what is left.
     other_s = max(0.0, (short.mean - computed_s) / 2 - (passages_s[least_s] or 0.0))
-    found = {least_s: _left(short, 0.5, short.mean / 2 - other_s, 0.0)}
+    found = {least_s: left(short, 0.5, short.mean / 2 - other_s, 0.0)}
     for rest_s, trip in trips.items():
         if rest_s != least_s:
             taken_s = computed_s + (passages_s[rest_s] or 0.0)
             taken_s += (passages_s[least_s] or 0.0) + other_s
-            found[rest_s] = _left(trip, 1.0, taken_s, short.standard_error / 2)
+            found[rest_s] = left(trip, 1.0, taken_s, short.standard_error / 2)
     return found
-
-
-def _left(trip: Estimate, share: float, taken_s: float, error_s: float) -> Estimate:
-    """Return what is left of a share of a round trip, which has all of its deviation.
-
-    `error_s` is the standard error of what is taken; those of prices that it has are left out.
-    """
-    left_s = share * trip.mean - taken_s
-    sigma = trip.sample_sigma
-    if left_s > 0:
-        sigma = of_a_part(Sigma(trip.sample_sigma, 0.0), share * trip.mean / left_s).value
-    rounds = tuple(share * one - taken_s for one in trip.rounds)
-    return replace(
-        trip,
-        mean=left_s,
-        standard_error=math.hypot(share * trip.standard_error, error_s),
-        own_error=share * trip.own_error,
-        clock_error=share * trip.clock_error,
-        sample_sigma=sigma,
-        rounds=rounds if min(rounds, default=0.0) > 0 else (),
-    )
 
 
 def _computed_s(report: Report) -> float | None:
@@ -170,5 +125,4 @@ _COMPUTED = {
     "task_spawn": 1,
 }
 """What both ends compute for a message and its answer, by kernel."""
-_AT_ONCE = 16.0  # messages
 _PACKET_BYTES = 703.0  # a block of the theses with what QUIC puts around it

@@ -77,7 +77,9 @@ def pooled(
 
 
 def _asked(asked_s: float) -> str:
-    return f"asked to rest for {1000 * asked_s:g} ms" if asked_s >= 0 else "without a rest"
+    return "without a rest" if asked_s == UNRESTED_S else f"asked to rest for {1000 * asked_s:g} ms"
 
 
+UNRESTED_S = -1.0
+"""Asked to rest: not even until the next message came, which waited already."""
 _RATIO_DIGITS = 3

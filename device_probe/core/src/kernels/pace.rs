@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::experiment::{case, collect};
-use super::trading::Traders;
+use super::trading::{Traders, PAYLOAD_BYTES};
 use super::waking::{pair, two_cores, RESTS_S};
 use crate::clock::Clock;
 use crate::host::affinity::on_cores;
@@ -50,7 +50,7 @@ fn at_pace(
 ) -> Result<Vec<Series>, Unmeasured> {
     let (own, other) = two_cores()?;
     let (near, far) = pair()?;
-    let traders = Traders::new()?;
+    let traders = Traders::new(PAYLOAD_BYTES)?;
     let (tell, told) = mpsc::channel();
     thread::scope(|scope| {
         let (near, traders) = (&near, &traders);

@@ -21,37 +21,48 @@ use crate::trade::node::{Letter, Node, TradeClock, Unattributed};
 use crate::trade::store::Store;
 use crate::trade::Carrier;
 
-/// The case: steps at one size.
+/// The cases: steps by what a transaction carries.
 pub(super) fn cases() -> Vec<Case> {
-    vec![case(Group::Udp, "trade_bookkeeping", &[], bookkeeping)]
+    let of = |payload_bytes: u32| {
+        let parameters = [("payload_bytes", f64::from(payload_bytes))];
+        case(
+            Group::Udp,
+            "trade_bookkeeping",
+            &parameters,
+            move |budget| bookkeeping(budget, payload_bytes),
+        )
+    };
+    [PAYLOAD_BYTES, PAYLOAD_BYTES_LARGE].map(of).into()
 }
 
 /// Two nodes without sockets, which know each other and have begun to trade.
 pub(super) struct Traders {
-    pub proposer: Node,
-    pub countersigner: Node,
+    pub proposer: Arc<Node>,
+    pub countersigner: Arc<Node>,
     peer: NodeId,
+    payload_bytes: u32,
 }
 
 impl Traders {
-    /// With the keys of two secrets.
-    pub fn new() -> Result<Self, Unmeasured> {
+    /// With the keys of two secrets, for transactions that carry so much.
+    pub fn new(payload_bytes: u32) -> Result<Self, Unmeasured> {
         let began = Instant::now();
         let clock: TradeClock = Arc::new(move || began.elapsed().as_secs_f64());
         let [proposer, countersigner] =
-            SECRETS.map(|secret| Node::new(secret, Store::default(), Arc::clone(&clock)));
+            SECRETS.map(|secret| Arc::new(Node::new(secret, Store::default(), Arc::clone(&clock))));
         let peer = introduced(&proposer, &countersigner)?;
         introduced(&countersigner, &proposer)?;
         Ok(Self {
             proposer,
             countersigner,
             peer,
+            payload_bytes,
         })
     }
 
     /// A new proposal.
     pub fn propose(&self) -> Result<Letter, Unmeasured> {
-        only(self.proposer.propose(self.peer, PAYLOAD_BYTES))
+        only(self.proposer.propose(self.peer, self.payload_bytes))
     }
 
     /// What answers a proposal.
@@ -87,8 +98,8 @@ fn refused(why: Unattributed) -> Unmeasured {
 
 /// Wall time of proposing, of countersigning what was proposed, and of taking the answer, each less
 /// its operations on the same blocks right after: what slows both is in neither difference.
-fn bookkeeping(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
-    let traders = Traders::new()?;
+fn bookkeeping(budget: &Budget<'_>, payload_bytes: u32) -> Result<Vec<Series>, Unmeasured> {
+    let traders = Traders::new(payload_bytes)?;
     let signers = SECRETS.map(Real::from_secret);
     collect(budget, ["propose_s", "countersign_s", "complete_s"], || {
         let mut beside_s = [0.0; 3];
@@ -155,6 +166,8 @@ fn decoded(bytes: &[u8]) -> Result<Block, Unmeasured> {
 
 /// A transaction of the theses.
 pub(super) const PAYLOAD_BYTES: u32 = 100;
+/// Ten times as much: what a byte takes stands out.
+const PAYLOAD_BYTES_LARGE: u32 = 1_000;
 /// Whoever they are, keys cost the same.
 const SECRETS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 /// The other's number in an experiment of two.

@@ -168,7 +168,7 @@ pub const KERNELS: &[Known] = &[
         &["latency_s", "sent_s", "rtt_s"],
     ),
     entry("trade_at_pace", Group::Udp, &[], TRADE),
-    entry("trade_bookkeeping", Group::Udp, &[], TRADE),
+    entry("trade_bookkeeping", Group::Udp, &["payload_bytes"], TRADE),
     entry("tftp_file", Group::Udp, &["blocks", "rest_s"], &["file_s"]),
     entry(
         "tftp_turn",
@@ -189,10 +189,10 @@ pub const KERNELS: &[Known] = &[
         RTT,
     ),
     entry(
-        "quic_messages_at_once",
+        "quic_trades_at_once",
         Group::Quic,
-        &["bytes", "messages"],
-        &["message_s", "cpu_s"],
+        &["payload_bytes", "trades"],
+        &["proposer_cpu_s", "countersigner_cpu_s"],
     ),
     entry("quic_handshake", Group::Quic, &[], BOTH),
     entry("quic_handshake_start", Group::Quic, &[], CPU),

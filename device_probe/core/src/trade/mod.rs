@@ -29,7 +29,7 @@ pub use outcome::Outcome;
 pub use pace::Pacing;
 pub use store::Storage;
 
-mod carrier;
+pub(crate) mod carrier;
 pub mod control;
 mod cookie;
 mod dial;

@@ -6,6 +6,7 @@
 
 use crate::kernel::{Case, Depth, Group};
 
+mod at_once;
 mod credentials;
 mod memory;
 mod pace;
@@ -15,7 +16,13 @@ mod talk;
 
 /// The cases of this group.
 pub fn cases(depth: Depth) -> Vec<Case> {
-    [sockets::cases(depth), pace::cases(), steps::cases(depth)].concat()
+    [
+        sockets::cases(depth),
+        pace::cases(),
+        at_once::cases(),
+        steps::cases(depth),
+    ]
+    .concat()
 }
 
 const GROUP: Group = Group::Quic;

@@ -1,6 +1,5 @@
 //! Messages over QUIC as a program sends them: one at a time at the pace of a workload, over a kept
-//! connection (`quic_message_at_pace`) or a new one (`quic_reconnect_at_pace`), or many at once
-//! (`quic_messages_at_once`), so that no thread sleeps.
+//! connection (`quic_message_at_pace`) or a new one (`quic_reconnect_at_pace`).
 //!
 //! Packets and streams are priced without sockets, and `quic_message_keep` in a loop that never
 //! sleeps. A program has its endpoint in tasks of a runtime, whose threads sleep between messages
@@ -31,15 +30,6 @@ pub(super) fn cases() -> Vec<Case> {
             at_pace(&budget.rested(BATCH as u32 * rest), rest)
         })
     };
-    let parameters = [
-        ("bytes", MESSAGE_BYTES as f64),
-        ("messages", AT_ONCE as f64),
-    ];
-    let at_once = case(GROUP, "quic_messages_at_once", &parameters, |budget| {
-        between_ends(budget, ["message_s", "cpu_s"], |runtime, connection| {
-            together(budget, runtime, connection)
-        })
-    });
     let anew = |&rest_s: &f64| {
         let parameters = [("bytes", MESSAGE_BYTES as f64), ("rest_s", rest_s)];
         case(
@@ -52,24 +42,13 @@ pub(super) fn cases() -> Vec<Case> {
             },
         )
     };
-    let kept = RESTS_S.iter().map(after).chain([at_once]);
+    let kept = RESTS_S.iter().map(after);
     kept.chain(RESTS_S[1..].iter().map(anew)).collect()
 }
 
 /// `rtt_s` is from the call that starts a task until that has the answer, the mean of a batch;
 /// `cpu_s` the core time of both ends for each message, with that of the thread that proposes.
 fn at_pace(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unmeasured> {
-    between_ends(budget, ["rtt_s", "cpu_s"], |runtime, connection| {
-        batch(budget, runtime, connection, rest)
-    })
-}
-
-/// Samples of what happens between a client and a server on cores of their own.
-fn between_ends(
-    budget: &Budget<'_>,
-    quantities: [&'static str; 2],
-    mut sample: impl FnMut(&Runtime, &Connection) -> Result<[f64; 2], Unmeasured> + Send,
-) -> Result<Vec<Series>, Unmeasured> {
     beside_a_server(|address| {
         let runtime = runtime()?;
         let connection = runtime.block_on(async {
@@ -78,7 +57,9 @@ fn between_ends(
             Ok::<_, Unmeasured>((endpoint, connecting.map_err(failed)?.await.map_err(failed)?))
         });
         let (endpoint, connection) = connection?;
-        let sampled = collect(budget, quantities, || sample(&runtime, &connection));
+        let sampled = collect(budget, ["rtt_s", "cpu_s"], || {
+            batch(budget, &runtime, &connection, rest)
+        });
         endpoint.close(0u32.into(), b"");
         runtime.shutdown_timeout(SHUT_DOWN);
         sampled
@@ -177,28 +158,6 @@ fn batch(
     Ok([whole_s / BATCH as f64, cpu_s])
 }
 
-/// `message_s` is the time in which all have their answers, and `cpu_s` the core time of both ends,
-/// each for one message.
-fn together(
-    budget: &Budget<'_>,
-    runtime: &Runtime,
-    connection: &Connection,
-) -> Result<[f64; 2], Unmeasured> {
-    let (tell, told) = mpsc::channel();
-    let watch = Watch::process();
-    for _ in 0..AT_ONCE {
-        let (tell, connection) = (tell.clone(), connection.clone());
-        runtime.spawn(async move {
-            let _ = tell.send(ask(&connection).await);
-        });
-    }
-    for _ in 0..AT_ONCE {
-        let answered = told.recv_timeout(ANSWER_LIMIT);
-        answered.map_err(too_late)??;
-    }
-    Ok(watch.per_operation(budget.clock, AT_ONCE))
-}
-
 async fn ask(connection: &Connection) -> Result<(), Unmeasured> {
     let (mut send, mut receive) = connection.open_bi().await.map_err(failed)?;
     send.write_all(&[0x5a; MESSAGE_BYTES])
@@ -236,11 +195,11 @@ fn runtime() -> std::io::Result<Runtime> {
     builder.worker_threads(2).enable_all().build()
 }
 
-fn too_late(_: RecvTimeoutError) -> Unmeasured {
+pub(super) fn too_late(_: RecvTimeoutError) -> Unmeasured {
     Unmeasured::because("QUIC on loopback took more than 10 s")
 }
 
-fn failed(error: impl std::fmt::Display) -> Unmeasured {
+pub(super) fn failed(error: impl std::fmt::Display) -> Unmeasured {
     Unmeasured::because(format!("QUIC on loopback failed: {error}"))
 }
 
@@ -253,11 +212,7 @@ const RESTS_S: [f64; 4] = [0.2e-3, 2e-3, 10e-3, 100e-3];
 /// For one sample: acknowledgements that come alone are those of some messages.
 const BATCH: usize = 2;
 
-/// Enough that both ends work all the time, and few enough for the connection's first window of
-/// some 14 000 B.
-const AT_ONCE: usize = 16;
-
 /// A thousand times what any of this takes on a phone's core.
-const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// For threads to end.
-const SHUT_DOWN: Duration = Duration::from_millis(100);
+pub(super) const SHUT_DOWN: Duration = Duration::from_millis(100);

@@ -16,10 +16,10 @@ use std::time::Duration;
 use super::node::Letter;
 
 mod door;
-pub(super) mod quic;
+pub(crate) mod quic;
 pub(super) mod quic_keep;
 pub(super) mod quic_reconnect;
-pub(super) mod serve_quic;
+pub(crate) mod serve_quic;
 pub(super) mod tftp;
 pub(super) mod udp;
 

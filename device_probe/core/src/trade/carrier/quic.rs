@@ -5,43 +5,67 @@ use std::time::Duration;
 
 use pocketsim_protocols::contract::Reason;
 use quinn::{ConnectError, Connection, ConnectionError, ReadError, ReadToEndError, WriteError};
+use tokio::sync::Semaphore;
 
 use crate::trade::node::{Letter, Node, MESSAGE_BYTES_MAX};
 
-/// Send a letter on a stream of its own and give the answer to the node.
-///
-/// # Errors
-/// Why there was no answer.
-pub(super) async fn exchange(
-    connection: &Connection,
-    letter: &Letter,
-    node: &Node,
-) -> Result<(), Reason> {
-    let asked = ask(connection, &letter.bytes);
-    let answer = tokio::time::timeout(EXCHANGE_TIMEOUT, asked).await;
-    let answer = answer.unwrap_or(Err(Reason::SocketTimeout))?;
-    if answer.is_empty() {
-        return Err(Reason::Unserved);
-    }
-    // Whatever is wrong with it is counted there. One message, one answer: nothing more to send.
-    let _ = node.receive(&answer);
-    Ok(())
+/// A connection, and who may open a stream of it.
+#[derive(Clone)]
+pub(crate) struct Channel {
+    connection: Connection,
+    /// Messages wait here for their turn, as quinn would wake all that wait for a stream, thousands
+    /// perhaps, whenever the listener allows a few more, and in no order.
+    turns: Arc<Semaphore>,
 }
 
-async fn ask(connection: &Connection, bytes: &[u8]) -> Result<Vec<u8>, Reason> {
-    let (mut send, mut receive) = connection.open_bi().await.map_err(|e| lost(&e))?;
-    send.write_all(bytes).await.map_err(|error| match error {
-        WriteError::ConnectionLost(error) => lost(&error),
-        _ => Reason::Unserved,
-    })?;
-    // Fails only for a stream that was stopped, of which the answer will tell.
-    let _ = send.finish();
-    let answer = receive.read_to_end(MESSAGE_BYTES_MAX).await;
-    answer.map_err(|error| match error {
-        ReadToEndError::TooLong => Reason::Oversized,
-        ReadToEndError::Read(ReadError::ConnectionLost(error)) => lost(&error),
-        ReadToEndError::Read(_) => Reason::Unserved,
-    })
+impl Channel {
+    pub(crate) fn new(connection: Connection) -> Self {
+        Self {
+            connection,
+            turns: Arc::new(Semaphore::new(STREAMS_MAX as usize)),
+        }
+    }
+
+    pub(super) fn is_alive(&self) -> bool {
+        self.connection.close_reason().is_none()
+    }
+
+    pub(super) fn close(&self, why: &[u8]) {
+        self.connection.close(0u32.into(), why);
+    }
+
+    /// Send a letter on a stream of its own and give the answer to the node.
+    ///
+    /// # Errors
+    /// Why there was no answer.
+    pub(crate) async fn exchange(&self, letter: &Letter, node: &Node) -> Result<(), Reason> {
+        let asked = self.ask(&letter.bytes);
+        let answer = tokio::time::timeout(EXCHANGE_TIMEOUT, asked).await;
+        let answer = answer.unwrap_or(Err(Reason::SocketTimeout))?;
+        if answer.is_empty() {
+            return Err(Reason::Unserved);
+        }
+        // Whatever is wrong with it is counted there. One message, one answer: nothing more to send.
+        let _ = node.receive(&answer);
+        Ok(())
+    }
+
+    async fn ask(&self, bytes: &[u8]) -> Result<Vec<u8>, Reason> {
+        let _turn = self.turns.acquire().await.expect("nobody closes it");
+        let (mut send, mut receive) = self.connection.open_bi().await.map_err(|e| lost(&e))?;
+        send.write_all(bytes).await.map_err(|error| match error {
+            WriteError::ConnectionLost(error) => lost(&error),
+            _ => Reason::Unserved,
+        })?;
+        // Fails only for a stream that was stopped, of which the answer will tell.
+        let _ = send.finish();
+        let answer = receive.read_to_end(MESSAGE_BYTES_MAX).await;
+        answer.map_err(|error| match error {
+            ReadToEndError::TooLong => Reason::Oversized,
+            ReadToEndError::Read(ReadError::ConnectionLost(error)) => lost(&error),
+            ReadToEndError::Read(_) => Reason::Unserved,
+        })
+    }
 }
 
 /// Dial, but not for ever.
@@ -51,7 +75,7 @@ async fn ask(connection: &Connection, bytes: &[u8]) -> Result<Vec<u8>, Reason> {
 pub(super) async fn connect(
     endpoint: &quinn::Endpoint,
     listener: std::net::SocketAddr,
-) -> Result<Connection, Reason> {
+) -> Result<Channel, Reason> {
     let connecting = match endpoint.connect(listener, crate::quic::SERVER_NAME) {
         Ok(connecting) => connecting,
         Err(ConnectError::EndpointStopping) => return Err(Reason::SenderOff),
@@ -59,7 +83,7 @@ pub(super) async fn connect(
     };
     let connected = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
     match connected {
-        Ok(Ok(connection)) => Ok(connection),
+        Ok(Ok(connection)) => Ok(Channel::new(connection)),
         _ => Err(Reason::ConnectTimeout),
     }
 }
@@ -80,6 +104,8 @@ fn lost(error: &ConnectionError) -> Reason {
     }
 }
 
+/// Streams that a listener lets a dialler have open at a time; quinn's default, but said.
+pub(super) const STREAMS_MAX: u32 = 100;
 /// Longer than any handshake that ends well; quinn alone would wait 30 s.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that trickles its answer is given up after this.

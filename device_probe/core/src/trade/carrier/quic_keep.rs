@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pocketsim_protocols::contract::Reason;
-use quinn::{Connection, Endpoint};
+use quinn::Endpoint;
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore};
 
-use super::{quic, Carry};
+use super::quic::{self, Channel};
+use super::Carry;
 use crate::trade::node::{Letter, Node};
 
 /// The runtime with its connection.
@@ -33,7 +34,7 @@ struct Shared {
 
 /// The connection, if there is one, and when to try for the next.
 struct Line {
-    connection: Option<Connection>,
+    channel: Option<Channel>,
     not_before: Instant,
     patience: Duration,
 }
@@ -53,7 +54,7 @@ impl QuicKeep {
             endpoint
         };
         let line = Mutex::new(Line {
-            connection: None,
+            channel: None,
             not_before: Instant::now(),
             patience: PATIENCE_FIRST,
         });
@@ -101,26 +102,25 @@ impl Carry for QuicKeep {
         let shared = Arc::clone(&self.shared);
         self.runtime().spawn(async move {
             let mut line = shared.line.lock().await;
-            if let Some(old) = line.connection.take() {
-                old.close(0u32.into(), b"the peer is another");
+            if let Some(old) = line.channel.take() {
+                old.close(b"the peer is another");
             }
             line.not_before = Instant::now();
             line.patience = PATIENCE_FIRST;
             drop(line);
             // So that the first message does not pay for the handshake.
-            let _ = shared.connection().await;
+            let _ = shared.channel().await;
         });
     }
 }
 
 impl Shared {
     async fn exchange(&self, letter: &Letter) -> Result<(), Reason> {
-        let connection = self.connection().await?;
-        quic::exchange(&connection, letter, &self.node).await
+        self.channel().await?.exchange(letter, &self.node).await
     }
 
     /// The connection, dialled if need be; others wait for the one who dials.
-    async fn connection(&self) -> Result<Connection, Reason> {
+    async fn channel(&self) -> Result<Channel, Reason> {
         let mut line = self.line.lock().await;
         if let Some(alive) = line.alive() {
             return Ok(alive);
@@ -134,18 +134,15 @@ impl Shared {
             Err(_) => (line.patience * 2).min(PATIENCE_MAX),
         };
         line.not_before = Instant::now() + line.patience;
-        line.connection = dialled.clone().ok();
+        line.channel = dialled.clone().ok();
         dialled
     }
 }
 
 impl Line {
-    fn alive(&self) -> Option<Connection> {
-        let connection = self.connection.as_ref()?;
-        connection
-            .close_reason()
-            .is_none()
-            .then(|| connection.clone())
+    fn alive(&self) -> Option<Channel> {
+        let channel = self.channel.as_ref()?;
+        channel.is_alive().then(|| channel.clone())
     }
 }
 

@@ -99,8 +99,8 @@ fn carry(
         let endpoint = crate::quic::client_endpoint(listener).map_err(|_| Reason::SenderOff)?;
         let exchanged = tokio::select! {
             exchanged = async {
-                let connection = quic::connect(&endpoint, listener).await?;
-                quic::exchange(&connection, letter, node).await
+                let channel = quic::connect(&endpoint, listener).await?;
+                channel.exchange(letter, node).await
             } => exchanged,
             _ = cancelled.changed() => Err(Reason::SocketTimeout),
         };

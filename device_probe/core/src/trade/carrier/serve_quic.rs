@@ -15,6 +15,7 @@ use quinn::{Connection, Endpoint, Incoming, ReadToEndError, RecvStream, SendStre
 use tokio::sync::oneshot;
 
 use super::door::{Answer, Door, Place};
+use super::quic::STREAMS_MAX;
 use crate::stop::Stop;
 use crate::trade::node::{Node, MESSAGE_BYTES_MAX};
 use crate::trade::places::Guest;
@@ -24,7 +25,7 @@ use crate::trade::Patience;
 
 /// What went wrong with connections and streams.
 #[derive(Debug, Default)]
-pub(in crate::trade) struct QuicCounts {
+pub(crate) struct QuicCounts {
     /// Diallers who were asked to prove their address first.
     pub(in crate::trade) proofs: AtomicU64,
     /// Connections beyond the limit.
@@ -42,13 +43,13 @@ pub(in crate::trade) struct QuicCounts {
 }
 
 /// Whether somebody has introduced himself to control from there.
-pub(in crate::trade) type Knows<'a> = &'a (dyn Fn(Prefix) -> bool + Sync);
+pub(crate) type Knows<'a> = &'a (dyn Fn(Prefix) -> bool + Sync);
 
 /// Serve until `stop` is raised.
 ///
 /// # Errors
 /// When the system gives no threads, or the socket is of no use.
-pub(in crate::trade) fn serve(
+pub(crate) fn serve(
     socket: UdpSocket,
     node: &Arc<Node>,
     counts: &Arc<QuicCounts>,
@@ -81,6 +82,7 @@ fn server_config() -> quinn::ServerConfig {
     let mut transport = quinn::TransportConfig::default();
     transport
         .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_MAX))
         .stream_receive_window(VarInt::from_u32(MESSAGE_BYTES_MAX as u32))
         .receive_window(VarInt::from_u32(CONNECTION_BYTES_MAX));
     let mut config = crate::quic::server_config();

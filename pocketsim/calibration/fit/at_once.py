@@ -1,0 +1,130 @@
+"""What a trade takes either end when others wait, beyond what its steps do one at a time.
+
+`quic_trades_at_once` is two ends of `probe trade` that propose as fast as they can, so that nobody
+sleeps, and tells the core time of a trade at each. Beyond the operations of its steps at the pace
+of what is queued, bookkeeping, packets and calls of sockets, the end that countersigns takes
+something for tasks that are at work already; that is of every datagram. The end that proposes does
+so on a thread of its own, which takes the core from those that take answers, and allocates what
+they free: what it takes beyond the other is of every proposal. What does not live here: what waking
+takes (`calibration.fit.quic_wakes`), and steps one at a time (`calibration.fit.bookkeeping`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pocketsim.calibration.fit import bookkeeping, pace
+from pocketsim.calibration.fit.by_rest import Part
+from pocketsim.calibration.fit.looks import cases, estimate_of, estimates
+from pocketsim.calibration.fit.rests import UNRESTED_S, Rested, pooled
+from pocketsim.calibration.fit.samples import Estimate, Sigma
+from pocketsim.calibration.fit.wakes import of_a_part, rested_s
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pocketsim.calibration.fit.probe_report import Report
+
+KERNEL = "quic_trades_at_once"
+
+
+def of_a_datagram(report: Report) -> Estimate | None:
+    """Return what a datagram that has waited takes the tasks of an end; None if untold."""
+    return _beyond(report, "countersigner_cpu_s", ())
+
+
+def proposing(reports: Sequence[Report]) -> Part | None:
+    """Return what proposing takes beside its operations, one at a time and when others wait.
+
+    None where most reports do not tell the first; nothing of the second where not all tell it.
+    """
+    told = [bookkeeping.beside(report, "propose_s") for report in reports]
+    known = [one for one in told if one is not None and one.mean > 0]
+    if 2 * len(known) <= len(reports):
+        return None
+    said = f"{bookkeeping.KERNEL}: propose_s, less their operations"
+    over = f"{said}, and when others wait what {KERNEL} takes who proposes beyond who countersigns"
+    by_rest = [_proposing(report) for report in reports]
+    return Part(told, said, pooled(by_rest, reports, f"kernel {over}"))
+
+
+def _proposing(report: Report) -> dict[float, Rested]:
+    alone, datagram = bookkeeping.beside(report, "propose_s"), of_a_datagram(report)
+    whole = _beyond(report, "proposer_cpu_s", ("propose_s",))
+    since_s = rested_s(report, 0.0)
+    if alone is None or datagram is None or whole is None or alone.mean <= 0 or since_s <= 0:
+        return {}
+    longer_s = max(0.0, whole.mean - datagram.mean)
+    error_s = math.hypot(whole.standard_error, datagram.standard_error)
+    queued = Rested(
+        0.0,
+        alone.mean + longer_s,
+        math.hypot(error_s, alone.standard_error),
+        alone.mean,
+        alone.standard_error,
+        whole.samples,
+    )
+    # Who has rested at all waits for nobody.
+    rested = Rested(since_s, alone.mean, 0.0, alone.mean, 0.0, alone.samples)
+    return {UNRESTED_S: queued, 0.0: rested}
+
+
+def _beyond(report: Report, quantity: str, beside: Sequence[str]) -> Estimate | None:
+    """Return the core time of an end beyond what is priced of it; None if something is untold.
+
+    `beside` are steps whose bookkeeping it has besides that of a block that came.
+    """
+    parameters = (("payload_bytes", bookkeeping.PAYLOAD_BYTES), ("trades", _TRADES))
+    found = cases(report, KERNEL, quantity, parameters)
+    steps_s = pace.queued_s(report)
+    received = bookkeeping.received(report)
+    calls_s = [_near_s(report, kernel) for kernel in _COMPUTED]
+    if not found or steps_s is None or received is None or None in calls_s:
+        return None
+    beside_s = [bookkeeping.beside_s(report, each) for each in beside]
+    taken_s = math.fsum([steps_s, received.mean, *beside_s, *filter(None, calls_s)])
+    whole = estimate_of(found[0], quantity, report)
+    return left(whole, 1.0, taken_s, 0.0)
+
+
+def left(whole: Estimate, share: float, taken_s: float, error_s: float) -> Estimate:
+    """Return what is left of a share of a whole, in seconds; it has all of the whole's deviation.
+
+    `error_s` is the standard error of what is taken; those of prices that it has are left out.
+    """
+    left_s = share * whole.mean - taken_s
+    sigma = whole.sample_sigma
+    if left_s > 0:
+        sigma = of_a_part(Sigma(whole.sample_sigma, 0.0), share * whole.mean / left_s).value
+    rounds = tuple(share * one - taken_s for one in whole.rounds)
+    return replace(
+        whole,
+        mean=left_s,
+        standard_error=math.hypot(share * whole.standard_error, error_s),
+        own_error=share * whole.own_error,
+        clock_error=share * whole.clock_error,
+        sample_sigma=sigma,
+        rounds=rounds if min(rounds, default=0.0) > 0 else (),
+    )
+
+
+def _near_s(report: Report, kernel: str) -> float | None:
+    """Return what a kernel takes at the size nearest to a packet with a block, in s."""
+    told = estimates(report, kernel, "cpu_s")
+    return told[min(told, key=lambda size: abs(size - _PACKET_BYTES))].mean if told else None
+
+
+_COMPUTED = (
+    "quic_packet_seal",
+    "quic_packet_open",
+    "quic_stream_accept",
+    "task_spawn",
+    "udp_send",
+    "udp_receive",
+)
+"""What an end computes and calls for a message and its answer, by kernel; opening a stream is as
+nothing beside accepting one."""
+_TRADES = 256.0
+_PACKET_BYTES = 703.0  # a block of the theses with what QUIC puts around it
