@@ -4,9 +4,8 @@ Other kernels repeat one operation on a core that does nothing else. `trade_at_p
 proposal once, after system calls and a rest: caches and branch predictors are cold, and the core's
 frequency may be low. Without what the program does beside the operations of that step
 (`calibration.fit.bookkeeping`), its time over theirs in hot loops is the ratio: of whole messages,
-since steps of a microsecond are timed too roughly to tell each its own. Signing, verifying and
-hashing a block serialise it there, and the time is that of the wall: some hundredths of the ratio
-are that.
+since steps of a microsecond are timed too roughly to tell each its own. The time is that of the
+wall.
 What does not live here: how long waking takes (`calibration.fit.wakes`).
 """
 

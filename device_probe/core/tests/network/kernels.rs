@@ -41,7 +41,7 @@ fn the_names_are_those_that_calibration_reads() {
         "quic_message_at_pace",
         "quic_message_keep",
         "quic_message_reconnect",
-        "quic_messages_at_once",
+        "quic_trades_at_once",
         "quic_packet_open",
         "quic_packet_seal",
         "quic_reconnect_at_pace",
@@ -103,7 +103,7 @@ fn quantities_are_those_that_calibration_reads() {
             "tftp_turn" => &["taken_s", "given_s"],
             "quic_message_at_pace" => &["rtt_s", "cpu_s"],
             "quic_reconnect_at_pace" => &["rtt_s"],
-            "quic_messages_at_once" => &["message_s", "cpu_s"],
+            "quic_trades_at_once" => &["proposer_cpu_s", "countersigner_cpu_s"],
             _ => &["wall_s", "cpu_s"],
         };
         let samples = measure(&case, 1).expect("loopback is there");
@@ -138,6 +138,19 @@ fn each_step_of_a_trade_is_timed() {
             // Who countersigns checks and signs, who completes only checks.
             assert!(countersign_s > 0.0 && complete_s > 0.0);
             assert!(complete_s < *rtt_s, "{}", label(&case));
+        }
+    }
+}
+
+#[test]
+fn the_core_time_of_a_trade_is_told_of_each_end() {
+    for case in only("quic_trades_at_once") {
+        let samples = measure(&case, 3).expect("loopback is there, and a second core");
+        let proposer_s = samples["proposer_cpu_s"].iter();
+        for (proposer_s, countersigner_s) in proposer_s.zip(&samples["countersigner_cpu_s"]) {
+            // Each signs once and verifies once, in whatever of its threads.
+            let ratio = proposer_s / countersigner_s;
+            assert!((0.5..2.0).contains(&ratio), "{ratio}");
         }
     }
 }

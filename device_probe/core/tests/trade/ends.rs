@@ -98,6 +98,8 @@ pub fn until(condition: impl Fn() -> bool) {
 }
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
+/// That a listener lets a dialler have open at a time.
+const STREAMS: u64 = 100;
 
 fn completes(carrier: Carrier) {
     let listener = Listener::start();
@@ -135,6 +137,39 @@ fn udp_loses_nothing_on_loopback() {
 #[test]
 fn a_kept_connection_loses_nothing() {
     completes(Carrier::QuicKeep);
+}
+
+#[test]
+fn messages_that_wait_for_a_stream_of_a_kept_connection_go_in_turn() {
+    let listener = Listener::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("events.jsonl");
+    let outcome = trade(&DialOptions {
+        // All at once: far more than any core signs.
+        rates_per_s: vec![100_000.0],
+        duration: Duration::from_millis(200),
+        output: Some(path.clone()),
+        ..options(listener.address, Carrier::QuicKeep)
+    });
+    listener.end();
+    let sent = outcome.repetitions[0].sent;
+    assert!(sent > 5 * STREAMS, "only {sent} at once");
+    let events = std::fs::read_to_string(path).expect("there");
+    let stored = events.lines().filter_map(|line| {
+        let event: serde_json::Value = serde_json::from_str(line).expect("a line is JSON");
+        (event["kind"] == "store").then(|| event["message_id"].as_u64().expect("a number"))
+    });
+    let stored: Vec<u64> = stored.collect();
+    assert_eq!(stored.len() as u64, sent);
+    let first = stored.iter().min().expect("some");
+    // Those of the streams that are open at a time end in any order, whoever is under way.
+    let places = stored.iter().enumerate();
+    let late = places.map(|(place, message)| (place as u64).abs_diff(message - first));
+    let latest = late.max().expect("some");
+    assert!(
+        latest < 3 * STREAMS,
+        "{latest} of {sent} others came between"
+    );
 }
 
 #[test]
