@@ -185,7 +185,7 @@ pub const KERNELS: &[Known] = &[
     entry(
         "quic_reconnect_at_pace",
         Group::Quic,
-        &["bytes", "rest_s"],
+        &["payload_bytes", "rest_s"],
         RTT,
     ),
     entry(

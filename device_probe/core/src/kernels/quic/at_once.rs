@@ -8,27 +8,22 @@
 //! all of a batch are over. What deliberately does not live here: messages at a pace
 //! (`super::pace`).
 
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use tokio::runtime::Runtime;
 
+use super::listening::beside_a_listener;
 use super::pace::{failed, too_late, ANSWER_LIMIT, SHUT_DOWN};
 use super::GROUP;
 use crate::clock::{Clock, ThreadClock};
-use crate::host::affinity::on_cores;
 use crate::kernel::{Budget, Case, Series, Unmeasured};
 use crate::kernels::experiment::{case, collect};
 use crate::kernels::trading::{Traders, PAYLOAD_BYTES};
-use crate::kernels::waking::two_cores;
 use crate::quic::{client_config, client_endpoint, SERVER_NAME};
-use crate::stop::Stop;
 use crate::trade::carrier::quic::Channel;
-use crate::trade::carrier::serve_quic::{serve, QuicCounts};
-use crate::trade::Patience;
 
 /// The case: trades of one size.
 pub(super) fn cases() -> Vec<Case> {
@@ -41,22 +36,8 @@ pub(super) fn cases() -> Vec<Case> {
 
 /// Core time of a trade at the end that proposes, in all its threads, and at the other.
 fn at_once(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
-    let (own, other) = two_cores()?;
     let traders = Traders::new(PAYLOAD_BYTES)?;
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let address = socket.local_addr()?;
-    let over = Stop::new();
-    thread::scope(|scope| {
-        let _over = over.when_dropped();
-        scope.spawn(|| {
-            on_cores(&[own], || {
-                let (counts, patience) = (Arc::<QuicCounts>::default(), Patience::default());
-                let node = &traders.countersigner;
-                Ok(serve(socket, node, &counts, patience, &|_| true, &over)?)
-            })
-        });
-        on_cores(&[other], || sampled(budget, &traders, address))
-    })
+    beside_a_listener(&traders, |address| sampled(budget, &traders, address))
 }
 
 fn sampled(

@@ -8,8 +8,10 @@ use crate::kernel::{Case, Depth, Group};
 
 mod at_once;
 mod credentials;
+mod listening;
 mod memory;
 mod pace;
+mod reconnect;
 mod sockets;
 mod steps;
 mod talk;
@@ -20,6 +22,7 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         sockets::cases(depth),
         pace::cases(),
         at_once::cases(),
+        reconnect::cases(),
         steps::cases(depth),
     ]
     .concat()

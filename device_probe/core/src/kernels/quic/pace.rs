@@ -1,14 +1,15 @@
-//! Messages over QUIC as a program sends them: one at a time at the pace of a workload, over a kept
-//! connection (`quic_message_at_pace`) or a new one (`quic_reconnect_at_pace`).
+//! The kernel `quic_message_at_pace`: messages over a kept connection of QUIC as a program sends
+//! them, one at a time at the pace of a workload.
 //!
 //! Packets and streams are priced without sockets, and `quic_message_keep` in a loop that never
 //! sleeps. A program has its endpoint in tasks of a runtime, whose threads sleep between messages
 //! and wake each other: for the socket, for the connection, for the stream. So here both ends have
 //! a runtime of two threads on cores of their own, and a thread of its own proposes at a pace. What
-//! deliberately does not live here: cryptography and bookkeeping of blocks.
+//! deliberately does not live here: cryptography and bookkeeping of blocks (`super::reconnect`,
+//! `super::at_once`).
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ use super::GROUP;
 use crate::host::affinity::{allowed_cores, on_cores};
 use crate::kernel::{Budget, Case, Series, Unmeasured};
 use crate::kernels::experiment::{case, collect, Watch};
-use crate::quic::{client_config, client_endpoint, farewell, server_config, SERVER_NAME};
+use crate::quic::{client_config, client_endpoint, server_config, SERVER_NAME};
 
 /// The cases: by how long the proposing thread sleeps after an answer.
 pub(super) fn cases() -> Vec<Case> {
@@ -30,20 +31,7 @@ pub(super) fn cases() -> Vec<Case> {
             at_pace(&budget.rested(BATCH as u32 * rest), rest)
         })
     };
-    let anew = |&rest_s: &f64| {
-        let parameters = [("bytes", MESSAGE_BYTES as f64), ("rest_s", rest_s)];
-        case(
-            GROUP,
-            "quic_reconnect_at_pace",
-            &parameters,
-            move |budget| {
-                let rest = Duration::from_secs_f64(rest_s);
-                reconnecting(&budget.rested(rest), rest)
-            },
-        )
-    };
-    let kept = RESTS_S.iter().map(after);
-    kept.chain(RESTS_S[1..].iter().map(anew)).collect()
+    RESTS_S.iter().map(after).collect()
 }
 
 /// `rtt_s` is from the call that starts a task until that has the answer, the mean of a batch;
@@ -88,50 +76,6 @@ fn beside_a_server(
     server.shutdown_timeout(SHUT_DOWN);
     measured
 }
-
-/// `rtt_s` is from the call that starts a thread until that has the answer, by a runtime, an
-/// endpoint and a connection of its own, as `probe trade` does for each message. As there, it says
-/// farewell after that, for some 0.1 s, in which others begin: their buffers and threads are others,
-/// and what it does then takes the core from them.
-fn reconnecting(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unmeasured> {
-    beside_a_server(|address| {
-        let (tell, told) = mpsc::channel();
-        let mut leaving = Vec::new();
-        let measured = collect(budget, ["rtt_s"], || {
-            thread::sleep(rest);
-            let start = Instant::now();
-            let tell = tell.clone();
-            leaving.push(thread::spawn(move || {
-                if let Err(reason) = dial(address, start, &tell) {
-                    let _ = tell.send(Err(reason));
-                }
-            }));
-            let rtt = told.recv_timeout(ANSWER_LIMIT).map_err(too_late)??;
-            leaving.retain(|thread| !thread.is_finished());
-            Ok([rtt.as_secs_f64() - budget.clock.read_s])
-        });
-        for thread in leaving {
-            thread.join().expect("it returns what goes wrong");
-        }
-        measured
-    })
-}
-
-fn dial(address: SocketAddr, start: Instant, tell: &Sender<Answered>) -> Result<(), Unmeasured> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all().build()?.block_on(async {
-        let endpoint = client_endpoint(address)?;
-        let connecting = endpoint.connect(address, SERVER_NAME).map_err(failed)?;
-        let connection = connecting.await.map_err(failed)?;
-        ask(&connection).await?;
-        let _ = tell.send(Ok(start.elapsed()));
-        farewell(&endpoint).await;
-        Ok(())
-    })
-}
-
-/// How long an answer took.
-type Answered = Result<Duration, Unmeasured>;
 
 fn batch(
     budget: &Budget<'_>,
@@ -207,7 +151,7 @@ pub(super) fn failed(error: impl std::fmt::Display) -> Unmeasured {
 const MESSAGE_BYTES: usize = 668;
 
 /// Nearly as fast as it goes; between messages at 500/s, 100/s and 10/s.
-const RESTS_S: [f64; 4] = [0.2e-3, 2e-3, 10e-3, 100e-3];
+pub(super) const RESTS_S: [f64; 4] = [0.2e-3, 2e-3, 10e-3, 100e-3];
 
 /// For one sample: acknowledgements that come alone are those of some messages.
 const BATCH: usize = 2;

@@ -72,7 +72,7 @@ impl Channel {
 ///
 /// # Errors
 /// Always [`Reason::ConnectTimeout`]: nobody answers, or nobody who speaks this.
-pub(super) async fn connect(
+pub(crate) async fn connect(
     endpoint: &quinn::Endpoint,
     listener: std::net::SocketAddr,
 ) -> Result<Channel, Reason> {
