@@ -176,10 +176,11 @@ class Phone:
 
     def _at_pace(self):
         hot_s = sum(map(_hot_s, STEPS))
+        step_s = hot_s + BESIDE_S["countersign_s"]
         for rest_s, pace in PACES.items():
             quantities = {
                 "propose_s": self.times(pace * _hot_s("ed25519_sign"), iterations=1),
-                "countersign_s": self.times(pace * hot_s + BESIDE_S["countersign_s"], iterations=1),
+                "countersign_s": self.times(pace * step_s, iterations=1),
                 "complete_s": self.times(pace * _hot_s("ed25519_verify"), iterations=1),
                 "rtt_s": self.times(3 * pace * hot_s, iterations=1),
                 "cpu_s": self.times(2 * pace * hot_s, iterations=1),
@@ -215,11 +216,10 @@ class Phone:
 
     def _quic_at_once(self):
         """Both ends take in a datagram for each trade, and send one."""
-        end_s = PACES[None] * sum(map(_hot_s, STEPS)) + QUIC_QUEUED_S
-        end_s += (BESIDE_S["countersign_s"] + BESIDE_S["complete_s"]) / 2
+        end_s = PACES[None] * (sum(map(_hot_s, STEPS)) + BESIDE_S["countersign_s"]) + QUIC_QUEUED_S
         end_s += sum(map(_hot_s, ("quic_packet_seal", "quic_packet_open", "quic_stream_accept")))
-        end_s += sum(map(_hot_s, ("task_spawn", "udp_send", "udp_receive")))
-        proposer_s = end_s + BESIDE_S["propose_s"] + PROPOSING_QUEUED_S
+        end_s += sum(map(_hot_s, ("udp_send", "udp_receive")))
+        proposer_s = end_s + 2 * _hot_s("task_spawn") + BESIDE_S["propose_s"] + PROPOSING_QUEUED_S
         quantities = {
             "proposer_cpu_s": self.times(proposer_s, iterations=1),
             "countersigner_cpu_s": self.times(end_s, iterations=1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pocketsim.calibration.fit import own, pace, wakes, write
+from pocketsim.calibration.fit import bookkeeping, own, pace, wakes, write
 from pocketsim.calibration.fit.calibration import Calibration
 from pocketsim.sim.devices import implementation, profile
 from support import synthetic_reports as synthetic
@@ -38,14 +38,16 @@ def test_bookkeeping_is_what_steps_take_beside_their_operations(found):
     assert (costs["proposing"].step, costs["receiving"].step) == ("command", "decode")
 
 
-def test_proposing_takes_longer_when_others_wait_and_no_longer_after_any_rest(found):
+def test_proposing_takes_longer_when_others_wait(found):
     proposing = found.own_costs["proposing"]
-    queued, rested = proposing.after_rest
+    queued, hot, rested = proposing.after_rest
     assert queued.rest == 0
     longer_s = (queued.ratio - 1) * proposing.cpu
     assert longer_s == pytest.approx(synthetic.PROPOSING_QUEUED_S, rel=0.3)
-    assert 0 < rested.rest < 1e-4
-    assert rested.ratio == 1
+    assert 0 < hot.rest < 1e-4
+    # What was computed before is as cold as for any step.
+    paces = [synthetic.PACES[0.0], synthetic.PACES[10e-3]]
+    assert [hot.ratio, rested.ratio] == pytest.approx(paces, rel=0.02)
 
 
 def test_reports_of_one_size_tell_no_cost_per_byte(device):
@@ -177,6 +179,24 @@ def test_a_disturbed_report_leaves_what_the_others_tell(device):
     assert "connecting" not in own.measured(described, device, [calm[0], disturbed]).own_costs
 
 
+def test_reports_that_tell_one_size_are_left_out_beside_others(device):
+    described = implementation.load(DESCRIBED)
+    mixed = [without_large(paced(1)[0]), paced(2)[1]]
+    told = own.measured(described, device, mixed).own_costs["receiving"]
+    assert told.per_byte == pytest.approx(synthetic.BESIDE_PER_BYTE_S, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["trustchain_throughput_2025", "trustchain_latency_2025"])
+def test_what_is_measured_stands_in_any_description(device, name, tmp_path):
+    # Both have a cost of their own at the step of a proposal.
+    origin = profile.IMPLEMENTATIONS / f"{name}.toml"
+    found = own.measured(implementation.load(origin), device, paced(2))
+    assert found.own_costs["proposing"].after_rest is None
+    file = tmp_path / "here.toml"
+    write.write_implementation(origin, found, file)
+    assert implementation.load(file).own_costs.keys() == found.own_costs.keys()
+
+
 def longer_after(report, rest_s, device):
     """Return what a trade over a new connection takes longer after a rest, s.
 
@@ -190,7 +210,9 @@ def longer_after(report, rest_s, device):
         cost = device.operations[step]
         return cost.cpu + 668 * cost.per_byte
 
-    return sum(rested.longer_s(sum(map(hot_s, turn))) for turn in turns)
+    received_s = bookkeeping.received(report).mean
+    hot = [sum(map(hot_s, turn)) + received_s * ("decode" in turn) for turn in turns]
+    return sum(map(rested.longer_s, hot))
 
 
 def without_large(report):

@@ -139,24 +139,28 @@ impl ThreadClock {
         Self((!thread << 3) | PER_THREAD | BY_SCHEDULER)
     }
 
-    /// What the thread has used; it must not have ended.
-    pub fn read(self) -> Duration {
-        cpu_time(self.0)
+    /// What the thread has used.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn read(self) -> Result<Duration, Unmeasured> {
+        read(self.0).ok_or_else(|| Unmeasured::because("a thread has ended"))
     }
 }
 
 fn cpu_time(clock: libc::clockid_t) -> Duration {
+    read(clock).expect("the CPU-time clocks exist since Linux 2.6.12")
+}
+
+/// None if there is no such clock.
+fn read(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: `time` is valid for writes; the call only fails for a clock that does not exist.
     let status = unsafe { libc::clock_gettime(clock, &mut time) };
-    assert_eq!(
-        status, 0,
-        "CPU-time clocks exist since Linux 2.6.12, a thread's as long as it"
-    );
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    (status == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 /// `CPUCLOCK_PERTHREAD_MASK` and `CPUCLOCK_SCHED` (Linux, include/linux/posix-timers.h).

@@ -1,11 +1,11 @@
 """What a trade takes either end when others wait, beyond what its steps do one at a time.
 
-`quic_trades_at_once` is two ends of `probe trade` that propose as fast as they can, so that nobody
-sleeps, and tells the core time of a trade at each. Beyond the operations of its steps at the pace
-of what is queued, bookkeeping, packets and calls of sockets, the end that countersigns takes
-something for tasks that are at work already; that is of every datagram. The end that proposes does
-so on a thread of its own, which takes the core from those that take answers, and allocates what
-they free: what it takes beyond the other is of every proposal. What does not live here: what waking
+`quic_trades_at_once` is two ends of `probe trade` that propose as fast as they can, and tells the
+core time of a trade at each. Beyond its steps at the pace of what is queued, packets and calls of
+sockets, the end that countersigns takes something for tasks that are at work already; that is of
+every datagram. The end that proposes does so on a thread of its own, which takes the core from
+those that take answers, and allocates what they free: what it takes beyond the other is of every
+proposal, by QUIC as by others, of which no kernel tells it. What does not live here: what waking
 takes (`calibration.fit.quic_wakes`), and steps one at a time (`calibration.fit.bookkeeping`).
 """
 
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.fit import bookkeeping, pace
 from pocketsim.calibration.fit.by_rest import Part
-from pocketsim.calibration.fit.looks import cases, estimate_of, estimates
+from pocketsim.calibration.fit.looks import LEAST_S, cases, estimate_of, estimates
 from pocketsim.calibration.fit.rests import UNRESTED_S, Rested, pooled
 from pocketsim.calibration.fit.samples import Estimate, Sigma
-from pocketsim.calibration.fit.wakes import of_a_part, rested_s
+from pocketsim.calibration.fit.wakes import of_a_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,12 @@ KERNEL = "quic_trades_at_once"
 
 
 def of_a_datagram(report: Report) -> Estimate | None:
-    """Return what a datagram that has waited takes the tasks of an end; None if untold."""
-    return _beyond(report, "countersigner_cpu_s", ())
+    """Return what a datagram that has waited takes the tasks of an end; None if untold.
+
+    Never less than next to nothing: what is left of a long time may be, in a report.
+    """
+    found = _beyond(report, "countersigner_cpu_s", ())
+    return found and replace(found, mean=max(LEAST_S, found.mean))
 
 
 def proposing(reports: Sequence[Report]) -> Part | None:
@@ -45,46 +49,54 @@ def proposing(reports: Sequence[Report]) -> Part | None:
     if 2 * len(known) <= len(reports):
         return None
     said = f"{bookkeeping.KERNEL}: propose_s, less their operations"
-    over = f"{said}, and when others wait what {KERNEL} takes who proposes beyond who countersigns"
+    over = (
+        f"{said}; without a rest what {KERNEL} takes who proposes beyond who countersigns, else as"
+        f" much longer as {pace.KERNEL} takes"
+    )
     by_rest = [_proposing(report) for report in reports]
     return Part(told, said, pooled(by_rest, reports, f"kernel {over}"))
 
 
 def _proposing(report: Report) -> dict[float, Rested]:
     alone, datagram = bookkeeping.beside(report, "propose_s"), of_a_datagram(report)
-    whole = _beyond(report, "proposer_cpu_s", ("propose_s",))
-    since_s = rested_s(report, 0.0)
-    if alone is None or datagram is None or whole is None or alone.mean <= 0 or since_s <= 0:
+    whole = _beyond(report, "proposer_cpu_s", ("task_spawn", "task_spawn"))
+    if alone is None or datagram is None or whole is None or alone.mean <= 0:
         return {}
-    longer_s = max(0.0, whole.mean - datagram.mean)
-    error_s = math.hypot(whole.standard_error, datagram.standard_error)
     queued = Rested(
         0.0,
-        alone.mean + longer_s,
-        math.hypot(error_s, alone.standard_error),
+        max(alone.mean, whole.mean - datagram.mean),
+        math.hypot(whole.standard_error, datagram.standard_error),
         alone.mean,
         alone.standard_error,
         whole.samples,
     )
-    # Who has rested at all waits for nobody.
-    rested = Rested(since_s, alone.mean, 0.0, alone.mean, 0.0, alone.samples)
-    return {UNRESTED_S: queued, 0.0: rested}
+    # Who has rested at all waits for nobody, and is as cold as for any step.
+    rested = {
+        asked_s: replace(
+            one,
+            taken_s=one.ratio * alone.mean,
+            taken_error_s=one.ratio * alone.mean * one.taken_error_s / one.taken_s,
+            priced_s=alone.mean,
+            priced_error_s=0.0,
+        )
+        for asked_s, one in pace.by_rest(report).items()
+        if one.rest_s > 0
+    }
+    return {UNRESTED_S: queued, **rested}
 
 
-def _beyond(report: Report, quantity: str, beside: Sequence[str]) -> Estimate | None:
+def _beyond(report: Report, quantity: str, calls: Sequence[str]) -> Estimate | None:
     """Return the core time of an end beyond what is priced of it; None if something is untold.
 
-    `beside` are steps whose bookkeeping it has besides that of a block that came.
+    `calls` are kernels of what it does besides what both do.
     """
     parameters = (("payload_bytes", bookkeeping.PAYLOAD_BYTES), ("trades", _TRADES))
     found = cases(report, KERNEL, quantity, parameters)
     steps_s = pace.queued_s(report)
-    received = bookkeeping.received(report)
-    calls_s = [_near_s(report, kernel) for kernel in _COMPUTED]
-    if not found or steps_s is None or received is None or None in calls_s:
+    calls_s = [near_s(report, kernel) for kernel in (*_COMPUTED, *calls)]
+    if not found or steps_s is None or None in calls_s:
         return None
-    beside_s = [bookkeeping.beside_s(report, each) for each in beside]
-    taken_s = math.fsum([steps_s, received.mean, *beside_s, *filter(None, calls_s)])
+    taken_s = math.fsum([steps_s, *filter(None, calls_s)])
     whole = estimate_of(found[0], quantity, report)
     return left(whole, 1.0, taken_s, 0.0)
 
@@ -110,7 +122,7 @@ def left(whole: Estimate, share: float, taken_s: float, error_s: float) -> Estim
     )
 
 
-def _near_s(report: Report, kernel: str) -> float | None:
+def near_s(report: Report, kernel: str) -> float | None:
     """Return what a kernel takes at the size nearest to a packet with a block, in s."""
     told = estimates(report, kernel, "cpu_s")
     return told[min(told, key=lambda size: abs(size - _PACKET_BYTES))].mean if told else None
@@ -120,11 +132,11 @@ _COMPUTED = (
     "quic_packet_seal",
     "quic_packet_open",
     "quic_stream_accept",
-    "task_spawn",
     "udp_send",
     "udp_receive",
 )
 """What an end computes and calls for a message and its answer, by kernel; opening a stream is as
-nothing beside accepting one."""
+nothing beside accepting one. The engine has tasks at the end that proposes: one sends, one waits
+(`transport/quic/mod.rs` and `inbox.rs` of sim/protocols)."""
 _TRADES = 256.0
 _PACKET_BYTES = 703.0  # a block of the theses with what QUIC puts around it

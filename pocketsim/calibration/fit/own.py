@@ -40,7 +40,7 @@ def measured(
 
     As it is where not most of the reports tell.
     """
-    received = _most(reports, [bookkeeping.received_by_bytes(report) for report in reports])
+    received = _received(reports)
     steps: dict[str, _Told] = {"receiving": ("decode", _RECEIVED, received)} if received else {}
     parts = {
         name: (step, part)
@@ -53,21 +53,35 @@ def measured(
         if (told := _most(reports, [{0.0: one} if one else {} for one in part.told]))
     }
     found = {name: _own(*each, device) for name, each in {**steps, **of_parts}.items()}
-    for name in of_parts:
-        rests = parts[name][1].after_rest or None
-        found[name] = found[name].model_copy(update={"after_rest": rests})
     # That has the endpoint in it, of the kind that this program makes.
     steps_ = {"endpoint_setup": Step(operations={})} if "connecting" in of_parts else {}
     # What a described program takes at a step of which reports tell all is in that.
     described = {
         name: one for name, one in implementation.own_costs.items() if one.step not in steps_
     }
+    beside = {one.step for name, one in described.items() if name not in found}
+    for name, (step, _, _) in of_parts.items():
+        # Of a step that has something else in it nothing tells what that takes after a rest.
+        rests = (parts[name][1].after_rest or None) if step not in beside else None
+        found[name] = found[name].model_copy(update={"after_rest": rests})
     return implementation.model_copy(
         update={
             "own_costs": {**described, **found},
             "steps": {**implementation.steps, **steps_},
         }
     )
+
+
+def _received(reports: Sequence[Report]) -> _Known:
+    """Return what reports say of a block that came, by its bytes.
+
+    Of those with several sizes alone, where there are some: one says nothing of what a byte takes,
+    and a probe that has one has another part of a step in it.
+    """
+    told = [(report, bookkeeping.received_by_bytes(report)) for report in reports]
+    sizes = max((len(one) for _, one in told), default=0)
+    alike = [(report, one) for report, one in told if len(one) in {0, sizes}]
+    return _most([report for report, _ in alike], [one for _, one in alike])
 
 
 def _own(step: str, said: str, told: _Known, device: Profile) -> OwnCost:

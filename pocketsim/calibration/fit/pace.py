@@ -2,10 +2,9 @@
 
 Other kernels repeat one operation on a core that does nothing else. `trade_at_pace` countersigns a
 proposal once, after system calls and a rest: caches and branch predictors are cold, and the core's
-frequency may be low. Without what the program does beside the operations of that step
-(`calibration.fit.bookkeeping`), its time over theirs in hot loops is the ratio: of whole messages,
-since steps of a microsecond are timed too roughly to tell each its own. The time is that of the
-wall.
+frequency may be low. Its time over that of its operations in hot loops and of what the program does
+beside them (`calibration.fit.bookkeeping`) is the ratio: of whole messages, since steps of a
+microsecond are timed too roughly to tell each its own. The time is that of the wall.
 What does not live here: how long waking takes (`calibration.fit.wakes`).
 """
 
@@ -36,10 +35,10 @@ OPERATIONS = ("block_decode", "ed25519_verify", "ed25519_sign", "sha256", "block
 def after(reports: Sequence[Report]) -> list[AfterRest]:
     """Return the ratio by rest; nothing where not every report has timed it."""
     said = (
-        f"kernel {KERNEL}: {STEP} less bookkeeping, over the core time of "
+        f"kernel {KERNEL}: {STEP}, over its bookkeeping and the core time of "
         f"{', '.join(OPERATIONS)} at {PRICED_BYTES:g} bytes or the size nearest to it"
     )
-    return pooled([_by_rest(report) for report in reports], reports, said)
+    return pooled([by_rest(report) for report in reports], reports, said)
 
 
 class Pace:
@@ -51,12 +50,12 @@ class Pace:
     """
 
     def __init__(self, report: Report, rest_s: float) -> None:
-        told = sorted((one.rest_s, one.ratio) for one in _by_rest(report).values() if one.rest_s)
+        told = sorted((one.rest_s, one.ratio) for one in by_rest(report).values() if one.rest_s)
         self._ratio, self._message_s = 1.0, 0.0
         if told and rest_s > 0:
             rests, ratios = zip(*told, strict=True)
             self._ratio = float(np.interp(math.log(rest_s), np.log(rests), ratios))
-            self._message_s = math.fsum(one.mean for one in _hot(report))
+            self._message_s = _message_s(report)
 
     def longer_s(self, hot_s: float) -> float:
         """Return by how much longer it takes what takes `hot_s` in hot loops, s."""
@@ -64,8 +63,8 @@ class Pace:
 
 
 def queued_s(report: Report) -> float | None:
-    """Return what the operations of a step take when the next message waits, s; None if untold."""
-    queued = _by_rest(report).get(UNRESTED_S)
+    """Return what a step takes when the next message waits, s; None if untold."""
+    queued = by_rest(report).get(UNRESTED_S)
     return queued.taken_s if queued else None
 
 
@@ -75,13 +74,18 @@ def _hot(report: Report) -> list[Estimate]:
     return [near_priced(each) for each in hot] if all(hot) else []
 
 
-def _by_rest(report: Report) -> dict[float, Rested]:
+def _message_s(report: Report) -> float:
+    """Return what a step takes in hot loops, with what the program does beside its operations."""
+    return math.fsum(one.mean for one in _hot(report)) + bookkeeping.beside_s(report, STEP)
+
+
+def by_rest(report: Report) -> dict[float, Rested]:
+    """Return what a step takes after rests by how long was asked for, s, as the next waits, too."""
     near = _hot(report)
     if not near:
         return {}
-    hot_s = math.fsum(one.mean for one in near)
+    priced_s = _message_s(report)
     hot_error_s = math.hypot(*(one.standard_error for one in near))
-    beside_s = bookkeeping.beside_s(report, STEP)
     found = {}
     rested = by_asked_s(report, KERNEL, STEP)
     queued = cases(report, KERNEL, STEP, (("queued", 1.0),))
@@ -90,14 +94,12 @@ def _by_rest(report: Report) -> dict[float, Rested]:
         if since_s <= 0 and asked_s != UNRESTED_S:
             continue  # nobody tells for how long
         step = estimate_of(case, STEP, report)
-        taken_s = step.mean - beside_s
-        if taken_s > 0:
-            found[asked_s] = Rested(
-                since_s if asked_s >= 0 else 0.0,
-                taken_s,
-                step.standard_error,
-                hot_s,
-                hot_error_s,
-                step.samples,
-            )
+        found[asked_s] = Rested(
+            since_s if asked_s >= 0 else 0.0,
+            step.mean,
+            step.standard_error,
+            priced_s,
+            hot_error_s,
+            step.samples,
+        )
     return found

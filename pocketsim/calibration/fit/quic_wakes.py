@@ -19,9 +19,9 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.fit import at_once
-from pocketsim.calibration.fit.at_once import left
+from pocketsim.calibration.fit.at_once import left, near_s
 from pocketsim.calibration.fit.costs import cost, named
-from pocketsim.calibration.fit.looks import Look, course, estimate_of, estimates
+from pocketsim.calibration.fit.looks import Look, course, estimate_of
 from pocketsim.calibration.fit.rests import Rested, pooled
 from pocketsim.calibration.fit.wakes import PRICED_REST_S, by_asked_s, passage_s, slept_s
 
@@ -104,11 +104,10 @@ def _computed_s(report: Report) -> float | None:
     """Return the core time of packets and streams of a message and its answer; None if unknown."""
     found = []
     for kernel, count in _COMPUTED.items():
-        told = estimates(report, kernel, "cpu_s")
-        if not told:
+        each_s = near_s(report, kernel)
+        if each_s is None:
             return None
-        size = min(told, key=lambda size: abs(size - _PACKET_BYTES))
-        found.append(count * told[size].mean)
+        found.append(count * each_s)
     return math.fsum(found)
 
 
@@ -125,4 +124,3 @@ _COMPUTED = {
     "task_spawn": 1,
 }
 """What both ends compute for a message and its answer, by kernel."""
-_PACKET_BYTES = 703.0  # a block of the theses with what QUIC puts around it

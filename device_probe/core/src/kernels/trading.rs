@@ -73,6 +73,14 @@ impl Traders {
         only(self.countersigner.receive(proposal).map_err(refused)?)
     }
 
+    /// No answer was refused, or given up.
+    pub fn ensure_all_are_over(&self) -> Result<(), Unmeasured> {
+        ensure(
+            self.proposer.open() == 0,
+            "an answer does not end its trade",
+        )
+    }
+
     /// The trade is over.
     pub fn complete(&self, answer: &[u8]) -> Result<(), Unmeasured> {
         let after = self.proposer.receive(answer).map_err(refused)?;

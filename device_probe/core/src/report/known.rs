@@ -168,7 +168,7 @@ pub const KERNELS: &[Known] = &[
         &["latency_s", "sent_s", "rtt_s"],
     ),
     entry("trade_at_pace", Group::Udp, &[], TRADE),
-    entry("trade_bookkeeping", Group::Udp, &["payload_bytes"], TRADE),
+    entry("trade_bookkeeping", Group::Udp, &[], TRADE),
     entry("tftp_file", Group::Udp, &["blocks", "rest_s"], &["file_s"]),
     entry(
         "tftp_turn",
@@ -182,12 +182,7 @@ pub const KERNELS: &[Known] = &[
         &["bytes", "rest_s"],
         RTT,
     ),
-    entry(
-        "quic_reconnect_at_pace",
-        Group::Quic,
-        &["payload_bytes", "rest_s"],
-        RTT,
-    ),
+    entry("quic_reconnect_at_pace", Group::Quic, &["rest_s"], RTT),
     entry(
         "quic_trades_at_once",
         Group::Quic,

@@ -165,11 +165,11 @@ fn messages_that_wait_for_a_stream_of_a_kept_connection_go_in_turn() {
     // Those of the streams that are open at a time end in any order, whoever is under way.
     let places = stored.iter().enumerate();
     let late = places.map(|(place, message)| (place as u64).abs_diff(message - first));
-    let latest = late.max().expect("some");
-    assert!(
-        latest < 3 * STREAMS,
-        "{latest} of {sent} others came between"
-    );
+    let mut late: Vec<u64> = late.collect();
+    late.sort_unstable();
+    // A thread that the system has taken the core from may hold some of them.
+    let most = late[late.len() * 9 / 10];
+    assert!(most < 2 * STREAMS, "{most} of {sent} others came between");
 }
 
 #[test]

@@ -3,27 +3,28 @@
 //!
 //! Steps of a trade are timed on one thread that does nothing else, and messages by how long they
 //! take where none waits. A program that is behind proposes on one thread and takes answers on
-//! others, of one core: they take it from each other, and free what another has allocated. So this
-//! is `probe trade` itself, its two ends on cores of their own, proposing as fast as it can, until
-//! all of a batch are over. What deliberately does not live here: messages at a pace
-//! (`super::pace`).
+//! others, of one core: they take it from each other, and free what another has allocated. So here
+//! are the nodes, carrier and listener of `probe trade`, its two ends on cores of their own, which
+//! propose as fast as they can until all of a batch are over. The end that has less to do waits for
+//! the other now and then: what its threads take to sleep and to wake then is in its core time.
+//! What deliberately does not live here: messages at a pace (`super::pace`).
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
-use super::listening::beside_a_listener;
+use super::listening::{beside_a_listener, Threads};
 use super::pace::{failed, too_late, ANSWER_LIMIT, SHUT_DOWN};
 use super::GROUP;
-use crate::clock::{Clock, ThreadClock};
 use crate::kernel::{Budget, Case, Series, Unmeasured};
 use crate::kernels::experiment::{case, collect};
 use crate::kernels::trading::{Traders, PAYLOAD_BYTES};
-use crate::quic::{client_config, client_endpoint, SERVER_NAME};
-use crate::trade::carrier::quic::Channel;
+use crate::quic::client_endpoint;
+use crate::trade::carrier::quic::{connect, Channel};
+use crate::trade::carrier::serve_quic;
 
 /// The case: trades of one size.
 pub(super) fn cases() -> Vec<Case> {
@@ -37,30 +38,32 @@ pub(super) fn cases() -> Vec<Case> {
 /// Core time of a trade at the end that proposes, in all its threads, and at the other.
 fn at_once(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
     let traders = Traders::new(PAYLOAD_BYTES)?;
-    beside_a_listener(&traders, |address| sampled(budget, &traders, address))
+    let far = Threads::default();
+    beside_a_listener(&traders, &far, |address| {
+        sampled(budget, &traders, address, &far)
+    })
 }
 
 fn sampled(
     budget: &Budget<'_>,
     traders: &Traders,
     address: SocketAddr,
+    far: &Threads,
 ) -> Result<Vec<Series>, Unmeasured> {
-    let threads = Threads::default();
-    let runtime = threads.runtime()?;
-    threads.note();
+    let near = Threads::default();
+    // As many as the listener has.
+    let runtime = near.noted(serve_quic::threads())?;
     let connected = runtime.block_on(async {
         let endpoint = client_endpoint(address)?;
-        let connecting = endpoint.connect_with(client_config(), address, SERVER_NAME);
-        let connection = connecting.map_err(failed)?.await.map_err(failed)?;
-        Ok::<_, Unmeasured>((endpoint, Channel::new(connection)))
+        let channel = connect(&endpoint, address).await;
+        Ok::<_, Unmeasured>((endpoint, channel.map_err(|reason| failed(reason.name()))?))
     });
     let (endpoint, channel) = connected?;
     let sampled = collect(budget, ["proposer_cpu_s", "countersigner_cpu_s"], || {
-        let (near_s, all_s) = (threads.cpu_s(), Clock::process_cpu().as_secs_f64());
+        let before_s = [near.cpu_s()?, far.cpu_s()?];
         batch(traders, &runtime, &channel)?;
-        let near_s = threads.cpu_s() - near_s;
-        let far_s = Clock::process_cpu().as_secs_f64() - all_s - near_s;
-        Ok([near_s, far_s].map(|cpu_s| cpu_s / AT_ONCE as f64))
+        let after_s = [near.cpu_s()?, far.cpu_s()?];
+        Ok([0, 1].map(|end| (after_s[end] - before_s[end]) / AT_ONCE as f64))
     });
     endpoint.close(0u32.into(), b"");
     runtime.shutdown_timeout(SHUT_DOWN);
@@ -84,34 +87,9 @@ fn batch(traders: &Traders, runtime: &Runtime, channel: &Channel) -> Result<(), 
         });
     }
     let answered = told.recv_timeout(ANSWER_LIMIT).map_err(too_late)?;
-    answered.map_err(|reason| failed(reason.name()))
+    answered.map_err(|reason| failed(reason.name()))?;
+    traders.ensure_all_are_over()
 }
 
-/// The threads of the end that proposes.
-#[derive(Clone, Default)]
-struct Threads(Arc<Mutex<Vec<ThreadClock>>>);
-
-impl Threads {
-    /// As many workers as `probe trade` has, which are noted.
-    fn runtime(&self) -> std::io::Result<Runtime> {
-        let threads = self.clone();
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(WORKERS).enable_all();
-        builder.on_thread_start(move || threads.note()).build()
-    }
-
-    /// The calling thread is one of them.
-    fn note(&self) {
-        let mut clocks = self.0.lock().expect("a thread that holds it has panicked");
-        clocks.push(ThreadClock::of_this_thread());
-    }
-
-    fn cpu_s(&self) -> f64 {
-        let clocks = self.0.lock().expect("a thread that holds it has panicked");
-        clocks.iter().map(|clock| clock.read().as_secs_f64()).sum()
-    }
-}
-
-const WORKERS: usize = 2;
 /// More than streams at a time, so that some wait for theirs, and little beside what caches hold.
 const AT_ONCE: usize = 256;

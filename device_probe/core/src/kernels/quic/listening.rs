@@ -1,20 +1,24 @@
 //! The listener of `probe trade`, on a core of its own, beside what is measured on another.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
+use tokio::runtime::{Builder, Runtime};
+
+use crate::clock::ThreadClock;
 use crate::host::affinity::on_cores;
 use crate::kernel::{Series, Unmeasured};
 use crate::kernels::trading::Traders;
 use crate::kernels::waking::two_cores;
 use crate::stop::Stop;
-use crate::trade::carrier::serve_quic::{serve, QuicCounts};
+use crate::trade::carrier::serve_quic::{self, serve_on, QuicCounts};
 use crate::trade::Patience;
 
-/// What `measure` finds on a core of its own, beside who countersigns at an address.
+/// What `measure` finds on a core of its own, beside who countersigns at an address with `threads`.
 pub(super) fn beside_a_listener(
     traders: &Traders,
+    threads: &Threads,
     measure: impl FnOnce(SocketAddr) -> Result<Vec<Series>, Unmeasured> + Send,
 ) -> Result<Vec<Series>, Unmeasured> {
     let (own, other) = two_cores()?;
@@ -25,9 +29,11 @@ pub(super) fn beside_a_listener(
         let ended_whatever_happens = over.when_dropped();
         let listening = scope.spawn(|| {
             on_cores(&[own], || {
+                let runtime = threads.noted(serve_quic::threads())?;
                 let (counts, patience) = (Arc::<QuicCounts>::default(), Patience::default());
                 let node = &traders.countersigner;
-                Ok(serve(socket, node, &counts, patience, &|_| true, &over)?)
+                let served = serve_on(&runtime, socket, node, &counts, patience, &|_| true, &over);
+                Ok(served?)
             })
         });
         let measured = on_cores(&[other], || measure(address));
@@ -35,4 +41,32 @@ pub(super) fn beside_a_listener(
         let listened = listening.join().expect("it returns what goes wrong");
         listened.and(measured)
     })
+}
+
+/// The threads of an end.
+#[derive(Clone, Default)]
+pub(super) struct Threads(Arc<Mutex<Vec<ThreadClock>>>);
+
+impl Threads {
+    /// A runtime whose threads are noted, and the calling one.
+    pub(super) fn noted(&self, mut builder: Builder) -> std::io::Result<Runtime> {
+        let threads = self.clone();
+        self.note();
+        builder.on_thread_start(move || threads.note()).build()
+    }
+
+    fn note(&self) {
+        let mut clocks = self.0.lock().expect("a thread that holds it has panicked");
+        clocks.push(ThreadClock::of_this_thread());
+    }
+
+    /// Their core time.
+    ///
+    /// # Errors
+    /// One of them has ended.
+    pub(super) fn cpu_s(&self) -> Result<f64, Unmeasured> {
+        let clocks = self.0.lock().expect("a thread that holds it has panicked");
+        let read = |clock: &ThreadClock| Ok(clock.read()?.as_secs_f64());
+        clocks.iter().map(read).sum()
+    }
 }

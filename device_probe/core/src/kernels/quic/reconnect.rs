@@ -1,9 +1,8 @@
 //! The kernel `quic_reconnect_at_pace`: trades over new connections at the pace of a workload.
 //!
 //! It is what `probe trade` does for each message: a thread with a runtime, an endpoint and a
-//! connection of its own, at a listener that signs. What a program computes for a block after a
-//! handshake it finds as cold as that has left it, which neither handshakes nor blocks tell that
-//! are timed on their own.
+//! connection of its own, at a listener that knows places and signs. What blocks take longer right
+//! after a handshake neither handshakes nor blocks tell that are timed on their own.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{self, Sender};
@@ -11,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::listening::beside_a_listener;
+use super::listening::{beside_a_listener, Threads};
 use super::pace::{failed, too_late, ANSWER_LIMIT, RESTS_S};
 use super::GROUP;
 use crate::kernel::{Budget, Case, Series, Unmeasured};
@@ -46,7 +45,7 @@ pub(super) fn cases() -> Vec<Case> {
 /// threads are others, and what it does then takes the core from them.
 fn reconnecting(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unmeasured> {
     let traders = Traders::new(PAYLOAD_BYTES)?;
-    beside_a_listener(&traders, |address| {
+    beside_a_listener(&traders, &Threads::default(), |address| {
         let (tell, told) = mpsc::channel();
         let mut leaving = Vec::new();
         let measured = collect(budget, ["rtt_s"], || {
@@ -61,6 +60,7 @@ fn reconnecting(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unme
             }));
             let rtt = told.recv_timeout(ANSWER_LIMIT).map_err(too_late)??;
             leaving.retain(|thread| !thread.is_finished());
+            traders.ensure_all_are_over()?;
             Ok([rtt.as_secs_f64() - budget.clock.read_s])
         });
         for thread in leaving {

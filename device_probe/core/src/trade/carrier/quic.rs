@@ -19,7 +19,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub(crate) fn new(connection: Connection) -> Self {
+    fn new(connection: Connection) -> Self {
         Self {
             connection,
             turns: Arc::new(Semaphore::new(STREAMS_MAX as usize)),
@@ -106,6 +106,8 @@ fn lost(error: &ConnectionError) -> Reason {
 
 /// Streams that a listener lets a dialler have open at a time; quinn's default, but said.
 pub(super) const STREAMS_MAX: u32 = 100;
+/// Of an end that keeps its connections: quinn's driver and a task that signs.
+pub(crate) const WORKERS: usize = 2;
 /// Longer than any handshake that ends well; quinn alone would wait 30 s.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that trickles its answer is given up after this.

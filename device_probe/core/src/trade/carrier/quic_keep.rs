@@ -46,7 +46,7 @@ impl QuicKeep {
     /// When the system gives no threads or sockets.
     pub(in crate::trade) fn new(listener: SocketAddr, node: Arc<Node>) -> io::Result<Self> {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let runtime = builder.worker_threads(WORKERS).enable_all().build()?;
+        let runtime = builder.worker_threads(quic::WORKERS).enable_all().build()?;
         let endpoint = {
             let _inside = runtime.enter();
             let mut endpoint = crate::quic::client_endpoint(listener)?;
@@ -155,8 +155,6 @@ impl Drop for QuicKeep {
     }
 }
 
-/// quinn's driver and a task that signs; the agent is one lane anyway.
-const WORKERS: usize = 2;
 /// Eight seconds without an answer at 500/s.
 const MESSAGES_MAX: usize = 4_096;
 /// First wait after a connection that died or was refused.

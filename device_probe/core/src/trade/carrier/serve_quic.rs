@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use pocketsim_protocols::contract::Reason;
 use quinn::{Connection, Endpoint, Incoming, ReadToEndError, RecvStream, SendStream, VarInt};
+use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use super::door::{Answer, Door, Place};
-use super::quic::STREAMS_MAX;
+use super::quic::{STREAMS_MAX, WORKERS};
 use crate::stop::Stop;
 use crate::trade::node::{Node, MESSAGE_BYTES_MAX};
 use crate::trade::places::Guest;
@@ -57,8 +58,37 @@ pub(crate) fn serve(
     knows: Knows<'_>,
     stop: &Stop,
 ) -> io::Result<()> {
+    serve_on(
+        &threads().build()?,
+        socket,
+        node,
+        counts,
+        patience,
+        knows,
+        stop,
+    )
+}
+
+/// The threads that serve, and this one.
+pub(crate) fn threads() -> tokio::runtime::Builder {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.worker_threads(WORKERS).enable_all().build()?;
+    builder.worker_threads(WORKERS).enable_all();
+    builder
+}
+
+/// The same on such threads.
+///
+/// # Errors
+/// When the socket is of no use.
+pub(crate) fn serve_on(
+    runtime: &Runtime,
+    socket: UdpSocket,
+    node: &Arc<Node>,
+    counts: &Arc<QuicCounts>,
+    patience: Patience,
+    knows: Knows<'_>,
+    stop: &Stop,
+) -> io::Result<()> {
     runtime.block_on(async {
         let endpoint = Endpoint::new(
             quinn::EndpointConfig::default(),
@@ -228,8 +258,6 @@ fn add(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-/// quinn's driver and a task that signs.
-const WORKERS: usize = 2;
 /// Of one connection; with all of them 256 MiB.
 const CONNECTION_BYTES_MAX: u32 = 1 << 20;
 /// As the dialler's.
