@@ -64,6 +64,15 @@ fn after(pointer: &str, value: Value) -> Vec<Finding> {
 }
 
 #[test]
+fn a_report_of_an_earlier_probe_is_one() {
+    // The one that notebooks read: its kernels have other parameters than today's.
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let file = format!("{root}/pocketsim/notebooks/loopback_report.json");
+    let text = std::fs::read_to_string(file).expect("it is shipped");
+    assert_eq!(parse(&text).err(), None);
+}
+
+#[test]
 fn what_the_probe_writes_is_valid_and_comes_back() {
     let report = report();
     assert_eq!(parse(&report.to_json()), Ok(report));
