@@ -144,7 +144,7 @@ def test_a_new_connection_stands_for_the_endpoint_it_has(found, device):
     assert (short.ratio < 1) & (priced.ratio == 1)
     longer_s = longer_after(reports[0], 10e-3, device) - longer_after(reports[0], 2e-3, device)
     left_s = 0.2 * rtt_s - longer_s
-    assert (1 - short.ratio) * connecting.cpu == pytest.approx(left_s, rel=0.15)
+    assert (1 - short.ratio) * connecting.cpu == pytest.approx(left_s, rel=0.1)
 
 
 def test_what_a_program_was_described_with_at_that_step_is_in_it(device):

@@ -1,4 +1,4 @@
-"""What a trade takes either end when others wait, beyond what its steps do one at a time.
+"""What a trade takes at either end when others wait, beyond what its steps do one at a time.
 
 `quic_trades_at_once` is two ends of `probe trade` that propose as fast as they can, and tells the
 core time of a trade at each. Beyond its steps at the pace of what is queued, packets and calls of
@@ -19,13 +19,13 @@ from pocketsim.calibration.fit import bookkeeping, pace
 from pocketsim.calibration.fit.by_rest import Part
 from pocketsim.calibration.fit.looks import LEAST_S, cases, estimate_of, estimates
 from pocketsim.calibration.fit.rests import UNRESTED_S, Rested, pooled
-from pocketsim.calibration.fit.samples import Estimate, Sigma
-from pocketsim.calibration.fit.wakes import of_a_part
+from pocketsim.calibration.fit.wakes import left, near_priced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.calibration.fit.probe_report import Report
+    from pocketsim.calibration.fit.samples import Estimate
 
 KERNEL = "quic_trades_at_once"
 
@@ -39,15 +39,12 @@ def of_a_datagram(report: Report) -> Estimate | None:
     return found and replace(found, mean=max(LEAST_S, found.mean))
 
 
-def proposing(reports: Sequence[Report]) -> Part | None:
+def proposing(reports: Sequence[Report]) -> Part:
     """Return what proposing takes beside its operations, one at a time and when others wait.
 
-    None where most reports do not tell the first; nothing of the second where not all tell it.
+    Nothing of the second where not all tell it.
     """
     told = [bookkeeping.beside(report, "propose_s") for report in reports]
-    known = [one for one in told if one is not None and one.mean > 0]
-    if 2 * len(known) <= len(reports):
-        return None
     said = f"{bookkeeping.KERNEL}: propose_s, less their operations"
     over = (
         f"{said}; without a rest what {KERNEL} takes who proposes beyond who countersigns, else as"
@@ -101,31 +98,10 @@ def _beyond(report: Report, quantity: str, calls: Sequence[str]) -> Estimate | N
     return left(whole, 1.0, taken_s, 0.0)
 
 
-def left(whole: Estimate, share: float, taken_s: float, error_s: float) -> Estimate:
-    """Return what is left of a share of a whole, in seconds; it has all of the whole's deviation.
-
-    `error_s` is the standard error of what is taken; those of prices that it has are left out.
-    """
-    left_s = share * whole.mean - taken_s
-    sigma = whole.sample_sigma
-    if left_s > 0:
-        sigma = of_a_part(Sigma(whole.sample_sigma, 0.0), share * whole.mean / left_s).value
-    rounds = tuple(share * one - taken_s for one in whole.rounds)
-    return replace(
-        whole,
-        mean=left_s,
-        standard_error=math.hypot(share * whole.standard_error, error_s),
-        own_error=share * whole.own_error,
-        clock_error=share * whole.clock_error,
-        sample_sigma=sigma,
-        rounds=rounds if min(rounds, default=0.0) > 0 else (),
-    )
-
-
 def near_s(report: Report, kernel: str) -> float | None:
-    """Return what a kernel takes at the size nearest to a packet with a block, in s."""
+    """Return what a kernel takes at the size nearest to a block; None if it was not timed."""
     told = estimates(report, kernel, "cpu_s")
-    return told[min(told, key=lambda size: abs(size - _PACKET_BYTES))].mean if told else None
+    return near_priced(told).mean if told else None
 
 
 _COMPUTED = (
@@ -139,4 +115,3 @@ _COMPUTED = (
 nothing beside accepting one. The engine has tasks at the end that proposes: one sends, one waits
 (`transport/quic/mod.rs` and `inbox.rs` of sim/protocols)."""
 _TRADES = 256.0
-_PACKET_BYTES = 703.0  # a block of the theses with what QUIC puts around it

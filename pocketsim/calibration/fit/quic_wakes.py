@@ -19,11 +19,11 @@ import math
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.fit import at_once
-from pocketsim.calibration.fit.at_once import left, near_s
+from pocketsim.calibration.fit.at_once import near_s
 from pocketsim.calibration.fit.costs import cost, named
 from pocketsim.calibration.fit.looks import Look, course, estimate_of
 from pocketsim.calibration.fit.rests import Rested, pooled
-from pocketsim.calibration.fit.wakes import PRICED_REST_S, by_asked_s, passage_s, slept_s
+from pocketsim.calibration.fit.wakes import PRICED_REST_S, by_asked_s, left, passage_s, slept_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

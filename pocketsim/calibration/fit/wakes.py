@@ -278,6 +278,27 @@ def of_a_part(sigma: Sigma, ratio: float) -> Sigma:
     return Sigma(value, slope * sigma.standard_error)
 
 
+def left(whole: Estimate, share: float, taken_s: float, error_s: float) -> Estimate:
+    """Return what is left of a share of a whole, in seconds; it has all of the whole's deviation.
+
+    `error_s` is the standard error of what is taken; those of prices that it has are left out.
+    """
+    left_s = share * whole.mean - taken_s
+    sigma = whole.sample_sigma
+    if left_s > 0:
+        sigma = of_a_part(Sigma(whole.sample_sigma, 0.0), share * whole.mean / left_s).value
+    rounds = tuple(share * one - taken_s for one in whole.rounds)
+    return replace(
+        whole,
+        mean=left_s,
+        standard_error=math.hypot(share * whole.standard_error, error_s),
+        own_error=share * whole.own_error,
+        clock_error=share * whole.clock_error,
+        sample_sigma=sigma,
+        rounds=rounds if min(rounds, default=0.0) > 0 else (),
+    )
+
+
 _CALLS = "udp_send", "udp_receive"
 """Kernels of the calls with which a passage begins and ends."""
 PRICED_REST_S = dict(WAKE.variant)["rest_s"]

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use pocketsim_protocols::contract::Seconds;
 
-use super::carrier::serve_quic::{self, QuicCounts};
+use super::carrier::quic::threads;
+use super::carrier::serve_quic::{serve, QuicCounts};
 use super::carrier::{tftp as tftp_carrier, udp};
 use super::control::{Control, NotControl};
 use super::envelope::{seal, Envelope};
@@ -95,7 +96,8 @@ impl Station {
             let threads = [
                 scope.spawn(|| self.serve_base(&base, &over)),
                 scope.spawn(|| {
-                    serve_quic::serve(quic, &self.node, &self.quic, patience, &knows, &over)
+                    let (runtime, counts) = (threads().build()?, &self.quic);
+                    serve(&runtime, quic, &self.node, counts, patience, &knows, &over)
                 }),
                 scope.spawn(|| self.serve_tftp(tftp, &over)),
             ];

@@ -23,8 +23,7 @@ use crate::kernel::{Budget, Case, Series, Unmeasured};
 use crate::kernels::experiment::{case, collect};
 use crate::kernels::trading::{Traders, PAYLOAD_BYTES};
 use crate::quic::client_endpoint;
-use crate::trade::carrier::quic::{connect, Channel};
-use crate::trade::carrier::serve_quic;
+use crate::trade::carrier::quic::{connect, threads, Channel};
 
 /// The case: trades of one size.
 pub(super) fn cases() -> Vec<Case> {
@@ -51,8 +50,7 @@ fn sampled(
     far: &Threads,
 ) -> Result<Vec<Series>, Unmeasured> {
     let near = Threads::default();
-    // As many as the listener has.
-    let runtime = near.noted(serve_quic::threads())?;
+    let runtime = near.noted(threads())?;
     let connected = runtime.block_on(async {
         let endpoint = client_endpoint(address)?;
         let channel = connect(&endpoint, address).await;

@@ -12,13 +12,15 @@ use crate::kernel::{Series, Unmeasured};
 use crate::kernels::trading::Traders;
 use crate::kernels::waking::two_cores;
 use crate::stop::Stop;
-use crate::trade::carrier::serve_quic::{self, serve_on, QuicCounts};
+use crate::trade::carrier::quic::threads;
+use crate::trade::carrier::serve_quic::{serve, QuicCounts};
 use crate::trade::Patience;
 
-/// What `measure` finds on a core of its own, beside who countersigns at an address with `threads`.
+/// What `measure` finds on a core of its own, beside who countersigns at an address, whose
+/// threads are noted in `ends`.
 pub(super) fn beside_a_listener(
     traders: &Traders,
-    threads: &Threads,
+    ends: &Threads,
     measure: impl FnOnce(SocketAddr) -> Result<Vec<Series>, Unmeasured> + Send,
 ) -> Result<Vec<Series>, Unmeasured> {
     let (own, other) = two_cores()?;
@@ -29,10 +31,10 @@ pub(super) fn beside_a_listener(
         let ended_whatever_happens = over.when_dropped();
         let listening = scope.spawn(|| {
             on_cores(&[own], || {
-                let runtime = threads.noted(serve_quic::threads())?;
+                let runtime = ends.noted(threads())?;
                 let (counts, patience) = (Arc::<QuicCounts>::default(), Patience::default());
                 let node = &traders.countersigner;
-                let served = serve_on(&runtime, socket, node, &counts, patience, &|_| true, &over);
+                let served = serve(&runtime, socket, node, &counts, patience, &|_| true, &over);
                 Ok(served?)
             })
         });

@@ -21,6 +21,7 @@ use crate::host::affinity::{allowed_cores, on_cores};
 use crate::kernel::{Budget, Case, Series, Unmeasured};
 use crate::kernels::experiment::{case, collect, Watch};
 use crate::quic::{client_config, client_endpoint, server_config, SERVER_NAME};
+use crate::trade::carrier::quic::threads;
 
 /// The cases: by how long the proposing thread sleeps after an answer.
 pub(super) fn cases() -> Vec<Case> {
@@ -38,7 +39,7 @@ pub(super) fn cases() -> Vec<Case> {
 /// `cpu_s` the core time of both ends for each message, with that of the thread that proposes.
 fn at_pace(budget: &Budget<'_>, rest: Duration) -> Result<Vec<Series>, Unmeasured> {
     beside_a_server(|address| {
-        let runtime = runtime()?;
+        let runtime = threads().build()?;
         let connection = runtime.block_on(async {
             let endpoint = client_endpoint(address)?;
             let connecting = endpoint.connect_with(client_config(), address, SERVER_NAME);
@@ -63,7 +64,7 @@ fn beside_a_server(
         return Err(Unmeasured::because("it takes two cores"));
     };
     let (server, address) = on_cores(&[*own], || {
-        let runtime = runtime()?;
+        let runtime = threads().build()?;
         let inside = runtime.enter();
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let endpoint = Endpoint::server(server_config(), any)?;
@@ -131,12 +132,6 @@ async fn serve(endpoint: Endpoint) {
             }
         });
     }
-}
-
-/// As many threads as the ends of `probe trade` have.
-fn runtime() -> std::io::Result<Runtime> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).enable_all().build()
 }
 
 pub(super) fn too_late(_: RecvTimeoutError) -> Unmeasured {

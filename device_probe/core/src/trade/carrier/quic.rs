@@ -88,6 +88,13 @@ pub(crate) async fn connect(
     }
 }
 
+/// The threads of an end that keeps its connections.
+pub(crate) fn threads() -> tokio::runtime::Builder {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(WORKERS).enable_all();
+    builder
+}
+
 /// quinn's defaults, but pinged so that a pause does not end a connection.
 pub(super) fn client_config() -> quinn::ClientConfig {
     let mut transport = quinn::TransportConfig::default();
@@ -106,8 +113,8 @@ fn lost(error: &ConnectionError) -> Reason {
 
 /// Streams that a listener lets a dialler have open at a time; quinn's default, but said.
 pub(super) const STREAMS_MAX: u32 = 100;
-/// Of an end that keeps its connections: quinn's driver and a task that signs.
-pub(crate) const WORKERS: usize = 2;
+/// quinn's driver and a task that signs.
+const WORKERS: usize = 2;
 /// Longer than any handshake that ends well; quinn alone would wait 30 s.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that trickles its answer is given up after this.

@@ -45,8 +45,7 @@ impl QuicKeep {
     /// # Errors
     /// When the system gives no threads or sockets.
     pub(in crate::trade) fn new(listener: SocketAddr, node: Arc<Node>) -> io::Result<Self> {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let runtime = builder.worker_threads(quic::WORKERS).enable_all().build()?;
+        let runtime = quic::threads().build()?;
         let endpoint = {
             let _inside = runtime.enter();
             let mut endpoint = crate::quic::client_endpoint(listener)?;

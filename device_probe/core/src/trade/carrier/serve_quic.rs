@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use super::door::{Answer, Door, Place};
-use super::quic::{STREAMS_MAX, WORKERS};
+use super::quic::STREAMS_MAX;
 use crate::stop::Stop;
 use crate::trade::node::{Node, MESSAGE_BYTES_MAX};
 use crate::trade::places::Guest;
@@ -46,41 +46,11 @@ pub(crate) struct QuicCounts {
 /// Whether somebody has introduced himself to control from there.
 pub(crate) type Knows<'a> = &'a (dyn Fn(Prefix) -> bool + Sync);
 
-/// Serve until `stop` is raised.
-///
-/// # Errors
-/// When the system gives no threads, or the socket is of no use.
-pub(crate) fn serve(
-    socket: UdpSocket,
-    node: &Arc<Node>,
-    counts: &Arc<QuicCounts>,
-    patience: Patience,
-    knows: Knows<'_>,
-    stop: &Stop,
-) -> io::Result<()> {
-    serve_on(
-        &threads().build()?,
-        socket,
-        node,
-        counts,
-        patience,
-        knows,
-        stop,
-    )
-}
-
-/// The threads that serve, and this one.
-pub(crate) fn threads() -> tokio::runtime::Builder {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(WORKERS).enable_all();
-    builder
-}
-
-/// The same on such threads.
+/// Serve until `stop` is raised, on such threads and this one.
 ///
 /// # Errors
 /// When the socket is of no use.
-pub(crate) fn serve_on(
+pub(crate) fn serve(
     runtime: &Runtime,
     socket: UdpSocket,
     node: &Arc<Node>,
