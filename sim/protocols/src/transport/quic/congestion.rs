@@ -2,8 +2,7 @@
 //!
 //! Slow start; after the first loss growth by CUBIC's law, or by Reno's where that is
 //! faster; multiplicative decrease: what quinn's default controller does (quinn-proto 0.11.19
-//! `congestion/cubic.rs`), without persistent congestion. How soon packets follow each other is
-//! in `pacing`.
+//! `congestion/cubic.rs`). How soon packets follow each other is in `pacing`.
 
 use super::recovery::MAX_ACK_DELAY_S;
 use crate::contract::Seconds;
@@ -85,6 +84,8 @@ pub(super) struct Congestion {
     window_bytes: f64,
     threshold_bytes: f64,
     peak_bytes: f64,
+    /// How long after the last loss the window is to be at its peak again: K of RFC 9438 4.2.
+    back_at_peak_s: Seconds,
     /// What the window has gained of the next datagram that it grows by.
     gained_bytes: f64,
     in_flight_bytes: u32,
@@ -102,6 +103,7 @@ impl Congestion {
             window_bytes: INITIAL_WINDOW_BYTES,
             threshold_bytes: f64::INFINITY,
             peak_bytes: 0.0,
+            back_at_peak_s: 0.0,
             gained_bytes: 0.0,
             in_flight_bytes: 0,
             recovery_since_s: Seconds::NEG_INFINITY,
@@ -124,7 +126,7 @@ impl Congestion {
     /// Datagrams may be so large (quinn-proto `Cubic::on_mtu_update`).
     pub fn on_mtu(&mut self, bytes: u32) {
         self.datagram_bytes = f64::from(bytes);
-        self.window_bytes = self.window_bytes.max(2.0 * self.datagram_bytes);
+        self.window_bytes = self.window_bytes.max(self.least_bytes());
     }
 
     /// A packet left.
@@ -148,6 +150,11 @@ impl Congestion {
             self.window_bytes += f64::from(bytes);
             return;
         }
+        if self.recovery_since_s == Seconds::NEG_INFINITY {
+            // It grew as far as it may after congestion that persisted.
+            (self.recovery_since_s, self.peak_bytes) = (now, self.window_bytes);
+            self.back_at_peak_s = 0.0;
+        }
         let since_loss_s = now - self.recovery_since_s;
         let cubic_bytes = self.cubic_bytes(since_loss_s + rtt.smoothed_s());
         let reno_bytes = self.reno_bytes(since_loss_s, rtt.smoothed_s());
@@ -162,9 +169,9 @@ impl Congestion {
         }
     }
 
-    /// A packet sent at `sent_s` was lost; one decrease per round trip.
-    pub fn on_lost(&mut self, bytes: u32, sent_s: Seconds, now: Seconds) {
-        self.on_gone(bytes);
+    /// Packets were lost, the newest of them sent at `sent_s`; one decrease per round trip. If it
+    /// `persists`, the window begins anew (RFC 9002 7.6.2).
+    pub fn on_congestion(&mut self, sent_s: Seconds, persists: bool, now: Seconds) {
         if sent_s <= self.recovery_since_s {
             return;
         }
@@ -174,9 +181,26 @@ impl Congestion {
             true => self.window_bytes * (1.0 + CUBIC_BETA) / 2.0,
             false => self.window_bytes,
         };
+        let peak = self.peak_bytes / self.datagram_bytes;
+        self.back_at_peak_s = (peak * (1.0 - CUBIC_BETA) / CUBIC_C).cbrt();
         self.gained_bytes *= CUBIC_BETA;
-        self.window_bytes = (self.window_bytes * CUBIC_BETA).max(2.0 * self.datagram_bytes);
+        self.window_bytes = self.decreased_bytes();
         self.threshold_bytes = self.window_bytes;
+        if persists {
+            self.recovery_since_s = Seconds::NEG_INFINITY;
+            self.peak_bytes = self.window_bytes;
+            self.threshold_bytes = self.decreased_bytes();
+            self.gained_bytes = 0.0;
+            self.window_bytes = self.least_bytes();
+        }
+    }
+
+    fn decreased_bytes(&self) -> f64 {
+        (self.window_bytes * CUBIC_BETA).max(self.least_bytes())
+    }
+
+    fn least_bytes(&self) -> f64 {
+        2.0 * self.datagram_bytes
     }
 
     /// What Reno would have by now, which grows by round trips instead of by time
@@ -190,8 +214,7 @@ impl Congestion {
     /// W(t) of RFC 9438 section 4.2.
     fn cubic_bytes(&self, since_loss_s: Seconds) -> f64 {
         let peak = self.peak_bytes / self.datagram_bytes;
-        let back_at_peak_s = (peak * (1.0 - CUBIC_BETA) / CUBIC_C).cbrt();
-        (CUBIC_C * (since_loss_s - back_at_peak_s).powi(3) + peak) * self.datagram_bytes
+        (CUBIC_C * (since_loss_s - self.back_at_peak_s).powi(3) + peak) * self.datagram_bytes
     }
 }
 
@@ -239,6 +262,33 @@ mod tests {
         assert!((rtt.probe_timeout_s() - 0.046).abs() < 1e-6);
     }
 
+    /// A full packet sent at `sent_s` is lost, and known to be at `now`.
+    fn lose(path: &mut Congestion, sent_s: f64, now: f64) {
+        path.on_gone(1200);
+        path.on_congestion(sent_s, false, now);
+    }
+
+    #[test]
+    fn what_persists_takes_the_window_to_two_packets_and_it_starts_slowly() {
+        let (mut path, rtt) = (Congestion::new(), Rtt::new());
+        path.window_bytes = 100_000.0;
+        path.blocked = true;
+        path.on_congestion(0.0, true, 1.0);
+        assert_eq!(path.window_bytes, 2400.0);
+        for _ in 0..60 {
+            path.on_sent(1200);
+            path.on_acknowledged(1200, 0.9, &rtt, 1.1);
+        }
+        // By a packet for each, until 0.7 of what one loss would have left.
+        let left = 100_000.0 * 0.7 * 0.7;
+        assert!(
+            (path.window_bytes - left).abs() <= 1200.0,
+            "{}",
+            path.window_bytes
+        );
+        assert!(path.cubic_bytes(0.0) == path.peak_bytes, "from there on");
+    }
+
     #[test]
     fn slow_start_doubles_and_loss_takes_three_tenths() {
         let (mut path, rtt) = (Congestion::new(), Rtt::new());
@@ -253,8 +303,8 @@ mod tests {
             path.on_sent(1200);
         }
         assert_eq!(path.window_bytes, 22_800.0);
-        path.on_lost(1200, 0.05, 0.2);
-        path.on_lost(1200, 0.06, 0.2);
+        lose(&mut path, 0.05, 0.2);
+        lose(&mut path, 0.06, 0.2);
         assert_eq!(path.window_bytes, 22_800.0 * 0.7);
     }
 
@@ -276,7 +326,7 @@ mod tests {
         path.window_bytes = 100.0 * 1200.0;
         path.blocked = true;
         path.on_sent(1200);
-        path.on_lost(1200, 0.0, 0.0);
+        lose(&mut path, 0.0, 0.0);
         assert_eq!(path.window_bytes(), 84_000);
         for trip in 1..=(span_s / round_trip_s).round() as u32 {
             let now = round_trip_s * f64::from(trip);
@@ -309,8 +359,8 @@ mod tests {
     fn who_is_not_back_at_the_peak_makes_room() {
         let mut path = Congestion::new();
         path.on_sent(2400);
-        path.on_lost(1200, 0.0, 0.0);
-        path.on_lost(1200, 1.0, 1.0);
+        lose(&mut path, 0.0, 0.0);
+        lose(&mut path, 1.0, 1.0);
         assert_eq!(path.window_bytes, 12_000.0 * 0.7 * 0.7);
         assert_eq!(path.peak_bytes, 12_000.0 * 0.7 * 0.85);
     }
@@ -319,7 +369,7 @@ mod tests {
     fn cubic_returns_to_its_peak() {
         let mut path = Congestion::new();
         path.on_sent(1200);
-        path.on_lost(1200, 0.0, 0.0);
+        lose(&mut path, 0.0, 0.0);
         let back_s = (10.0f64 * 0.3 / 0.4).cbrt();
         assert!((path.cubic_bytes(back_s) - 12_000.0).abs() < 1e-6);
         assert!((path.cubic_bytes(0.0) - 8400.0).abs() < 1e-6);

@@ -47,6 +47,8 @@ pub(super) struct Connection<P> {
     pub(super) congestion: Congestion,
     pub(super) pacer: Pacer,
     pub(super) probe_count: u32,
+    /// The packet that was next when the first round trip was known.
+    pub(super) sampled_before: Option<(Level, u32)>,
     /// The peer's first flight came.
     pub(super) answered: bool,
     /// That flight is being worked on.
@@ -102,6 +104,7 @@ impl<P: Payload> Connection<P> {
             rtt,
             congestion,
             probe_count: 0,
+            sampled_before: None,
             answered: false,
             busy: false,
             confirmed: false,
@@ -312,7 +315,7 @@ impl<P: Payload> Connection<P> {
                 self.asked_s = None;
             }
             if !is_ping || space.pending.is_empty() {
-                space.pending.push_back(record);
+                space.queue(record);
             }
         }
     }

@@ -64,6 +64,8 @@ impl<P: Payload> Connection<P> {
 
     /// The next datagram: handshake packets share one, data has its own.
     fn next_datagram(&mut self, now: Seconds) -> Option<(Vec<Packet<P>>, u32)> {
+        let spaces = self.spaces.iter_mut().flatten();
+        spaces.for_each(|space| space.queue_probe());
         if self.busy || !self.may_amplify() || self.is_paced(now) {
             return None;
         }
@@ -101,7 +103,7 @@ impl<P: Payload> Connection<P> {
     fn is_paced(&mut self, now: Seconds) -> bool {
         let allowed = self.congestion.allows();
         let mut spaces = self.spaces[..=self.keys as usize].iter().flatten();
-        let first = spaces.find(|space| space.carries(allowed) || space.ack_due);
+        let first = spaces.find(|space| space.may_send(allowed));
         let turn_s = match first {
             Some(space) if space.carries(allowed) && space.probes == 0 => {
                 let (window_bytes, smoothed_s) =
@@ -125,7 +127,7 @@ impl<P: Payload> Connection<P> {
         let allowed = self.congestion.allows();
         let space = self.spaces[level as usize].as_mut()?;
         let carries = space.carries(allowed);
-        if !carries && !space.ack_due {
+        if !space.may_send(allowed) {
             return None;
         }
         let (number, acked) = space.numbers();
@@ -187,12 +189,14 @@ impl<P: Payload> Connection<P> {
         };
         while let Some(record) = space.pending.pop_front() {
             let (fits, rest) = cut(record, room);
-            if let Some(rest) = rest {
-                space.pending.push_front(rest);
-            }
             let Some((record, frame_bytes)) = fits else {
+                rest.into_iter()
+                    .for_each(|rest| space.pending.push_front(rest));
                 break;
             };
+            // All other streams have their turn before the rest (quinn-proto
+            // `TransportConfig::send_fairness`).
+            space.pending.extend(rest);
             taken.push(record);
             room -= frame_bytes;
             *bytes += frame_bytes;

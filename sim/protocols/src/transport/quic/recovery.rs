@@ -1,13 +1,13 @@
 //! What is late: acknowledgements, losses and probes (RFC 9002).
 //!
-//! A probe repeats the two oldest packets, as quinn does, but pads no second one
-//! with a PING; persistent congestion and ECN are not modelled.
+//! ECN is not modelled, nor that quinn takes a path for a black hole of large datagrams after four
+//! bursts in which nothing but such was lost (quinn-proto `mtud::BlackHoleDetector`).
 
 use super::connection::Connection;
 use super::space::SentPacket;
 use super::states::ConnectionState;
 use super::timer::Timer;
-use super::wire::{Ack, Control, Level, Record};
+use super::wire::{Ack, Level, Record};
 use crate::contract::{Payload, Seconds};
 
 impl<P: Payload> Connection<P> {
@@ -20,10 +20,7 @@ impl<P: Payload> Connection<P> {
         let Some(latest) = packets.last() else {
             return;
         };
-        if newest {
-            let ack_delay_s = ack.delay_s.min(MAX_ACK_DELAY_S);
-            self.rtt.update(now - latest.time_s, ack_delay_s);
-        }
+        let sample_s = newest.then_some(now - latest.time_s);
         // Of Initials a server may have no proof that the client is where it says (quinn-proto
         // `Connection::peer_completed_address_validation`).
         if !self.dialler || level != Level::Initial {
@@ -35,7 +32,18 @@ impl<P: Payload> Connection<P> {
                 .on_acknowledged(bytes, sent_s, &self.rtt, now);
             self.on_records_acknowledged(packet);
         }
-        self.declare_losses(level, now);
+        if let Some(sample_s) = sample_s {
+            self.take_round_trip(level, sample_s, ack.delay_s);
+        }
+        self.declare_losses(level, Some(ack), now);
+    }
+
+    fn take_round_trip(&mut self, level: Level, sample_s: Seconds, held_s: Seconds) {
+        self.rtt.update(sample_s, held_s.min(MAX_ACK_DELAY_S));
+        if self.sampled_before.is_none() {
+            let space = self.spaces[level as usize].as_ref();
+            self.sampled_before = space.map(|space| (level, space.numbers().0));
+        }
     }
 
     fn on_records_acknowledged(&mut self, packet: SentPacket) {
@@ -48,23 +56,62 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    fn declare_losses(&mut self, level: Level, now: Seconds) {
+    /// Declares what is lost, by an acknowledgement or, without one, by time.
+    fn declare_losses(&mut self, level: Level, ack: Option<&Ack>, now: Seconds) {
         let Some(space) = &mut self.spaces[level as usize] else {
             return;
         };
-        let lost = space.detect_lost(self.rtt.loss_delay_s(), now);
-        for packet in lost.into_iter().rev() {
-            if packet.is_mtu_probe() {
-                // It says nothing of congestion (RFC 8899, 3).
-                self.congestion.on_gone(packet.bytes);
-                if let Some(management) = &mut self.path_management {
-                    management.search.on_lost();
-                }
-                continue;
+        let mut lost = space.detect_lost(self.rtt.loss_delay_s(), now);
+        let persists = ack.is_some_and(|ack| self.persists(level, &lost, ack));
+        let mut newest_s = None;
+        lost.retain(|(_, packet)| {
+            self.congestion.on_gone(packet.bytes);
+            // It says nothing of congestion (RFC 8899, 3).
+            let is_probe = packet.is_mtu_probe();
+            match (is_probe, &mut self.path_management) {
+                (true, Some(management)) => management.search.on_lost(),
+                (true, None) => {}
+                (false, _) => newest_s = Some(packet.time_s),
             }
-            self.congestion.on_lost(packet.bytes, packet.time_s, now);
-            space.send_again(packet.records);
+            !is_probe
+        });
+        if let Some(newest_s) = newest_s {
+            self.congestion.on_congestion(newest_s, persists, now);
         }
+        if let Some(space) = &mut self.spaces[level as usize] {
+            let records = lost.into_iter().flat_map(|(_, packet)| packet.records);
+            space.send_again(records.collect());
+        }
+    }
+
+    /// Whether nothing passed for three probe timeouts: two of the lost packets are so far apart and
+    /// none between them was confirmed (RFC 9002 7.6; quinn-proto `Connection::detect_lost_packets`).
+    /// What asks for no acknowledgement counts as lost unless this one names it.
+    fn persists(&self, level: Level, lost: &[(u32, SentPacket)], ack: &Ack) -> bool {
+        let period_s = PERSISTENT_PROBE_TIMEOUTS * (self.rtt.probe_timeout_s() + MAX_ACK_DELAY_S);
+        let mut since_s = None;
+        let mut next = 0;
+        lost.iter().any(|(number, packet)| {
+            if ack
+                .ranges
+                .iter()
+                .any(|range| range.0 < *number && next < range.1)
+            {
+                since_s = None;
+            }
+            next = number + 1;
+            let is_sampled = self
+                .sampled_before
+                .is_some_and(|first| first < (level, *number));
+            match since_s {
+                _ if packet.is_mtu_probe() => false,
+                Some(since_s) => packet.time_s - since_s > period_s,
+                None => {
+                    since_s = is_sampled.then_some(packet.time_s);
+                    false
+                }
+            }
+        })
     }
 
     /// A packet is lost by time, or the peer is silent for too long.
@@ -74,7 +121,7 @@ impl<P: Payload> Connection<P> {
         for level in Level::ALL {
             let space = self.spaces[level as usize].as_ref();
             if space.is_some_and(|space| space.loss_s <= now) {
-                self.declare_losses(level, now);
+                self.declare_losses(level, None, now);
                 any_lost = true;
             }
         }
@@ -83,31 +130,17 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Sends the oldest data again, or a PING, whatever the window says.
+    /// Lets packets leave, whatever the window says: two, or one of a client that has nothing in
+    /// flight (quinn-proto `Connection::on_loss_detection_timeout`).
     fn probe(&mut self) {
         self.probe_count += 1;
-        let Some(first) = self.waiting_level() else {
-            return self.probe_level(Level::Initial);
+        let (level, count) = match self.waiting_level() {
+            Some(level) => (level, PROBE_PACKETS),
+            None => (Level::Initial, 1),
         };
-        self.probe_level(first);
-        // The server's flight spans two levels and one datagram.
-        let flight = &self.spaces[Level::Handshake as usize];
-        if first == Level::Initial && flight.as_ref().is_some_and(|space| space.is_waiting()) {
-            self.probe_level(Level::Handshake);
+        if let Some(space) = &mut self.spaces[level as usize] {
+            space.probes = space.probes.saturating_add(count);
         }
-    }
-
-    fn probe_level(&mut self, level: Level) {
-        let Some(space) = &mut self.spaces[level as usize] else {
-            return;
-        };
-        let mut records = space.take_oldest_records();
-        records.extend(space.take_oldest_records());
-        if records.is_empty() && space.pending.is_empty() {
-            records.push(Record::Control(Control::Ping));
-        }
-        space.send_again(records);
-        space.probes = PROBE_PACKETS;
     }
 
     /// Sets the timer of the next loss or probe (RFC 9002 6.2.1); a server that may send nothing
@@ -162,6 +195,9 @@ impl<P: Payload> Connection<P> {
 /// max_ack_delay of both ends (RFC 9000 18.2; quinn-proto `TransportParameters`).
 pub(super) const MAX_ACK_DELAY_S: Seconds = 0.025;
 
+/// kPersistentCongestionThreshold (RFC 9002 7.6.1; quinn-proto `TransportConfig::default`).
+const PERSISTENT_PROBE_TIMEOUTS: Seconds = 3.0;
+
 /// Packets per probe timeout (RFC 9002 6.2.4; quinn-proto
 /// `Connection::on_loss_detection_timeout`).
 const PROBE_PACKETS: u32 = 2;
@@ -173,7 +209,7 @@ const BACKOFF_EXPONENT_MAX: u32 = 16;
 mod tests {
     use super::super::states::ConnectionEvent::{Close, Drain, Finish, Launch, PeerClose};
     use super::super::streams::tests::Bytes;
-    use super::super::wire::{ConnectionId, Content, Frame};
+    use super::super::wire::{ConnectionId, Content, Control, Frame};
     use super::*;
     use crate::contract::{Datagram, Lane, MessageId, NodeId, Output};
     use crate::transport::TransportConfig;
@@ -337,8 +373,47 @@ mod tests {
         // A round trip of a second: none is lost by time.
         connection.on_ack(Level::Data, &ack(4, 5, 0.0), 1.040);
         let space = connection.spaces[Level::Data as usize].as_ref();
-        let due = [Record::Finish(0), Record::Finish(1), ping];
+        let due = [ping, Record::Finish(0), Record::Finish(1)];
         assert_eq!(space.expect("kept").pending, due);
+    }
+
+    /// The window after packets that left so late were lost, and one after them is confirmed.
+    fn window_after(sent_s: &[f64], acked: &[(u32, u32)]) -> u64 {
+        let mut connection = established();
+        for number in 0..2 {
+            let at = f64::from(number) * 0.1;
+            send(&mut connection, Level::Data, 1, at);
+            connection.on_ack(Level::Data, &ack(number, number + 1, 0.0), at + 0.001);
+        }
+        for &sent_s in sent_s {
+            send(&mut connection, Level::Data, 1, sent_s);
+        }
+        let last_s = sent_s.last().expect("some");
+        let largest = sent_s.len() as u32 + 2;
+        let ack_s = last_s + 0.010;
+        send(&mut connection, Level::Data, 1, ack_s);
+        let mut ranges = acked.to_vec();
+        ranges.push((largest, largest + 1));
+        let said = Ack {
+            delay_s: 0.0,
+            ranges,
+        };
+        connection.on_ack(Level::Data, &said, ack_s + 0.001);
+        connection.congestion.window_bytes()
+    }
+
+    #[test]
+    fn congestion_persists_if_nothing_passed_for_three_probe_timeouts() {
+        // 1 ms with a deviation of at most as much, and 25 ms that the peer may wait: some 28 ms.
+        let (once, anew) = (8400, 2400);
+        assert_eq!(window_after(&[1.0, 1.1], &[]), anew);
+        assert_eq!(window_after(&[1.0, 1.05], &[]), once, "not so long");
+        assert_eq!(window_after(&[1.0, 1.05, 1.1], &[]), anew);
+        assert_eq!(
+            window_after(&[1.0, 1.05, 1.1], &[(3, 4)]),
+            once,
+            "one passed"
+        );
     }
 
     #[test]

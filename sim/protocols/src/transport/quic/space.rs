@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::ranges::Ranges;
 use super::recovery::MAX_ACK_DELAY_S;
-use super::wire::{ack_bytes, Ack, Record};
+use super::wire::{ack_bytes, Ack, Control, Record};
 use crate::contract::Seconds;
 
 /// A packet that asks for an acknowledgement and has none yet.
@@ -21,6 +21,15 @@ impl SentPacket {
     /// Whether it only asked whether it passes.
     pub fn is_mtu_probe(&self) -> bool {
         self.records == [Record::MtuProbe]
+    }
+
+    /// What it controlled and would be said again if it were lost; none if there is nothing.
+    fn take_controls(&mut self) -> Option<Vec<Record>> {
+        let is_control =
+            |record: &Record| !record.is_data() && !record.is_ping() && *record != Record::MtuProbe;
+        let (controls, rest): (Vec<_>, Vec<_>) = self.records.drain(..).partition(is_control);
+        self.records = rest;
+        (!controls.is_empty()).then_some(controls)
     }
 }
 
@@ -78,6 +87,12 @@ impl Space {
     /// Whether its next packet asks for an acknowledgement, where the window is `allowed` one more.
     pub fn carries(&self, allowed: bool) -> bool {
         !self.pending.is_empty() && (allowed || self.probes > 0)
+    }
+
+    /// Whether a packet may leave now. What is due with data that waits for the window waits with
+    /// it (quinn-proto 0.11.19 `Connection::poll_transmit`): whoever is held up confirms nothing.
+    pub fn may_send(&self, allowed: bool) -> bool {
+        self.carries(allowed) || (self.ack_due && self.pending.is_empty())
     }
 
     /// Takes the next number; packets with records are remembered.
@@ -179,9 +194,9 @@ impl Space {
         (packets.collect(), newest)
     }
 
-    /// Removes and returns the packets that count as lost (RFC 9002 6.1), and
-    /// notes when the next one would.
-    pub fn detect_lost(&mut self, loss_delay_s: Seconds, now: Seconds) -> Vec<SentPacket> {
+    /// Removes and returns the packets that count as lost (RFC 9002 6.1) with their numbers,
+    /// ascending, and notes when the next one would.
+    pub fn detect_lost(&mut self, loss_delay_s: Seconds, now: Seconds) -> Vec<(u32, SentPacket)> {
         self.loss_s = Seconds::INFINITY;
         let Some(largest) = self.largest_acked else {
             return Vec::new();
@@ -194,23 +209,44 @@ impl Space {
                 self.loss_s = self.loss_s.min(packet.time_s + loss_delay_s);
             }
         }
-        let packets = numbers.iter().filter_map(|number| self.sent.remove(number));
+        let packets = numbers.into_iter();
+        let packets = packets.filter_map(|number| Some((number, self.sent.remove(&number)?)));
         packets.collect()
     }
 
-    /// Puts the records of a lost packet first in the queue.
-    pub fn send_again(&mut self, records: Vec<Record>) {
-        for record in records.into_iter().rev() {
-            self.pending.push_front(record);
-        }
+    /// Queues what is to be sent: what controls the connection goes before data of streams, as
+    /// quinn-proto puts packets together (`Connection::populate_packet`).
+    pub fn queue(&mut self, record: Record) {
+        let place = match record.is_data() {
+            true => self.pending.len(),
+            false => self.pending.partition_point(|queued| !queued.is_data()),
+        };
+        self.pending.insert(place, record);
     }
 
-    /// The records of the oldest unacknowledged packet that still has any,
-    /// which then belong to the probe that carries them.
-    pub fn take_oldest_records(&mut self) -> Vec<Record> {
+    /// Queues the records of a lost packet: what controls the connection before all else, data of
+    /// streams after what waits already (quinn-proto `StreamsState::retransmit`), PINGs never.
+    pub fn send_again(&mut self, records: Vec<Record>) {
+        let (data, control): (Vec<_>, Vec<_>) = records.into_iter().partition(Record::is_data);
+        self.pending.extend(data);
+        let control = control.into_iter().rev().filter(|record| !record.is_ping());
+        control.for_each(|record| self.pending.push_front(record));
+    }
+
+    /// Makes sure that a probe has something to ask for: what controls the connection, queued or of
+    /// the oldest packet with any, which is the probe's then, or else a PING. Data of streams that
+    /// waits rides along, and what was sent of it is not repeated before it counts as lost
+    /// (quinn-proto 0.11.19 `PacketSpace::maybe_queue_probe`).
+    pub fn queue_probe(&mut self) {
+        if self.probes == 0 || self.pending.iter().any(|record| !record.is_data()) {
+            return;
+        }
         let mut packets = self.sent.values_mut();
-        let oldest = packets.find(|packet| !packet.records.is_empty() && !packet.is_mtu_probe());
-        oldest.map_or_else(Vec::new, |packet| std::mem::take(&mut packet.records))
+        let controls = packets.find_map(SentPacket::take_controls);
+        match controls {
+            Some(records) => self.send_again(records),
+            None => self.pending.push_front(Record::Control(Control::Ping)),
+        }
     }
 
     /// Whether the peer owes an acknowledgement.
@@ -283,7 +319,6 @@ const RECEIVED_RANGES_MAX: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::quic::wire::Control;
 
     /// A space that has sent `count` packets of 100 bytes, one every 10 ms.
     fn sent(count: u32) -> Space {
@@ -307,6 +342,10 @@ mod tests {
             .iter()
             .flat_map(|packet| packet.records.clone())
             .collect()
+    }
+
+    fn numbers(packets: &[(u32, SentPacket)]) -> Vec<u32> {
+        packets.iter().map(|(number, _)| *number).collect()
     }
 
     #[test]
@@ -420,10 +459,10 @@ mod tests {
         let mut space = sent(5);
         space.on_ack(&ack(&[(3, 4)]));
         let lost = space.detect_lost(1.0, 0.050);
-        assert_eq!(streams(&lost), [Record::Finish(0)]);
+        assert_eq!(numbers(&lost), [0]);
         assert!((space.loss_s - 1.010).abs() < 1e-12, "then 1 by time");
         let lost = space.detect_lost(1.0, 1.015);
-        assert_eq!(streams(&lost), [Record::Finish(1)]);
+        assert_eq!(numbers(&lost), [1]);
         assert!(space.is_waiting(), "4 is later than what was confirmed");
         space.on_ack(&ack(&[(2, 5)]));
         assert!(space.detect_lost(1.0, 9.0).is_empty() && !space.is_waiting());
@@ -431,24 +470,50 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_leaves_before_what_waits_and_in_its_order() {
+    fn what_was_lost_leaves_after_the_data_that_waits_and_control_before_it() {
         let mut space = Space::new();
-        space.pending.push_back(Record::Control(Control::Ping));
-        space.send_again([1, 2].map(Record::Finish).to_vec());
+        let credit = Record::Credit { max_streams: 100 };
+        let renew = Record::Control(Control::RetireConnectionId);
+        space.queue(Record::Finish(3));
+        space.queue(renew);
         let ping = Record::Control(Control::Ping);
-        assert_eq!(space.pending, [Record::Finish(1), Record::Finish(2), ping]);
+        space.send_again(vec![Record::Finish(1), credit, ping, Record::Finish(2)]);
+        let data = [3, 1, 2].map(Record::Finish);
+        assert_eq!(space.pending, [&[credit, renew], &data[..]].concat());
     }
 
     #[test]
-    fn a_probe_takes_the_oldest_records_and_leaves_the_packets_to_be_confirmed() {
+    fn a_probe_repeats_what_controls_and_pings_for_data() {
+        let (ping, credit) = (
+            Record::Control(Control::Ping),
+            Record::Credit { max_streams: 100 },
+        );
         let mut space = sent(2);
-        space.probes = 1;
-        for number in 0..2 {
-            assert_eq!(space.take_oldest_records(), [Record::Finish(number)]);
-        }
-        assert!(space.take_oldest_records().is_empty());
+        space.queue_probe();
+        assert!(space.pending.is_empty(), "none is due");
+        space.probes = 2;
+        space.queue_probe();
+        space.queue_probe();
+        assert_eq!(space.pending, [ping], "one for each packet");
+        space.pending.clear();
+        space.on_sent(vec![Record::Finish(2), credit], 100, 1.0);
+        assert_eq!((space.probes, space.last_sent_s), (1, 1.0));
+        space.queue(Record::Finish(3));
+        space.queue_probe();
+        assert_eq!(space.pending, [credit, Record::Finish(3)]);
+        let lost = space.on_ack(&ack(&[(2, 3)])).0;
+        assert_eq!(streams(&lost), [Record::Finish(2)], "the probe's now");
         assert_eq!(space.in_flight_bytes(), 200);
-        space.on_sent(vec![Record::Finish(0)], 100, 1.0);
-        assert_eq!((space.probes, space.last_sent_s), (0, 1.0));
+    }
+
+    #[test]
+    fn acknowledgements_wait_with_data_for_the_window() {
+        let mut space = Space::new();
+        space.ack_due = true;
+        assert!(space.may_send(false));
+        space.queue(Record::Finish(0));
+        assert!(!space.may_send(false) && space.may_send(true));
+        space.probes = 1;
+        assert!(space.may_send(false));
     }
 }

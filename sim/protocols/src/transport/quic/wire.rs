@@ -179,6 +179,16 @@ pub(super) enum Record {
 }
 
 impl Record {
+    /// Whether it is data of a stream, or its end.
+    pub fn is_data(&self) -> bool {
+        matches!(self, Record::Chunk(_) | Record::Finish(_))
+    }
+
+    /// Whether it only asks for an acknowledgement.
+    pub fn is_ping(&self) -> bool {
+        *self == Record::Control(Control::Ping)
+    }
+
     /// Encoded length of its frame; of a chunk, without its data.
     pub fn frame_bytes(&self) -> u32 {
         match self {
