@@ -208,6 +208,7 @@ def access(**changes):
         "loss_ratio": 0.0,
         "bursts": None,
         "reorders": False,
+        "forwarding_cpu_s": 0.0,
         **changes,
     }
 

@@ -29,6 +29,7 @@ def network():
         "loss_ratio": 0.01,
         "bursts": None,
         "reorders": False,
+        "forwarding_cpu_s": 0.0,
         "site_capacity_bytes_per_s": None,
         "phones_per_site": None,
     }

@@ -67,6 +67,7 @@ def _access(network: given.Access) -> plan.Access:
         "loss_ratio": network["loss_ratio"],
         "bursts": network["bursts"],
         "reorders": network["reorders"],
+        "forwarding_cpu_s": network["forwarding_cpu_s"],
     }
 
 

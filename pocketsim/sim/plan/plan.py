@@ -70,6 +70,7 @@ class Access(TypedDict):
     loss_ratio: float
     bursts: Bursts | None
     reorders: bool
+    forwarding_cpu_s: float
 
 
 class Sites(TypedDict):

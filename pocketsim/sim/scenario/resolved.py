@@ -89,6 +89,7 @@ class Access(TypedDict):
     loss_ratio: float
     bursts: Bursts | None
     reorders: bool
+    forwarding_cpu_s: float
     site_capacity_bytes_per_s: float | None
     phones_per_site: int | None
     standard_error: NotRequired[AccessErrors]

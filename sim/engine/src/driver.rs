@@ -14,6 +14,7 @@ use pocketsim_protocols::contract::{
 };
 
 use crate::books::{Books, Dropped};
+use crate::forwarding::Forwarders;
 use crate::gates::Gates;
 use crate::hybrid::{Happening, Hybrid};
 use crate::lane::Input;
@@ -66,11 +67,12 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let mut stage = Stage::new(world, phones);
         let books = Books::new(&plan);
         let mut lanes = Lanes::new(&plan, make);
-        let gates = Gates::new(&plan);
+        let (gates, forwarders) = (Gates::new(&plan), Forwarders::new(&plan));
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut stage);
         let routes = Routes::new(&plan.access, &plan.phones, plan.backbone, plan.outages);
-        let network = Network::new(seed, phones, routes, Contacts::new(plan.proximity));
+        let contacts = Contacts::new(plan.proximity);
+        let network = Network::new(seed, phones, routes, contacts, forwarders);
         lanes.arm_applications(&mut stage);
         stage.set_alarm();
         Self {
@@ -140,13 +142,28 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                 Effect::Launch { from, to, datagram } if self.gates.is_some() => {
                     self.launch_by_gate(from, to, datagram);
                 }
-                Effect::Launch { from, to, datagram } => {
-                    let (stage, books) = (&mut self.stage, &mut self.books);
-                    self.network.launch(stage, books, from, to, datagram);
-                }
+                Effect::Launch { from, to, datagram } => self.launch(from, to, datagram),
                 Effect::Sleep(number) => self.schedule.sleep(&mut self.stage, number),
             }
         }
+    }
+
+    /// Puts a datagram on the air, and lets threads forward it.
+    fn launch(&mut self, from: u32, to: NodeId, datagram: Datagram<T::Body>) {
+        let (stage, books) = (&mut self.stage, &mut self.books);
+        for (phone, cpu_s) in self.network.launch(stage, books, from, to, datagram) {
+            self.lanes.forward(stage, books, phone, cpu_s);
+        }
+    }
+
+    /// A phone's forwarding thread is done with a datagram.
+    fn end_forwarding(&mut self, phone: u32) {
+        let (stage, books) = (&mut self.stage, &mut self.books);
+        let (arrived, next) = self.network.end_forwarding(stage, books, phone);
+        if let Some(cpu_s) = next {
+            self.lanes.forward(stage, books, phone, cpu_s);
+        }
+        self.take_in(arrived);
     }
 
     /// Puts a datagram on the air, or lets its lane wait for room at the phone.
@@ -158,10 +175,11 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         if !gates.pass(stage, &mut self.network, (from, lane), (to, &datagram)) {
             return self.lanes.hold(to, datagram);
         }
-        self.network.launch(stage, books, from, to, datagram);
-        if let Some(next) = gates.sent(stage, from) {
+        self.launch(from, to, datagram);
+        let (stage, gates) = (&mut self.stage, self.gates.as_mut());
+        if let Some(next) = gates.and_then(|gates| gates.sent(stage, from)) {
             let epoch = stage.epoch(from);
-            self.lanes.free(stage, books, from, next, epoch);
+            self.lanes.free(stage, &mut self.books, from, next, epoch);
         }
     }
 
@@ -286,7 +304,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Everything the phone was doing ends; what others will miss is accounted for.
     fn turn_off(&mut self, phone: u32) {
         let now = self.stage.now();
-        self.network.silence(now, phone);
+        self.network.silence(now, &mut self.books, phone);
         if let Some(gates) = &mut self.gates {
             gates.forget(phone);
         }
@@ -404,7 +422,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             return self.await_failures();
         }
         self.progress.count();
-        self.lanes.end_work(&mut self.stage, &mut self.books, token);
+        let forwarded = self
+            .lanes
+            .end_work(&mut self.stage, &mut self.books, token);
+        forwarded.into_iter().for_each(|phone| self.end_forwarding(phone));
         self.settle();
         self.stage.set_alarm();
     }

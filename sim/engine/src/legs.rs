@@ -13,14 +13,14 @@ use crate::routes::Route;
 use crate::stage::{Due, Stage};
 
 impl<B> Network<B> {
-    /// Hands a datagram to the sender's radio.
+    /// Hands a datagram to the sender's radio; its token, unless that has no room.
     pub(crate) fn carry_up<W: World>(
         &mut self,
         stage: &mut Stage<W>,
         books: &mut Books,
         mut flight: Flight<B>,
         route: &Route,
-    ) {
+    ) -> Option<u32> {
         let (now, way, bytes) = (stage.now(), flight.way, flight.wire_bytes());
         flight.extra_s += route.latency_s();
         // What always takes as long keeps its order by itself.
@@ -38,8 +38,12 @@ impl<B> Network<B> {
                 books.queue(now, way.from, Direction::Up);
                 self.note_wait(stage, books, token, Direction::Up);
             }
-            Carried::Refused => self.remove(now, books, token, Reason::QueueFull),
+            Carried::Refused => {
+                self.remove(now, books, token, Reason::QueueFull);
+                return None;
+            }
         }
+        Some(token)
     }
 
     /// Whose radio a datagram is at, if that sends it.

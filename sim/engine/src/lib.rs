@@ -19,6 +19,7 @@ pub mod costs;
 pub mod driver;
 pub mod ending;
 pub mod energy;
+mod forwarding;
 mod gates;
 mod governed;
 mod habit;

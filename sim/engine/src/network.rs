@@ -13,6 +13,7 @@ use slab::Slab;
 
 use crate::books::{Books, Dropped};
 use crate::bursts::Chains;
+use crate::forwarding::{Forwarders, Passage};
 use crate::order::{Order, Way};
 use crate::prefetch::prefetch;
 use crate::proximity::Contacts;
@@ -30,6 +31,8 @@ pub(crate) struct Network<B> {
     contacts: Contacts,
     pub(crate) order: Order,
     chains: Chains,
+    /// None where nothing forwards.
+    forwarders: Option<Forwarders>,
     /// By phone.
     senders: Vec<Sender>,
     /// By token; what has ended leaves its token to what begins next.
@@ -73,20 +76,27 @@ pub(crate) struct Arrived<B> {
 
 impl<B> Network<B> {
     /// An idle network of `phones` phones.
-    pub(crate) fn new(seed: u64, phones: u32, routes: Routes, contacts: Contacts) -> Self {
+    pub(crate) fn new(
+        seed: u64,
+        phones: u32,
+        routes: Routes,
+        contacts: Contacts,
+        forwarders: Option<Forwarders>,
+    ) -> Self {
         let bursts = routes.bursts();
         Self {
             routes,
             contacts,
             order: Order::default(),
             chains: Chains::new(seed, &bursts),
+            forwarders,
             senders: (0..phones).map(|phone| Sender::new(seed, phone)).collect(),
             flights: Slab::new(),
             landed: VecDeque::new(),
         }
     }
 
-    /// Puts a datagram on the air.
+    /// Puts a datagram on the air: whose forwarding threads begin with it, and their core time.
     pub(crate) fn launch<W: World>(
         &mut self,
         stage: &mut Stage<W>,
@@ -94,7 +104,23 @@ impl<B> Network<B> {
         from: u32,
         to: NodeId,
         datagram: Datagram<B>,
-    ) {
+    ) -> Vec<(u32, Seconds)> {
+        let token = self.send(stage, books, from, to, datagram);
+        match (&mut self.forwarders, token) {
+            (Some(forwarders), Some(token)) => forwarders.take(token, [from, to.0]),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The token of what is on its way by networks.
+    fn send<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        from: u32,
+        to: NodeId,
+        datagram: Datagram<B>,
+    ) -> Option<u32> {
         let way = Way {
             from: NodeId(from),
             to,
@@ -104,7 +130,8 @@ impl<B> Network<B> {
         let epochs = [from, to.0].map(|phone| stage.epoch(phone));
         let mut flight = Flight::new(way, datagram, row, epochs);
         if self.meet(way, stage.now()) {
-            return self.launch_in_contact(stage, books, flight);
+            self.launch_in_contact(stage, books, flight);
+            return None;
         }
         let route = self.routes.find(way);
         (flight.lost, flight.extra_s) = self.draw_path(&flight, &route);
@@ -112,14 +139,17 @@ impl<B> Network<B> {
         let now = stage.now();
         if W::STORES_AND_FORWARDS {
             // A radio sends what it is given, whatever is behind it and whoever is there to hear it.
-            self.carry_up(stage, books, flight, &route);
-        } else if !stage.is_on(to.0) {
-            self.drop(now, books, &flight, Reason::ReceiverOff);
-        } else if self.routes.is_out(way.from, now) || self.routes.is_out(to, now) {
-            self.drop(now, books, &flight, Reason::LinkLoss);
-        } else {
-            self.carry_through(stage, books, flight);
+            return self.carry_up(stage, books, flight, &route);
         }
+        if !stage.is_on(to.0) {
+            self.drop(now, books, &flight, Reason::ReceiverOff);
+            return None;
+        }
+        if self.routes.is_out(way.from, now) || self.routes.is_out(to, now) {
+            self.drop(now, books, &flight, Reason::LinkLoss);
+            return None;
+        }
+        Some(self.carry_through(stage, books, flight))
     }
 
     /// The world has carried it over a leg, or failed to.
@@ -173,13 +203,36 @@ impl<B> Network<B> {
         None
     }
 
-    /// It is at the far phone: at its socket, unless the phone went off meanwhile.
+    /// A phone's forwarding thread is done with its first: what is at its socket by that, and the core
+    /// time of the next.
+    pub(crate) fn end_forwarding<W: World>(
+        &mut self,
+        stage: &Stage<W>,
+        books: &mut Books,
+        phone: u32,
+    ) -> (Option<Arrived<B>>, Option<Seconds>) {
+        let forwarders = self.forwarders.as_mut();
+        let (landed, next) = forwarders.map_or((None, None), |threads| threads.end(phone));
+        let arrived = landed.and_then(|token| self.deliver(stage, books, token));
+        (arrived, next)
+    }
+
+    /// It is at the far phone: at its socket once it is forwarded, unless the phone went off meanwhile.
     pub(crate) fn deliver<W: World>(
         &mut self,
         stage: &Stage<W>,
         books: &mut Books,
         token: u32,
     ) -> Option<Arrived<B>> {
+        let forwarders = self.forwarders.as_mut();
+        match forwarders.map_or(Passage::Open, |threads| threads.land(token)) {
+            Passage::Open => {}
+            Passage::Waits => return None,
+            Passage::Cut => {
+                self.remove(stage.now(), books, token, Reason::SenderOff);
+                return None;
+            }
+        }
         let (now, flight) = (stage.now(), self.flights.remove(token as usize));
         let to = flight.way.to;
         if !stage.is_on(to.0) || stage.epoch(to.0) != flight.epochs[1] {
@@ -213,9 +266,22 @@ impl<B> Network<B> {
         prefetch(&self.senders, phone as usize);
     }
 
-    /// A phone goes off: what it had not sent yet no longer keeps its contacts busy.
-    pub(crate) fn silence(&mut self, now: Seconds, phone: u32) {
+    /// A phone goes off: what it had not sent yet no longer keeps its contacts busy, and nothing is
+    /// forwarded there any more.
+    pub(crate) fn silence(&mut self, now: Seconds, books: &mut Books, phone: u32) {
         self.contacts.silence(phone, now);
+        let Some(forwarders) = &mut self.forwarders else {
+            return;
+        };
+        let flights = &self.flights;
+        let is_sent = |token: u32| flights[token as usize].way.from.0 == phone;
+        for token in forwarders.shut_down(phone, is_sent) {
+            let reason = match self.flights[token as usize].way.from.0 == phone {
+                true => Reason::SenderOff,
+                false => Reason::ReceiverOff,
+            };
+            self.remove(now, books, token, reason);
+        }
     }
 
     /// Whether what goes this way now takes the sender's radio, as [`Self::launch`] does it.
@@ -256,7 +322,7 @@ impl<B> Network<B> {
         stage: &mut Stage<W>,
         books: &mut Books,
         flight: Flight<B>,
-    ) {
+    ) -> u32 {
         let (way, ordered, bytes) = (flight.way, flight.ordered, flight.wire_bytes());
         books.send(stage.now(), way.from, bytes);
         let token = self.flights.insert(flight) as u32;
@@ -264,6 +330,7 @@ impl<B> Network<B> {
             self.order.launch(way, token);
         }
         stage.carry(token, Leg::Through(way.from, way.to), bytes);
+        token
     }
 
     /// The links have carried it (or failed), and perhaps others wait for it.
@@ -316,6 +383,9 @@ impl<B> Network<B> {
 
     pub(crate) fn remove(&mut self, now: Seconds, books: &mut Books, token: u32, reason: Reason) {
         let flight = self.flights.remove(token as usize);
+        if let Some(forwarders) = &mut self.forwarders {
+            forwarders.forget(token);
+        }
         self.drop(now, books, &flight, reason);
     }
 

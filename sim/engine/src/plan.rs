@@ -135,6 +135,8 @@ pub struct Access {
     pub bursts: Option<Bursts>,
     /// Whether a datagram may overtake earlier ones between the same phones.
     pub reorders: bool,
+    /// Core time that each datagram of a phone takes of its cores to be forwarded, seconds; 0 for none.
+    pub forwarding_cpu_s: Seconds,
 }
 
 /// How losses cluster (`pocketsim_protocols::bursts`).

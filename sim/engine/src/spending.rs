@@ -3,10 +3,11 @@
 //! What deliberately does not live here: what an operation costs (`costs.rs`), and how cores are
 //! shared, which is the world's.
 
-use pocketsim_protocols::contract::{Application, Lane, Transport};
+use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 
 use crate::books::Books;
 use crate::costs::{Cost, Priced};
+use crate::forwarding::FORWARDING;
 use crate::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, World};
 use crate::stage::{Due, Stage};
@@ -85,19 +86,46 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
     }
 
-    /// The world has spent what a lane asked for.
+    /// Spends what a phone's forwarding thread takes for a datagram.
+    pub(crate) fn forward<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        cpu_s: Seconds,
+    ) {
+        books.compute(phone, cpu_s);
+        let work = Work {
+            phone,
+            lane: FORWARDING,
+            epoch: stage.epoch(phone),
+            wait_s: 0.0,
+        };
+        let demand = CpuDemand {
+            cpu_s,
+            threads: 1,
+            priority: 1.0,
+        };
+        stage.spend(self.works.insert(work) as u32, phone, demand);
+    }
+
+    /// The world has spent what a lane asked for, or a forwarding thread, whose phone is returned.
     pub(crate) fn end_work<W: World>(
         &mut self,
         stage: &mut Stage<W>,
         books: &mut Books,
         token: u32,
-    ) {
+    ) -> Option<u32> {
         let work = self.works.remove(token as usize);
+        if work.lane == FORWARDING {
+            return Some(work.phone);
+        }
         if work.wait_s > 0.0 {
             work.wait(stage);
         } else {
             self.free(stage, books, work.phone, work.lane, work.epoch);
         }
+        None
     }
 
     /// The world has failed what a lane asked for: its phone is off.

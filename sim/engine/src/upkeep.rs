@@ -214,7 +214,10 @@ fn in_order([one, other]: [u32; 2]) -> [u32; 2] {
 }
 
 fn varies(access: &Access) -> bool {
-    access.jitter_median_s > 0.0 || access.loss_ratio > 0.0 || access.bursts.is_some()
+    access.jitter_median_s > 0.0
+        || access.loss_ratio > 0.0
+        || access.bursts.is_some()
+        || access.forwarding_cpu_s > 0.0
 }
 
 /// How long an acknowledgement of a ping is held back (RFC 9000, 18.2: max_ack_delay).

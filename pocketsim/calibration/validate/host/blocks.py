@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.calibration.validate.host.design import order
 from pocketsim.calibration.validate.host.figures import Figures
 from pocketsim.calibration.validate.host.judging import is_too_noisy
-from pocketsim.calibration.validate.host.measuring import passage_s
+from pocketsim.calibration.validate.host.measuring import forwarding_cpu_s, passage_s
 from pocketsim.calibration.validate.host.prediction import Setting
 
 if TYPE_CHECKING:
@@ -49,15 +49,13 @@ class Measured:
     def setting(self, *, shares_core: bool) -> Setting:
         """Return what a simulation of it takes: medians over repetitions."""
         relays = [one["relay"] for one in self.repetitions]
-        ratios = [relay["cpu_ratio"] for relay in relays if relay is not None]
-        known = [ratio for ratio in ratios if ratio is not None]
+        known = [forwarding_cpu_s(one) for one in self.repetitions if one["relay"] is not None]
         return Setting(
             rate_per_s=self.rate_per_s,
             passage_s=median(map(passage_s, relays)),
             late_passage_s=median(passage_s(relay, "p99_s") for relay in relays),
             mean_passage_s=median(passage_s(relay, "mean_s") for relay in relays),
-            relay_ratio=median(known) if known and shares_core else 0.0,
-            relay_samples=len(known),
+            forwarding_cpu_s=median(known) if known and shares_core else 0.0,
         )
 
 

@@ -148,6 +148,14 @@ def passage_s(relay: dict[str, Any] | None, quantile: str = "p50_s") -> float:
     return sum(known) / len(known) if known else 0.0
 
 
+def forwarding_cpu_s(repetition: dict[str, Any]) -> float:
+    """Return the core time that the relay of a repetition took for a datagram that came to it, s."""
+    relay = repetition["relay"]
+    count = sum(relay[way]["received_datagrams"] for way in ("up", "down"))
+    proposed_s = sum(one["duration_s"] for one in repetition["outcome"]["repetitions"])
+    return float(relay["cpu_ratio"] or 0.0) * proposed_s / count if count else 0.0
+
+
 _RAMP_FROM_PER_S = {"udp": 1000.0, "quic_keep": 500.0, "quic_reconnect": 50.0, "tftp": 8.0}
 _RAMP_STEP = 3.0
 _RAMP_S = 1.0

@@ -1,10 +1,10 @@
 """The scenario that is the same as a real trade on this host, and what its simulation comes to.
 
 Each end is a phone of one core. The loopback itself takes no time: what it takes is in the costs of
-sending and waking. The relay's own measured delay is a latency of the dialler's network and its
-jitter, and that network loses what the relay is told to lose. Nothing is fitted to trades. Where
-the relay runs on the dialler's core, all that the dialler does takes longer by the share of that
-core which the relay had.
+sending and waking. The relay's own measured delay is a latency of the dialler's network, which loses
+what the relay is told to lose. Nothing is fitted to trades. Where the relay runs on the dialler's
+core, it is a process there that takes what it took for each datagram, and the two wait for each
+other; where it has a core of its own, what it is later at times is jitter.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from pocketsim.calibration.validate.host import figures, jitter
 from pocketsim.calibration.validate.host.design import BURST_PACKETS, LOSS_RATIO, SEED
 from pocketsim.calibration.validate.host.figures import Judged
 from pocketsim.sim.base.build import build_digest
-from pocketsim.sim.base.documents import read_toml
-from pocketsim.sim.base.engine_facts import OPTIONAL, device_operations
 from pocketsim.sim.run import results, runner
 from pocketsim.sim.scenario import load
 from pocketsim.sim.trace.columns import split
@@ -44,9 +42,8 @@ class Setting:
 
     rate_per_s: float
     passage_s: float
-    relay_ratio: float
-    """Share of the dialler's core that the relay had; 0 where it has one of its own."""
-    relay_samples: int
+    forwarding_cpu_s: float
+    """Core time that the relay took for a datagram, of the dialler's core; 0 where it has its own."""
     late_passage_s: float = 0.0
     """The 99th percentile of what the relay added to a passage, whose median `passage_s` is, s."""
     mean_passage_s: float = 0.0
@@ -76,8 +73,7 @@ def document(
     radio = {"up": _LOOPBACK, "down": _LOOPBACK}
     listener = {**radio, "latency": _seconds(0.0)}
     dialler = {**radio, **_relayed(point, setting), **_losses(point)}
-    near = documents.beside_relay if setting.relay_ratio else documents.device
-    far = {"profile": str(documents.device), "count": 1}
+    near = documents.beside_relay if setting.forwarding_cpu_s else documents.device
     return {
         "title": point.name,
         "implementation": str(documents.implementation),
@@ -88,8 +84,8 @@ def document(
             "draw": draw,
         },
         "devices": [
-            {"profile": str(near), "count": 1, "access": "dialler", **_shared(setting, near)},
-            {**far, "access": "listener"},
+            {"profile": str(near), "count": 1, "access": "dialler"},
+            {"profile": str(documents.device), "count": 1, "access": "listener"},
         ],
         "network": {
             "backbone_latency": "0s",
@@ -167,20 +163,25 @@ def _digest(file: str) -> str:
 
 
 def _relayed(point: Point, setting: Setting) -> dict[str, Any]:
-    """Return the latency of the relay's side, and its jitter: by how much it was later than told.
+    """Return the latency of the relay's side, its work, and its jitter: how much later it was.
 
     By the median and the 99th percentile that the relay measured of itself, and of TFTP, whose
     blocks cross it ten times and more for a message, by its mean: that is what many of them take
     together, and a lognormal law through the 99th percentile has a larger one. At least one
-    datagram goes each way for a message, at the rate of those.
+    datagram goes each way for a message, at the rate of those. What a relay is late that waits for
+    the dialler's core is no jitter: it is simulated.
     """
+    work = {}
+    if setting.forwarding_cpu_s:
+        work = {"forwarding_cpu": _seconds(setting.forwarding_cpu_s)}
     own_s, late_s, mean_s = (
         each - point.delay_s
         for each in (setting.passage_s, setting.late_passage_s, setting.mean_passage_s)
     )
     is_many = point.carrier == "tftp"
-    if not 0 < own_s < (mean_s if is_many else late_s):
-        return {"latency": _seconds(setting.passage_s)}
+    varies = 0 < own_s < (mean_s if is_many else late_s)
+    if not varies or (work and not is_many):
+        return {"latency": _seconds(setting.passage_s), **work}
     median_s, sigma = (
         jitter.of_mean(own_s, mean_s)
         if is_many
@@ -190,6 +191,7 @@ def _relayed(point: Point, setting: Setting) -> dict[str, Any]:
         "latency": _seconds(point.delay_s),
         "jitter_median": _seconds(median_s),
         "jitter_sigma": round(sigma, 4),
+        **work,
     }
 
 
@@ -199,27 +201,8 @@ def _losses(point: Point) -> dict[str, Any]:
     return {"loss_ratio": LOSS_RATIO} if point.loss == "independent" else {}
 
 
-def _shared(setting: Setting, profile: Path) -> dict[str, Any]:
-    if not setting.relay_ratio:
-        return {}
-    # The scheduler shares a core evenly between two that both want it: whatever the relay had, the
-    # dialler could have had half, and what it did not use it did not wait for.
-    ratio = min(setting.relay_ratio, _RELAY_MOST)
-    factor = {
-        "value": 1 / (1 - ratio),
-        "standard_error": 0.0,
-        "basis": "measured",
-        "samples": setting.relay_samples,
-        "source": "core time of the relay, which ran on this core; at most half of it counts",
-    }
-    _, device = read_toml(profile)
-    names = [*device_operations(), *(name for name in OPTIONAL if name in device["operations"])]
-    return {"cost_factors": dict.fromkeys(names, factor)}
-
-
 def _seconds(value_s: float) -> str:
     return f"{value_s * 1e9:.0f}ns"
 
 
-_RELAY_MOST = 0.5
 _LOOPBACK = "10Gbps"  # nothing waits for it: a block takes 1 us or less

@@ -233,6 +233,7 @@ pub fn plan(count: usize) -> Plan {
             jitter_sigma: 0.0,
             loss_ratio: 0.0,
             bursts: None,
+            forwarding_cpu_s: 0.0,
             reorders: false,
         }],
         sites: Sites {
