@@ -48,7 +48,7 @@ def test_a_simulated_round_trip_crosses_as_often_as_is_said(tmp_path, carrier, p
         loss="none",
     )
 
-    settings = {name: prediction.Setting(4.0, at_s, 0.0, 0) for name, at_s in PASSAGES_S.items()}
+    settings = {name: prediction.Setting(4.0, at_s, 0.0) for name, at_s in PASSAGES_S.items()}
     asked = {
         name: (
             prediction.document(point, setting, documents, EFFORT),

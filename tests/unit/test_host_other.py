@@ -82,7 +82,7 @@ def test_both_ends_have_the_core_of_the_listener():
 def test_both_ends_are_simulated_on_the_cores_of_one(tmp_path):
     import tomli_w
 
-    setting = prediction.Setting(10.0, 0.0, 0.0, 0)
+    setting = prediction.Setting(10.0, 0.0, 0.0)
     apart = prediction.document(
         POINTS[0], setting, documents(DEVICES / "moto_g04s.toml"), other.QUICK
     )

@@ -168,7 +168,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
 
     /// Puts a datagram on the air, or lets its lane wait for room at the phone.
     fn launch_by_gate(&mut self, from: u32, to: NodeId, datagram: Datagram<T::Body>) {
-        let (stage, books) = (&mut self.stage, &mut self.books);
+        let stage = &mut self.stage;
         let (Some(gates), Some(lane)) = (&mut self.gates, self.lanes.running()) else {
             return;
         };
@@ -422,10 +422,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Listener for Driver<A, T,
             return self.await_failures();
         }
         self.progress.count();
-        let forwarded = self
-            .lanes
-            .end_work(&mut self.stage, &mut self.books, token);
-        forwarded.into_iter().for_each(|phone| self.end_forwarding(phone));
+        let forwarded = self.lanes.end_work(&mut self.stage, &mut self.books, token);
+        forwarded
+            .into_iter()
+            .for_each(|phone| self.end_forwarding(phone));
         self.settle();
         self.stage.set_alarm();
     }

@@ -88,10 +88,15 @@ pub(crate) async fn connect(
     }
 }
 
-/// The threads of an end that keeps its connections.
+/// The threads of an end that keeps its connections: quinn's driver and a task that signs run at
+/// once where the calling thread may use two cores.
+///
+/// Two threads of one core take it from each other between an answer and the end of its stream, which
+/// then has a datagram of its own, of every other message, and that an acknowledgement of its own.
 pub(crate) fn threads() -> tokio::runtime::Builder {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(WORKERS).enable_all();
+    builder.worker_threads(cores.min(WORKERS_MAX)).enable_all();
     builder
 }
 
@@ -114,7 +119,7 @@ fn lost(error: &ConnectionError) -> Reason {
 /// Streams that a listener lets a dialler have open at a time; quinn's default, but said.
 pub(super) const STREAMS_MAX: u32 = 100;
 /// quinn's driver and a task that signs.
-const WORKERS: usize = 2;
+const WORKERS_MAX: usize = 2;
 /// Longer than any handshake that ends well; quinn alone would wait 30 s.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that trickles its answer is given up after this.
