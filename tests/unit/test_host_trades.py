@@ -110,9 +110,12 @@ def test_a_ramp_goes_over_the_link_of_its_point(bench, calls, monkeypatch):
     bench.capacity_per_s(replace(POINT, carrier="tftp"))
     # One lost block stops TFTP for 5 s.
     assert max(asked_s) == 20.0
+    del asked_s[:]
+    bench.capacity_per_s(replace(POINT, carrier="quic_keep", loss="bursts"))
+    assert max(asked_s) == 10.0
     relays = [line for line in calls() if " link " in line]
     assert relays
-    assert all("--delay 5ms" in line and "--loss 1%" in line for line in relays)
+    assert all("--delay 5ms" in line and "1%" in line for line in relays)
 
 
 def test_a_dialler_that_began_late_is_asked_again(bench, calls, monkeypatch):

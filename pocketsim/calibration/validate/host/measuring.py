@@ -59,7 +59,8 @@ class Bench:
         """Return the most that a ramp stored at a point, over its own link, 1/s.
 
         A second of each rate, three times as much each time, until less than 0.6 of what was asked
-        for is stored; 20 s where one lost packet stops all for as long as TFTP waits.
+        for is stored; 20 s where one lost packet stops all for as long as TFTP waits, and 10 s of kept
+        connections where losses come in bursts, of which some stop all for a second or longer.
         """
         return float(self._once(f"capacity over the link of {point}", lambda: self._ramp(point)))
 
@@ -80,8 +81,7 @@ class Bench:
 
     def _ramp(self, point: Point) -> float:
         link, losses = ends.link_of(point), ends.losses_of(point, _RAMP)
-        stops = point.carrier == "tftp" and point.loss != "none"
-        ramp_s = _STOPPING_RAMP_S if stops else _RAMP_S
+        ramp_s = _STOPPING_RAMPS_S.get((point.carrier, point.loss), _RAMP_S)
         rate_per_s, best_per_s = _RAMP_FROM_PER_S[point.carrier] / self.slowness, 0.0
         while rate_per_s <= _RAMP_MOST_PER_S:
             asked = Asked(point.carrier, rate_per_s, point.payload_bytes, ramp_s, link, losses)
@@ -159,7 +159,13 @@ def forwarding_cpu_s(repetition: dict[str, Any]) -> float:
 _RAMP_FROM_PER_S = {"udp": 1000.0, "quic_keep": 500.0, "quic_reconnect": 50.0, "tftp": 8.0}
 _RAMP_STEP = 3.0
 _RAMP_S = 1.0
-_STOPPING_RAMP_S = 20.0  # some four times the 5 s that `probe trade` waits for a block of TFTP
+_STOPPING_RAMPS_S = {
+    # Some four times the 5 s that `probe trade` waits for a block of TFTP.
+    ("tftp", "independent"): 20.0,
+    ("tftp", "bursts"): 20.0,
+    # Probe timeouts of QUIC double: six of them in a row are 1.6 s.
+    ("quic_keep", "bursts"): 10.0,
+}
 _RAMP = -1  # the number of no repetition
 _RAMP_MOST_PER_S = 1e5  # more than a core can sign
 _SATURATED = 0.6
