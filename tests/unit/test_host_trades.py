@@ -115,7 +115,9 @@ def test_a_ramp_goes_over_the_link_of_its_point(bench, calls, monkeypatch):
     assert max(asked_s) == 10.0
     relays = [line for line in calls() if " link " in line]
     assert relays
-    assert all("--delay 5ms" in line and "1%" in line for line in relays)
+    assert all("--delay 5ms" in line for line in relays)
+    assert {"--loss 1%" in line for line in relays} == {True, False}
+    assert all(("--loss 1%" in line) != ("--bursts-share 1%" in line) for line in relays)
 
 
 def test_a_dialler_that_began_late_is_asked_again(bench, calls, monkeypatch):

@@ -1,10 +1,10 @@
-//! Processes that forward all datagrams of a phone on its own cores: a VPN, or the emulator of a
-//! link that runs on the same computer.
+//! Processes that forward all datagrams of a phone on its own cores: the emulator of a link that
+//! runs on the same computer.
 //!
 //! Each has one thread, which takes the phone's datagrams of both directions in the order in which
-//! they are sent, lost ones as well. A datagram is at the far socket when its thread is done with it
-//! and its way is over: what a network's latency says of it has the work in it, but not what the work
-//! waits for. What deliberately does not live here: how cores are shared ([`crate::pool`]), and the
+//! they are sent, also those that its link loses. A datagram is at the far socket when its thread is
+//! done with it and its way is over: what a network's latency says of it has the work in it, and what
+//! that ordinarily waits for. Nobody forwards what never gets on its way. What deliberately does not live here: how cores are shared ([`crate::pool`]), and the
 //! way ([`crate::network`]).
 
 use std::collections::{HashMap, VecDeque};
@@ -73,8 +73,13 @@ impl Forwarders {
         })
     }
 
-    /// A datagram goes from one phone to another: whose threads begin with it, and their core time.
-    pub(crate) fn take(&mut self, datagram: u32, ends: [u32; 2]) -> Vec<(u32, Seconds)> {
+    /// A datagram goes from one phone to another, those of them that are on: whose threads begin with
+    /// it, and their core time.
+    pub(crate) fn take(
+        &mut self,
+        datagram: u32,
+        ends: impl Iterator<Item = u32>,
+    ) -> Vec<(u32, Seconds)> {
         let mut begin = Vec::new();
         for phone in ends {
             let thread = &mut self.threads[phone as usize];

@@ -107,7 +107,10 @@ impl<B> Network<B> {
     ) -> Vec<(u32, Seconds)> {
         let token = self.send(stage, books, from, to, datagram);
         match (&mut self.forwarders, token) {
-            (Some(forwarders), Some(token)) => forwarders.take(token, [from, to.0]),
+            (Some(forwarders), Some(token)) => {
+                let ends = [from, to.0].into_iter();
+                forwarders.take(token, ends.filter(|&phone| stage.is_on(phone)))
+            }
             _ => Vec::new(),
         }
     }

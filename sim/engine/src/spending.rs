@@ -77,7 +77,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// the world a change of every piece of work where no tasks are (plain UDP). Whoever shares its
     /// cores may meet tasks of others.
     fn priority(&self, work: &Work) -> f64 {
-        let is_thread = work.lane.0 < Lane::FIRST_TASK;
+        let is_thread = work.lane.0 < Lane::FIRST_TASK || work.lane == FORWARDING;
         let may_meet_tasks = self.shares_cores || self.phones[work.phone as usize].has_tasks();
         if self.threads_first && is_thread && may_meet_tasks {
             THREAD_PRIORITY
@@ -104,12 +104,12 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let demand = CpuDemand {
             cpu_s,
             threads: 1,
-            priority: 1.0,
+            priority: self.priority(&work),
         };
         stage.spend(self.works.insert(work) as u32, phone, demand);
     }
 
-    /// The world has spent what a lane asked for, or a forwarding thread, whose phone is returned.
+    /// The world has spent what a lane asked for, or a forwarding thread: its phone, if that stayed on.
     pub(crate) fn end_work<W: World>(
         &mut self,
         stage: &mut Stage<W>,
@@ -118,7 +118,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     ) -> Option<u32> {
         let work = self.works.remove(token as usize);
         if work.lane == FORWARDING {
-            return Some(work.phone);
+            return (stage.epoch(work.phone) == work.epoch).then_some(work.phone);
         }
         if work.wait_s > 0.0 {
             work.wait(stage);

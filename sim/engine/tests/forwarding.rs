@@ -6,7 +6,7 @@ use _engine::plan::Plan;
 use _engine::trace::Trace;
 use common::puppet::{act_in_hybrid, say, send, work, Act, Cue};
 use common::sends::{arrivals, simulated, Send};
-use common::{cost, counter, plan, reasons, turn};
+use common::{cost, plan, reasons, turn};
 use pocketsim_protocols::contract::{EventKind, Operation, Reason, Seconds};
 
 /// Two phones 20 ms apart, with radios that take nothing, of which phone 0 has such a process.
@@ -52,11 +52,7 @@ fn a_datagram_arrives_when_its_way_and_the_work_are_both_over() {
 }
 
 #[test]
-fn what_is_lost_is_worked_on_as_well() {
-    let mut plan = forwarded(0.050);
-    plan.access[1].loss_ratio = 1.0;
-    let trace = simulated(plan, &[(1.0, 0, 1, 100), (1.0, 1, 0, 100)]);
-    assert_eq!(counter(&trace, "datagrams_dropped"), 2);
+fn what_the_link_loses_is_worked_on_as_well() {
     let mut plan = forwarded(0.050);
     plan.access.push(plan.access[1].clone());
     plan.access[2].loss_ratio = 1.0;
@@ -65,6 +61,27 @@ fn what_is_lost_is_worked_on_as_well() {
     (plan.phones.first_index, plan.phones.role) = (vec![1; 3], vec![0; 3]);
     let trace = simulated(plan, &[(1.0, 0, 1, 100), (1.0, 0, 2, 100)]);
     assert_eq!(arrived_s(&trace, 2), [None, Some(1.1)]);
+}
+
+#[test]
+fn with_a_process_at_both_ends_the_later_one_counts() {
+    let mut plan = forwarded(0.050);
+    plan.access[1].forwarding_cpu_s = 0.030;
+    let trace = simulated(plan, &[(1.0, 0, 1, 100), (1.0, 1, 0, 100)]);
+    assert_eq!(arrived_s(&trace, 2), [Some(1.05), Some(1.1)]);
+}
+
+#[test]
+fn nothing_comes_to_the_process_of_who_is_off() {
+    let mut plan = forwarded(0.050);
+    turn(&mut plan, 0.5, 0, false);
+    turn(&mut plan, 1.02, 0, true);
+    let trace = simulated(plan, &[(1.0, 1, 0, 100), (1.03, 1, 0, 100)]);
+    assert_eq!(
+        arrived_s(&trace, 2)[1],
+        Some(1.08),
+        "it has nothing left to do"
+    );
 }
 
 /// When a datagram of phone 0 arrives, which then computes for a second on its only core.

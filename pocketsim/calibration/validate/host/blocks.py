@@ -49,7 +49,8 @@ class Measured:
     def setting(self, *, shares_core: bool) -> Setting:
         """Return what a simulation of it takes: medians over repetitions."""
         relays = [one["relay"] for one in self.repetitions]
-        known = [forwarding_cpu_s(one) for one in self.repetitions if one["relay"] is not None]
+        works_s = map(forwarding_cpu_s, self.repetitions)
+        known = [work_s for work_s in works_s if work_s is not None]
         return Setting(
             rate_per_s=self.rate_per_s,
             passage_s=median(map(passage_s, relays)),

@@ -148,12 +148,18 @@ def passage_s(relay: dict[str, Any] | None, quantile: str = "p50_s") -> float:
     return sum(known) / len(known) if known else 0.0
 
 
-def forwarding_cpu_s(repetition: dict[str, Any]) -> float:
-    """Return the core time that the relay of a repetition took for a datagram that came to it, s."""
+def forwarding_cpu_s(repetition: dict[str, Any]) -> float | None:
+    """Return the core time that the relay of a repetition took for a datagram that came to it, s.
+
+    By its share while the dialler proposed, and as if all datagrams had come then. None without a
+    relay, where its share is unknown, or nothing came.
+    """
     relay = repetition["relay"]
+    if relay is None or relay["cpu_ratio"] is None:
+        return None
     count = sum(relay[way]["received_datagrams"] for way in ("up", "down"))
     proposed_s = sum(one["duration_s"] for one in repetition["outcome"]["repetitions"])
-    return float(relay["cpu_ratio"] or 0.0) * proposed_s / count if count else 0.0
+    return float(relay["cpu_ratio"] * proposed_s / count) if count else None
 
 
 _RAMP_FROM_PER_S = {"udp": 1000.0, "quic_keep": 500.0, "quic_reconnect": 50.0, "tftp": 8.0}

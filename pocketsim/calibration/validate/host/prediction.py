@@ -4,7 +4,7 @@ Each end is a phone of one core. The loopback itself takes no time: what it take
 sending and waking. The relay's own measured delay is a latency of the dialler's network, which loses
 what the relay is told to lose. Nothing is fitted to trades. Where the relay runs on the dialler's
 core, it is a process there that takes what it took for each datagram, and the two wait for each
-other; where it has a core of its own, what it is later at times is jitter.
+other; where it has a core of its own, and of TFTP, what it is later at times is jitter.
 """
 
 from __future__ import annotations
@@ -163,25 +163,25 @@ def _digest(file: str) -> str:
 
 
 def _relayed(point: Point, setting: Setting) -> dict[str, Any]:
-    """Return the latency of the relay's side, its work, and its jitter: how much later it was.
+    """Return the latency of the relay's side, and its work or its jitter: how much later it was.
 
-    By the median and the 99th percentile that the relay measured of itself, and of TFTP, whose
-    blocks cross it ten times and more for a message, by its mean: that is what many of them take
-    together, and a lognormal law through the 99th percentile has a larger one. At least one
-    datagram goes each way for a message, at the rate of those. What a relay is late that waits for
-    the dialler's core is no jitter: it is simulated.
+    On the dialler's core it is a process, and what waiting for that adds to its median is
+    simulated. With a core of its own its jitter is by the median and the 99th percentile that it
+    measured of itself; at least one datagram goes each way for a message, at the rate of those. Of
+    TFTP, whose blocks cross it ten times and more for a message and load no core, it is by its
+    mean: that is what many of them take together, and a lognormal law through the 99th percentile
+    has a larger one.
     """
-    work = {}
-    if setting.forwarding_cpu_s:
-        work = {"forwarding_cpu": _seconds(setting.forwarding_cpu_s)}
     own_s, late_s, mean_s = (
         each - point.delay_s
         for each in (setting.passage_s, setting.late_passage_s, setting.mean_passage_s)
     )
     is_many = point.carrier == "tftp"
-    varies = 0 < own_s < (mean_s if is_many else late_s)
-    if not varies or (work and not is_many):
-        return {"latency": _seconds(setting.passage_s), **work}
+    work_s = 0.0 if is_many else setting.forwarding_cpu_s
+    if work_s:
+        return {"latency": _seconds(setting.passage_s), "forwarding_cpu": _seconds(work_s)}
+    if not 0 < own_s < (mean_s if is_many else late_s):
+        return {"latency": _seconds(setting.passage_s)}
     median_s, sigma = (
         jitter.of_mean(own_s, mean_s)
         if is_many
@@ -191,7 +191,6 @@ def _relayed(point: Point, setting: Setting) -> dict[str, Any]:
         "latency": _seconds(point.delay_s),
         "jitter_median": _seconds(median_s),
         "jitter_sigma": round(sigma, 4),
-        **work,
     }
 
 

@@ -4,7 +4,7 @@
 //! Packets and streams are priced without sockets, and `quic_message_keep` in a loop that never
 //! sleeps. A program has its endpoint in tasks of a runtime, whose threads sleep between messages
 //! and wake each other: for the socket, for the connection, for the stream. So here both ends have
-//! a runtime of two threads on cores of their own, and a thread of its own proposes at a pace. What
+//! a runtime on a core of its own, with one worker, and a thread of its own proposes at a pace. What
 //! deliberately does not live here: cryptography and bookkeeping of blocks (`super::reconnect`,
 //! `super::at_once`).
 

@@ -194,9 +194,9 @@ impl<P: Payload> Connection<P> {
                     .for_each(|rest| space.pending.push_front(rest));
                 break;
             };
-            // All other streams have their turn before the rest (quinn-proto
-            // `TransportConfig::send_fairness`).
-            space.pending.extend(rest);
+            if let Record::Chunk(extent) = record {
+                space.end_turn(extent.half, rest);
+            }
             taken.push(record);
             room -= frame_bytes;
             *bytes += frame_bytes;

@@ -39,6 +39,8 @@ impl<P: Payload> Connection<P> {
     }
 
     fn take_round_trip(&mut self, level: Level, sample_s: Seconds, held_s: Seconds) {
+        // What an end computes in the handshake is in the round trip (RFC 9002 5.3).
+        let held_s = if level == Level::Data { held_s } else { 0.0 };
         self.rtt.update(sample_s, held_s.min(MAX_ACK_DELAY_S));
         if self.sampled_before.is_none() {
             let space = self.spaces[level as usize].as_ref();
@@ -138,6 +140,15 @@ impl<P: Payload> Connection<P> {
             Some(level) => (level, PROBE_PACKETS),
             None => (Level::Initial, 1),
         };
+        self.probe_level(level, count);
+        // The server's flight spans two levels and one datagram, and is repeated as such.
+        let flight = &self.spaces[Level::Handshake as usize];
+        if level == Level::Initial && flight.as_ref().is_some_and(|space| space.is_waiting()) {
+            self.probe_level(Level::Handshake, count);
+        }
+    }
+
+    fn probe_level(&mut self, level: Level, count: u32) {
         if let Some(space) = &mut self.spaces[level as usize] {
             space.probes = space.probes.saturating_add(count);
         }
@@ -365,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_leaves_again_before_all_else() {
+    fn what_is_lost_is_queued_again() {
         let mut connection = established();
         send(&mut connection, Level::Data, 5, 0.0);
         let ping = Record::Control(Control::Ping);

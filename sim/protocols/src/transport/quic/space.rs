@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::ranges::Ranges;
 use super::recovery::MAX_ACK_DELAY_S;
-use super::wire::{ack_bytes, Ack, Control, Record};
+use super::wire::{ack_bytes, Ack, Control, Half, Record};
 use crate::contract::Seconds;
 
 /// A packet that asks for an acknowledgement and has none yet.
@@ -27,9 +27,12 @@ impl SentPacket {
     fn take_controls(&mut self) -> Option<Vec<Record>> {
         let is_control =
             |record: &Record| !record.is_data() && !record.is_ping() && *record != Record::MtuProbe;
+        if !self.records.iter().any(is_control) {
+            return None;
+        }
         let (controls, rest): (Vec<_>, Vec<_>) = self.records.drain(..).partition(is_control);
         self.records = rest;
-        (!controls.is_empty()).then_some(controls)
+        Some(controls)
     }
 }
 
@@ -224,13 +227,53 @@ impl Space {
         self.pending.insert(place, record);
     }
 
-    /// Queues the records of a lost packet: what controls the connection before all else, data of
-    /// streams after what waits already (quinn-proto `StreamsState::retransmit`), PINGs never.
+    /// Queues the records of a lost packet: what controls the connection before all else, data of a
+    /// stream where that waits already, in its order, or else after all that do (quinn-proto
+    /// `StreamsState::retransmit`), PINGs never.
     pub fn send_again(&mut self, records: Vec<Record>) {
         let (data, control): (Vec<_>, Vec<_>) = records.into_iter().partition(Record::is_data);
-        self.pending.extend(data);
+        for record in data {
+            let place = self.place_of(&record);
+            self.pending.insert(place, record);
+        }
         let control = control.into_iter().rev().filter(|record| !record.is_ping());
         control.for_each(|record| self.pending.push_front(record));
+    }
+
+    /// Where lost data of a stream is queued.
+    fn place_of(&self, record: &Record) -> usize {
+        let (Record::Chunk(lost), queued) = (record, self.pending.iter().enumerate()) else {
+            return self.pending.len();
+        };
+        let chunks = queued.filter_map(|(place, record)| match record {
+            Record::Chunk(extent) if extent.half == lost.half => Some((place, extent.offset)),
+            _ => None,
+        });
+        let mut place = self.pending.len();
+        for (at, offset) in chunks {
+            if offset > lost.offset {
+                return at;
+            }
+            place = at + 1;
+        }
+        place
+    }
+
+    /// A packet took data of a stream: what is left of that stream waits until all others had their
+    /// turn (quinn-proto `TransportConfig::send_fairness`).
+    pub fn end_turn(&mut self, half: Half, rest: Option<Record>) {
+        let is_of =
+            |record: &Record| matches!(record, Record::Chunk(extent) if extent.half == half);
+        let count = self
+            .pending
+            .iter()
+            .take_while(|record| is_of(record))
+            .count();
+        self.pending.rotate_left(count);
+        if let Some(rest) = rest {
+            let place = self.pending.len() - count;
+            self.pending.insert(place, rest);
+        }
     }
 
     /// Makes sure that a probe has something to ask for: what controls the connection, queued or of
@@ -238,13 +281,16 @@ impl Space {
     /// waits rides along, and what was sent of it is not repeated before it counts as lost
     /// (quinn-proto 0.11.19 `PacketSpace::maybe_queue_probe`).
     pub fn queue_probe(&mut self) {
-        if self.probes == 0 || self.pending.iter().any(|record| !record.is_data()) {
+        let mut queued = self.pending.iter().take_while(|record| !record.is_data());
+        if self.probes == 0 || queued.any(|record| !record.is_ping()) {
             return;
         }
         let mut packets = self.sent.values_mut();
         let controls = packets.find_map(SentPacket::take_controls);
+        let has_ping = self.pending.front().is_some_and(Record::is_ping);
         match controls {
             Some(records) => self.send_again(records),
+            None if has_ping => {}
             None => self.pending.push_front(Record::Control(Control::Ping)),
         }
     }
@@ -319,6 +365,7 @@ const RECEIVED_RANGES_MAX: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::quic::wire::Extent;
 
     /// A space that has sent `count` packets of 100 bytes, one every 10 ms.
     fn sent(count: u32) -> Space {
@@ -480,6 +527,36 @@ mod tests {
         space.send_again(vec![Record::Finish(1), credit, ping, Record::Finish(2)]);
         let data = [3, 1, 2].map(Record::Finish);
         assert_eq!(space.pending, [&[credit, renew], &data[..]].concat());
+    }
+
+    fn chunk(stream: u32, offset: u32) -> Record {
+        Record::Chunk(Extent {
+            half: Half {
+                stream,
+                is_answer: false,
+            },
+            offset,
+            length: 10,
+            last: false,
+        })
+    }
+
+    #[test]
+    fn what_was_lost_of_a_stream_that_waits_leaves_with_it_in_its_order() {
+        let mut space = Space::new();
+        for record in [chunk(1, 40), chunk(2, 0)] {
+            space.queue(record);
+        }
+        space.send_again(vec![chunk(3, 0), chunk(1, 20), chunk(1, 0)]);
+        let due = [(1, 0), (1, 20), (1, 40), (2, 0), (3, 0)];
+        assert_eq!(space.pending, due.map(|(stream, at)| chunk(stream, at)));
+        // One of its chunks leaves: the others wait until all streams had a turn, in their order.
+        let Some(Record::Chunk(first)) = space.pending.pop_front() else {
+            panic!("it is a chunk");
+        };
+        space.end_turn(first.half, Some(chunk(1, 5)));
+        let due = [(2, 0), (3, 0), (1, 5), (1, 20), (1, 40)];
+        assert_eq!(space.pending, due.map(|(stream, at)| chunk(stream, at)));
     }
 
     #[test]
