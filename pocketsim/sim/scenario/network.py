@@ -103,9 +103,9 @@ class Access(Section):
     forwarding_cpu: Duration = Field(
         default=written("0s"),
         description="Core time of the phone that each of its datagrams takes a process beside it,"
-        " with one thread, which forwards them all, sent and received: the emulator of a link on the"
-        " same computer. It begins when the datagram is sent, and that arrives when both this and"
-        " its way are over: `latency` has the work in it, and what that ordinarily waits for.",
+        " with one thread, which forwards them all, sent and received: the emulator of a link on"
+        " the same computer. It begins when the datagram is sent, and that arrives when both this"
+        " and its way are over: `latency` has the work in it, and what that ordinarily waits for.",
     )
     site_capacity: Bandwidth | None = Field(
         default=None, description="Capacity that the phones of one site share; absent for none."

@@ -59,8 +59,8 @@ class Bench:
         """Return the most that a ramp stored at a point, over its own link, 1/s.
 
         A second of each rate, three times as much each time, until less than 0.6 of what was asked
-        for is stored; 20 s where one lost packet stops all for as long as TFTP waits, and 10 s of kept
-        connections where losses come in bursts, of which some stop all for a second or longer.
+        for is stored; 20 s where one lost packet stops all for as long as TFTP waits, and 10 s of
+        kept connections where losses come in bursts, of which some stop all for a second or longer.
         """
         return float(self._once(f"capacity over the link of {point}", lambda: self._ramp(point)))
 

@@ -1,10 +1,10 @@
 """The scenario that is the same as a real trade on this host, and what its simulation comes to.
 
 Each end is a phone of one core. The loopback itself takes no time: what it takes is in the costs of
-sending and waking. The relay's own measured delay is a latency of the dialler's network, which loses
-what the relay is told to lose. Nothing is fitted to trades. Where the relay runs on the dialler's
-core, it is a process there that takes what it took for each datagram, and the two wait for each
-other; where it has a core of its own, and of TFTP, what it is later at times is jitter.
+sending and waking. The relay's own measured delay is a latency of the dialler's network, which
+loses what the relay is told to lose. Nothing is fitted to trades. Where the relay runs on the
+dialler's core, it is a process there that takes what it took for each datagram, and the two wait
+for each other; where it has a core of its own, and of TFTP, what it is later at times is jitter.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Setting:
     rate_per_s: float
     passage_s: float
     forwarding_cpu_s: float
-    """Core time that the relay took for a datagram, of the dialler's core; 0 where it has its own."""
+    """Core time that the relay took for a datagram, s; 0 where the dialler's core is not its."""
     late_passage_s: float = 0.0
     """The 99th percentile of what the relay added to a passage, whose median `passage_s` is, s."""
     mean_passage_s: float = 0.0
