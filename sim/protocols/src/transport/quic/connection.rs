@@ -315,7 +315,7 @@ impl<P: Payload> Connection<P> {
                 self.asked_s = None;
             }
             if !is_ping || space.pending.is_empty() {
-                space.queue(record);
+                space.pending.queue(record);
             }
         }
     }

@@ -187,15 +187,15 @@ impl<P: Payload> Connection<P> {
         let Some(space) = &mut self.spaces[level as usize] else {
             return taken;
         };
-        while let Some(record) = space.pending.pop_front() {
+        while let Some(record) = space.pending.take() {
             let (fits, rest) = cut(record, room);
             let Some((record, frame_bytes)) = fits else {
                 rest.into_iter()
-                    .for_each(|rest| space.pending.push_front(rest));
+                    .for_each(|rest| space.pending.put_back(rest));
                 break;
             };
             if let Record::Chunk(extent) = record {
-                space.end_turn(extent.half, rest);
+                space.pending.end_turn(extent.half, rest);
             }
             taken.push(record);
             room -= frame_bytes;

@@ -43,6 +43,7 @@ mod inbox;
 mod kept;
 mod pacing;
 mod path;
+mod pending;
 mod pool;
 mod ranges;
 mod receive;

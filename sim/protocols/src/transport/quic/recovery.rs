@@ -82,7 +82,7 @@ impl<P: Payload> Connection<P> {
         }
         if let Some(space) = &mut self.spaces[level as usize] {
             let records = lost.into_iter().flat_map(|(_, packet)| packet.records);
-            space.send_again(records.collect());
+            space.pending.send_again(records.collect());
         }
     }
 
@@ -94,17 +94,13 @@ impl<P: Payload> Connection<P> {
         let mut since_s = None;
         let mut next = 0;
         lost.iter().any(|(number, packet)| {
-            if ack
-                .ranges
-                .iter()
-                .any(|range| range.0 < *number && next < range.1)
-            {
+            let mut ranges = ack.ranges.iter();
+            if ranges.any(|range| range.0 < *number && next < range.1) {
                 since_s = None;
             }
             next = number + 1;
-            let is_sampled = self
-                .sampled_before
-                .is_some_and(|first| first < (level, *number));
+            let sampled = self.sampled_before;
+            let is_sampled = sampled.is_some_and(|first| first < (level, *number));
             match since_s {
                 _ if packet.is_mtu_probe() => false,
                 Some(since_s) => packet.time_s - since_s > period_s,

@@ -2,11 +2,12 @@
 //!
 //! It knows nothing of time-outs' lengths and nothing of what records mean.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
+use super::pending::Pending;
 use super::ranges::Ranges;
 use super::recovery::MAX_ACK_DELAY_S;
-use super::wire::{ack_bytes, Ack, Control, Half, Record};
+use super::wire::{ack_bytes, Ack, Record};
 use crate::contract::Seconds;
 
 /// A packet that asks for an acknowledgement and has none yet.
@@ -40,7 +41,7 @@ impl SentPacket {
 #[derive(Clone, Debug)]
 pub(super) struct Space {
     /// What waits to be sent, first first.
-    pub pending: VecDeque<Record>,
+    pub pending: Pending,
     /// Packets that may leave although the congestion window is full.
     pub probes: u32,
     /// When the latest packet that asks for an acknowledgement left.
@@ -65,7 +66,7 @@ impl Space {
     /// Nothing sent, nothing received.
     pub fn new() -> Self {
         Self {
-            pending: VecDeque::new(),
+            pending: Pending::default(),
             probes: 0,
             last_sent_s: 0.0,
             loss_s: Seconds::INFINITY,
@@ -217,81 +218,18 @@ impl Space {
         packets.collect()
     }
 
-    /// Queues what is to be sent: what controls the connection goes before data of streams, as
-    /// quinn-proto puts packets together (`Connection::populate_packet`).
-    pub fn queue(&mut self, record: Record) {
-        let place = match record.is_data() {
-            true => self.pending.len(),
-            false => self.pending.partition_point(|queued| !queued.is_data()),
-        };
-        self.pending.insert(place, record);
-    }
-
-    /// Queues the records of a lost packet: what controls the connection before all else, data of a
-    /// stream where that waits already, in its order, or else after all that do (quinn-proto
-    /// `StreamsState::retransmit`), PINGs never.
-    pub fn send_again(&mut self, records: Vec<Record>) {
-        let (data, control): (Vec<_>, Vec<_>) = records.into_iter().partition(Record::is_data);
-        for record in data {
-            let place = self.place_of(&record);
-            self.pending.insert(place, record);
-        }
-        let control = control.into_iter().rev().filter(|record| !record.is_ping());
-        control.for_each(|record| self.pending.push_front(record));
-    }
-
-    /// Where lost data of a stream is queued.
-    fn place_of(&self, record: &Record) -> usize {
-        let (Record::Chunk(lost), queued) = (record, self.pending.iter().enumerate()) else {
-            return self.pending.len();
-        };
-        let chunks = queued.filter_map(|(place, record)| match record {
-            Record::Chunk(extent) if extent.half == lost.half => Some((place, extent.offset)),
-            _ => None,
-        });
-        let mut place = self.pending.len();
-        for (at, offset) in chunks {
-            if offset > lost.offset {
-                return at;
-            }
-            place = at + 1;
-        }
-        place
-    }
-
-    /// A packet took data of a stream: what is left of that stream waits until all others had their
-    /// turn (quinn-proto `TransportConfig::send_fairness`).
-    pub fn end_turn(&mut self, half: Half, rest: Option<Record>) {
-        let is_of =
-            |record: &Record| matches!(record, Record::Chunk(extent) if extent.half == half);
-        let count = self
-            .pending
-            .iter()
-            .take_while(|record| is_of(record))
-            .count();
-        self.pending.rotate_left(count);
-        if let Some(rest) = rest {
-            let place = self.pending.len() - count;
-            self.pending.insert(place, rest);
-        }
-    }
-
     /// Makes sure that a probe has something to ask for: what controls the connection, queued or of
     /// the oldest packet with any, which is the probe's then, or else a PING. Data of streams that
     /// waits rides along, and what was sent of it is not repeated before it counts as lost
     /// (quinn-proto 0.11.19 `PacketSpace::maybe_queue_probe`).
     pub fn queue_probe(&mut self) {
-        let mut queued = self.pending.iter().take_while(|record| !record.is_data());
-        if self.probes == 0 || queued.any(|record| !record.is_ping()) {
+        if self.probes == 0 || self.pending.controls() {
             return;
         }
         let mut packets = self.sent.values_mut();
-        let controls = packets.find_map(SentPacket::take_controls);
-        let has_ping = self.pending.front().is_some_and(Record::is_ping);
-        match controls {
-            Some(records) => self.send_again(records),
-            None if has_ping => {}
-            None => self.pending.push_front(Record::Control(Control::Ping)),
+        match packets.find_map(SentPacket::take_controls) {
+            Some(records) => self.pending.send_again(records),
+            None => self.pending.ping(),
         }
     }
 
@@ -307,7 +245,7 @@ impl Space {
 
     /// Gives back the memory of what was, while nothing is.
     pub fn shed(&mut self) {
-        (self.pending, self.sent) = (VecDeque::new(), BTreeMap::new());
+        (self.pending, self.sent) = (Pending::default(), BTreeMap::new());
     }
 
     /// What would confirm all that came and `count` packets more.
@@ -365,7 +303,7 @@ const RECEIVED_RANGES_MAX: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::quic::wire::Extent;
+    use crate::transport::quic::wire::Control;
 
     /// A space that has sent `count` packets of 100 bytes, one every 10 ms.
     fn sent(count: u32) -> Space {
@@ -517,49 +455,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_leaves_after_the_data_that_waits_and_control_before_it() {
-        let mut space = Space::new();
-        let credit = Record::Credit { max_streams: 100 };
-        let renew = Record::Control(Control::RetireConnectionId);
-        space.queue(Record::Finish(3));
-        space.queue(renew);
-        let ping = Record::Control(Control::Ping);
-        space.send_again(vec![Record::Finish(1), credit, ping, Record::Finish(2)]);
-        let data = [3, 1, 2].map(Record::Finish);
-        assert_eq!(space.pending, [&[credit, renew], &data[..]].concat());
-    }
-
-    fn chunk(stream: u32, offset: u32) -> Record {
-        Record::Chunk(Extent {
-            half: Half {
-                stream,
-                is_answer: false,
-            },
-            offset,
-            length: 10,
-            last: false,
-        })
-    }
-
-    #[test]
-    fn what_was_lost_of_a_stream_that_waits_leaves_with_it_in_its_order() {
-        let mut space = Space::new();
-        for record in [chunk(1, 40), chunk(2, 0)] {
-            space.queue(record);
-        }
-        space.send_again(vec![chunk(3, 0), chunk(1, 20), chunk(1, 0)]);
-        let due = [(1, 0), (1, 20), (1, 40), (2, 0), (3, 0)];
-        assert_eq!(space.pending, due.map(|(stream, at)| chunk(stream, at)));
-        // One of its chunks leaves: the others wait until all streams had a turn, in their order.
-        let Some(Record::Chunk(first)) = space.pending.pop_front() else {
-            panic!("it is a chunk");
-        };
-        space.end_turn(first.half, Some(chunk(1, 5)));
-        let due = [(2, 0), (3, 0), (1, 5), (1, 20), (1, 40)];
-        assert_eq!(space.pending, due.map(|(stream, at)| chunk(stream, at)));
-    }
-
-    #[test]
     fn a_probe_repeats_what_controls_and_pings_for_data() {
         let (ping, credit) = (
             Record::Control(Control::Ping),
@@ -572,10 +467,10 @@ mod tests {
         space.queue_probe();
         space.queue_probe();
         assert_eq!(space.pending, [ping], "one for each packet");
-        space.pending.clear();
+        space.pending = Pending::default();
         space.on_sent(vec![Record::Finish(2), credit], 100, 1.0);
         assert_eq!((space.probes, space.last_sent_s), (1, 1.0));
-        space.queue(Record::Finish(3));
+        space.pending.queue(Record::Finish(3));
         space.queue_probe();
         assert_eq!(space.pending, [credit, Record::Finish(3)]);
         let lost = space.on_ack(&ack(&[(2, 3)])).0;
@@ -588,7 +483,7 @@ mod tests {
         let mut space = Space::new();
         space.ack_due = true;
         assert!(space.may_send(false));
-        space.queue(Record::Finish(0));
+        space.pending.queue(Record::Finish(0));
         assert!(!space.may_send(false) && space.may_send(true));
         space.probes = 1;
         assert!(space.may_send(false));
