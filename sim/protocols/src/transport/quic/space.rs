@@ -262,13 +262,17 @@ impl Space {
 
     /// In each direction `count` packets passed, and all that asked for it was acknowledged.
     pub fn pass(&mut self, count: u64) {
-        let left = PASSED_NUMBERS_MAX.saturating_sub(self.next_number);
-        let count = left.min(count.try_into().unwrap_or(left));
-        self.next_number += count;
-        self.largest_acked = self.largest_acked.map(|number| number + count);
-        self.largest_eliciting = self.largest_eliciting.map(|number| number + count);
+        // Both ends stop at the same number: what one sends next is new to the other.
+        let after = |number: u32| {
+            let passed = u64::from(number).saturating_add(count);
+            passed.min(u64::from(number.max(PASSED_NUMBERS_MAX))) as u32
+        };
+        let newest = |number: u32| after(number + 1) - 1;
+        self.next_number = after(self.next_number);
+        self.largest_acked = self.largest_acked.map(newest);
+        self.largest_eliciting = self.largest_eliciting.map(newest);
         if let Some(largest) = self.received.largest() {
-            self.received.insert(largest + 1, largest + 1 + count);
+            self.received.insert(largest + 1, newest(largest) + 1);
         }
     }
 
@@ -452,6 +456,21 @@ mod tests {
         space.on_ack(&ack(&[(2, 5)]));
         assert!(space.detect_lost(1.0, 9.0).is_empty() && !space.is_waiting());
         assert!(space.loss_s.is_infinite());
+    }
+
+    #[test]
+    fn after_more_packets_than_are_counted_the_next_is_new_to_the_other_end() {
+        let (mut near, mut far) = (sent(3), Space::new());
+        for number in 0..2 {
+            far.on_received(number, true, 1.0);
+        }
+        for count in [1 << 30, 1 << 31, 5] {
+            near.pass(count);
+            far.pass(count);
+        }
+        let (number, _) = near.numbers();
+        assert_eq!(number, PASSED_NUMBERS_MAX);
+        assert!(far.on_received(number, true, 2.0));
     }
 
     #[test]
