@@ -151,8 +151,10 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
     /// Puts a datagram on the air, and lets threads forward it.
     fn launch(&mut self, from: u32, to: NodeId, datagram: Datagram<T::Body>) {
         let (stage, books) = (&mut self.stage, &mut self.books);
-        for (phone, cpu_s) in self.network.launch(stage, books, from, to, datagram) {
-            self.lanes.forward(stage, books, phone, cpu_s);
+        if let Some(token) = self.network.launch(stage, books, from, to, datagram) {
+            for (phone, cpu_s) in self.network.forward(stage, token) {
+                self.lanes.forward(stage, books, phone, cpu_s);
+            }
         }
     }
 

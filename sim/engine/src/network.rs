@@ -96,27 +96,8 @@ impl<B> Network<B> {
         }
     }
 
-    /// Puts a datagram on the air: whose forwarding threads begin with it, and their core time.
+    /// Puts a datagram on the air; its token, if it is on its way by networks.
     pub(crate) fn launch<W: World>(
-        &mut self,
-        stage: &mut Stage<W>,
-        books: &mut Books,
-        from: u32,
-        to: NodeId,
-        datagram: Datagram<B>,
-    ) -> Vec<(u32, Seconds)> {
-        let token = self.send(stage, books, from, to, datagram);
-        match (&mut self.forwarders, token) {
-            (Some(forwarders), Some(token)) => {
-                let ends = [from, to.0].into_iter();
-                forwarders.take(token, ends.filter(|&phone| stage.is_on(phone)))
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// The token of what is on its way by networks.
-    fn send<W: World>(
         &mut self,
         stage: &mut Stage<W>,
         books: &mut Books,
@@ -204,6 +185,21 @@ impl<B> Network<B> {
             }
         }
         None
+    }
+
+    /// Threads get a datagram that was put on the air to forward: who begins with it, and the core
+    /// time.
+    pub(crate) fn forward<W: World>(
+        &mut self,
+        stage: &Stage<W>,
+        token: u32,
+    ) -> Vec<(u32, Seconds)> {
+        let (Some(forwarders), way) = (&mut self.forwarders, self.flights[token as usize].way)
+        else {
+            return Vec::new();
+        };
+        let ends = [way.from.0, way.to.0].into_iter();
+        forwarders.take(token, ends.filter(|&phone| stage.is_on(phone)))
     }
 
     /// A phone's forwarding thread is done with its first: what is at its socket by that, and the core
