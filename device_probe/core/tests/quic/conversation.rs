@@ -35,8 +35,8 @@ pub enum Script {
     Cut,
     /// A trade, whose answers end the streams that asked.
     Trade,
-    /// A faster one, of which bursts are lost, both ways.
-    Bursts,
+    /// A faster one, of which bursts are lost, both ways: so many thirds of a round trip later.
+    Bursts(u32),
     /// One message with its answer over a short way, on which one datagram of an end is lost: which
     /// of all that the end sends.
     Lost(End, usize),
@@ -48,14 +48,14 @@ impl Script {
         match self {
             Self::Whole | Self::Wide | Self::Cut => QUESTIONS.to_vec(),
             Self::Trade => traded(TRADES, TRADE_S.1),
-            Self::Bursts => traded(BUSY_TRADES, BUSY_S),
+            Self::Bursts(_) => traded(BUSY_TRADES, BUSY_S),
             Self::Lost(..) => vec![(0.0, TRADED_BYTES)],
         }
     }
 
     /// Whether answers end the streams that asked.
     pub fn is_traded(self) -> bool {
-        matches!(self, Self::Trade | Self::Bursts | Self::Lost(..))
+        matches!(self, Self::Trade | Self::Bursts(_) | Self::Lost(..))
     }
 
     /// What the server has to say to a message of so many bytes.
@@ -64,13 +64,13 @@ impl Script {
             Self::Whole | Self::Wide | Self::Cut => {
                 (bytes == QUESTIONS[1].1).then_some(ANSWER_BYTES)
             }
-            Self::Trade | Self::Bursts | Self::Lost(..) => Some(TRADED_BYTES),
+            Self::Trade | Self::Bursts(_) | Self::Lost(..) => Some(TRADED_BYTES),
         }
     }
 
     /// Whether both do what quinn does for its path.
     pub fn manages_path(self) -> bool {
-        matches!(self, Self::Wide | Self::Lost(..))
+        matches!(self, Self::Wide | Self::Lost(..) | Self::Bursts(_))
     }
 
     /// From one end to the other, in seconds.
@@ -86,7 +86,10 @@ impl Script {
         match self {
             Self::Whole | Self::Wide | Self::Trade => true,
             Self::Cut => from == End::Server,
-            Self::Bursts => at_s < TRADE_S.0 || at_s % BURSTS_S.0 >= BURSTS_S.1,
+            Self::Bursts(later) => {
+                let later_s = f64::from(later) * ROUND_TRIP_S / 3.0;
+                at_s < TRADE_S.0 || (at_s - later_s) % BURSTS_S.0 >= BURSTS_S.1
+            }
             Self::Lost(end, number) => (from, before) != (end, number),
         }
     }

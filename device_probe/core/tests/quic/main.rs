@@ -16,10 +16,10 @@
 //!
 //! | quinn | the machine | cause |
 //! |---|---|---|
-//! | up to 2 bytes more of a message in a full packet | | quinn leaves out the length of a stream frame that ends its packet |
+//! | packet numbers that are skipped | none | against acknowledgements of what did not come |
 //! | after the handshake five datagrams of control, 561 bytes | HANDSHAKE_DONE, 27 bytes | connection ids to migrate with and session tickets to resume with, which the machine has only where it manages paths |
 //! | the end of a stream in 34 to 37 bytes | 37 | quinn returns credit for streams by the dozen, the machine with the end of each |
-//! | a probe is two packets | one | quinn's second is a PING, padded |
+//! | an acknowledgement names what the other end is not known to know | the newest eight ranges | some bytes |
 
 mod conversation;
 mod ours;
@@ -143,8 +143,8 @@ fn a_long_message_takes_as_many_datagrams_of_the_same_size() {
         assert!(full.iter().all(|&bytes| bytes == 1_200));
         assert!(*last < 1_200);
     }
-    let saved: usize = ours.iter().sum::<usize>() - theirs.iter().sum::<usize>();
-    assert!((160..=2 * 85).contains(&saved), "{saved} bytes");
+    let [ours, theirs] = [ours, theirs].map(|datagrams| datagrams.iter().sum::<usize>());
+    assert!(ours.abs_diff(theirs) <= 2, "{ours}, {theirs} bytes");
 }
 
 #[test]
@@ -252,22 +252,39 @@ fn round_trips_s(seen: &Conversation, script: Script) -> Vec<f64> {
     all
 }
 
-/// Of windows that losses keep as small as what is said: within a fifth. Which packets a burst hits is
-/// not the same for both, as control goes its own ways.
+/// Of windows that losses keep as small as what is said. Which packets a burst hits depends on each
+/// byte before, so that one conversation says little: many, of which the bursts come at other times.
 #[test]
 fn bursts_of_losses_cost_as_much() {
-    let [ours, theirs] = [ours::converse, theirs::converse]
-        .map(|converse| round_trips_s(&converse(Script::Bursts), Script::Bursts));
-    for share in [0.25, 0.5, 0.75, 0.9, 0.99] {
+    let scripts: Vec<_> = (0..15).map(Script::Bursts).collect();
+    let [ours, theirs] = [ours::converse, theirs::converse].map(|converse| {
+        let seen: Vec<_> = scripts.iter().map(|&script| converse(script)).collect();
+        let pairs = seen.iter().zip(&scripts);
+        let mut all: Vec<f64> = pairs
+            .flat_map(|(seen, &script)| round_trips_s(seen, script))
+            .collect();
+        all.sort_by(f64::total_cmp);
+        let datagrams: usize = seen.iter().map(|seen| seen.datagrams.len()).sum();
+        (all, datagrams as f64)
+    });
+    for (share, allowed) in [
+        (0.25, 0.05),
+        (0.5, 0.05),
+        (0.75, 0.05),
+        (0.9, 0.05),
+        (0.99, 0.3),
+    ] {
         let [ours_s, theirs_s] =
-            [&ours, &theirs].map(|all| all[(share * all.len() as f64) as usize]);
+            [&ours.0, &theirs.0].map(|all| all[(share * all.len() as f64) as usize]);
         assert!(
             theirs_s > 1.01 * ROUND_TRIP_S,
             "nothing waits: {theirs_s} s"
         );
         let off = (ours_s / theirs_s).ln().abs();
-        assert!(off < 0.2, "{share}: {ours_s} s, expected {theirs_s} s");
+        assert!(off < allowed, "{share}: {ours_s} s, expected {theirs_s} s");
     }
+    let off = (ours.1 / theirs.1).ln().abs();
+    assert!(off < 0.02, "{} datagrams, expected {}", ours.1, theirs.1);
 }
 
 #[test]
@@ -308,7 +325,7 @@ fn a_client_that_nobody_hears_tries_again_after_twice_the_time() {
             assert_same_s(at_s, 0.999 * (f64::from(1 << number) - 1.0));
         }
     }
-    assert_eq!(tries, [1 + 4, 1 + 2 * 4]);
+    assert_eq!(tries, [1 + 2 * 4; 2], "a probe is two packets");
 }
 
 /// Datagram by datagram, with all that quinn does for its path beside the message: connection ids,

@@ -111,7 +111,8 @@ impl World {
         }
     }
 
-    /// Gives one end an input; its driver sends before its app learns of anything, as quinn's does.
+    /// Gives one end an input; its driver sends before its app learns of anything, as quinn's does, and
+    /// again when the app has done what all of it asks for.
     fn handle(&mut self, now: Duration, end: End, input: Input) {
         self.now = now;
         let at = self.start + now;
@@ -127,11 +128,15 @@ impl World {
         loop {
             self.send_all(now, end);
             let phone = &mut self.phones[end as usize];
-            let is_settled = phone.settle();
-            match phone.connection().poll() {
-                Some(event) => self.attend(now, end, event),
-                None if is_settled => return,
-                None => {}
+            if !phone.settle() {
+                continue;
+            }
+            let events: Vec<_> = std::iter::from_fn(|| phone.connection().poll()).collect();
+            if events.is_empty() {
+                return;
+            }
+            for event in events {
+                self.attend(now, end, event);
             }
         }
     }

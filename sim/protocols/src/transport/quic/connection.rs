@@ -253,6 +253,7 @@ impl<P: Payload> Connection<P> {
             if let Some(record) = self.streams.finish(half) {
                 self.queue(Level::Data, record);
             }
+            self.queue_credit();
             if self.dialler && self.config.mode == ConnectionMode::Reconnect {
                 // What is closed next is acknowledged now: its sender would take it for lost.
                 self.acknowledge_data();
@@ -317,6 +318,17 @@ impl<P: Payload> Connection<P> {
             if !is_ping || space.pending.is_empty() {
                 space.pending.queue(record);
             }
+        }
+    }
+
+    /// Queues credit for streams, if some is owed (quinn-proto `StreamsState::queue_max_stream_id`).
+    pub fn queue_credit(&mut self) {
+        let Some(space) = &mut self.spaces[Level::Data as usize] else {
+            return;
+        };
+        if self.streams.owes_credit() && !space.pending.has_credit() {
+            let max_streams = 0; // as many as there are when it leaves
+            space.pending.queue(Record::Credit { max_streams });
         }
     }
 

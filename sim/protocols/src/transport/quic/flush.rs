@@ -9,8 +9,8 @@ use super::space::Space;
 use super::states::ConnectionState;
 use super::timer::Timer;
 use super::wire::{
-    ack_bytes, packet_overhead_bytes, Ack, Content, Extent, Frame, Level, Packet, Record,
-    CLOSE_FRAME_BYTES, INITIAL_DATAGRAM_BYTES, MTU_BYTES,
+    ack_bytes, chunk_header_bytes, packet_overhead_bytes, varint_bytes, Ack, Content, Extent,
+    Frame, Level, Packet, Record, CLOSE_FRAME_BYTES, INITIAL_DATAGRAM_BYTES, MTU_BYTES,
 };
 use super::Out;
 use crate::contract::{work, Operation, Path, Payload, Seconds};
@@ -69,22 +69,28 @@ impl<P: Payload> Connection<P> {
         if self.busy || !self.may_amplify() || self.is_paced(now) {
             return None;
         }
-        let (mut packets, mut bytes) = (Vec::new(), 0);
+        let (mut composed, mut bytes) = (Vec::new(), 0);
         for level in Level::ALL {
-            if level > self.keys || (level == Level::Data && !packets.is_empty()) {
+            if level > self.keys || (level == Level::Data && !composed.is_empty()) {
                 break;
             }
             let limit_bytes = self.limit_bytes(level);
-            if let Some((packet, packet_bytes)) = self.next_packet(level, limit_bytes - bytes, now)
-            {
-                packets.push(packet);
-                bytes += packet_bytes;
+            if let Some(packet) = self.next_packet(level, limit_bytes - bytes, now) {
+                bytes += packet.bytes;
+                composed.push(packet);
             }
         }
-        if packets.first()?.level == Level::Initial {
-            bytes = bytes.max(INITIAL_DATAGRAM_BYTES);
+        if composed.first()?.packet.level == Level::Initial {
+            // The last packet is the one that is padded, and counts so.
+            let padding_bytes = INITIAL_DATAGRAM_BYTES.saturating_sub(bytes);
+            bytes += padding_bytes;
+            composed.last_mut()?.bytes += padding_bytes;
         }
-        Some((packets, bytes))
+        let note = |composed: Composed<P>| {
+            self.note_sent(composed.packet.level, composed.records, composed.bytes, now);
+            composed.packet
+        };
+        Some((composed.into_iter().map(note).collect(), bytes))
     }
 
     /// The largest datagram: repetitions must pass whatever the path has become.
@@ -108,7 +114,8 @@ impl<P: Payload> Connection<P> {
             Some(space) if space.carries(allowed) && space.probes == 0 => {
                 let (window_bytes, smoothed_s) =
                     (self.congestion.window_bytes(), self.rtt.smoothed_s());
-                self.pacer.waits_until(window_bytes, smoothed_s, now)
+                self.pacer
+                    .waits_until(self.mtu_bytes(), window_bytes, smoothed_s, now)
             }
             _ => None,
         };
@@ -123,7 +130,7 @@ impl<P: Payload> Connection<P> {
         self.validated || self.sent_bytes + MTU_BYTES <= limit
     }
 
-    fn next_packet(&mut self, level: Level, room: u32, now: Seconds) -> Option<(Packet<P>, u32)> {
+    fn next_packet(&mut self, level: Level, room: u32, now: Seconds) -> Option<Composed<P>> {
         let allowed = self.congestion.allows();
         let space = self.spaces[level as usize].as_mut()?;
         let carries = space.carries(allowed);
@@ -143,16 +150,17 @@ impl<P: Payload> Connection<P> {
             .iter()
             .filter_map(|record| self.streams.frame(*record));
         let frames = frames.collect();
-        self.note_sent(level, records, bytes, now);
-        Some((
-            Packet {
-                level,
-                number,
-                ack,
-                frames,
-            },
+        let packet = Packet {
+            level,
+            number,
+            ack,
+            frames,
+        };
+        Some(Composed {
+            packet,
+            records,
             bytes,
-        ))
+        })
     }
 
     /// What is acknowledged in a packet of so many bytes: what is due, or what rides along.
@@ -187,7 +195,10 @@ impl<P: Payload> Connection<P> {
         let Some(space) = &mut self.spaces[level as usize] else {
             return taken;
         };
-        while let Some(record) = space.pending.take() {
+        while let Some(mut record) = space.pending.take() {
+            if matches!(record, Record::Credit { .. }) {
+                record = self.streams.credit();
+            }
             let (fits, rest) = cut(record, room);
             let Some((record, frame_bytes)) = fits else {
                 rest.into_iter()
@@ -225,22 +236,40 @@ impl<P: Payload> Connection<P> {
     }
 }
 
+/// A packet that leaves with the datagram that is put together.
+struct Composed<P> {
+    packet: Packet<P>,
+    /// What is in it, for when it is lost.
+    records: Vec<Record>,
+    bytes: u32,
+}
+
 /// What of `record` fits into `room`, with its frame's length, and what is left.
 fn cut(record: Record, room: u32) -> (Option<(Record, u32)>, Option<Record>) {
-    let header_bytes = record.frame_bytes();
     let Record::Chunk(extent) = record else {
-        return match header_bytes <= room {
-            true => (Some((record, header_bytes)), None),
+        let frame_bytes = record.frame_bytes();
+        return match frame_bytes <= room {
+            true => (Some((record, frame_bytes)), None),
             false => (None, Some(record)),
         };
     };
-    if header_bytes + extent.length <= room {
-        return (Some((record, header_bytes + extent.length)), None);
-    }
-    if room < header_bytes + CHUNK_BYTES_MIN {
+    if room <= STREAM_FRAME_BYTES {
         return (None, Some(record));
     }
-    let length = room - header_bytes;
+    let header_bytes = chunk_header_bytes(&extent);
+    let most = room - header_bytes;
+    // A length is left out where data fills the packet; where it does not, there is room for any.
+    let (length, length_bytes) = match extent.length < most {
+        true => {
+            let length = extent.length.min(most - LENGTH_BYTES);
+            (length, varint_bytes(length))
+        }
+        false => (most, 0),
+    };
+    let frame_bytes = header_bytes + length_bytes + length;
+    if length == extent.length {
+        return (Some((record, frame_bytes)), None);
+    }
     let first = Extent {
         length,
         last: false,
@@ -252,7 +281,7 @@ fn cut(record: Record, room: u32) -> (Option<(Record, u32)>, Option<Record>) {
         ..extent
     };
     (
-        Some((Record::Chunk(first), room)),
+        Some((Record::Chunk(first), frame_bytes)),
         Some(Record::Chunk(rest)),
     )
 }
@@ -261,14 +290,18 @@ fn cut(record: Record, room: u32) -> (Option<(Record, u32)>, Option<Record>) {
 /// `PathData::anti_amplification_blocked`.
 const AMPLIFICATION_LIMIT: u32 = 3;
 
-/// A shorter rest of a packet is left empty instead of starting a stream in it.
-const CHUNK_BYTES_MIN: u32 = 32;
+/// The longest header of a STREAM frame: where there is no room for more, no data goes into a packet
+/// (quinn-proto `frame::Stream::SIZE_BOUND`, `StreamsState::write_stream_frames`).
+const STREAM_FRAME_BYTES: u32 = 1 + 8 + 8 + 8;
+
+/// The longest length of a frame (quinn-proto `SendBuffer::poll_transmit`).
+const LENGTH_BYTES: u32 = 8;
 
 #[cfg(test)]
 mod tests {
     use super::super::states::ConnectionEvent::{Finish, Launch};
     use super::super::streams::tests::Bytes;
-    use super::super::wire::{ConnectionId, Control};
+    use super::super::wire::{ConnectionId, Control, Half};
     use super::*;
     use crate::contract::{Lane, MessageId, NodeId, Output};
     use crate::transport::TransportConfig;
@@ -288,7 +321,9 @@ mod tests {
         for _ in 0..2 {
             connection.pacer.on_sent(12_000);
             let (window_bytes, smoothed_s) = (12_000, connection.rtt.smoothed_s());
-            connection.pacer.waits_until(window_bytes, smoothed_s, 1.0);
+            connection
+                .pacer
+                .waits_until(MTU_BYTES, window_bytes, smoothed_s, 1.0);
         }
         connection
     }
@@ -339,5 +374,31 @@ mod tests {
             assert_eq!(sent(&mut connection, 1.0), leaving);
             assert_eq!(sent(&mut connection, 2.0), usize::from(waits));
         }
+    }
+
+    /// Of a message of so many bytes into so much room: how many fit, and how long their frame is.
+    fn cut_of(length: u32, room: u32) -> Option<(u32, u32)> {
+        let half = Half::opened(0);
+        let extent = Extent {
+            half,
+            offset: 0,
+            length,
+            last: true,
+        };
+        let (fits, _) = cut(Record::Chunk(extent), room);
+        fits.map(|(record, frame_bytes)| match record {
+            Record::Chunk(extent) => (extent.length, frame_bytes),
+            _ => panic!("data stays data"),
+        })
+    }
+
+    #[test]
+    fn a_frame_that_fills_its_packet_has_no_length_and_another_room_for_any() {
+        assert_eq!(cut_of(100, 25), None);
+        assert_eq!(cut_of(100, 26), Some((24, 26)));
+        assert_eq!(cut_of(100, 102), Some((100, 102)));
+        // Type, id, length.
+        assert_eq!(cut_of(100, 103), Some((93, 1 + 1 + 2 + 93)));
+        assert_eq!(cut_of(100, 110), Some((100, 1 + 1 + 2 + 100)));
     }
 }

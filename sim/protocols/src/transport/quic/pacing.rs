@@ -19,8 +19,9 @@ use crate::contract::Seconds;
 pub(super) struct Pacer {
     capacity_bytes: u64,
     left_bytes: u64,
-    /// The window that it was measured for.
+    /// The window and the full packet that it was measured for.
     window_bytes: u64,
+    packet_bytes: u64,
     /// When it last gained something.
     filled_s: Seconds,
 }
@@ -28,11 +29,13 @@ pub(super) struct Pacer {
 impl Pacer {
     /// A full bucket for a path's first window.
     pub fn new(window_bytes: u64, smoothed_s: Seconds) -> Self {
-        let capacity_bytes = capacity_bytes(window_bytes, nanoseconds(smoothed_s));
+        let packet_bytes = u64::from(MTU_BYTES);
+        let capacity_bytes = capacity_bytes(window_bytes, packet_bytes, nanoseconds(smoothed_s));
         Self {
             capacity_bytes,
             left_bytes: capacity_bytes,
             window_bytes,
+            packet_bytes,
             // quinn starts with the connection, a round trip at least before this is asked for.
             filled_s: Seconds::NEG_INFINITY,
         }
@@ -43,17 +46,19 @@ impl Pacer {
         self.left_bytes = self.left_bytes.saturating_sub(u64::from(bytes));
     }
 
-    /// Until when a full packet has to wait; none if it may leave now.
+    /// Until when a full packet, of so many bytes, has to wait; none if it may leave now.
     pub fn waits_until(
         &mut self,
+        packet_bytes: u32,
         window_bytes: u64,
         smoothed_s: Seconds,
         now: Seconds,
     ) -> Option<Seconds> {
         let round_trip_ns = nanoseconds(smoothed_s);
-        if window_bytes != self.window_bytes {
-            self.window_bytes = window_bytes;
-            self.capacity_bytes = capacity_bytes(window_bytes, round_trip_ns);
+        let packet_bytes = u64::from(packet_bytes);
+        if (window_bytes, packet_bytes) != (self.window_bytes, self.packet_bytes) {
+            (self.window_bytes, self.packet_bytes) = (window_bytes, packet_bytes);
+            self.capacity_bytes = capacity_bytes(window_bytes, packet_bytes, round_trip_ns);
             self.left_bytes = self.left_bytes.min(self.capacity_bytes);
         }
         if self.has_packet() || round_trip_ns == 0 {
@@ -72,7 +77,7 @@ impl Pacer {
 
     /// So many packets of this size left, each after a silence that fills the bucket.
     pub fn pass(&mut self, packets: u64, bytes: u32) {
-        let until_filled = |left_bytes: u64| match left_bytes.checked_sub(u64::from(MTU_BYTES)) {
+        let until_filled = |left_bytes: u64| match left_bytes.checked_sub(self.packet_bytes) {
             Some(beyond_bytes) => beyond_bytes / u64::from(bytes) + 1,
             None => 0,
         };
@@ -88,7 +93,7 @@ impl Pacer {
     }
 
     fn has_packet(&self) -> bool {
-        self.left_bytes >= u64::from(MTU_BYTES)
+        self.left_bytes >= self.packet_bytes
     }
 
     fn fill(&mut self, round_trip_ns: u64, now: Seconds) {
@@ -100,8 +105,8 @@ impl Pacer {
     }
 }
 
-fn capacity_bytes(window_bytes: u64, round_trip_ns: u64) -> u64 {
-    let [least, most] = BURST_PACKETS.map(|packets| packets * u64::from(MTU_BYTES));
+fn capacity_bytes(window_bytes: u64, packet_bytes: u64, round_trip_ns: u64) -> u64 {
+    let [least, most] = BURST_PACKETS.map(|packets| packets * packet_bytes);
     let bytes = window_bytes * BURST_NS / round_trip_ns.max(1);
     bytes.clamp(least, most)
 }
@@ -156,7 +161,7 @@ mod tests {
                 let mut waits_s = || {
                     let (window_bytes, smoothed_s) =
                         (number(row, "window_bytes"), time_s(row, "round_trip_us"));
-                    let until_s = pacer.waits_until(window_bytes, smoothed_s, now);
+                    let until_s = pacer.waits_until(MTU_BYTES, window_bytes, smoothed_s, now);
                     if until_s.is_none() {
                         pacer.on_sent(MTU_BYTES);
                     }
@@ -178,12 +183,13 @@ mod tests {
         for before in [0, 300, 10_900, 11_990] {
             for packets in [0, 1, 5, 380, 386, 387, 5_000] {
                 let mut passed = Pacer::new(12_000, smoothed_s);
-                passed.waits_until(window_bytes, smoothed_s, 0.0);
+                passed.waits_until(MTU_BYTES, window_bytes, smoothed_s, 0.0);
                 passed.on_sent(before);
                 let mut asked = passed;
                 passed.pass(packets, bytes);
                 for second in 0..packets {
-                    let turn_s = asked.waits_until(window_bytes, smoothed_s, 1.0 + second as f64);
+                    let now = 1.0 + second as f64;
+                    let turn_s = asked.waits_until(MTU_BYTES, window_bytes, smoothed_s, now);
                     assert_eq!(turn_s, None);
                     asked.on_sent(bytes);
                 }
@@ -197,7 +203,7 @@ mod tests {
     fn without_a_round_trip_nothing_waits() {
         let mut pacer = Pacer::new(12_000, 0.0);
         for _ in 0..1_000 {
-            assert_eq!(pacer.waits_until(24_000, 0.0, 1.0), None);
+            assert_eq!(pacer.waits_until(MTU_BYTES, 24_000, 0.0, 1.0), None);
             pacer.on_sent(MTU_BYTES);
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::wire::{Control, Half, Record};
+use super::wire::{Control, Extent, Half, Record};
 
 /// Records, first first: those that control before all data.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,12 @@ impl Pending {
     /// Puts back what does not fit.
     pub fn put_back(&mut self, record: Record) {
         self.0.push_front(record);
+    }
+
+    /// Whether credit for streams waits.
+    pub fn has_credit(&self) -> bool {
+        let mut controls = self.0.iter().take_while(|record| !record.is_data());
+        controls.any(|record| matches!(record, Record::Credit { .. }))
     }
 
     /// Whether anything waits that controls the connection and is no PING.
@@ -58,6 +64,8 @@ impl Pending {
         for record in data {
             let place = self.place_of(&record);
             self.0.insert(place, record);
+            self.join(place + 1);
+            self.join(place);
         }
         let control = control.into_iter().rev().filter(|record| !record.is_ping());
         control.for_each(|record| self.0.push_front(record));
@@ -80,6 +88,24 @@ impl Pending {
             place = at + 1;
         }
         place
+    }
+
+    /// Makes one of the record at a place and the one before it, if it goes on where that ends.
+    fn join(&mut self, place: usize) {
+        let before = place.checked_sub(1).and_then(|before| self.0.get(before));
+        let pair = (before.copied(), self.0.get(place).copied());
+        let (Some(Record::Chunk(first)), Some(Record::Chunk(second))) = pair else {
+            return;
+        };
+        if (first.half, first.offset + first.length) == (second.half, second.offset) {
+            let length = first.length + second.length;
+            self.0.remove(place);
+            self.0[place - 1] = Record::Chunk(Extent {
+                length,
+                last: second.last,
+                ..first
+            });
+        }
     }
 
     /// A packet took data of a stream: what is left of that stream waits until all others had their
@@ -106,7 +132,6 @@ impl<const COUNT: usize> PartialEq<[Record; COUNT]> for Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::quic::wire::Extent;
 
     #[test]
     fn what_was_lost_leaves_after_the_data_that_waits_and_control_before_it() {
@@ -149,5 +174,20 @@ mod tests {
         pending.end_turn(first.half, Some(chunk(1, 5)));
         let due = [(2, 0), (3, 0), (1, 5), (1, 20), (1, 40)];
         assert_eq!(pending.0, due.map(|(stream, at)| chunk(stream, at)));
+    }
+
+    #[test]
+    fn what_was_lost_of_a_stream_leaves_as_one_where_nothing_is_missing() {
+        let mut pending = Pending::default();
+        pending.queue(chunk(1, 20));
+        pending.send_again(vec![chunk(1, 0), chunk(2, 10), chunk(1, 10), chunk(2, 30)]);
+        let Record::Chunk(extent) = chunk(1, 0) else {
+            panic!("it is a chunk");
+        };
+        let whole = Record::Chunk(Extent {
+            length: 30,
+            ..extent
+        });
+        assert_eq!(pending.0, [whole, chunk(2, 10), chunk(2, 30)]);
     }
 }

@@ -29,8 +29,9 @@ impl<P: Payload> Connection<P> {
         for packet in packets {
             self.on_packet(packet, now, out);
         }
-        self.open_streams(now, out);
+        // What is due leaves before the app learns that it may open streams.
         self.flush(now, out);
+        self.write(now, out);
         self.close_if_done(now, out);
     }
 
@@ -75,6 +76,9 @@ impl<P: Payload> Connection<P> {
         }
         for frame in packet.frames {
             self.on_frame(frame, now, out);
+        }
+        if packet.level == Level::Data {
+            self.queue_credit();
         }
     }
 

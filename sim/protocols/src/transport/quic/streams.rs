@@ -46,7 +46,9 @@ pub(super) struct Streams<P> {
     complete: [Ranges; 2],
     /// Streams of the other side that have an answer, and that the app is not done with.
     answered: BTreeSet<u32>,
-    /// Streams of the other side that were served.
+    /// Messages on streams of the other side that were served.
+    served: u32,
+    /// Streams of the other side that are over: served, and their answers acknowledged.
     finished: u32,
     /// How many streams the other side knows that it may have opened.
     granted: u32,
@@ -68,6 +70,7 @@ impl<P: Payload> Streams<P> {
             incoming: BTreeMap::new(),
             complete: [const { Ranges::new() }; 2],
             answered: BTreeSet::new(),
+            served: 0,
             finished: 0,
             granted: CONCURRENT_STREAMS,
             heard: 0,
@@ -120,7 +123,7 @@ impl<P: Payload> Streams<P> {
             Record::Control(control) => Some(Frame::Control(control)),
             Record::Finish(stream) => Some(Frame::Finish {
                 stream,
-                max_streams: self.finished + CONCURRENT_STREAMS,
+                max_streams: self.max_streams(),
             }),
             Record::Credit { max_streams } => Some(Frame::Credit(max_streams)),
             Record::MtuProbe => Some(Frame::MtuProbe),
@@ -145,6 +148,9 @@ impl<P: Payload> Streams<P> {
             return;
         }
         let done = self.outgoing.remove(&extent.half);
+        if extent.half.is_answer && !self.answered.contains(&extent.half.stream) {
+            self.finished += 1;
+        }
         if let Some(Outgoing {
             payload,
             served: false,
@@ -201,26 +207,43 @@ impl<P: Payload> Streams<P> {
             self.heard += 1;
             return None;
         }
-        self.finished += 1;
-        if self.answered.remove(&half.stream) {
-            return self.grant();
+        self.served += 1;
+        if !self.answered.remove(&half.stream) {
+            self.finished += 1;
+            self.granted = self.max_streams();
+            return Some(Record::Finish(half.stream));
         }
-        Some(Record::Finish(half.stream))
+        let is_said = self.is_said(half.stream);
+        self.finished += u32::from(is_said);
+        None
     }
 
-    /// Credit for streams that ended with their answers, by the dozen.
-    fn grant(&mut self) -> Option<Record> {
-        let max_streams = self.finished + CONCURRENT_STREAMS;
-        let is_due = max_streams - self.granted > CONCURRENT_STREAMS / CREDIT_PARTS;
-        is_due.then(|| {
-            self.granted = max_streams;
-            Record::Credit { max_streams }
-        })
+    /// Whether the answer on a stream of the other side is acknowledged.
+    fn is_said(&self, stream: u32) -> bool {
+        let waits = self.answers.iter().any(|(waiting, _)| *waiting == stream);
+        !waits && !self.outgoing.contains_key(&Half::answer(stream))
+    }
+
+    fn max_streams(&self) -> u32 {
+        self.finished + CONCURRENT_STREAMS
+    }
+
+    /// Whether the other side is to learn of streams that ended with their answers: by the dozen.
+    pub fn owes_credit(&self) -> bool {
+        self.max_streams() - self.granted > CONCURRENT_STREAMS / CREDIT_PARTS
+    }
+
+    /// As many streams as there may be now, for a packet that leaves.
+    pub fn credit(&mut self) -> Record {
+        self.granted = self.max_streams();
+        Record::Credit {
+            max_streams: self.granted,
+        }
     }
 
     /// Whether the app is done with any message that came.
     pub fn has_served(&self) -> bool {
-        self.finished + self.heard > 0
+        self.served + self.heard > 0
     }
 
     /// The peer allows `max_streams` in all.
@@ -319,6 +342,53 @@ pub(super) mod tests {
         // It came before the other and is late.
         streams.on_credit(100);
         assert!(streams.open_next(true).is_some() && streams.open_next(true).is_none());
+    }
+
+    /// A message of the other side's on a stream is answered on it.
+    fn answered(streams: &mut Streams<Bytes>, stream: u32) -> Extent {
+        let half = Half::opened(stream);
+        streams.on_chunk(
+            Extent {
+                half,
+                ..extent(0, 5, true)
+            },
+            true,
+            Some(Bytes(5)),
+        );
+        streams.answer(stream, Bytes(7));
+        assert_eq!(streams.finish(half), None);
+        let Some(Record::Chunk(answer)) = streams.next_answer() else {
+            panic!("an answer");
+        };
+        answer
+    }
+
+    #[test]
+    fn streams_are_over_when_their_answers_are_acknowledged_and_told_of_by_the_dozen() {
+        let mut streams = Streams::new();
+        let answers: Vec<_> = (0..14)
+            .map(|stream| answered(&mut streams, stream))
+            .collect();
+        assert!(!streams.owes_credit());
+        for (count, answer) in (1..).zip(answers) {
+            streams.on_acknowledged(answer);
+            assert_eq!(streams.owes_credit(), count > 12, "{count}");
+        }
+        assert_eq!(streams.credit(), Record::Credit { max_streams: 114 });
+        assert!(!streams.owes_credit());
+    }
+
+    #[test]
+    fn an_answer_that_is_acknowledged_before_the_app_is_done_counts_once() {
+        let mut streams: Streams<Bytes> = Streams::new();
+        streams.answer(0, Bytes(7));
+        let Some(Record::Chunk(answer)) = streams.next_answer() else {
+            panic!("an answer");
+        };
+        streams.on_acknowledged(answer);
+        assert_eq!(streams.credit(), Record::Credit { max_streams: 100 });
+        streams.finish(Half::opened(0));
+        assert_eq!(streams.credit(), Record::Credit { max_streams: 101 });
     }
 
     #[test]

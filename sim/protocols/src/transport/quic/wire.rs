@@ -193,7 +193,7 @@ impl Record {
     pub fn frame_bytes(&self) -> u32 {
         match self {
             Record::Control(control) => control_bytes(*control),
-            Record::Chunk(extent) => chunk_header_bytes(extent),
+            Record::Chunk(extent) => chunk_header_bytes(extent) + varint_bytes(extent.length),
             // FIN with offset and no data; MAX_STREAMS with a count.
             Record::Finish(stream) => {
                 2 + varint_bytes(4 * stream) + 1 + varint_bytes(*stream + 100)
@@ -250,15 +250,17 @@ fn control_bytes(control: Control) -> u32 {
     1 + 1 + varint_bytes(tls) + tls
 }
 
-fn chunk_header_bytes(extent: &Extent) -> u32 {
+/// Of a STREAM frame without its length (RFC 9000 19.8).
+pub(super) fn chunk_header_bytes(extent: &Extent) -> u32 {
     let offset_bytes = match extent.offset {
         0 => 0,
         offset => varint_bytes(offset),
     };
-    1 + varint_bytes(4 * extent.half.stream) + offset_bytes + 2
+    1 + varint_bytes(4 * extent.half.stream) + offset_bytes
 }
 
-fn varint_bytes(value: u32) -> u32 {
+/// Encoded length of an integer (RFC 9000 16).
+pub(super) fn varint_bytes(value: u32) -> u32 {
     match value {
         0..=63 => 1,
         64..=16_383 => 2,
