@@ -71,7 +71,7 @@ def test_figures_are_read_off_the_log_and_the_relay_told(bench):
     assert found["figures"]["sent_count"] == 51  # of 1 s, both ends of it
     # Its log says what it took with the relay's delay, of which two passages are off here.
     assert found["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
-    assert measuring.passage_s(found["relay"]) == pytest.approx(fake_probe.PASSAGE_S)
+    assert measuring.passage_s(found["relay"], POINT.delay_s) == pytest.approx(fake_probe.PASSAGE_S)
     assert found["relay"]["cpu_ratio"] is None or 0 <= found["relay"]["cpu_ratio"] <= 1
     assert set(found) == {"figures", "relay", "steal_ratio", "frequency_hz", "outcome"}
 

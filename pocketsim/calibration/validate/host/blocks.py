@@ -48,14 +48,14 @@ class Measured:
 
     def setting(self, *, shares_core: bool) -> Setting:
         """Return what a simulation of it takes: medians over repetitions."""
-        relays = [one["relay"] for one in self.repetitions]
+        relays, delay_s = [one["relay"] for one in self.repetitions], self.point.delay_s
         works_s = map(forwarding_cpu_s, self.repetitions)
         known = [work_s for work_s in works_s if work_s is not None]
         return Setting(
             rate_per_s=self.rate_per_s,
-            passage_s=median(map(passage_s, relays)),
-            late_passage_s=median(passage_s(relay, "p99_s") for relay in relays),
-            mean_passage_s=median(passage_s(relay, "mean_s") for relay in relays),
+            passage_s=median(passage_s(relay, delay_s) for relay in relays),
+            late_passage_s=median(passage_s(relay, delay_s, "p99_s") for relay in relays),
+            mean_passage_s=median(passage_s(relay, delay_s, "mean_s") for relay in relays),
             forwarding_cpu_s=median(known) if known and shares_core else 0.0,
         )
 
