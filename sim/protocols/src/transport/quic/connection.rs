@@ -39,6 +39,10 @@ pub(super) struct Connection<P> {
     pub timers: TimerTable,
     /// Whether a timer's step is queued on the lane already.
     pub timer_posted: bool,
+    /// Datagrams that are queued on the lane, and how many of them are left of those that are
+    /// handled together.
+    queued: u32,
+    together: u32,
     /// Streams opened from this time on are never accepted.
     pub unserved_from_s: Seconds,
     pub(super) spaces: [Option<Box<Space>>; 3],
@@ -93,6 +97,8 @@ impl<P: Payload> Connection<P> {
             streams: Streams::new(),
             timers: TimerTable::new(),
             timer_posted: false,
+            queued: 0,
+            together: 0,
             unserved_from_s: Seconds::INFINITY,
             spaces: [space(), space(), space()],
             keys: if dialler {
@@ -125,6 +131,25 @@ impl<P: Payload> Connection<P> {
     /// Where it is in its life; only events change that.
     pub fn state(&self) -> ConnectionState {
         self.state
+    }
+
+    /// A datagram is queued on the lane.
+    pub fn on_queued(&mut self) {
+        self.queued += 1;
+    }
+
+    /// The next queued datagram is handled; whether it is the last of those that are together.
+    ///
+    /// quinn's endpoint reads what its socket holds, and the driver of a connection handles all that
+    /// it is given before anything leaves (quinn 0.11 `ConnectionDriver::poll`). So it is those that
+    /// were queued when the first of them was handled.
+    pub fn takes_last(&mut self) -> bool {
+        if self.together == 0 {
+            self.together = self.queued;
+        }
+        self.queued -= 1;
+        self.together -= 1;
+        self.together == 0
     }
 
     /// Goes where `event` leads.

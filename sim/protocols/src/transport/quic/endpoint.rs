@@ -77,7 +77,8 @@ impl<P: Payload> Quic<P> {
             self.ignored += 1;
             return;
         }
-        if let Some(connection) = self.connections.get(&id) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.on_queued();
             connection.post(Step::Packets(packets, bytes, own_socket), out);
         }
     }
@@ -96,7 +97,8 @@ impl<P: Payload> Quic<P> {
             self.ignored += 1;
         }
         self.with(id, out, now, |connection, out| {
-            connection.on_packets(packets, bytes, now, out);
+            let is_last = connection.takes_last();
+            connection.on_packets(packets, bytes, is_last, now, out);
         });
     }
 

@@ -10,11 +10,13 @@ use crate::contract::{work, Operation, Payload, Seconds};
 use crate::transport::ConnectionMode;
 
 impl<P: Payload> Connection<P> {
-    /// A datagram of this connection reached its lane.
+    /// A datagram of this connection reached its lane; what it asks for leaves with the last of those
+    /// that are handled together.
     pub fn on_packets(
         &mut self,
         packets: Vec<Packet<P>>,
         bytes: u32,
+        is_last: bool,
         now: Seconds,
         out: &mut super::Out<P>,
     ) {
@@ -28,6 +30,9 @@ impl<P: Payload> Connection<P> {
         }
         for packet in packets {
             self.on_packet(packet, now, out);
+        }
+        if !is_last {
+            return;
         }
         // What is due leaves before the app learns that it may open streams.
         self.flush(now, out);

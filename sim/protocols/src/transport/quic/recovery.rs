@@ -452,7 +452,7 @@ mod tests {
     /// How many times it says, for a late packet, that the connection is closed.
     fn closes(connection: &mut Connection<Bytes>) -> usize {
         let mut out = Vec::new();
-        connection.on_packets(Vec::new(), 100, 10.1, &mut out);
+        connection.on_packets(Vec::new(), 100, true, 10.1, &mut out);
         let is_close = |output: &&Output<Datagram<super::super::QuicDatagram<Bytes>>, _, _>| {
             let Output::Send { message, .. } = output else {
                 return false;
