@@ -253,7 +253,8 @@ impl Phone {
     fn read(&mut self, stream: StreamId) -> Option<usize> {
         let connection = &mut self.connection.as_mut().expect("it has begun").1;
         let mut receiving = connection.recv_stream(stream);
-        let mut chunks = receiving.read(true).expect("an open stream");
+        // None where it was read whole before its last event came.
+        let mut chunks = receiving.read(true).ok()?;
         let bytes = self.read_bytes.entry(stream).or_default();
         let is_whole = loop {
             match chunks.next(usize::MAX) {
