@@ -19,7 +19,6 @@
 //! | packet numbers that are skipped | none | against acknowledgements of what did not come |
 //! | after the handshake five datagrams of control, 561 bytes | HANDSHAKE_DONE, 27 bytes | connection ids to migrate with and session tickets to resume with, which the machine has only where it manages paths |
 //! | the end of a stream in 34 to 37 bytes | 37 | quinn returns credit for streams by the dozen, the machine with the end of each |
-//! | an acknowledgement names what the other end is not known to know | the newest eight ranges | some bytes |
 
 mod conversation;
 mod ours;
@@ -256,7 +255,7 @@ fn round_trips_s(seen: &Conversation, script: Script) -> Vec<f64> {
 /// byte before, so that one conversation says little: many, of which the bursts come at other times.
 #[test]
 fn bursts_of_losses_cost_as_much() {
-    let scripts: Vec<_> = (0..15).map(Script::Bursts).collect();
+    let scripts: Vec<_> = (0..45).map(Script::Bursts).collect();
     let [ours, theirs] = [ours::converse, theirs::converse].map(|converse| {
         let seen: Vec<_> = scripts.iter().map(|&script| converse(script)).collect();
         let pairs = seen.iter().zip(&scripts);
@@ -271,8 +270,8 @@ fn bursts_of_losses_cost_as_much() {
         (0.25, 0.05),
         (0.5, 0.05),
         (0.75, 0.05),
-        (0.9, 0.05),
-        (0.99, 0.3),
+        (0.9, 0.1),
+        (0.99, 0.1),
     ] {
         let [ours_s, theirs_s] =
             [&ours.0, &theirs.0].map(|all| all[(share * all.len() as f64) as usize]);
@@ -284,7 +283,7 @@ fn bursts_of_losses_cost_as_much() {
         assert!(off < allowed, "{share}: {ours_s} s, expected {theirs_s} s");
     }
     let off = (ours.1 / theirs.1).ln().abs();
-    assert!(off < 0.02, "{} datagrams, expected {}", ours.1, theirs.1);
+    assert!(off < 0.05, "{} datagrams, expected {}", ours.1, theirs.1);
 }
 
 #[test]

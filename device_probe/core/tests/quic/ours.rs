@@ -212,6 +212,7 @@ fn kind(packet: &Packet<Parcel>) -> Kind {
                                 | Control::RetireConnectionId
                                 | Control::SessionTickets
                                 | Control::Ping
+                                | Control::ImmediateAck
                         )
                 )
             };

@@ -346,5 +346,6 @@ fn signals(frames: &FrameStats) -> u64 {
         + frames.new_connection_id
         + frames.new_token
         + frames.ping
+        + frames.immediate_ack
         + frames.retire_connection_id
 }

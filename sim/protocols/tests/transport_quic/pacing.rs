@@ -45,17 +45,15 @@ fn larger_windows_are_spread_over_the_round_trip() {
     let mut world = say(60_000);
     world.run_until(5.0);
     // Nine leave something of the window; for the last the bucket is filled, as the handshake took of
-    // it. After 100 ms eight are acknowledged, by twos: as many and eight more may leave, which is
-    // what the bucket holds and gains, after 25 ms more the ninth. What is left of each flight takes
-    // 0.8 of its share of the round trip.
+    // it. They come together, and are acknowledged so: after 100 ms as many and nine more may leave,
+    // which is what the bucket holds and gains. What is left of each flight takes 0.8 of its share of
+    // the round trip.
     let expected = [
         (0.0, 9),
-        (100.0, 16),
-        (125.0, 2),
+        (100.0, 18),
         (200.0, 10),
-        (222.857, 9),
-        (225.0, 1),
-        (244.481, 4),
+        (221.622, 9),
+        (241.083, 5),
     ];
     assert_eq!(bursts(&world), expected);
 }

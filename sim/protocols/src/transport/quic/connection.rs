@@ -336,11 +336,11 @@ impl<P: Payload> Connection<P> {
     /// Queues `record` unless the space is gone; any record is as good as a PING.
     pub fn queue(&mut self, level: Level, record: Record) {
         if let Some(space) = &mut self.spaces[level as usize] {
-            let is_ping = record == Record::Control(Control::Ping);
-            if !is_ping {
+            let only_asks = record.only_asks();
+            if !only_asks {
                 self.asked_s = None;
             }
-            if !is_ping || space.pending.is_empty() {
+            if !only_asks || space.pending.is_empty() {
                 space.pending.queue(record);
             }
         }

@@ -42,7 +42,7 @@ impl<P: Payload> Connection<P> {
             return;
         };
         let (number, acked) = space.numbers();
-        space.on_sent(Vec::new(), 0, 0.0);
+        space.on_sent(Vec::new(), None, 0, 0.0);
         let bytes = packet_overhead_bytes(Level::Data, number, acked) + CLOSE_FRAME_BYTES;
         let frames = vec![Frame::Close];
         let packet = Packet {
@@ -64,8 +64,11 @@ impl<P: Payload> Connection<P> {
 
     /// The next datagram: handshake packets share one, data has its own.
     fn next_datagram(&mut self, now: Seconds) -> Option<(Vec<Packet<P>>, u32)> {
-        let spaces = self.spaces.iter_mut().flatten();
-        spaces.for_each(|space| space.queue_probe());
+        for level in Level::ALL {
+            if let Some(space) = &mut self.spaces[level as usize] {
+                space.queue_probe(level == Level::Data);
+            }
+        }
         if self.busy || !self.may_amplify() || self.is_paced(now) {
             return None;
         }
@@ -87,7 +90,7 @@ impl<P: Payload> Connection<P> {
             composed.last_mut()?.bytes += padding_bytes;
         }
         let note = |composed: Composed<P>| {
-            self.note_sent(composed.packet.level, composed.records, composed.bytes, now);
+            self.note_sent(&composed.packet, composed.records, composed.bytes, now);
             composed.packet
         };
         Some((composed.into_iter().map(note).collect(), bytes))
@@ -217,14 +220,14 @@ impl<P: Payload> Connection<P> {
 
     pub(super) fn note_sent(
         &mut self,
-        level: Level,
+        packet: &Packet<P>,
         records: Vec<Record>,
         bytes: u32,
         now: Seconds,
     ) {
         let eliciting = !records.is_empty();
-        if let Some(space) = &mut self.spaces[level as usize] {
-            space.on_sent(records, bytes, now);
+        if let Some(space) = &mut self.spaces[packet.level as usize] {
+            space.on_sent(records, packet.ack.as_ref(), bytes, now);
         }
         if eliciting {
             self.congestion.on_sent(bytes);

@@ -181,13 +181,13 @@ impl<P: Payload> Connection<P> {
             return;
         };
         let (number, _) = space.numbers();
-        self.note_sent(Level::Data, vec![Record::MtuProbe], bytes, now);
         let packet = Packet {
             level: Level::Data,
             number,
             ack: None,
             frames: vec![Frame::MtuProbe],
         };
+        self.note_sent(&packet, vec![Record::MtuProbe], bytes, now);
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);
         work(out, Operation::PacketSeal, bytes);
         self.send(Content::Packets(vec![packet]), bytes, self.path(), out);

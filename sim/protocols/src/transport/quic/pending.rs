@@ -33,16 +33,18 @@ impl Pending {
         controls.any(|record| matches!(record, Record::Credit { .. }))
     }
 
-    /// Whether anything waits that controls the connection and is no PING.
+    /// Whether anything waits that controls the connection and does not only ask.
     pub fn controls(&self) -> bool {
         let mut controls = self.0.iter().take_while(|record| !record.is_data());
-        controls.any(|record| !record.is_ping())
+        controls.any(|record| !record.only_asks())
     }
 
-    /// Lets a PING leave first, unless one does.
-    pub fn ping(&mut self) {
-        if !self.0.front().is_some_and(Record::is_ping) {
-            self.0.push_front(Record::Control(Control::Ping));
+    /// Lets what only asks leave first, unless it waits already.
+    pub fn ask(&mut self, control: Control) {
+        let record = Record::Control(control);
+        let mut controls = self.0.iter().take_while(|queued| !queued.is_data());
+        if !controls.any(|queued| *queued == record) {
+            self.0.push_front(record);
         }
     }
 
@@ -58,7 +60,7 @@ impl Pending {
 
     /// Queues the records of a lost packet: what controls the connection before all else, data of a
     /// stream where that waits already, in its order, or else after all that do (quinn-proto
-    /// `StreamsState::retransmit`), PINGs never.
+    /// `StreamsState::retransmit`), what only asks never.
     pub fn send_again(&mut self, records: Vec<Record>) {
         let (data, control): (Vec<_>, Vec<_>) = records.into_iter().partition(Record::is_data);
         for record in data {
@@ -67,7 +69,10 @@ impl Pending {
             self.join(place + 1);
             self.join(place);
         }
-        let control = control.into_iter().rev().filter(|record| !record.is_ping());
+        let control = control
+            .into_iter()
+            .rev()
+            .filter(|record| !record.only_asks());
         control.for_each(|record| self.0.push_front(record));
     }
 

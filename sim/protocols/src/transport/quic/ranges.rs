@@ -61,6 +61,15 @@ impl Ranges {
         }
     }
 
+    /// Takes out everything below `end`.
+    pub fn remove_below(&mut self, end: u32) {
+        let gone = self.0.partition_point(|range| range.1 <= end);
+        self.0.drain(..gone);
+        if let Some(first) = self.0.first_mut() {
+            first.0 = first.0.max(end);
+        }
+    }
+
     /// The newest `count` ranges, ascending.
     pub fn newest(&self, count: usize) -> &[(u32, u32)] {
         &self.0[self.0.len().saturating_sub(count)..]
@@ -70,6 +79,24 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use super::Ranges;
+
+    #[test]
+    fn what_is_below_goes() {
+        let mut ranges = Ranges::new();
+        for (start, end) in [(0, 2), (3, 6), (8, 9)] {
+            ranges.insert(start, end);
+        }
+        for (end, left) in [
+            (0, vec![(0, 2), (3, 6), (8, 9)]),
+            (2, vec![(3, 6), (8, 9)]),
+            (4, vec![(4, 6), (8, 9)]),
+            (7, vec![(8, 9)]),
+            (9, vec![]),
+        ] {
+            ranges.remove_below(end);
+            assert_eq!(ranges.newest(9), left);
+        }
+    }
 
     #[test]
     fn neighbours_merge_and_repetitions_are_noticed() {

@@ -88,7 +88,7 @@ impl<P: Payload> Connection<P> {
     }
 
     fn on_frame(&mut self, frame: Frame<P>, now: Seconds, out: &mut super::Out<P>) {
-        if !matches!(frame, Frame::Control(Control::Ping)) {
+        if !matches!(frame, Frame::Control(Control::Ping | Control::ImmediateAck)) {
             self.asked_s = None;
         }
         match frame {
@@ -133,6 +133,7 @@ impl<P: Payload> Connection<P> {
             }
             Control::NewConnectionIds(_) if !self.dialler => self.renew_connection_id(),
             Control::RetireConnectionId => self.renew_connection_id(),
+            Control::ImmediateAck => self.acknowledge_data(),
             // ServerHello always comes with the flight; PING asks only for an
             // acknowledgement; everything else is a repetition.
             _ => {}

@@ -259,7 +259,7 @@ mod tests {
         let space = connection.spaces[level as usize].as_mut().expect("kept");
         for number in 0..count {
             let at = first_s + 0.010 * f64::from(number);
-            space.on_sent(vec![Record::Finish(number)], 100, at);
+            space.on_sent(vec![Record::Finish(number)], None, 100, at);
             connection.congestion.on_sent(100);
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::pending::Pending;
 use super::ranges::Ranges;
 use super::recovery::MAX_ACK_DELAY_S;
-use super::wire::{ack_bytes, Ack, Record};
+use super::wire::{ack_bytes, Ack, Control, Record};
 use crate::contract::Seconds;
 
 /// A packet that asks for an acknowledgement and has none yet.
@@ -16,6 +16,8 @@ pub(super) struct SentPacket {
     pub time_s: Seconds,
     pub bytes: u32,
     pub records: Vec<Record>,
+    /// It told the peer of packets before this one.
+    pub acked_below: Option<u32>,
 }
 
 impl SentPacket {
@@ -26,8 +28,9 @@ impl SentPacket {
 
     /// What it controlled and would be said again if it were lost; none if there is nothing.
     fn take_controls(&mut self) -> Option<Vec<Record>> {
-        let is_control =
-            |record: &Record| !record.is_data() && !record.is_ping() && *record != Record::MtuProbe;
+        let is_control = |record: &Record| {
+            !record.is_data() && !record.only_asks() && *record != Record::MtuProbe
+        };
         if !self.records.iter().any(is_control) {
             return None;
         }
@@ -54,6 +57,8 @@ pub(super) struct Space {
     sent: BTreeMap<u32, SentPacket>,
     largest_acked: Option<u32>,
     received: Ranges,
+    /// Of what came, what the peer is not known to know of.
+    unconfirmed: Ranges,
     largest_eliciting: Option<u32>,
     largest_received_s: Seconds,
     unacknowledged: u32,
@@ -75,6 +80,7 @@ impl Space {
             sent: BTreeMap::new(),
             largest_acked: None,
             received: Ranges::default(),
+            unconfirmed: Ranges::default(),
             largest_eliciting: None,
             largest_received_s: 0.0,
             unacknowledged: 0,
@@ -99,8 +105,8 @@ impl Space {
         self.carries(allowed) || (self.ack_due && self.pending.is_empty())
     }
 
-    /// Takes the next number; packets with records are remembered.
-    pub fn on_sent(&mut self, records: Vec<Record>, bytes: u32, now: Seconds) {
+    /// Takes the next number; packets with records are remembered, with what they acknowledged.
+    pub fn on_sent(&mut self, records: Vec<Record>, ack: Option<&Ack>, bytes: u32, now: Seconds) {
         if !records.is_empty() {
             self.probes = self.probes.saturating_sub(1);
             self.last_sent_s = now;
@@ -108,6 +114,7 @@ impl Space {
                 time_s: now,
                 bytes,
                 records,
+                acked_below: ack.and_then(|ack| Some(ack.ranges.last()?.1)),
             };
             self.sent.insert(self.next_number, packet);
         }
@@ -121,6 +128,7 @@ impl Space {
             return false;
         }
         self.received.forget_all_but(RECEIVED_RANGES_MAX);
+        self.unconfirmed.insert(number, number + 1);
         if number >= expected {
             self.largest_received_s = now;
         }
@@ -161,7 +169,9 @@ impl Space {
     /// One that is not due, for a packet of data with `room_bytes` left
     /// (quinn-proto 0.11.19 `Connection::populate_packet`).
     pub fn bundled_ack(&mut self, room_bytes: u32, now: Seconds) -> Option<Ack> {
-        let fits = now >= self.bundle_from_s && ack_bytes(&self.ack(now)) <= room_bytes;
+        let ack = self.ack(now);
+        let says_something = now >= self.bundle_from_s && !ack.ranges.is_empty();
+        let fits = says_something && ack_bytes(&ack) <= room_bytes;
         fits.then(|| self.acknowledge(now))
     }
 
@@ -180,7 +190,7 @@ impl Space {
     fn ack(&self, now: Seconds) -> Ack {
         Ack {
             delay_s: now - self.largest_received_s,
-            ranges: self.received.newest(ACK_RANGES_MAX).to_vec(),
+            ranges: self.unconfirmed.newest(ACK_RANGES_MAX).to_vec(),
         }
     }
 
@@ -195,7 +205,10 @@ impl Space {
             numbers.extend(self.sent.range(start..end).map(|(number, _)| *number));
         }
         let packets = numbers.iter().filter_map(|number| self.sent.remove(number));
-        (packets.collect(), newest)
+        let packets: Vec<_> = packets.collect();
+        let confirmed = packets.iter().filter_map(|packet| packet.acked_below).max();
+        self.unconfirmed.remove_below(confirmed.unwrap_or(0));
+        (packets, newest)
     }
 
     /// Removes and returns the packets that count as lost (RFC 9002 6.1) with their numbers,
@@ -219,17 +232,24 @@ impl Space {
     }
 
     /// Makes sure that a probe has something to ask for: what controls the connection, queued or of
-    /// the oldest packet with any, which is the probe's then, or else a PING. Data of streams that
-    /// waits rides along, and what was sent of it is not repeated before it counts as lost
+    /// the oldest packet with any, which is the probe's then, or else nothing more than what asks: for
+    /// an acknowledgement at once where there may be any. Data of streams that waits rides along, and what was sent of it is not repeated before it counts as lost
     /// (quinn-proto 0.11.19 `PacketSpace::maybe_queue_probe`).
-    pub fn queue_probe(&mut self) {
-        if self.probes == 0 || self.pending.controls() {
+    pub fn queue_probe(&mut self, asks_at_once: bool) {
+        if self.probes == 0 {
+            return;
+        }
+        if asks_at_once {
+            self.pending.ask(Control::ImmediateAck);
+        }
+        if self.pending.controls() {
             return;
         }
         let mut packets = self.sent.values_mut();
         match packets.find_map(SentPacket::take_controls) {
             Some(records) => self.pending.send_again(records),
-            None => self.pending.ping(),
+            None if asks_at_once => {}
+            None => self.pending.ask(Control::Ping),
         }
     }
 
@@ -250,7 +270,7 @@ impl Space {
 
     /// What would confirm all that came and `count` packets more.
     pub fn ack_after(&self, count: u32) -> Ack {
-        let mut ranges = self.received.newest(ACK_RANGES_MAX).to_vec();
+        let mut ranges = self.unconfirmed.newest(ACK_RANGES_MAX).to_vec();
         if let Some(newest) = ranges.last_mut() {
             newest.1 = newest.1.saturating_add(count);
         }
@@ -273,6 +293,7 @@ impl Space {
         self.largest_eliciting = self.largest_eliciting.map(newest);
         if let Some(largest) = self.received.largest() {
             self.received.insert(largest + 1, newest(largest) + 1);
+            self.unconfirmed.insert(largest + 1, newest(largest) + 1);
         }
     }
 
@@ -293,9 +314,8 @@ const LAZY_ACK_THRESHOLD: u32 = 10;
 /// Reordering tolerated in packets (RFC 9002 6.1.1; quinn-proto `TransportConfig::default`).
 const PACKET_THRESHOLD: u32 = 3;
 
-/// quinn drops ranges when their acknowledgement is confirmed; here the newest
-/// stay, and an older packet that was missed is sent again, which is harmless.
-const ACK_RANGES_MAX: usize = 8;
+/// quinn-proto `MAX_ACK_BLOCKS`.
+const ACK_RANGES_MAX: usize = 64;
 
 /// Numbers that rests use up at most, so that some are left: a connection has 2^62, not 2^32, and
 /// beyond 2^30 none is longer.
@@ -307,14 +327,13 @@ const RECEIVED_RANGES_MAX: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::quic::wire::Control;
 
     /// A space that has sent `count` packets of 100 bytes, one every 10 ms.
     fn sent(count: u32) -> Space {
         let mut space = Space::new();
         for number in 0..count {
             let records = vec![Record::Finish(number)];
-            space.on_sent(records, 100, f64::from(number) * 0.010);
+            space.on_sent(records, None, 100, f64::from(number) * 0.010);
         }
         space
     }
@@ -474,27 +493,45 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_repeats_what_controls_and_pings_for_data() {
-        let (ping, credit) = (
-            Record::Control(Control::Ping),
-            Record::Credit { max_streams: 100 },
-        );
+    fn a_probe_repeats_what_controls_and_only_asks_for_data() {
+        let credit = Record::Credit { max_streams: 100 };
+        let [ping, at_once] = [Control::Ping, Control::ImmediateAck].map(Record::Control);
         let mut space = sent(2);
-        space.queue_probe();
+        space.queue_probe(true);
         assert!(space.pending.is_empty(), "none is due");
         space.probes = 2;
-        space.queue_probe();
-        space.queue_probe();
-        assert_eq!(space.pending, [ping], "one for each packet");
+        for (asks_at_once, asking) in [(false, ping), (true, at_once)] {
+            space.pending = Pending::default();
+            space.queue_probe(asks_at_once);
+            space.queue_probe(asks_at_once);
+            assert_eq!(space.pending, [asking], "one for each packet");
+        }
         space.pending = Pending::default();
-        space.on_sent(vec![Record::Finish(2), credit], 100, 1.0);
+        space.on_sent(vec![Record::Finish(2), credit], None, 100, 1.0);
         assert_eq!((space.probes, space.last_sent_s), (1, 1.0));
         space.pending.queue(Record::Finish(3));
-        space.queue_probe();
+        space.queue_probe(false);
         assert_eq!(space.pending, [credit, Record::Finish(3)]);
         let lost = space.on_ack(&ack(&[(2, 3)])).0;
         assert_eq!(streams(&lost), [Record::Finish(2)], "the probe's now");
         assert_eq!(space.in_flight_bytes(), 200);
+    }
+
+    #[test]
+    fn what_the_peer_knows_is_not_acknowledged_again() {
+        let mut space = Space::new();
+        for number in [0, 1, 3] {
+            space.on_received(number, true, 1.0);
+        }
+        let said = space.take_ack(1.0).expect("one is missing");
+        assert_eq!(said.ranges, [(0, 2), (3, 4)]);
+        space.on_sent(vec![Record::Finish(0)], Some(&said), 100, 1.0);
+        space.on_ack(&ack(&[(0, 1)]));
+        space.pause_bundling(1.0);
+        assert!(space.bundled_ack(100, 1.0).is_none(), "nothing is left");
+        space.on_received(4, true, 2.0);
+        let more = space.bundled_ack(100, 2.0).expect("that is news");
+        assert_eq!(more.ranges, [(4, 5)]);
     }
 
     #[test]

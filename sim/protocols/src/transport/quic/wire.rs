@@ -122,6 +122,8 @@ pub enum Control {
     SessionTickets,
     /// PING.
     Ping,
+    /// IMMEDIATE_ACK of draft-ietf-quic-ack-frequency, which quinn's probes have.
+    ImmediateAck,
 }
 
 /// One direction of a stream.
@@ -185,8 +187,8 @@ impl Record {
     }
 
     /// Whether it only asks for an acknowledgement.
-    pub fn is_ping(&self) -> bool {
-        *self == Record::Control(Control::Ping)
+    pub fn only_asks(&self) -> bool {
+        matches!(self, Record::Control(Control::Ping | Control::ImmediateAck))
     }
 
     /// Encoded length of its frame; of a chunk, without its data.
@@ -238,7 +240,7 @@ fn control_bytes(control: Control) -> u32 {
         Control::ServerFlight => SERVER_FLIGHT_BYTES,
         Control::ClientFinished => CLIENT_FINISHED_BYTES,
         Control::SessionTickets => SESSION_TICKETS_BYTES,
-        Control::HandshakeDone | Control::Ping => return 1,
+        Control::HandshakeDone | Control::Ping | Control::ImmediateAck => return 1,
         // Type, number.
         Control::RetireConnectionId => return 2,
         // Type, number, and up to which others retire; the id, its length, a token to reset with.
