@@ -212,8 +212,7 @@ def test_where_ways_vary_as_much_is_counted_on_average(changes, within):
     """Ends that ask at once send nearly twice as much as those that ask in turn.
 
     From one to the other they come by losses alone where nothing else varies: so rarely that the
-    mean of the pairs that are observed is off by 2 or 3 % itself. Of 300 pairs LTE's
-    bytes are 2.0 % off, of 600 0.9 %, of 1200 0.1 %.
+    mean of the pairs that are observed is off by a hundredth itself.
     """
     plan = with_costs(pairs(600, 250.0, 1.0, **changes))
     simulated, reckoned = both(plan)

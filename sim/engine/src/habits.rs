@@ -1,7 +1,8 @@
 //! The run in which pairs of phones fall silent, so that their habit is known.
 //!
-//! It is a run as any other: the same machines, networks and options, on phones that compute for
-//! nothing, each pair trading once. What deliberately does not live here: when a habit is worth
+//! It is a run as any other: the same machines, networks and options, on phones of the first profile
+//! of the plan, each pair trading once. What phones compute is part of the habit: by phones that
+//! compute for nothing, pairs that do would be reckoned to send 2 % too much. What deliberately does not live here: when a habit is worth
 //! finding ([`crate::upkeep`]).
 
 use std::ops::Range;
@@ -110,7 +111,7 @@ fn pairs(plan: &Plan) -> Plan {
             + length_s(plan.transport.keep_alive_s),
         // Their networks are filled in.
         access: Vec::new(),
-        profiles: vec![free(&plan.profiles[0])],
+        profiles: vec![plan.profiles[0].clone()],
         sites: plan::Sites {
             capacity_bytes_per_s: vec![0.0; phones],
         },
@@ -165,16 +166,6 @@ fn pairs(plan: &Plan) -> Plan {
 /// By when pairs have traded and fallen silent that ask after `unit_s`.
 fn fall_silent_s(unit_s: Seconds) -> Seconds {
     SPAN_S + TRADE_S + QUESTIONS * unit_s
-}
-
-fn free(profile: &plan::Profile) -> plan::Profile {
-    let nothing = vec![0.0; profile.cpu_s.len()];
-    plan::Profile {
-        cpu_s: nothing.clone(),
-        per_byte_s: nothing.clone(),
-        wait_s: nothing,
-        ..profile.clone()
-    }
 }
 
 fn trades(numbers: Range<u32>) -> plan::Workload {
