@@ -21,6 +21,8 @@ pub const BUSY_S: f64 = 0.0005;
 pub const BUSY_TRADES: usize = 4_000;
 /// How often all is lost meanwhile, and for how long: some packets in a row.
 pub const BURSTS_S: (f64, f64) = (0.1, 0.0012);
+/// How many conversations differ in when bursts begin.
+pub const BURSTS: u32 = 45;
 /// Long enough for the idle timeout after the last word.
 pub const END_S: f64 = 60.0;
 
@@ -35,7 +37,7 @@ pub enum Script {
     Cut,
     /// A trade, whose answers end the streams that asked.
     Trade,
-    /// A faster one, of which bursts are lost, both ways: so many thirds of a round trip later.
+    /// A faster one, of which bursts are lost, both ways: so many parts of the time between them later.
     Bursts(u32),
     /// One message with its answer over a short way, on which one datagram of an end is lost: which
     /// of all that the end sends.
@@ -87,7 +89,8 @@ impl Script {
             Self::Whole | Self::Wide | Self::Trade => true,
             Self::Cut => from == End::Server,
             Self::Bursts(later) => {
-                let later_s = f64::from(later) * ROUND_TRIP_S / 3.0;
+                // No edge is at a moment at which something leaves.
+                let later_s = (f64::from(later) + 0.37) / f64::from(BURSTS) * BURSTS_S.0;
                 at_s < TRADE_S.0 || (at_s - later_s) % BURSTS_S.0 >= BURSTS_S.1
             }
             Self::Lost(end, number) => (from, before) != (end, number),

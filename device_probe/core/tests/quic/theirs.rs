@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use pocketsim_probe_core::quic::{client_config, server_config, SERVER_NAME};
 use quinn_proto::{
     Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
-    Event, FrameStats, ReadError, StreamEvent, StreamId,
+    Event, FrameStats, ReadError, ReadableError, StreamEvent, StreamId,
 };
 
 use crate::conversation::{Conversation, End, Kind, Script, Seen, END_S};
@@ -253,8 +253,12 @@ impl Phone {
     fn read(&mut self, stream: StreamId) -> Option<usize> {
         let connection = &mut self.connection.as_mut().expect("it has begun").1;
         let mut receiving = connection.recv_stream(stream);
-        // None where it was read whole before its last event came.
-        let mut chunks = receiving.read(true).ok()?;
+        let mut chunks = match receiving.read(true) {
+            Ok(chunks) => chunks,
+            // It was read whole before its last event came.
+            Err(ReadableError::ClosedStream) => return None,
+            Err(error) => panic!("{error}"),
+        };
         let bytes = self.read_bytes.entry(stream).or_default();
         let is_whole = loop {
             match chunks.next(usize::MAX) {

@@ -2,8 +2,8 @@
 //!
 //! Which states it goes through is a table ([`super::states`]).
 //!
-//! How packets are taken apart is in `receive`, how they are put together in
-//! `flush`, what is late in `recovery`, what it does for its path in `path`, what silence does in
+//! How packets are taken apart is in `receive`, what came of a space in `received`, how they are put
+//! together in `flush`, what is late in `recovery`, what it does for its path in `path`, what silence does in
 //! `upkeep`. What a connection is for - one message or
 //! all of them, which peer's it is - is decided by the transport above.
 
@@ -145,9 +145,10 @@ impl<P: Payload> Connection<P> {
     /// were queued when the first of them was handled.
     pub fn takes_last(&mut self) -> bool {
         if self.together == 0 {
-            self.together = self.queued;
+            // None is known of where it was queued for a connection of the same id that is gone.
+            self.together = self.queued.max(1);
         }
-        self.queued -= 1;
+        self.queued = self.queued.saturating_sub(1);
         self.together -= 1;
         self.together == 0
     }
@@ -354,6 +355,7 @@ impl<P: Payload> Connection<P> {
         if self.streams.owes_credit() && !space.pending.has_credit() {
             let max_streams = 0; // as many as there are when it leaves
             space.pending.queue(Record::Credit { max_streams });
+            self.asked_s = None;
         }
     }
 

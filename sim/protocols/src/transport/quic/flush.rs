@@ -142,7 +142,7 @@ impl<P: Payload> Connection<P> {
         }
         let (number, acked) = space.numbers();
         let mut bytes = packet_overhead_bytes(level, number, acked);
-        let due = space.take_ack(now);
+        let due = space.received.take_ack(now);
         bytes += due.as_ref().map_or(0, ack_bytes);
         let records = match carries {
             true => self.take_records(level, room - bytes, &mut bytes),
@@ -179,14 +179,14 @@ impl<P: Payload> Connection<P> {
         let space = self.spaces[level as usize].as_mut()?;
         let ack = match due {
             None if self.config.ack_bundling && level == Level::Data => {
-                let bundled = space.bundled_ack(room - *bytes, now);
+                let bundled = space.received.bundled_ack(room - *bytes, now);
                 *bytes += bundled.as_ref().map_or(0, ack_bytes);
                 bundled
             }
             due => due,
         };
         if level == Level::Data && ack.is_some() {
-            space.pause_bundling(now + pause_s);
+            space.received.pause_bundling(now + pause_s);
             self.timers.stop(Timer::AckDelay);
         }
         ack
@@ -369,7 +369,9 @@ mod tests {
         for (waits, leaving) in [(false, 1), (true, 0)] {
             let mut connection = spent();
             (0..2).for_each(|number| {
-                data(&mut connection).on_received(number, true, 1.0);
+                data(&mut connection)
+                    .received
+                    .on_received(number, true, 1.0);
             });
             if waits {
                 connection.queue(Level::Data, Record::Control(Control::Ping));

@@ -47,6 +47,7 @@ mod pending;
 mod pool;
 mod ranges;
 mod receive;
+mod received;
 mod recovery;
 mod rest;
 mod space;

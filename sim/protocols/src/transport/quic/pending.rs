@@ -69,10 +69,11 @@ impl Pending {
             self.join(place + 1);
             self.join(place);
         }
-        let control = control
-            .into_iter()
-            .rev()
-            .filter(|record| !record.only_asks());
+        let has_credit = self.has_credit();
+        let is_wanted = |record: &Record| {
+            !record.only_asks() && !(has_credit && matches!(record, Record::Credit { .. }))
+        };
+        let control = control.into_iter().rev().filter(is_wanted);
         control.for_each(|record| self.0.push_front(record));
     }
 
@@ -149,6 +150,15 @@ mod tests {
         pending.send_again(vec![Record::Finish(1), credit, ping, Record::Finish(2)]);
         let data = [3, 1, 2].map(Record::Finish);
         assert_eq!(pending.0, [&[credit, renew], &data[..]].concat());
+    }
+
+    #[test]
+    fn credit_that_was_lost_does_not_leave_twice() {
+        let mut pending = Pending::default();
+        let [lost, due] = [100, 0].map(|max_streams| Record::Credit { max_streams });
+        pending.queue(due);
+        pending.send_again(vec![lost]);
+        assert_eq!(pending.0, [due]);
     }
 
     fn chunk(stream: u32, offset: u32) -> Record {

@@ -61,6 +61,12 @@ impl Ranges {
         }
     }
 
+    /// Takes out all but the newest `count` ranges.
+    pub fn drop_all_but(&mut self, count: usize) {
+        let gone = self.0.len().saturating_sub(count);
+        self.0.drain(..gone);
+    }
+
     /// Takes out everything below `end`.
     pub fn remove_below(&mut self, end: u32) {
         let gone = self.0.partition_point(|range| range.1 <= end);
@@ -79,6 +85,18 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use super::Ranges;
+
+    #[test]
+    fn the_oldest_go() {
+        let mut ranges = Ranges::new();
+        for (start, end) in [(0, 2), (3, 6), (8, 9)] {
+            ranges.insert(start, end);
+        }
+        ranges.drop_all_but(3);
+        assert_eq!(ranges.newest(9), [(0, 2), (3, 6), (8, 9)]);
+        ranges.drop_all_but(2);
+        assert_eq!(ranges.newest(9), [(3, 6), (8, 9)]);
+    }
 
     #[test]
     fn what_is_below_goes() {

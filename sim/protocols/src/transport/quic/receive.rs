@@ -22,7 +22,9 @@ impl<P: Payload> Connection<P> {
     ) {
         self.received_bytes = self.received_bytes.saturating_add(bytes);
         match self.state() {
-            ConnectionState::Closing => return self.send_close(out),
+            // One word of it for all that were handled together.
+            ConnectionState::Closing if is_last => return self.send_close(out),
+            ConnectionState::Closing => return,
             ConnectionState::Draining | ConnectionState::Gone => return,
             ConnectionState::Preparing
             | ConnectionState::Handshaking
@@ -62,15 +64,20 @@ impl<P: Payload> Connection<P> {
         let Some(space) = &mut self.spaces[packet.level as usize] else {
             return;
         };
-        if !space.on_received(packet.number, !packet.frames.is_empty(), now) {
+        let is_new = space
+            .received
+            .on_received(packet.number, !packet.frames.is_empty(), now);
+        if !is_new {
             return;
         }
         match packet.level {
-            Level::Data if space.owes_ack() && !self.timers.is_set(Timer::AckDelay) => {
+            Level::Data if space.received.owes_ack() && !self.timers.is_set(Timer::AckDelay) => {
                 self.timers.set(Timer::AckDelay, now + MAX_ACK_DELAY_S);
             }
             Level::Data => {}
-            Level::Initial | Level::Handshake => space.ack_due = space.owes_ack(),
+            Level::Initial | Level::Handshake => {
+                space.received.ack_due = space.received.owes_ack();
+            }
         }
         if packet.level == Level::Handshake && !self.dialler {
             self.validated = true;

@@ -195,7 +195,9 @@ impl<P: Payload> Connection<P> {
         let overhead_bytes = self.data_overhead_bytes();
         let size = |number: u64| {
             let after = u64::from(before) + 2 * number + 1;
-            let ack = space.ack_after(after.try_into().unwrap_or(u32::MAX));
+            let ack = space
+                .received
+                .ack_after(after.try_into().unwrap_or(u32::MAX));
             overhead_bytes + ack_bytes(&ack)
         };
         let (mut sizes, mut from) = (Vec::new(), 0);

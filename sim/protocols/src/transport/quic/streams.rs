@@ -1,7 +1,8 @@
 //! The streams of one connection: a message each, whole or in parts.
 //!
 //! The opening side sends the message and closes its half; the accepting side
-//! serves it, then closes the other half, which returns credit: empty, or with an answer.
+//! serves it, then closes the other half: empty, which returns credit, or with an answer, which does
+//! so once it is acknowledged.
 //! Flow control by bytes is not modelled: quinn's windows (1.25 MB per stream)
 //! are far above any message here.
 

@@ -36,7 +36,7 @@ impl<P: Payload> Connection<P> {
 
     pub(super) fn acknowledge_data(&mut self) {
         if let Some(space) = &mut self.spaces[Level::Data as usize] {
-            space.ack_due = true;
+            space.received.ack_due = true;
         }
     }
 
