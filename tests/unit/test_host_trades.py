@@ -102,6 +102,13 @@ def test_a_ramp_ends_where_no_more_is_stored(bench, calls):
     assert all("--loss" not in line for line in calls())
 
 
+@pytest.mark.parametrize(("loss", "rates"), [("none", [500.0]), ("bursts", [500.0, 1500.0])])
+def test_a_spell_does_not_end_a_ramp(bench, calls, loss, rates):
+    bench.capacity_per_s(replace(DIRECT, carrier="quic_keep", loss=loss))
+    asked = [float(rate) for line in calls() for rate in re.findall("--rate ([0-9.]+)", line)]
+    assert asked == rates
+
+
 def test_a_ramp_goes_over_the_link_of_its_point(bench, calls, monkeypatch):
     asked_s = []
     monkeypatch.setattr(ends, "_wait", lambda process, at_s: asked_s.append(at_s) or process.wait())
