@@ -70,9 +70,8 @@ impl Pending {
             self.join(place);
         }
         let has_credit = self.has_credit();
-        let is_wanted = |record: &Record| {
-            !record.only_asks() && !(has_credit && matches!(record, Record::Credit { .. }))
-        };
+        let waits = |record: &Record| has_credit && matches!(record, Record::Credit { .. });
+        let is_wanted = |record: &Record| !record.only_asks() && !waits(record);
         let control = control.into_iter().rev().filter(is_wanted);
         control.for_each(|record| self.0.push_front(record));
     }
