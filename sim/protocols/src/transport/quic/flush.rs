@@ -64,9 +64,11 @@ impl<P: Payload> Connection<P> {
 
     /// The next datagram: handshake packets share one, data has its own.
     fn next_datagram(&mut self, now: Seconds) -> Option<(Vec<Packet<P>>, u32)> {
+        // Whether iroh's fork of quinn asks for it is not known (docs/limitations.md).
+        let asks_at_once = self.path_management.is_some();
         for level in Level::ALL {
             if let Some(space) = &mut self.spaces[level as usize] {
-                space.queue_probe(level == Level::Data);
+                space.queue_probe(asks_at_once && level == Level::Data);
             }
         }
         if self.busy || !self.may_amplify() || self.is_paced(now) {
