@@ -221,8 +221,8 @@ def test_where_ways_vary_as_much_is_counted_on_average(changes, within):
 
 
 def test_networks_that_differ_have_a_habit_of_their_own():
-    # Too few bytes are reckoned, by any seed, and why is not known: of 300 pairs 0.8 to 2.5 % (three
-    # of five seeds miss the 2 %), of 1200 0.5 to 1.3 % (four seeds). So it takes 1200 here.
+    # Too few bytes are reckoned, by any seed, and why is not known: of 300 pairs 0.8 to 2.5 %
+    # (three of five seeds miss 2 %), of 1200 0.5 to 1.3 % (four seeds). So it takes 1200 here.
     plan = with_costs(pairs(1200, 250.0, 1.0))
     plan["access"] = [plans.access(latency_s=0.005), plans.access(**LTE)]
     plan["phones"]["access"] = [0, 1] * 1200
