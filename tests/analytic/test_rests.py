@@ -204,28 +204,41 @@ def pairs(count, duration_s, *trades_s, **changes):
     return plan
 
 
-@pytest.mark.parametrize(
-    ("changes", "within"),
-    [(WIFI, 0.02), (LTE, 0.02), (LITTLE, 0.02), ({"jitter_median_s": 1e-5}, 0.02), (BURSTS, 0.08)],
+# Datagrams are right, bytes are not: too few are reckoned where LTE's losses are, the fewer pairs
+# the more, by any seed, and why is not known (docs/limitations.md).
+TOO_FEW_BYTES = pytest.mark.xfail(
+    reason="of 300 pairs 1.5 to 2.7 % of the bytes are missing (three seeds)", strict=True
 )
-def test_where_ways_vary_as_much_is_counted_on_average(changes, within):
+
+
+@pytest.mark.parametrize(
+    ("changes", "count", "within"),
+    [
+        (WIFI, 300, 0.02),
+        pytest.param(LTE, 300, 0.02, marks=TOO_FEW_BYTES),
+        (LTE, 600, 0.02),
+        (LITTLE, 300, 0.02),
+        ({"jitter_median_s": 1e-5}, 300, 0.02),
+        (BURSTS, 300, 0.08),
+    ],
+)
+def test_where_ways_vary_as_much_is_counted_on_average(changes, count, within):
     """Ends that ask at once send nearly twice as much as those that ask in turn.
 
     From one to the other they come by losses alone where nothing else varies: so rarely that the
-    mean of the pairs that are observed is off by a hundredth itself.
+    mean of the pairs that are observed is off itself.
     """
-    plan = with_costs(pairs(600, 250.0, 1.0, **changes))
+    plan = with_costs(pairs(count, 250.0, 1.0, **changes))
     simulated, reckoned = both(plan)
     assert_same_means(simulated, reckoned, within)
     assert reckoned.counters != simulated.counters, "nothing rested"
 
 
-def test_networks_that_differ_have_a_habit_of_their_own():
-    # Too few bytes are reckoned, by any seed, and why is not known: of 300 pairs 0.8 to 2.5 %
-    # (three of five seeds miss 2 %), of 1200 0.5 to 1.3 % (four seeds). So it takes 1200 here.
-    plan = with_costs(pairs(1200, 250.0, 1.0))
+@pytest.mark.parametrize("count", [pytest.param(300, marks=TOO_FEW_BYTES), 1200])
+def test_networks_that_differ_have_a_habit_of_their_own(count):
+    plan = with_costs(pairs(count, 250.0, 1.0))
     plan["access"] = [plans.access(latency_s=0.005), plans.access(**LTE)]
-    plan["phones"]["access"] = [0, 1] * 1200
+    plan["phones"]["access"] = [0, 1] * count
     simulated, reckoned = both(plan)
     assert_same_means(simulated, reckoned, 0.02)
     assert reckoned.counters != simulated.counters, "nothing rested"
