@@ -192,18 +192,22 @@ def test_an_abort_of_the_engine_says_why_and_can_be_replayed(scenario, root, tmp
     assert "must have at least one core, not 0" in again.stderr
 
 
+def test_what_a_batch_system_tells_every_process_of_a_job_its_parent_alone_takes(
+    scenario, root, tmp_path
+):
+    process = started(scenario, root, tmp_path)
+    _, *forks = lineage(process)
+    # Who took it would look as if it had crashed, until the parent is told.
+    for number in forks:
+        os.kill(number, signal.SIGTERM)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 0, stderr
+    assert len(complete(tmp_path / "runs" / "small")) == 1
+
+
 def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tmp_path):
-    # Long enough that it still runs when it is found.
-    settings = ["run.duration=300s", "run.repetitions=1", "workload.rate=100/s"]
-    options = [part for setting in settings for part in ("--set", setting)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pocketsim.cli", "run", str(scenario), *options],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(root)},
-    )
-    os.kill(first_fork(process), signal.SIGABRT)
+    process = started(scenario, root, tmp_path)
+    os.kill(lineage(process)[-1], signal.SIGABRT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 1, stderr
     assert "ended with SIGABRT" in stderr
@@ -217,14 +221,27 @@ def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tm
     assert trace.read(failed / "repetition-0.parquet").num_rows > 50_000
 
 
-def first_fork(process):
-    """The process number of the first fork that simulates, as soon as there is one."""
+def started(scenario, root, tmp_path):
+    """A process that runs a scenario for long enough that it still does when it is found."""
+    settings = ["run.duration=300s", "run.repetitions=1", "workload.rate=100/s"]
+    options = [part for setting in settings for part in ("--set", setting)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "pocketsim.cli", "run", str(scenario), *options],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )
+
+
+def lineage(process):
+    """The process, its server, a slot and the first fork that simulates, once there is one."""
     while process.poll() is None:
-        generation = [process.pid]
-        for _ in ("server", "slot", "fork"):
-            generation = [child for parent in generation for child in children_of(parent)]
-        if generation:
-            return generation[0]
+        found = [process.pid]
+        while younger := children_of(found[-1]):
+            found.append(younger[0])
+        if len(found) == len(("process", "server", "slot", "fork")):
+            return found
     raise AssertionError(process.stderr.read())
 
 

@@ -30,7 +30,7 @@ from pocketsim.sim.run import durations
 from pocketsim.sim.run.job import Share, summary_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pocketsim.sim.run.job import Assembly, Job
     from pocketsim.sim.scenario.resolved import Resolved
@@ -228,6 +228,16 @@ def _socketpair(kind: socket.SocketKind) -> tuple[socket.socket, socket.socket]:
     return pair
 
 
+@contextlib.contextmanager
+def _deferring(number: signal.Signals) -> Iterator[None]:
+    """Let a signal to this thread wait; processes that it starts never take it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def environment() -> dict[str, str]:
     """Return the variables of a process that replays jobs."""
     return {**PREFERRED, **os.environ, **ENVIRONMENT}
@@ -244,14 +254,16 @@ class _Server(NamedTuple):
     def start(cls) -> _Server:
         ours, theirs = _socketpair(socket.SOCK_SEQPACKET)
         log = tempfile.TemporaryFile()  # noqa: SIM115 - until the server ends
-        with theirs:
+        with theirs, _deferring(signal.SIGTERM):
             process = subprocess.Popen(
                 SERVER,
                 env=environment(),
                 stdin=theirs.fileno(),
                 stdout=log,
                 stderr=log,
-                # Ctrl-C reaches the parent alone, which then kills its children.
+                # Ctrl-C reaches the parent alone, which then kills its children. So it does when a
+                # batch system tells every process of a job to end: forks never take their SIGTERM,
+                # which would look like a crash where theirs came first.
                 start_new_session=True,
             )
         return cls(process, ours, log)
