@@ -120,15 +120,17 @@ impl Received {
         self.unconfirmed.remove_below(below);
     }
 
-    /// What would confirm all that came and `count` packets more.
+    /// What would confirm what came of `count` packets more and is not confirmed yet, where ends
+    /// only ask and answer: each answer confirms the one before, so there is one range of few.
     pub fn ack_after(&self, count: u32) -> Ack {
-        let mut ranges = self.unconfirmed.newest(ACK_RANGES_MAX).to_vec();
-        if let Some(newest) = ranges.last_mut() {
-            newest.1 = newest.1.saturating_add(count);
-        }
+        let newest = self.unconfirmed.newest(1).iter();
+        let ranges = newest.map(|range| {
+            let end = range.1.saturating_add(count);
+            (end - (range.1 - range.0).min(UNCONFIRMED_AT_REST), end)
+        });
         Ack {
             delay_s: MAX_ACK_DELAY_S,
-            ranges,
+            ranges: ranges.collect(),
         }
     }
 
@@ -141,6 +143,9 @@ impl Received {
         if newest(largest) > largest {
             self.all.insert(largest + 1, newest(largest) + 1);
             self.unconfirmed.insert(largest + 1, newest(largest) + 1);
+            let after = newest(largest) + 1;
+            self.unconfirmed
+                .remove_below(after.saturating_sub(UNCONFIRMED_AT_REST));
         }
     }
 }
@@ -153,9 +158,12 @@ const ACK_ELICITING_THRESHOLD: u32 = 2;
 /// next packet (quinn-proto `PendingAcks::maybe_ack_non_eliciting`).
 const LAZY_ACK_THRESHOLD: u32 = 10;
 
-/// quinn-proto names up to 64 (`MAX_ACK_BLOCKS`), but there packets that only acknowledge are confirmed,
-/// too: an end that has nothing else to say never learns here that the other knows.
-const ACK_RANGES_MAX: usize = 8;
+/// quinn-proto 0.11.19 `MAX_ACK_BLOCKS`.
+const ACK_RANGES_MAX: usize = 64;
+
+/// Of a connection at rest on which both ask at once: the answer of the round before the last, the
+/// last question and its answer, and this question. Where they ask in turn it is two.
+const UNCONFIRMED_AT_REST: u32 = 4;
 
 /// Below the newest gaps every number counts as received, as a repetition would.
 const RECEIVED_RANGES_MAX: usize = 64;

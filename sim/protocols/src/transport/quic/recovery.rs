@@ -16,24 +16,25 @@ impl<P: Payload> Connection<P> {
         let Some(space) = &mut self.spaces[level as usize] else {
             return;
         };
-        let (packets, newest) = space.on_ack(ack);
-        let Some(latest) = packets.last() else {
+        let acked = space.on_ack(ack);
+        if !acked.is_news {
             return;
-        };
-        let sample_s = newest.then_some(now - latest.time_s);
+        }
+        // Nobody was in a hurry to answer what did not ask.
+        let largest_sent_s = acked.largest_sent_s.filter(|_| !acked.packets.is_empty());
         // Of Initials a server may have no proof that the client is where it says (quinn-proto
         // `Connection::peer_completed_address_validation`).
         if !self.dialler || level != Level::Initial {
             self.probe_count = 0;
         }
-        for packet in packets {
+        for packet in acked.packets {
             let (bytes, sent_s) = (packet.bytes, packet.time_s);
             self.congestion
                 .on_acknowledged(bytes, sent_s, &self.rtt, now);
             self.on_records_acknowledged(packet);
         }
-        if let Some(sample_s) = sample_s {
-            self.take_round_trip(level, sample_s, ack.delay_s);
+        if let Some(sent_s) = largest_sent_s {
+            self.take_round_trip(level, now - sent_s, ack.delay_s);
         }
         self.declare_losses(level, Some(ack), now);
     }

@@ -3,7 +3,7 @@
 //! It knows nothing of time-outs' lengths and nothing of what records mean. What came is in
 //! [`super::received`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::pending::Pending;
 use super::received::Received;
@@ -40,6 +40,26 @@ impl SentPacket {
     }
 }
 
+/// A packet that only acknowledges, of which it is not known whether it came.
+#[derive(Clone, Copy, Debug)]
+struct SentAck {
+    number: u32,
+    time_s: Seconds,
+    /// It told the peer of packets before this one.
+    acked_below: u32,
+}
+
+/// What an acknowledgement is news of.
+#[derive(Clone, Debug)]
+pub(super) struct Acked {
+    /// Packets that asked for it, ascending.
+    pub packets: Vec<SentPacket>,
+    /// When the packet with its largest number left, if that is among what is news.
+    pub largest_sent_s: Option<Seconds>,
+    /// Whether anything is, be it what did not ask.
+    pub is_news: bool,
+}
+
 /// State of one packet number space.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
@@ -55,6 +75,8 @@ pub(super) struct Space {
     pub received: Received,
     next_number: u32,
     sent: BTreeMap<u32, SentPacket>,
+    /// Ascending.
+    sent_acks: VecDeque<SentAck>,
     largest_acked: Option<u32>,
 }
 
@@ -69,6 +91,7 @@ impl Space {
             received: Received::new(),
             next_number: 0,
             sent: BTreeMap::new(),
+            sent_acks: VecDeque::new(),
             largest_acked: None,
         }
     }
@@ -89,8 +112,11 @@ impl Space {
         self.carries(allowed) || (self.received.ack_due && self.pending.is_empty())
     }
 
-    /// Takes the next number; packets with records are remembered, with what they acknowledged.
+    /// Takes the next number; what was sent is remembered, with what it acknowledged.
     pub fn on_sent(&mut self, records: Vec<Record>, ack: Option<&Ack>, bytes: u32, now: Seconds) {
+        let number = self.next_number;
+        let acked_below = ack.and_then(|ack| Some(ack.ranges.last()?.1));
+        self.next_number += 1;
         if !records.is_empty() {
             self.probes = self.probes.saturating_sub(1);
             self.last_sent_s = now;
@@ -98,40 +124,73 @@ impl Space {
                 time_s: now,
                 bytes,
                 records,
-                acked_below: ack.and_then(|ack| Some(ack.ranges.last()?.1)),
+                acked_below,
             };
-            self.sent.insert(self.next_number, packet);
+            self.sent.insert(number, packet);
+        } else if let Some(acked_below) = acked_below {
+            if self.sent_acks.len() > SENT_ACKS_MAX {
+                self.sent_acks.pop_front();
+            }
+            self.sent_acks.push_back(SentAck {
+                number,
+                time_s: now,
+                acked_below,
+            });
         }
-        self.next_number += 1;
     }
 
-    /// Removes and returns the packets that `ack` confirms, ascending, and
-    /// whether its largest number is among them.
-    pub fn on_ack(&mut self, ack: &Ack) -> (Vec<SentPacket>, bool) {
+    /// Removes and returns what `ack` is news of.
+    pub fn on_ack(&mut self, ack: &Ack) -> Acked {
         let largest = ack.ranges.last().map(|range| range.1 - 1);
-        let newest = largest.is_some_and(|number| self.sent.contains_key(&number));
         self.largest_acked = self.largest_acked.max(largest);
-        let mut numbers = Vec::new();
-        for &(start, end) in &ack.ranges {
-            numbers.extend(self.sent.range(start..end).map(|(number, _)| *number));
+        let mut largest_sent_s = None;
+        let (mut confirmed, mut packets) = (None, Vec::new());
+        let mut count = |number: u32, sent_s: Seconds, acked_below: Option<u32>| {
+            if largest == Some(number) {
+                largest_sent_s = Some(sent_s);
+            }
+            confirmed = confirmed.max(acked_below);
+        };
+        let numbers = ack.ranges.iter();
+        let numbers = numbers.flat_map(|&(start, end)| self.sent.range(start..end));
+        for number in numbers.map(|(number, _)| *number).collect::<Vec<_>>() {
+            if let Some(packet) = self.sent.remove(&number) {
+                count(number, packet.time_s, packet.acked_below);
+                packets.push(packet);
+            }
         }
-        let packets = numbers.iter().filter_map(|number| self.sent.remove(number));
-        let packets: Vec<_> = packets.collect();
-        let confirmed = packets.iter().filter_map(|packet| packet.acked_below).max();
+        let acks_before = self.sent_acks.len();
+        self.sent_acks.retain(|one| {
+            let mut ranges = ack.ranges.iter();
+            let came = ranges.any(|range| (range.0..range.1).contains(&one.number));
+            if came {
+                count(one.number, one.time_s, Some(one.acked_below));
+            }
+            !came
+        });
         self.received.on_confirmed(confirmed.unwrap_or(0));
-        (packets, newest)
+        Acked {
+            is_news: !packets.is_empty() || self.sent_acks.len() < acks_before,
+            packets,
+            largest_sent_s,
+        }
     }
 
     /// Removes and returns the packets that count as lost (RFC 9002 6.1) with their numbers,
-    /// ascending, and notes when the next one would.
+    /// ascending, and notes when the next one would. What only acknowledges is forgotten.
     pub fn detect_lost(&mut self, loss_delay_s: Seconds, now: Seconds) -> Vec<(u32, SentPacket)> {
         self.loss_s = Seconds::INFINITY;
         let Some(largest) = self.largest_acked else {
             return Vec::new();
         };
+        let is_lost = |number: u32, sent_s: Seconds| {
+            sent_s + loss_delay_s <= now || number + PACKET_THRESHOLD <= largest
+        };
+        self.sent_acks
+            .retain(|one| one.number > largest || !is_lost(one.number, one.time_s));
         let mut numbers = Vec::new();
         for (&number, packet) in self.sent.range(..largest) {
-            if packet.time_s + loss_delay_s <= now || number + PACKET_THRESHOLD <= largest {
+            if is_lost(number, packet.time_s) {
                 numbers.push(number);
             } else {
                 self.loss_s = self.loss_s.min(packet.time_s + loss_delay_s);
@@ -178,6 +237,7 @@ impl Space {
     /// Gives back the memory of what was, while nothing is.
     pub fn shed(&mut self) {
         (self.pending, self.sent) = (Pending::default(), BTreeMap::new());
+        self.sent_acks = VecDeque::new();
     }
 
     /// In each direction `count` packets passed, and all that asked for it was acknowledged.
@@ -201,6 +261,10 @@ impl Space {
 
 /// Reordering tolerated in packets (RFC 9002 6.1.1; quinn-proto `TransportConfig::default`).
 const PACKET_THRESHOLD: u32 = 3;
+
+/// Packets that only acknowledge and are remembered at most: whoever sends nothing else may never
+/// learn that they came (quinn-proto `PacketSpace::sent`).
+const SENT_ACKS_MAX: usize = 1000;
 
 /// Numbers that rests use up at most, so that some are left: a connection has 2^62, not 2^32, and
 /// beyond 2^30 none is longer.
@@ -241,12 +305,13 @@ mod tests {
     #[test]
     fn an_acknowledgement_says_what_it_confirms_and_whether_its_largest_is_news() {
         let mut space = sent(5);
-        let (packets, newest) = space.on_ack(&ack(&[(0, 1), (2, 4)]));
-        assert!(newest);
-        assert_eq!(streams(&packets), [0, 2, 3].map(Record::Finish));
-        let (packets, newest) = space.on_ack(&ack(&[(0, 4)]));
-        assert!(!newest, "3 was confirmed before");
-        assert_eq!(streams(&packets), [Record::Finish(1)]);
+        let acked = space.on_ack(&ack(&[(0, 1), (2, 4)]));
+        assert_eq!(acked.largest_sent_s, Some(0.030));
+        assert_eq!(streams(&acked.packets), [0, 2, 3].map(Record::Finish));
+        let acked = space.on_ack(&ack(&[(0, 4)]));
+        assert_eq!(acked.largest_sent_s, None, "3 was confirmed before");
+        assert_eq!(streams(&acked.packets), [Record::Finish(1)]);
+        assert!(acked.is_news && !space.on_ack(&ack(&[(0, 4)])).is_news);
         assert_eq!(space.in_flight_bytes(), 100);
         assert_eq!(space.numbers(), (5, Some(3)));
     }
@@ -301,8 +366,8 @@ mod tests {
         space.pending.queue(Record::Finish(3));
         space.queue_probe(false);
         assert_eq!(space.pending, [credit, Record::Finish(3)]);
-        let lost = space.on_ack(&ack(&[(2, 3)])).0;
-        assert_eq!(streams(&lost), [Record::Finish(2)], "the probe's now");
+        let acked = space.on_ack(&ack(&[(2, 3)])).packets;
+        assert_eq!(streams(&acked), [Record::Finish(2)], "the probe's now");
         assert_eq!(space.in_flight_bytes(), 200);
     }
 
@@ -319,6 +384,26 @@ mod tests {
         space.on_ack(&ack(&[(0, 1)]));
         let more = space.received.bundled_ack(100, 2.0).expect("that is news");
         assert_eq!(more.ranges, [(4, 5)]);
+    }
+
+    #[test]
+    fn what_only_acknowledges_is_confirmed_too_unless_it_is_lost() {
+        let mut space = Space::new();
+        space.received.on_received(0, true, 1.0);
+        space.received.on_received(2, true, 1.0);
+        let said = space.received.take_ack(1.0).expect("one is missing");
+        for time_s in [1.0, 1.1] {
+            space.on_sent(Vec::new(), Some(&said), 40, time_s);
+        }
+        assert!(!space.is_waiting(), "nobody owes an answer");
+        space.received.on_received(3, true, 2.0);
+        let acked = space.on_ack(&ack(&[(1, 2)]));
+        assert!(acked.is_news && acked.packets.is_empty());
+        assert_eq!(acked.largest_sent_s, Some(1.1));
+        let more = space.received.bundled_ack(100, 2.0).expect("that is news");
+        assert_eq!(more.ranges, [(3, 4)]);
+        assert!(space.detect_lost(0.5, 2.0).is_empty());
+        assert!(!space.on_ack(&ack(&[(0, 1)])).is_news, "it counted as lost");
     }
 
     #[test]
