@@ -195,14 +195,41 @@ def test_an_abort_of_the_engine_says_why_and_can_be_replayed(scenario, root, tmp
 def test_what_a_batch_system_tells_every_process_of_a_job_its_parent_alone_takes(
     scenario, root, tmp_path
 ):
-    process = started(scenario, root, tmp_path)
-    _, *forks = lineage(process)
-    # Who took it would look as if it had crashed, until the parent is told.
-    for number in forks:
-        os.kill(number, signal.SIGTERM)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 0, stderr
-    assert len(complete(tmp_path / "runs" / "small")) == 1
+    folder = tmp_path / "runs" / "small"
+    for told in (True, False):
+        process = started(scenario, root, tmp_path)
+        _, *forks = lineage(process)
+        # Who took it would look as if it had crashed, until the parent is told.
+        for number in forks:
+            os.kill(number, signal.SIGTERM)
+        if told:
+            process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode == (130 if told else 0), stderr
+        assert len(complete(folder)) == (not told)
+        assert leftovers(folder) == []
+
+
+OWN_METRIC = """
+import multiprocessing, subprocess
+
+def ended(events, resolved):
+    program = subprocess.Popen(["sleep", "60"])
+    program.terminate()
+    worker = multiprocessing.get_context("fork").Process(target=multiprocessing.Event().wait)
+    worker.start()
+    worker.terminate()
+    worker.join()
+    return program.wait() + worker.exitcode
+"""
+
+
+def test_what_code_of_ones_own_starts_ends_when_it_is_told_to(scenario, tmp_path):
+    (tmp_path / "own.py").write_text(OWN_METRIC)
+    metrics = "output.metrics=['own.py:ended']"
+    (made,) = runner.run(scenario, [*ONE_RUN[1::2], metrics], tmp_path / "runs")
+    measured = json.loads((made / "metrics.json").read_text())
+    assert measured["metrics"]["ended"]["mean"] == -2 * signal.SIGTERM
 
 
 def test_a_child_that_is_shot_is_reported_and_its_job_replays(scenario, root, tmp_path):

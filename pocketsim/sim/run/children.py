@@ -230,9 +230,10 @@ def _socketpair(kind: socket.SocketKind) -> tuple[socket.socket, socket.socket]:
 
 @contextlib.contextmanager
 def _deferring(number: signal.Signals) -> Iterator[None]:
-    """Let a signal to this thread wait; processes that it starts never take it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    """Let a signal wait, to this thread and to processes that it starts until they let it come."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {number})
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -254,16 +255,14 @@ class _Server(NamedTuple):
     def start(cls) -> _Server:
         ours, theirs = _socketpair(socket.SOCK_SEQPACKET)
         log = tempfile.TemporaryFile()  # noqa: SIM115 - until the server ends
-        with theirs, _deferring(signal.SIGTERM):
+        with theirs, _deferring(signal.SIGTERM):  # until it has its handler
             process = subprocess.Popen(
                 SERVER,
                 env=environment(),
                 stdin=theirs.fileno(),
                 stdout=log,
                 stderr=log,
-                # Ctrl-C reaches the parent alone, which then kills its children. So it does when a
-                # batch system tells every process of a job to end: forks never take their SIGTERM,
-                # which would look like a crash where theirs came first.
+                # Ctrl-C reaches the parent alone, which then kills its children.
                 start_new_session=True,
             )
         return cls(process, ours, log)

@@ -73,6 +73,10 @@ def _flush() -> None:
 def main(how: Perform = perform) -> int:
     """Fork a slot for each socket that comes on stdin, until nobody is there to send one."""
     parent = os.getppid()
+    # A batch system tells every process of a job to end. The parent does that; a fork that took the
+    # signal before would look as if it had crashed. Of a handler nothing that a fork runs knows.
+    _do_not_take()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     load()
     threads = len(list(Path("/proc/self/task").iterdir()))
     assert threads == 1, (
@@ -93,6 +97,10 @@ def main(how: Perform = perform) -> int:
             with socket.socket(fileno=descriptors[0]) as asking:
                 if _fork(lambda: _slot(asking, how)):
                     continue
+
+
+def _do_not_take() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: None)
 
 
 def load() -> tuple[object, ...]:
@@ -150,6 +158,11 @@ def _job(asked: dict[str, Any], say: int, asking: socket.socket, how: Perform) -
     # What SimGrid or a protocol of the user's prints is no share of the job: it goes into the log.
     os.dup2(say, 1)
     os.dup2(say, 2)
+    # Workers of a protocol's own end when it ends them, be it before they have begun.
+    os.register_at_fork(
+        before=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL),
+        after_in_parent=_do_not_take,
+    )
     return how(asked, lambda share: asking.sendall(share.line().encode()))
 
 

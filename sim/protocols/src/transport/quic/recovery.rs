@@ -20,7 +20,7 @@ impl<P: Payload> Connection<P> {
         if !acked.is_news {
             return;
         }
-        // Nobody was in a hurry to answer what did not ask.
+        // Where nothing asked, nobody was in a hurry to answer.
         let largest_sent_s = acked.largest_sent_s.filter(|_| !acked.packets.is_empty());
         // Of Initials a server may have no proof that the client is where it says (quinn-proto
         // `Connection::peer_completed_address_validation`).

@@ -177,7 +177,7 @@ impl Space {
     }
 
     /// Removes and returns the packets that count as lost (RFC 9002 6.1) with their numbers,
-    /// ascending, and notes when the next one would. What only acknowledges is forgotten.
+    /// ascending, and notes when the next one would. What only acknowledges and does is forgotten.
     pub fn detect_lost(&mut self, loss_delay_s: Seconds, now: Seconds) -> Vec<(u32, SentPacket)> {
         self.loss_s = Seconds::INFINITY;
         let Some(largest) = self.largest_acked else {
@@ -263,7 +263,8 @@ impl Space {
 const PACKET_THRESHOLD: u32 = 3;
 
 /// Packets that only acknowledge and are remembered at most: whoever sends nothing else may never
-/// learn that they came (quinn-proto `PacketSpace::sent`).
+/// learn that they came (quinn-proto `PacketSpace::sent`, which counts those since the last that
+/// asked alone).
 const SENT_ACKS_MAX: usize = 1000;
 
 /// Numbers that rests use up at most, so that some are left: a connection has 2^62, not 2^32, and
