@@ -205,22 +205,16 @@ def pairs(count, duration_s, *trades_s, **changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "count", "within"),
-    [
-        (WIFI, 300, 0.02),
-        (LTE, 300, 0.02),
-        (LITTLE, 300, 0.02),
-        ({"jitter_median_s": 1e-5}, 300, 0.02),
-        (BURSTS, 300, 0.08),
-    ],
+    ("changes", "within"),
+    [(WIFI, 0.02), (LTE, 0.02), (LITTLE, 0.02), ({"jitter_median_s": 1e-5}, 0.02), (BURSTS, 0.08)],
 )
-def test_where_ways_vary_as_much_is_counted_on_average(changes, count, within):
+def test_where_ways_vary_as_much_is_counted_on_average(changes, within):
     """Ends that ask at once send nearly twice as much as those that ask in turn.
 
     From one to the other they come by losses alone where nothing else varies: so rarely that the
     mean of the pairs that are observed is off itself.
     """
-    plan = with_costs(pairs(count, 250.0, 1.0, **changes))
+    plan = with_costs(pairs(300, 250.0, 1.0, **changes))
     simulated, reckoned = both(plan)
     assert_same_means(simulated, reckoned, within)
     assert reckoned.counters != simulated.counters, "nothing rested"

@@ -381,8 +381,11 @@ mod tests {
         let said = space.received.take_ack(1.0).expect("one is missing");
         assert_eq!(said.ranges, [(0, 2), (3, 4)]);
         space.on_sent(vec![Record::Finish(0)], Some(&said), 100, 1.0);
-        space.received.on_received(4, true, 2.0);
         space.on_ack(&ack(&[(0, 1)]));
+        space.received.pause_bundling(1.0);
+        let nothing = space.received.bundled_ack(100, 1.0);
+        assert!(nothing.is_none(), "nothing is left");
+        space.received.on_received(4, true, 2.0);
         let more = space.received.bundled_ack(100, 2.0).expect("that is news");
         assert_eq!(more.ranges, [(4, 5)]);
     }
@@ -405,6 +408,14 @@ mod tests {
         assert_eq!(more.ranges, [(3, 4)]);
         assert!(space.detect_lost(0.5, 2.0).is_empty());
         assert!(!space.on_ack(&ack(&[(0, 1)])).is_news, "it counted as lost");
+        for _ in 0..SENT_ACKS_MAX + 9 {
+            space.on_sent(Vec::new(), Some(&said), 40, 3.0);
+        }
+        assert_eq!(space.sent_acks.len(), SENT_ACKS_MAX + 1);
+        space.on_ack(&ack(&[(500, 501)]));
+        space.detect_lost(9.0, 3.0);
+        let oldest = space.sent_acks.front().map(|one| one.number);
+        assert_eq!(oldest, Some(498), "three later ones came, or their like");
     }
 
     #[test]
