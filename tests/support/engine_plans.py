@@ -187,6 +187,7 @@ def profile(cores=1):
         "spread_sigma": [0.0] * count,
         "wake_after": {"rest_s": [], "ratio": []},
         "quic_wake_after": {"rest_s": [], "ratio": []},
+        "eevdf": False,
         "phase_sigma": 0.0,
         "phase_time_s": 1.0,
         "pace_after": {"rest_s": [], "ratio": []},

@@ -37,6 +37,9 @@ KERNELS = {
     "quic_stream_accept": ("quic", 4e-6, 0.0, ()),
 }
 
+# A sleep until a time: at who sleeps, and at who computes on the same core.
+SLEEPS_S = {"timed_sleep": 12e-6, "timer_interrupt": 8e-6}
+
 # Datagrams that a step of a handshake opens before it does its work.
 OPENED = {
     "quic_handshake_respond": 1,
@@ -160,6 +163,16 @@ class Phone:
         cases = [*whole["measurements"], *self._at_pace(), *self._quic_at_pace()]
         cases += self._quic_at_once()
         return {**whole, "measurements": cases}
+
+    def sleeping_report(self, kernel="6.12.0"):
+        """Return a report of such a Linux that has timed threads that sleep beside others, too."""
+        whole = self.paced_report()
+        cases = [
+            measurement(name, "scheduling", {"cpu_s": self.times(each_s)})
+            for name, each_s in SLEEPS_S.items()
+        ]
+        device = {**whole["device"], "kernel": kernel}
+        return {**whole, "device": device, "measurements": [*whole["measurements"], *cases]}
 
     def turning_report(self):
         """Return a report that has timed turns with files, too."""

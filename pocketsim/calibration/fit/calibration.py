@@ -26,11 +26,12 @@ from pocketsim.calibration.fit.device import (
     core_count,
     cores,
     device_phases,
+    scheduling_policy,
     sleep_overshoot,
     sleepers,
     socket_buffer_bytes,
 )
-from pocketsim.calibration.fit.kernels import QUIC_WAKE, SOURCES, STORES, WAKE
+from pocketsim.calibration.fit.kernels import QUIC_WAKE, SOURCES, STORES, TIMED_SLEEPS, WAKE
 from pocketsim.calibration.fit.looks import cases
 from pocketsim.calibration.fit.parts import (
     SLEEPS,
@@ -111,6 +112,7 @@ class Calibration:
             socket_buffer_bytes(reports),
             self._rests(prices, reports),
             device_phases(reports),
+            scheduling_policy(reports),
         )
         missing = parts.missing()
         if base is None:
@@ -192,6 +194,12 @@ class Calibration:
         if "udp_wake" in found and (waking := quic_wakes.price(reports)):
             found["quic_wake"] = waking
             sources["quic_wake"] = QUIC_WAKE
+        for name, told in TIMED_SLEEPS.items():
+            if all(cases(report, told.kernel, "cpu_s") for report in reports):
+                found[name] = price(told, reports, cores)
+                sources[name] = told
+            elif self.base and name in self.base[1].operations:
+                found[name] = None
         # A base whose recvfrom has no wake-up in it gives both.
         if found["udp_receive"] is None and self.base and "udp_wake" in self.base[1].operations:
             found["udp_wake"] = None
@@ -224,8 +232,8 @@ class Calibration:
         return f"kernel {kernel}: {said[0] if said else 'no report has enough samples of it'}"
 
     def _source(self, operation: str) -> Source:
-        if operation in _WAKES:
-            return _WAKES[operation]
+        if operation in _APART:
+            return _APART[operation]
         return STORES[self.store] if operation == "store" else SOURCES[operation]
 
     def _lacking(self, source: Source, reports: Sequence[Report]) -> str:
@@ -311,5 +319,5 @@ def _refuse_spoiled(reports: Sequence[Report]) -> None:
             raise ScenarioError(report.path, "spoiled", reason)
 
 
-_WAKES = {"udp_wake": WAKE, "quic_wake": QUIC_WAKE}
+_APART = {"udp_wake": WAKE, "quic_wake": QUIC_WAKE, **TIMED_SLEEPS}
 _KERNELS = {SLEEPS: "sleep_overshoot", SOCKET_BUFFER: "udp_buffer_capacity"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from pocketsim.calibration.fit import phases
 from pocketsim.calibration.fit.costs import ERROR_DIGITS, between_error, named, rounded, seconds
 from pocketsim.calibration.fit.lines import Line, combine
 from pocketsim.calibration.fit.looks import cases, estimate_of, line_through
-from pocketsim.sim.devices.profile import Phases, SleepOvershoot
+from pocketsim.sim.devices.profile import Phases, Policy, SleepOvershoot
 from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber
 
 if TYPE_CHECKING:
@@ -50,6 +51,27 @@ def device_phases(reports: Sequence[Report]) -> Phases | None:
             },
         }
     )
+
+
+def scheduling_policy(reports: Sequence[Report]) -> Policy | None:
+    """Return how Linux gives a core to threads, by its version; None where that is not EEVDF.
+
+    From 6.12 on, where a thread that falls asleep while it is ahead stays queued until it is not.
+    """
+    kernels = [report.document.device.kernel for report in reports]
+    if min(map(_version, kernels)) < _EEVDF:
+        return None
+    return Policy(
+        value="eevdf",
+        basis="published",
+        source=f"Linux {kernels[-1]}, of {named(reports)}: EEVDF with delayed dequeue since 6.12",
+    )
+
+
+def _version(kernel: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version of Linux; nothing that is no version."""
+    found = re.match(r"(\d+)\.(\d+)", kernel)
+    return tuple(map(int, found.groups())) if found else ()
 
 
 def sleepers(reports: Sequence[Report]) -> list[Report]:
@@ -223,6 +245,7 @@ def _plain(value: float, standard_error: float, known: Known) -> PlainNumber:
 
 
 _LADDERS = ("ed25519_sign", "ed25519_verify")  # what a busy phone does most, on every core
+_EEVDF = (6, 12)
 _LAW = "weighted least squares over the sleeps from 1 ms"
 _MILLISECOND_S = 1e-3
 _LEAST_S = 1e-9  # as the law is written: no sleep is timed better

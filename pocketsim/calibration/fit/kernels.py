@@ -90,6 +90,16 @@ QUIC_WAKE = Source(
     variant=(("rest_s", 10e-3),),
 )
 
+# What only newer reports have measured, of a thread that sleeps until a time.
+TIMED_SLEEPS = {
+    "timed_sleep": Source(
+        "timed_sleep", "core time of the thread that sleeps, beside one that always computes"
+    ),
+    "timer_interrupt": Source(
+        "timer_interrupt", "what the other loses to each sleep, less the sleeper's core time"
+    ),
+}
+
 # What a profile says of `store` depends on what the app does with its chain.
 STORES = {
     "file_append": SOURCES["store"],

@@ -16,7 +16,14 @@ from pocketsim.sim.devices.provenance import Provenance
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pocketsim.sim.devices.profile import AfterRest, Cost, Device, Phases, SleepOvershoot
+    from pocketsim.sim.devices.profile import (
+        AfterRest,
+        Cost,
+        Device,
+        Phases,
+        Policy,
+        SleepOvershoot,
+    )
 
 SLEEPS = "scheduler.sleep_overshoot"
 SLEEPS_DIFFER = f"{SLEEPS}.repetition_sigma"
@@ -45,6 +52,7 @@ class Parts:
     rests: Mapping[str, list[AfterRest]] = field(default_factory=dict)
     """By their key of the scheduler; nothing where reports tell none."""
     phases: Phases | None = None
+    policy: Policy | None = None
 
     def missing(self) -> list[str]:
         """Return the keys of what was not measured: names of operations, paths of the others."""
@@ -73,6 +81,7 @@ class Parts:
                 sleep_overshoot=self.sleeps or _there(base).scheduler.sleep_overshoot,
                 **{key: self._rests(key, base) for key in AFTER_RESTS},
                 phases=self.phases,
+                policy=self.policy,
             ),
         )
 

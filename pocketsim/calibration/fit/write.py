@@ -73,8 +73,10 @@ def _rests(known: Sequence[AfterRest]) -> list[dict[str, Any]]:
 def _scheduler(scheduler: Scheduler) -> dict[str, Any]:
     sleeps = {name: _number(number) for name, number in scheduler.sleep_overshoot}
     rests = {key: _rests(known) for key in AFTER_RESTS if (known := getattr(scheduler, key))}
-    phases = scheduler.phases
+    phases, policy = scheduler.phases, scheduler.policy
     told = {"phases": {name: _number(number) for name, number in phases}} if phases else {}
+    if policy:
+        told["policy"] = _number(policy)
     return {"sleep_overshoot": sleeps} | told | rests
 
 

@@ -39,6 +39,8 @@ OPERATIONS = (
     "udp_wake",
     "quic_wake",
     "file_open",
+    "timed_sleep",
+    "timer_interrupt",
 )
 
 EVENT_KINDS = (
@@ -82,8 +84,11 @@ OF_AN_IMPLEMENTATION = (
 )
 """Operations that no device has a cost of: what they consist of is the implementation's affair."""
 
-OPTIONAL = ("udp_wake", "quic_wake")
+OPTIONAL = ("udp_wake", "quic_wake", "timed_sleep", "timer_interrupt")
 """Operations of a device that a profile may leave out: then they take nothing."""
+
+SLEEPS = ("timed_sleep", "timer_interrupt")
+"""Operations of a sleep until a time, at whoever sleeps and at whoever computes meanwhile."""
 
 
 def operations() -> tuple[str, ...]:

@@ -111,6 +111,7 @@ class Scheduler(TypedDict):
     pace_after: NotRequired[list[AfterRest]]
     send_after: NotRequired[list[AfterRest]]
     phases: NotRequired[Phases]
+    policy: NotRequired[Choice]
 
 
 class Contents(TypedDict):

@@ -212,6 +212,15 @@ class Phases(Section):
         return self
 
 
+class Policy(Provenance):
+    """How a core is given to threads that want it at once."""
+
+    value: Literal["fair_shares", "eevdf"] = Field(
+        description="Each gets an equal part, as max-min fairness says; or they take turns, as "
+        "Linux's EEVDF says, on a device of one core."
+    )
+
+
 class Scheduler(Section):
     """When threads run that want to."""
 
@@ -229,7 +238,11 @@ class Scheduler(Section):
         default=None, description="Slow and fast phases of all work; absent: none."
     )
 
-    absent_when_none = frozenset({*AFTER_RESTS, "phases"})
+    policy: Policy | None = Field(
+        default=None, description="Which thread a core is given to; absent: fair shares."
+    )
+
+    absent_when_none = frozenset({*AFTER_RESTS, "phases", "policy"})
 
     @model_validator(mode="after")
     def _rests_ascend(self) -> Scheduler:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pocketsim.sim.base.engine_facts import SLEEPS
 from pocketsim.sim.base.streams import Floats, Lanes, pick_bucket
 from pocketsim.sim.plan import plan
 from pocketsim.sim.plan.churn import Transitions, is_on
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pocketsim.sim.base.graphs import Neighbours
-    from pocketsim.sim.devices.contents import SleepOvershoot
+    from pocketsim.sim.devices.contents import Shipped
     from pocketsim.sim.scenario import resolved as given
 
 
@@ -36,7 +37,7 @@ class Arrivals:
 
 def sender_loop(
     workload: given.Paced,
-    overshoot: SleepOvershoot,
+    device: Shipped,
     duration_s: float,
     outstanding_max: int,
     *,
@@ -44,12 +45,16 @@ def sender_loop(
 ) -> plan.SenderLoop:
     """Return the benchmark loop in which phone 0 proposes to phone 1.
 
-    `overshoot` is the law of phone 0's scheduler: base + slope * ln(interval / 1 ms), seconds.
+    Sleeps of phone 0, a `device`, are too long by base + slope * ln(interval / 1 ms), seconds. That
+    is until its thread goes on, so it has what the phone computes for it.
     While `outstanding_max` proposals have no answer none is made; 0: without a limit. Where that
     holds `until_drained`, a proposal whose connection still drains has its place, too. Who never
     sleeps would look for room for ever, in no time: such a loop has no limit.
     """
+    overshoot = device["scheduler"]["sleep_overshoot"]
     base_s, slope_s = overshoot["base_s"]["value"], overshoot["slope_s"]["value"]
+    costs = [device["operations"].get(name) for name in SLEEPS]
+    computed_s = sum(cost["cpu_s"] for cost in costs if cost)
     interval_s = workload["interval_s"]
     # Who never sleeps cannot sleep too long.
     unpaced = workload["pacing"] == "unpaced"
@@ -61,7 +66,7 @@ def sender_loop(
         "duration_s": duration_s - workload["start_s"],
         "interval_s": interval_s,
         "by_clock": workload["pacing"] == "by_clock",
-        "overshoot_s": max(0.0, overshoot_s),
+        "overshoot_s": max(0.0, overshoot_s - computed_s),
         "overshoot_sigma": overshoot["spread_sigma"]["value"],
         "payload_bytes": workload["payload_bytes"],
         "outstanding_max": 0 if unpaced else outstanding_max,

@@ -249,12 +249,12 @@ def _happenings(
     if workload["kind"] == "compute":
         return compute.starts(workload, people), town.nobody_meets()
     if workload["kind"] == "paced":
-        overshoot = drawn[people.profile[0]]["scheduler"]["sleep_overshoot"]
+        device = drawn[people.profile[0]]
         mode = resolved["transport"]["mode"]
         outstanding_max = int(_said_of(implementation, mode, "outstanding_proposals"))
         until_drained = bool(_said_of(implementation, mode, "outstanding_until_drained"))
         loop = arrivals.sender_loop(
-            workload, overshoot, run["duration_s"], outstanding_max, until_drained=until_drained
+            workload, device, run["duration_s"], outstanding_max, until_drained=until_drained
         )
         return arrivals.none([loop]), town.nobody_meets()
     if resolved["protocol"]["kind"] == "tokens":

@@ -49,6 +49,7 @@ class Profile(TypedDict):
     spread_sigma: Floats
     wake_after: AfterRest
     quic_wake_after: AfterRest
+    eevdf: bool
     pace_after: AfterRest
     own_after: list[OwnAfter]
     phase_sigma: float

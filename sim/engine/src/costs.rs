@@ -197,7 +197,7 @@ impl Entry {
 }
 
 /// Parts of the passages that the probe times at their pace (`udp_wake_up`, `quic_message_at_pace`).
-const HOT: [Operation; 7] = [
+const HOT: [Operation; 9] = [
     Operation::UdpSend,
     Operation::UdpReceive,
     Operation::TaskSpawn,
@@ -205,6 +205,8 @@ const HOT: [Operation; 7] = [
     Operation::PacketOpen,
     Operation::StreamOpen,
     Operation::StreamAccept,
+    Operation::TimedSleep,
+    Operation::TimerInterrupt,
 ];
 /// The steps that the probe's kernel `message_at_pace` compares with hot loops, and their bytes.
 const TIMED: [Operation; 5] = [

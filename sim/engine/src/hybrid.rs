@@ -14,12 +14,13 @@ use pocketsim_protocols::contract::{NodeId, Seconds};
 
 use crate::air::{Air, SiteLook};
 use crate::computers::Computers;
-use crate::plan::{Access, Plan};
+use crate::plan::{Access, Plan, Profile};
 use crate::pool::Pool;
 use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::radio::{Direction, Line, Radio};
-use crate::resources::{Carried, Carrier, CpuDemand, Leg, Spender, World};
+use crate::resources::{Carried, Carrier, CpuDemand, Leg, Spender, Thread, World};
+use crate::run_queue::RunQueue;
 use crate::share::Claim;
 use crate::waits::{Span, Waits};
 
@@ -81,7 +82,7 @@ impl Hybrid {
             lines: lines[access as usize],
             cores: plan.profiles[profile as usize].cores,
             radios: [Radio::IDLE; 2],
-            works: Pool::IDLE,
+            works: works(&plan.profiles[profile as usize]),
         };
         let used = |number: &u32| plan.profiles[*number as usize].cores > 0;
         assert!(profiles.iter().all(used), "a phone without a core");
@@ -244,6 +245,16 @@ impl Carrier for Hybrid {
 
 impl Spender for Hybrid {
     fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand) {
+        let host = self.host(phone.0);
+        if let Some(computers) = &mut self.computers {
+            computers.begin(token, phone.0);
+        }
+        let (state, now) = (&mut self.phones[host as usize], self.now_s);
+        if let Some(queue) = state.works.run_queue() {
+            give(queue, now, token, phone, demand);
+            let look = state.works.ask();
+            return self.look_at(host, look);
+        }
         let threads = f64::from(demand.threads);
         let claim = Claim {
             amount: demand.cpu_s,
@@ -254,13 +265,8 @@ impl Spender for Hybrid {
                 demand.priority
             },
         };
-        let host = self.host(phone.0);
-        if let Some(computers) = &mut self.computers {
-            computers.begin(token, phone.0);
-        }
-        let state = &mut self.phones[host as usize];
         let cores = f64::from(state.cores);
-        let look = state.works.join(cores, self.now_s, token, claim);
+        let look = state.works.join(cores, now, token, claim);
         self.look_at(host, look);
     }
 }
@@ -309,6 +315,22 @@ impl World for Hybrid {
 
     fn wait(&self, token: u32) -> Option<Span> {
         self.waits.span(token)
+    }
+}
+
+/// A phone's cores: one that threads take from each other, or so many that they share.
+fn works(profile: &Profile) -> Pool {
+    match profile.takes_turns() {
+        true => Pool::of_threads(),
+        false => Pool::IDLE,
+    }
+}
+
+/// Gives a phone's work to the core that its threads take from each other.
+fn give(queue: &mut RunQueue, now: Seconds, token: u32, NodeId(phone): NodeId, demand: CpuDemand) {
+    match demand.thread {
+        Thread::Interrupt => queue.interrupt(now, token, demand.cpu_s),
+        Thread::Number(number) => queue.join(now, token, (phone, number), demand.cpu_s),
     }
 }
 

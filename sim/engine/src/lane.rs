@@ -38,6 +38,8 @@ pub(crate) struct Round {
     pub outstanding_max: u32,
     /// Nor while so many endpoints of single messages are still there.
     pub outstanding_until_drained: bool,
+    /// Whether its thread has slept until then: one that is late does not.
+    pub has_slept: bool,
 }
 
 /// What is still to be done on a lane, in order.
@@ -59,6 +61,8 @@ pub(crate) enum Step<A: Application, T: Transport<A::Block>> {
     AppPost(Lane, AppRequest<A::Block>),
     /// Queue a request of the transport on a lane.
     NetPost(Lane, <T as Machine>::Request),
+    /// The core is interrupted by the timer of who sleeps on it.
+    Interrupt,
     /// Let sender loop number n sleep.
     Sleep(u32),
 }

@@ -19,7 +19,7 @@ use crate::lane::{Input, Layer, Next, Round, Spare, Step};
 use crate::outstanding::Outstanding;
 use crate::phases::Phases;
 use crate::phone::Phone;
-use crate::plan::Plan;
+use crate::plan::{Plan, Profile};
 use crate::policy::Governor;
 use crate::prefetch::prefetch;
 use crate::resources::World;
@@ -35,6 +35,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) costs: Vec<CostTable>,
     /// How much the receive buffer of a socket holds, by profile.
     pub(crate) socket_bytes: Vec<u64>,
+    /// Whether threads take turns on the only core, by profile.
+    pub(crate) take_turns: Vec<bool>,
     /// Since when phones rest.
     pub(crate) idle: Idle,
     /// How fast phones are for the time being.
@@ -96,6 +98,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             phases: Phases::new(plan),
             costs,
             socket_bytes: plan.socket_buffers_bytes().collect(),
+            take_turns: plan.profiles.iter().map(Profile::takes_turns).collect(),
             ready: VecDeque::new(),
             threads_first: plan.transport.threads_first,
             timer_tick_s: plan.transport.timer_tick_s,
@@ -238,6 +241,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let is_full = round.outstanding_until_drained
             && transport.own_endpoints() >= round.outstanding_max as usize;
         if is_full || !self.outstanding.has_room(phone, round.outstanding_max) {
+            self.wake_by_timer(phone, at, round.has_slept);
             return books.count(Tally::ProposalsWithheld);
         }
         let request = AppRequest::Transact {
@@ -247,6 +251,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         self.ask_app(stage, phone, at, |app, now, out| {
             app.command(request, now, out)
         });
+        self.wake_by_timer(phone, at, round.has_slept);
     }
 
     fn perform<W: World>(
@@ -265,6 +270,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                 let cost = self.rouse(stage, books, phone, (operation.into(), bytes), ratio);
                 self.occupy(stage, books, phone, at, (cost, 1));
             }
+            Step::Interrupt => self.interrupt(stage, books, phone, at),
             Step::AppSend(to, block) => self.send(stage, phone, at, to, block),
             Step::NetSend(to, datagram) => {
                 let from = phone;

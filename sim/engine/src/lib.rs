@@ -62,6 +62,7 @@ pub mod resources;
 mod rests;
 mod routes;
 pub mod run;
+pub mod run_queue;
 mod schedule;
 pub mod share;
 pub mod simgrid;

@@ -83,6 +83,8 @@ pub struct Profile {
     pub phase_sigma: f64,
     /// Time in which that becomes uncorrelated to 1/e, seconds.
     pub phase_time_s: f64,
+    /// Whether one core is given to threads as Linux's EEVDF gives it, not in fair shares.
+    pub eevdf: bool,
     /// Receive buffer of a plain UDP socket, in bytes as the kernel counts.
     pub socket_buffer_bytes: u64,
 }
@@ -182,6 +184,13 @@ pub struct Phones {
     /// Number of the phone whose cores it uses, itself or another; empty if each has its own.
     #[cfg_attr(feature = "python", pyo3(from_py_with = numbers))]
     pub cores_of: Vec<u32>,
+}
+
+impl Profile {
+    /// Whether threads take turns on its only core, instead of sharing it.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.eevdf && self.cores == 1
+    }
 }
 
 impl Plan {

@@ -7,6 +7,7 @@
 
 use pocketsim_protocols::contract::Seconds;
 
+use crate::run_queue::RunQueue;
 use crate::share::{Claim, Share};
 
 /// A capacity, and those who use it.
@@ -23,9 +24,16 @@ pub struct Pool {
 /// What only those need who meet others.
 #[derive(Debug)]
 struct Shared {
-    share: Share,
+    members: Members,
     /// Looks after the next that were asked for, the latest first.
     later_s: Vec<Seconds>,
+}
+
+/// Those who use a pool, by how they do.
+#[derive(Debug)]
+enum Members {
+    Sharing(Share),
+    Threads(RunQueue),
 }
 
 #[derive(Debug)]
@@ -43,6 +51,26 @@ impl Pool {
         look_s: Seconds::INFINITY,
     };
 
+    /// A core that threads take from each other.
+    pub fn of_threads() -> Pool {
+        let shared = Shared {
+            members: Members::Threads(RunQueue::default()),
+            later_s: Vec::new(),
+        };
+        Pool {
+            shared: Some(Box::new(shared)),
+            ..Self::IDLE
+        }
+    }
+
+    /// The threads, of a core that they take from each other; [`Self::ask`] after any change.
+    pub fn run_queue(&mut self) -> Option<&mut RunQueue> {
+        match &mut self.shared.as_mut()?.members {
+            Members::Threads(queue) => Some(queue),
+            Members::Sharing(_) => None,
+        }
+    }
+
     /// `token` begins to use a pool of `capacity_per_s`; says when to look, if that is not asked for.
     pub fn join(
         &mut self,
@@ -53,7 +81,7 @@ impl Pool {
     ) -> Option<Seconds> {
         let make = || Box::new(Shared::new(capacity_per_s));
         let shared = self.shared.as_ref();
-        let is_shared = shared.is_some_and(|shared| !shared.share.is_empty());
+        let is_shared = shared.is_some_and(|shared| !shared.members.is_empty());
         if !is_shared && self.alone.is_none() {
             let end_s = now + claim.amount / claim.bound_per_s.min(capacity_per_s);
             self.alone = Some(Alone {
@@ -67,7 +95,9 @@ impl Pool {
             }
             return self.ask();
         }
-        let share = &mut self.shared.get_or_insert_with(make).share;
+        let Members::Sharing(share) = &mut self.shared.get_or_insert_with(make).members else {
+            unreachable!("threads have a run queue")
+        };
         if let Some(alone) = self.alone.take() {
             let left = alone.left(capacity_per_s, now);
             let claim = Claim {
@@ -92,7 +122,7 @@ impl Pool {
             Some(alone.token)
         } else {
             let shared = self.shared.as_mut();
-            shared.and_then(|shared| shared.share.take_next())
+            shared.and_then(|shared| shared.members.take_next())
         };
         (ended, self.ask())
     }
@@ -102,7 +132,7 @@ impl Pool {
         match &self.alone {
             Some(alone) if alone.token == token => Some(alone.left(capacity_per_s, now)),
             Some(_) => None,
-            None => self.shared.as_ref()?.share.left(now, token),
+            None => self.shared.as_ref()?.members.left(now, token),
         }
     }
 
@@ -121,7 +151,7 @@ impl Pool {
                 .collect()
         } else {
             let shared = self.shared.as_mut();
-            shared.map_or_else(Vec::new, |shared| shared.share.remove(now, goes))
+            shared.map_or_else(Vec::new, |shared| shared.members.remove(now, goes))
         };
         (gone, self.ask())
     }
@@ -129,12 +159,12 @@ impl Pool {
     fn next_end(&self) -> Option<Seconds> {
         match &self.alone {
             Some(alone) => Some(alone.end_s),
-            None => self.shared.as_ref()?.share.next_end(),
+            None => self.shared.as_ref()?.members.next_end(),
         }
     }
 
     /// Asks for a look at the next end, unless there is one before.
-    fn ask(&mut self) -> Option<Seconds> {
+    pub fn ask(&mut self) -> Option<Seconds> {
         let end_s = self.next_end()?;
         if end_s >= self.look_s {
             return None;
@@ -150,8 +180,45 @@ impl Pool {
 impl Shared {
     fn new(capacity_per_s: f64) -> Self {
         Self {
-            share: Share::new(capacity_per_s),
+            members: Members::Sharing(Share::new(capacity_per_s)),
             later_s: Vec::new(),
+        }
+    }
+}
+
+impl Members {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Sharing(share) => share.is_empty(),
+            Self::Threads(queue) => queue.is_empty(),
+        }
+    }
+
+    fn next_end(&self) -> Option<Seconds> {
+        match self {
+            Self::Sharing(share) => share.next_end(),
+            Self::Threads(queue) => queue.next_end(),
+        }
+    }
+
+    fn take_next(&mut self) -> Option<u32> {
+        match self {
+            Self::Sharing(share) => share.take_next(),
+            Self::Threads(queue) => queue.take_next(),
+        }
+    }
+
+    fn left(&self, now: Seconds, token: u32) -> Option<f64> {
+        match self {
+            Self::Sharing(share) => share.left(now, token),
+            Self::Threads(queue) => queue.left(now, token),
+        }
+    }
+
+    fn remove(&mut self, now: Seconds, goes: impl Fn(u32) -> bool) -> Vec<u32> {
+        match self {
+            Self::Sharing(share) => share.remove(now, goes),
+            Self::Threads(queue) => queue.remove(now, goes),
         }
     }
 }

@@ -51,6 +51,17 @@ pub struct CpuDemand {
     /// Weight against other work when there are too few cores; work on several
     /// threads weighs as much as they are, whatever this says.
     pub priority: f64,
+    /// What it runs on.
+    pub thread: Thread,
+}
+
+/// What work runs on, where it matters which thread has a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thread {
+    /// A thread of the phone, by a number of its own.
+    Number(u32),
+    /// None: it comes before all threads.
+    Interrupt,
 }
 
 /// Spends CPU time on phones; the driver hears of the end by the token.

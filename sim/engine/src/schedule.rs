@@ -23,6 +23,8 @@ pub(crate) struct Schedule {
     made: Vec<u32>,
     /// Loops of phones that are off.
     paused_loops: Vec<u32>,
+    /// Whether each loop sleeps until its next round.
+    sleeps: Vec<bool>,
     /// Draws of the loops' sleeps, by phone.
     sleep_streams: Vec<Stream>,
 }
@@ -48,6 +50,7 @@ impl Schedule {
         let stream = |phone| Stream::new(seed, "sleep", phone);
         Self {
             made: vec![0; workload.loops.len()],
+            sleeps: vec![true; workload.loops.len()],
             workload,
             churn,
             next_arrival: 0,
@@ -130,7 +133,9 @@ impl Schedule {
         };
         let stream = &mut self.sleep_streams[sender.from_phone as usize];
         let overshoot_s = sender.overshoot_s * stream.factor(sender.overshoot_sigma);
-        let date = match sleep_s > 0.0 {
+        let sleeps = sleep_s > 0.0;
+        self.sleeps[number as usize] = sleeps;
+        let date = match sleeps {
             true => stage.now() + sleep_s + overshoot_s,
             false => stage.now(),
         };
@@ -163,6 +168,7 @@ impl Schedule {
             end_s: sender.start_s + sender.duration_s,
             outstanding_max: sender.outstanding_max,
             outstanding_until_drained: sender.outstanding_until_drained,
+            has_slept: self.sleeps[number as usize],
         }
     }
 }

@@ -113,6 +113,7 @@ impl Spender for SimGrid {
             cpu_s,
             threads,
             priority,
+            thread: _,
         } = demand;
         // SAFETY: as in `carry`.
         unsafe { pocketsim_spend(token, phone.0, cpu_s, threads, priority) }

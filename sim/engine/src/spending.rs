@@ -9,7 +9,7 @@ use crate::books::Books;
 use crate::costs::{Cost, Priced};
 use crate::forwarding::FORWARDING;
 use crate::lanes::{Lanes, Work};
-use crate::resources::{CpuDemand, World};
+use crate::resources::{CpuDemand, Thread, World};
 use crate::stage::{Due, Stage};
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
@@ -43,7 +43,22 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         books: &mut Books,
         phone: u32,
         at: usize,
+        drawn: (Cost, u32),
+    ) {
+        let lane = self.phones[phone as usize].lane(at).lane();
+        let thread = self.thread_of(phone, lane);
+        self.occupy_as(stage, books, phone, at, drawn, thread);
+    }
+
+    /// The same, on this thread.
+    pub(crate) fn occupy_as<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        at: usize,
         (cost, threads): (Cost, u32),
+        thread: Thread,
     ) {
         books.compute(phone, cost.cpu_s);
         if cost.is_free() {
@@ -64,6 +79,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
                 cpu_s: cost.cpu_s,
                 threads,
                 priority: self.priority(&work),
+                thread,
             };
             stage.spend(self.works.insert(work) as u32, phone, demand);
         } else {
@@ -86,6 +102,16 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         }
     }
 
+    /// The thread that a lane is of, where that matters.
+    fn thread_of(&mut self, phone: u32, lane: Lane) -> Thread {
+        let state = &mut self.phones[phone as usize];
+        let takes_turns = self.take_turns[state.profile()];
+        Thread::Number(match takes_turns && lane != FORWARDING {
+            true => state.transport().thread_of(lane).0,
+            false => lane.0,
+        })
+    }
+
     /// Spends what a phone's forwarding thread takes for a datagram.
     pub(crate) fn forward<W: World>(
         &mut self,
@@ -105,6 +131,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             cpu_s,
             threads: 1,
             priority: self.priority(&work),
+            thread: self.thread_of(phone, FORWARDING),
         };
         stage.spend(self.works.insert(work) as u32, phone, demand);
     }

@@ -6,7 +6,7 @@ use crate::books::Books;
 use crate::costs::{Cost, Priced};
 use crate::lane::{Input, Step};
 use crate::lanes::Lanes;
-use crate::resources::World;
+use crate::resources::{Thread, World};
 use crate::stage::Stage;
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
@@ -57,6 +57,34 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let cost = self.phones[phone as usize].draw_wake(work, ratio, &self.costs);
         books.operate(work, cost);
         cost
+    }
+
+    /// Before what it does now, a lane does what its sleep until then takes, if it has slept.
+    pub(crate) fn wake_by_timer(&mut self, phone: u32, at: usize, has_slept: bool) {
+        let state = &mut self.phones[phone as usize];
+        let costs = &self.costs[state.profile()];
+        let takes = |operation: Operation| !costs.mean(operation, 0).is_free();
+        let (sleeps, interrupts) = (Operation::TimedSleep, Operation::TimerInterrupt);
+        if has_slept && takes(sleeps) {
+            let own = Step::Work(sleeps.into(), 0);
+            state.lane(at).push(own, &mut self.spare);
+        }
+        if has_slept && takes(interrupts) {
+            state.lane(at).push(Step::Interrupt, &mut self.spare);
+        }
+    }
+
+    /// The core that a lane has slept on is interrupted, whoever computes there.
+    pub(crate) fn interrupt<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        books: &mut Books,
+        phone: u32,
+        at: usize,
+    ) {
+        let work = (Operation::TimerInterrupt.into(), 0);
+        let cost = self.rouse(stage, books, phone, work, 1.0);
+        self.occupy_as(stage, books, phone, at, (cost, 1), Thread::Interrupt);
     }
 
     /// A phone turns to an input: what comes from outside has waited, or been rested for. Returns

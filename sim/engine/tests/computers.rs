@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use _engine::hybrid::{Happening, Hybrid};
 use _engine::plan::Plan;
-use _engine::resources::{CpuDemand, Spender, World};
+use _engine::resources::{CpuDemand, Spender, Thread, World};
 use common::sends::{choose, uniform};
 use common::{plan, Numbers};
 use pocketsim_protocols::contract::{NodeId, Seconds};
@@ -58,6 +58,7 @@ fn work_of_several_phones_ends_as_if_it_were_of_one() {
                 cpu_s: 4.0 * uniform(&mut numbers),
                 threads: 1 + choose(&mut numbers, 3),
                 priority: 1.0,
+                thread: Thread::Number(0),
             };
             (date, choose(&mut numbers, 3), demand)
         })
@@ -77,6 +78,7 @@ fn a_process_that_ends_leaves_its_cores_to_the_others() {
         cpu_s: 2.0,
         threads: 1,
         priority: 1.0,
+        thread: Thread::Number(0),
     };
     // Four pieces on two cores: each has half of one, until two of them fail at 1 s.
     for (token, phone) in [(0, 0), (1, 1), (2, 1), (3, 2), (4, 3)] {

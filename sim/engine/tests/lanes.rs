@@ -3,7 +3,7 @@
 mod common;
 
 use _engine::plan::Plan;
-use _engine::resources::CpuDemand;
+use _engine::resources::{CpuDemand, Thread};
 use common::puppet::{act, act_in, post, said, say, send, work, Act, Cue};
 use common::{arrive, cost, plan, times, Closed};
 use pocketsim_protocols::contract::{EventKind, Lane, NodeId, Operation, Output, Path};
@@ -44,6 +44,7 @@ fn operations_one_after_the_other_are_one_piece_of_work() {
         cpu_s: 1.75,
         threads: 1,
         priority: 1.0,
+        thread: Thread::Number(0),
     };
     assert_eq!(demands(plan, sign_verify_store), [demand]);
 }

@@ -5,7 +5,7 @@ mod common;
 
 use _engine::hybrid::{Happening, Hybrid};
 use _engine::plan::Plan;
-use _engine::resources::{CpuDemand, Spender, World};
+use _engine::resources::{CpuDemand, Spender, Thread, World};
 use common::sends::{
     arrivals, choose, simulated, simulated_with_waits, uniform, Send, HEADERS_BYTES,
 };
@@ -284,6 +284,7 @@ fn of_one_moment_what_ends_comes_before_the_alarm_and_in_the_order_it_began() {
         cpu_s: 1.0,
         threads: 1,
         priority: 1.0,
+        thread: Thread::Number(0),
     };
     world.wake_at(1.0);
     for (token, phone) in [(5, 2), (9, 0), (7, 1)] {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use _engine::hybrid::{Happening, Hybrid};
 use _engine::plan::Plan;
-use _engine::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, World};
+use _engine::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, Thread, World};
 use _engine::simgrid::{self, SimGrid};
 use common::{plan, Numbers};
 use pocketsim_protocols::contract::{NodeId, Seconds};
@@ -98,6 +98,7 @@ fn script(plan: &Plan) -> Script {
                     cpu_s: f64::from(1 + draw(1 << 20)) * 4e-6,
                     threads: [1, 1, 1, 2, 3][draw(5) as usize],
                     priority: [1.0, 1.0, 8.0][draw(3) as usize],
+                    thread: Thread::Number(0),
                 }),
                 10..19 => Act::Send(1_000_000 + draw(900_000_000)),
                 _ => {

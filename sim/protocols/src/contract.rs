@@ -136,6 +136,11 @@ named_enum! {
         QuicWake = "quic_wake",
         /// Beginning a file of TFTP at either end: its port, and what is kept of it.
         FileOpen = "file_open",
+        /// A sleep until a time, and going on after it: no machine asks for it, as only the driver
+        /// knows who sleeps.
+        TimedSleep = "timed_sleep",
+        /// What the core loses to the interrupt that ends that sleep, beyond the sleeper's own time.
+        TimerInterrupt = "timer_interrupt",
     }
 }
 
@@ -558,6 +563,12 @@ pub trait Transport<P: Payload>:
     /// with the peer it came from: the application has not seen that, and its sender
     /// has been told that it arrived.
     fn shut_down(&mut self, now: Seconds) -> Vec<(NodeId, Delivery<P>)>;
+
+    /// The lane on whose thread `lane` works, for who gives a core to threads: a runtime of one thread
+    /// has many lanes.
+    fn thread_of(&self, lane: Lane) -> Lane {
+        lane
+    }
 
     /// How many endpoints that it made for single messages are still there: one that is closed
     /// answers late packets for a while.

@@ -18,6 +18,7 @@ mod pace;
 pub mod quic;
 pub mod scheduling;
 pub mod serialisation;
+mod sleeping;
 pub mod storage;
 mod trading;
 pub mod udp;
@@ -45,6 +46,7 @@ pub fn catalogue(surroundings: &Surroundings) -> Vec<Case> {
         storage::cases(surroundings),
         destination::cases(surroundings),
         scheduling::cases(surroundings.depth),
+        sleeping::cases(),
         udp::cases(surroundings.depth),
         quic::cases(surroundings.depth),
         link::cases(surroundings),

@@ -152,6 +152,8 @@ pub const KERNELS: &[Known] = &[
     entry("thread_spawn", Group::Scheduling, &[], BOTH),
     entry("wake_up_latency", Group::Scheduling, &[], &["latency_s"]),
     entry("task_spawn", Group::Scheduling, &[], &[]),
+    entry("timed_sleep", Group::Scheduling, &[], &[]),
+    entry("timer_interrupt", Group::Scheduling, &[], &[]),
     entry("udp_send", Group::Udp, BYTES, &[]),
     entry("udp_receive", Group::Udp, BYTES, &[]),
     entry(

@@ -220,6 +220,7 @@ pub fn plan(count: usize) -> Plan {
             phase_time_s: 1.0,
             pace_after: AfterRest::default(),
             own_after: Vec::new(),
+            eevdf: false,
             socket_buffer_bytes: 212_992,
         }],
         access: vec![Access {

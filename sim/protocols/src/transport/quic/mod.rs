@@ -30,8 +30,8 @@ use self::timer::Timer;
 use self::wire::{Content, Half, Packet};
 use super::{ConnectionMode, TransportConfig};
 use crate::contract::{
-    work, Conversation, Datagram, Delivery, Machine, MessageId, NodeId, Notice, Operation, Outputs,
-    OutputsOf, Pace, Payload, Rhythm, Seconds, Transport, Upkeep,
+    work, Conversation, Datagram, Delivery, Lane, Machine, MessageId, NodeId, Notice, Operation,
+    Outputs, OutputsOf, Pace, Payload, Rhythm, Seconds, Transport, Upkeep,
 };
 use crate::deadlines::Deadlines;
 
@@ -263,6 +263,17 @@ impl<P: Payload> Transport<P> for Quic<P> {
         self.asking.clear();
         self.silent = None;
         left
+    }
+
+    /// One runtime has all connections and their socket, but who dials anew for each message has
+    /// one for each. Proposals are on a thread of their own.
+    fn thread_of(&self, lane: Lane) -> Lane {
+        let dials_alone = || self.connections.keys().any(|&id| self.has_own_socket(id));
+        match self.config.mode {
+            _ if lane == Lane::SEND => lane,
+            ConnectionMode::Reconnect if dials_alone() => lane,
+            _ => Lane::RECEIVE,
+        }
     }
 
     fn own_endpoints(&self) -> usize {

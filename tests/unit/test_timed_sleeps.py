@@ -1,0 +1,83 @@
+"""What a thread that sleeps until a time takes of its core, and who has a core that several want."""
+
+from __future__ import annotations
+
+import pytest
+
+from pocketsim.calibration.fit import write
+from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.sim.devices import profile
+from pocketsim.sim.plan.build_plan import build_plan
+from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario.resolve import resolve
+from support import synthetic_reports as synthetic
+from support.synthetic_reports import SLEEPS_S, in_memory
+
+
+def sleeping(number, kernel="6.12.0"):
+    return in_memory(synthetic.Phone(number).sleeping_report(kernel), number)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return Calibration().fit([sleeping(number) for number in range(3)]).profile_
+
+
+def test_a_sleep_has_two_prices(fitted):
+    for name, known_s in SLEEPS_S.items():
+        cost = fitted.operations[name]
+        assert cost.cpu == pytest.approx(known_s, rel=0.05)
+        assert cost.per_byte == cost.wait == 0
+        assert f"kernel {name}" in cost.source
+
+
+def test_who_has_not_timed_them_tells_nothing(fitted):
+    plain = in_memory(synthetic.Phone(1).paced_report(), 1)
+    for reports in ([plain], [plain, sleeping(2)]):
+        found = Calibration().fit(reports).profile_
+        assert not SLEEPS_S.keys() & found.operations.keys()
+    based = Calibration(("new", fitted)).fit([plain])
+    for name in SLEEPS_S:
+        assert based.profile_.operations[name] == fitted.operations[name]
+        assert name in {part.key for part in based.kept_}
+
+
+@pytest.mark.parametrize(
+    ("kernels", "known"),
+    [
+        (["6.12.0"], "eevdf"),
+        (["6.18.44-some-build"], "eevdf"),
+        (["7.0"], "eevdf"),
+        (["6.6.30-android15-8"], None),  # EEVDF, but who falls asleep leaves at once
+        (["5.15.0"], None),
+        (["6.12.1", "6.1.99"], None),
+        (["unknown"], None),
+    ],
+)
+def test_the_kernels_version_says_who_has_a_core(kernels, known):
+    reports = [sleeping(number, kernel) for number, kernel in enumerate(kernels)]
+    policy = Calibration().fit(reports).profile_.scheduler.policy
+    assert (policy and policy.value) == known
+    assert policy is None or kernels[0] in policy.source
+
+
+def test_they_are_in_the_file_and_reach_the_engine(fitted, scenario):
+    write.write_profile(fitted, scenario.parent / "phone.toml")
+    assert profile.load(scenario.parent / "phone.toml") == fitted
+    settings = ["workload.rate=1000/s", "workload.pacing=by_clock"]
+    own = ["devices[0].profile=phone.toml", *settings]
+    plans = [build_plan(resolve(load(scenario, each))[0].resolved, 0) for each in (own, settings)]
+    assert [plan["profiles"][0]["eevdf"] for plan in plans] == [True, False]
+    # The law is of the time until a thread goes on, which has what it computes until then.
+    (loop,) = plans[0]["workload"]["loops"]
+    law_s = fitted.scheduler.sleep_overshoot.base.value
+    taken_s = sum(fitted.operations[name].cpu for name in SLEEPS_S)
+    assert loop["overshoot_s"] == pytest.approx(law_s - taken_s, rel=0.01)
+
+
+def test_a_policy_that_there_is_none_of_is_refused(fitted, scenario):
+    file = scenario.parent / "phone.toml"
+    write.write_profile(fitted, file)
+    file.write_text(file.read_text().replace('"eevdf"', '"cfs"'))
+    with pytest.raises(profile.ScenarioError, match=r"scheduler\.policy\.value"):
+        profile.load(file)
