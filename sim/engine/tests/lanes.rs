@@ -44,7 +44,7 @@ fn operations_one_after_the_other_are_one_piece_of_work() {
         cpu_s: 1.75,
         threads: 1,
         priority: 1.0,
-        thread: Thread::Number(0),
+        thread: Thread::Number(Lane::SEND.0),
     };
     assert_eq!(demands(plan, sign_verify_store), [demand]);
 }
