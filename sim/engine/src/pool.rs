@@ -81,7 +81,7 @@ impl Pool {
     ) -> Option<Seconds> {
         let make = || Box::new(Shared::new(capacity_per_s));
         let shared = self.shared.as_ref();
-        let is_shared = shared.is_some_and(|shared| !shared.members.is_empty());
+        let is_shared = shared.is_some_and(|shared| shared.members.are_sharing());
         if !is_shared && self.alone.is_none() {
             let end_s = now + claim.amount / claim.bound_per_s.min(capacity_per_s);
             self.alone = Some(Alone {
@@ -187,11 +187,8 @@ impl Shared {
 }
 
 impl Members {
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Sharing(share) => share.is_empty(),
-            Self::Threads(queue) => queue.is_empty(),
-        }
+    fn are_sharing(&self) -> bool {
+        matches!(self, Self::Sharing(share) if !share.is_empty())
     }
 
     fn next_end(&self) -> Option<Seconds> {

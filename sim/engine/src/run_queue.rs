@@ -47,11 +47,6 @@ struct Thread {
 }
 
 impl RunQueue {
-    /// Whether no thread has work.
-    pub fn is_empty(&self) -> bool {
-        self.running.is_none() && self.interrupts.is_empty()
-    }
-
     /// `token` is work of so many core seconds for a thread.
     pub fn join(&mut self, now: Seconds, token: u32, thread: (u32, u32), core_s: Seconds) {
         self.settle(now);
@@ -433,7 +428,7 @@ mod tests {
         assert_eq!(queue.left(1.25, 0), Some(2.0));
         assert_eq!(queue.left(1.25, 1), Some(0.25));
         assert_eq!(run_until(&mut queue, 9.0), [(1, 1.5), (0, 3.5)]);
-        assert!(queue.next_end().is_none() && queue.is_empty());
+        assert!(queue.next_end().is_none());
     }
 
     #[test]

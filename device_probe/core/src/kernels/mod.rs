@@ -46,7 +46,6 @@ pub fn catalogue(surroundings: &Surroundings) -> Vec<Case> {
         storage::cases(surroundings),
         destination::cases(surroundings),
         scheduling::cases(surroundings.depth),
-        sleeping::cases(),
         udp::cases(surroundings.depth),
         quic::cases(surroundings.depth),
         link::cases(surroundings),

@@ -35,7 +35,8 @@ pub fn cases(depth: Depth) -> Vec<Case> {
             wake_up_latency(budget, Sleeper::in_park()?)
         }),
     ];
-    sleeps.chain(others).collect()
+    let beside_others = super::sleeping::cases();
+    sleeps.chain(others).chain(beside_others).collect()
 }
 
 /// `thread::sleep`, as the sender loop of the benchmark app paces itself.
