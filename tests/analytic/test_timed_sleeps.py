@@ -62,7 +62,7 @@ ANSWERED_S = 4 * plans.LATENCY_S + 2 * JUDGED_S + PROPOSED_S
 
 
 def round_trips_s(*, eevdf):
-    """Return those of two proposals: the second is due when a third of judging the first is left."""
+    """Return two: the second proposal is due when a third of judging the first is left."""
     interval_s = PROPOSED_S + ANSWERED_S - JUDGED_S / 3
     plan = paced(interval_s, duration_s=1.5 * interval_s, eevdf=eevdf)
     plan["workload"]["loops"][0]["overshoot_s"] = 0.0

@@ -1,4 +1,4 @@
-"""What a thread that sleeps until a time takes of its core, and who has a core that several want."""
+"""What a thread that sleeps until a time takes of its core, and who gets a core when."""
 
 from __future__ import annotations
 
