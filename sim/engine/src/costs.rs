@@ -205,6 +205,7 @@ const HOT: [Operation; 9] = [
     Operation::PacketOpen,
     Operation::StreamOpen,
     Operation::StreamAccept,
+    // Timed beside a thread that computes, so as cold as it is there.
     Operation::TimedSleep,
     Operation::TimerInterrupt,
 ];

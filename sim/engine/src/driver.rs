@@ -143,7 +143,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
                     self.launch_by_gate(from, to, datagram);
                 }
                 Effect::Launch { from, to, datagram } => self.launch(from, to, datagram),
-                Effect::Sleep(number) => self.schedule.sleep(&mut self.stage, number),
+                Effect::Sleep(number) => self.end_round(number),
             }
         }
     }
@@ -280,6 +280,15 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         if let Some((from, round)) = self.schedule.start_round(&self.stage, number) {
             self.lanes.post(from, Lane::SEND, Input::Round(round));
         }
+    }
+
+    /// A loop sleeps until its next round. A thread that is late goes on with the core that it has.
+    fn end_round(&mut self, number: u32) {
+        let (phone, date_s) = self.schedule.sleep(&self.stage, number);
+        if date_s <= self.stage.now() && self.lanes.takes_turns(phone) {
+            return self.start_round(number);
+        }
+        self.stage.push(date_s, Due::Loop(number));
     }
 
     /// Turns phones off and on as the plan says.

@@ -3,7 +3,7 @@
 //! It says what is next; the driver sees to it. What deliberately does not live here: what a phone
 //! does with it.
 
-use pocketsim_protocols::contract::{AppRequest, Conduct, NodeId};
+use pocketsim_protocols::contract::{AppRequest, Conduct, NodeId, Seconds};
 
 use crate::books::Books;
 use crate::lane::Round;
@@ -50,7 +50,7 @@ impl Schedule {
         let stream = |phone| Stream::new(seed, "sleep", phone);
         Self {
             made: vec![0; workload.loops.len()],
-            sleeps: vec![true; workload.loops.len()],
+            sleeps: vec![false; workload.loops.len()],
             workload,
             churn,
             next_arrival: 0,
@@ -122,8 +122,8 @@ impl Schedule {
     }
 
     /// The loop's sleep, which the operating system always makes longer than asked. A loop that
-    /// keeps to the clock does not sleep while it is late.
-    pub(crate) fn sleep<W: World>(&mut self, stage: &mut Stage<W>, number: u32) {
+    /// keeps to the clock does not sleep while it is late. Returns its phone, and until when it sleeps.
+    pub(crate) fn sleep<W: World>(&mut self, stage: &Stage<W>, number: u32) -> (u32, Seconds) {
         let sender = &self.workload.loops[number as usize];
         let made = &mut self.made[number as usize];
         *made += 1;
@@ -139,7 +139,7 @@ impl Schedule {
             true => stage.now() + sleep_s + overshoot_s,
             false => stage.now(),
         };
-        stage.push(date, Due::Loop(number));
+        (sender.from_phone, date)
     }
 
     /// These loops' phone goes off.
@@ -153,6 +153,9 @@ impl Schedule {
         let here = |number: &u32| loops[*number as usize].from_phone == phone;
         let (resumed, paused): (Vec<u32>, _) = self.paused_loops.drain(..).partition(here);
         self.paused_loops = paused;
+        for &number in &resumed {
+            self.sleeps[number as usize] = false;
+        }
         resumed
             .into_iter()
             .map(|number| self.round(number))

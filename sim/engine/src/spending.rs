@@ -104,12 +104,15 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
 
     /// The thread that a lane is of, where that matters.
     fn thread_of(&mut self, phone: u32, lane: Lane) -> Thread {
-        let state = &mut self.phones[phone as usize];
-        let takes_turns = self.take_turns[state.profile()];
-        Thread::Number(match takes_turns && lane != FORWARDING {
-            true => state.transport().thread_of(lane).0,
+        Thread::Number(match self.takes_turns(phone) && lane != FORWARDING {
+            true => self.phones[phone as usize].transport().thread_of(lane).0,
             false => lane.0,
         })
+    }
+
+    /// Whether the threads of a phone take turns on the only core.
+    pub(crate) fn takes_turns(&self, phone: u32) -> bool {
+        self.take_turns[self.phones[phone as usize].profile()]
     }
 
     /// Spends what a phone's forwarding thread takes for a datagram.

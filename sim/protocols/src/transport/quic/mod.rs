@@ -265,13 +265,15 @@ impl<P: Payload> Transport<P> for Quic<P> {
         left
     }
 
-    /// One runtime has all connections and their socket, but who dials anew for each message has
-    /// one for each. Proposals are on a thread of their own.
+    /// One runtime has all connections and their socket, but who dials anew for each message has one
+    /// for each, with both of its lanes. Proposals are on a thread of their own.
     fn thread_of(&self, lane: Lane) -> Lane {
         let dials_alone = || self.connections.keys().any(|&id| self.has_own_socket(id));
         match self.config.mode {
             _ if lane == Lane::SEND => lane,
-            ConnectionMode::Reconnect if dials_alone() => lane,
+            ConnectionMode::Reconnect if lane.0 >= Lane::FIRST_TASK && dials_alone() => {
+                Lane(lane.0 - (lane.0 - Lane::FIRST_TASK) % 2) // as `next_lane` numbers them
+            }
             _ => Lane::RECEIVE,
         }
     }
