@@ -274,10 +274,14 @@ impl RunQueue {
         let is_eligible = |at: &usize| self.threads[*at].runtime_s <= mean_s + ROUNDING_S;
         // Of two equal ones who has not run until now is first.
         let order = |at: &usize| (self.threads[*at].deadline_s, self.running == Some(*at));
-        self.queued().filter(is_eligible).min_by(|a, b| {
+        let first = self.queued().filter(is_eligible).min_by(|a, b| {
             let ((a_s, a_runs), (b_s, b_runs)) = (order(a), order(b));
             a_s.total_cmp(&b_s).then(a_runs.cmp(&b_runs))
-        })
+        });
+        // After hours without a pause even the mean of equal ones may be rounded below them.
+        let runtime_s = |at: usize| self.threads[at].runtime_s;
+        let least = |a: &usize, b: &usize| runtime_s(*a).total_cmp(&runtime_s(*b));
+        first.or_else(|| self.queued().min_by(least))
     }
 
     /// Who runs makes room for who has just woken, if it is ahead or has had its slice.

@@ -42,11 +42,12 @@ fn run_until(queue: &mut RunQueue, until_s: Seconds) -> Vec<(u32, Seconds)> {
     ended
 }
 
-/// As two such threads on one core of Linux 6.18: at 83 us turns are 64 us late in the median
+/// Beside two such threads on one core of Linux 6.18: at 83 us turns are 64 us late in the median
 /// and 2.1 ms in the 99th percentile, 96 of 100 after a sleep; at 50 us 63 us, 3.4 ms and 46.
+/// Here 63 us, 2.0 ms and 90, and 63 us, 1.7 ms and 45.
 #[test]
 fn who_computes_less_than_its_share_is_seldom_kept_waiting() {
-    for (period_s, wanted) in [(83e-6, 0.88..=1.0), (50e-6, 0.42..=0.52)] {
+    for (period_s, real, real_s) in [(83e-6, 0.96, 2.1e-3), (50e-6, 0.46, 3.4e-3)] {
         let (late_s, slept) = turns_beside_a_hog(period_s);
         let usual_s = SLACK_S + SLEEP_S;
         let at = |share: f64| late_s[(share * 19_999.0) as usize];
@@ -55,7 +56,9 @@ fn who_computes_less_than_its_share_is_seldom_kept_waiting() {
         let longest_s = at(1.0);
         assert!(longest_s > 0.5 * SLICE_S, "now and then: {longest_s}");
         assert!(longest_s < SLICE_S + 2.0 * usual_s, "{longest_s}");
-        assert!(wanted.contains(&slept), "{slept}");
+        assert!((slept - real).abs() < 0.07, "{slept}");
+        let kept_s = at(0.99);
+        assert!((kept_s / real_s).ln().abs() < 0.8, "{kept_s}");
     }
 }
 
