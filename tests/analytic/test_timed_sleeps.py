@@ -80,3 +80,27 @@ def test_a_thread_that_wakes_lets_the_other_finish_where_that_is_not_ahead():
     # Of two that share, the shorter one's length passes twice until both have had as much.
     assert shared == pytest.approx([ANSWERED_S + JUDGED_S / 3, ANSWERED_S], rel=1e-6)
     assert in_turn == pytest.approx([ANSWERED_S, ANSWERED_S], rel=1e-6)
+
+
+TICK_S, TICK_CORE_S = 4e-3, 1e-3
+
+
+def first_sent_s(seed, *, eevdf):
+    """Return when the first proposal is sent, which takes 40 ms of a core that ticks interrupt."""
+    plan = paced(1.0, eevdf=eevdf) | {"seed": seed}
+    plan["profiles"][0]["tick_core_s"] = TICK_CORE_S
+    plans.cost(plan, "sign", cpu_s=SIGN_S)
+    return plans.run(plan).of("send", 0).time_s[0]
+
+
+def test_ticks_take_their_part_of_a_core_that_threads_take_turns_on():
+    late_s = np.array([first_sent_s(seed, eevdf=True) - 1.0 - SIGN_S for seed in range(8)])
+    # Of four milliseconds one is the tick's; when the first one is differs from seed to seed.
+    ticks = late_s / TICK_CORE_S
+    assert ticks == pytest.approx(np.round(ticks), abs=1e-6)
+    usual = SIGN_S / (TICK_S - TICK_CORE_S)
+    assert set(np.round(ticks)) == {np.floor(usual), np.ceil(usual)}
+
+
+def test_cores_that_are_shared_have_no_ticks():
+    assert first_sent_s(1, eevdf=False) == pytest.approx(1.0 + SIGN_S)

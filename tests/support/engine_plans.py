@@ -188,6 +188,7 @@ def profile(cores=1):
         "wake_after": {"rest_s": [], "ratio": []},
         "quic_wake_after": {"rest_s": [], "ratio": []},
         "eevdf": False,
+        "tick_core_s": 0.0,
         "phase_sigma": 0.0,
         "phase_time_s": 1.0,
         "pace_after": {"rest_s": [], "ratio": []},

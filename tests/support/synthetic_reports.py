@@ -39,6 +39,7 @@ KERNELS = {
 
 # A sleep until a time: at who sleeps, and at who computes on the same core.
 SLEEPS_S = {"timed_sleep": 12e-6, "timer_interrupt": 8e-6}
+TICK_S = 15e-6
 
 # Datagrams that a step of a handshake opens before it does its work.
 OPENED = {
@@ -169,7 +170,7 @@ class Phone:
         whole = self.paced_report()
         cases = [
             measurement(name, "scheduling", {"cpu_s": self.times(each_s)})
-            for name, each_s in SLEEPS_S.items()
+            for name, each_s in {**SLEEPS_S, "timer_tick": TICK_S}.items()
         ]
         device = {**whole["device"], "kernel": kernel}
         return {**whole, "device": device, "measurements": [*whole["measurements"], *cases]}

@@ -6,12 +6,13 @@ import pytest
 
 from pocketsim.calibration.fit import write
 from pocketsim.calibration.fit.calibration import Calibration
+from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.devices import profile
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 from support import synthetic_reports as synthetic
-from support.synthetic_reports import SLEEPS_S, in_memory
+from support.synthetic_reports import SLEEPS_S, TICK_S, in_memory
 
 
 def sleeping(number, kernel="6.12.0"):
@@ -61,6 +62,28 @@ def test_the_kernels_version_says_who_has_a_core(kernels, known):
     assert policy is None or kernels[0] in policy.source
 
 
+def test_what_the_kernel_takes_every_4_ms_is_a_number_with_an_error(fitted):
+    tick = fitted.scheduler.tick
+    assert tick.value == pytest.approx(TICK_S, rel=0.05)
+    assert 0 < tick.standard_error < 0.2 * TICK_S
+    assert "kernel timer_tick" in tick.source
+    plain = in_memory(synthetic.Phone(1).paced_report(), 1)
+    for reports in ([plain], [plain, sleeping(2)]):
+        assert Calibration().fit(reports).profile_.scheduler.tick is None
+
+
+def test_a_tick_that_leaves_next_to_nothing_is_refused(fitted, scenario):
+    file = scenario.parent / "phone.toml"
+    write.write_profile(fitted, file)
+    head, tail = file.read_text().split("[scheduler.tick]")
+    there = f'value = "{DURATION.write(fitted.scheduler.tick.value)}"'
+    assert there in tail
+    slower = tail.replace(there, 'value = "3ms"', 1)
+    file.write_text(f"{head}[scheduler.tick]{slower}")
+    with pytest.raises(profile.ScenarioError, match=r"scheduler.*tick"):
+        profile.load(file)
+
+
 def test_they_are_in_the_file_and_reach_the_engine(fitted, scenario):
     write.write_profile(fitted, scenario.parent / "phone.toml")
     assert profile.load(scenario.parent / "phone.toml") == fitted
@@ -68,6 +91,8 @@ def test_they_are_in_the_file_and_reach_the_engine(fitted, scenario):
     own = ["devices[0].profile=phone.toml", *settings]
     plans = [build_plan(resolve(load(scenario, each))[0].resolved, 0) for each in (own, settings)]
     assert [plan["profiles"][0]["eevdf"] for plan in plans] == [True, False]
+    ticks_s = [plan["profiles"][0]["tick_core_s"] for plan in plans]
+    assert ticks_s == [fitted.scheduler.tick.value, 0.0]
     # The law is of the time until a thread goes on, which has what it computes until then.
     (loop,) = plans[0]["workload"]["loops"]
     law_s = fitted.scheduler.sleep_overshoot.base.value

@@ -30,6 +30,7 @@ from pocketsim.calibration.fit.device import (
     sleep_overshoot,
     sleepers,
     socket_buffer_bytes,
+    timer_tick,
 )
 from pocketsim.calibration.fit.kernels import QUIC_WAKE, SOURCES, STORES, TIMED_SLEEPS, WAKE
 from pocketsim.calibration.fit.looks import cases
@@ -113,6 +114,7 @@ class Calibration:
             self._rests(prices, reports),
             device_phases(reports),
             scheduling_policy(reports),
+            timer_tick(reports),
         )
         missing = parts.missing()
         if base is None:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.calibration.fit import phases
-from pocketsim.calibration.fit.costs import ERROR_DIGITS, between_error, named, rounded, seconds
+from pocketsim.calibration.fit.costs import (
+    ERROR_DIGITS,
+    between_error,
+    named,
+    price,
+    rounded,
+    seconds,
+)
+from pocketsim.calibration.fit.kernels import TICK
 from pocketsim.calibration.fit.lines import Line, combine
 from pocketsim.calibration.fit.looks import cases, estimate_of, line_through
 from pocketsim.sim.devices.profile import Phases, Policy, SleepOvershoot
@@ -65,6 +73,24 @@ def scheduling_policy(reports: Sequence[Report]) -> Policy | None:
         value="eevdf",
         basis="published",
         source=f"Linux {kernels[-1]}, of {named(reports)}: EEVDF with delayed dequeue since 6.12",
+    )
+
+
+def timer_tick(reports: Sequence[Report]) -> DurationNumber | None:
+    """Return what the kernel takes of a core every 4 ms; None unless all reports have timed it."""
+    if not all(cases(report, TICK.kernel, "cpu_s") for report in reports):
+        return None
+    priced = price(TICK, reports, 1)
+    assert priced is not None, "all reports have timed it"
+    cost = priced.cost
+    return DurationNumber.model_validate(
+        {
+            "value": seconds(cost.cpu, ERROR_DIGITS),
+            "standard_error": seconds(cost.standard_error or 0.0, ERROR_DIGITS),
+            "basis": cost.basis,
+            "samples": cost.samples,
+            "source": cost.source,
+        }
     )
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Policy,
         SleepOvershoot,
     )
+    from pocketsim.sim.devices.provenance import DurationNumber
 
 SLEEPS = "scheduler.sleep_overshoot"
 SLEEPS_DIFFER = f"{SLEEPS}.repetition_sigma"
@@ -53,6 +54,7 @@ class Parts:
     """By their key of the scheduler; nothing where reports tell none."""
     phases: Phases | None = None
     policy: Policy | None = None
+    tick: DurationNumber | None = None
 
     def missing(self) -> list[str]:
         """Return the keys of what was not measured: names of operations, paths of the others."""
@@ -82,6 +84,7 @@ class Parts:
                 **{key: self._rests(key, base) for key in AFTER_RESTS},
                 phases=self.phases,
                 policy=self.policy,
+                tick=self.tick,
             ),
         )
 

@@ -77,6 +77,8 @@ def _scheduler(scheduler: Scheduler) -> dict[str, Any]:
     told = {"phases": {name: _number(number) for name, number in phases}} if phases else {}
     if policy:
         told["policy"] = _number(policy)
+    if scheduler.tick:
+        told["tick"] = _number(scheduler.tick)
     return {"sleep_overshoot": sleeps} | told | rests
 
 

@@ -112,6 +112,7 @@ class Scheduler(TypedDict):
     send_after: NotRequired[list[AfterRest]]
     phases: NotRequired[Phases]
     policy: NotRequired[Choice]
+    tick_s: NotRequired[Number]
 
 
 class Contents(TypedDict):

@@ -244,12 +244,14 @@ def _drawn_together(place: str, known: Sequence[AfterRest], positive: Drawn) -> 
 
 
 def _after_rests(scheduler: Scheduler, positive: Drawn) -> Scheduler:
-    """Return what depends on rests and phases, drawn, if the device tells any."""
+    """Return what depends on rests, phases and ticks, drawn, if the device tells any."""
     found: Scheduler = {**scheduler}
     keys: tuple[AfterRestKey, ...] = ("wake_after", "quic_wake_after", "pace_after", "send_after")
     for key in keys:
         if key in scheduler:
             found[key] = _drawn_together(key, scheduler[key], positive)
+    if tick := scheduler.get("tick_s"):
+        found["tick_s"] = _number(positive, "tick", tick)
     if phases := scheduler.get("phases"):
         found["phases"] = {
             "sigma": _number(positive, "phases.sigma", phases["sigma"]),

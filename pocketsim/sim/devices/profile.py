@@ -181,6 +181,7 @@ class AfterRest(Provenance):
 
 
 _PHASE_SIGMA_MAX = 5.0
+_TICK_MAX_S = 2e-3  # half of the time between two
 Rests = Annotated[list[AfterRest], Field(min_length=1, max_length=64)]
 BY_REST = (
     "By rest, ascending; between two along the logarithm of the rest, beyond them as at the "
@@ -242,7 +243,18 @@ class Scheduler(Section):
         default=None, description="Which thread a core is given to; absent: fair shares."
     )
 
-    absent_when_none = frozenset({*AFTER_RESTS, "phases", "policy"})
+    tick: DurationNumber | None = Field(
+        default=None,
+        description="Core time that the kernel takes of a core every 4 ms, of eevdf; absent: none.",
+    )
+
+    absent_when_none = frozenset({*AFTER_RESTS, "phases", "policy", "tick"})
+
+    @model_validator(mode="after")
+    def _tick_leaves_something(self) -> Scheduler:
+        if self.tick and self.tick.value > _TICK_MAX_S:
+            raise ValueError(f"tick.value is more than {1000 * _TICK_MAX_S:g} ms")
+        return self
 
     @model_validator(mode="after")
     def _rests_ascend(self) -> Scheduler:

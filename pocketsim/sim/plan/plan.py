@@ -50,6 +50,7 @@ class Profile(TypedDict):
     wake_after: AfterRest
     quic_wake_after: AfterRest
     eevdf: bool
+    tick_core_s: float
     pace_after: AfterRest
     own_after: list[OwnAfter]
     phase_sigma: float

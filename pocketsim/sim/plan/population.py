@@ -106,6 +106,7 @@ def profile_columns(
         "own_after": _own_after(implementation, scheduler),
         "phase_sigma": phases["sigma"]["value"] if phases else 0.0,
         "phase_time_s": phases["correlation_time_s"]["value"] if phases else 1.0,
+        "tick_core_s": scheduler["tick_s"]["value"] if "tick_s" in scheduler else 0.0,
         "eevdf": "policy" in scheduler and scheduler["policy"]["value"] == "eevdf",
         "socket_buffer_bytes": contents["device"]["socket_buffer_bytes"],
     }

@@ -20,8 +20,9 @@ use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::radio::{Direction, Line, Radio};
 use crate::resources::{Carried, Carrier, CpuDemand, Leg, Spender, Thread, World};
-use crate::run_queue::RunQueue;
+use crate::run_queue::{RunQueue, TICK_S};
 use crate::share::Claim;
+use crate::streams::Stream;
 use crate::waits::{Span, Waits};
 
 /// Phones with their radios and cores, the air that they share, and the clock.
@@ -78,11 +79,11 @@ impl Hybrid {
     pub fn new(plan: &Plan) -> Self {
         let lines: Vec<[Line; 2]> = plan.access.iter().map(lines).collect();
         let (access, profiles) = (&plan.phones.access, &plan.phones.profile);
-        let phone = |(&access, &profile): (&u32, &u32)| Phone {
+        let phone = |(number, (&access, &profile)): (u32, (&u32, &u32))| Phone {
             lines: lines[access as usize],
             cores: plan.profiles[profile as usize].cores,
             radios: [Radio::IDLE; 2],
-            works: works(&plan.profiles[profile as usize]),
+            works: works(&plan.profiles[profile as usize], plan.seed, number),
         };
         let used = |number: &u32| plan.profiles[*number as usize].cores > 0;
         assert!(profiles.iter().all(used), "a phone without a core");
@@ -100,7 +101,7 @@ impl Hybrid {
             failed: VecDeque::new(),
             air: Air::new(&plan.sites.capacity_bytes_per_s, sites),
             waits: Waits::new(plan.trace.mode == "work"),
-            phones: access.iter().zip(profiles).map(phone).collect(),
+            phones: (0..).zip(access.iter().zip(profiles)).map(phone).collect(),
             computers: Computers::new(&plan.phones),
         }
     }
@@ -319,11 +320,12 @@ impl World for Hybrid {
 }
 
 /// A phone's cores: one that threads take from each other, or so many that they share.
-fn works(profile: &Profile) -> Pool {
-    match profile.takes_turns() {
-        true => Pool::of_threads(),
-        false => Pool::IDLE,
+fn works(profile: &Profile, seed: u64, phone: u32) -> Pool {
+    if !profile.takes_turns() {
+        return Pool::IDLE;
     }
+    let first_s = TICK_S * Stream::new(seed, "tick", phone).uniform();
+    Pool::of_threads(RunQueue::with_ticks(first_s, profile.tick_core_s))
 }
 
 /// Gives a phone's work to the core that its threads take from each other.

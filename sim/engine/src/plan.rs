@@ -85,6 +85,8 @@ pub struct Profile {
     pub phase_time_s: f64,
     /// Whether one core is given to threads as Linux's EEVDF gives it, not in fair shares.
     pub eevdf: bool,
+    /// What the kernel takes of such a core every 4 ms, seconds; 0 for nothing.
+    pub tick_core_s: Seconds,
     /// Receive buffer of a plain UDP socket, in bytes as the kernel counts.
     pub socket_buffer_bytes: u64,
 }

@@ -52,9 +52,9 @@ impl Pool {
     };
 
     /// A core that threads take from each other.
-    pub fn of_threads() -> Pool {
+    pub fn of_threads(queue: RunQueue) -> Pool {
         let shared = Shared {
-            members: Members::Threads(RunQueue::default()),
+            members: Members::Threads(queue),
             later_s: Vec::new(),
         };
         Pool {

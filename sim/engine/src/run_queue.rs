@@ -7,8 +7,9 @@
 //! asleep while ahead stays queued until it is not ("delayed dequeue"). So who computes little runs
 //! at once where others are behind with their work, and lets them finish where they are not.
 //! Stoica and Abdel-Wahab, Earliest Eligible Virtual Deadline First, 1995; Linux 6.12,
-//! kernel/sched/fair.c: `pick_eevdf`, `place_entity`, `update_entity_lag`, `dequeue_entity`. What
-//! deliberately does not live here: several cores, whose queues are balanced; what a switch takes.
+//! kernel/sched/fair.c: `pick_eevdf`, `place_entity`, `update_entity_lag`, `dequeue_entity`. The
+//! kernel's ticks come before whatever the core does. What deliberately does not live here: several
+//! cores, whose queues are balanced; what a switch takes.
 
 use std::collections::VecDeque;
 
@@ -17,17 +18,27 @@ use pocketsim_protocols::contract::{Lane, Seconds};
 /// The threads of a core, and what each has to do; inputs must not go back in time.
 #[derive(Debug, Default)]
 pub struct RunQueue {
+    /// None where they take nothing.
+    ticks: Option<Ticks>,
     /// Until when the runtime of who runs is counted.
     settled_s: Seconds,
     threads: Vec<Thread>,
     /// Whose last work has just ended: unless it is given more at once, it falls asleep.
     pausing: Option<usize>,
-    /// What comes before all threads, and is counted as the runtime of none.
-    interrupts: VecDeque<(u32, Seconds)>,
+    /// What comes before all threads, and is counted as the runtime of none; a tick has no token.
+    interrupts: VecDeque<(Option<u32>, Seconds)>,
     /// Who runs, by its place; somebody does where anybody has work.
     running: Option<usize>,
     /// Its runtime when the kernel last looked, which is when anybody wakes or falls asleep.
     seen_s: Seconds,
+}
+
+/// The kernel's own work, every [`TICK_S`].
+#[derive(Clone, Copy, Debug)]
+struct Ticks {
+    /// When the next is, or of a core that rests, one that may have passed.
+    next_s: Seconds,
+    core_s: Seconds,
 }
 
 #[derive(Debug)]
@@ -58,6 +69,16 @@ impl Thread {
 }
 
 impl RunQueue {
+    /// A core without threads, of which every tick takes so much; the first is within [`TICK_S`].
+    pub fn with_ticks(first_s: Seconds, core_s: Seconds) -> Self {
+        assert!(core_s < TICK_S, "ticks would leave nothing");
+        let next_s = first_s;
+        Self {
+            ticks: (core_s > 0.0).then_some(Ticks { next_s, core_s }),
+            ..Self::default()
+        }
+    }
+
     /// `token` is work of so many core seconds for a thread.
     pub fn join(&mut self, now: Seconds, token: u32, thread: (u32, u32), core_s: Seconds) {
         self.settle(now);
@@ -80,7 +101,7 @@ impl RunQueue {
     /// `token` takes so many core seconds before all threads.
     pub fn interrupt(&mut self, now: Seconds, token: u32, core_s: Seconds) {
         self.settle(now);
-        self.interrupts.push_back((token, core_s));
+        self.interrupts.push_back((Some(token), core_s));
     }
 
     /// When to look next, if nobody comes or goes before: work ends, or a slice.
@@ -88,6 +109,15 @@ impl RunQueue {
         if self.pausing.is_some() {
             return Some(self.settled_s);
         }
+        let end_s = self.end_s()?;
+        Some(self.ticks.map_or(end_s, |ticks| {
+            // A tick at which the core began to compute is not behind it.
+            end_s.min(ticks.next_s.max(self.settled_s))
+        }))
+    }
+
+    /// When what the core does ends, or a slice, if no tick comes before; none of a core that rests.
+    fn end_s(&self) -> Option<Seconds> {
         if let Some(work) = self.interrupts.front() {
             return Some(self.settled_s + work.1.max(0.0));
         }
@@ -114,9 +144,18 @@ impl RunQueue {
         }
         // Dates are rounded the more the later they are: which comes first is told without them.
         let now = self.next_end()?;
+        if let Some(ticks) = self.ticks.filter(|ticks| ticks.next_s <= now) {
+            self.settle(now);
+            self.interrupts.push_front((None, ticks.core_s));
+            self.ticks = Some(Ticks {
+                next_s: ticks.next_s + TICK_S,
+                ..ticks
+            });
+            return None;
+        }
         if !self.interrupts.is_empty() {
             self.settle(now);
-            return self.interrupts.pop_front().map(|work| work.0);
+            return self.interrupts.pop_front()?.0;
         }
         let (left_s, slice_s) = self.left_of_running_s()?;
         self.settle(now);
@@ -136,7 +175,8 @@ impl RunQueue {
 
     /// What is left of a work; none for who is not there.
     pub fn left(&self, now: Seconds, token: u32) -> Option<Seconds> {
-        if let Some(place) = self.interrupts.iter().position(|work| work.0 == token) {
+        let mut interrupts = self.interrupts.iter();
+        if let Some(place) = interrupts.position(|work| work.0 == Some(token)) {
             let has_run_s = if place == 0 {
                 now - self.settled_s
             } else {
@@ -159,9 +199,10 @@ impl RunQueue {
     /// Works for which `goes` holds leave before their end; each is named.
     pub fn remove(&mut self, now: Seconds, goes: impl Fn(u32) -> bool) -> Vec<u32> {
         self.settle(now);
-        let interrupting = self.interrupts.iter().map(|work| work.0);
+        let interrupting = self.interrupts.iter().filter_map(|work| work.0);
         let mut gone: Vec<u32> = interrupting.filter(|&token| goes(token)).collect();
-        self.interrupts.retain(|work| !goes(work.0));
+        self.interrupts
+            .retain(|work| work.0.is_none_or(|token| !goes(token)));
         for at in 0..self.threads.len() {
             let thread = &mut self.threads[at];
             let had_work = !thread.works.is_empty();
@@ -180,6 +221,12 @@ impl RunQueue {
 
     /// Counts what who runs has had until now.
     fn settle(&mut self, now: Seconds) {
+        let is_resting = self.end_s().is_none();
+        if let Some(ticks) = self.ticks.as_mut().filter(|_| is_resting) {
+            // A core that rests has ticks, too, which delay nobody.
+            let behind = ((now - ticks.next_s) / TICK_S).ceil();
+            ticks.next_s += behind.max(0.0) * TICK_S;
+        }
         let passed_s = now - self.settled_s;
         if passed_s > 0.0 {
             if let Some(at) = self.pausing.take() {
@@ -347,7 +394,7 @@ impl RunQueue {
 /// `sysctl_sched_base_slice` and `get_update_sysctl_factor`).
 pub const SLICE_S: Seconds = 2.8e-3;
 /// The kernel looks that often, whatever happens (CONFIG_HZ=250).
-const TICK_S: Seconds = 4e-3;
+pub const TICK_S: Seconds = 4e-3;
 /// Two runtimes that are no further apart are one: they are sums of what was counted since a core was
 /// idle.
 const ROUNDING_S: Seconds = 1e-12;

@@ -1,6 +1,6 @@
 //! One core that several threads want, against two threads on one core of Linux 6.18.
 
-use _engine::run_queue::{RunQueue, SLICE_S};
+use _engine::run_queue::{RunQueue, SLICE_S, TICK_S};
 use pocketsim_protocols::contract::Seconds;
 
 const HOG: (u32, u32) = (0, 0);
@@ -121,6 +121,37 @@ fn an_interrupt_comes_before_all_and_is_nobodys_runtime() {
     assert_eq!(queue.left(1.25, 1), Some(0.25));
     assert_eq!(run_until(&mut queue, 9.0), [(1, 1.5), (0, 3.5)]);
     assert!(queue.next_end().is_none());
+}
+
+#[test]
+fn a_tick_comes_before_all_and_a_core_that_rests_misses_none() {
+    let mut queue = RunQueue::with_ticks(1e-3, 0.1e-3);
+    // One tick within the first work; the next two pass at rest, and the fourth is within the second.
+    queue.join(0.0, 0, HOG, 2e-3);
+    let again_s = 2.1e-3 + 2.0 * TICK_S;
+    let mut ended = run_until(&mut queue, again_s);
+    queue.join(again_s, 1, HOG, 3e-3);
+    ended.extend(run_until(&mut queue, 20e-3));
+    assert_eq!(ended.len(), 2);
+    for (end, known) in ended.iter().zip([(0, 2.1e-3), (1, again_s + 3.1e-3)]) {
+        assert_eq!(end.0, known.0);
+        assert!((end.1 - known.1).abs() < 1e-12, "{ended:?}");
+    }
+    // In a second it has so much less, and interrupts wait for a tick, too.
+    queue.join(20e-3, 2, HOG, 9.0);
+    run_until(&mut queue, 1.02);
+    let left_s = queue.left(1.02, 2).expect("it is there");
+    assert!(
+        (9.0 - left_s - (1.0 - 250.0 * 0.1e-3)).abs() < 1e-9,
+        "{left_s}"
+    );
+    queue.interrupt(1.02 + 1e-3 - 1e-6, 3, 2e-6);
+    let ended = run_until(&mut queue, 1.03);
+    assert_eq!(ended[0].0, 3);
+    assert!(
+        (ended[0].1 - (1.02 + 1e-3 + 101e-6)).abs() < 1e-9,
+        "{ended:?}"
+    );
 }
 
 #[test]

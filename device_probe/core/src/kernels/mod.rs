@@ -20,6 +20,7 @@ pub mod scheduling;
 pub mod serialisation;
 mod sleeping;
 pub mod storage;
+mod ticks;
 mod trading;
 pub mod udp;
 mod waking;

@@ -36,7 +36,12 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         }),
     ];
     let beside_others = super::sleeping::cases();
-    sleeps.chain(others).chain(beside_others).collect()
+    let alone = super::ticks::cases();
+    sleeps
+        .chain(others)
+        .chain(beside_others)
+        .chain(alone)
+        .collect()
 }
 
 /// `thread::sleep`, as the sender loop of the benchmark app paces itself.

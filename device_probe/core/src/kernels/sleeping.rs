@@ -101,7 +101,7 @@ fn sleep_on(clock: &Clock, stage: &AtomicU32) -> f64 {
 }
 
 /// A microsecond or so, in registers alone.
-fn compute() {
+pub(super) fn compute() {
     let mut value = black_box(1_u64);
     for _ in 0..STEPS {
         value = black_box(

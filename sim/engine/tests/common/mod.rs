@@ -221,6 +221,7 @@ pub fn plan(count: usize) -> Plan {
             pace_after: AfterRest::default(),
             own_after: Vec::new(),
             eevdf: false,
+            tick_core_s: 0.0,
             socket_buffer_bytes: 212_992,
         }],
         access: vec![Access {
