@@ -170,7 +170,7 @@ class Phone:
         whole = self.paced_report()
         cases = [
             measurement(name, "scheduling", {"cpu_s": self.times(each_s)})
-            for name, each_s in {**SLEEPS_S, "timer_tick": TICK_S}.items()
+            for name, each_s in {**SLEEPS_S, "kernel_tick": TICK_S}.items()
         ]
         device = {**whole["device"], "kernel": kernel}
         return {**whole, "device": device, "measurements": [*whole["measurements"], *cases]}

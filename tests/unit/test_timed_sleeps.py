@@ -8,6 +8,7 @@ from pocketsim.calibration.fit import write
 from pocketsim.calibration.fit.calibration import Calibration
 from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.devices import profile
+from pocketsim.sim.devices.draws import draw
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
@@ -66,10 +67,42 @@ def test_what_the_kernel_takes_every_4_ms_is_a_number_with_an_error(fitted):
     tick = fitted.scheduler.tick
     assert tick.value == pytest.approx(TICK_S, rel=0.05)
     assert 0 < tick.standard_error < 0.2 * TICK_S
-    assert "kernel timer_tick" in tick.source
+    assert "kernel kernel_tick" in tick.source
     plain = in_memory(synthetic.Phone(1).paced_report(), 1)
     for reports in ([plain], [plain, sleeping(2)]):
         assert Calibration().fit(reports).profile_.scheduler.tick is None
+
+
+@pytest.mark.parametrize("each_s", [0.0, 0.3e-3])
+def test_a_tick_that_is_none_or_somebody_else_is_not_told(each_s):
+    report = synthetic.Phone(1).sleeping_report()
+    case = next(one for one in report["measurements"] if one["kernel"] == "kernel_tick")
+    case["quantities"] = synthetic.measurement("", "", {"cpu_s": [each_s] * 20})["quantities"]
+    scheduler = Calibration().fit([in_memory(report, 1)]).profile_.scheduler
+    assert scheduler.policy is not None
+    assert scheduler.tick is None
+
+
+def test_of_a_kernel_whose_threads_share_cores_no_tick_is_told():
+    assert Calibration().fit([sleeping(1, "5.15.0")]).profile_.scheduler.tick is None
+
+
+def test_one_report_has_the_error_of_its_samples():
+    tick = Calibration().fit([sleeping(1)]).profile_.scheduler.tick
+    assert 0 < tick.standard_error < 0.1 * tick.value
+
+
+def test_a_drawn_tick_leaves_something(fitted, scenario):
+    wide = fitted.scheduler.tick.model_copy(update={"value": 0.15e-3, "standard_error": 0.1e-3})
+    scheduler = fitted.scheduler.model_copy(update={"tick": wide})
+    write.write_profile(
+        fitted.model_copy(update={"scheduler": scheduler}), scenario.parent / "phone.toml"
+    )
+    resolved = resolve(load(scenario, ["devices[0].profile=phone.toml"]))[0].resolved
+    (shipped,) = resolved["profiles"].values()
+    drawn_s = [draw(shipped, seed, "it")["scheduler"]["tick_s"]["value"] for seed in range(200)]
+    assert max(drawn_s) == profile.TICK_MAX_S
+    assert min(drawn_s) > 0
 
 
 def test_a_tick_that_leaves_next_to_nothing_is_refused(fitted, scenario):

@@ -26,11 +26,11 @@ from pocketsim.calibration.fit.device import (
     core_count,
     cores,
     device_phases,
+    kernel_tick,
     scheduling_policy,
     sleep_overshoot,
     sleepers,
     socket_buffer_bytes,
-    timer_tick,
 )
 from pocketsim.calibration.fit.kernels import QUIC_WAKE, SOURCES, STORES, TIMED_SLEEPS, WAKE
 from pocketsim.calibration.fit.looks import cases
@@ -107,14 +107,15 @@ class Calibration:
             _refuse_spoiled(reports)
         sleeps = sleep_overshoot(reports, base.scheduler.sleep_overshoot if base else None)
         prices, sources = self._prices(reports)
+        policy = scheduling_policy(reports)
         parts = Parts(
             together(prices),
             sleeps,
             socket_buffer_bytes(reports),
             self._rests(prices, reports),
             device_phases(reports),
-            scheduling_policy(reports),
-            timer_tick(reports),
+            policy,
+            kernel_tick(reports) if policy else None,
         )
         missing = parts.missing()
         if base is None:

@@ -100,8 +100,6 @@ TIMED_SLEEPS = {
     ),
 }
 
-TICK = Source("timer_tick", "what a thread that always computes loses within 4 ms")
-
 # What a profile says of `store` depends on what the app does with its chain.
 STORES = {
     "file_append": SOURCES["store"],

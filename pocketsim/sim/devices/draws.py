@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pocketsim.sim.devices.joint import drawn, scaled_to, times
+from pocketsim.sim.devices.profile import TICK_MAX_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -251,7 +252,8 @@ def _after_rests(scheduler: Scheduler, positive: Drawn) -> Scheduler:
         if key in scheduler:
             found[key] = _drawn_together(key, scheduler[key], positive)
     if tick := scheduler.get("tick_s"):
-        found["tick_s"] = _number(positive, "tick", tick)
+        drawn_s = positive("tick", tick["value"], tick["standard_error"])
+        found["tick_s"] = {**tick, "value": min(drawn_s, TICK_MAX_S)}
     if phases := scheduler.get("phases"):
         found["phases"] = {
             "sigma": _number(positive, "phases.sigma", phases["sigma"]),

@@ -8,8 +8,8 @@
 //! at once where others are behind with their work, and lets them finish where they are not.
 //! Stoica and Abdel-Wahab, Earliest Eligible Virtual Deadline First, 1995; Linux 6.12,
 //! kernel/sched/fair.c: `pick_eevdf`, `place_entity`, `update_entity_lag`, `dequeue_entity`. The
-//! kernel's ticks come before whatever the core does. What deliberately does not live here: several
-//! cores, whose queues are balanced; what a switch takes.
+//! kernel's ticks come before whatever the core does, and end no slice. What deliberately does not
+//! live here: several cores, whose queues are balanced; what a switch takes.
 
 use std::collections::VecDeque;
 
@@ -104,7 +104,7 @@ impl RunQueue {
         self.interrupts.push_back((Some(token), core_s));
     }
 
-    /// When to look next, if nobody comes or goes before: work ends, or a slice.
+    /// When to look next, if nobody comes or goes before: work ends, or a slice, or a tick comes.
     pub fn next_end(&self) -> Option<Seconds> {
         if self.pausing.is_some() {
             return Some(self.settled_s);
@@ -221,17 +221,17 @@ impl RunQueue {
 
     /// Counts what who runs has had until now.
     fn settle(&mut self, now: Seconds) {
-        let is_resting = self.end_s().is_none();
-        if let Some(ticks) = self.ticks.as_mut().filter(|_| is_resting) {
-            // A core that rests has ticks, too, which delay nobody.
-            let behind = ((now - ticks.next_s) / TICK_S).ceil();
-            ticks.next_s += behind.max(0.0) * TICK_S;
-        }
         let passed_s = now - self.settled_s;
         if passed_s > 0.0 {
             if let Some(at) = self.pausing.take() {
                 self.sleep(at);
             }
+        }
+        let is_resting = self.interrupts.is_empty() && self.running.is_none();
+        if let Some(ticks) = self.ticks.as_mut().filter(|_| is_resting) {
+            // A core that rests has ticks, too, which delay nobody.
+            let behind = ((now - ticks.next_s) / TICK_S).ceil();
+            ticks.next_s += behind.max(0.0) * TICK_S;
         }
         if let Some(work) = self.interrupts.front_mut() {
             work.1 -= passed_s;

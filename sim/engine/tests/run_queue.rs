@@ -9,8 +9,7 @@ const SLEEPER: (u32, u32) = (0, 1);
 /// How late turns of a thread begin that are due every `period_s`, beside one that always
 /// computes: a sleep takes it and the timer some time, and ends too late; who is late does not
 /// sleep. Also the share of turns before which it has slept.
-fn turns_beside_a_hog(period_s: Seconds) -> (Vec<Seconds>, f64) {
-    let mut queue = RunQueue::default();
+fn turns_beside_a_hog(mut queue: RunQueue, period_s: Seconds) -> (Vec<Seconds>, f64) {
     queue.join(0.0, 0, HOG, 1e9);
     let (mut now, mut slept, mut late_s) = (0.0, 0, Vec::new());
     for turn in 0..20_000 {
@@ -47,8 +46,14 @@ fn run_until(queue: &mut RunQueue, until_s: Seconds) -> Vec<(u32, Seconds)> {
 /// Here 63 us, 2.0 ms and 90, and 63 us, 1.7 ms and 45.
 #[test]
 fn who_computes_less_than_its_share_is_seldom_kept_waiting() {
-    for (period_s, real, real_s) in [(83e-6, 0.96, 2.1e-3), (50e-6, 0.46, 3.4e-3)] {
-        let (late_s, slept) = turns_beside_a_hog(period_s);
+    let ticking = || RunQueue::with_ticks(0.0, 16e-6);
+    for (queue, period_s, real, real_s) in [
+        (RunQueue::default(), 83e-6, 0.96, 2.1e-3),
+        (RunQueue::default(), 50e-6, 0.46, 3.4e-3),
+        (ticking(), 83e-6, 0.96, 2.1e-3),
+        (ticking(), 50e-6, 0.46, 3.4e-3),
+    ] {
+        let (late_s, slept) = turns_beside_a_hog(queue, period_s);
         let usual_s = SLACK_S + SLEEP_S;
         let at = |share: f64| late_s[(share * 19_999.0) as usize];
         assert!((at(0.5) - usual_s).abs() < 1e-6, "{}", at(0.5));
@@ -152,6 +157,36 @@ fn a_tick_comes_before_all_and_a_core_that_rests_misses_none() {
         (ended[0].1 - (1.02 + 1e-3 + 101e-6)).abs() < 1e-9,
         "{ended:?}"
     );
+}
+
+#[test]
+fn who_is_interrupted_by_a_tick_has_as_much_left_and_may_leave() {
+    let mut queue = RunQueue::with_ticks(1e-3, 0.1e-3);
+    queue.join(0.0, 0, HOG, 2e-3);
+    assert!(run_until(&mut queue, 1.05e-3).is_empty());
+    let left_s = queue.left(1.05e-3, 0).expect("it is there");
+    assert!((left_s - 1e-3).abs() < 1e-12, "{left_s}");
+    queue.interrupt(1.05e-3, 1, 1e-6);
+    assert_eq!(queue.left(1.06e-3, 1), Some(1e-6));
+    assert_eq!(queue.remove(1.06e-3, |_| true), [1, 0]);
+    // What is left of the tick goes on.
+    queue.join(1.06e-3, 2, SLEEPER, 1e-3);
+    let ended = run_until(&mut queue, 9e-3);
+    assert_eq!(ended.len(), 1);
+    assert!((ended[0].1 - 2.1e-3).abs() < 1e-12, "{ended:?}");
+    assert!(queue.next_end().is_none());
+}
+
+#[test]
+fn two_threads_and_ticks_have_a_core_together() {
+    let mut queue = RunQueue::with_ticks(0.0, 0.1e-3);
+    queue.join(0.0, 0, HOG, 60.0);
+    queue.join(0.0, 1, SLEEPER, 60.0);
+    run_until(&mut queue, 10.002);
+    let left_s = [0, 1].map(|token| queue.left(10.002, token).expect("it is there"));
+    let had_s = 120.0 - left_s[0] - left_s[1];
+    assert!((had_s + 2501.0 * 0.1e-3 - 10.002).abs() < 1e-6, "{had_s}");
+    assert!((left_s[0] - left_s[1]).abs() < 2.0 * SLICE_S, "{left_s:?}");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         }),
     ];
     let beside_others = super::sleeping::cases();
-    let alone = super::ticks::cases();
+    let alone = super::kernel_tick::cases();
     sleeps
         .chain(others)
         .chain(beside_others)

@@ -56,11 +56,11 @@ fn beside(clock: &Clock) -> Result<Sleeps, Unmeasured> {
     let (own_s, taken_s, chunks) = thread::scope(|scope| {
         let sleeper = scope.spawn(|| sleep_on(clock, &stage));
         while stage.load(Ordering::Acquire) == STARTING {
-            compute();
+            compute(STEPS);
         }
         let (start, mut chunks) = (Instant::now(), 0_u32);
         while stage.load(Ordering::Acquire) == SLEEPING {
-            compute();
+            compute(STEPS);
             chunks += 1;
         }
         let taken_s = start.elapsed().as_secs_f64();
@@ -78,7 +78,7 @@ fn beside(clock: &Clock) -> Result<Sleeps, Unmeasured> {
 /// What a chunk of computing takes where nobody sleeps.
 fn alone_s() -> f64 {
     let start = Instant::now();
-    (0..ALONE).for_each(|_| compute());
+    (0..ALONE).for_each(|_| compute(STEPS));
     start.elapsed().as_secs_f64() / f64::from(ALONE)
 }
 
@@ -100,10 +100,10 @@ fn sleep_on(clock: &Clock, stage: &AtomicU32) -> f64 {
     cpu_s
 }
 
-/// A microsecond or so, in registers alone.
-pub(super) fn compute() {
+/// A microsecond or so for so many steps as [`STEPS`], in registers alone.
+pub(super) fn compute(steps: u32) {
     let mut value = black_box(1_u64);
-    for _ in 0..STEPS {
+    for _ in 0..steps {
         value = black_box(
             value
                 .wrapping_mul(6_364_136_223_846_793_005)

@@ -154,7 +154,7 @@ pub const KERNELS: &[Known] = &[
     entry("task_spawn", Group::Scheduling, &[], &[]),
     entry("timed_sleep", Group::Scheduling, &[], &[]),
     entry("timer_interrupt", Group::Scheduling, &[], &[]),
-    entry("timer_tick", Group::Scheduling, &[], &[]),
+    entry("kernel_tick", Group::Scheduling, &[], &[]),
     entry("udp_send", Group::Udp, BYTES, &[]),
     entry("udp_receive", Group::Udp, BYTES, &[]),
     entry(

@@ -1,0 +1,107 @@
+//! The kernel `kernel_tick`: what the system takes of a core that computes, every 4 ms.
+//!
+//! A thread computes in short chunks and looks at the clock after each: what a chunk takes longer than
+//! most was taken from it ("selfish detour", Beckman et al., The influence of operating systems on the
+//! performance of collective operations at extreme scale, 2006). Linux looks after its threads and
+//! clocks every 4 ms (CONFIG_HZ=250, as Android's and Debian's); on a virtual machine each such tick
+//! leaves it more than once. Times in which another thread had the core do not count, and the median
+//! over several is what a sample says. What deliberately does not live here: how often other programs
+//! compute.
+
+use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
+
+use super::experiment::{case, collect};
+use super::sleeping::compute;
+use crate::host::affinity::{allowed_cores, on_cores};
+use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
+
+/// The only case.
+pub(super) fn cases() -> Vec<Case> {
+    vec![case(Group::Scheduling, "kernel_tick", &[], kernel_tick)]
+}
+
+fn kernel_tick(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
+    let cores = allowed_cores();
+    let core = *cores
+        .last()
+        .ok_or_else(|| Unmeasured::because("the kernel names no core"))?;
+    on_cores(&[core], || {
+        // Written once, so that no page of it is new while time counts.
+        let mut chunks_s = vec![f64::NAN; ROOM];
+        collect(budget, ["cpu_s"], || Ok([lost_s(&mut chunks_s)?]))
+    })
+}
+
+/// What a tick's time has lost, in the median of those that no other thread had a part of.
+fn lost_s(chunks_s: &mut Vec<f64>) -> Result<f64, Unmeasured> {
+    let mut lost_s = Vec::with_capacity(TICKS);
+    for _ in 0..TICKS_TRIED {
+        let switches = involuntary_switches();
+        compute_for_a_tick(chunks_s);
+        if involuntary_switches() == switches {
+            lost_s.push(beyond_usual_s(chunks_s));
+        }
+        if lost_s.len() == TICKS {
+            return Ok(*lost_s.select_nth_unstable_by(TICKS / 2, f64::total_cmp).1);
+        }
+    }
+    Err(Unmeasured::because("other threads had the core"))
+}
+
+fn compute_for_a_tick(chunks_s: &mut Vec<f64>) {
+    chunks_s.clear();
+    let start = Instant::now();
+    let mut last = Duration::ZERO;
+    while last < TICK && chunks_s.len() < ROOM {
+        compute(STEPS);
+        let now = start.elapsed();
+        chunks_s.push((now - last).as_secs_f64());
+        last = now;
+    }
+}
+
+/// What chunks took that took clearly longer than most, beyond what those took.
+fn beyond_usual_s(chunks_s: &mut [f64]) -> f64 {
+    let middle = chunks_s.len() / 2;
+    let usual_s = *chunks_s.select_nth_unstable_by(middle, f64::total_cmp).1;
+    let longer = chunks_s.iter().map(|chunk_s| chunk_s - usual_s);
+    longer.filter(|&longer_s| longer_s > usual_s).sum()
+}
+
+/// How often this thread had to leave its core to another; 0 where the kernel does not say.
+fn involuntary_switches() -> libc::c_long {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is valid for writes, and zeros are a valid one.
+    unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init().ru_nivcsw
+    }
+}
+
+const TICK: Duration = Duration::from_millis(4);
+/// Odd, so that one is in the middle.
+const TICKS: usize = 5;
+const TICKS_TRIED: usize = 25;
+/// A fifth of a microsecond on a server, one on a phone's small core: shorter detours are not seen.
+const STEPS: u32 = 128;
+/// More chunks than a core does meanwhile.
+const ROOM: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::beyond_usual_s;
+
+    #[test]
+    fn what_is_clearly_longer_than_usual_is_lost() {
+        let mut chunks_s = vec![1e-6; 100];
+        chunks_s.extend([1.4e-6, 1.9e-6, 2.1e-6, 18e-6]);
+        let lost_s = beyond_usual_s(&mut chunks_s);
+        assert!((lost_s - 18.1e-6).abs() < 1e-12, "{lost_s}");
+    }
+
+    #[test]
+    fn where_nothing_is_longer_nothing_is_lost() {
+        assert_eq!(beyond_usual_s(&mut [1e-6; 9]), 0.0);
+    }
+}
