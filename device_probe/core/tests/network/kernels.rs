@@ -30,6 +30,7 @@ fn kernels(depth: Depth) -> BTreeSet<&'static str> {
 #[test]
 fn the_names_are_those_that_calibration_reads() {
     let expected = [
+        "kernel_tick",
         "quic_endpoint_close",
         "quic_endpoint_setup",
         "quic_handshake",
