@@ -74,11 +74,13 @@ fn involuntary_switches() -> libc::c_long {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is valid for writes, and zeros are a valid one.
     unsafe {
-        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        libc::getrusage(OF_THIS_THREAD, usage.as_mut_ptr());
         usage.assume_init().ru_nivcsw
     }
 }
 
+/// `RUSAGE_THREAD` (linux/resource.h), which the crate libc does not have for Android.
+const OF_THIS_THREAD: libc::c_int = 1;
 const TICK: Duration = Duration::from_millis(4);
 /// Odd, so that one is in the middle.
 const TICKS: usize = 5;
