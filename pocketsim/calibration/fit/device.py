@@ -89,7 +89,8 @@ def kernel_tick(reports: Sequence[Report]) -> DurationNumber | None:
     if len(told) > 1:
         error_s = float(medians_s.std(ddof=1)) / math.sqrt(len(told))
     else:
-        low_s, high_s = np.percentile(told[0].values or [], [16, 84]) if told[0].values else (0, 0)
+        every = told[0].values or told[0].quantiles or [value_s]
+        low_s, high_s = np.percentile(every, [16, 84])  # a deviation below the median, and above
         error_s = _OF_A_MEDIAN * 0.5 * float(high_s - low_s) / math.sqrt(told[0].count)
     return DurationNumber.model_validate(
         {

@@ -72,9 +72,12 @@ impl RunQueue {
     /// A core without threads, of which every tick takes so much; the first is within [`TICK_S`].
     pub fn with_ticks(first_s: Seconds, core_s: Seconds) -> Self {
         assert!(core_s < TICK_S, "ticks would leave nothing");
-        let next_s = first_s;
+        let ticks = Ticks {
+            next_s: first_s,
+            core_s,
+        };
         Self {
-            ticks: (core_s > 0.0).then_some(Ticks { next_s, core_s }),
+            ticks: (core_s > 0.0).then_some(ticks),
             ..Self::default()
         }
     }

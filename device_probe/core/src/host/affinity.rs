@@ -28,6 +28,19 @@ pub fn on_cores<R: Send>(
     done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
+/// Do `work` as [`on_cores`] does, on the last core that the calling thread may use.
+///
+/// # Errors
+/// The kernel names none, or does not grant it.
+pub fn on_last_core<R: Send>(
+    work: impl FnOnce() -> Result<R, Unmeasured> + Send,
+) -> Result<R, Unmeasured> {
+    let cores = allowed_cores();
+    let last = cores.last();
+    let last = last.ok_or_else(|| Unmeasured::because("the kernel names no core"))?;
+    on_cores(&[*last], work)
+}
+
 /// The core that the calling thread runs on now.
 pub fn current_core() -> Option<u32> {
     // SAFETY: the call has no arguments and only reads.

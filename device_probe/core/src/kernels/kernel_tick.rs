@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::experiment::{case, collect};
 use super::sleeping::compute;
-use crate::host::affinity::{allowed_cores, on_cores};
+use crate::host::affinity::on_last_core;
 use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
 
 /// The only case.
@@ -22,11 +22,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 fn kernel_tick(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
-    let cores = allowed_cores();
-    let core = *cores
-        .last()
-        .ok_or_else(|| Unmeasured::because("the kernel names no core"))?;
-    on_cores(&[core], || {
+    on_last_core(|| {
         // Written once, so that no page of it is new while time counts.
         let mut chunks_s = vec![f64::NAN; ROOM];
         collect(budget, ["cpu_s"], || Ok([lost_s(&mut chunks_s)?]))

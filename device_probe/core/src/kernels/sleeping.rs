@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::experiment::{case, collect, Watch};
 use crate::clock::Clock;
-use crate::host::affinity::{allowed_cores, on_cores};
+use crate::host::affinity::on_last_core;
 use crate::kernel::{Budget, Case, Group, Series, Unmeasured};
 
 /// The cases: the sleeper's part, and what is beyond it.
@@ -40,13 +40,7 @@ struct Sleeps {
 }
 
 fn on_one_core(budget: &Budget<'_>, part: fn(Sleeps) -> f64) -> Result<Vec<Series>, Unmeasured> {
-    let cores = allowed_cores();
-    let core = *cores
-        .last()
-        .ok_or_else(|| Unmeasured::because("the kernel names no core"))?;
-    on_cores(&[core], || {
-        collect(budget, ["cpu_s"], || Ok([part(beside(budget.clock)?)]))
-    })
+    on_last_core(|| collect(budget, ["cpu_s"], || Ok([part(beside(budget.clock)?)])))
 }
 
 /// Compute alone, beside a sleeper, and alone again.
