@@ -89,7 +89,7 @@ def test_the_relays_share_is_of_the_time_of_proposing(bench, monkeypatch):
     monkeypatch.setattr(ends, "_wait", wait)
     found = bench.repetition(POINT, 50.0, 0)
     assert found["relay"]["cpu_ratio"] == pytest.approx(0.2)
-    assert waited_s == [0.7, 2.0]  # until proposing has begun for sure, then all of it
+    assert waited_s == [0.4, 2.0]  # until proposing has begun for sure, then all of it
     assert readings == []
 
 
@@ -113,13 +113,13 @@ def test_a_ramp_goes_over_the_link_of_its_point(bench, calls, monkeypatch):
     asked_s = []
     monkeypatch.setattr(ends, "_wait", lambda process, at_s: asked_s.append(at_s) or process.wait())
     bench.capacity_per_s(POINT)
-    assert set(asked_s) == {0.7, 1.0}
+    assert set(asked_s) == {0.4, 1.0}
     bench.capacity_per_s(replace(POINT, carrier="tftp"))
     # One lost block stops TFTP for 5 s.
     assert max(asked_s) == 20.0
     del asked_s[:]
     bench.capacity_per_s(replace(POINT, carrier="quic_keep", loss="bursts"))
-    assert max(asked_s) == 10.0
+    assert max(asked_s) == 5.0
     relays = [line for line in calls() if " link " in line]
     assert relays
     assert all("--delay 5ms" in line for line in relays)
@@ -190,19 +190,31 @@ def test_points_are_interleaved_and_reports_are_between(bench):
 
 
 def test_noisy_points_are_measured_again_as_often_as_there_is_time(bench, monkeypatch):
-    effort = replace(EFFORT, rounds=3, most_repeated=4)
+    effort = replace(EFFORT, repeated=1, most_repeated=3)
     noisy = Bench(PROBE, bench.cores, effort, bench.kept)
     monkeypatch.setattr(blocks, "is_too_noisy", lambda point, _figures: point.name == "p99")
     reports = []
     calm, found = blocks.measure(noisy, [POINT, DIRECT], reports.append, lambda _text: None)
-    assert (len(calm.blocks), len(found.blocks)) == (1, 4)
+    assert [len(block) for block in calm.blocks] == [effort.repetitions]
+    assert [len(block) for block in found.blocks] == [effort.repetitions, 1, 1, 1]
     # Every one counts: the calmest block would be chosen by its noise.
     assert found.repetitions == tuple(one for block in found.blocks for one in block)
-    assert len(found.figures()) == 4 * effort.repetitions
+    assert len(found.figures()) == effort.repetitions + 3
     assert reports == ["before", "turn_1", "turn_2", "block_1", "block_2", "block_3"]
-    least = Bench(PROBE, bench.cores, replace(effort, most_repeated=1), bench.kept)
-    _, found = blocks.measure(least, [POINT, DIRECT], reports.append, lambda _text: None)
-    assert len(found.blocks) == 2
+
+
+def test_what_is_left_after_every_noisy_point_is_for_the_nearest_to_agree(bench, monkeypatch):
+    apart = {POINT.name: 0.3, DIRECT.name: 0.2}
+    monkeypatch.setattr(blocks, "is_too_noisy", lambda _point, _figures: True)
+    monkeypatch.setattr(blocks, "noise", lambda point, _figures: apart[point.name])
+    effort = replace(EFFORT, repeated=1, most_repeated=3)
+    found = blocks.measure(
+        Bench(PROBE, bench.cores, effort, bench.kept),
+        [POINT, DIRECT],
+        lambda _name: None,
+        lambda _text: None,
+    )
+    assert {one.point.name: len(one.blocks) - 1 for one in found} == {"p99": 2, POINT.name: 1}
 
 
 def test_only_own_processes_end_and_all_of_them(bench, tmp_path):

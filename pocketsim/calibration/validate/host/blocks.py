@@ -6,18 +6,19 @@ changes on the host within minutes scatters over points instead of telling them 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.validate.host.design import order
 from pocketsim.calibration.validate.host.figures import Figures
-from pocketsim.calibration.validate.host.judging import is_too_noisy
+from pocketsim.calibration.validate.host.judging import is_too_noisy, noise
 from pocketsim.calibration.validate.host.measuring import forwarding_cpu_s, passage_s
 from pocketsim.calibration.validate.host.prediction import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pocketsim.calibration.validate.host.design import Point
     from pocketsim.calibration.validate.host.measuring import Bench
@@ -65,29 +66,36 @@ def measure(
 ) -> list[Measured]:
     """Measure every point, and those again whose repetitions are too far apart.
 
-    `report` is called with a name before the first turn, after every turn over all points, and
-    after each block of noisy ones. `told` gets a line for each trade.
+    `report` is called with a name before the first turn, after every second turn over all points
+    and after the last, and after each block of noisy ones. `told` gets a line for each trade.
     """
+    effort = bench.effort
     rates = [_rate(bench, point, told) for point in points]
     report("before")
-    blocks = _block(bench, rates, 0, told, report)
+    blocks = _block(bench, rates, range(effort.repetitions), told, report)
     found = {
         point.name: Measured(point, capacity, rate, (blocks[point.name],))
         for point, capacity, rate in rates
     }
-    left = bench.effort.most_repeated
-    for number in range(1, bench.effort.rounds + 1):
-        noisy = [one for one in found.values() if is_too_noisy(one.point, one.figures())][:left]
-        left -= len(noisy)
-        again = [(one.point, one.capacity_per_s, one.rate_per_s) for one in noisy]
-        if not again:
+    left, first = effort.most_repeated, effort.repetitions
+    for number in itertools.count(1):
+        noisy = _noisy(found.values())[:left]
+        if not noisy:
             break
-        blocks = _block(bench, again, number, told)
+        again = [(one.point, one.capacity_per_s, one.rate_per_s) for one in noisy]
+        blocks = _block(bench, again, range(first, first + effort.repeated), told)
         report(f"block_{number}")
         for one in noisy:
             every = (*one.blocks, blocks[one.point.name])
-            found[one.point.name] = Measured(one.point, one.capacity_per_s, one.rate_per_s, every)
+            found[one.point.name] = replace(one, blocks=every)
+        left, first = left - len(noisy), first + effort.repeated
     return list(found.values())
+
+
+def _noisy(found: Iterable[Measured]) -> list[Measured]:
+    """Return those whose repetitions are too far apart, the nearest to agree first."""
+    apart = [one for one in found if is_too_noisy(one.point, one.figures())]
+    return sorted(apart, key=lambda one: noise(one.point, one.figures()))
 
 
 def _rate(bench: Bench, point: Point, told: Told) -> tuple[Point, float, float]:
@@ -99,21 +107,20 @@ def _rate(bench: Bench, point: Point, told: Told) -> tuple[Point, float, float]:
 def _block(
     bench: Bench,
     rates: Sequence[tuple[Point, float, float]],
-    number: int,
+    places: range,
     told: Told,
-    report: Callable[[str], None] = lambda _name: None,
+    report: Told = lambda _name: None,
 ) -> dict[str, tuple[dict[str, Any], ...]]:
-    """Return every repetition of a block by the names of its points."""
+    """Return every repetition of a block by the names of its points; `places` number its turns."""
     per_s = {point.name: rate for point, _, rate in rates}
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in per_s}
-    count = bench.effort.repetitions
-    for turn in range(count):
-        place = number * count + turn
+    for turn, place in enumerate(places, 1):
         for point in order([point for point, _, _ in rates], place):
             one = bench.repetition(point, per_s[point.name], place)
             found[point.name].append(one)
             rtt_s = one["figures"]["rtt_p50_s"]
             said = "nothing stored" if rtt_s is None else f"{1000 * rtt_s:.3f} ms"
-            told(f"turn {turn + 1} of {count}, {point.name}: {said}")
-        report(f"turn_{turn + 1}")
+            told(f"turn {turn} of {len(places)}, {point.name}: {said}")
+        if turn % 2 or turn == len(places):
+            report(f"turn_{turn}")
     return {name: tuple(several) for name, several in found.items()}

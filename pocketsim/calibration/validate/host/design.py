@@ -58,9 +58,10 @@ class Effort:
     `warm_up_s` goes before, in which nothing counts: a process that has just begun has cold code
     and new memory, which no profile prices, and nothing simulated begins so. Of each carrier nulls
     and intervals may be fitted to `fitted` points. Points whose measurements disagree are repeated
-    in at most `rounds` rounds, `most_repeated` points in all, which bounds the time. `draws` are
-    simulated repetitions of a point. `is_judged` says whether bars count; where they do not, one
-    report of the probe is whole, and the others only show whether the host has changed.
+    `repeated` times more, `most_repeated` points in all, which bounds the time: every one of them
+    once, and with what is left those again that are nearest to agree. `draws` are simulated
+    repetitions of a point. `is_judged` says whether bars count; where they do not, one report of
+    the probe is whole, and the others only show whether the host has changed.
     """
 
     points: int
@@ -69,7 +70,7 @@ class Effort:
     drained_s: float
     warm_up_s: float
     fitted: int
-    rounds: int
+    repeated: int
     most_repeated: int
     draws: int
     is_judged: bool
@@ -80,9 +81,11 @@ class Effort:
         return self.warm_up_s + self.proposed_s + self.drained_s
 
 
-FULL = Effort(24, 5, 5.0, 1.0, 1.0, fitted=2, rounds=3, most_repeated=24, draws=40, is_judged=True)
+FULL = Effort(
+    24, 5, 5.0, 1.0, 1.0, fitted=2, repeated=3, most_repeated=16, draws=32, is_judged=True
+)
 # Too little to judge by: it shows that everything runs.
-QUICK = Effort(4, 2, 2.0, 0.5, 0.5, fitted=0, rounds=0, most_repeated=0, draws=8, is_judged=False)
+QUICK = Effort(4, 2, 2.0, 0.5, 0.5, fitted=0, repeated=0, most_repeated=0, draws=8, is_judged=False)
 
 
 def design(effort: Effort) -> list[Point]:

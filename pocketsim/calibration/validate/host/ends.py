@@ -262,7 +262,7 @@ def _failed(what: str, errors: Path) -> EnvironmentMissingError:
 _ANY_PORT = "127.0.0.1:0"
 _STORED = ("--store", "append")  # as a profile prices it by default
 _PAUSE = "100ms"  # between repetitions that end by themselves
-_LEAD_S = 0.7  # from the dialler's start to its first proposal; 0.1 s unless the computer is busy
+_LEAD_S = 0.4  # from the dialler's start to its first proposal; 0.2 s unless the computer is busy
 _SPARE_S = 2.0  # by which the dialler would go on: an interrupt after its end has no effect
 _ATTEMPTS = 3
 _PATIENCE_S = 45.0  # a dialler waits up to 30 s while answers come, then 5 s for the last word

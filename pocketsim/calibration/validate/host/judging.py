@@ -208,10 +208,14 @@ def _within_fences(values: np.ndarray) -> np.ndarray:
     return kept
 
 
+def noise(point: Point, figures: Sequence[Figures]) -> float:
+    """Return how far real is from real: in round trips, or in stores where those count."""
+    return floor(figures, STORE_RATE if point.is_overloaded else RTT_P50)
+
+
 def is_too_noisy(point: Point, figures: Sequence[Figures]) -> bool:
-    """Tell whether real is too far from real: in round trips, or in stores where those count."""
-    quantity = STORE_RATE if point.is_overloaded else RTT_P50
-    return floor(figures, quantity) > FLOOR_MAX
+    """Tell whether real is too far from real to judge by."""
+    return noise(point, figures) > FLOOR_MAX
 
 
 def _row(one: Compared, medians: dict[str, dict[str, float]], effort: Effort) -> Row:

@@ -59,7 +59,7 @@ class Bench:
         """Return the most that a ramp stored at a point, over its own link, 1/s.
 
         A second of each rate, three times as much each time, until less than 0.6 of what was asked
-        for is stored; 20 s where one lost packet stops all for as long as TFTP waits, and 10 s of
+        for is stored; 20 s where one lost packet stops all for as long as TFTP waits, and 5 s of
         kept connections where losses come in bursts, of which some stop all for a second or longer:
         one rate that meets such a spell does not end the ramp, the next is tried, too.
         """
@@ -178,7 +178,7 @@ _STOPPING_RAMPS_S = {
     ("tftp", "independent"): 20.0,
     ("tftp", "bursts"): 20.0,
     # Probe timeouts of QUIC double: six of them in a row are 1.6 s.
-    ("quic_keep", "bursts"): 10.0,
+    ("quic_keep", "bursts"): 5.0,
 }
 _RATES_BEYOND = {("quic_keep", "bursts"): 2}  # others end with the first that is too high
 _RAMP = -1  # the number of no repetition
