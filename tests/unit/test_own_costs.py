@@ -147,6 +147,17 @@ def test_a_new_connection_stands_for_the_endpoint_it_has(found, device):
     assert (1 - short.ratio) * connecting.cpu == pytest.approx(left_s, rel=0.1)
 
 
+def test_parts_of_a_trip_scatter_by_as_many_seconds_as_it_does(found, device):
+    rtt_s, whole = 5e-3, synthetic.Phone(9).sigma
+    reports = [reconnecting(report, rtt_s) for report in paced(2)]
+    part = own.measured(implementation.load(DESCRIBED), device, reports).own_costs["connecting"]
+    assert part.spread_sigma == pytest.approx(whole * rtt_s / part.cpu, rel=0.2)
+    # Half of a file each, of which little more than half is priced otherwise.
+    file = found.own_costs["tftp_file"]
+    half_s = synthetic.file_s_of(1, 10e-3) / 2
+    assert file.spread_sigma == pytest.approx(whole * half_s / file.cpu, rel=0.2)
+
+
 def test_what_a_program_was_described_with_at_that_step_is_in_it(device):
     described = implementation.load(profile.IMPLEMENTATIONS / "trustchain_throughput_2025.toml")
     taken = {name for name, one in described.own_costs.items() if one.step == "endpoint_setup"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pocketsim.calibration.fit import bookkeeping, pace, quic_wakes
 from pocketsim.calibration.fit.by_rest import part as by_rest_part
 from pocketsim.calibration.fit.looks import cases, estimate_of, estimates
-from pocketsim.calibration.fit.wakes import near_priced, passage_s, slept_s
+from pocketsim.calibration.fit.wakes import left, near_priced, passage_s, slept_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,13 +64,13 @@ def _after(report: Report, rest_s: float, hot_s: Mapping[str, float]) -> Estimat
     wakes_s = wakes[rest_s].mean + 3 * max(0.0, wakes[_BETWEEN_S].mean)
     computed_s = math.fsum(times * hot_s[kernel] for kernel, times in _DONE.items())
     rtt = estimate_of(timed[0], "rtt_s", report)
-    left_s = rtt.mean - computed_s - long_s - 3 * short_s - wakes_s - 2 * received.mean
+    taken_s = computed_s + long_s + 3 * short_s + wakes_s + 2 * received.mean
     # Neither end has done any of its steps since the last message.
     rested = pace.Pace(report, slept_s(report, rest_s))
     for turn in _COLD:
         beside_s = received.mean if "block_decode" in turn else 0.0
-        left_s -= rested.longer_s(beside_s + math.fsum(hot_s[kernel] for kernel in turn))
-    return replace(rtt, mean=left_s, rounds=())
+        taken_s += rested.longer_s(beside_s + math.fsum(hot_s[kernel] for kernel in turn))
+    return replace(left(rtt, 1.0, taken_s, 0.0), rounds=())
 
 
 _COUNTERSIGNED = pace.OPERATIONS

@@ -21,6 +21,7 @@ from pocketsim.calibration.fit.samples import mean_estimate
 from pocketsim.calibration.fit.wakes import (
     PRICED_REST_S,
     by_asked_s,
+    left,
     passage_s,
     rested_s,
 )
@@ -63,8 +64,8 @@ def _turns(report: Report) -> dict[float, Estimate]:
         there_s = passage_s(report, rested_s(report, asked_s))
         back_s = passage_s(report, turn_s)  # who waits for it rests for most of the turn
         if there_s is not None and back_s is not None and turn_s > there_s + back_s:
-            left_s = turn_s - there_s - back_s
-            found[asked_s] = replace(each[0], mean=left_s, rounds=())
+            turn = replace(each[0], mean=turn_s)
+            found[asked_s] = replace(left(turn, 1.0, there_s + back_s, 0.0), rounds=())
     return found
 
 
@@ -76,8 +77,7 @@ def _openings(report: Report) -> dict[float, Estimate]:
         passed_s = passage_s(report, rested_s(report, asked_s))
         if passed_s is None or each_s <= 0 or one.mean <= passed_s + each_s:
             continue
-        left_s = (one.mean - passed_s - each_s) / 2
-        found[asked_s] = replace(one, mean=left_s, standard_error=one.standard_error / 2, rounds=())
+        found[asked_s] = replace(left(one, 0.5, (passed_s + each_s) / 2, 0.0), rounds=())
     return found
 
 
