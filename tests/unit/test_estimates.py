@@ -14,7 +14,7 @@ from statsmodels.stats.meta_analysis import combine_effects
 
 from pocketsim.calibration.fit.lines import combine, fit_line
 from pocketsim.calibration.fit.probe_report import Samples
-from pocketsim.calibration.fit.samples import Estimate, Sigma, estimate, execution_sigma
+from pocketsim.calibration.fit.samples import Estimate, Sigma, estimate, execution_sigma, sigma_of
 from support import synthetic_reports as synthetic
 
 SEEDS = range(400)
@@ -296,3 +296,21 @@ def test_means_are_those_of_a_meta_analysis(centre, apart, drawn):
     of_scatter = (high - low) / 2 / stats.t.ppf(0.975, len(drawn) - 1)
     expected = max(of_scatter, theirs.sd_eff_w_fe if not has_excess else 0.0)
     assert ours.standard_error == pytest.approx(expected, rel=1e-4)
+
+
+def test_deviations_are_pooled_in_the_units_of_what_deviates():
+    # Both deviate by 1, in other shares of what they deviate from.
+    alike = [varying(10.0, 0.1), varying(2.0, 0.5)]
+    pooled = sigma_of(alike, 5.0)
+    assert pooled.value == pytest.approx(math.sqrt(math.log1p(0.2**2)))
+    assert 0 < pooled.standard_error < 0.1 * pooled.value
+    # One that is further out counts by its samples, and makes it less sure.
+    apart = sigma_of([*alike, varying(10.0, 0.4)], 5.0)
+    assert apart.value == pytest.approx(math.sqrt(math.log1p((1 + 1 + 16) / 3 / 5**2)))
+    assert apart.standard_error > 0.3 * apart.value
+
+
+def varying(mean, variation):
+    """Return an estimate whose samples have this coefficient of variation."""
+    sigma = math.sqrt(math.log1p(variation**2))
+    return Estimate(mean, 0.0, sigma, 100, independent=100)

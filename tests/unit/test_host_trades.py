@@ -89,7 +89,7 @@ def test_the_relays_share_is_of_the_time_of_proposing(bench, monkeypatch):
     monkeypatch.setattr(ends, "_wait", wait)
     found = bench.repetition(POINT, 50.0, 0)
     assert found["relay"]["cpu_ratio"] == pytest.approx(0.2)
-    assert waited_s == [0.4, 2.0]  # until proposing has begun for sure, then all of it
+    assert waited_s == [0.4, 2.0]  # until proposing has begun, then all of it
     assert readings == []
 
 
@@ -189,6 +189,14 @@ def test_points_are_interleaved_and_reports_are_between(bench):
     assert turns[5] == "turn_1"
 
 
+def test_reports_are_after_the_first_turn_and_every_second_from_there(bench):
+    reports = []
+    effort = replace(EFFORT, points=1, repetitions=4, proposed_s=0.5)
+    often = Bench(PROBE, bench.cores, effort, bench.kept)
+    blocks.measure(often, [DIRECT], reports.append, lambda _text: None)
+    assert reports == ["before", "turn_1", "turn_3", "turn_4"]
+
+
 def test_noisy_points_are_measured_again_as_often_as_there_is_time(bench, monkeypatch):
     effort = replace(EFFORT, repeated=1, most_repeated=3)
     noisy = Bench(PROBE, bench.cores, effort, bench.kept)
@@ -203,7 +211,9 @@ def test_noisy_points_are_measured_again_as_often_as_there_is_time(bench, monkey
     assert reports == ["before", "turn_1", "turn_2", "block_1", "block_2", "block_3"]
 
 
-def test_what_is_left_after_every_noisy_point_is_for_the_nearest_to_agree(bench, monkeypatch):
+def test_what_is_left_after_every_noisy_point_is_for_the_nearest_to_agree(
+    bench, calls, monkeypatch
+):
     apart = {POINT.name: 0.3, DIRECT.name: 0.2}
     monkeypatch.setattr(blocks, "is_too_noisy", lambda _point, _figures: True)
     monkeypatch.setattr(blocks, "noise", lambda point, _figures: apart[point.name])
@@ -215,6 +225,12 @@ def test_what_is_left_after_every_noisy_point_is_for_the_nearest_to_agree(bench,
         lambda _text: None,
     )
     assert {one.point.name: len(one.blocks) - 1 for one in found} == {"p99": 2, POINT.name: 1}
+    # Each repetition has a number of its own, of which its losses are, and one is the ramp's.
+    seeds = {seed for line in calls() for seed in re.findall(r"--seed (\d+)", line)}
+    assert len(seeds) == effort.repetitions + 1 + 1
+    few = Bench(PROBE, bench.cores, replace(effort, most_repeated=1), bench.kept)
+    found = blocks.measure(few, [POINT, DIRECT], lambda _name: None, lambda _text: None)
+    assert {one.point.name: len(one.blocks) - 1 for one in found} == {"p99": 1, POINT.name: 0}
 
 
 def test_only_own_processes_end_and_all_of_them(bench, tmp_path):

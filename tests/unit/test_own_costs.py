@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from pocketsim.calibration.fit import bookkeeping, own, pace, wakes, write
@@ -151,11 +153,19 @@ def test_parts_of_a_trip_scatter_by_as_many_seconds_as_it_does(found, device):
     rtt_s, whole = 5e-3, synthetic.Phone(9).sigma
     reports = [reconnecting(report, rtt_s) for report in paced(2)]
     part = own.measured(implementation.load(DESCRIBED), device, reports).own_costs["connecting"]
-    assert part.spread_sigma == pytest.approx(whole * rtt_s / part.cpu, rel=0.2)
-    # Half of a file each, of which little more than half is priced otherwise.
+    assert part.spread_sigma == pytest.approx(lognormal(whole * rtt_s / part.cpu), rel=0.2)
+    # Both ends of a file vary on their own: each has half of its variance.
     file = found.own_costs["tftp_file"]
-    half_s = synthetic.file_s_of(1, 10e-3) / 2
-    assert file.spread_sigma == pytest.approx(whole * half_s / file.cpu, rel=0.2)
+    each_s = synthetic.file_s_of(1, 10e-3) / 2**0.5
+    assert file.spread_sigma == pytest.approx(lognormal(whole * each_s / file.cpu), rel=0.2)
+    # And so do all its blocks.
+    block, each_s = found.own_costs["tftp_block"], synthetic.file_s_of(5, 10e-3) / 10**0.5
+    assert block.spread_sigma == pytest.approx(lognormal(whole * each_s / block.cpu), rel=0.2)
+
+
+def lognormal(variation):
+    """Return the sigma of a lognormal with this coefficient of variation."""
+    return math.sqrt(math.log1p(variation**2))
 
 
 def test_what_a_program_was_described_with_at_that_step_is_in_it(device):

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from pocketsim.calibration.fit.by_rest import Part, part
 from pocketsim.calibration.fit.looks import estimate_of
-from pocketsim.calibration.fit.samples import mean_estimate
+from pocketsim.calibration.fit.samples import Sigma, mean_estimate
 from pocketsim.calibration.fit.wakes import (
     PRICED_REST_S,
     by_asked_s,
     left,
+    of_a_part,
     passage_s,
     rested_s,
 )
@@ -70,14 +71,19 @@ def _turns(report: Report) -> dict[float, Estimate]:
 
 
 def _openings(report: Report) -> dict[float, Estimate]:
-    """Return what beginning a file takes at one end, by how long both were asked to rest, s."""
+    """Return what beginning a file takes at one end, by how long both were asked to rest, s.
+
+    Both ends vary on their own, so that each has half of the file's variance.
+    """
     found = {}
     each_s = _each_s(report)
     for asked_s, one in _files(report, _BLOCKS[0]).items():
         passed_s = passage_s(report, rested_s(report, asked_s))
         if passed_s is None or each_s <= 0 or one.mean <= passed_s + each_s:
             continue
-        found[asked_s] = replace(left(one, 0.5, (passed_s + each_s) / 2, 0.0), rounds=())
+        sigma = of_a_part(Sigma(one.sample_sigma, 0.0), math.sqrt(2)).value
+        varied = replace(one, sample_sigma=sigma)
+        found[asked_s] = replace(left(varied, 0.5, (passed_s + each_s) / 2, 0.0), rounds=())
     return found
 
 
@@ -90,7 +96,13 @@ def _in_a_row(report: Report) -> Estimate | None:
         return None
     error = math.hypot(few.standard_error, many.standard_error) / (_BLOCKS[1] - _BLOCKS[0])
     left_s = max(0.0, each_s / 2 - short_s)
-    return replace(many, mean=left_s, standard_error=error / 2, rounds=())
+    found = replace(many, mean=left_s, standard_error=error / 2, rounds=())
+    if not left_s:
+        return found
+    # All blocks of a file, at both ends, vary on their own.
+    ratio = many.mean / left_s / math.sqrt(2 * _BLOCKS[1])
+    sigma = of_a_part(Sigma(many.sample_sigma, 0.0), ratio).value
+    return replace(found, sample_sigma=sigma)
 
 
 def _each_s(report: Report) -> float:

@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.calibration.fit import at_once, bookkeeping, connecting, files
-from pocketsim.calibration.fit.costs import at_sizes, cost, named, seconds
+from pocketsim.calibration.fit.costs import ERROR_DIGITS, at_sizes, cost, named, rounded, seconds
 from pocketsim.calibration.fit.looks import Look, course
+from pocketsim.calibration.fit.samples import sigma_of
 from pocketsim.calibration.fit.write import spelt
 from pocketsim.sim.devices.implementation import OwnCost, Step
 
@@ -88,6 +89,12 @@ def _own(step: str, said: str, told: _Known, device: Profile) -> OwnCost:
     looks = [Look(report.digest, tuple(one.values()), course(one)) for report, one in told]
     text = f"{named([report for report, _ in told])}; kernel {said}{at_sizes(looks)}"
     whole = cost(looks, 1, text).cost
+    sigma = sigma_of([one for found in looks for one in found.estimates], whole.cpu)
+    alone = {
+        "spread_sigma": rounded(sigma.value, ERROR_DIGITS),
+        "spread_sigma_standard_error": rounded(sigma.standard_error, ERROR_DIGITS) or None,
+    }
+    whole = whole.model_copy(update=alone)
     return OwnCost.model_validate(
         {
             **spelt(whole),

@@ -154,6 +154,28 @@ def execution_sigma(estimates: Sequence[Estimate]) -> Sigma:
     return Sigma(found, own)
 
 
+def sigma_of(estimates: Sequence[Estimate], mean: float) -> Sigma:
+    """Return the sigma of executions of one `mean` that deviate by as much as all these did.
+
+    By as much in the quantity's unit: what is left of times without their priced parts differs from
+    report to report, and what a trip varies by does not in proportion to that. Every sample counts
+    alike; each is of one execution. The error is that of deviations between two quantiles, of so
+    many samples, and larger where the estimates are further apart than that.
+    """
+    sigmas = np.array([one.sample_sigma for one in estimates])
+    shares = np.array([one.samples for one in estimates]) / sum(one.samples for one in estimates)
+    squares = (np.array([one.mean for one in estimates]) / mean) ** 2 * np.expm1(sigmas**2)
+    variance = float(shares @ squares)
+    if not variance:
+        return Sigma(0.0, 0.0)
+    value = math.sqrt(math.log1p(variance))
+    known = np.array([one.differences or one.independent for one in estimates])
+    own = math.sqrt(float(((2 * _SIGMA_ERROR * shares * squares) ** 2 / known).sum()))
+    count = len(estimates)
+    apart = math.sqrt(float((shares**2 @ (squares - variance) ** 2) * count / max(1, count - 1)))
+    return Sigma(value, max(own, apart) / (2 * value * (1 + variance)))
+
+
 def _between_rounds(medians: Sequence[float]) -> float:
     """Return the relative standard error of the mean of the rounds' medians."""
     if len(medians) < 2 or min(medians) <= 0:  # noqa: PLR2004 - one round scatters around nothing

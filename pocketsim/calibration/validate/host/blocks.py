@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.design import Point
     from pocketsim.calibration.validate.host.measuring import Bench
 
+    Named = Callable[[str], None]
     Told = Callable[[str], None]
 
 
@@ -61,13 +62,12 @@ class Measured:
         )
 
 
-def measure(
-    bench: Bench, points: Sequence[Point], report: Callable[[str], None], told: Told
-) -> list[Measured]:
+def measure(bench: Bench, points: Sequence[Point], report: Named, told: Told) -> list[Measured]:
     """Measure every point, and those again whose repetitions are too far apart.
 
-    `report` is called with a name before the first turn, after every second turn over all points
-    and after the last, and after each block of noisy ones. `told` gets a line for each trade.
+    `report` is called with a name before the first turn over all points, after that and every
+    second one from there, after the last, and after each block of noisy ones. `told` gets a line
+    for each trade.
     """
     effort = bench.effort
     rates = [_rate(bench, point, told) for point in points]
@@ -109,7 +109,7 @@ def _block(
     rates: Sequence[tuple[Point, float, float]],
     places: range,
     told: Told,
-    report: Told = lambda _name: None,
+    report: Named = lambda _name: None,
 ) -> dict[str, tuple[dict[str, Any], ...]]:
     """Return every repetition of a block by the names of its points; `places` number its turns."""
     per_s = {point.name: rate for point, _, rate in rates}

@@ -58,8 +58,8 @@ class Effort:
     `warm_up_s` goes before, in which nothing counts: a process that has just begun has cold code
     and new memory, which no profile prices, and nothing simulated begins so. Of each carrier nulls
     and intervals may be fitted to `fitted` points. Points whose measurements disagree are repeated
-    `repeated` times more, `most_repeated` points in all, which bounds the time: every one of them
-    once, and with what is left those again that are nearest to agree. `draws` are simulated
+    `repeated` times more, again and again until they agree, in rounds over all of them, the nearest
+    to agree first: `most_repeated` points in all, which bounds the time. `draws` are simulated
     repetitions of a point. `is_judged` says whether bars count; where they do not, one report of
     the probe is whole, and the others only show whether the host has changed.
     """
