@@ -15,7 +15,8 @@ from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.devices import implementation as implementations
 from pocketsim.sim.devices import profile as devices
 from pocketsim.sim.devices.numbers import bases, numbers
-from pocketsim.sim.devices.ratios import REFERENCE_BYTES, Ratio, ratios
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
+from pocketsim.sim.devices.ratios import Ratio, ratios
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -174,7 +174,7 @@ def export(
 
 def _size_bytes(payload: int | None) -> float:
     """Return how many bytes operations are given: the usual number where the user does not say."""
-    from pocketsim.sim.devices.ratios import REFERENCE_BYTES
+    from pocketsim.sim.devices.prices import REFERENCE_BYTES
 
     return REFERENCE_BYTES if payload is None else float(payload)
 

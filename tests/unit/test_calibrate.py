@@ -16,7 +16,7 @@ from pocketsim.calibration.fit.costs import price
 from pocketsim.sim.base.engine_facts import device_operations
 from pocketsim.sim.base.errors import ScenarioError, UserError
 from pocketsim.sim.devices import profile
-from pocketsim.sim.devices.ratios import REFERENCE_BYTES
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
 from support import synthetic_reports as synthetic
 from support.synthetic_reports import cost_of, reports, standard_error_at, without
 

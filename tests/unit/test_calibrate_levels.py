@@ -10,7 +10,7 @@ from pocketsim.calibration.fit.calibration import Calibration
 from pocketsim.calibration.fit.looks import lack_of_fit, look
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.devices import profile
-from pocketsim.sim.devices.ratios import REFERENCE_BYTES
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
 from support import synthetic_reports as synthetic
 from support.synthetic_reports import cost_of, reports, standard_error_at, without
 

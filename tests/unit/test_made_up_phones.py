@@ -5,7 +5,7 @@ import pytest
 
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.fit.kernels import SOURCES
-from pocketsim.sim.devices.ratios import REFERENCE_BYTES
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
 from tools.made_up_phones.checking import DRAWS, TOGETHER, calibrated, drawn, rows, uneven
 from tools.made_up_phones.phones import made_up
 

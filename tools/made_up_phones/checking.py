@@ -17,7 +17,7 @@ from scipy import stats
 from pocketsim.calibration.fit.calibration import Calibration
 from pocketsim.calibration.fit.scatter import rejected
 from pocketsim.sim.devices import draws, profile
-from pocketsim.sim.devices.ratios import REFERENCE_BYTES
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ from pocketsim.calibration.fit.kernels import SOURCES, WAKE
 from pocketsim.calibration.fit.wakes import PRICED_BYTES
 from pocketsim.sim.base import streams
 from pocketsim.sim.devices import profile
-from pocketsim.sim.devices.ratios import REFERENCE_BYTES
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,7 +18,7 @@ import numpy as np
 from pocketsim.calibration.fit.lines import Line, fit_line
 from pocketsim.calibration.fit.samples import FEWEST_SAMPLES, Estimate, estimate
 from pocketsim.sim.base.student import one_sigma
-from pocketsim.sim.devices.ratios import REFERENCE_BYTES
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

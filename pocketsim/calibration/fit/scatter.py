@@ -1,10 +1,10 @@
 """Whether executions scatter as the simulator draws them, and which family would do better.
 
-The engine draws every execution from one family, lognormal. What a report's samples say of that is
-an Anderson-Darling statistic; where that has no chance is told by samples drawn of the fitted law
-and fitted again (the parametric bootstrap: Stute, Gonzalez Manteiga and Presedo Quindimil, Metrika
-40, 1993, 243). The AICc of other families stands beside (Hurvich and Tsai, Biometrika 76, 1989,
-297).
+The engine draws executions from a lognormal, and a tail beside it (`calibration.fit.tails`). What
+a report's samples say of the lognormal is an Anderson-Darling statistic; where that has no chance
+is told by samples drawn of the fitted law and fitted again (the parametric bootstrap: Stute,
+Gonzalez Manteiga and Presedo Quindimil, Metrika 40, 1993, 243). The AICc of other families stands
+beside (Hurvich and Tsai, Biometrika 76, 1989, 297).
 Rounds have levels of their own, which are fitted, too. A sample is a mean over the executions that
 were timed together: of many it is nearly normal whatever they are, and it scatters less. So each
 report has a sigma of its own, or several, where its rounds timed more or fewer together.
@@ -24,8 +24,8 @@ from pocketsim.calibration.fit.kernels import QUIC_WAKE, WAKE
 from pocketsim.calibration.fit.looks import cases, estimate_of
 from pocketsim.calibration.fit.wakes import rested
 from pocketsim.sim.base import streams
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
 from pocketsim.sim.devices.profile import Scatter
-from pocketsim.sim.devices.ratios import REFERENCE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ def scattered(
 
     Both are by the operation's name; `sources` are what prices them.
     """
-    looked = {name: _look(source, reports) for name, source in sources.items()}
+    looked = {name: look(source, reports) for name, source in sources.items()}
     untold = {name: found for name, found in looked.items() if isinstance(found, str)}
     told = {name: found for name, found in looked.items() if not isinstance(found, str)}
     p_values = {
@@ -116,13 +116,23 @@ def scattered(
 
 
 def worded(found: Mapping[str, Scatter], untold: Mapping[str, str]) -> list[str]:
-    """Return in words which operations a lognormal describes badly, and of which it is not told."""
-    poor = [f"{name} ({_beside(one)})" for name, one in found.items() if one.poor]
+    """Return in words which operations their family describes badly, and of which it is not told.
+
+    A tail is drawn where it is the better family, and no more is said of these than that.
+    """
+    poor = [
+        f"{name} ({_beside(one)})"
+        for name, one in found.items()
+        if one.poor and one.family == "lognormal"
+    ]
     said = [
         f"whether samples are lognormal, as draws are, is not told of "
         f"{', '.join(name for name, one in untold.items() if one == why)}: {why}"
         for why in sorted(set(untold.values()))
     ]
+    late = [name for name, one in found.items() if one.family != "lognormal"]
+    if late:
+        said = [f"drawn with a tail, since samples have one: {', '.join(late)}", *said]
     if not poor:
         return said
     count = f"{len(poor)} of {len(found)} operations"
@@ -196,7 +206,7 @@ def rejected(p_values: Mapping[str, float], false_alarm: float) -> list[str]:
     return named
 
 
-def _look(source: Source, reports: Sequence[Report]) -> list[Kind] | str:
+def look(source: Source, reports: Sequence[Report]) -> list[Kind] | str:
     """Return the samples by which a cost scatters, or why they do not tell how.
 
     They are of one case of each report, the one nearest to `REFERENCE_BYTES`; what waits for
@@ -212,6 +222,14 @@ def _look(source: Source, reports: Sequence[Report]) -> list[Kind] | str:
     seen = [stepped for kind in many if (stepped := _stepped(kind))]
     is_coarse = many or len(positive) < len(timed)  # a clock that did not step in between
     return seen or (_COARSE if is_coarse else _FEW)
+
+
+def tells_executions(source: Source, reports: Sequence[Report]) -> bool:
+    """Return whether all reports tell how many executions a sample has, and of nothing else."""
+    if source.opens or source.waits not in {"", "wall"} or source.kernel in _COMPOSED:
+        return False
+    timed = [one for report in reports if (one := _timed(source, report))]
+    return all(case.iterations_per_sample is not None for case, _ in timed)
 
 
 def _stepped(kind: Kind) -> Kind | None:
@@ -351,7 +369,21 @@ def _shifted(x: Array) -> Fit:
 
 
 def _tailed(x: Array) -> Fit:
-    """Two lognormals, the second slower and rarer, by expectation and maximisation."""
+    return Fit(mixture(x).log_likelihood, 4)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Two lognormals: the share of the second, and of both means and deviations of logarithms."""
+
+    log_likelihood: float
+    share: float
+    means: tuple[float, float]
+    sigmas: tuple[float, float]
+
+
+def mixture(x: Array) -> Mixture:
+    """Return two lognormals, the second slower and rarer, by expectation and maximisation."""
     logs = np.sort(np.log(x))
     is_tail = np.arange(x.size) >= x.size * (1 - _TAIL)
     weight = np.where(is_tail, 0.9, 0.1)
@@ -370,7 +402,8 @@ def _tailed(x: Array) -> Fit:
         before, likelihood = likelihood, float(both.sum())
         if likelihood - before < _SETTLED:
             break
-    return Fit(likelihood - float(logs.sum()), 4)
+    likelihood -= float(logs.sum())
+    return Mixture(likelihood, float(shares[1]), (means[0], means[1]), (sigmas[0], sigmas[1]))
 
 
 def _normal_likelihood(values: Array) -> float:
@@ -390,6 +423,7 @@ FAMILIES = {
 POOR = 0.05
 """The chance of calling any of a profile's lognormals poor where all are right."""
 
+_COMPOSED = {WAKE.kernel, QUIC_WAKE.kernel}  # of passages
 _SEED = 0  # of streams "scatter/<operation>": the same reports give the same bytes
 _FEWEST = 20  # samples of a kind: fewer tell no family from another
 _MOST = 1000  # about; with more, time grows and nothing real is exactly of a family

@@ -45,6 +45,9 @@ def drawn(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCo
             return cost
         spread = cost["spread_sigma"], cost.get("spread_sigma_standard_error", 0.0)
         repetition = cost["repetition_sigma"], cost.get("repetition_sigma_standard_error", 0.0)
+        if "tail_share_standard_error" in cost:
+            share = cost["tail_share"], cost["tail_share_standard_error"]
+            cost = {**cost, "tail_share": min(1.0, sigma(f"{key}/tail_share", *share))}
         return {
             **cost,
             "spread_sigma": sigma(f"{key}/spread_sigma", *spread),
@@ -143,7 +146,11 @@ def _together(correlation: float, errors: tuple[float, float]) -> float:
 
 
 _SAYS_MORE = {"per_byte_standard_error_s", "degrees_of_freedom", "common_factor"}
-_SIGMAS_ERR = {"spread_sigma_standard_error", "repetition_sigma_standard_error"}
+_SIGMAS_ERR = {
+    "spread_sigma_standard_error",
+    "repetition_sigma_standard_error",
+    "tail_share_standard_error",
+}
 # Times the mean. Student's t with few degrees of freedom has no variance; that nobody knows how
 # sure he is makes him no less sure than if he knew nothing.
 _WIDEST = 1.0

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.devices import implementation, profile
 from pocketsim.sim.devices.numbers import numbers, seconds
-from pocketsim.sim.devices.ratios import REFERENCE_BYTES, cost_estimate
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
+from pocketsim.sim.devices.ratios import cost_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

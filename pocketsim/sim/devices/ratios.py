@@ -18,15 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.devices.joint import wider
 from pocketsim.sim.devices.numbers import numbers
+from pocketsim.sim.devices.prices import REFERENCE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pocketsim.sim.devices.contents import Contents, Cost
-
-REFERENCE_BYTES = 668.0
-"""Where costs per byte and relative errors are taken: the block of a 100-byte transaction with both
-previous hashes (Chirila 2025, appendix B), in the midst of what the protocols ask for."""
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,9 @@ class Profile(TypedDict):
     threads: Numbers
     wait_s: Floats
     spread_sigma: Floats
+    tail_share: Floats
+    tail_ratio: Floats
+    tail_sigma: Floats
     wake_after: AfterRest
     quic_wake_after: AfterRest
     eevdf: bool

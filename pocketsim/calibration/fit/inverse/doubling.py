@@ -442,4 +442,5 @@ _OF_A_NUMBER = {
     *("standard_error", "samples", "per_byte_standard_error", "correlation", "scatter"),
     *("degrees_of_freedom", "common_ratio"),
     *("spread_sigma_standard_error", "repetition_sigma_standard_error"),
+    "tail_share_standard_error",
 }
