@@ -97,6 +97,13 @@ def test_what_takes_as_long_as_a_tick_is_one_where_ticks_are_priced(base):
     assert [share is None for share in shares.values()] == [False, False, True, True, False]
 
 
+def test_tails_of_another_profile_stay_unless_ticks_are_priced(base):
+    tail = {"tail_share": 0.1, "tail_ratio": 2.0}
+    kept = {"sign": base[1].operations["sign"].model_copy(update=tail)}
+    assert tails.of_all(kept, {}, {}, [], 0.0) == kept
+    assert tails.of_all(kept, {}, {}, [], 1e-5) == {"sign": base[1].operations["sign"]}
+
+
 def test_a_profile_with_a_tail_reads_as_it_was_written(base, tmp_path):
     from pocketsim.calibration.fit import write
 

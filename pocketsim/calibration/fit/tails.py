@@ -97,11 +97,15 @@ def of_all(
     reports: Sequence[Report],
     tick_s: float,
 ) -> dict[str, Cost]:
-    """Return all costs with their tails, by operation; of those without `scatter` as they are."""
+    """Return all costs with their tails, by operation; of those without `scatter` as they are.
+
+    But where ticks are priced: what another profile has for a tail may be ticks.
+    """
+    untold = dict.fromkeys(_KEYS) if tick_s else {}
     return {
         name: with_tail(name, cost, scatter[name], sources[name], reports, tick_s)
         if name in scatter
-        else cost
+        else cost.model_copy(update=untold)
         for name, cost in operations.items()
     }
 
@@ -131,6 +135,7 @@ FAMILY = "lognormal_with_tail"
 RARE = 0.05
 """Share of samples. Where as many are far out, a sigma by the quantiles 16 and 84 %, which are 17
 and 89 % of the others, is 9 % too large; what more of them make of it would be drawn twice."""
+_KEYS = "tail_share", "tail_ratio", "tail_sigma", "tail_share_standard_error"
 _SEED = 0  # of streams "tail/<operation>": the same reports give the same bytes
 _APART = 3.0  # sigmas of the first, between both
 _HALF = 0.5
