@@ -59,11 +59,12 @@ def with_tail(
     `tick_s` is what each of the kernel's ticks takes, 0 where they are not priced.
     """
     best = min(scatter.aicc, key=lambda family: scatter.aicc[family])
-    kinds = look(source, reports) if tells_executions(source, reports) else ""
-    whole_s = (cost.cpu + cost.per_byte * REFERENCE_BYTES) / cost.threads + cost.wait
     is_better = scatter.poor and best == FAMILY and scatter.aicc[best] < 0
-    if isinstance(kinds, str) or not is_better or whole_s <= LEAST_S:
+    whole_s = (cost.cpu + cost.per_byte * REFERENCE_BYTES) / cost.threads + cost.wait
+    if not is_better or whole_s <= LEAST_S or not tells_executions(source, reports):
         return cost
+    kinds = look(source, reports)
+    assert not isinstance(kinds, str), "that it scatters badly was told of them"
     random = streams.stream(_SEED, f"tail/{name}")
     tails = [_tail(kind, random, tick_s) for kind in kinds]
     if not all(one.is_rare for one in tails) or not any(one.share for one in tails):
@@ -115,14 +116,17 @@ def _tail(kind: Kind, random: np.random.Generator, tick_s: float) -> Tail:
     level_s = float(np.mean([np.log(group).mean() for group in kind.groups]))
     level_s = kind.executions * math.exp(level_s)
     found = mixture(np.exp(kind.spread_out(random).residuals()))
+    apart = found.means[1] - found.means[0]
+    is_late = _APART * found.sigmas[0] <= apart <= math.log(_RATIO_MAX)
+    if not is_late or found.sigmas[1] > _SIGMA_MAX:
+        return Tail(0.0, kind.executions, 0.0, 0.0, kind.size)
     means = [
         level_s * math.exp(mean + sigma**2 / 2)
         for mean, sigma in zip(found.means, found.sigmas, strict=True)
     ]
     late_s = means[1] - means[0]
-    is_apart = found.means[1] - found.means[0] >= _APART * found.sigmas[0]
     is_tick = tick_s > 0 and tick_s / _AS_A_TICK <= late_s <= tick_s * _AS_A_TICK
-    if not is_apart or (is_tick and found.share <= _HALF):
+    if late_s <= 0 or (is_tick and found.share <= _HALF):
         return Tail(0.0, kind.executions, 0.0, 0.0, kind.size)
     variances = [
         mean**2 * math.expm1(sigma**2) for mean, sigma in zip(means, found.sigmas, strict=True)
@@ -141,3 +145,4 @@ _APART = 3.0  # sigmas of the first, between both
 _HALF = 0.5
 _AS_A_TICK = 2.0  # times as long or as short
 _RATIO_MAX = 1e6  # that a profile may have
+_SIGMA_MAX = 3.0  # of what is late: beyond, it is no mode of anything

@@ -27,9 +27,10 @@ def drawn(costs: Mapping[str, AnyCost], seed: int, name: str) -> dict[str, AnyCo
     The fixed part (core time and waiting, which keep their shares) is from "<key>", the cost per
     byte, where it has an error of its own, from that and "<key>/per_byte". A `common_factor` is
     from "common/<its name>". Where the errors have degrees of freedom, one draw from
-    ".../degrees_of_freedom" makes both larger or smaller. A sigma that has an error is from
-    "<key>/<its name>". Whatever is drawn keeps its mean, but for what is 0 with an error, as
-    `repetition_sigma` of reports that agree: it is half a normal, sqrt(2 / pi) errors on average.
+    ".../degrees_of_freedom" makes both larger or smaller. A sigma that has an error, or the share
+    of a tail, is from "<key>/<its name>". Whatever is drawn keeps its mean, but for what is 0 with
+    an error, as `repetition_sigma` of reports that agree: it is half a normal, sqrt(2 / pi) errors
+    on average.
     """
     from pocketsim.sim.base import streams
 
