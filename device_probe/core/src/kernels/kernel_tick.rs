@@ -25,24 +25,35 @@ fn kernel_tick(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
     on_last_core(|| {
         // Written once, so that no page of it is new while time counts.
         let mut chunks_s = vec![f64::NAN; ROOM];
-        collect(budget, ["cpu_s"], || Ok([lost_s(&mut chunks_s)?]))
+        collect(budget, ["cpu_s"], || {
+            let start = Instant::now();
+            let patient = || start.elapsed() < budget.time_limit;
+            Ok([lost_s(patient, || alone(&mut chunks_s))?])
+        })
     })
 }
 
-/// What a tick's time has lost, in the median of those that no other thread had a part of.
-fn lost_s(chunks_s: &mut Vec<f64>) -> Result<f64, Unmeasured> {
+/// What a tick's time has lost, in the median of those that no other thread had a part of, which
+/// `tick` says as `None`.
+fn lost_s(
+    patient: impl Fn() -> bool,
+    mut tick: impl FnMut() -> Option<f64>,
+) -> Result<f64, Unmeasured> {
     let mut lost_s = Vec::with_capacity(TICKS);
-    for _ in 0..TICKS_TRIED {
-        let switches = involuntary_switches();
-        compute_for_a_tick(chunks_s);
-        if involuntary_switches() == switches {
-            lost_s.push(beyond_usual_s(chunks_s));
-        }
+    while patient() {
+        lost_s.extend(tick());
         if lost_s.len() == TICKS {
             return Ok(*lost_s.select_nth_unstable_by(TICKS / 2, f64::total_cmp).1);
         }
     }
-    Err(Unmeasured::because("other threads had the core"))
+    Err(Unmeasured::because(TAKEN))
+}
+
+/// What one tick's time has lost, unless another thread had a part of it.
+fn alone(chunks_s: &mut Vec<f64>) -> Option<f64> {
+    let switches = involuntary_switches();
+    compute_for_a_tick(chunks_s);
+    (involuntary_switches() == switches).then(|| beyond_usual_s(chunks_s))
 }
 
 fn compute_for_a_tick(chunks_s: &mut Vec<f64>) {
@@ -75,12 +86,13 @@ fn involuntary_switches() -> libc::c_long {
     }
 }
 
+/// Why nothing is measured where other programs compute all the time.
+const TAKEN: &str = "other threads had the core";
 /// `RUSAGE_THREAD` (linux/resource.h), which the crate libc does not have for Android.
 const OF_THIS_THREAD: libc::c_int = 1;
 const TICK: Duration = Duration::from_millis(4);
 /// Odd, so that one is in the middle.
 const TICKS: usize = 5;
-const TICKS_TRIED: usize = 25;
 /// A fifth of a microsecond on a server, one on a phone's small core: shorter detours are not seen.
 const STEPS: u32 = 128;
 /// More chunks than a core does meanwhile.
@@ -88,7 +100,32 @@ const ROOM: usize = 1 << 16;
 
 #[cfg(test)]
 mod tests {
-    use super::beyond_usual_s;
+    use std::cell::Cell;
+
+    use super::{beyond_usual_s, lost_s, TAKEN, TICKS};
+    use crate::unmeasured::Unmeasured;
+
+    #[test]
+    fn the_median_is_of_ticks_that_no_other_thread_had_a_part_of() {
+        let told = [None, Some(5e-6), Some(1e-6), None, None, Some(9e-6)];
+        let mut told = told.into_iter().chain([Some(2e-6), Some(3e-6), Some(8e-6)]);
+        let lost = lost_s(|| true, || told.next().flatten());
+        assert_eq!(lost, Ok(3e-6));
+        assert_eq!(told.next(), Some(Some(8e-6)), "no more than it needs");
+    }
+
+    #[test]
+    fn where_other_threads_always_have_the_core_nothing_is_told() {
+        let tried = Cell::new(0);
+        let patient = || tried.get() < 100;
+        let mostly_taken = || {
+            tried.set(tried.get() + 1);
+            (tried.get() < TICKS).then_some(1e-6)
+        };
+        let lost = lost_s(patient, mostly_taken);
+        assert_eq!(lost, Err(Unmeasured::because(TAKEN)));
+        assert_eq!(tried.get(), 100);
+    }
 
     #[test]
     fn what_is_clearly_longer_than_usual_is_lost() {

