@@ -209,12 +209,12 @@ def test_ramps_of_a_slow_device_begin_lower(monkeypatch):
 
     def traded(_bench, asked, *_):
         asked_per_s.append(asked.rate_per_s)
-        return None, replace(figures_of(0.02), store_rate_per_s=min(30.0, asked.rate_per_s))
+        return None, replace(figures_of(0.02), store_rate_per_s=min(40.0, asked.rate_per_s))
 
     monkeypatch.setattr(Bench, "_traded", traded)
     point = replace(POINTS[0], carrier="quic_keep")
-    for slowness, rates in ((1.0, [500.0]), (other.SLOWNESS, [500 / 27, 500 / 9])):
+    for slowness, rates in ((1.0, [1500.0]), (other.SLOWNESS, [1500 / 27, 1500 / 9])):
         asked_per_s.clear()
         bench = Bench(None, None, other.QUICK, measuring.Kept, slowness=slowness)
-        assert bench._ramp(point) == 30.0
+        assert bench._ramp(point) == 40.0
         assert asked_per_s == pytest.approx(rates)

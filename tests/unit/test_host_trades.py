@@ -5,6 +5,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -102,11 +103,34 @@ def test_a_ramp_ends_where_no_more_is_stored(bench, calls):
     assert all("--loss" not in line for line in calls())
 
 
-@pytest.mark.parametrize(("loss", "rates"), [("none", [500.0]), ("bursts", [500.0, 1500.0])])
-def test_a_spell_does_not_end_a_ramp(bench, calls, loss, rates):
-    bench.capacity_per_s(replace(DIRECT, carrier="quic_keep", loss=loss))
-    asked = [float(rate) for line in calls() for rate in re.findall("--rate ([0-9.]+)", line)]
-    assert asked == rates
+def ramp(monkeypatch, carrier, loss, stored):
+    """What a ramp finds where `stored` says what each rate stores, try by try; rates and losses."""
+    asked = []
+
+    def traded(_bench, wanted, *_):
+        rate_per_s = round(wanted.rate_per_s)
+        asked.append((rate_per_s, wanted.losses))
+        tries = stored.get(rate_per_s, [rate_per_s])
+        number = sum(rate == rate_per_s for rate, _ in asked) - 1
+        return None, SimpleNamespace(store_rate_per_s=float(tries[number]))
+
+    monkeypatch.setattr(Bench, "_traded", traded)
+    bench = Bench(None, None, QUICK, measuring.Kept)
+    return bench._ramp(replace(DIRECT, carrier=carrier, loss=loss)), asked
+
+
+def test_a_spell_does_not_end_a_ramp_through_bursts(monkeypatch):
+    spells = {1500: [0, 1480], 4500: [3, 70, 4400], 13_500: [7900, 200, 8000]}
+    found, asked = ramp(monkeypatch, "quic_keep", "bursts", spells)
+    rates = [1500] * 2 + [4500] * 3 + [13_500] * 3
+    assert ([rate for rate, _ in asked], found) == (rates, 8000.0)
+    # Each try meets losses of its own.
+    assert len({losses for rate, losses in asked if rate == 13_500}) == 3
+
+
+def test_other_ramps_end_with_the_first_rate_that_is_too_high(monkeypatch):
+    found, asked = ramp(monkeypatch, "quic_keep", "independent", {4500: [2600, 4500]})
+    assert ([rate for rate, _ in asked], found) == ([1500, 4500], 2600.0)
 
 
 def test_a_ramp_goes_over_the_link_of_its_point(bench, calls, monkeypatch):

@@ -245,6 +245,8 @@ impl Carrier for Hybrid {
 }
 
 impl Spender for Hybrid {
+    const TAKES_TURNS: bool = true;
+
     fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand) {
         let host = self.host(phone.0);
         if let Some(computers) = &mut self.computers {
@@ -333,6 +335,7 @@ fn give(queue: &mut RunQueue, now: Seconds, token: u32, NodeId(phone): NodeId, d
     match demand.thread {
         Thread::Interrupt => queue.interrupt(now, token, demand.cpu_s),
         Thread::Number(number) => queue.join(now, token, (phone, number), demand.cpu_s),
+        Thread::Handed(number) => queue.hand_over(now, token, (phone, number)),
     }
 }
 

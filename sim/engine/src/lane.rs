@@ -170,6 +170,12 @@ impl<A: Application, T: Transport<A::Block>> LaneState<A, T> {
         next
     }
 
+    /// Whether it is done with an input.
+    pub(crate) fn is_between_inputs(&self) -> bool {
+        let tasks = self.tasks.as_ref();
+        !self.busy && tasks.is_none_or(|tasks| tasks.steps.is_empty())
+    }
+
     /// Takes the next step if that is an operation that `joins`.
     pub(crate) fn next_work(
         &mut self,

@@ -43,6 +43,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) phases: Phases,
     /// Lanes with something to do, in the order they got it.
     pub(crate) ready: VecDeque<(u32, Lane)>,
+    /// The lane of a task that has just given another lane of its thread something to do.
+    pub(crate) has_woken: Option<(u32, Lane)>,
     pub(crate) threads_first: bool,
     /// Of transports' timers (`timers.rs`); 0 for exact ones.
     pub(crate) timer_tick_s: Seconds,
@@ -50,6 +52,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) shares_cores: bool,
     /// By token; what has ended leaves its token to what begins next.
     pub(crate) works: Slab<Work>,
+    /// What threads have handed over, and others have not come to.
+    pub(crate) handed: Slab<Input<A, T>>,
     pub(crate) spare: Spare<A, T>,
     /// Says when messages are handed to transports (`governed.rs`).
     pub(crate) governor: Option<Governor<A::Block>>,
@@ -68,6 +72,8 @@ pub(crate) struct Work {
     pub(crate) epoch: u32,
     /// What the lane waits for after the core is done.
     pub(crate) wait_s: Seconds,
+    /// What the lane gets when its thread comes to this, which is nothing but that.
+    pub(crate) handed: Option<u32>,
 }
 
 /// What a step of a lane asks of others.
@@ -100,10 +106,12 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             socket_bytes: plan.socket_buffers_bytes().collect(),
             take_turns: plan.profiles.iter().map(Profile::takes_turns).collect(),
             ready: VecDeque::new(),
+            has_woken: None,
             threads_first: plan.transport.threads_first,
             timer_tick_s: plan.transport.timer_tick_s,
             shares_cores: !plan.phones.cores_of.is_empty(),
             works: Slab::new(),
+            handed: Slab::new(),
             spare: Spare::new(),
             governor: None,
             outstanding: Outstanding::new(&plan.workload),
@@ -126,6 +134,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         books: &mut Books,
     ) -> Option<Effect<T::Body>> {
         while let Some(&(phone, lane)) = self.ready.front() {
+            if self.has_woken == Some((phone, lane)) && self.gives_way(phone, lane) {
+                continue;
+            }
             match self.phones[phone as usize].next(lane, &mut self.spare) {
                 Some((at, Next::Input(input))) => self.feed(stage, books, phone, at, input),
                 Some((at, Next::Step(step))) => {
@@ -138,6 +149,16 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             }
         }
         None
+    }
+
+    /// A lane whose task is over comes after what that has woken.
+    fn gives_way(&mut self, phone: u32, lane: Lane) -> bool {
+        let is_over = self.phones[phone as usize].is_between_inputs(lane);
+        if is_over {
+            self.has_woken = None;
+            self.ready.rotate_left(1);
+        }
+        is_over
     }
 
     /// Lets the processor fetch a phone.
@@ -282,7 +303,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             }
             Step::Deliver(from, delivery) => self.hand_up(stage, phone, at, from, delivery),
             Step::AppPost(lane, request) => self.post(phone, lane, Input::App(request)),
-            Step::NetPost(lane, request) => self.post(phone, lane, Input::Net(request)),
+            Step::NetPost(lane, request) => self.post_net(stage, phone, at, lane, request),
             Step::Sleep(number) => return Some(Effect::Sleep(number)),
         }
         None

@@ -74,6 +74,12 @@ impl<A: Application, T: Transport<A::Block>> Phone<A, T> {
         next.map(|next| (at, next))
     }
 
+    /// Whether `lane` is done with an input.
+    pub(crate) fn is_between_inputs(&mut self, lane: Lane) -> bool {
+        let at = self.find(lane);
+        at.is_none_or(|at| self.lane(at).is_between_inputs())
+    }
+
     #[cold]
     fn forget_idle(&mut self, at: usize) {
         if self.lane(at).is_idle() {

@@ -60,12 +60,17 @@ pub struct CpuDemand {
 pub enum Thread {
     /// A thread of the phone, by a number of its own.
     Number(u32),
+    /// That thread, which another one hands something over.
+    Handed(u32),
     /// None: it comes before all threads.
     Interrupt,
 }
 
 /// Spends CPU time on phones; the driver hears of the end by the token.
 pub trait Spender {
+    /// Whether threads take turns on a core where the profile says so.
+    const TAKES_TURNS: bool = false;
+
     /// Starts work on a phone, whose cores all work shares.
     fn spend(&mut self, token: u32, phone: NodeId, demand: CpuDemand);
 }

@@ -6,6 +6,7 @@
 //! ahead; from one that is not, only when that has had its slice ("run to parity"). One that falls
 //! asleep while ahead stays queued until it is not ("delayed dequeue"). So who computes little runs
 //! at once where others are behind with their work, and lets them finish where they are not.
+//! What a thread itself does next is as in a runtime of one thread ([`Turn`]).
 //! Stoica and Abdel-Wahab, Earliest Eligible Virtual Deadline First, 1995; Linux 6.12,
 //! kernel/sched/fair.c: `pick_eevdf`, `place_entity`, `update_entity_lag`, `dequeue_entity`. The
 //! kernel's ticks come before whatever the core does, and end no slice. What deliberately does not
@@ -25,6 +26,8 @@ pub struct RunQueue {
     threads: Vec<Thread>,
     /// Whose last work has just ended: unless it is given more at once, it falls asleep.
     pausing: Option<usize>,
+    /// Whose work has ended last.
+    ended: Option<Ended>,
     /// What comes before all threads, and is counted as the runtime of none; a tick has no token.
     interrupts: VecDeque<(Option<u32>, Seconds)>,
     /// Who runs, by its place; somebody does where anybody has work.
@@ -41,12 +44,22 @@ struct Ticks {
     core_s: Seconds,
 }
 
+/// The end of a work, and what came of it in that moment.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    at: usize,
+    time_s: Seconds,
+    followed: usize,
+}
+
 #[derive(Debug)]
 struct Thread {
     /// Of which phone, and its number there.
     name: (u32, u32),
-    /// By token, with the core seconds that are left, one after the other.
-    works: VecDeque<(u32, Seconds)>,
+    /// One after the other.
+    works: VecDeque<Work>,
+    /// Whether it has had the core since it had nothing to do.
+    is_up: bool,
     /// With work, or without as long as it is ahead.
     is_queued: bool,
     runtime_s: Seconds,
@@ -55,11 +68,32 @@ struct Thread {
     lag_s: Seconds,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    token: u32,
+    left_s: Seconds,
+    turn: Turn,
+}
+
+/// Where work comes from, by which a thread does one before another.
+///
+/// A task goes on until it waits, and what it wakes comes next. Then comes what other threads have
+/// handed over, and only when nothing else is left what has arrived meanwhile. A thread that wakes
+/// begins with that. tokio 1.54.1, runtime/scheduler/multi_thread/worker.rs: `next_task`, `park`;
+/// it looks for both every 61st time in any case, which is not modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Follows,
+    Handed,
+    Arrives,
+}
+
 impl Thread {
     fn new(name: (u32, u32)) -> Self {
         Self {
             name,
             works: VecDeque::new(),
+            is_up: false,
             is_queued: false,
             runtime_s: 0.0,
             deadline_s: 0.0,
@@ -82,11 +116,27 @@ impl RunQueue {
         }
     }
 
-    /// `token` is work of so many core seconds for a thread.
+    /// `token` is work of so many core seconds for a thread: the next if it follows from what that
+    /// has just done.
     pub fn join(&mut self, now: Seconds, token: u32, thread: (u32, u32), core_s: Seconds) {
+        self.add(now, token, thread, core_s, Turn::Arrives);
+    }
+
+    /// `token` ends when a thread comes to what another one hands over now.
+    pub fn hand_over(&mut self, now: Seconds, token: u32, thread: (u32, u32)) {
+        self.add(now, token, thread, 0.0, Turn::Handed);
+    }
+
+    fn add(&mut self, now: Seconds, token: u32, thread: (u32, u32), left_s: Seconds, turn: Turn) {
         self.settle(now);
         let at = self.place_of(thread);
-        self.threads[at].works.push_back((token, core_s));
+        let (place, turn) = self.turn_of(at, turn);
+        let work = Work {
+            token,
+            left_s,
+            turn,
+        };
+        self.threads[at].works.insert(place, work);
         if self.pausing == Some(at) {
             self.pausing = None;
             return;
@@ -99,6 +149,27 @@ impl RunQueue {
             false => self.queue(at),
         }
         self.yield_to(at);
+    }
+
+    /// Where a thread has what it is given now, and why.
+    fn turn_of(&mut self, at: usize, turn: Turn) -> (usize, Turn) {
+        let (now, thread) = (self.settled_s, &self.threads[at]);
+        let follows = |ended: &&mut Ended| ended.at == at && ended.time_s == now;
+        if let Some(ended) = self.ended.as_mut().filter(follows) {
+            ended.followed += 1;
+            let place = (ended.followed - 1).min(thread.works.len());
+            return (place, Turn::Follows);
+        }
+        let later = match (turn, thread.is_up) {
+            (Turn::Handed, true) => Turn::Arrives,
+            (Turn::Arrives, false) => Turn::Handed,
+            _ => return (thread.works.len(), turn),
+        };
+        // What it does now it has begun.
+        let mut waiting = thread.works.iter().skip(usize::from(thread.is_up));
+        let place = waiting.position(|work| work.turn == later);
+        let place = place.map(|place| place + usize::from(thread.is_up));
+        (place.unwrap_or(thread.works.len()), turn)
     }
 
     /// `token` takes so many core seconds before all threads.
@@ -131,7 +202,7 @@ impl RunQueue {
     /// Core seconds until the work ends of who runs, and until its slice, if anybody waits for that.
     fn left_of_running_s(&self) -> Option<(Seconds, Seconds)> {
         let running = &self.threads[self.running?];
-        let left_s = running.works.front().map_or(0.0, |work| work.1);
+        let left_s = running.works.front().map_or(0.0, |work| work.left_s);
         let slice_s = match self.is_wanted() {
             true => running.deadline_s - running.runtime_s,
             false => Seconds::INFINITY,
@@ -169,7 +240,13 @@ impl RunQueue {
             return None;
         }
         let running = &mut self.threads[at];
-        let (token, _) = running.works.pop_front()?;
+        let Work { token, .. } = running.works.pop_front()?;
+        running.is_up = true;
+        self.ended = Some(Ended {
+            at,
+            time_s: now,
+            followed: 0,
+        });
         if running.works.is_empty() {
             self.pausing = Some(at);
         }
@@ -188,13 +265,13 @@ impl RunQueue {
             return Some((self.interrupts[place].1 - has_run_s).max(0.0));
         }
         let found = |(at, thread): (usize, &Thread)| {
-            let place = thread.works.iter().position(|work| work.0 == token)?;
+            let place = thread.works.iter().position(|work| work.token == token)?;
             let has_run_s =
                 match self.running == Some(at) && place == 0 && self.interrupts.is_empty() {
                     true => now - self.settled_s,
                     false => 0.0,
                 };
-            Some((thread.works[place].1 - has_run_s).max(0.0))
+            Some((thread.works[place].left_s - has_run_s).max(0.0))
         };
         self.threads.iter().enumerate().find_map(found)
     }
@@ -209,10 +286,11 @@ impl RunQueue {
         for at in 0..self.threads.len() {
             let thread = &mut self.threads[at];
             let had_work = !thread.works.is_empty();
-            let leaving = thread.works.iter().map(|work| work.0);
+            let leaving = thread.works.iter().map(|work| work.token);
             gone.extend(leaving.filter(|&token| goes(token)));
-            thread.works.retain(|work| !goes(work.0));
+            thread.works.retain(|work| !goes(work.token));
             if had_work && thread.works.is_empty() {
+                thread.is_up = false;
                 self.leave(at, 0.0);
             }
         }
@@ -241,8 +319,9 @@ impl RunQueue {
         } else if let Some(at) = self.running {
             let running = &mut self.threads[at];
             running.runtime_s += passed_s;
+            running.is_up |= passed_s > 0.0;
             if let Some(work) = running.works.front_mut() {
-                work.1 -= passed_s;
+                work.left_s -= passed_s;
             }
         }
         self.settled_s = now;
@@ -293,6 +372,7 @@ impl RunQueue {
 
     /// A thread has nothing left to do.
     fn sleep(&mut self, at: usize) {
+        self.threads[at].is_up = false;
         let lag_s = self.mean_s() - self.threads[at].runtime_s;
         if lag_s >= -ROUNDING_S {
             self.leave(at, lag_s.min(2.0 * SLICE_S));

@@ -8,6 +8,7 @@ use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 use crate::books::Books;
 use crate::costs::{Cost, Priced};
 use crate::forwarding::FORWARDING;
+use crate::lane::Input;
 use crate::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, Thread, World};
 use crate::stage::{Due, Stage};
@@ -73,6 +74,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             lane: lane.lane(),
             epoch: stage.epoch(phone),
             wait_s: cost.wait_s,
+            handed: None,
         };
         if cost.cpu_s > 0.0 {
             let demand = CpuDemand {
@@ -105,9 +107,51 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// The thread that a lane is of, where that matters.
     fn thread_of(&mut self, phone: u32, lane: Lane) -> Thread {
         Thread::Number(match self.takes_turns(phone) && lane != FORWARDING {
-            true => self.phones[phone as usize].transport().thread_of(lane).0,
+            true => self.number_of_thread(phone, lane),
             false => lane.0,
         })
+    }
+
+    fn number_of_thread(&mut self, phone: u32, lane: Lane) -> u32 {
+        self.phones[phone as usize].transport().thread_of(lane).0
+    }
+
+    /// A lane posts a request of the transport on another. Where threads take turns, one of another
+    /// thread gets it when that comes to it.
+    pub(crate) fn post_net<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        phone: u32,
+        at: usize,
+        lane: Lane,
+        request: T::Request,
+    ) {
+        let input = Input::Net(request);
+        if !W::TAKES_TURNS || !self.takes_turns(phone) {
+            return self.post(phone, lane, input);
+        }
+        let from = self.phones[phone as usize].lane(at).lane();
+        let [own, other] = [from, lane].map(|lane| self.number_of_thread(phone, lane));
+        if own == other {
+            if self.phones[phone as usize].transport().is_of_tasks(from) {
+                self.has_woken = Some((phone, from));
+            }
+            return self.post(phone, lane, input);
+        }
+        let work = Work {
+            phone,
+            lane,
+            epoch: stage.epoch(phone),
+            wait_s: 0.0,
+            handed: Some(self.handed.insert(input) as u32),
+        };
+        let demand = CpuDemand {
+            cpu_s: 0.0,
+            threads: 1,
+            priority: 1.0,
+            thread: Thread::Handed(other),
+        };
+        stage.spend(self.works.insert(work) as u32, phone, demand);
     }
 
     /// Whether the threads of a phone take turns on the only core.
@@ -129,6 +173,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             lane: FORWARDING,
             epoch: stage.epoch(phone),
             wait_s: 0.0,
+            handed: None,
         };
         let demand = CpuDemand {
             cpu_s,
@@ -147,6 +192,12 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         token: u32,
     ) -> Option<u32> {
         let work = self.works.remove(token as usize);
+        if let Some(input) = work.handed.map(|key| self.handed.remove(key as usize)) {
+            if stage.epoch(work.phone) == work.epoch {
+                self.post(work.phone, work.lane, input);
+            }
+            return None;
+        }
         if work.lane == FORWARDING {
             return (stage.epoch(work.phone) == work.epoch).then_some(work.phone);
         }
@@ -160,7 +211,9 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
 
     /// The world has failed what a lane asked for: its phone is off.
     pub(crate) fn forget_work(&mut self, token: u32) {
-        self.works.remove(token as usize);
+        let work = self.works.remove(token as usize);
+        // A request names what its machine still has, and gives back when it is shut down.
+        work.handed.map(|key| self.handed.remove(key as usize));
     }
 
     /// Work that a lane began in `epoch` is over.

@@ -200,6 +200,49 @@ fn a_thread_that_goes_on_at_once_has_not_slept() {
     assert_eq!(run_until(&mut queue, 9.0)[0], (2, 2e-3));
 }
 
+/// In which order a thread does what it is given.
+fn order(mut queue: RunQueue) -> Vec<u32> {
+    let ended = run_until(&mut queue, 9.0).into_iter();
+    ended.map(|(token, _)| token).collect()
+}
+
+#[test]
+fn a_thread_that_wakes_begins_with_what_has_arrived() {
+    let mut queue = RunQueue::default();
+    queue.join(0.0, 0, HOG, 1e-3);
+    queue.hand_over(0.1e-3, 1, SLEEPER);
+    queue.join(0.2e-3, 2, SLEEPER, 1e-4);
+    queue.hand_over(0.3e-3, 3, SLEEPER);
+    queue.join(0.4e-3, 4, SLEEPER, 1e-4);
+    assert_eq!(order(queue), [0, 2, 4, 1, 3]);
+}
+
+#[test]
+fn a_thread_that_is_up_does_what_is_handed_over_before_it_looks_for_more() {
+    let mut queue = RunQueue::default();
+    queue.join(0.0, 0, SLEEPER, 1e-3);
+    queue.join(0.1e-3, 1, SLEEPER, 1e-3);
+    queue.hand_over(0.2e-3, 2, SLEEPER);
+    queue.hand_over(0.3e-3, 3, SLEEPER);
+    assert_eq!(order(queue), [0, 2, 3, 1]);
+}
+
+#[test]
+fn what_follows_from_the_last_work_is_next() {
+    let mut queue = RunQueue::default();
+    queue.join(0.0, 0, SLEEPER, 1e-3);
+    queue.join(0.1e-3, 1, SLEEPER, 1e-3);
+    queue.hand_over(0.2e-3, 2, SLEEPER);
+    assert_eq!((queue.next_end(), queue.take_next()), (Some(1e-3), Some(0)));
+    queue.join(1e-3, 3, SLEEPER, 1e-3);
+    queue.join(1e-3, 4, SLEEPER, 1e-3);
+    queue.join(1e-3, 5, HOG, 1e-3);
+    // Of the other thread nothing follows here.
+    assert_eq!(queue.remove(1e-3, |token| token == 5), [5]);
+    queue.join(1.5e-3, 6, SLEEPER, 1e-3);
+    assert_eq!(order(queue), [3, 4, 2, 1, 6]);
+}
+
 #[test]
 fn who_leaves_is_named_and_the_others_go_on() {
     let mut queue = RunQueue::default();
@@ -237,6 +280,10 @@ fn all_work_ends_and_no_core_time_is_lost() {
             idle_from_s = f64::max(idle_from_s, now) + core_s;
             match draw(10) {
                 0 => queue.interrupt(now, given, core_s),
+                1 => {
+                    idle_from_s -= core_s;
+                    queue.hand_over(now, given, (0, draw(4) as u32));
+                }
                 _ => queue.join(now, given, (0, draw(4) as u32), core_s),
             }
             given += 1;

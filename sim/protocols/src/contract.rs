@@ -570,6 +570,12 @@ pub trait Transport<P: Payload>:
         lane
     }
 
+    /// Whether each input of `lane` is a task of its own: what one wakes on its thread comes before the
+    /// next.
+    fn is_of_tasks(&self, _lane: Lane) -> bool {
+        false
+    }
+
     /// How many endpoints that it made for single messages are still there: one that is closed
     /// answers late packets for a while.
     fn own_endpoints(&self) -> usize {

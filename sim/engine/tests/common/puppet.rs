@@ -182,15 +182,33 @@ pub fn wait_in_hybrid<F: FnMut(u32, Cue) -> Vec<Act> + Clone>(
     ended_in_hybrid(plan, play, |driver| driver.waits().expect("it has queues"))
 }
 
+/// As [`act_in_hybrid`], over such transports.
+pub fn act_over_in_hybrid<F: FnMut(u32, Cue) -> Vec<Act> + Clone, T: Transport<Parcel>>(
+    transport: impl Fn() -> T,
+    plan: Plan,
+    play: F,
+) -> Trace {
+    ended_over(transport, plan, play, |_| ()).0
+}
+
 fn ended_in_hybrid<F: FnMut(u32, Cue) -> Vec<Act> + Clone, R>(
     plan: Plan,
     play: F,
     ending: impl FnOnce(&Driver<Puppet<F>, Wire, Hybrid>) -> R,
 ) -> (Trace, R) {
+    ended_over(|| Wire(Path::Direct), plan, play, ending)
+}
+
+fn ended_over<F: FnMut(u32, Cue) -> Vec<Act> + Clone, T: Transport<Parcel>, R>(
+    transport: impl Fn() -> T,
+    plan: Plan,
+    play: F,
+    ending: impl FnOnce(&Driver<Puppet<F>, T, Hybrid>) -> R,
+) -> (Trace, R) {
     let (end_s, world) = (plan.duration_s, Hybrid::new(&plan));
     let mut driver = Driver::new(plan, world, |node| {
         let play = play.clone();
-        (Puppet { node, play }, Wire(Path::Direct))
+        (Puppet { node, play }, transport())
     });
     driver.run(end_s);
     let ended = ending(&driver);

@@ -269,6 +269,7 @@ impl<P: Payload> Connection<P> {
 
     /// Messages were handed to the connection.
     pub fn write(&mut self, now: Seconds, out: &mut Out<P>) {
+        self.streams.write();
         self.open_streams(now, out);
         self.flush(now, out);
     }

@@ -278,6 +278,11 @@ impl<P: Payload> Transport<P> for Quic<P> {
         }
     }
 
+    /// A stream has a task, a connection one for all its packets.
+    fn is_of_tasks(&self, lane: Lane) -> bool {
+        lane.0 >= Lane::FIRST_TASK && (lane.0 - Lane::FIRST_TASK) % 2 == 1 // as `next_lane` numbers them
+    }
+
     fn own_endpoints(&self) -> usize {
         let connections = self.connections.keys();
         connections.filter(|&&id| self.has_own_socket(id)).count()

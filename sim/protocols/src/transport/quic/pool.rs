@@ -55,7 +55,7 @@ impl<P: Payload> Quic<P> {
             Some(stream) => connection.streams.answer(stream, payload),
             None => {
                 work(out, Operation::TaskSpawn, 0);
-                connection.streams.waiting.push_back(payload);
+                connection.streams.hand_over(payload);
             }
         }
         connection.post(Step::Write, out);
@@ -65,7 +65,9 @@ impl<P: Payload> Quic<P> {
     /// A connection for this message only.
     pub(super) fn transmit_alone(&mut self, to: NodeId, payload: P, out: &mut Out<P>) {
         let id = self.start(to, payload.message_id(), Seconds::INFINITY, out);
-        self.enqueue(id, payload);
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.streams.waiting.push_back(payload);
+        }
     }
 
     /// The app takes a message, and may answer it.
@@ -117,15 +119,9 @@ impl<P: Payload> Quic<P> {
             Some(id) => id,
             None => self.pooled_connection(to, message, now, out),
         };
-        self.enqueue(id, payload);
-        if let Some(connection) = self.connections.get(&id) {
-            connection.post(Step::Write, out);
-        }
-    }
-
-    fn enqueue(&mut self, id: ConnectionId, payload: P) {
         if let Some(connection) = self.connections.get_mut(&id) {
-            connection.streams.waiting.push_back(payload);
+            connection.streams.hand_over(payload);
+            connection.post(Step::Write, out);
         }
     }
 

@@ -38,7 +38,8 @@ impl<P: Payload> Connection<P> {
         }
         // What is due leaves before the app learns that it may open streams.
         self.flush(now, out);
-        self.write(now, out);
+        self.open_streams(now, out);
+        self.flush(now, out);
         self.close_if_done(now, out);
     }
 

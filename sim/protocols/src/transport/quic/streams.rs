@@ -34,6 +34,8 @@ struct Incoming<P> {
 pub(super) struct Streams<P> {
     /// Messages without a stream yet, and why they have none is the caller's business.
     pub waiting: VecDeque<P>,
+    /// The last of them that were only handed to the connection: their tasks are still to run.
+    unwritten: usize,
     /// Answers that are not on their streams yet.
     answers: VecDeque<(u32, P)>,
     /// Complete messages that the connection has not handed on yet.
@@ -62,6 +64,7 @@ impl<P: Payload> Streams<P> {
     pub fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
+            unwritten: 0,
             answers: VecDeque::new(),
             arrived: Vec::new(),
             outgoing: BTreeMap::new(),
@@ -78,9 +81,20 @@ impl<P: Payload> Streams<P> {
         }
     }
 
-    /// Opens a stream for the next waiting message, if credit allows.
+    /// A message waits for its task, which will [write](Self::write) it.
+    pub fn hand_over(&mut self, payload: P) {
+        self.waiting.push_back(payload);
+        self.unwritten += 1;
+    }
+
+    /// The tasks of all messages have run, and ask for streams.
+    pub fn write(&mut self) {
+        self.unwritten = 0;
+    }
+
+    /// Opens a stream for the next waiting message that asks for one, if credit allows.
     pub fn open_next(&mut self, served: bool) -> Option<Record> {
-        if self.opened == self.credit {
+        if self.opened == self.credit || self.waiting.len() <= self.unwritten {
             return None;
         }
         let payload = self.waiting.pop_front()?;
@@ -265,6 +279,7 @@ impl<P: Payload> Streams<P> {
     /// Gives back the memory of what was, while nothing is.
     pub fn shed(&mut self) {
         (self.waiting, self.answers, self.arrived) = Default::default();
+        self.unwritten = 0;
         (self.outgoing, self.incoming) = (BTreeMap::new(), BTreeMap::new());
     }
 
@@ -343,6 +358,21 @@ pub(super) mod tests {
         // It came before the other and is late.
         streams.on_credit(100);
         assert!(streams.open_next(true).is_some() && streams.open_next(true).is_none());
+    }
+
+    #[test]
+    fn who_was_only_handed_over_asks_for_no_stream() {
+        let mut streams = Streams::new();
+        streams.waiting.push_back(Bytes(1));
+        streams.hand_over(Bytes(2));
+        streams.hand_over(Bytes(3));
+        assert!(streams.open_next(true).is_some() && streams.open_next(true).is_none());
+        streams.write();
+        let opened = std::iter::from_fn(|| streams.open_next(true)).count();
+        assert_eq!(opened, 2);
+        streams.hand_over(Bytes(4));
+        assert!(streams.open_next(true).is_none() && !streams.is_idle());
+        assert_eq!(streams.give_up(Reason::SenderOff).len(), 4);
     }
 
     /// A message of the other side's on a stream is answered on it.
