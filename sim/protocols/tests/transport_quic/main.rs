@@ -8,3 +8,4 @@ mod life;
 mod loss;
 mod pacing;
 mod rest;
+mod tasks;
