@@ -43,13 +43,13 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) phases: Phases,
     /// Lanes with something to do, in the order they got it.
     pub(crate) ready: VecDeque<(u32, Lane)>,
-    /// The lane of a task that has just given another lane of its thread something to do.
-    pub(crate) has_woken: Option<(u32, Lane)>,
+    /// Lanes whose tasks have given another lane of their thread something to do, and are not over.
+    pub(crate) have_woken: Vec<(u32, Lane)>,
     pub(crate) threads_first: bool,
     /// Of transports' timers (`timers.rs`); 0 for exact ones.
     pub(crate) timer_tick_s: Seconds,
-    /// Whether there are phones that use the cores of others.
-    pub(crate) shares_cores: bool,
+    /// By phone, whose cores it uses; empty if each has its own.
+    pub(crate) cores_of: Vec<u32>,
     /// By token; what has ended leaves its token to what begins next.
     pub(crate) works: Slab<Work>,
     /// What threads have handed over, and others have not come to.
@@ -106,10 +106,10 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             socket_bytes: plan.socket_buffers_bytes().collect(),
             take_turns: plan.profiles.iter().map(Profile::takes_turns).collect(),
             ready: VecDeque::new(),
-            has_woken: None,
+            have_woken: Vec::new(),
             threads_first: plan.transport.threads_first,
             timer_tick_s: plan.transport.timer_tick_s,
-            shares_cores: !plan.phones.cores_of.is_empty(),
+            cores_of: plan.phones.cores_of.clone(),
             works: Slab::new(),
             handed: Slab::new(),
             spare: Spare::new(),
@@ -134,7 +134,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         books: &mut Books,
     ) -> Option<Effect<T::Body>> {
         while let Some(&(phone, lane)) = self.ready.front() {
-            if self.has_woken == Some((phone, lane)) && self.gives_way(phone, lane) {
+            if !self.have_woken.is_empty() && self.gives_way(phone, lane) {
                 continue;
             }
             match self.phones[phone as usize].next(lane, &mut self.spare) {
@@ -153,12 +153,19 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
 
     /// A lane whose task is over comes after what that has woken.
     fn gives_way(&mut self, phone: u32, lane: Lane) -> bool {
-        let is_over = self.phones[phone as usize].is_between_inputs(lane);
-        if is_over {
-            self.has_woken = None;
-            self.ready.rotate_left(1);
+        let mut woken = self.have_woken.iter();
+        let Some(place) = woken.position(|&woken| woken == (phone, lane)) else {
+            return false;
+        };
+        if !self.phones[phone as usize].is_between_inputs(lane) {
+            return false;
         }
-        is_over
+        self.have_woken.swap_remove(place);
+        // It may stand there once for each of its inputs.
+        let mut ready = self.ready.iter();
+        let others = ready.position(|&ready| ready != (phone, lane));
+        self.ready.rotate_left(others.unwrap_or(0));
+        true
     }
 
     /// Lets the processor fetch a phone.
@@ -192,6 +199,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let now = stage.now();
         let (held, lanes) = self.phones[phone as usize].shut_down(now);
         self.idle.shut_down(phone, now);
+        self.have_woken.retain(|woken| woken.0 != phone);
         self.outstanding.shut_down(phone);
         self.attend(stage, now, phone);
         let mut abandoned = Abandoned::new(now, phone, books);

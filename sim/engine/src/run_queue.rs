@@ -6,7 +6,7 @@
 //! ahead; from one that is not, only when that has had its slice ("run to parity"). One that falls
 //! asleep while ahead stays queued until it is not ("delayed dequeue"). So who computes little runs
 //! at once where others are behind with their work, and lets them finish where they are not.
-//! What a thread itself does next is as in a runtime of one thread ([`Turn`]).
+//! What a thread itself does next is as in a runtime of one worker ([`Turn`]).
 //! Stoica and Abdel-Wahab, Earliest Eligible Virtual Deadline First, 1995; Linux 6.12,
 //! kernel/sched/fair.c: `pick_eevdf`, `place_entity`, `update_entity_lag`, `dequeue_entity`. The
 //! kernel's ticks come before whatever the core does, and end no slice. What deliberately does not
@@ -73,14 +73,17 @@ struct Work {
     token: u32,
     left_s: Seconds,
     turn: Turn,
+    has_begun: bool,
 }
 
 /// Where work comes from, by which a thread does one before another.
 ///
-/// A task goes on until it waits, and what it wakes comes next. Then comes what other threads have
-/// handed over, and only when nothing else is left what has arrived meanwhile. A thread that wakes
-/// begins with that. tokio 1.54.1, runtime/scheduler/multi_thread/worker.rs: `next_task`, `park`;
-/// it looks for both every 61st time in any case, which is not modelled.
+/// A task goes on until it waits, and what it wakes comes next, in order. Then comes what other
+/// threads have handed over, and only when nothing else is left what has arrived meanwhile. A thread
+/// that wakes begins with what has arrived. tokio 1.54.1, runtime/scheduler/multi_thread/worker.rs:
+/// `next_task`, `park`. Not modelled: it looks for what was handed over after every 2 to 127 tasks in
+/// any case, by how long they take (runtime/scheduler/multi_thread/stats.rs), and at sockets after 61;
+/// and of several that were woken it begins with the last, three times in a row at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Follows,
@@ -135,6 +138,7 @@ impl RunQueue {
             token,
             left_s,
             turn,
+            has_begun: false,
         };
         self.threads[at].works.insert(place, work);
         if self.pausing == Some(at) {
@@ -165,10 +169,8 @@ impl RunQueue {
             (Turn::Arrives, false) => Turn::Handed,
             _ => return (thread.works.len(), turn),
         };
-        // What it does now it has begun.
-        let mut waiting = thread.works.iter().skip(usize::from(thread.is_up));
-        let place = waiting.position(|work| work.turn == later);
-        let place = place.map(|place| place + usize::from(thread.is_up));
+        let mut works = thread.works.iter();
+        let place = works.position(|work| work.turn == later && !work.has_begun);
         (place.unwrap_or(thread.works.len()), turn)
     }
 
@@ -322,6 +324,7 @@ impl RunQueue {
             running.is_up |= passed_s > 0.0;
             if let Some(work) = running.works.front_mut() {
                 work.left_s -= passed_s;
+                work.has_begun |= passed_s > 0.0;
             }
         }
         self.settled_s = now;

@@ -8,7 +8,7 @@ use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 use crate::books::Books;
 use crate::costs::{Cost, Priced};
 use crate::forwarding::FORWARDING;
-use crate::lane::Input;
+use crate::lane::{Input, Layer};
 use crate::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, Thread, World};
 use crate::stage::{Due, Stage};
@@ -96,7 +96,8 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// cores may meet tasks of others.
     fn priority(&self, work: &Work) -> f64 {
         let is_thread = work.lane.0 < Lane::FIRST_TASK || work.lane == FORWARDING;
-        let may_meet_tasks = self.shares_cores || self.phones[work.phone as usize].has_tasks();
+        let may_meet_tasks =
+            !self.cores_of.is_empty() || self.phones[work.phone as usize].has_tasks();
         if self.threads_first && is_thread && may_meet_tasks {
             THREAD_PRIORITY
         } else {
@@ -117,7 +118,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     }
 
     /// A lane posts a request of the transport on another. Where threads take turns, one of another
-    /// thread gets it when that comes to it.
+    /// thread gets it when that comes to it; what the receiving thread passes on has arrived.
     pub(crate) fn post_net<W: World>(
         &mut self,
         stage: &mut Stage<W>,
@@ -133,11 +134,43 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         let from = self.phones[phone as usize].lane(at).lane();
         let [own, other] = [from, lane].map(|lane| self.number_of_thread(phone, lane));
         if own == other {
-            if self.phones[phone as usize].transport().is_of_tasks(from) {
-                self.has_woken = Some((phone, from));
+            let is_of_tasks = self.phones[phone as usize].transport().is_of_tasks(from);
+            if is_of_tasks && !self.have_woken.contains(&(phone, from)) {
+                self.have_woken.push((phone, from));
             }
             return self.post(phone, lane, input);
         }
+        let thread = match from == Lane::RECEIVE {
+            true => Thread::Number(other),
+            false => Thread::Handed(other),
+        };
+        self.post_in_turn(stage, (phone, lane), input, thread);
+    }
+
+    /// The receive lane gets a timeout; of the transport's, where threads take turns, when its thread
+    /// comes to it.
+    pub(crate) fn post_timeout<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        phone: u32,
+        layer: Layer,
+    ) {
+        let (lane, input) = (Lane::RECEIVE, Input::Timeout(layer));
+        if layer == Layer::Application || !W::TAKES_TURNS || !self.takes_turns(phone) {
+            return self.post(phone, lane, input);
+        }
+        let thread = Thread::Number(self.number_of_thread(phone, lane));
+        self.post_in_turn(stage, (phone, lane), input, thread);
+    }
+
+    /// A lane of a phone gets an input when a thread comes to it.
+    fn post_in_turn<W: World>(
+        &mut self,
+        stage: &mut Stage<W>,
+        (phone, lane): (u32, Lane),
+        input: Input<A, T>,
+        thread: Thread,
+    ) {
         let work = Work {
             phone,
             lane,
@@ -149,14 +182,15 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             cpu_s: 0.0,
             threads: 1,
             priority: 1.0,
-            thread: Thread::Handed(other),
+            thread,
         };
         stage.spend(self.works.insert(work) as u32, phone, demand);
     }
 
-    /// Whether the threads of a phone take turns on the only core.
+    /// Whether the threads of a phone take turns on the only core, its own or another's.
     pub(crate) fn takes_turns(&self, phone: u32) -> bool {
-        self.take_turns[self.phones[phone as usize].profile()]
+        let host = self.cores_of.get(phone as usize).copied().unwrap_or(phone);
+        self.take_turns[self.phones[host as usize].profile()]
     }
 
     /// Spends what a phone's forwarding thread takes for a datagram.
@@ -212,8 +246,10 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// The world has failed what a lane asked for: its phone is off.
     pub(crate) fn forget_work(&mut self, token: u32) {
         let work = self.works.remove(token as usize);
-        // A request names what its machine still has, and gives back when it is shut down.
-        work.handed.map(|key| self.handed.remove(key as usize));
+        if let Some(key) = work.handed {
+            // A request names what its machine still has, and gives back when it is shut down.
+            self.handed.remove(key as usize);
+        }
     }
 
     /// Work that a lane began in `epoch` is over.

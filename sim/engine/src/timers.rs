@@ -1,8 +1,8 @@
 //! Timeouts of the machines of phones: when they are looked at, and fed.
 
-use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
+use pocketsim_protocols::contract::{Application, Seconds, Transport};
 
-use crate::lane::{Input, Layer};
+use crate::lane::Layer;
 use crate::lanes::Lanes;
 use crate::resources::World;
 use crate::stage::{Due, Stage};
@@ -33,7 +33,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             return; // It has been off since, and is armed anew when it is on.
         }
         if self.phones[phone as usize].ring(layer, stage.now()) {
-            self.post(phone, Lane::RECEIVE, Input::Timeout(layer));
+            self.post_timeout(stage, phone, layer);
         } else {
             self.arm(stage, phone, layer);
         }
@@ -72,7 +72,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             0.0
         };
         if tick_s > 0.0 && self.phones[at].ring(layer, now) {
-            return self.post(phone, Lane::RECEIVE, Input::Timeout(layer));
+            return self.post_timeout(stage, phone, layer);
         }
         if let Some(date) = self.phones[at].arm(layer) {
             let date = rings_at(date, tick_s, now);

@@ -12,12 +12,16 @@ use pocketsim_protocols::contract::{
 
 /// Reads and writes on a lane of its own, and serves on another, all of one thread; what sends is of
 /// one of its own.
-struct Runtime;
+struct Runtime {
+    /// When its timer rings, unless it has.
+    rings_s: Option<Seconds>,
+}
 
 enum Step {
     Read(NodeId, Parcel),
     Serve(NodeId, Parcel),
     Write(NodeId, Parcel),
+    Ring,
 }
 
 const DRIVER: Lane = Lane(Lane::FIRST_TASK);
@@ -25,6 +29,13 @@ const APP: Lane = Lane(Lane::FIRST_TASK + 1);
 
 fn post(lane: Lane, request: Step, out: &mut OutputsOf<Runtime>) {
     out.push(Output::Post { lane, request });
+}
+
+fn seal() -> Output<Datagram<Parcel>, Step, Delivery<Parcel>> {
+    Output::Work {
+        operation: Operation::PacketSeal,
+        bytes: 0,
+    }
 }
 
 impl Machine for Runtime {
@@ -53,6 +64,7 @@ impl Machine for Runtime {
                 let value = Delivery::Received(parcel);
                 out.push(Output::Deliver { from, value });
             }
+            Step::Ring => out.push(seal()),
             Step::Write(to, parcel) => {
                 let message = Datagram {
                     udp_payload_bytes: parcel.bytes,
@@ -60,19 +72,20 @@ impl Machine for Runtime {
                     message: Some(parcel.message_id()),
                     body: parcel,
                 };
-                out.push(Output::Work {
-                    operation: Operation::PacketSeal,
-                    bytes: 0,
-                });
+                out.push(seal());
                 out.push(Output::Send { to, message });
             }
         }
     }
 
-    fn handle_timeout(&mut self, _: Seconds, _: &mut OutputsOf<Self>) {}
+    fn handle_timeout(&mut self, now: Seconds, out: &mut OutputsOf<Self>) {
+        if self.rings_s.take_if(|rings_s| *rings_s <= now).is_some() {
+            post(DRIVER, Step::Ring, out);
+        }
+    }
 
     fn next_timeout(&self) -> Option<(Seconds, &'static str)> {
-        None
+        self.rings_s.map(|rings_s| (rings_s, "timer"))
     }
 }
 
@@ -115,6 +128,11 @@ fn two_phones() -> Plan {
 
 /// When phone 0 has checked what it got, and phone 1 got something, in order.
 fn run(plan: Plan, answers: bool) -> [Vec<Seconds>; 2] {
+    run_with_timer(plan, answers, None)
+}
+
+/// The same, of runtimes whose timer rings then, and makes a packet.
+fn run_with_timer(plan: Plan, answers: bool, rings_s: Option<Seconds>) -> [Vec<Seconds>; 2] {
     let (mut checked, mut got) = (1, 100);
     let play = move |node, cue| -> Vec<Act> {
         match (node, cue) {
@@ -133,7 +151,7 @@ fn run(plan: Plan, answers: bool) -> [Vec<Seconds>; 2] {
             (_, Cue::Failed(_)) => vec![],
         }
     };
-    let trace = act_over_in_hybrid(|| Runtime, plan, play);
+    let trace = act_over_in_hybrid(|| Runtime { rings_s }, plan, play);
     let rows = times(&trace, EventKind::Take).into_iter();
     let nodes = common::nodes(&trace, EventKind::Take);
     let rows: Vec<_> = rows.zip(nodes).collect();
@@ -147,45 +165,48 @@ fn run(plan: Plan, answers: bool) -> [Vec<Seconds>; 2] {
 #[test]
 fn what_arrived_while_another_thread_had_the_core_comes_before_what_that_handed_over() {
     let mut plan = two_phones();
-    // Phone 1's is there in the middle of phone 0's signature.
+    let way_s = way_s(&plan);
     arrive(&mut plan, 1.0, 1, 0);
-    let (came_s, _) = (way_s(&plan), arrive(&mut plan, 1.0, 0, 1));
-    *plan.workload.time_s.last_mut().expect("two") = 1.0 + came_s - 0.5e-3;
+    // It is there in the middle of phone 0's signature.
+    arrive(&mut plan, 1.0 + way_s - 0.5e-3, 0, 1);
     let [checked_s, got_s] = run(plan, false);
-    let signed_s = 1.0 + came_s + 0.5e-3;
+    let signed_s = 1.0 + way_s + 0.5e-3;
     near(&checked_s, &[signed_s + 1.1e-3]);
-    near(&got_s, &[checked_s[0] + SEALED_S + came_s]);
+    near(&got_s, &[checked_s[0] + SEALED_S + way_s]);
 }
 
 #[test]
-fn what_a_task_wakes_comes_before_the_next_task() {
+fn what_a_task_wakes_comes_before_the_next_task_and_a_timer_when_they_are_done() {
     let mut plan = two_phones();
     arrive(&mut plan, 1.0, 1, 0);
     arrive(&mut plan, 1.0 + 1e-6, 1, 0);
-    let came_s = way_s(&plan);
+    let way_s = way_s(&plan);
     // Both are there when the thread wakes, and read together.
-    arrive(&mut plan, 1.0 + came_s - 0.5e-3, 0, 1);
-    let [checked_s, got_s] = run(plan, true);
-    let signed_s = 1.0 + came_s + 0.5e-3;
-    near(&checked_s, &[signed_s + 1.2e-3, signed_s + 2.3e-3]);
-    let sent_s = [0, 1].map(|number: usize| checked_s[number] + SEALED_S);
-    near(&got_s[..2], &sent_s.map(|sent_s| sent_s + came_s));
-    assert!(got_s[2] > got_s[1], "what was handed over");
+    arrive(&mut plan, 1.0 + way_s - 0.5e-3, 0, 1);
+    let signed_s = 1.0 + way_s + 0.5e-3;
+    // In the middle of the first check.
+    for rings_s in [None, Some(signed_s + 0.7e-3)] {
+        let [checked_s, got_s] = run_with_timer(plan.clone(), true, rings_s);
+        near(&checked_s, &[signed_s + 1.2e-3, signed_s + 2.3e-3]);
+        let sent_s = [0, 1].map(|number: usize| checked_s[number] + SEALED_S);
+        near(&got_s[..2], &sent_s.map(|sent_s| sent_s + way_s));
+        assert!(got_s[2] > got_s[1], "what was handed over");
+    }
 }
 
 #[test]
 fn what_was_handed_over_is_gone_with_the_phone() {
     let mut plan = two_phones();
     arrive(&mut plan, 1.0, 1, 0);
-    let came_s = 1.0 + way_s(&plan);
-    arrive(&mut plan, came_s - 0.5e-3, 0, 1);
+    let way_s = way_s(&plan);
+    arrive(&mut plan, 1.0 + way_s - 0.5e-3, 0, 1);
     // Between the end of the signature and of the check.
-    turn(&mut plan, came_s + 1e-3, 0, false);
+    turn(&mut plan, 1.0 + way_s + 1e-3, 0, false);
     turn(&mut plan, 2.0, 0, true);
     arrive(&mut plan, 3.0, 0, 1);
     let [checked_s, got_s] = run(plan, false);
     near(&checked_s, &[]);
-    near(&got_s, &[3.0 + 1e-3 + SEALED_S + came_s - 1.0]);
+    near(&got_s, &[3.0 + 1e-3 + SEALED_S + way_s]);
 }
 
 #[test]
@@ -193,12 +214,12 @@ fn whose_computer_shares_its_core_gets_what_is_handed_over_at_once() {
     let mut plan = two_phones();
     plan.phones.cores_of = vec![1, 1];
     arrive(&mut plan, 1.0, 1, 0);
-    let came_s = way_s(&plan);
-    arrive(&mut plan, 1.0 + came_s - 0.5e-3, 0, 1);
+    let way_s = way_s(&plan);
+    arrive(&mut plan, 1.0 + way_s - 0.5e-3, 0, 1);
     let [checked_s, got_s] = run(plan, false);
     assert_eq!((checked_s.len(), got_s.len()), (1, 1));
     // Before the check is over, with which the core is shared.
-    assert!(got_s[0] - came_s < checked_s[0], "{got_s:?} {checked_s:?}");
+    assert!(got_s[0] - way_s < checked_s[0], "{got_s:?} {checked_s:?}");
 }
 
 /// From one phone to the other.

@@ -1,8 +1,9 @@
 //! The kernels of scheduling, UDP and QUIC do what they say; how fast is nobody's business here.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use crate::experiment::{label, measure, measure_until, Samples};
+use crate::experiment::{label, measure, measure_until, measure_within, Samples};
 use pocketsim_probe_core::kernel::{Case, Depth};
 use pocketsim_probe_core::kernels::{quic, scheduling, udp};
 use pocketsim_probe_core::stop::Stop;
@@ -29,7 +30,11 @@ fn kernels(depth: Depth) -> BTreeSet<&'static str> {
 
 /// Samples, or none of what needs a core for itself where other programs compute all the time.
 fn measured_here(case: &Case, samples: usize) -> Option<Samples> {
-    match measure(case, samples) {
+    let limit_s = match case.kernel {
+        "kernel_tick" => 1,
+        _ => 60,
+    };
+    match measure_within(case, samples, Duration::from_secs(limit_s), &Stop::new()) {
         Ok(samples) => Some(samples),
         Err(why) => {
             let taken = case.kernel == "kernel_tick" && why.0 == "other threads had the core";

@@ -267,9 +267,14 @@ impl<P: Payload> Connection<P> {
         }
     }
 
-    /// Messages were handed to the connection.
+    /// The task of a message that was handed to the connection runs.
     pub fn write(&mut self, now: Seconds, out: &mut Out<P>) {
         self.streams.write();
+        self.send_ready(now, out);
+    }
+
+    /// Answers leave, and messages that were written, as far as the peer allows streams.
+    pub fn send_ready(&mut self, now: Seconds, out: &mut Out<P>) {
         self.open_streams(now, out);
         self.flush(now, out);
     }

@@ -87,8 +87,10 @@ enum Step<P> {
     Packets(Vec<Packet<P>>, u32, bool),
     /// Handle the timers that are due.
     Timer,
-    /// Open streams for waiting messages.
+    /// Open a stream for a message that waits for it.
     Write,
+    /// Put answers on their streams.
+    Answer,
     /// Hand an incoming message to the app.
     Serve(Half),
     /// The app is done with it.
@@ -206,6 +208,7 @@ impl<P: Payload> Machine for Quic<P> {
             }
             Step::Timer => self.with(id, out, now, |c, out| c.on_timer(now, out)),
             Step::Write => self.with(id, out, now, |c, out| c.write(now, out)),
+            Step::Answer => self.with(id, out, now, |c, out| c.send_ready(now, out)),
             Step::Serve(half) => self.serve(id, half, out),
             Step::Finish(half) => self.finish(id, half, now, out),
         }

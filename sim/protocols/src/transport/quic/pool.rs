@@ -52,13 +52,16 @@ impl<P: Payload> Quic<P> {
         };
         let connection = self.connections.get_mut(&asking.connection)?;
         match asking.stream {
-            Some(stream) => connection.streams.answer(stream, payload),
+            Some(stream) => {
+                connection.streams.answer(stream, payload);
+                connection.post(Step::Answer, out);
+            }
             None => {
                 work(out, Operation::TaskSpawn, 0);
                 connection.streams.hand_over(payload);
+                connection.post(Step::Write, out);
             }
         }
-        connection.post(Step::Write, out);
         None
     }
 

@@ -38,8 +38,7 @@ impl<P: Payload> Connection<P> {
         }
         // What is due leaves before the app learns that it may open streams.
         self.flush(now, out);
-        self.open_streams(now, out);
-        self.flush(now, out);
+        self.send_ready(now, out);
         self.close_if_done(now, out);
     }
 

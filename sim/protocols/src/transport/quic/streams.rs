@@ -34,7 +34,7 @@ struct Incoming<P> {
 pub(super) struct Streams<P> {
     /// Messages without a stream yet, and why they have none is the caller's business.
     pub waiting: VecDeque<P>,
-    /// The last of them that were only handed to the connection: their tasks are still to run.
+    /// How many of them, the last, were only handed to the connection: their tasks are still to run.
     unwritten: usize,
     /// Answers that are not on their streams yet.
     answers: VecDeque<(u32, P)>,
@@ -87,9 +87,9 @@ impl<P: Payload> Streams<P> {
         self.unwritten += 1;
     }
 
-    /// The tasks of all messages have run, and ask for streams.
+    /// The task of the next message runs, and asks for a stream.
     pub fn write(&mut self) {
-        self.unwritten = 0;
+        self.unwritten = self.unwritten.saturating_sub(1);
     }
 
     /// Opens a stream for the next waiting message that asks for one, if credit allows.
@@ -289,6 +289,7 @@ impl<P: Payload> Streams<P> {
         let stalled = std::mem::take(&mut self.stalled);
         let outgoing = std::mem::take(&mut self.outgoing);
         let waiting = std::mem::take(&mut self.waiting);
+        self.unwritten = 0;
         let answers = std::mem::take(&mut self.answers).into_iter();
         let answers = answers.map(|(_, payload)| payload);
         let unserved = stalled
@@ -367,12 +368,15 @@ pub(super) mod tests {
         streams.hand_over(Bytes(2));
         streams.hand_over(Bytes(3));
         assert!(streams.open_next(true).is_some() && streams.open_next(true).is_none());
-        streams.write();
-        let opened = std::iter::from_fn(|| streams.open_next(true)).count();
-        assert_eq!(opened, 2);
+        for _ in 0..2 {
+            streams.write();
+            assert!(streams.open_next(true).is_some() && streams.open_next(true).is_none());
+        }
         streams.hand_over(Bytes(4));
         assert!(streams.open_next(true).is_none() && !streams.is_idle());
         assert_eq!(streams.give_up(Reason::SenderOff).len(), 4);
+        streams.waiting.push_back(Bytes(5));
+        assert!(streams.open_next(true).is_some());
     }
 
     /// A message of the other side's on a stream is answered on it.
