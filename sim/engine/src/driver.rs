@@ -66,7 +66,7 @@ impl<A: Application, T: Transport<A::Block>, W: World> Driver<A, T, W> {
         let (seed, phones) = (plan.seed, plan.phones.profile.len());
         let mut stage = Stage::new(world, phones);
         let books = Books::new(&plan);
-        let mut lanes = Lanes::new(&plan, make);
+        let mut lanes = Lanes::new::<W>(&plan, make);
         let (gates, forwarders) = (Gates::new(&plan), Forwarders::new(&plan));
         let phones = phones as u32;
         let schedule = Schedule::new(seed, phones, plan.workload, plan.churn, &mut stage);

@@ -35,7 +35,7 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) costs: Vec<CostTable>,
     /// How much the receive buffer of a socket holds, by profile.
     pub(crate) socket_bytes: Vec<u64>,
-    /// Whether threads take turns on the only core, by profile.
+    /// Whether threads take turns on the only core, by profile; nowhere in a world without turns.
     pub(crate) take_turns: Vec<bool>,
     /// Since when phones rest.
     pub(crate) idle: Idle,
@@ -52,8 +52,8 @@ pub(crate) struct Lanes<A: Application, T: Transport<A::Block>> {
     pub(crate) cores_of: Vec<u32>,
     /// By token; what has ended leaves its token to what begins next.
     pub(crate) works: Slab<Work>,
-    /// What threads have handed over, and others have not come to.
-    pub(crate) handed: Slab<Input<A, T>>,
+    /// Inputs that wait until a thread comes to them (`turns.rs`).
+    pub(crate) in_turn: Slab<Input<A, T>>,
     pub(crate) spare: Spare<A, T>,
     /// Says when messages are handed to transports (`governed.rs`).
     pub(crate) governor: Option<Governor<A::Block>>,
@@ -73,7 +73,7 @@ pub(crate) struct Work {
     /// What the lane waits for after the core is done.
     pub(crate) wait_s: Seconds,
     /// What the lane gets when its thread comes to this, which is nothing but that.
-    pub(crate) handed: Option<u32>,
+    pub(crate) in_turn: Option<u32>,
 }
 
 /// What a step of a lane asks of others.
@@ -90,7 +90,7 @@ pub(crate) enum Effect<B> {
 
 impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// The idle lanes of `plan`'s phones, with the machines that `make` makes.
-    pub(crate) fn new(plan: &Plan, mut make: impl FnMut(u32) -> (A, T)) -> Self {
+    pub(crate) fn new<W: World>(plan: &Plan, mut make: impl FnMut(u32) -> (A, T)) -> Self {
         let own = plan.protocol.own_operations.len();
         let table = |profile| CostTable::new(profile, own);
         let phone = |(number, &profile): (u32, &u32)| {
@@ -98,20 +98,21 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             Phone::new(make(number), profile, costs)
         };
         let costs: Vec<_> = plan.profiles.iter().map(table).collect();
+        let takes_turns = |profile: &Profile| W::TAKES_TURNS && profile.takes_turns();
         Self {
             phones: (0..).zip(&plan.phones.profile).map(phone).collect(),
             idle: Idle::new(plan, &costs),
             phases: Phases::new(plan),
             costs,
             socket_bytes: plan.socket_buffers_bytes().collect(),
-            take_turns: plan.profiles.iter().map(Profile::takes_turns).collect(),
+            take_turns: plan.profiles.iter().map(takes_turns).collect(),
             ready: VecDeque::new(),
             have_woken: Vec::new(),
             threads_first: plan.transport.threads_first,
             timer_tick_s: plan.transport.timer_tick_s,
             cores_of: plan.phones.cores_of.clone(),
             works: Slab::new(),
-            handed: Slab::new(),
+            in_turn: Slab::new(),
             spare: Spare::new(),
             governor: None,
             outstanding: Outstanding::new(&plan.workload),
@@ -149,23 +150,6 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             }
         }
         None
-    }
-
-    /// A lane whose task is over comes after what that has woken.
-    fn gives_way(&mut self, phone: u32, lane: Lane) -> bool {
-        let mut woken = self.have_woken.iter();
-        let Some(place) = woken.position(|&woken| woken == (phone, lane)) else {
-            return false;
-        };
-        if !self.phones[phone as usize].is_between_inputs(lane) {
-            return false;
-        }
-        self.have_woken.swap_remove(place);
-        // It may stand there once for each of its inputs.
-        let mut ready = self.ready.iter();
-        let others = ready.position(|&ready| ready != (phone, lane));
-        self.ready.rotate_left(others.unwrap_or(0));
-        true
     }
 
     /// Lets the processor fetch a phone.

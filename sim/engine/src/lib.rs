@@ -76,6 +76,7 @@ pub mod timeline;
 mod timers;
 mod town;
 pub mod trace;
+mod turns;
 mod upkeep;
 pub mod waits;
 mod wakes;

@@ -8,7 +8,6 @@ use pocketsim_protocols::contract::{Application, Lane, Seconds, Transport};
 use crate::books::Books;
 use crate::costs::{Cost, Priced};
 use crate::forwarding::FORWARDING;
-use crate::lane::{Input, Layer};
 use crate::lanes::{Lanes, Work};
 use crate::resources::{CpuDemand, Thread, World};
 use crate::stage::{Due, Stage};
@@ -74,7 +73,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             lane: lane.lane(),
             epoch: stage.epoch(phone),
             wait_s: cost.wait_s,
-            handed: None,
+            in_turn: None,
         };
         if cost.cpu_s > 0.0 {
             let demand = CpuDemand {
@@ -113,84 +112,8 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         })
     }
 
-    fn number_of_thread(&mut self, phone: u32, lane: Lane) -> u32 {
+    pub(crate) fn number_of_thread(&mut self, phone: u32, lane: Lane) -> u32 {
         self.phones[phone as usize].transport().thread_of(lane).0
-    }
-
-    /// A lane posts a request of the transport on another. Where threads take turns, one of another
-    /// thread gets it when that comes to it; what the receiving thread passes on has arrived.
-    pub(crate) fn post_net<W: World>(
-        &mut self,
-        stage: &mut Stage<W>,
-        phone: u32,
-        at: usize,
-        lane: Lane,
-        request: T::Request,
-    ) {
-        let input = Input::Net(request);
-        if !W::TAKES_TURNS || !self.takes_turns(phone) {
-            return self.post(phone, lane, input);
-        }
-        let from = self.phones[phone as usize].lane(at).lane();
-        let [own, other] = [from, lane].map(|lane| self.number_of_thread(phone, lane));
-        if own == other {
-            let is_of_tasks = self.phones[phone as usize].transport().is_of_tasks(from);
-            if is_of_tasks && !self.have_woken.contains(&(phone, from)) {
-                self.have_woken.push((phone, from));
-            }
-            return self.post(phone, lane, input);
-        }
-        let thread = match from == Lane::RECEIVE {
-            true => Thread::Number(other),
-            false => Thread::Handed(other),
-        };
-        self.post_in_turn(stage, (phone, lane), input, thread);
-    }
-
-    /// The receive lane gets a timeout; of the transport's, where threads take turns, when its thread
-    /// comes to it.
-    pub(crate) fn post_timeout<W: World>(
-        &mut self,
-        stage: &mut Stage<W>,
-        phone: u32,
-        layer: Layer,
-    ) {
-        let (lane, input) = (Lane::RECEIVE, Input::Timeout(layer));
-        if layer == Layer::Application || !W::TAKES_TURNS || !self.takes_turns(phone) {
-            return self.post(phone, lane, input);
-        }
-        let thread = Thread::Number(self.number_of_thread(phone, lane));
-        self.post_in_turn(stage, (phone, lane), input, thread);
-    }
-
-    /// A lane of a phone gets an input when a thread comes to it.
-    fn post_in_turn<W: World>(
-        &mut self,
-        stage: &mut Stage<W>,
-        (phone, lane): (u32, Lane),
-        input: Input<A, T>,
-        thread: Thread,
-    ) {
-        let work = Work {
-            phone,
-            lane,
-            epoch: stage.epoch(phone),
-            wait_s: 0.0,
-            handed: Some(self.handed.insert(input) as u32),
-        };
-        let demand = CpuDemand {
-            cpu_s: 0.0,
-            threads: 1,
-            priority: 1.0,
-            thread,
-        };
-        stage.spend(self.works.insert(work) as u32, phone, demand);
-    }
-
-    /// Whether the threads of a phone take turns on the only core, its own or another's.
-    pub(crate) fn takes_turns(&self, phone: u32) -> bool {
-        let host = self.cores_of.get(phone as usize).copied().unwrap_or(phone);
-        self.take_turns[self.phones[host as usize].profile()]
     }
 
     /// Spends what a phone's forwarding thread takes for a datagram.
@@ -207,7 +130,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
             lane: FORWARDING,
             epoch: stage.epoch(phone),
             wait_s: 0.0,
-            handed: None,
+            in_turn: None,
         };
         let demand = CpuDemand {
             cpu_s,
@@ -226,7 +149,7 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
         token: u32,
     ) -> Option<u32> {
         let work = self.works.remove(token as usize);
-        if let Some(input) = work.handed.map(|key| self.handed.remove(key as usize)) {
+        if let Some(input) = work.in_turn.map(|key| self.in_turn.remove(key as usize)) {
             if stage.epoch(work.phone) == work.epoch {
                 self.post(work.phone, work.lane, input);
             }
@@ -246,9 +169,10 @@ impl<A: Application, T: Transport<A::Block>> Lanes<A, T> {
     /// The world has failed what a lane asked for: its phone is off.
     pub(crate) fn forget_work(&mut self, token: u32) {
         let work = self.works.remove(token as usize);
-        if let Some(key) = work.handed {
-            // A request names what its machine still has, and gives back when it is shut down.
-            self.handed.remove(key as usize);
+        if let Some(key) = work.in_turn {
+            // A request names what its machine still has, and gives back when it is shut down; alarms
+            // are set anew.
+            self.in_turn.remove(key as usize);
         }
     }
 

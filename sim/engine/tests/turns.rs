@@ -3,11 +3,11 @@
 mod common;
 
 use _engine::plan::Plan;
-use common::puppet::{act_over_in_hybrid, say, send, work, Act, Cue, Parcel};
+use common::puppet::{act_over_in_hybrid, datagram, say, send, work, Act, Cue, Parcel};
 use common::{arrive, cost, plan, times, turn};
 use pocketsim_protocols::contract::{
     Datagram, Delivery, EventKind, Lane, Machine, NodeId, Operation, Output, OutputsOf, Path,
-    Payload, Seconds, Transport,
+    Seconds, Transport,
 };
 
 /// Reads and writes on a lane of its own, and serves on another, all of one thread; what sends is of
@@ -66,12 +66,7 @@ impl Machine for Runtime {
             }
             Step::Ring => out.push(seal()),
             Step::Write(to, parcel) => {
-                let message = Datagram {
-                    udp_payload_bytes: parcel.bytes,
-                    path: Path::Direct,
-                    message: Some(parcel.message_id()),
-                    body: parcel,
-                };
+                let message = datagram(parcel, Path::Direct);
                 out.push(seal());
                 out.push(Output::Send { to, message });
             }

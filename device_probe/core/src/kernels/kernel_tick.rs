@@ -26,7 +26,7 @@ fn kernel_tick(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
         // Written once, so that no page of it is new while time counts.
         let mut chunks_s = vec![f64::NAN; ROOM];
         let start = Instant::now();
-        // Samples begin within the limit, but for some that find the core cold.
+        // Twice: what warms up takes a part of the limit, and a sample may begin at the end of the rest.
         let patient = || start.elapsed() < 2 * budget.time_limit && !budget.stop.is_raised();
         collect(budget, ["cpu_s"], || {
             Ok([lost_s(patient, || alone(&mut chunks_s))?])

@@ -116,17 +116,22 @@ impl Transport<Parcel> for Wire {
     type Body = Parcel;
 
     fn transmit(&mut self, to: NodeId, parcel: Parcel, _: Seconds, out: &mut OutputsOf<Self>) {
-        let message = Datagram {
-            udp_payload_bytes: parcel.bytes,
-            path: self.0,
-            message: Some(parcel.message_id()),
-            body: parcel,
-        };
+        let message = datagram(parcel, self.0);
         out.push(Output::Send { to, message });
     }
 
     fn shut_down(&mut self, _: Seconds) -> Vec<(NodeId, Delivery<Parcel>)> {
         Vec::new()
+    }
+}
+
+/// A datagram that is a parcel.
+pub fn datagram(parcel: Parcel, path: Path) -> Datagram<Parcel> {
+    Datagram {
+        udp_payload_bytes: parcel.bytes,
+        path,
+        message: Some(parcel.message_id()),
+        body: parcel,
     }
 }
 
