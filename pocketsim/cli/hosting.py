@@ -60,7 +60,7 @@ def host(  # noqa: PLR0913 - each is an option
 
     several = jobs or default_jobs()
     device = comparing_other.device(other, profile, quick=quick, no_bar=no_bar)
-    condition = computer.awake() if awake else contextlib.nullcontext()
+    condition = computer.awake() if awake else contextlib.nullcontext(computer.ASLEEP)
     if device is not None and profile is not None:
         with condition:
             comparing_other.alone(device, out, profile, several, json=as_json)
@@ -68,8 +68,8 @@ def host(  # noqa: PLR0913 - each is an option
     found = probe_file(probe)
     effort = design.QUICK if quick else design.FULL
     _tell_design(effort)
-    with condition:
-        result = on_host.validate_host(out, found, effort, several, console.say)
+    with condition as idle:
+        result = on_host.validate_host(out, found, effort, several, console.say, idle)
         if device is not None:
             result = comparing_other.beside(result, device, out, several)
     _write(result, out)
@@ -125,17 +125,21 @@ def _print(result: HostValidation) -> None:
 
 
 def _sentences(result: HostValidation) -> list[str]:
-    from pocketsim.calibration.validate.host import tables
+    from pocketsim.calibration.validate.host import nearness, tables
 
     told = result.data["host"]
     cores = told["cores_of"]
     where = "the dialler's" if told["relay_shares_core"] else f"{cores['relay']}"
     conditions = sorted({text for report in result.data["reports"] for text in report["spoiled"]})
+    repetitions = [
+        one for point in result.data["points"] for block in point["blocks"] for one in block
+    ]
     on_cores = f"dialler on core {cores['dialler']}, listener on {cores['listener']}"
     return [
         f"{told['processor']}, {told['kernel']}: {on_cores}, relay on {where}.",
         *(_SHARED for _ in range(told["ends_share_core"])),
         *(_AWAKE for _ in range(told["idle_latency_max_s"] == 0)),
+        *([near] if (near := nearness.sentence(repetitions)) else []),
         tables.discrepancy_sentence(result.comparison.judgement),
         *(comparing_other.sentences(result.other) if result.other else ()),
         *(f"Spoiled: {text}." for text in conditions),

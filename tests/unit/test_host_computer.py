@@ -51,7 +51,7 @@ def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
     assert said["ends_share_core"] is cores.ends_share
     assert said["cores_of"] == dict(zip(("dialler", "listener", "relay"), expected, strict=True))
     whole = SimpleNamespace(
-        data={"host": said, "reports": []},
+        data={"host": said, "reports": [], "points": []},
         comparison=SimpleNamespace(judgement=Judgement((), (), OFF_BY)),
         verdict="met",
         other=None,
@@ -111,6 +111,17 @@ def test_cores_are_awake_while_the_request_is_open(tmp_path):
         assert request in opened_files()
         assert computer.idle_latency_max_s(request) == 0.0
     assert request not in opened_files()
+
+
+def test_cores_that_are_awake_may_sleep_for_a_while(tmp_path):
+    request = tmp_path / "cpu_dma_latency"
+    request.write_bytes(b"")
+    with computer.awake(request) as idle, idle.resting():
+        pass
+    asked_us = struct.unpack("=3i", request.read_bytes())  # the system has the last of them
+    assert asked_us == (0, 2_000_000_000, 0)
+    with computer.ASLEEP.resting():
+        assert not computer.ASLEEP.is_awake
 
 
 def opened_files():

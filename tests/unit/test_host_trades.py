@@ -74,7 +74,7 @@ def test_figures_are_read_off_the_log_and_the_relay_told(bench):
     assert found["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
     assert measuring.passage_s(found["relay"], POINT.delay_s) == pytest.approx(fake_probe.PASSAGE_S)
     assert found["relay"]["cpu_ratio"] is None or 0 <= found["relay"]["cpu_ratio"] <= 1
-    assert set(found) == {"figures", "relay", "steal_ratio", "frequency_hz", "outcome"}
+    assert set(found) == {"figures", "relay", "steal_ratio", "frequency_hz", "outcome", "cores"}
 
 
 def test_the_relays_share_is_of_the_time_of_proposing(bench, monkeypatch):

@@ -9,6 +9,8 @@
 //! | [`cores`], [`affinity`] | cores, their classes, and confining a thread to some |
 //! | [`state`], [`battery`] | temperatures, frequencies, load, battery |
 //! | [`virtuality`] | emulators, virtual machines, builds for debugging |
+//! | [`core_to_core`] | how far two cores are from each other, and how virtual ones come near |
+//! | [`idle`] | whether idle cores sleep |
 //! | [`allocator`] | how this process gets large buffers |
 //!
 //! Everything reads below a root, so that tests show it devices that they make up.
@@ -22,9 +24,11 @@ pub mod affinity;
 pub mod allocator;
 pub mod battery;
 pub mod build;
+pub mod core_to_core;
 pub mod cores;
 mod extras;
 pub mod identity;
+pub mod idle;
 pub mod properties;
 pub mod state;
 pub mod tree;

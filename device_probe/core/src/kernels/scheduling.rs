@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::experiment::{case, collect, Watch, WALL_AND_CPU};
+use crate::host::core_to_core;
 use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 use crate::stop::Stop;
 
@@ -34,6 +35,7 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         case(GROUP, "wake_up_latency", &[("futex", 1.0)], |budget| {
             wake_up_latency(budget, Sleeper::in_park()?)
         }),
+        case(GROUP, "core_to_core", &[], core_to_core),
     ];
     let beside_others = super::sleeping::cases();
     let alone = super::kernel_tick::cases();
@@ -80,6 +82,14 @@ fn task_spawn(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
             watch.per_operation(&clock, TASKS)
         });
         Ok(runtime.block_on(batch).expect("nothing cancels it"))
+    })
+}
+
+/// A cache line's way from the first core that this process may use to the last.
+fn core_to_core(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
+    let cores = core_to_core::two_cores()?;
+    collect(budget, ["latency_s"], || {
+        Ok([core_to_core::latency_s(cores)?])
     })
 }
 

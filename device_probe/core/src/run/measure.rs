@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::gather::{Gathered, Whereabouts};
+use super::near::Near;
 use super::plan::{Schedule, Step};
 use super::throttle::{Detector, Place};
 use super::Observer;
@@ -35,7 +36,12 @@ pub struct Done {
 
 impl Measure<'_> {
     /// Every step of every round, until the user stops it.
-    pub fn all(&self, steps: Vec<Step>, fixed: Box<dyn Repeat>) -> Result<Done, Unmeasured> {
+    pub fn all(
+        &self,
+        steps: Vec<Step>,
+        fixed: Box<dyn Repeat>,
+        near: &Near<'_>,
+    ) -> Result<Done, Unmeasured> {
         let mut detector = Detector::with(fixed, &self.sampler(), self.place())?;
         let mut gathered: Vec<Gathered> = steps.into_iter().map(Gathered::new).collect();
         let order = order(&gathered, self.schedule.rounds);
@@ -45,7 +51,7 @@ impl Measure<'_> {
             }
             let case = &gathered[place].step().case;
             self.observer.started(number + 1, order.len(), case);
-            self.step(&mut gathered[place]);
+            self.step(&mut gathered[place], near);
             self.observer.measured(&gathered[place].measurement(0));
             let (every_s, pause_max_s) = (self.schedule.check_every_s, self.schedule.pause_max_s);
             detector.look(&self.sampler(), every_s, pause_max_s)?;
@@ -67,9 +73,15 @@ impl Measure<'_> {
         }
     }
 
-    fn step(&self, gathered: &mut Gathered) {
+    fn step(&self, gathered: &mut Gathered, near: &Near<'_>) {
         let at_s = self.time.wall_s() - self.start_s;
-        match self.take(gathered.step()) {
+        let step = gathered.step();
+        let take = || self.take(step);
+        let done = match step.is_of_two_cores() {
+            true => near.take(take),
+            false => take(),
+        };
+        match done {
             Ok((taken, whereabouts)) => gathered.add(at_s, taken, whereabouts),
             Err(reason) => gathered.fail(reason),
         }

@@ -17,6 +17,7 @@ pub use options::Options;
 mod assemble;
 pub mod gather;
 mod measure;
+pub mod near;
 mod options;
 pub mod plan;
 pub mod spoiled;
@@ -43,6 +44,8 @@ pub struct World<'a> {
     pub fixed_kernel: Arc<MakeRepeat<'static>>,
     /// When the run begins.
     pub started_at: SystemTime,
+    /// Cores that are to be near each other, if any are.
+    pub apart: Option<&'a dyn near::Apart>,
 }
 
 impl World<'static> {
@@ -63,6 +66,7 @@ impl World<'static> {
             catalogue,
             fixed_kernel: Arc::new(|| Ok(Box::new(throttle::fixed_work()))),
             started_at: SystemTime::now(),
+            apart: None,
         }
     }
 }
@@ -72,9 +76,15 @@ impl World<'static> {
 /// A raised `stop` ends the run after the sample it is at; the report then says that it was stopped.
 ///
 /// # Errors
-/// What [`check`] has against the options; a clock that cannot measure.
+/// What [`check`] has against the options; a clock that cannot measure; cores that are to be near and
+/// are one, or that this user may not keep awake.
 pub fn run(options: &Options, observer: &dyn Observer, stop: &Stop) -> Result<Report, Unmeasured> {
-    run_in(&World::real(options), options, observer, stop)
+    let cores = near::Here::of(options)?;
+    let world = World {
+        apart: cores.apart(),
+        ..World::real(options)
+    };
+    run_in(&world, options, observer, stop)
 }
 
 /// Whether there is anything against the options.
@@ -113,7 +123,7 @@ pub fn run_in(
         stop,
         start_s,
     };
-    let done = measure.all(steps, fixed)?;
+    let done = measure.all(steps, fixed, &near::Near::new(world.apart))?;
     let facts = assemble::Facts {
         before,
         clock: &clock,

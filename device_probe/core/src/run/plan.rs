@@ -23,6 +23,12 @@ impl Step {
         self.is_timed() || !matches!(self.case.group, Group::Link | Group::Battery)
     }
 
+    /// Whether threads work together in it, of which each may have a core.
+    pub fn is_of_two_cores(&self) -> bool {
+        let group = self.case.group;
+        self.threads > 1 || matches!(group, Group::Scheduling | Group::Udp | Group::Quic)
+    }
+
     fn is_timed(&self) -> bool {
         matches!(self.case.work, Work::Repeat(_))
     }

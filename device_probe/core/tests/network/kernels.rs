@@ -47,6 +47,7 @@ fn measured_here(case: &Case, samples: usize) -> Option<Samples> {
 #[test]
 fn the_names_are_those_that_calibration_reads() {
     let expected = [
+        "core_to_core",
         "kernel_tick",
         "quic_endpoint_close",
         "quic_endpoint_setup",
@@ -115,6 +116,7 @@ fn quantities_are_those_that_calibration_reads() {
     for case in cases(Depth::Quick) {
         let expected: &[&str] = match case.kernel {
             "sleep_overshoot" => &["overshoot_s"],
+            "core_to_core" => &["latency_s"],
             "wake_up_latency" => &["latency_s", "sent_s"],
             "udp_round_trip" => &["rtt_s"],
             "udp_wake_up" => &["latency_s", "sent_s", "rtt_s"],

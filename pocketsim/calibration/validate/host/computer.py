@@ -100,8 +100,36 @@ def pinned(chosen: set[int]) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
+@dataclass(frozen=True)
+class Idle:
+    """What idle cores do: they poll while a request is open, and else as the system has it."""
+
+    descriptor: int | None = None
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether they poll."""
+        return self.descriptor is not None
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Let them sleep in the block: another number replaces what the request asks for."""
+        self._ask(_ANY_US)
+        try:
+            yield
+        finally:
+            self._ask(_NONE_US)
+
+    def _ask(self, longest_us: int) -> None:
+        if self.descriptor is not None:
+            os.write(self.descriptor, struct.pack("=i", longest_us))
+
+
+ASLEEP = Idle()
+
+
 @contextmanager
-def awake(request: Path | None = None) -> Iterator[None]:
+def awake(request: Path | None = None) -> Iterator[Idle]:
     """Let idle cores poll for work in the block instead of sleeping.
 
     A core of a virtual machine that sleeps leaves it, and is woken when the hypervisor comes to it:
@@ -116,8 +144,8 @@ def awake(request: Path | None = None) -> Iterator[None]:
         what = f"{place}: {error.strerror}: cores are kept awake by root alone, on Linux"
         raise EnvironmentMissingError(what) from None
     try:
-        os.write(descriptor, struct.pack("=i", 0))
-        yield
+        os.write(descriptor, struct.pack("=i", _NONE_US))
+        yield Idle(descriptor)
     finally:
         os.close(descriptor)
 
@@ -222,5 +250,8 @@ def _processor() -> str:
     return ""
 
 
+_NONE_US = 0
+# As if nobody asked: PM_QOS_CPU_LATENCY_DEFAULT_VALUE of Linux's include/linux/pm_qos.h.
+_ANY_US = 2_000_000_000
 _ENDS = 2
 _STEAL = 7

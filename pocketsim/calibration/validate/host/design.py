@@ -59,7 +59,8 @@ class Effort:
     and new memory, which no profile prices, and nothing simulated begins so. Of each carrier nulls
     and intervals may be fitted to `fitted` points. Points whose measurements disagree are repeated
     `repeated` times more, again and again until they agree, in rounds over all of them, the nearest
-    to agree first: `most_repeated` points in all, which bounds the time. `draws` are simulated
+    to agree first: `most_repeated` points in all, which bounds the time. `most_moved` repetitions
+    in all are traded again because the ends' cores moved apart meanwhile. `draws` are simulated
     repetitions of a point. `is_judged` says whether bars count; where they do not, one report of
     the probe is whole, and the others only show whether the host has changed.
     """
@@ -74,6 +75,7 @@ class Effort:
     most_repeated: int
     draws: int
     is_judged: bool
+    most_moved: int = 0
 
     @property
     def proposing_s(self) -> float:
@@ -82,10 +84,32 @@ class Effort:
 
 
 FULL = Effort(
-    24, 5, 5.0, 1.0, 1.0, fitted=2, repeated=3, most_repeated=16, draws=32, is_judged=True
+    points=24,
+    repetitions=5,
+    proposed_s=5.0,
+    drained_s=1.0,
+    warm_up_s=1.0,
+    fitted=2,
+    repeated=3,
+    most_repeated=10,
+    draws=32,
+    is_judged=True,
+    most_moved=16,
 )
 # Too little to judge by: it shows that everything runs.
-QUICK = Effort(4, 2, 2.0, 0.5, 0.5, fitted=0, repeated=0, most_repeated=0, draws=8, is_judged=False)
+QUICK = Effort(
+    points=4,
+    repetitions=2,
+    proposed_s=2.0,
+    drained_s=0.5,
+    warm_up_s=0.5,
+    fitted=0,
+    repeated=0,
+    most_repeated=0,
+    draws=8,
+    is_judged=False,
+    most_moved=2,
+)
 
 
 def design(effort: Effort) -> list[Point]:

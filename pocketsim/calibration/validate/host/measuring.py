@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.ends import Traded
     from pocketsim.calibration.validate.host.figures import Figures, Judged
+    from pocketsim.calibration.validate.host.nearness import Nearness
 
 
 class Kept(Protocol):
@@ -39,7 +40,8 @@ class Kept(Protocol):
 class Bench:
     """A probe, its cores, and how much is measured with it.
 
-    Ramps begin at rates that a device can store which is `slowness` times as slow as others.
+    Ramps begin at rates that a device can store which is `slowness` times as slow as others. `near`
+    has its cores near each other; None where they are as they come.
     """
 
     probe: Path
@@ -47,12 +49,18 @@ class Bench:
     effort: Effort
     kept: Kept
     slowness: float = 1.0
+    near: Nearness | None = None
 
     def report(self, name: str, file: Path, *, only: str | None = None) -> None:
         """Write the probe's report of the cores that trade, unless it is there; `only` a group."""
         if self.kept.kept(f"report {name}") is not None and file.is_file():
             return
-        run_probe(self.probe, self.cores, file, ["--only", only] if only else [])
+        chosen = ["--only", only] if only else []
+        if self.near is None:
+            run_probe(self.probe, self.cores, file, chosen)
+        else:
+            with self.near.idle.resting():  # the probe asks for itself
+                run_probe(self.probe, self.cores, file, [*chosen, *self.near.report_options])
         self.kept.keep(f"report {name}", file.name)
 
     def capacity_per_s(self, point: Point) -> float:
@@ -101,6 +109,8 @@ class Bench:
         ramp_s = _STOPPING_RAMPS_S.get((point.carrier, point.loss), _RAMP_S)
         link, losses = ends.link_of(point), ends.losses_of(point, number)
         asked = Asked(point.carrier, rate_per_s, point.payload_bytes, ramp_s, link, losses)
+        if self.near:
+            self.near.gather()
         _, found = self._traded(asked, figures.Judged(ramp_s, 0.0, point.carrier))
         return float(found.store_rate_per_s)
 
@@ -114,18 +124,25 @@ class Bench:
             ends.link_of(point),
             ends.losses_of(point, number),
         )
-        before = computer.ticks_now(cores.ends)
         # The relay tells its delay when the trade is over.
         judged = prediction.judged(point, point.delay_s, effort)
-        traded, found = self._traded(asked, judged)
-        after = computer.ticks_now(cores.ends)
-        return {
-            "figures": found.as_json(),
-            "relay": _relay(traded),
-            "steal_ratio": computer.steal_ratio(before, after),
-            "frequency_hz": computer.frequencies_hz(cores.ends),
-            "outcome": traded.outcome,
-        }
+
+        def trade() -> dict[str, Any]:
+            before = computer.ticks_now(cores.ends)
+            traded, found = self._traded(asked, judged)
+            after = computer.ticks_now(cores.ends)
+            return {
+                "figures": found.as_json(),
+                "relay": _relay(traded),
+                "steal_ratio": computer.steal_ratio(before, after),
+                "frequency_hz": computer.frequencies_hz(cores.ends),
+                "outcome": traded.outcome,
+            }
+
+        if self.near is None:
+            return {**trade(), "cores": None}
+        traded, told = self.near.during(trade)
+        return {**traded, "cores": told}
 
     def _traded(self, asked: Asked, judged: Judged) -> tuple[Traded, Figures]:
         with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as folder:
