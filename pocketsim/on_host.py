@@ -96,14 +96,15 @@ def validate_host(
     effort: Effort,
     jobs: int,
     told: Callable[[str], None],
-    idle: Idle = computer.ASLEEP,
+    idle: Idle,
+    clock_s: Callable[[], float],
 ) -> HostValidation:
     """Measure this host and compare it with its simulation; reports and journal go into `folder`.
 
     What the journal has of the same probe, host and effort is not measured again, nor is simulated
     again what depends on nothing else that has changed. `told` gets lines about how far it is, and
-    `idle` is what idle cores do. Raises EnvironmentMissingError where the probe, or a second core,
-    does not do what it should.
+    `idle` is what idle cores do; `clock_s` tells how long cores are waited for, s. Raises
+    EnvironmentMissingError where the probe, or a second core, does not do what it should.
     """
     cores = computer.cores(os.sched_getaffinity(0))
     host = computer.said(cores)
@@ -111,7 +112,7 @@ def validate_host(
     folder.mkdir(parents=True, exist_ok=True)
     made_with = json.dumps([sim.__version__, digest, host, asdict(effort)])
     journal = Journal(folder / "host.journal", made_with)
-    near = Nearness(probe, cores, idle, effort.most_moved)
+    near = Nearness(probe, cores, idle, effort.most_moved, effort.coming_near_s, clock_s)
     bench = Bench(probe, cores, effort, journal, near=near)
     files: dict[str, Path] = {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,7 +70,9 @@ def host(  # noqa: PLR0913 - each is an option
     effort = design.QUICK if quick else design.FULL
     _tell_design(effort)
     with condition as idle:
-        result = on_host.validate_host(out, found, effort, several, console.say, idle)
+        result = on_host.validate_host(
+            out, found, effort, several, console.say, idle, time.monotonic
+        )
         if device is not None:
             result = comparing_other.beside(result, device, out, several)
     _write(result, out)

@@ -261,7 +261,9 @@ def test_only_own_processes_end_and_all_of_them(bench, tmp_path):
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     before = children.read_text()
     asked = ends.Asked("udp", 8.0, 100, 0.5, ("--delay", "5ms"))
-    ends.trade(PROBE, bench.cores, asked, tmp_path)
+    over = []
+    ends.trade(PROBE, bench.cores, asked, tmp_path, lambda: over.append("over"))
+    assert over
     assert children.read_text() == before
 
 

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use pocketsim_probe_core::host::core_to_core::{gather, latency_s, two_cores, NEAR_S};
+use pocketsim_probe_core::host::affinity::first_and_last_core;
+use pocketsim_probe_core::host::core_to_core::{bring_near, latency_s, NEAR_S};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -14,8 +15,8 @@ use crate::say::print;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Let them sleep and wake each other until they are near, for so long at most
-    #[arg(long, value_name = "DURATION", value_parser = patience)]
-    gather: Option<Duration>,
+    #[arg(long, value_name = "DURATION", value_parser = quantity::duration)]
+    bring_near: Option<Duration>,
 
     /// As a JSON object
     #[arg(long)]
@@ -25,9 +26,9 @@ pub struct Arguments {
 /// Do it.
 pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let failed = |reason| Failure::environment(format!("{reason}"));
-    let cores = two_cores().map_err(failed)?;
-    let apart_s = match arguments.gather {
-        Some(patience) => gather(cores, patience),
+    let cores = first_and_last_core().map_err(failed)?;
+    let apart_s = match arguments.bring_near {
+        Some(patience) => bring_near(cores, patience),
         None => latency_s(cores),
     };
     let apart_s = apart_s.map_err(failed)?;
@@ -43,8 +44,4 @@ pub fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         ));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn patience(text: &str) -> Result<Duration, String> {
-    quantity::duration(text).map(Duration::from_secs_f64)
 }

@@ -69,7 +69,7 @@ pub struct Arguments {
     seed: u64,
     /// A flow without datagrams for so long is closed; at least 2s.
     #[arg(long, default_value = "60s", value_parser = quantity::duration)]
-    idle: f64,
+    idle: Duration,
     /// Print the statistics as JSON.
     #[arg(long)]
     json: bool,
@@ -100,7 +100,7 @@ fn options(arguments: &Arguments) -> Options {
         up: faults(arguments, |pair| pair.up),
         down: faults(arguments, |pair| pair.down),
         seed: arguments.seed,
-        idle: Duration::from_secs_f64(arguments.idle),
+        idle: arguments.idle,
     }
 }
 

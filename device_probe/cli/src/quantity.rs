@@ -4,6 +4,8 @@
 //! A number without a unit is refused unless it is zero, because `5` hides whether somebody meant
 //! ms or s. What does not live here: which values make sense together.
 
+use std::time::Duration;
+
 /// What a quantity measures: its units with their SI factors, and the absurd.
 pub struct Dimension {
     name: &'static str,
@@ -145,9 +147,9 @@ pub fn disk(text: &str) -> Result<f64, String> {
     DISK.parse(text)
 }
 
-/// A duration in seconds.
-pub fn duration(text: &str) -> Result<f64, String> {
-    DURATION.parse(text)
+/// A duration.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    DURATION.parse(text).map(Duration::from_secs_f64)
 }
 
 fn up_down(parse: impl Fn(&str) -> Result<f64, String>, text: &str) -> Result<UpDown, String> {
@@ -226,9 +228,9 @@ mod tests {
 
     #[test]
     fn units_become_si() {
-        assert_eq!(duration("20ms"), Ok(0.02));
-        assert_eq!(duration("1.5min"), Ok(90.0));
-        assert_eq!(duration("0"), Ok(0.0));
+        assert_eq!(duration("20ms"), Ok(Duration::from_millis(20)));
+        assert_eq!(duration("1.5min"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("0"), Ok(Duration::ZERO));
         assert_eq!(DURATION.parse("24h"), Ok(86_400.0));
         assert_eq!(BANDWIDTH.parse("10Mbps"), Ok(1.25e6));
         assert_eq!(SIZE.parse("64KiB"), Ok(65_536.0));

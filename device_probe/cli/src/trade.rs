@@ -65,13 +65,13 @@ struct DialArguments {
     #[arg(long, default_value_t = 100)]
     payload: u32,
     /// How long each repetition proposes (25s, 500ms, 2min).
-    #[arg(long, default_value = "25s", value_parser = duration)]
+    #[arg(long, default_value = "25s", value_parser = quantity::duration)]
     duration: Duration,
     /// Repetitions of each rate.
     #[arg(long, default_value_t = 5)]
     repetitions: u32,
     /// Rest between repetitions.
-    #[arg(long, default_value = "20s", value_parser = duration)]
+    #[arg(long, default_value = "20s", value_parser = quantity::duration)]
     pause: Duration,
     /// Keep the rate by the clock, or sleep after each proposal as the app of the theses.
     #[arg(long, default_value = "absolute", value_parser = names(Pacing::ALL.iter().map(|p| p.name())))]
@@ -313,10 +313,6 @@ fn names(names: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
 fn by_name<T: Copy>(all: &[T], name: fn(T) -> &'static str, wanted: &str) -> T {
     let found = all.iter().find(|&&one| name(one) == wanted);
     *found.expect("the parser takes names of these only")
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    quantity::duration(text).map(Duration::from_secs_f64)
 }
 
 fn disk_bytes(text: &str) -> Result<u64, String> {

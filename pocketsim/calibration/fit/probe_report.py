@@ -51,6 +51,8 @@ class Made(Section):
     rounds: Natural
     case_budget_s: NotNegative
     stopped: bool
+    near: bool = False
+    awake: bool = False
     note: str | None = None
 
 
@@ -154,6 +156,7 @@ class Spoiled(Section):
         "coarse_clock",
         "noisy",
         "unsettled",
+        "cores_apart",
         "stopped",
     ]
     detail: str

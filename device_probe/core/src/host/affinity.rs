@@ -41,6 +41,17 @@ pub fn on_last_core<R: Send>(
     on_cores(&[*last], work)
 }
 
+/// The first and the last core that the calling thread may use.
+///
+/// # Errors
+/// The kernel names fewer than two.
+pub fn first_and_last_core() -> Result<[u32; 2], Unmeasured> {
+    match allowed_cores()[..] {
+        [first, .., last] => Ok([first, last]),
+        _ => Err(Unmeasured::because("it takes two cores")),
+    }
+}
+
 /// The core that the calling thread runs on now.
 pub fn current_core() -> Option<u32> {
     // SAFETY: the call has no arguments and only reads.

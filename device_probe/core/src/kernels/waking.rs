@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::experiment::{case, collect};
-use crate::host::affinity::{allowed_cores, on_cores};
+use crate::host::affinity::{allowed_cores, first_and_last_core, on_cores};
 use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 
 /// The cases: by payload, and by how long both ends have slept.
@@ -75,10 +75,8 @@ fn lost() -> Unmeasured {
 
 /// The last core that may be used, for the end that is measured, and the first, for the other.
 pub(super) fn two_cores() -> Result<(u32, u32), Unmeasured> {
-    match allowed_cores()[..] {
-        [near, .., own] => Ok((own, near)),
-        _ => Err(Unmeasured::because("it takes two cores")),
-    }
+    let [near, own] = first_and_last_core()?;
+    Ok((own, near))
 }
 
 /// Two sockets on loopback, each connected to the other.

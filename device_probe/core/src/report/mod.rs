@@ -90,6 +90,12 @@ pub struct Made {
     pub case_budget_s: f64,
     /// Whether the user ended the run early.
     pub stopped: bool,
+    /// Whether steps of two cores were to be taken while these are near each other.
+    #[serde(default)]
+    pub near: bool,
+    /// Whether idle cores polled meanwhile, as the probe asked the system.
+    #[serde(default)]
+    pub awake: bool,
     /// What the user said about the run.
     pub note: Option<String>,
 }
@@ -263,6 +269,8 @@ named_enum! {
         Noisy = "noisy",
         /// Many cases were still changing when their samples began.
         Unsettled = "unsettled",
+        /// Steps of two cores were taken while those were far from each other, against what was asked.
+        CoresApart = "cores_apart",
         /// The user ended the run early.
         Stopped = "stopped",
     }

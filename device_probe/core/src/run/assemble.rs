@@ -41,6 +41,9 @@ pub fn report(world: &World<'_>, options: &Options, facts: Facts<'_>, done: &Don
     spoiled::mark_noisy(&mut report.measurements);
     report.spoiled = spoiled::conditions(&report, &world.host, &extras);
     report
+        .spoiled
+        .extend(done.apart.as_ref().map(spoiled::apart));
+    report
 }
 
 fn device(world: &World<'_>, options: &Options) -> Device {
@@ -63,6 +66,8 @@ fn made(world: &World<'_>, options: &Options, facts: &Facts<'_>) -> Made {
         rounds: facts.schedule.rounds,
         case_budget_s: rounded(facts.schedule.case_s),
         stopped: facts.stopped,
+        near: options.near,
+        awake: options.awake,
         note: options.note.clone(),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::gather::{Gathered, Whereabouts};
-use super::near::Near;
+use super::near::{Near, TakenApart};
 use super::plan::{Schedule, Step};
 use super::throttle::{Detector, Place};
 use super::Observer;
@@ -32,6 +32,8 @@ pub struct Measure<'a> {
 pub struct Done {
     pub gathered: Vec<Gathered>,
     pub throttle: Throttle,
+    /// Steps that were to be taken while cores are near each other, and were not.
+    pub apart: Option<TakenApart>,
 }
 
 impl Measure<'_> {
@@ -59,7 +61,11 @@ impl Measure<'_> {
         // Nothing comes after it that would need a cool device.
         detector.look(&self.sampler(), 0.0, 0.0)?;
         let throttle = detector.figures().clone();
-        Ok(Done { gathered, throttle })
+        Ok(Done {
+            gathered,
+            throttle,
+            apart: near.taken_apart(),
+        })
     }
 
     /// The detector stays on the fastest cores, which are the first to be throttled.
@@ -74,15 +80,17 @@ impl Measure<'_> {
     }
 
     fn step(&self, gathered: &mut Gathered, near: &Near<'_>) {
-        let at_s = self.time.wall_s() - self.start_s;
         let step = gathered.step();
-        let take = || self.take(step);
+        let take = || {
+            let at_s = self.time.wall_s() - self.start_s;
+            Ok((at_s, self.take(step)?))
+        };
         let done = match step.is_of_two_cores() {
-            true => near.take(take),
+            true => near.take(take, self.stop),
             false => take(),
         };
         match done {
-            Ok((taken, whereabouts)) => gathered.add(at_s, taken, whereabouts),
+            Ok((at_s, (taken, whereabouts))) => gathered.add(at_s, taken, whereabouts),
             Err(reason) => gathered.fail(reason),
         }
     }

@@ -45,7 +45,7 @@ pub struct World<'a> {
     /// When the run begins.
     pub started_at: SystemTime,
     /// Cores that are to be near each other, if any are.
-    pub apart: Option<&'a dyn near::Apart>,
+    pub near: Option<&'a dyn near::TwoCores>,
 }
 
 impl World<'static> {
@@ -66,7 +66,7 @@ impl World<'static> {
             catalogue,
             fixed_kernel: Arc::new(|| Ok(Box::new(throttle::fixed_work()))),
             started_at: SystemTime::now(),
-            apart: None,
+            near: None,
         }
     }
 }
@@ -81,7 +81,7 @@ impl World<'static> {
 pub fn run(options: &Options, observer: &dyn Observer, stop: &Stop) -> Result<Report, Unmeasured> {
     let cores = near::Here::of(options)?;
     let world = World {
-        apart: cores.apart(),
+        near: cores.two(),
         ..World::real(options)
     };
     run_in(&world, options, observer, stop)
@@ -123,7 +123,7 @@ pub fn run_in(
         stop,
         start_s,
     };
-    let done = measure.all(steps, fixed, &near::Near::new(world.apart))?;
+    let done = measure.all(steps, fixed, &near::Near::new(world.near))?;
     let facts = assemble::Facts {
         before,
         clock: &clock,

@@ -4,6 +4,7 @@ use crate::host::{cores, virtuality, Host, HostExtras};
 use crate::kernel::Group;
 use crate::report::figures::case_name;
 use crate::report::{Build, Condition, Measurement, Report, Samples, Spoiled};
+use crate::run::near::TakenApart;
 use crate::run::throttle::THROTTLED_RATIO;
 
 /// Everything that spoils `report`, but for what it says itself already.
@@ -32,6 +33,17 @@ pub fn conditions(report: &Report, host: &Host, extras: &HostExtras) -> Vec<Spoi
     found
         .filter_map(|(condition, detail)| detail.map(|detail| Spoiled { condition, detail }))
         .collect()
+}
+
+/// Steps that were to be taken while cores are near each other, and were not.
+pub fn apart(apart: &TakenApart) -> Spoiled {
+    let TakenApart { apart, steps } = apart;
+    Spoiled {
+        condition: Condition::CoresApart,
+        detail: format!(
+            "{apart} of {steps} steps of two cores, which did not come near or moved apart"
+        ),
+    }
 }
 
 /// Mark each case whose rounds disagree, or that others kept from its cores.

@@ -40,7 +40,7 @@ fn report() -> Report {
         catalogue: vec![hash(64.0), hash(160.0), slow],
         fixed_kernel: Arc::new(|| Ok(Box::new(steady(1e-4)))),
         started_at: SystemTime::UNIX_EPOCH,
-        apart: None,
+        near: None,
     };
     let options = Options {
         threads_max: Some(1),

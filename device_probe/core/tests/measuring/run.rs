@@ -40,7 +40,7 @@ impl Device {
             catalogue,
             fixed_kernel: Arc::new(|| Ok(Box::new(steady(1e-4)))),
             started_at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
-            apart: None,
+            near: None,
         }
     }
 }

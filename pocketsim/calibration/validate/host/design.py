@@ -59,10 +59,11 @@ class Effort:
     and new memory, which no profile prices, and nothing simulated begins so. Of each carrier nulls
     and intervals may be fitted to `fitted` points. Points whose measurements disagree are repeated
     `repeated` times more, again and again until they agree, in rounds over all of them, the nearest
-    to agree first: `most_repeated` points in all, which bounds the time. `most_moved` repetitions
-    in all are traded again because the ends' cores moved apart meanwhile. `draws` are simulated
-    repetitions of a point. `is_judged` says whether bars count; where they do not, one report of
-    the probe is whole, and the others only show whether the host has changed.
+    to agree first: `most_repeated` points in all, which bounds the time. `draws` are simulated
+    repetitions of a point. `most_moved` repetitions in all are traded again because the ends' cores
+    moved apart meanwhile, and for `coming_near_s` in all these are waited for. `is_judged` says
+    whether bars count; where they do not, one report of the probe is whole, and the others only
+    show whether the host has changed.
     """
 
     points: int
@@ -76,6 +77,7 @@ class Effort:
     draws: int
     is_judged: bool
     most_moved: int = 0
+    coming_near_s: float = 0.0
 
     @property
     def proposing_s(self) -> float:
@@ -95,6 +97,7 @@ FULL = Effort(
     draws=32,
     is_judged=True,
     most_moved=16,
+    coming_near_s=180.0,
 )
 # Too little to judge by: it shows that everything runs.
 QUICK = Effort(
@@ -109,6 +112,7 @@ QUICK = Effort(
     draws=8,
     is_judged=False,
     most_moved=2,
+    coming_near_s=10.0,
 )
 
 

@@ -56,11 +56,12 @@ class Bench:
         if self.kept.kept(f"report {name}") is not None and file.is_file():
             return
         chosen = ["--only", only] if only else []
-        if self.near is None:
+        if self.near is None or not self.near.knows():
             run_probe(self.probe, self.cores, file, chosen)
         else:
+            awake = ["--awake"] if self.near.idle.is_awake else []
             with self.near.idle.resting():  # the probe asks for itself
-                run_probe(self.probe, self.cores, file, [*chosen, *self.near.report_options])
+                run_probe(self.probe, self.cores, file, [*chosen, "--near", *awake])
         self.kept.keep(f"report {name}", file.name)
 
     def capacity_per_s(self, point: Point) -> float:
@@ -110,7 +111,7 @@ class Bench:
         link, losses = ends.link_of(point), ends.losses_of(point, number)
         asked = Asked(point.carrier, rate_per_s, point.payload_bytes, ramp_s, link, losses)
         if self.near:
-            self.near.gather()
+            self.near.bring_near()
         _, found = self._traded(asked, figures.Judged(ramp_s, 0.0, point.carrier))
         return float(found.store_rate_per_s)
 
@@ -127,9 +128,9 @@ class Bench:
         # The relay tells its delay when the trade is over.
         judged = prediction.judged(point, point.delay_s, effort)
 
-        def trade() -> dict[str, Any]:
+        def trade(over: Callable[[], None]) -> dict[str, Any]:
             before = computer.ticks_now(cores.ends)
-            traded, found = self._traded(asked, judged)
+            traded, found = self._traded(asked, judged, over)
             after = computer.ticks_now(cores.ends)
             return {
                 "figures": found.as_json(),
@@ -140,13 +141,23 @@ class Bench:
             }
 
         if self.near is None:
-            return {**trade(), "cores": None}
-        traded, told = self.near.during(trade)
-        return {**traded, "cores": told}
+            return {**trade(_nothing), "cores": None}
+        *aside, last = self.near.during(trade)
+        told = {
+            "core_to_core_s": last.core_to_core_s,
+            "near": last.was_near,
+            "set_aside": [
+                {"core_to_core_s": one.core_to_core_s, "figures": one.traded["figures"]}
+                for one in aside
+            ],
+        }
+        return {**last.traded, "cores": told}
 
-    def _traded(self, asked: Asked, judged: Judged) -> tuple[Traded, Figures]:
+    def _traded(
+        self, asked: Asked, judged: Judged, over: Callable[[], None] | None = None
+    ) -> tuple[Traded, Figures]:
         with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as folder:
-            traded = ends.trade(self.probe, self.cores, asked, Path(folder))
+            traded = ends.trade(self.probe, self.cores, asked, Path(folder), over or _nothing)
             events = phone_logs.read(traded.log)
         judged = replace(judged, passage_s=passage_s(traded.relay, judged.passage_s))
         return traded, figures.of(events, judged)
@@ -160,6 +171,10 @@ def run_probe(probe: Path, cores: Cores, file: Path, options: Sequence[str] = ()
     if done.returncode or not file.is_file():
         tail = done.stderr.strip().splitlines()[-1:]
         raise EnvironmentMissingError(": ".join(["`probe run` failed", *tail]))
+
+
+def _nothing() -> None:
+    """Nobody asks when a trade is over."""
 
 
 def _relay(traded: Traded) -> dict[str, Any] | None:

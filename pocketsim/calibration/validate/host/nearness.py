@@ -1,10 +1,10 @@
 """Whether the cores of the two ends are near each other while something is measured.
 
-Pinning holds a process on a virtual core, and nothing holds that one: its hypervisor moves it, also
-to another chip of caches than the other end's. While they are apart, a datagram over the loopback
-takes 1.4 times as long, after rests up to 3 times, and that lasts for seconds or minutes. So
-`probe cores` says how far apart they are before and after each trade, lets them come near first,
-and a trade during which they moved apart is traded again. That asks nothing of what was measured.
+Pinning holds a process on a virtual core, and nothing holds that one: its hypervisor migrates it,
+also to a core that shares no cache with the other end's. What the ends do together then takes up
+to three times as long, for seconds or minutes. So `probe cores` says how far apart they are before
+each trade and at its end, lets them come near first, and a trade during which they moved apart is
+set aside and traded again. What was set aside is kept beside what counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import subprocess
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pocketsim.calibration.validate.host import computer
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.validate.host.computer import Cores, Idle
 
-    T = TypeVar("T")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,82 +33,129 @@ class Apart:
     is_near: bool
 
 
+@dataclass(frozen=True)
+class Attempt(Generic[T]):
+    """A trade, and how far apart the cores were before it and at its end; None where not known."""
+
+    traded: T
+    before: Apart | None
+    after: Apart | None
+
+    @property
+    def was_near(self) -> bool:
+        """Whether they were near, both times."""
+        return all(one is not None and one.is_near for one in (self.before, self.after))
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether they were near before, and known not to be at the end."""
+        before, after = self.before, self.after
+        return before is not None and after is not None and before.is_near > after.is_near
+
+    @property
+    def core_to_core_s(self) -> list[float | None]:
+        """Both times, s."""
+        return [one.latency_s if one else None for one in (self.before, self.after)]
+
+
 @dataclass
 class Nearness:
     """The cores of both ends, and the patience that is left to have them near each other.
 
-    `repeats` trades may be repeated because cores moved meanwhile, and as many attempts to have
-    them near may come to nothing, as where they never are: then all goes on as it comes.
+    `repeats_left` trades may be traded again, and for `patience_s` all in all cores may be waited
+    for by `clock_s`; when that is over, as where they never are near, all goes on as it comes.
     """
 
     probe: Path
     cores: Cores
     idle: Idle
-    repeats: int
-    waits: int = field(init=False)
+    repeats_left: int
+    patience_s: float
+    clock_s: Callable[[], float]
+    _knows: bool | None = field(default=None, init=False)
+    _not_before_s: float = field(default=-float("inf"), init=False)
 
-    def __post_init__(self) -> None:
-        self.waits = self.repeats
+    def knows(self) -> bool:
+        """Whether the probe has `cores`, and may measure it here."""
+        self.now()
+        return bool(self._knows)
 
-    @property
-    def report_options(self) -> list[str]:
-        """What `probe run` is told, which then has cores near and awake by itself."""
-        if self._said() is None:
-            return []
-        return ["--near", *(["--awake"] if self.idle.is_awake else [])]
+    def now(self) -> Apart | None:
+        """Return how far the cores are apart; None where that cannot be known.
 
-    def gather(self) -> Apart | None:
-        """Let the cores come near, and say how far apart they are; None where nobody knows."""
-        apart = self._said()
-        if apart is None or apart.is_near or self.waits == 0:
+        Who does not know at first is not asked again: a run is measured in one way.
+        """
+        return None if self._knows is False else self._said()
+
+    def bring_near(self) -> Apart | None:
+        """Let the cores come near, if there is patience, and return how far apart they are then."""
+        apart = self.now()
+        begun_s = self.clock_s()
+        if apart is None or apart.is_near or self.patience_s <= 0 or begun_s < self._not_before_s:
             return apart
+        for_s = min(_PATIENCE_S, self.patience_s)
         # A core that polls is never placed anew.
         with self.idle.resting():
-            apart = self._said("--gather", f"{_PATIENCE_S:g}s")
+            apart = self._said("--bring-near", f"{for_s:.3f}s")
+        ended_s = self.clock_s()
+        self.patience_s -= ended_s - begun_s
         if apart is None or not apart.is_near:
-            self.waits -= 1
+            self._not_before_s = ended_s + _PAUSE_S
         return apart
 
-    def during(self, trade: Callable[[], T]) -> tuple[T, dict[str, Any]]:
-        """Trade while they are near, and say how far apart they were, and how often it took.
+    def during(self, trade: Callable[[Callable[[], None]], T]) -> list[Attempt[T]]:
+        """Trade while they are near, and return all attempts, of which the last one counts.
 
-        A trade before which they were near, and after which they are not, is repeated.
+        `trade` calls what it is given when nothing that counts happens any more. A trade before
+        which they were near, and at whose end they are not, is repeated.
         """
-        attempts = 0
+        attempts: list[Attempt[T]] = []
         while True:
-            attempts += 1
-            before, traded, after = self.gather(), trade(), self._said()
-            moved = before is not None and after is not None and before.is_near > after.is_near
-            if not moved or self.repeats == 0:
-                break
-            self.repeats -= 1
-        ends = [one.latency_s if one else None for one in (before, after)]
-        near = bool(before and after and before.is_near and after.is_near)
-        return traded, {"core_to_core_s": ends, "near": near, "attempts": attempts}
+            attempts.append(self._attempt(trade))
+            if not attempts[-1].has_moved or self.repeats_left == 0:
+                return attempts
+            self.repeats_left -= 1
+
+    def _attempt(self, trade: Callable[[Callable[[], None]], T]) -> Attempt[T]:
+        at_the_end: list[Apart | None] = [None]
+        before = self.bring_near()
+        traded = trade(lambda: at_the_end.append(self.now()))
+        return Attempt(traded, before, at_the_end[-1])
 
     def _said(self, *options: str) -> Apart | None:
         """Return what `probe cores` says; None from one that does not know, or may not."""
         command = [str(self.probe), "cores", "--json", *options]
+        told = None
         with computer.pinned(self.cores.ends):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            return None
-        said = json.loads(done.stdout)
-        return Apart(float(said["latency_s"]), bool(said["near"]))
+            try:
+                done = subprocess.run(
+                    command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
+                )
+            except subprocess.TimeoutExpired:
+                pass
+            else:
+                told = json.loads(done.stdout) if done.returncode == 0 else None
+        if self._knows is None:
+            self._knows = told is not None
+        return Apart(float(told["latency_s"]), bool(told["near"])) if told else None
 
 
 def sentence(repetitions: list[dict[str, Any]]) -> str | None:
-    """Return how many repetitions had cores near each other; None where nobody knows."""
+    """Return at how many repetitions the cores were near; None where that is known of none."""
     told = [one["cores"] for one in repetitions if one.get("cores")]
     known = [one for one in told if None not in one["core_to_core_s"]]
     if not known:
         return None
-    near, again = (sum(one["near"] for one in known), sum(one["attempts"] - 1 for one in known))
+    near, aside = (sum(one["near"] for one in known), sum(len(one["set_aside"]) for one in known))
     return (
-        f"The ends' cores were near each other in {near} of {len(known)} repetitions; "
-        f"{again} were traded again, as their cores had moved apart meanwhile."
+        f"The ends' cores were near each other before and after {near} of {len(known)} repetitions;"
+        f" trades set aside, as the cores had moved apart meanwhile: {aside}."
     )
 
 
 _PATIENCE_S = 5.0
-"""Most attempts take less than a second."""
+"""Of one attempt to bring them near: most take less than a second."""
+_PAUSE_S = 30.0
+"""After one that came to nothing: a hypervisor leaves cores apart for so long, or longer."""
+_TIMEOUT_S = 60.0
+"""Of a probe that hangs; it waits for a core for a second at most."""
