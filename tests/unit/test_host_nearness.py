@@ -26,6 +26,7 @@ count=$(grep -c ^cores asked)
 line=$(sed -n "${count}p" script)
 [ -n "$line" ] || line=$(tail -n 1 script)
 [ "$line" = unknown ] && exit 2
+[ "$line" = full ] && exit 5
 echo "$line"
 """
 
@@ -124,10 +125,13 @@ def test_a_probe_that_does_not_know_is_asked_once(tmp_path, cores_that):
     assert nearness.sentence([{"cores": told}, {"cores": None}]) is None
 
 
-def test_what_a_probe_once_does_not_know_is_no_move(cores_that):
-    near = cores_that([NEAR, "unknown", NEAR])
-    (one,) = near.during(trades())
-    assert (one.was_near, one.has_moved, near.knows()) == (False, False, True)
+def test_what_a_full_computer_does_not_tell_is_no_move_and_is_asked_again(cores_that):
+    near = cores_that(["full", NEAR, "full", NEAR, NEAR, "full"])
+    told = [[None, 42e-9], [None, 42e-9], [42e-9, None]]
+    for core_to_core_s in told:
+        (one,) = near.during(trades())
+        assert one.core_to_core_s == core_to_core_s
+        assert (one.was_near, one.has_moved, near.knows()) == (False, False, True)
 
 
 @pytest.mark.parametrize("script", [[NEAR], ["unknown"]])
@@ -155,9 +159,10 @@ def test_the_page_says_how_many_were_near(cores_that):
         {"core_to_core_s": [42e-9, each["latency_s"]], "near": each["near"], "set_aside": aside}
         for each, aside in ((NEAR, []), (NEAR, [{}]), (FAR, []))
     ]
+    told.append({"core_to_core_s": [42e-9, None], "near": False, "set_aside": [{}]})
     assert nearness.sentence([{"cores": one} for one in [*told, None]]) == (
-        "The ends' cores were near each other before and after 2 of 3 repetitions; "
-        "trades set aside, as the cores had moved apart meanwhile: 1."
+        "The ends' cores were near each other before and after 2 of 4 repetitions, "
+        "unknown of 1; trades set aside, as the cores had moved apart meanwhile: 2."
     )
 
 

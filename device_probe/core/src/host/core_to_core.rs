@@ -25,7 +25,8 @@ pub const NEAR_S: f64 = 100e-9;
 /// batches, within some milliseconds.
 ///
 /// # Errors
-/// The kernel does not grant the cores, they are the same, or one of them is taken for a second.
+/// The kernel does not grant the cores, they are the same, or others have them so that
+/// it takes a second.
 pub fn latency_s(cores: [u32; 2]) -> Result<f64, Unmeasured> {
     let [asks, answers] = cores;
     if asks == answers {
@@ -175,7 +176,8 @@ const PASSES: u32 = 256;
 const LOOKS: u32 = 4096;
 /// Others may have a core for some milliseconds at a time.
 const LIMIT: Duration = Duration::from_secs(1);
-const ALONE: &str = "the other core did not answer within 1 s";
+/// Why nothing is measured where other programs compute all the time.
+pub const ALONE: &str = "the other core did not answer within 1 s";
 const WAKES: u32 = 25;
 /// Long enough for a core to go idle, and for a hypervisor that polls for a moment to let it.
 const NAP: Duration = Duration::from_millis(1);

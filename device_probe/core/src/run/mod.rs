@@ -77,7 +77,7 @@ impl World<'static> {
 ///
 /// # Errors
 /// What [`check`] has against the options; a clock that cannot measure; cores that are to be near and
-/// are one, or that this user may not keep awake.
+/// are not two, or that this user may not keep awake.
 pub fn run(options: &Options, observer: &dyn Observer, stop: &Stop) -> Result<Report, Unmeasured> {
     let cores = near::Here::of(options)?;
     let world = World {

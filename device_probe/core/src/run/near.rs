@@ -92,7 +92,7 @@ impl TwoCores for Here {
 /// Steps that were to be taken while cores are near each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TakenApart {
-    /// Those before or after which they were not.
+    /// Those before or after which they were known not to be.
     pub apart: u32,
     /// All of them.
     pub steps: u32,
@@ -117,8 +117,8 @@ impl<'a> Near<'a> {
         }
     }
 
-    /// Take a step, again where the cores were near before it and are not after, unless `stop` is
-    /// raised by then. A step that was measured stays so, whatever comes of another attempt.
+    /// Take a step, again where the cores were near before it and are not after. A step that was
+    /// measured stays so, whatever comes of another attempt: one that `stop` ends does not count.
     ///
     /// # Errors
     /// Those of the step.
@@ -130,19 +130,21 @@ impl<'a> Near<'a> {
         let Some(cores) = self.cores else {
             return step();
         };
-        let mut near = self.are_near(cores);
+        let mut before = self.brought_near(cores);
         let mut taken = step()?;
         loop {
-            let stayed = near && is_near(cores.latency_s());
-            if stayed || !near || stop.is_raised() || !spend(&self.repeats_left) {
-                self.count(stayed);
+            let after = is_near(cores.latency_s());
+            let moved = (before, after) == (Some(true), Some(false));
+            self.count(before, after);
+            if !moved || stop.is_raised() || !spend(&self.repeats_left) {
                 return Ok(taken);
             }
-            near = self.are_near(cores);
+            before = self.brought_near(cores);
             match step() {
-                Ok(again) => taken = again,
-                Err(_) => near = false,
+                Ok(again) if before == Some(true) && !stop.is_raised() => taken = again,
+                _ => return Ok(taken),
             }
+            self.uncount();
         }
     }
 
@@ -151,33 +153,42 @@ impl<'a> Near<'a> {
         Some(self.taken.get()).filter(|taken| taken.apart > 0)
     }
 
-    fn count(&self, stayed: bool) {
-        let TakenApart { apart, steps } = self.taken.get();
+    /// One that nobody could look at is not known to be apart.
+    fn count(&self, before: Option<bool>, after: Option<bool>) {
+        let apart = before == Some(false) || after == Some(false);
+        let taken = self.taken.get();
         self.taken.set(TakenApart {
-            apart: apart + u32::from(!stayed),
-            steps: steps + 1,
+            apart: taken.apart + u32::from(apart),
+            steps: taken.steps + 1,
         });
     }
 
-    /// Whether they are near, by themselves or brought so.
-    fn are_near(&self, cores: &dyn TwoCores) -> bool {
-        if is_near(cores.latency_s()) {
-            return true;
-        }
-        if self.attempts_left.get() == 0 {
-            return false;
+    /// A step that moved has been taken again: its first attempt does not count any more.
+    fn uncount(&self) {
+        let taken = self.taken.get();
+        self.taken.set(TakenApart {
+            apart: taken.apart - 1,
+            steps: taken.steps - 1,
+        });
+    }
+
+    /// Whether they are near, by themselves or brought so; none where nobody can look.
+    fn brought_near(&self, cores: &dyn TwoCores) -> Option<bool> {
+        let near = is_near(cores.latency_s());
+        if near != Some(false) || self.attempts_left.get() == 0 {
+            return near;
         }
         let near = is_near(cores.bring_near());
         // Cores that stay apart are those of a computer whose cores do.
-        if !near {
+        if near == Some(false) {
             spend(&self.attempts_left);
         }
         near
     }
 }
 
-fn is_near(latency_s: Result<f64, Unmeasured>) -> bool {
-    latency_s.is_ok_and(|apart_s| apart_s <= NEAR_S)
+fn is_near(latency_s: Result<f64, Unmeasured>) -> Option<bool> {
+    latency_s.ok().map(|apart_s| apart_s <= NEAR_S)
 }
 
 /// One less, if there is one.
@@ -198,18 +209,22 @@ const REPEATS_MAX: u32 = 60;
 mod tests {
     use super::*;
 
-    /// Cores that are far where the script says so; the last word of it holds for ever.
+    const NEAR: Option<bool> = Some(true);
+    const FAR: Option<bool> = Some(false);
+
+    /// Cores that are near where the script says so, or cannot be looked at; its last word holds for
+    /// ever.
     struct Scripted {
-        far: Vec<bool>,
+        near: Vec<Option<bool>>,
         looked: Cell<usize>,
         brought: Cell<u32>,
-        comes_near: bool,
+        comes_near: Option<bool>,
     }
 
     impl Scripted {
-        fn new(far: &[bool], comes_near: bool) -> Self {
+        fn new(near: &[Option<bool>], comes_near: Option<bool>) -> Self {
             Self {
-                far: far.to_vec(),
+                near: near.to_vec(),
                 looked: Cell::new(0),
                 brought: Cell::new(0),
                 comes_near,
@@ -217,21 +232,20 @@ mod tests {
         }
     }
 
+    fn told(near: Option<bool>) -> Result<f64, Unmeasured> {
+        let latency_s = near.map(|near| if near { 42e-9 } else { 190e-9 });
+        latency_s.ok_or_else(|| Unmeasured::because("taken"))
+    }
+
     impl TwoCores for Scripted {
         fn latency_s(&self) -> Result<f64, Unmeasured> {
             let at = self.looked.replace(self.looked.get() + 1);
-            match self.far[at.min(self.far.len() - 1)] {
-                true => Ok(190e-9),
-                false => Ok(42e-9),
-            }
+            told(self.near[at.min(self.near.len() - 1)])
         }
 
         fn bring_near(&self) -> Result<f64, Unmeasured> {
             self.brought.set(self.brought.get() + 1);
-            match self.comes_near {
-                true => Ok(42e-9),
-                false => Err(Unmeasured::because("taken")),
-            }
+            told(self.comes_near)
         }
     }
 
@@ -254,7 +268,7 @@ mod tests {
 
     #[test]
     fn near_cores_take_each_step_once() {
-        let cores = Scripted::new(&[false], true);
+        let cores = Scripted::new(&[NEAR], NEAR);
         assert_eq!(steps(&cores, 3), (vec![1, 1, 1], None));
         assert_eq!(cores.brought.get(), 0);
     }
@@ -262,51 +276,79 @@ mod tests {
     #[test]
     fn a_step_during_which_they_moved_apart_is_taken_again() {
         // Near before, far after; far before the second attempt, brought near, near after.
-        let cores = Scripted::new(&[false, true, true, false], true);
+        let cores = Scripted::new(&[NEAR, FAR, FAR, NEAR], NEAR);
         assert_eq!(steps(&cores, 1), (vec![2], None));
         assert_eq!(cores.brought.get(), 1);
     }
 
     #[test]
     fn cores_that_stay_apart_are_waited_for_no_more_than_some_times() {
-        let cores = Scripted::new(&[true], false);
+        let cores = Scripted::new(&[FAR], FAR);
         let (taken, apart) = steps(&cores, 20);
         assert_eq!(taken, [1; 20]);
+        let (all, some) = (20, ATTEMPTS_MAX);
         assert_eq!(
             apart,
             Some(TakenApart {
-                apart: 20,
-                steps: 20
+                apart: all,
+                steps: all
             })
         );
-        assert_eq!(cores.brought.get(), ATTEMPTS_MAX);
+        assert_eq!(cores.brought.get(), some);
     }
 
     #[test]
     fn cores_that_always_move_apart_end_by_patience() {
-        let cores = Scripted::new(&[true], true);
+        let cores = Scripted::new(&[FAR], NEAR);
         let (taken, apart) = steps(&cores, 2);
         assert_eq!(taken, [REPEATS_MAX + 1, 1]);
         assert_eq!(apart, Some(TakenApart { apart: 2, steps: 2 }));
     }
 
     #[test]
-    fn what_was_measured_stays_whatever_comes_after() {
-        let cores = Scripted::new(&[false, true], true);
+    fn what_nobody_can_look_at_is_not_apart_and_costs_no_attempt() {
+        let cores = Scripted::new(&[None], FAR);
+        assert_eq!(steps(&cores, 3), (vec![1, 1, 1], None));
+        assert_eq!(cores.brought.get(), 0);
+        let once = Scripted::new(&[NEAR, None], FAR);
+        assert_eq!(steps(&once, 1), (vec![1], None));
+    }
+
+    /// What is left of a step whose cores moved, after a second attempt.
+    fn after_a_second(
+        comes_near: Option<bool>,
+        second: Result<&'static str, Unmeasured>,
+        ends: bool,
+    ) -> (&'static str, Option<TakenApart>) {
+        let cores = Scripted::new(&[NEAR, FAR, FAR, NEAR], comes_near);
         let near = Near::new(Some(&cores));
-        let times = Cell::new(0);
+        let (times, stop) = (Cell::new(0), Stop::new());
         let step = || match times.replace(times.get() + 1) {
-            0 => Ok("measured"),
-            _ => Err(Unmeasured::because("refused")),
+            0 => Ok("first"),
+            _ => {
+                if ends {
+                    stop.raise();
+                }
+                second.clone()
+            }
         };
-        assert_eq!(near.take(step, &Stop::new()), Ok("measured"));
-        assert_eq!(times.get(), 2);
-        let stop = Stop::new();
-        stop.raise();
-        times.set(0);
-        let once = Scripted::new(&[false, true], true);
-        assert_eq!(Near::new(Some(&once)).take(step, &stop), Ok("measured"));
-        assert_eq!(times.get(), 1, "nothing again after a stop");
+        (
+            near.take(step, &stop).expect("measured"),
+            near.taken_apart(),
+        )
+    }
+
+    #[test]
+    fn what_was_measured_stays_whatever_comes_of_a_second_attempt() {
+        let apart = Some(TakenApart { apart: 1, steps: 1 });
+        let refused = Err(Unmeasured::because("refused"));
+        assert_eq!(after_a_second(NEAR, Ok("second"), false), ("second", None));
+        assert_eq!(after_a_second(NEAR, refused, false), ("first", apart));
+        assert_eq!(
+            after_a_second(NEAR, Ok("cut short"), true),
+            ("first", apart)
+        );
+        assert_eq!(after_a_second(FAR, Ok("far"), false), ("first", apart));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use pocketsim_probe_core::run::{run_in, Options, World};
 use pocketsim_probe_core::stop::Stop;
 use tempfile::TempDir;
 
+mod near;
 mod spoiled;
 
 use crate::fakes::{experiment, plant, repeated, steady, wait, work, Counter, FINE};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::experiment::{label, measure, measure_until, measure_within, Samples};
+use pocketsim_probe_core::host::core_to_core;
 use pocketsim_probe_core::kernel::{Case, Depth};
 use pocketsim_probe_core::kernels::{quic, scheduling, udp};
 use pocketsim_probe_core::stop::Stop;
@@ -37,8 +38,12 @@ fn measured_here(case: &Case, samples: usize) -> Option<Samples> {
     match measure_within(case, samples, Duration::from_secs(limit_s), &Stop::new()) {
         Ok(samples) => Some(samples),
         Err(why) => {
-            let taken = case.kernel == "kernel_tick" && why.0 == "other threads had the core";
-            assert!(taken, "{}: {why}", label(case));
+            let taken = match case.kernel {
+                "kernel_tick" => "other threads had the core",
+                "core_to_core" => core_to_core::ALONE,
+                _ => "nothing",
+            };
+            assert_eq!(why.0, taken, "{}", label(case));
             None
         }
     }

@@ -76,14 +76,15 @@ class Nearness:
     _not_before_s: float = field(default=-float("inf"), init=False)
 
     def knows(self) -> bool:
-        """Whether the probe has `cores`, and may measure it here."""
-        self.now()
+        """Whether the probe has `cores`."""
+        if self._knows is None:
+            self._said()
         return bool(self._knows)
 
     def now(self) -> Apart | None:
         """Return how far the cores are apart; None where that cannot be known.
 
-        Who does not know at first is not asked again: a run is measured in one way.
+        A probe that has no such command is not asked again.
         """
         return None if self._knows is False else self._said()
 
@@ -125,7 +126,7 @@ class Nearness:
     def _said(self, *options: str) -> Apart | None:
         """Return what `probe cores` says; None from one that does not know, or may not."""
         command = [str(self.probe), "cores", "--json", *options]
-        told = None
+        told, knows = None, self._knows
         with computer.pinned(self.cores.ends):
             try:
                 done = subprocess.run(
@@ -135,20 +136,21 @@ class Nearness:
                 pass
             else:
                 told = json.loads(done.stdout) if done.returncode == 0 else None
-        if self._knows is None:
-            self._knows = told is not None
+                knows = done.returncode != _NO_SUCH_COMMAND
+        self._knows = knows
         return Apart(float(told["latency_s"]), bool(told["near"])) if told else None
 
 
 def sentence(repetitions: list[dict[str, Any]]) -> str | None:
     """Return at how many repetitions the cores were near; None where that is known of none."""
     told = [one["cores"] for one in repetitions if one.get("cores")]
-    known = [one for one in told if None not in one["core_to_core_s"]]
-    if not known:
+    unknown = sum(None in one["core_to_core_s"] for one in told)
+    if unknown == len(told):
         return None
-    near, aside = (sum(one["near"] for one in known), sum(len(one["set_aside"]) for one in known))
+    near, aside = (sum(one["near"] for one in told), sum(len(one["set_aside"]) for one in told))
     return (
-        f"The ends' cores were near each other before and after {near} of {len(known)} repetitions;"
+        f"The ends' cores were near each other before and after {near} of {len(told)} repetitions"
+        f"{f', unknown of {unknown}' if unknown else ''};"
         f" trades set aside, as the cores had moved apart meanwhile: {aside}."
     )
 
@@ -157,5 +159,6 @@ _PATIENCE_S = 5.0
 """Of one attempt to bring them near: most take less than a second."""
 _PAUSE_S = 30.0
 """After one that came to nothing: a hypervisor leaves cores apart for so long, or longer."""
+_NO_SUCH_COMMAND = 2
 _TIMEOUT_S = 60.0
 """Of a probe that hangs; it waits for a core for a second at most."""
