@@ -130,21 +130,20 @@ impl<'a> Near<'a> {
         let Some(cores) = self.cores else {
             return step();
         };
-        let mut before = self.brought_near(cores);
+        let before = self.brought_near(cores);
         let mut taken = step()?;
         loop {
             let after = is_near(cores.latency_s());
             let moved = (before, after) == (Some(true), Some(false));
+            if moved && !stop.is_raised() && spend(&self.repeats_left) {
+                let again = (self.brought_near(cores) == Some(true)).then(&step);
+                if let (Some(Ok(again)), false) = (again, stop.is_raised()) {
+                    taken = again;
+                    continue;
+                }
+            }
             self.count(before, after);
-            if !moved || stop.is_raised() || !spend(&self.repeats_left) {
-                return Ok(taken);
-            }
-            before = self.brought_near(cores);
-            match step() {
-                Ok(again) if before == Some(true) && !stop.is_raised() => taken = again,
-                _ => return Ok(taken),
-            }
-            self.uncount();
+            return Ok(taken);
         }
     }
 
@@ -160,15 +159,6 @@ impl<'a> Near<'a> {
         self.taken.set(TakenApart {
             apart: taken.apart + u32::from(apart),
             steps: taken.steps + 1,
-        });
-    }
-
-    /// A step that moved has been taken again: its first attempt does not count any more.
-    fn uncount(&self) {
-        let taken = self.taken.get();
-        self.taken.set(TakenApart {
-            apart: taken.apart - 1,
-            steps: taken.steps - 1,
         });
     }
 
