@@ -10,6 +10,8 @@ import errno
 import os
 import shutil
 import stat
+import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -37,6 +39,9 @@ def journal_of(target: Path) -> Path:
     """Return the file beside a table or a result that keeps what was made so far."""
     if not target.name or target.suffix == _JOURNAL:
         raise ScenarioError(target, "", f"names no file to write, or one that ends in {_JOURNAL}")
+    if target.exists() and not target.is_file():
+        reason = "is no file, and a journal of what was made is kept beside it; name a file"
+        raise ScenarioError(target, "", reason)
     return target.with_suffix(_JOURNAL)
 
 
@@ -57,25 +62,27 @@ def replacing(target: Path) -> Iterator[Path]:
     """Yield a path to write a file to, which takes the place of `target` when the block ends well.
 
     It is flushed and renamed last, and gone if the block fails. A link is followed: where it leads
-    to is replaced. A device, a pipe and our own output are themselves what is written to.
+    to is replaced. A device, a pipe and our own output stay, and get the bytes of the whole file:
+    a library that removes what it could not write never knows their names.
     """
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         if _is_written_straight(target):
-            yield target
+            with tempfile.TemporaryDirectory() as folder:
+                aside = Path(folder) / _NEW
+                yield aside
+                _pour(aside, target)
             return
         real = Path(os.path.realpath(target))
-        # A name that fits wherever that of the target does.
-        aside = real.parent / f"{_ASIDE}{os.getpid()}"
-        try:
+        # Its name is nobody's, and fits wherever that of the target does.
+        with tempfile.TemporaryDirectory(prefix=_ASIDE, dir=real.parent) as folder:
+            aside = Path(folder) / _NEW
             yield aside
             if real.exists():
                 shutil.copymode(real, aside)
             _flush(aside)
             aside.replace(real)
             _flush(real.parent)
-        finally:
-            aside.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -93,8 +100,7 @@ def writing(target: Path) -> Iterator[None]:
         failed = _failed(error, target)
         if failed is None:
             raise
-        where = f" ({failed})" if failed != str(target) else ""
-        raise ScenarioError(target, "", f"cannot be written: {_reason(error)}{where}") from None
+        raise _refused(error, target, failed) from None
 
 
 def tell(target: Path) -> None:
@@ -121,11 +127,33 @@ def _failed(error: OSError, target: Path) -> str | None:
     for path in (target.absolute(), Path(os.path.realpath(target))):
         if error.errno == errno.ENOENT and path.is_dir():
             continue  # what is missing in a folder that is there, we have not made
-        if failed.parent == path.parent and failed.name.startswith(_ASIDE):
+        asides = (folder for folder in (failed, failed.parent) if folder.parent == path.parent)
+        if any(folder.name.startswith(_ASIDE) for folder in asides):
             return str(target)
         if path in (failed, *failed.parents) or failed in path.parents:
             return error.filename
     return None
+
+
+def _refused(error: OSError, target: Path, failed: str) -> ScenarioError:
+    where = f" ({failed})" if failed != str(target) else ""
+    return ScenarioError(target, "", f"cannot be written: {_reason(error)}{where}")
+
+
+def _pour(aside: Path, target: Path) -> None:
+    """Write what is in `aside` to a device, a pipe or our own output."""
+    is_ours = _is_our_output(target)
+    if is_ours:
+        sys.stdout.flush()
+    try:
+        descriptor = os.dup(_STDOUT) if is_ours else os.open(target, os.O_WRONLY | os.O_CLOEXEC)
+        with aside.open("rb") as source, open(descriptor, "wb") as sink:  # noqa: PTH123 - no path
+            shutil.copyfileobj(source, sink)
+    except OSError as error:
+        # Who stops reading what we print has had enough.
+        if no_room(error, target) or is_ours:
+            raise
+        raise _refused(error, target, str(target)) from None
 
 
 def _is_written_straight(target: Path) -> bool:
@@ -162,7 +190,8 @@ def _reason(error: OSError) -> str:
 
 
 _JOURNAL = ".journal"
-_ASIDE = ".tmp-"
+_ASIDE = ".writing-"
+_NEW = "new"
 _STDOUT = 1
 # A path of the user's that cannot be read or written.
 _WRONG_PATH = {

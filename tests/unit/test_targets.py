@@ -1,19 +1,24 @@
 """What a command writes is there whole, or what was there before still is."""
 
+import contextlib
 import errno
 import os
+import socket
 import stat
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 from pocketsim import testing
 from pocketsim.cli import app, targets
 from pocketsim.sim.base.errors import NoRoomError, ScenarioError
+from pocketsim.sim.run import collect
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -188,3 +193,85 @@ def test_where_no_run_can_be_is_exit_2(fake_cli, scenario, tmp_path, out, said):
         assert done.stderr.count("\n") == 1
         assert done.stderr.strip().isprintable()
     assert names(tmp_path) == before
+
+
+class OfThisTestError(RuntimeError):
+    """A block fails."""
+
+
+def remove_what_cannot_be_written(path):
+    path.unlink(missing_ok=True)
+    raise OfThisTestError
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "link to a pipe"])
+def test_a_library_that_removes_what_it_cannot_write_leaves_whatever_is_no_file(tmp_path, kind):
+    target = tmp_path / "target"
+    if kind == "socket":
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as bound:
+            bound.bind(str(target))
+    else:
+        os.mkfifo(tmp_path / "pipe")
+        target = tmp_path / "pipe"
+    if kind == "link to a pipe":
+        target = tmp_path / "link"
+        target.symlink_to("pipe")
+    before = names(tmp_path)
+    with pytest.raises(OfThisTestError), targets.replacing(target) as aside:
+        remove_what_cannot_be_written(aside)
+    assert names(tmp_path) == before
+
+
+def test_a_table_for_a_pipe_that_nobody_reads_on_is_refused_and_the_pipe_stays(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = threading.Thread(target=lambda: os.close(os.open(tmp_path / "pipe", os.O_RDONLY)))
+    reader.start()
+    table = pa.table({"x": np.random.default_rng(1).random(1 << 17)})
+
+    def write():
+        with targets.replacing(tmp_path / "pipe") as aside:
+            collect.write(table, aside, as_csv=False)
+
+    with pytest.raises(ScenarioError, match="pipe: cannot be written: broken pipe"):
+        write()
+    reader.join()
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_socket_is_refused_as_a_target(tmp_path):
+    target = tmp_path / "socket"
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as bound:
+        bound.bind(str(target))
+
+    def write():
+        with targets.replacing(target) as aside:
+            aside.write_text("x")
+
+    with pytest.raises(ScenarioError, match="socket: cannot be written: no such device"):
+        write()
+    assert target.is_socket()
+
+
+def test_a_file_of_the_users_that_has_the_name_of_a_temporary_one_stays(tmp_path):
+    theirs = [tmp_path / f"{prefix}{os.getpid()}" for prefix in (".tmp-", ".writing-")]
+    for path in theirs:
+        path.write_text("theirs")
+    with targets.replacing(tmp_path / "a.csv") as aside:
+        aside.write_text("x")
+    assert [path.read_text() for path in theirs] == ["theirs", "theirs"]
+
+
+def test_what_is_written_to_standard_output_follows_what_is_there(run, tmp_path):
+    said = tmp_path / "said.txt"
+    said.write_text("before\n")
+    command = [sys.executable, "-m", "pocketsim.cli", "export", str(run), "-o", "/dev/stdout"]
+    with said.open("a") as file:
+        subprocess.run(command, stdout=file, check=True)
+    assert said.read_text().startswith('before\n"operation","timestamp"')
+
+
+def test_a_journal_is_kept_beside_a_file_alone(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ScenarioError, match="pipe: is no file, and a journal"):
+        targets.journal_of(tmp_path / "pipe")
+    assert targets.journal_of(tmp_path / "new.toml") == tmp_path / "new.journal"
