@@ -113,7 +113,7 @@ def _percent(share: float) -> str:
 METRICS = {
     "send_rate_per_s": "sent, 1/s",
     "store_rate_per_s": "stored, 1/s",
-    "success_ratio": "stored / (stored + lost)",
+    "success_ratio": "stored / sent",
     "in_flight_ratio": "in flight at the end / sent",
     "rtt_ms_p50": "round trip, median, ms",
     "rtt_ms_p95": "round trip, 95th percentile, ms",

@@ -193,5 +193,5 @@ METRICS = {
 TRADE = ("store_rate_per_s", "success_ratio", "rtt_ms_p50", "rtt_ms_p95")
 _PART = "task_us_mean"
 _SUCCESS = "success_ratio"
-_CAPTIONS = {_SUCCESS: "stored over stored and lost; thin, with triangles: in flight at the end"}
+_CAPTIONS = {_SUCCESS: "stored over sent; thin, with triangles: in flight at the end"}
 _NAMES = {PAYLOAD: "payload", RATE: "workload asked for", TRANSPORT: "transport"}

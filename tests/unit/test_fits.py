@@ -311,7 +311,7 @@ def test_scatter_costs_nothing_where_it_is_what_is_printed():
 @pytest.mark.parametrize(("share", "cost"), [(0.995, 0), (0.99, 0), (0.98, 0.5), (0.97, 2)])
 def test_a_claim_that_holds_costs_nothing(share, cost):
     others = {"in_flight_ratio": {"mean": 0.0}}
-    found = rung("success_ratio", [share] * 3, **others)
+    found = rung("settled_success_ratio", [share] * 3, **others)
     (loss,) = terms("L_iroh_reliable", found, loss="claim", model_error=0.01)
     assert loss == pytest.approx(cost)
 

@@ -46,7 +46,8 @@ def standing(*rows: Comparison) -> str:
 def test_nominal_pacing_is_the_configured_rate():
     found = nulls.nominal(PACED, paced(8.0, 0.125))
     assert (found["send_rate_per_s"], found["store_count"]) == (8.0, 200.0)
-    assert (found["success_ratio"], found["unmatched_count"]) == (1.0, 0.0)
+    assert (found["success_ratio"], found["settled_success_ratio"]) == (1.0, 1.0)
+    assert found["unmatched_count"] == 0.0
 
 
 def test_the_sleep_null_is_the_loop_without_work():

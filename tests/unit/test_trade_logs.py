@@ -129,8 +129,9 @@ def test_a_csv_tells_of_what_the_app_does_not_log(tmp_path):
     of_run = metrics.measure(table, testing.resolved(repetitions=1))
     of_file = metrics.of_log(phone_logs.read(tmp_path / "a.csv"), "x")
     # A file does not say when its measurement was over: what it does not say stored, failed.
-    shares = [found["metrics"].pop("success_ratio")["mean"] for found in (of_run, of_file)]
+    shares = [found["metrics"].pop("settled_success_ratio")["mean"] for found in (of_run, of_file)]
     assert shares == [1 / 3, 1 / 4]
+    assert of_run["metrics"]["success_ratio"]["mean"] == 1 / 4
     assert of_file["metrics"] == without_queues(of_run)
     assert of_file["counts"] == of_run["counts"]
     assert of_run["counts"]["lost"] == {"buffer_full": 1, "fork": 1, "retries_exhausted": 1}
@@ -319,6 +320,6 @@ def test_the_command(cli, tmp_path, simulated):
     assert by_name["success_ratio"][1:4] == [bounds[0], "to", bounds[1]]
     assert float(bounds[1]) <= 1
     names = list(by_name)
-    assert names.index("in_flight_ratio") == names.index("success_ratio") + 1
+    assert names.index("in_flight_ratio") == names.index("success_ratio") + 2
     assert by_name["sent"] == ["800"]
     assert float(by_name["rtt_ms_p50"][0]) == pytest.approx(12, rel=0.05)

@@ -26,7 +26,7 @@ def invented(row: published.Row, number: int) -> Comparison:
         error_ratio=simulated / value - 1,
         agrees=bool(number % 2),
         holds=None if number % 3 else bool(number % 2),
-        in_flight_ratio=0.123 if row.target.metric == "success_ratio" else None,
+        in_flight_ratio=0.123 if row.target.metric == "settled_success_ratio" else None,
     )
 
 

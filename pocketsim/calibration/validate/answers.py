@@ -159,8 +159,8 @@ def judged(found: Comparison, resolution: float) -> Comparison:
 
 
 def _in_flight(target: published.Target, rungs: Rungs) -> float | None:
-    """Return what was in flight at the end of what was sent, at most, beside a share of success."""
-    if target.metric not in {"success_ratio", "unmatched_count"}:
+    """Return what was in flight at the end of what was sent, at most, beside a success ratio."""
+    if target.metric not in {"settled_success_ratio", "unmatched_count"}:
         return None
     shares = [rung["metrics"]["in_flight_ratio"]["mean"] for rung in matching(target, rungs)]
     return max((share for share in shares if share is not None), default=None)

@@ -45,6 +45,7 @@ def nominal(key: RungKey, resolved: Resolved) -> dict[str, float]:
         **_paced(count, key.rate_per_s),
         "stored_mb_per_s": key.rate_per_s * key.payload_bytes / 1e6,
         "success_ratio": 1.0,
+        "settled_success_ratio": 1.0,
         "unmatched_count": 0.0,
         "datagram_loss_ratio": 0.0,
         "task_us_mean": 1.0,  # equal shares of whatever is summed

@@ -28,7 +28,8 @@ def of_all(found: Statement) -> dict[str, float]:
     (processing_s,) = histograms.percentiles_s([found["processing"]], (50,)).tolist()
     return {
         **trades.counts(sent, stored, window_s),
-        "success_ratio": ratio(by_then["stored"], known),
+        "success_ratio": ratio(by_then["stored"], by_then["sent"]),
+        "settled_success_ratio": ratio(by_then["stored"], known),
         "in_flight_ratio": ratio(by_then["sent"] - known, by_then["sent"]),
         "rtt_ms_p50": 1e3 * p50_s,
         "rtt_ms_p95": 1e3 * p95_s,

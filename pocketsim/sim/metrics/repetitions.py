@@ -10,8 +10,9 @@ that reproduce the published figures of the benchmark app (Chirila 2025, appendi
   within each (`sim.metrics.intervals`). Beside it stands the theses' half width, 1.96 s / sqrt(n)
   with the sample deviation s over n repetitions, only to be compared with theirs: it is too narrow;
 * what is in flight was sent and, at the end of the measurement or of a full log, neither stored nor
-  lost. Success is a share of the others, whose fate is known: how much is under way at the end says
-  how long the run was, not what fails. The log of a real trade is taken to end when nothing is;
+  lost. Success is a share of all that was sent, so what is in flight counts as not done: a
+  transport that fails late does not look better than one that fails at once. The log of a real
+  trade is taken to end when nothing is in flight;
 * the round trip of a transaction is T3 - T1 and its processing T3 - T2 (Iftode 2025, section
   4.1): T1 its send, T2 the return of the countersigned block, T3 its store.
 """
