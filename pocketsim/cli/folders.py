@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.cli import targets
 from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.base.files import open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,8 @@ def write(folder: Path, files: Mapping[str, bytes], *, force: bool = False) -> N
 def _made(folder: Path) -> set[str]:
     """Return the lines of the list in a folder; those that name what is elsewhere are not ours."""
     try:
-        lines = (folder / MADE).read_text(encoding="utf-8").splitlines()
+        with os.fdopen(open_plain(folder / MADE, os.O_RDONLY), encoding="utf-8") as file:
+            lines = file.read().splitlines()
     except FileNotFoundError:
         return set()
     except UnicodeDecodeError:
@@ -63,7 +65,8 @@ def _made(folder: Path) -> set[str]:
 
 
 def _is_in(made: set[str], path: Path) -> bool:
-    return path.is_file() and _line(path.name, path.read_bytes()) in made
+    is_plain = path.is_file() and not path.is_symlink()
+    return is_plain and _line(path.name, path.read_bytes()) in made
 
 
 def _line(name: str, content: bytes) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import json
 import os
 import stat
@@ -113,6 +114,31 @@ def opened(path: Path) -> Iterator[BufferedReader]:
         raise ScenarioError(path, "", "no such file", nearest_file(path)) from None
     except OSError as error:
         raise ScenarioError(path, "", os.strerror(error.errno or 0).lower()) from None
+
+
+def open_plain(path: Path, flags: int) -> int:
+    """Return a descriptor of the file at `path`, as `os.open` does, of a plain file alone.
+
+    For what lies beside results under a name of ours: an archive of somebody else's runs may have a
+    link there, to a file of the user's, or a pipe. Raises ScenarioError for those, and OSError.
+    """
+    refused = ScenarioError(path, "", "is a link or no plain file, and is left alone; remove it")
+    try:
+        # Without O_NONBLOCK a pipe would keep us waiting.
+        only = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(path, flags & ~os.O_TRUNC | only, 0o644)
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.EISDIR, errno.ENXIO}:
+            raise refused from None
+        raise
+    told = os.fstat(descriptor)
+    # A hard link is a link, too.
+    if not stat.S_ISREG(told.st_mode) or told.st_nlink > 1:
+        os.close(descriptor)
+        raise refused
+    if flags & os.O_TRUNC:
+        os.ftruncate(descriptor, 0)
+    return descriptor
 
 
 def _read_text(path: Path) -> str:

@@ -19,11 +19,13 @@ import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
+from pocketsim.sim.base import files
 from pocketsim.sim.base.errors import (
     EngineError,
     EnvironmentMissingError,
     NoRoomError,
     ProtocolError,
+    ScenarioError,
     UserError,
 )
 from pocketsim.sim.run import durations
@@ -372,7 +374,7 @@ def keep(job: Job, stderr: str, directory: Path) -> str:
     """Keep a job that failed, and what it said, in `directory`; return the line that replays it."""
     try:
         path = _keep(job, stderr, directory)
-    except OSError as error:
+    except (OSError, ScenarioError) as error:
         # Of the two failures this one matters less; a full disk may well be the cause of the other.
         return f"not possible, the job could not be kept ({error})"
     return f"{shlex.join(COMMAND)} < {shlex.quote(str(path))}"
@@ -397,11 +399,15 @@ def _keep(job: Job, stderr: str, directory: Path) -> Path:
     directory = directory.absolute()  # the line that replays it may be pasted anywhere
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"repetition-{job['repetition']}{_JOB}"
-    path.write_text(
-        json.dumps({**job, "out_dir": str(directory), "is_replay": True}), encoding="utf-8"
-    )
-    (directory / f"repetition-{job['repetition']}{_STDERR}").write_text(stderr, encoding="utf-8")
+    _write(path, json.dumps({**job, "out_dir": str(directory), "is_replay": True}))
+    _write(directory / f"repetition-{job['repetition']}{_STDERR}", stderr)
     return path
+
+
+def _write(path: Path, text: str) -> None:
+    descriptor = files.open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 _ENDED = b"ended "

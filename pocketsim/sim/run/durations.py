@@ -7,10 +7,14 @@ depends on them, and the file may be removed.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
+
+from pocketsim.sim.base import files
+from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +33,12 @@ def note(directory: Path, repetitions: int, core_s: float) -> None:
     """Note what a run with so many repetitions took of a core."""
     told = {"scenario": directory.parent.name, "run": directory.name}
     line = json.dumps({**told, "repetitions": repetitions, "core_s": round(core_s, 3)})
+    path = directory.parent.parent / FILE
     # Whoever has no room for this has none for a run, which says so.
-    with suppress(OSError), (directory.parent.parent / FILE).open("a", encoding="utf-8") as file:
-        file.write(f"{line}\n")
+    with suppress(OSError, ScenarioError):
+        descriptor = files.open_plain(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
 
 
 def per_repetition_s(out: Path) -> dict[tuple[str, str], float]:
@@ -80,7 +87,7 @@ class _Noted:
 
     def read(self) -> None:
         """Read the lines that are new and whole."""
-        with suppress(OSError), self._file.open("rb") as file:
+        with suppress(OSError, ScenarioError), self._opened() as file:
             file.seek(self._read_bytes)
             content = file.read()
             whole = content.rfind(b"\n") + 1
@@ -92,6 +99,9 @@ class _Noted:
                     scenario = told["scenario"]
                     self.of_run[scenario, told["run"]] = each_s
                     self.longest[scenario] = max(self.longest.get(scenario, 0.0), each_s)
+
+    def _opened(self) -> IO[bytes]:
+        return os.fdopen(files.open_plain(self._file, os.O_RDONLY), "rb")
 
 
 _CAUTION = 1.25  # another node may be slower, and other seeds take longer

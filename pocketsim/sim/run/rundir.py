@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pocketsim.sim.base import files
 from pocketsim.sim.base.errors import RunInProgressError, ScenarioError
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ HISTOGRAMS = "histograms.parquet"
 def lock(target: Path) -> Iterator[None]:
     """Hold the lock of run directory `target`, or raise RunInProgressError at once.
 
-    Raises ScenarioError where the file system has no locks: two processes would not see each other.
+    Raises ScenarioError where the file system has no locks: two processes would not see each other;
+    and where the lock's file is a link or no plain file, which is somebody else's.
     The lock is the kernel's, on a file beside the directory, so it goes with its process.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -115,8 +117,8 @@ def is_complete(target: Path) -> bool:
 def is_held(target: Path) -> bool:
     """Tell whether a process has the lock of run directory `target`."""
     try:
-        descriptor = os.open(_lock_path(target), os.O_RDONLY | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
+        descriptor = files.open_plain(_lock_path(target), os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError, ScenarioError):
         return False
     try:
         # Shared: nobody who asks is in the way of another, and who takes it tells him from a run.
@@ -150,11 +152,11 @@ def _lock_path(target: Path) -> Path:
 
 def _open_locked(path: Path) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = files.open_plain(path, os.O_RDWR | os.O_CREAT)
         try:
             _take(descriptor)
         except OSError as error:
-            holder = os.read(descriptor, 32).decode().strip() or "unknown"
+            holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
             os.close(descriptor)
             if not is_of_another(error):
                 path.unlink()

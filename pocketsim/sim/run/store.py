@@ -15,7 +15,7 @@ import os
 import threading
 from typing import IO, TYPE_CHECKING, Self, cast
 
-from pocketsim.sim.base import arrow
+from pocketsim.sim.base import arrow, files
 from pocketsim.sim.base.errors import RunInProgressError, ScenarioError, room_for
 from pocketsim.sim.run import results, rundir
 
@@ -134,7 +134,8 @@ class Packing:
 
 def _open_locked(path: Path) -> IO[bytes]:
     while True:
-        file = path.open("ab")
+        descriptor = files.open_plain(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        file = os.fdopen(descriptor, "ab")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -183,8 +184,10 @@ def _write_pack(packed: Mapping[str, str], path: Path) -> None:
     arrays = [arrow.texts(column) for column in columns.values()]
     table = pa.Table.from_arrays(arrays, list(columns))
     aside = path.with_suffix(".tmp")
-    pq.write_table(table, aside, compression="zstd")
-    with aside.open("rb") as file:
+    descriptor = files.open_plain(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with os.fdopen(descriptor, "wb") as file:
+        pq.write_table(table, file, compression="zstd")
+        file.flush()
         os.fsync(file.fileno())
     aside.rename(path)
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from typing import TYPE_CHECKING, Any
+
+from pocketsim.sim.base.files import open_plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +38,8 @@ class Journal:
         name = self._name(made_from)
         self._kept[name] = value
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
+        descriptor = open_plain(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             # What was cut before ends here.
             file.write("\n" + json.dumps({"made_from": name, "value": value}))
 
