@@ -183,13 +183,26 @@ CHANCE = """
 
 def test_the_same_scenario_and_file_give_the_same_bytes(mine, monkeypatch):
     path = mine(CHANCE)
-    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     one, other = (ran(path, out=out) for out in ("one", "other"))
     assert one.name == other.name
     for name in ("events.parquet", "metrics.json", "resolved.json"):
         assert (one / name).read_bytes() == (other / name).read_bytes(), name
     other_seed = ran(path, "run.seed=4")
     assert (one / "events.parquet").read_bytes() != (other_seed / "events.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "42", "random"])
+def test_the_hash_seed_of_the_environment_leaves_the_bytes_as_they_are(
+    mine, monkeypatch, hash_seed
+):
+    path = mine(CHANCE)
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    one = ran(path, out="one")
+    monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
+    other = ran(path, out=hash_seed)
+    assert one.name == other.name
+    for name in ("events.parquet", "metrics.json", "resolved.json"):
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
 
 
 def test_peers_are_those_of_the_graph(mine):

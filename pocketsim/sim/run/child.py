@@ -32,11 +32,13 @@ from pocketsim.sim.base.own_protocol import Failure
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import own_library, own_protocol
 from pocketsim.sim.run.children import (
+    COMMAND,
     EXIT_NO_ROOM,
     EXIT_OTHER_CODE,
     EXIT_OTHER_DATA,
     EXIT_PROTOCOL,
     REASON,
+    environment,
 )
 from pocketsim.sim.run.job import (
     Share,
@@ -60,7 +62,12 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Read the job from stdin and run it, with its share that is done on stdout."""
+    """Read the job from stdin and run it, with its share that is done on stdout.
+
+    Python reads a child's environment when it begins, so one that was begun otherwise begins again.
+    """
+    if sys.flags.hash_randomization:
+        os.execve(sys.executable, COMMAND, environment())  # noqa: S606 - no shell is wanted
 
     def tell(share: Share) -> None:
         print(share.line(), end="", flush=True)  # noqa: T201

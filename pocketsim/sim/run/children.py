@@ -45,6 +45,8 @@ COMMAND = (sys.executable, "-P", "-m", "pocketsim.sim.run.child")
 # A list, so that tests can put one with a fake engine in its place.
 SERVER = [sys.executable, "-P", "-m", "pocketsim.sim.run.forkserver"]
 ENVIRONMENT = {
+    # A set in a protocol of one's own has one order, whatever the environment says.
+    "PYTHONHASHSEED": "0",
     # A child computes on one core. With numpy's idle threads around, the C library takes locks for
     # every allocation, and SimGrid makes so many that the replay takes a sixth longer.
     "OPENBLAS_NUM_THREADS": "1",
@@ -52,8 +54,6 @@ ENVIRONMENT = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 PREFERRED = {
-    # A set in a protocol of one's own has one order.
-    "PYTHONHASHSEED": "0",
     # Phones of a large population are met in no order, so that with small pages the processor would
     # look most of them up in tables that no cache holds. Only glibc from 2.35 on heeds it.
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
