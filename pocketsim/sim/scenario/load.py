@@ -88,6 +88,9 @@ def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") 
 def read(path: str | Path) -> Source:
     """Return the file at `path`, or raise ScenarioError where it is no scenario."""
     path = Path(path)
+    if path.stem in {".", ".."}:  # of "...toml" it is ".."
+        reason = f'is called "{path.stem}" without its suffix, which no folder of runs can be'
+        raise ScenarioError(path, "", reason, str(path.with_name("scenario.toml")))
     text, data = read_toml(path)
     for table, what in _OTHER_DOCUMENTS.items():
         if isinstance(data.get(table), dict):
