@@ -1,10 +1,9 @@
-"""A scenario's runs lie in a folder of its name: below the folder that was asked for, or nowhere."""
+"""A scenario's runs lie in a folder of its name, below the folder that was asked for."""
 
 import pytest
 from typer.testing import CliRunner
 
 from pocketsim.cli import app
-from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import load
 
 
@@ -16,12 +15,12 @@ def test_a_scenario_whose_runs_would_lie_beside_the_folder_asked_for_is_refused(
     text = (root / "pocketsim/scenarios/latency/payload.toml").read_text()
     (tmp_path / "...toml").write_text(text)
     done = CliRunner().invoke(app, [*command, "...toml"])
-    assert isinstance(done.exception, ScenarioError)
-    assert 'is called ".." without its suffix' in str(done.exception)
+    assert done.exit_code
+    assert 'is called ".." without its suffix' in f"{done.output}{done.exception}"
     assert not (tmp_path / "runs").exists()
 
 
 def test_a_name_with_other_dots_stays_one(tmp_path, root):
     path = tmp_path / "..a.toml"
     path.write_text((root / "pocketsim/scenarios/latency/payload.toml").read_text())
-    assert load.load(path).path == path
+    assert load(path).path == path
