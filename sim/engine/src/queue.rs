@@ -1,6 +1,7 @@
 //! The ordered queue of timed happenings beside the world's own events.
 //!
-//! Simultaneous entries leave in the order they came, by a serial number.
+//! Simultaneous entries leave in the order they came, by a serial number; those that are pushed to
+//! the front of their date leave before the others.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -16,7 +17,8 @@ pub struct Queue<T> {
 
 #[derive(Debug)]
 struct Entry<T> {
-    /// The date's place among all numbers in the high half, the serial number in the low one.
+    /// The date's place among all numbers in the high half; in the low one a bit, unset for the front
+    /// of the date, and the serial number.
     ///
     /// One comparison of whole numbers orders two entries, of which each happening takes many.
     key: u128,
@@ -34,7 +36,16 @@ impl<T> Queue<T> {
 
     /// Adds `value` for `date`.
     pub fn push(&mut self, date: Seconds, value: T) {
-        let key = u128::from(place(date)) << 64 | u128::from(self.serial);
+        self.insert(date, REAR | self.serial, value);
+    }
+
+    /// Adds `value` for `date`, before all that [`Self::push`] adds for then.
+    pub fn push_first(&mut self, date: Seconds, value: T) {
+        self.insert(date, self.serial, value);
+    }
+
+    fn insert(&mut self, date: Seconds, rank: u64, value: T) {
+        let key = u128::from(place(date)) << 64 | u128::from(rank);
         self.heap.push(Reverse(Entry { key, value }));
         self.serial += 1;
     }
@@ -107,6 +118,7 @@ fn date(place: u64) -> Seconds {
 }
 
 const COMING: usize = 3; // of a binary heap, the first and those below it
+const REAR: u64 = 1 << 63; // of a rank; no run counts as far
 const SIGN: u64 = 1 << 63;
 
 #[cfg(test)]
@@ -122,6 +134,18 @@ mod tests {
         assert_eq!(queue.next_date(), Some(1.0));
         let order: String = std::iter::from_fn(|| queue.pop_due(9.0)).collect();
         assert_eq!(order, "abcd");
+    }
+
+    #[test]
+    fn what_is_pushed_to_the_front_of_a_date_leaves_before_all_else_of_it() {
+        let mut queue = Queue::new();
+        queue.push(2.0, 'd');
+        queue.push(1.0, 'a');
+        queue.push_first(2.0, 'b');
+        queue.push_first(2.0, 'c');
+        queue.push(2.0, 'e');
+        let order: String = std::iter::from_fn(|| queue.pop_due(9.0)).collect();
+        assert_eq!(order, "abcde");
     }
 
     #[test]

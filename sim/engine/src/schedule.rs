@@ -1,6 +1,7 @@
 //! What the plan makes happen: open arrivals, sender loops, phones going off and on.
 //!
-//! It says what is next; the driver sees to it. What deliberately does not live here: what a phone
+//! It says what is next; the driver sees to it. Of one moment transitions come first: a phone is on
+//! from the moment at which it comes on, until before that at which it goes off. What deliberately does not live here: what a phone
 //! does with it.
 
 use pocketsim_protocols::contract::{AppRequest, Conduct, NodeId, Seconds};
@@ -39,7 +40,7 @@ impl Schedule {
         stage: &mut Stage<W>,
     ) -> Self {
         if let Some(&date) = churn.time_s.first() {
-            stage.push(date, Due::Transition);
+            stage.push_first(date, Due::Transition);
         }
         if let Some(&date) = workload.time_s.first() {
             stage.push(date, Due::Arrival);
@@ -94,7 +95,7 @@ impl Schedule {
     ) -> Option<(u32, bool)> {
         while let Some(&date) = self.churn.time_s.get(self.next_transition) {
             if date > stage.now() {
-                stage.push(date, Due::Transition);
+                stage.push_first(date, Due::Transition);
                 return None;
             }
             let at = self.next_transition;

@@ -86,6 +86,11 @@ impl<W: World> Stage<W> {
         self.queue.push(date, due);
     }
 
+    /// Lets `due` come due at `date`, before all that [`Self::push`] queues for then.
+    pub(crate) fn push_first(&mut self, date: Seconds, due: Due) {
+        self.queue.push_first(date, due);
+    }
+
     /// What may come due next, the first before the others.
     pub(crate) fn coming(&self) -> impl Iterator<Item = &Due> {
         self.queue.coming()

@@ -43,13 +43,35 @@ fn a_phone_that_goes_off_first_of_all_is_asked_for_nothing_then() {
 }
 
 #[test]
-fn an_arrival_that_waited_for_longer_than_a_transition_comes_before_it() {
+fn a_phone_that_comes_on_at_the_moment_of_an_arrival_is_on_for_it() {
     let mut plan = plan(2);
     // The second transition is queued when the first one happens, the arrival at the beginning.
     turn(&mut plan, 0.5, 0, false);
     turn(&mut plan, 1.0, 0, true);
     arrive(&mut plan, 1.0, 0, 1);
+    let trace = trade(plan);
+    assert_eq!(counter(&trace, "arrivals_while_off"), 0);
+    assert_eq!(times(&trace, EventKind::Send)[0], 1.0);
+}
+
+#[test]
+fn a_phone_that_goes_off_at_the_moment_of_an_arrival_is_off_for_it() {
+    let mut plan = plan(2);
+    for (time_s, on) in [(0.2, false), (0.5, true), (1.0, false)] {
+        turn(&mut plan, time_s, 0, on);
+    }
+    arrive(&mut plan, 1.0, 0, 1);
     assert_eq!(counter(&trade(plan), "arrivals_while_off"), 1);
+}
+
+#[test]
+fn a_phone_that_goes_off_at_the_moment_of_a_loops_round_is_off_for_it() {
+    let mut plan = plan(2);
+    plan.duration_s = 3.5;
+    plan.workload.loops = vec![loop_of(30)];
+    let start_s = plan.workload.loops[0].start_s;
+    turn(&mut plan, start_s, 0, false);
+    assert!(said(&act(plan, echo)).is_empty());
 }
 
 #[test]
