@@ -188,6 +188,9 @@ impl Accountant {
             spent_j[Component::AccessActive as usize] += self.open_j(phone, end_s);
             spent_j[Component::AccessTail as usize] += self.tail_j(phone, end_s);
         }
+        // What was never sent is taken back from what it was charged for: where that was all, a
+        // rounding of dates may leave less than nothing.
+        let spent_j = spent_j.map(|joules| joules.max(0.0));
         let names = Component::ALL.iter().map(|component| component.name());
         names.zip(spent_j).collect()
     }

@@ -114,6 +114,21 @@ fn what_is_not_sent_when_a_phone_goes_off_costs_no_time() {
 }
 
 #[test]
+fn nothing_costs_less_than_nothing_where_dates_are_rounded() {
+    for tenths in 1..1000 {
+        let now = f64::from(tenths) / 10.0;
+        let mut of = accountant(Radio {
+            active_w: 1.0,
+            ..RADIO
+        });
+        of.send(0, now, 7);
+        of.switch_off(0, now);
+        let [active_j, ..] = access(&of.spent_j(200.0));
+        assert!((0.0..1e-12).contains(&active_j), "{now}: {active_j}");
+    }
+}
+
+#[test]
 fn what_is_not_sent_when_a_run_ends_costs_no_time() {
     let mut of = accountant(RADIO);
     (0..3).for_each(|_| of.send(0, 10.0, 512));
