@@ -102,3 +102,22 @@ def test_the_largest_block_is_the_engines(more_bytes):
     reasons = plans.run(plan).of("lose").reason_names()
     assert bool(reasons) == bool(more_bytes)
     assert set(reasons) <= {"oversized"}
+
+
+@pytest.mark.parametrize("family", ["trustchain", "transfer"])
+def test_phones_that_a_pair_leaves_out_are_counted(scenario, family):
+    of_family = [f"protocol.kind={family}", "transport.mode=udp"]
+    paced = [*of_family, "workload.kind=paced"]
+    assert said(scenario, *paced) == []
+    assert said(scenario, *paced, "devices[0].count=5") == [
+        (
+            "devices",
+            'of 5 phones only the first 2 trade in a workload of kind "paced"; 3 will do nothing',
+        )
+    ]
+
+
+def test_all_phones_count_where_others_may_have_a_part(scenario):
+    """Tokens go through every phone."""
+    batch = ["protocol.kind=token_batch", "workload.kind=paced", "workload.payload=1kB"]
+    assert said(scenario, *batch, "devices[0].count=5") == []

@@ -32,12 +32,13 @@ WORKLOAD, PARTNERS = "workload.class", "workload.partners.class"
 class DataFile:
     """A file as it was read: its absolute path and the SHA-256 of its content, in hex.
 
-    `largest_payload_bytes` is that of trades, else 0.
+    `largest_payload_bytes` is that of trades, and `phones` how many of them trade; else 0.
     """
 
     path: Path
     digest: str
     largest_payload_bytes: int = 0
+    phones: int = 0
 
 
 def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
@@ -53,7 +54,8 @@ def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
         rows = own_trades.read(file, family, scenario.phone_count(), scenario.run.duration)
         own_trades.check(scenario, rows)
         payloads_bytes = rows.columns.get("payload_bytes", np.zeros(1))
-        found[TRADES] = DataFile(file, rows.digest, int(payloads_bytes.max()))
+        phones = np.union1d(rows.columns["from"], rows.columns["to"])
+        found[TRADES] = DataFile(file, rows.digest, int(payloads_bytes.max()), phones.size)
     if isinstance(workload, Poisson) and workload.partners and workload.partners.graph:
         file = beside(path, GRAPH, workload.partners.graph)
         digest, _ = graphs.read(file, scenario.phone_count())

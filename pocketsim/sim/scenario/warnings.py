@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.engine_facts import MESSAGE_BYTES_MAX
 from pocketsim.sim.scenario import app_faults, data_files, limits, parts
+from pocketsim.sim.scenario.document import FEWEST_PHONES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,25 @@ if TYPE_CHECKING:
 
 def warnings(document: Document) -> list[tuple[str, str]]:
     """Return pairs of a key path and what to know about it, in order of the document's sections."""
-    return [*_long(document), *_oversized(document), *_stretched_faults(document)]
+    found = (_idle_phones, _long, _oversized, _stretched_faults)
+    return [warning for warn in found for warning in warn(document)]
+
+
+def _idle_phones(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield how many phones never have anything to do, where others than partners have nothing."""
+    scenario = document.scenario
+    phones, kind = scenario.phone_count(), scenario.workload.kind
+    if scenario.protocol.kind not in _BETWEEN_TWO:
+        return
+    if kind == "paced":
+        used, who = FEWEST_PHONES, f'the first {FEWEST_PHONES} trade in a workload of kind "paced"'
+    elif data_files.TRADES in document.files:
+        used = document.files[data_files.TRADES].phones
+        who = f"{used} are in {data_files.TRADES}"
+    else:
+        return
+    if phones > used:
+        yield "devices", f"of {phones} phones only {who}; {phones - used} will do nothing"
 
 
 def _long(document: Document) -> Iterator[tuple[str, str]]:
@@ -71,6 +90,8 @@ def _stretched_faults(document: Document) -> Iterator[tuple[str, str]]:
         yield "transport.app_faults", text
 
 
+_BETWEEN_TWO = ("trustchain", "transfer")
+"""Protocol families in which a phone does nothing for others' trades."""
 _PROPOSAL_S = {
     "udp": 25e-6,
     "ipv8": 25e-6,
