@@ -59,3 +59,77 @@ def test_flows_do_not_block(tmp_path):
         narrow(tmp_path, **changes)
     assert refused.value.key_path == "network.access.home_wifi.when_full"
     assert not list(tmp_path.iterdir())
+
+
+CROWDED = """
+implementation = "trustchain_throughput_2025"
+[run]
+seed = 1
+duration = "10s"
+repetitions = 1
+[[devices]]
+profile = "moto_g04s"
+count = 20
+access = "wifi"
+[network.access.wifi]
+up = "40Mbps"
+down = "40Mbps"
+latency = "2ms"
+[workload]
+kind = "poisson"
+rate = "60/s"
+payload = "1000B"
+[transport]
+mode = "udp"
+"""
+
+
+def crowd(tmp_path, phones, **changes):
+    """Run phones that together ask for about half as much again as 40 Mbit/s carry."""
+    scenario = tmp_path / "crowd.toml"
+    scenario.write_text(CROWDED)
+    asked = {"devices[0].count": phones, "workload.rate": f"{1200 / phones:g}/s"}
+    (run,) = ps.run(scenario, {**asked, **changes}, out=tmp_path)
+    return run
+
+
+def full_ratio(run):
+    """Return the datagrams that found no room over those sent, which cross two queues each."""
+    counters = run.manifest["repetitions"][0]["counters"]
+    return counters["queue_full"] / counters["datagrams_sent"]
+
+
+@pytest.mark.parametrize("phones", [2, 20, 200, 1000])
+def test_phones_that_overload_their_site_wait_for_less_than_half_a_second(tmp_path, phones):
+    run = crowd(tmp_path, phones, **{"network.access.wifi.site_capacity": "40Mbps"})
+    waits_ms = [mean(run, f"{way}link_wait_ms_p95") for way in ("up", "down")]
+    assert sum(waits_ms) < 500.0
+    # Of two crossings of each datagram 40 Mbit/s carry two thirds; cores of two phones are busy.
+    assert 0.1 < full_ratio(run) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("way", "other"), [("up", "down"), ("down", "up")], ids=["uplink", "downlink"]
+)
+@pytest.mark.parametrize("phones", [2, 20])
+def test_a_link_that_nobody_shares_stands_for_a_quarter_of_a_second(tmp_path, phones, way, other):
+    rate = f"{1200 / phones:g}kbps"  # of some 3 kbit/s for each trade of two messages or three
+    slow = {f"network.access.wifi.{way}": rate, "workload.rate": f"{120 / phones:g}/s"}
+    run = crowd(tmp_path, phones, **slow)
+    assert mean(run, f"{way}link_queue_drop_ratio") > 0.1
+    assert mean(run, f"{other}link_queue_drop_ratio") == 0.0
+    assert mean(run, f"{way}link_wait_ms_p95") <= 250.0
+
+
+def test_a_burst_finds_room_on_a_quiet_site_of_many_phones(tmp_path):
+    """The room that others do not use is there for who has something to send."""
+    rows = "".join(f"1.0,0,{peer},1000\n" for peer in range(1, 51))
+    (tmp_path / "trades.csv").write_text(f"time_s,from,to,payload_bytes\n{rows}")
+    scenario = tmp_path / "burst.toml"
+    head, _, rest = CROWDED.partition("[workload]")
+    rest = rest[rest.index("[transport]") :]
+    scenario.write_text(f'{head}[workload]\nkind = "trace"\nfile = "trades.csv"\n{rest}')
+    changes = {"devices[0].count": 1000, "network.access.wifi.site_capacity": "40Mbps"}
+    (run,) = ps.run(scenario, changes, out=tmp_path)
+    assert mean(run, "success_ratio") == 1.0
+    assert "queue_full" not in run.manifest["repetitions"][0]["counters"]

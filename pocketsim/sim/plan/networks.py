@@ -54,12 +54,8 @@ def _access(network: given.Access) -> plan.Access:
     return {
         "up_bytes_per_s": network["up_bytes_per_s"],
         "down_bytes_per_s": network["down_bytes_per_s"],
-        "up_queue_bytes": _queue_bytes(
-            network["up_queue_bytes"], network["up_bytes_per_s"], network
-        ),
-        "down_queue_bytes": _queue_bytes(
-            network["down_queue_bytes"], network["down_bytes_per_s"], network
-        ),
+        "up_queue_bytes": network["up_queue_bytes"],
+        "down_queue_bytes": network["down_queue_bytes"],
         "blocks": network["when_full"] == "block",
         "latency_s": network["latency_s"],
         "jitter_median_s": network["jitter_median_s"],
@@ -69,16 +65,3 @@ def _access(network: given.Access) -> plan.Access:
         "reorders": network["reorders"],
         "forwarding_cpu_s": network["forwarding_cpu_s"],
     }
-
-
-def _queue_bytes(given_bytes: int | None, bytes_per_s: float, network: given.Access) -> float:
-    if given_bytes is not None:
-        return float(given_bytes)
-    capacity_bytes_per_s = network["site_capacity_bytes_per_s"]
-    carried_bytes_per_s = min(bytes_per_s, capacity_bytes_per_s or bytes_per_s)
-    return max(carried_bytes_per_s * _QUEUE_S, _QUEUE_LEAST_BYTES)
-
-
-# As sim.scenario.network says: of what the link carries, and one datagram of UDP's largest.
-_QUEUE_S = 0.25
-_QUEUE_LEAST_BYTES = 65_535.0

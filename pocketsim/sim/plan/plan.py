@@ -66,8 +66,8 @@ class Access(TypedDict):
 
     up_bytes_per_s: float
     down_bytes_per_s: float
-    up_queue_bytes: float
-    down_queue_bytes: float
+    up_queue_bytes: float | None
+    down_queue_bytes: float | None
     blocks: bool
     latency_s: float
     jitter_median_s: float

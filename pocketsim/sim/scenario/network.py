@@ -69,15 +69,17 @@ class Access(Section):
     down: Bandwidth = Field(description="To the phone.")
     up_queue: Size | None = Field(
         default=None,
-        description="What may wait at the phone to be sent, of more `when_full` says; absent"
-        " for as much as `up`, or the site if that is less, carries in 250 ms, the buffer that"
-        " routers have by rule of thumb (Appenzeller et al., SIGCOMM 2004), and no less than"
-        " the largest datagram, 65535 B. Of fidelity hybrid alone, as `down_queue` is.",
+        description="What may wait at the phone to be sent, of more `when_full` says; absent for as"
+        " much as `up` carries in 250 ms, the buffer that routers have by rule of thumb"
+        " (Appenzeller et al., SIGCOMM 2004), or the phone's share of `site_capacity` if that is less: the"
+        " capacity over the queues of the site, up and down, that have something to send then, all"
+        " of which together let no more wait than the site carries in 250 ms. An empty queue"
+        " always takes a datagram. Of fidelity hybrid alone, as `down_queue` is.",
     )
     down_queue: Size | None = Field(
         default=None,
         description="What may wait at the access point or cell for a phone; absent for as much as"
-        " `down`, or the site, carries in 250 ms, and no less than 65535 B.",
+        " `down`, or the same share of the site, carries in 250 ms.",
     )
     when_full: Literal["drop", "block"] = Field(
         default="drop",

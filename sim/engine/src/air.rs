@@ -3,15 +3,21 @@
 //! Each phone on such a site has a queue up, of its own, and one down, at the access point or cell.
 //! The heads of all queues are on the air at once and share its capacity max-min fairly, none
 //! faster than its radio; what waits behind them has no date yet. As long as the capacity is enough
-//! for all heads, dates are those of radios without a limit. What deliberately does not live here:
-//! another discipline than fair shares, such as the airtime of 802.11.
+//! for all heads, dates are those of radios without a limit.
+//!
+//! A queue to which the scenario gives no size holds what its share carries in [`QUEUE_S`], and its
+//! share is the capacity over the queues that have something to send now. What waits in all of them
+//! is never more than the site carries in that time, however many phones it has, and a burst on a
+//! quiet site finds room. That a queue's room depends on how many are busy is Lin and Morris's (Dynamics of
+//! Random Early Detection, SIGCOMM 1997). What deliberately does not live here: another discipline
+//! than fair shares, such as the airtime of 802.11.
 
 use std::collections::VecDeque;
 
 use pocketsim_protocols::contract::Seconds;
 
 use crate::pool::Pool;
-use crate::radio::{has_room, Direction, Line};
+use crate::radio::{has_room, Direction, Line, QUEUE_S};
 use crate::share::Claim;
 use crate::waits::Waits;
 
@@ -30,6 +36,8 @@ struct Site {
     capacity_bytes_per_s: f64,
     /// Members are places of queues.
     pool: Pool,
+    /// Of all queues that hold shares, but the first of each.
+    waiting_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -37,6 +45,8 @@ struct Queue {
     site: u32,
     direction: Direction,
     line: Line,
+    /// Whether it holds no more than its share of the site carries in [`QUEUE_S`].
+    holds_share: bool,
     /// The first is on the air.
     datagrams: VecDeque<Queued>,
     /// Of all but the first.
@@ -61,10 +71,10 @@ pub struct SiteLook {
 
 impl Air {
     /// The air of sites of these capacities in bytes per second, 0 for no limit; `phones` are the
-    /// site and the lines up and down of each.
+    /// site and the lines up and down of each, and whether their queues hold shares of the site.
     pub fn new(
         capacities_bytes_per_s: &[f64],
-        phones: impl Iterator<Item = (u32, [Line; 2])>,
+        phones: impl Iterator<Item = (u32, [(Line, bool); 2])>,
     ) -> Self {
         if capacities_bytes_per_s
             .iter()
@@ -75,6 +85,7 @@ impl Air {
         let site = |&capacity_bytes_per_s: &f64| Site {
             capacity_bytes_per_s,
             pool: Pool::IDLE,
+            waiting_bytes: 0,
         };
         let sites: Vec<Site> = capacities_bytes_per_s.iter().map(site).collect();
         let (mut places, mut queues) = (Vec::new(), Vec::new());
@@ -120,6 +131,9 @@ impl Air {
         });
         if state.datagrams.len() > 1 {
             state.waiting_bytes += u64::from(wire_bytes);
+            if state.holds_share {
+                self.sites[state.site as usize].waiting_bytes += u64::from(wire_bytes);
+            }
             waits.begin(token, now);
             return (true, None);
         }
@@ -157,12 +171,15 @@ impl Air {
             return vec![];
         };
         let site = self.queues[up as usize].site;
-        let pool = &mut self.sites[site as usize].pool;
-        let (_, look) = pool.remove(now, |queue| queue / 2 == up / 2);
+        let site_state = &mut self.sites[site as usize];
+        let (_, look) = site_state.pool.remove(now, |queue| queue / 2 == up / 2);
         look_at(site, look).into_iter().for_each(&mut again);
         let queues = &mut self.queues[up as usize..up as usize + 2];
         let datagrams = queues.iter_mut().flat_map(|queue| {
             queue.end_waits(now, waits);
+            if queue.holds_share {
+                site_state.waiting_bytes -= queue.waiting_bytes;
+            }
             queue.waiting_bytes = 0;
             queue.datagrams.drain(..)
         });
@@ -179,17 +196,35 @@ impl Air {
     /// Whether a queue would take so many bytes at `now`.
     pub fn has_room(&self, queue: u32, now: Seconds, wire_bytes: u32) -> bool {
         let state = &self.queues[queue as usize];
-        let (line, bytes) = (state.line, f64::from(wire_bytes));
         let Some(head) = state.datagrams.front() else {
             return true;
         };
+        let (line, bytes) = (self.line(state), f64::from(wire_bytes));
+        let site = &self.sites[state.site as usize];
+        let all_bytes = site.waiting_bytes as f64 + bytes;
+        if state.holds_share && all_bytes > site.capacity_bytes_per_s * QUEUE_S {
+            return false;
+        }
         let waiting_bytes = state.waiting_bytes as f64;
         if has_room(line, waiting_bytes + f64::from(head.wire_bytes), bytes) {
             return true;
         }
-        let site = &self.sites[state.site as usize];
         let left_bytes = site.pool.left(site.capacity_bytes_per_s, now, queue);
         has_room(line, waiting_bytes + left_bytes.unwrap_or(0.0), bytes)
+    }
+
+    /// The line of a queue that is not empty, with the room that it has now.
+    fn line(&self, queue: &Queue) -> Line {
+        let Queue { site, line, .. } = *queue;
+        if !queue.holds_share {
+            return line;
+        }
+        let site = &self.sites[site as usize];
+        let share_bytes_per_s = site.capacity_bytes_per_s / site.pool.members() as f64;
+        Line {
+            queue_bytes: line.queue_bytes.min(share_bytes_per_s * QUEUE_S),
+            ..line
+        }
     }
 
     /// What waits next in a queue comes on the air.
@@ -197,6 +232,9 @@ impl Air {
         let state = &mut self.queues[queue as usize];
         let wire_bytes = state.datagrams.front()?.wire_bytes;
         state.waiting_bytes -= u64::from(wire_bytes);
+        if state.holds_share {
+            self.sites[state.site as usize].waiting_bytes -= u64::from(wire_bytes);
+        }
         self.start(queue, now, waits)
     }
 
@@ -227,11 +265,12 @@ fn look_at(site: u32, date_s: Option<Seconds>) -> Option<SiteLook> {
 }
 
 impl Queue {
-    fn new(site: u32, direction: Direction, line: Line) -> Self {
+    fn new(site: u32, direction: Direction, (line, holds_share): (Line, bool)) -> Self {
         Self {
             site,
             direction,
             line,
+            holds_share,
             datagrams: VecDeque::new(),
             waiting_bytes: 0,
         }

@@ -93,7 +93,12 @@ impl Hybrid {
             "a radio without a rate"
         );
         let sites = plan.phones.site.iter().zip(access);
-        let sites = sites.map(|(&site, &access)| (site, lines[access as usize]));
+        let sites = sites.map(|(&site, &access)| {
+            let [up, down] = lines[access as usize];
+            let given = &plan.access[access as usize];
+            let holds_share = [given.up_queue_bytes, given.down_queue_bytes].map(|it| it.is_none());
+            (site, [(up, holds_share[0]), (down, holds_share[1])])
+        });
         Self {
             now_s: 0.0,
             alarm_s: Seconds::INFINITY,
@@ -344,13 +349,9 @@ fn look_at_site(looks: &mut Queue<Due>, SiteLook { site, date_s }: SiteLook) {
 }
 
 fn lines(access: &Access) -> [Line; 2] {
-    let line = |rate_bytes_per_s, queue_bytes| Line {
-        rate_bytes_per_s,
-        queue_bytes,
-    };
     [
-        line(access.up_bytes_per_s, access.up_queue_bytes),
-        line(access.down_bytes_per_s, access.down_queue_bytes),
+        Line::new(access.up_bytes_per_s, access.up_queue_bytes),
+        Line::new(access.down_bytes_per_s, access.down_queue_bytes),
     ]
 }
 

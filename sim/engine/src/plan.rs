@@ -130,10 +130,10 @@ pub struct Access {
     pub up_bytes_per_s: f64,
     /// To the phone, bytes per second.
     pub down_bytes_per_s: f64,
-    /// What may wait at the phone to be sent, bytes (hybrid).
-    pub up_queue_bytes: f64,
-    /// What may wait at the access point for the phone, bytes (hybrid).
-    pub down_queue_bytes: f64,
+    /// What may wait at the phone to be sent, bytes; none for what its share carries in 250 ms (hybrid).
+    pub up_queue_bytes: Option<f64>,
+    /// What may wait at the access point for the phone, the same way (hybrid).
+    pub down_queue_bytes: Option<f64>,
     /// Whether a sender waits while there is no room at the phone, or what it sends is dropped.
     pub blocks: bool,
     /// One way between phone and access point, seconds.

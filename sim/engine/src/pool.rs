@@ -127,6 +127,16 @@ impl Pool {
         (ended, self.ask())
     }
 
+    /// How many share it now; none of threads, which take turns.
+    pub fn members(&self) -> usize {
+        let shared = || {
+            self.shared
+                .as_ref()
+                .map_or(0, |shared| shared.members.len())
+        };
+        self.alone.as_ref().map_or_else(shared, |_| 1)
+    }
+
     /// What is left of the claim of `token` in a pool of `capacity_per_s`; none for who is not there.
     pub fn left(&self, capacity_per_s: f64, now: Seconds, token: u32) -> Option<f64> {
         match &self.alone {
@@ -189,6 +199,13 @@ impl Shared {
 impl Members {
     fn are_sharing(&self) -> bool {
         matches!(self, Self::Sharing(share) if !share.is_empty())
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Sharing(share) => share.members(),
+            Self::Threads(_) => 0,
+        }
     }
 
     fn next_end(&self) -> Option<Seconds> {

@@ -3,8 +3,9 @@
 //! On a link that nobody else uses this is arithmetic: a datagram starts when the one before it is
 //! out and takes its bytes over the rate (Kleinrock, Queueing Systems I, 1975, on FIFO queues). The
 //! queue holds what is not sent yet, byte by byte: of a datagram that is on the air, what is left.
-//! What finds the radio idle is always taken, however large. What deliberately does not live here:
-//! radios on an access point or cell with a limit of its own (`air.rs`).
+//! What finds the radio idle is always taken, however large, as CoDel never drops what is alone in a
+//! queue (RFC 8289, section 3.2). What deliberately does not live here: radios on an access point or
+//! cell with a limit of its own (`air.rs`).
 
 use pocketsim_protocols::contract::Seconds;
 
@@ -24,6 +25,16 @@ pub struct Line {
     pub rate_bytes_per_s: f64,
     /// What may wait to be sent, in bytes.
     pub queue_bytes: f64,
+}
+
+impl Line {
+    /// A line of this rate; without a queue of its own it holds what goes out in [`QUEUE_S`].
+    pub fn new(rate_bytes_per_s: f64, queue_bytes: Option<f64>) -> Self {
+        Self {
+            rate_bytes_per_s,
+            queue_bytes: queue_bytes.unwrap_or(rate_bytes_per_s * QUEUE_S),
+        }
+    }
 }
 
 /// What becomes of a datagram that a radio takes.
@@ -81,5 +92,8 @@ pub fn has_room(line: Line, unsent_bytes: f64, bytes: f64) -> bool {
     unsent_bytes <= 0.0 || unsent_bytes + bytes <= line.queue_bytes * (1.0 + ROUNDING)
 }
 
+/// How long what a queue holds takes to go out unless a scenario says otherwise, seconds: the buffer
+/// that routers have by rule of thumb (Appenzeller et al., SIGCOMM 2004).
+pub const QUEUE_S: Seconds = 0.25;
 // What is left of a datagram on the air is a difference of two dates.
 const ROUNDING: f64 = 1e-9;

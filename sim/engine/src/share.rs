@@ -73,6 +73,11 @@ impl Share {
         self.members == 0
     }
 
+    /// How many use it.
+    pub fn members(&self) -> usize {
+        self.members
+    }
+
     /// `token` begins to use it.
     pub fn join(&mut self, now: Seconds, token: u32, claim: Claim) {
         self.settle(now);

@@ -13,7 +13,7 @@ fn blocking(up_queue_bytes: f64) -> Plan {
     let mut plan = plan(2);
     let access = &mut plan.access[0];
     (access.up_bytes_per_s, access.down_bytes_per_s) = (1000.0, 1e12);
-    (access.up_queue_bytes, access.latency_s) = (up_queue_bytes, 0.0);
+    (access.up_queue_bytes, access.latency_s) = (Some(up_queue_bytes), 0.0);
     access.blocks = true;
     plan.duration_s = 1e6;
     plan

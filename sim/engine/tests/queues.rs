@@ -5,6 +5,7 @@ mod common;
 
 use _engine::hybrid::{Happening, Hybrid};
 use _engine::plan::Plan;
+use _engine::radio::QUEUE_S;
 use _engine::resources::{CpuDemand, Spender, Thread, World};
 use common::sends::{
     arrivals, choose, simulated, simulated_with_waits, uniform, Send, HEADERS_BYTES,
@@ -29,7 +30,7 @@ fn tandem(plan: &Plan, sends: &[Send]) -> Vec<Option<Seconds>> {
     let mut crossings: Vec<(Seconds, usize)> = Vec::new();
     for (number, &(now, from, to, bytes)) in sends.iter().enumerate() {
         let (near, far) = (access(from), access(to));
-        let up = (near.up_bytes_per_s, near.up_queue_bytes);
+        let up = (near.up_bytes_per_s, near.up_queue_bytes.expect("given"));
         let out_s = serve(&mut ups[from as usize], now, up.0, up.1, f64::from(bytes));
         crossings.extend(out_s.map(|out_s| (out_s + near.latency_s + far.latency_s, number)));
     }
@@ -37,7 +38,8 @@ fn tandem(plan: &Plan, sends: &[Send]) -> Vec<Option<Seconds>> {
     let mut ends = vec![None; sends.len()];
     for (now, number) in crossings {
         let (_, _, to, bytes) = sends[number];
-        let down = (access(to).down_bytes_per_s, access(to).down_queue_bytes);
+        let down = access(to);
+        let down = (down.down_bytes_per_s, down.down_queue_bytes.expect("given"));
         ends[number] = serve(
             &mut downs[to as usize],
             now,
@@ -61,8 +63,8 @@ fn dates_are_those_of_tandem_queues() {
             let mut access = model.clone();
             access.up_bytes_per_s = 1000.0 * 100.0_f64.powf(uniform(&mut numbers));
             access.down_bytes_per_s = 1000.0 * 100.0_f64.powf(uniform(&mut numbers));
-            access.up_queue_bytes = 10_000.0 * uniform(&mut numbers);
-            access.down_queue_bytes = 10_000.0 * uniform(&mut numbers);
+            access.up_queue_bytes = Some(10_000.0 * uniform(&mut numbers));
+            access.down_queue_bytes = Some(10_000.0 * uniform(&mut numbers));
             access.latency_s = 0.1 * uniform(&mut numbers);
             plan.access.push(access);
             plan.phones.access[phone] = phone as u32;
@@ -113,7 +115,7 @@ fn poisson(load: f64, room: f64, count: usize) -> (Plan, Vec<Send>) {
     let mut plan = plan(2);
     let access = &mut plan.access[0];
     (access.up_bytes_per_s, access.down_bytes_per_s) = (1000.0, 1e12);
-    (access.up_queue_bytes, access.latency_s) = (room * 1000.0, 0.0);
+    (access.up_queue_bytes, access.latency_s) = (Some(room * 1000.0), 0.0);
     plan.duration_s = 1e12;
     let (mut numbers, mut now) = (Numbers(5), 0.0);
     let sends = (0..count).map(|_| {
@@ -160,7 +162,7 @@ fn busy(numbers: &mut Numbers, capacity_bytes_per_s: f64) -> (Plan, Vec<Send>) {
     plan.phones.site[4..].fill(1);
     let access = &mut plan.access[0];
     (access.up_bytes_per_s, access.down_bytes_per_s) = (20_000.0, 10_000.0);
-    (access.up_queue_bytes, access.down_queue_bytes) = (6000.0, 4000.0);
+    (access.up_queue_bytes, access.down_queue_bytes) = (Some(6000.0), Some(4000.0));
     plan.duration_s = 5.0;
     let mut dates_s: Vec<_> = (0..1200).map(|_| 6.0 * uniform(numbers)).collect();
     dates_s.sort_by(f64::total_cmp);
@@ -249,6 +251,62 @@ fn losses_are_those_of_m_d_1_k() {
 }
 
 #[test]
+fn queues_without_a_size_together_hold_what_their_site_carries_in_a_quarter_of_a_second() {
+    for phones in [2, 20, 200] {
+        let mut plan = plan(phones + 1);
+        plan.sites.capacity_bytes_per_s = vec![CAPACITY_BYTES_PER_S, 0.0];
+        plan.phones.site[phones] = 1;
+        plan.access[0].up_queue_bytes = None;
+        // All of one phone, then all of the next, and far more than there is room for.
+        let each = 8000 / phones;
+        let froms = (0..phones as u32).flat_map(|from| std::iter::repeat_n(from, each));
+        let sends: Vec<Send> = froms.map(|from| (1.0, from, phones as u32, 100)).collect();
+        plan.duration_s = 10.0;
+        let trace = simulated(plan, &sends);
+        let ends_s = arrivals(&trace, sends.len());
+        let held_bytes = 100 * ends_s.iter().flatten().count();
+        // Beside what waits, the first of each queue is on the air.
+        let room_bytes = CAPACITY_BYTES_PER_S * QUEUE_S + 100.0 * phones as f64;
+        let held_ratio = held_bytes as f64 / room_bytes;
+        assert!((0.9..=1.0).contains(&held_ratio), "{phones}: {held_ratio}");
+        let lost = sends.len() as u64 - ends_s.iter().flatten().count() as u64;
+        assert_eq!(counter(&trace, "queue_full"), lost);
+    }
+}
+
+#[test]
+fn a_phone_that_is_alone_on_a_busy_site_has_the_room_of_its_own_rate() {
+    let held = |capacity_bytes_per_s| {
+        let mut plan = plan(21);
+        plan.sites.capacity_bytes_per_s = vec![capacity_bytes_per_s, 0.0];
+        plan.phones.site[20] = 1;
+        (plan.access[0].up_bytes_per_s, plan.access[0].up_queue_bytes) = (40_000.0, None);
+        let sends = [(1.0, 0, 20, 1000); 30];
+        arrivals(&simulated(plan, &sends), 30)
+            .iter()
+            .flatten()
+            .count()
+    };
+    assert_eq!(held(0.0), 10);
+    assert_eq!(held(1e6), 10);
+    assert_eq!(held(20_000.0), 5);
+}
+
+#[test]
+fn an_empty_queue_takes_a_datagram_that_is_larger_than_its_share() {
+    let mut plan = plan(11);
+    plan.sites.capacity_bytes_per_s = vec![10_000.0, 0.0];
+    plan.phones.site[10] = 1;
+    plan.access[0].up_queue_bytes = None;
+    plan.duration_s = 100.0;
+    // A share of a tenth carries 250 B in that time.
+    let sends: Vec<Send> = (0..20).map(|number| (1.0, number % 10, 10, 5000)).collect();
+    let ends_s = arrivals(&simulated(plan, &sends), 20);
+    assert!(ends_s[..10].iter().all(Option::is_some));
+    assert!(ends_s[10..].iter().all(Option::is_none));
+}
+
+#[test]
 fn time_never_goes_back_where_a_full_site_has_many_equal_ends() {
     let mut plan = plan(20);
     plan.sites.capacity_bytes_per_s = vec![1e5, 0.0];
@@ -256,7 +314,7 @@ fn time_never_goes_back_where_a_full_site_has_many_equal_ends() {
     (
         plan.access[0].up_queue_bytes,
         plan.access[0].down_queue_bytes,
-    ) = (3000.0, 3000.0);
+    ) = (Some(3000.0), Some(3000.0));
     let mut numbers = Numbers(3);
     let mut sends: Vec<Send> = (0..10_000)
         .map(|_| {
@@ -320,6 +378,8 @@ fn what_never_left_a_phone_holds_nothing_back() {
     let end_s = arrivals(&trace, 11)[10].expect("it is on again");
     assert!((2.5..2.6).contains(&end_s), "{end_s}");
 }
+
+const CAPACITY_BYTES_PER_S: f64 = 1e6;
 
 /// Blocking probability of M/D/1/K (Brun and Garcia, J. Appl. Prob. 37, 2000, theorem 1).
 fn loss_ratio(load: f64, room: i32) -> f64 {

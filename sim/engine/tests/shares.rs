@@ -68,7 +68,7 @@ fn platform() -> Plan {
     let radio = |up_bytes_per_s: f64| {
         let mut access = plan.access[0].clone();
         (access.up_bytes_per_s, access.latency_s) = (up_bytes_per_s, 0.0);
-        (access.down_bytes_per_s, access.up_queue_bytes) = (1e15, 1e18);
+        (access.down_bytes_per_s, access.up_queue_bytes) = (1e15, Some(1e18));
         access
     };
     plan.access = [1e8, 2.5e8, 1e9].map(radio).to_vec();

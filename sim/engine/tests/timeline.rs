@@ -159,7 +159,7 @@ fn queued(capacity_bytes_per_s: f64) -> Plan {
     let mut plan = asked();
     let access = &mut plan.access[0];
     (access.up_bytes_per_s, access.down_bytes_per_s) = (1000.0, 2000.0);
-    (access.up_queue_bytes, access.latency_s) = (2500.0, 0.0);
+    (access.up_queue_bytes, access.latency_s) = (Some(2500.0), 0.0);
     plan.sites.capacity_bytes_per_s = vec![capacity_bytes_per_s, capacity_bytes_per_s];
     plan.phones.site[1] = 1;
     plan

@@ -230,8 +230,8 @@ pub fn plan(count: usize) -> Plan {
         access: vec![Access {
             up_bytes_per_s: BYTES_PER_S,
             down_bytes_per_s: BYTES_PER_S,
-            up_queue_bytes: 1e6,
-            down_queue_bytes: 1e6,
+            up_queue_bytes: Some(1e6),
+            down_queue_bytes: Some(1e6),
             blocks: false,
             latency_s: LATENCY_S / 2.0,
             jitter_median_s: 0.0,
