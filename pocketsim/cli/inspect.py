@@ -50,12 +50,14 @@ def check(
     failed = False
     for file in files:
         try:
-            _check(document_file(file, *KINDS))
+            found = _check(document_file(file, *KINDS))
         except UserError as error:
             console.fail(str(error))
             failed = True
         else:
             console.say(f"{file}: ok")
+            for line in found:
+                console.say(f"{file}: {line}")
     if failed:
         raise typer.Exit(_EXIT_INVALID)
 
@@ -83,6 +85,8 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
         f"draw {run['draw']}, app {run['app']}, crypto {first['protocol']['crypto']}"
     )
     for line in _app_faults(rungs):
+        console.data(line)
+    for line in _people(document):
         console.data(line)
     _show_groups(first["devices"])
     implementation = first["implementation"]
@@ -116,7 +120,8 @@ def doctor() -> None:
         raise typer.Exit(_EXIT_ENVIRONMENT)
 
 
-def _check(file: Path) -> None:
+def _check(file: Path) -> list[str]:
+    """Check a document, or raise UserError; return what to know of a scenario's files."""
     from pocketsim.sim.base.documents import read_toml
     from pocketsim.sim.devices import implementation, profile
     from pocketsim.sim.scenario import load
@@ -136,6 +141,18 @@ def _check(file: Path) -> None:
         document = load(file)
         resolve(document)
         warn([document])
+        return _people(document)
+    return []
+
+
+def _people(document: Document) -> list[str]:
+    """Return a line that says who has the first phones, where files call people by ids."""
+    people = document.people
+    if not people:
+        return []
+    first = ", ".join(f"{one} is phone {number}" for number, one in enumerate(people[:_SHOWN]))
+    more = ", ..." if len(people) > _SHOWN else ""
+    return [printable(f"people in files: {len(people)} ids; {first}{more}")]
 
 
 def _app_faults(rungs: Sequence[Rung]) -> list[str]:
@@ -271,5 +288,6 @@ _LIBRARIES = (
 )
 _MODULES = {"pynacl": "nacl"}  # where a module has another name than what it comes in
 _USUAL = {"role": "person", "rate_per_s": "", "churn": "", "computer": ""}
+_SHOWN = 3  # of people
 _EXIT_INVALID = 2
 _EXIT_ENVIRONMENT = 5

@@ -14,7 +14,7 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan import plan as typed
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.run import runner
-from pocketsim.sim.scenario import load
+from pocketsim.sim.scenario import load, people
 from pocketsim.sim.scenario.resolve import resolve
 from support import typed_sections
 
@@ -25,6 +25,13 @@ REGULAR = '{generator="random_regular", neighbours=3}'
 
 def write_json(graph, path):
     path.write_text(json.dumps(nx.node_link_data(graph, edges="links")))
+
+
+def neighbours(path, phones):
+    """Return the neighbours of each phone in the graph of a file, the only one of a scenario."""
+    found = graphs.read(path, phones)
+    ids = people.together({path: found.nodes}, dict, phones)
+    return graphs.joined(found, people.numbers_of(found.nodes, ids))
 
 
 def write_pairs(graph, path):
@@ -97,17 +104,17 @@ def test_neighbours_are_those_of_the_file(tmp_path_factory, phones, edges, direc
     made.add_edges_from((one % phones, other % phones) for one, other in edges)
     path = tmp_path_factory.mktemp("graphs") / f"graph{suffix}"
     WRITERS[suffix](made, path)
-    _, found = graphs.read(path, phones)
+    found = neighbours(path, phones)
     # An edge to oneself joins nobody.
     assert lists(found) == [sorted(set(made[one]) - {one}) for one in range(phones)]
 
 
-def test_numbers_are_phones_and_other_names_stand_in_order_of_the_file(tmp_path):
+def test_numbers_are_phones_and_other_names_are_sorted(tmp_path):
     path = tmp_path / "graph.edgelist"
     path.write_text("# who knows whom\n2 0\n\n0 1  # twice\n1 0\n")
-    assert lists(graphs.read(path, 3)[1]) == [[1, 2], [0], [0]]
-    path.write_text("3 1\n1 2\n")
-    assert lists(graphs.read(path, 3)[1]) == [[1], [0, 2], [1]]
+    assert lists(neighbours(path, 3)) == [[1, 2], [0], [0]]
+    path.write_text("3 1\n3 2\n")
+    assert lists(neighbours(path, 3)) == [[2], [2], [0, 1]]
 
 
 # Suffix, content, where it is wrong and a part of the reason.
@@ -139,7 +146,7 @@ def test_mistakes_in_a_graph_are_named(tmp_path, mistake):
     path = tmp_path / name
     path.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(ScenarioError) as caught:
-        graphs.read(path, 3)
+        neighbours(path, 3)
     assert caught.value.file == str(path)
     assert caught.value.key_path == place
     assert reason in caught.value.reason

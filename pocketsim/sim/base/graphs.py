@@ -42,13 +42,20 @@ class Neighbours:
         return np.diff(self.start)
 
 
-def read(path: Path, phones: int) -> tuple[str, Neighbours]:
-    """Return the SHA-256 of the file at `path`, in hex, and the neighbours of each phone in it.
+@dataclass(frozen=True)
+class Graph:
+    """A graph as it was read: the SHA-256 of its file, in hex, and what its nodes are called."""
 
-    GraphML, GEXF, node-link JSON or pairs of nodes, by its suffix. A node that is called by a
-    number is that phone if all are, from 0 to one less than there are phones; else phones are the
-    nodes in order of the file. Edges of a directed graph lead one way. Raises ScenarioError where
-    the graph has another number of nodes, or one without neighbours.
+    path: Path
+    digest: str
+    nodes: tuple[str, ...]
+    graph: nx.Graph
+
+
+def read(path: Path, phones: int) -> Graph:
+    """Return the graph in the file at `path`, read by its suffix (`SUFFIXES`).
+
+    Raises ScenarioError where it has not as many nodes as there are phones.
     """
     suffix = path.suffix.lower()
     if suffix not in _READERS:
@@ -63,7 +70,26 @@ def read(path: Path, phones: int) -> tuple[str, Neighbours]:
         raise ScenarioError(path, error.key_path, error.reason) from None
     except Exception as error:  # noqa: BLE001 - whatever a reader of others raises is of the file
         raise ScenarioError(path, "", f"is no graph of that form: {_said(error)}") from None
-    return hashlib.sha256(data).hexdigest(), _joined(path, graph, phones)
+    if len(graph) != phones:
+        reason = f"has {len(graph):,} nodes; the scenario has {phones:,} phones"
+        raise ScenarioError(path, "", reason)
+    nodes = tuple(str(node) for node in graph)
+    return Graph(path, hashlib.sha256(data).hexdigest(), nodes, graph)
+
+
+def joined(found: Graph, numbers: Sequence[int]) -> Neighbours:
+    """Return the neighbours of each phone; `numbers` are those of the nodes, in their order.
+
+    Edges of a directed graph lead one way. Raises ScenarioError for a node without neighbours.
+    """
+    nodes = [node for _, node in sorted(zip(numbers, found.graph, strict=True), key=_number)]
+    near = neighbours(found.graph, nodes)
+    alone = near.degree() == 0
+    if alone.any():
+        leads = "no edge leads from" if found.graph.is_directed() else "no edge joins"
+        node = shown(repr(nodes[int(alone.argmax())]))
+        raise ScenarioError(found.path, "", f"{leads} node {node} to another")
+    return near
 
 
 def neighbours(graph: nx.Graph, nodes: Sequence[Any]) -> Neighbours:
@@ -79,20 +105,8 @@ def neighbours(graph: nx.Graph, nodes: Sequence[Any]) -> Neighbours:
     return Neighbours(np.searchsorted(one, np.arange(len(nodes) + 1)), other)
 
 
-def _joined(path: Path, graph: nx.Graph, phones: int) -> Neighbours:
-    nodes = list(graph)
-    if len(nodes) != phones:
-        reason = f"has {len(nodes):,} nodes; the scenario has {phones:,} phones"
-        raise ScenarioError(path, "", reason)
-    if {str(node) for node in nodes} == {str(number) for number in range(phones)}:
-        nodes.sort(key=int)
-    found = neighbours(graph, nodes)
-    alone = found.degree() == 0
-    if alone.any():
-        leads = "no edge leads from" if graph.is_directed() else "no edge joins"
-        node = shown(repr(nodes[int(alone.argmax())]))
-        raise ScenarioError(path, "", f"{leads} node {node} to another")
-    return found
+def _number(numbered: tuple[int, Any]) -> int:
+    return numbered[0]
 
 
 def _graphml(data: bytes) -> nx.Graph:

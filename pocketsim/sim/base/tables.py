@@ -51,7 +51,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Names:
-    """A column of names, which are any texts but none: of lines only."""
+    """A column of names: any texts but none, or numbers as they are written."""
 
     name: str
 
@@ -72,15 +72,17 @@ class Lines:
 class Table:
     """Columns of one length by name: doubles, or uint32 where they are whole.
 
-    Names are given by their places among all names of the table: sorted as numbers if all of them
-    are, else as texts. `digest` is the SHA-256 of the file, in hex; `first_row` the number that its
-    first row has.
+    Columns that are `named` have places in `names`, all of the table: sorted as numbers if all of
+    them are, else as texts. `digest` is the SHA-256 of the file, in hex; `first_row` the number
+    that its first row has.
     """
 
     path: Path
     digest: str
     first_row: int
     columns: Mapping[str, npt.NDArray[Any]]
+    names: tuple[str, ...] = ()
+    named: frozenset[str] = frozenset()
 
     def error(self, place: int, reason: str) -> ScenarioError:
         """Return what to raise for what is wrong with the row at `place`, counted from 0."""
@@ -118,10 +120,11 @@ def read(path: Path, columns: Sequence[Column | Names], lines: Lines | None = No
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
         try:
-            found = _collected(path, blocks(path, file, columns), columns, first_row)
+            found, names = _collected(path, blocks(path, file, columns), columns, first_row)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise _unreadable(path, name, error) from None
-    return Table(path, digest, first_row, found)
+    named = frozenset(column.name for column in columns if isinstance(column, Names))
+    return Table(path, digest, first_row, found, names, named)
 
 
 def _form(path: Path, lines: Lines | None) -> _Form:
@@ -149,8 +152,8 @@ def _unreadable(path: Path, name: str, error: Exception) -> ScenarioError:
 
 def _collected(
     path: Path, blocks: Blocks, columns: Sequence[Column | Names], row: int
-) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of all blocks, the first of which begins at `row`."""
+) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
+    """Return the columns of all blocks, the first of which begins at `row`, and their names."""
     first_row = row
     parts: list[Block] = []
     for block in blocks:
@@ -165,7 +168,10 @@ def _collected(
     numbers = [column.name for column in columns if isinstance(column, Column)]
     names = [column.name for column in columns if isinstance(column, Names)]
     found = {name: np.concatenate([part[name] for part in parts]) for name in numbers}
-    return {**found, **_numbered(parts, names)} if names else found
+    if not names:
+        return found, ()
+    places, every = _numbered(parts, names)
+    return {**found, **places}, every
 
 
 def _check_length(path: Path, rows: int) -> None:
@@ -192,16 +198,23 @@ def _checked(block: pa.RecordBatch, columns: Sequence[Column | Names], before: B
 
 
 def _named(column: Names, values: pa.Array) -> pa.Array:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
+    values = pc.cast(values, pa.string())
     place = pc.index(values, "").as_py()
     if place >= 0:
+        raise _WrongRowError(place, f"{column.name} is empty")
+    if values.null_count:
+        place = pc.index(pc.is_null(values), True).as_py()
         raise _WrongRowError(place, f"{column.name} is empty")
     return values
 
 
-def _numbered(parts: Sequence[Block], columns: Sequence[str]) -> dict[str, npt.NDArray[np.uint32]]:
-    """Return columns of names as places among all of them, in order."""
+def _numbered(
+    parts: Sequence[Block], columns: Sequence[str]
+) -> tuple[dict[str, npt.NDArray[np.uint32]], tuple[str, ...]]:
+    """Return columns of names as places among all of them, in order, and these."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -212,10 +225,11 @@ def _numbered(parts: Sequence[Block], columns: Sequence[str]) -> dict[str, npt.N
     all_numbers &= max(map(len, every), default=0) <= _DIGITS
     # Not by Python's sort: to make a column of a list, pyarrow loads pandas.
     order = once.take(pc.array_sort_indices(pc.cast(once, pa.int64()) if all_numbers else once))
-    return {
+    places = {
         name: numbers(pc.index_in(text, value_set=order)).astype(np.uint32)
         for name, text in texts.items()
     }
+    return places, tuple(order.to_pylist())
 
 
 def _checked_numbers(
@@ -306,8 +320,10 @@ def _parquet_blocks(path: Path, file: BinaryIO, columns: Sequence[Column | Names
     table, names = parquet.ParquetFile(file), [column.name for column in columns]
     schema = table.schema_arrow
     _check_names(path, "", schema.names, names)
-    for name in names:
-        kind = schema.field(name).type
+    for column in columns:
+        name, kind = column.name, schema.field(column.name).type
+        if isinstance(column, Names) and (pa.types.is_string(kind) or pa.types.is_integer(kind)):
+            continue
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise ScenarioError(path, "", f"column {name} has values of type {kind}, no numbers")
     _check_length(path, table.metadata.num_rows)

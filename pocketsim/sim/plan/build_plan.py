@@ -266,9 +266,7 @@ def _happenings(
     assert workload["kind"] == "poisson", "a town pays with tokens"
     streams = (Lanes(run["seed"], f"{name}/arrivals"), Lanes(run["seed"], f"{name}/peers"))
     asked = workload["partners"]
-    partners = own_data.partners(
-        asked, files, int(people.lane.size), run["seed"], f"{name}/partners"
-    )
+    partners = own_data.partners(asked, resolved, files, f"{name}/partners")
     rate_per_s = people.rate_per_s(workload["rate_per_s"])
     between_s = workload["start_s"], run["duration_s"]
     found = arrivals.poisson_arrivals(

@@ -70,7 +70,7 @@ def payments(resolved: Resolved, files: Files, people: Population, streams: Stre
 
 
 def partners(
-    table: given.Partners | None, files: Files, phones: int, seed: int, name: str
+    table: given.Partners | None, resolved: Resolved, files: Files, name: str
 ) -> Neighbours | None:
     """Return each phone's neighbours, None without a graph; a drawn one is of stream `name`.
 
@@ -78,12 +78,17 @@ def partners(
     """
     if table is None or (table["digest"] is None and table["generator"] is None):
         return None
+    # Here, as it loads the models of documents: children of other runs start faster without.
+    from pocketsim.sim.scenario import people
+
+    phones = sum(group["count"] for group in resolved["devices"])
     if table["digest"] is not None:
         path = _file(table["digest"], files)
-        digest, found = graphs.read(path, phones)
-        check_same(path, digest, table["digest"])
-        return found
-    return graphs.neighbours(_drawn(table, phones, seed, name), range(phones))
+        found = graphs.read(path, phones)
+        check_same(path, found.digest, table["digest"])
+        return graphs.joined(found, people.numbers_of(found.nodes, resolved.get("people", ())))
+    drawn = _drawn(table, phones, resolved["run"]["seed"], name)
+    return graphs.neighbours(drawn, range(phones))
 
 
 def _drawn(table: given.Partners, phones: int, seed: int, name: str) -> nx.Graph:
@@ -106,7 +111,13 @@ def _rows(resolved: Resolved, files: Files, people: Population) -> Mapping[str, 
     workload, family = resolved["workload"], resolved["protocol"]["kind"]
     assert workload["kind"] == "trace", "whoever asks for its rows has one"
     path = _file(workload["digest"], files)
-    found = own_trades.read(path, family, int(people.lane.size), resolved["run"]["duration_s"])
+    found = own_trades.read(
+        path,
+        family,
+        int(people.lane.size),
+        resolved["run"]["duration_s"],
+        resolved.get("people", ()),
+    )
     check_same(path, found.digest, workload["digest"])
     return found.columns
 

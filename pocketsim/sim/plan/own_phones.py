@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +52,11 @@ def _peers(resolved: Resolved, name: str, files: Mapping[str, str]) -> list[Sequ
     """Return the neighbours of each phone in the graph of the workload; of none without one."""
     workload = resolved["workload"]
     partners = workload["partners"] if workload["kind"] == "poisson" else None
-    phones = sum(group["count"] for group in resolved["devices"])
-    found = own_data.partners(partners, files, phones, resolved["run"]["seed"], f"{name}/partners")
+    found = own_data.partners(partners, resolved, files, f"{name}/partners")
     if found is None:
         return []
     start, node = found.start.tolist(), found.node.tolist()
-    return [tuple(node[start[phone] : start[phone + 1]]) for phone in range(phones)]
+    return [tuple(node[one:end]) for one, end in itertools.pairwise(start)]
 
 
 _LISTED_MAX = 2000  # phones whose others are a tuple, five times as quick: 32 MB of them

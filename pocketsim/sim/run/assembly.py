@@ -6,6 +6,7 @@ fork: metrics of many short runs would else queue for the one interpreter of who
 
 from __future__ import annotations
 
+import csv
 import json
 import platform
 import sys
@@ -17,7 +18,7 @@ from pocketsim.sim import trace
 from pocketsim.sim.base.errors import NoRoomError, room_for
 from pocketsim.sim.run.children import EXIT_NO_ROOM, EXIT_NOT_TOGETHER
 from pocketsim.sim.run.job import keeps_events, kept, kept_path, parquet_path, summary_path
-from pocketsim.sim.run.rundir import EVENTS, HISTOGRAMS
+from pocketsim.sim.run.rundir import EVENTS, HISTOGRAMS, PHONES
 from pocketsim.sim.scenario.resolved import streams_number
 from pocketsim.sim.trace import histograms, tables
 
@@ -59,6 +60,8 @@ def assemble(work: Assembly) -> None:
     (aside / "scenario.toml").write_text(work["scenario"], encoding="utf-8")
     write(aside / "resolved.json", resolved)
     write(aside / "manifest.json", _manifest(work, summaries))
+    if "people" in resolved:
+        _write_phones(aside / PHONES, resolved)
     log = [
         f"[repetition {number}] {line}\n"
         for number, said in enumerate(work["logs"])
@@ -130,6 +133,18 @@ def _manifest(work: Assembly, summaries: Sequence[Summary]) -> dict[str, Any]:
         "repetitions": [_repetition(summary) for summary in summaries],
         "final_index": summaries[-1]["final_index"] if continued else None,
     }
+
+
+def _write_phones(path: Path, resolved: Resolved) -> None:
+    """Write each phone's number, the id in files of who has it, if any, and its group's number."""
+    groups = [
+        number for number, group in enumerate(resolved["devices"]) for _ in range(group["count"])
+    ]
+    ids = [*resolved["people"], *[""] * (len(groups) - len(resolved["people"]))]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(("number", "id", "group"))
+        rows.writerows(zip(range(len(groups)), ids, groups, strict=True))
 
 
 def _repetition(summary: Summary) -> dict[str, Any]:

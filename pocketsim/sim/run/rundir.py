@@ -33,6 +33,8 @@ FILES = (
 )
 TOKENS, BLOCKS, TIMELINE = "tokens.parquet", "blocks.parquet", "timeline.parquet"
 """Beside `FILES` where the scenario asks for it."""
+PHONES = "phones.csv"
+"""Beside `FILES` where files of the scenario call people by ids: who is which phone."""
 HISTOGRAMS = "histograms.parquet"
 """Instead of `EVENTS` in a run that keeps none."""
 

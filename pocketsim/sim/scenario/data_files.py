@@ -13,14 +13,16 @@ import numpy as np
 
 from pocketsim.sim.base import graphs, installed
 from pocketsim.sim.base.files import beside
-from pocketsim.sim.scenario import own_code, own_library, own_trades
+from pocketsim.sim.scenario import own, own_code, own_library, own_trades, people
 from pocketsim.sim.scenario.workloads import OwnWorkload, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from pocketsim.sim.base.graphs import Graph
     from pocketsim.sim.scenario.document import Scenario
+    from pocketsim.sim.scenario.own import Cache
     from pocketsim.sim.scenario.own_code import OwnCode
 
 TRADES, GRAPH = "workload.file", "workload.partners.graph"
@@ -41,8 +43,41 @@ class DataFile:
     phones: int = 0
 
 
-def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
+def graph(scenario: Scenario, path: Path) -> Graph | None:
+    """Return the graph of partners that the scenario at `path` names in a file, if it does."""
+    workload = scenario.workload
+    if isinstance(workload, Poisson) and workload.partners and workload.partners.graph:
+        file = beside(path, GRAPH, workload.partners.graph)
+        return graphs.read(file, scenario.phone_count())
+    return None
+
+
+def ids(scenario: Scenario, path: Path, partners: Graph | None, tables: Cache) -> tuple[str, ...]:
+    """Return what people are called in all files, in order of their phones (`people.together`)."""
+    naming: dict[Path, Iterable[str]] = dict(own.naming(scenario, path, tables))
+    if partners is not None:
+        naming[partners.path] = partners.nodes
+
+    def others() -> dict[Path, Iterable[str]]:
+        found: dict[Path, Iterable[str]] = dict(own.others(scenario, path, tables))
+        if isinstance(scenario.workload, WorkloadTrace):
+            file = beside(path, TRADES, scenario.workload.file)
+            found[file] = own_trades.ids(file, *_setting(scenario))
+        return found
+
+    return people.together(naming, others, scenario.phone_count())
+
+
+def _setting(scenario: Scenario) -> tuple[str, int, float]:
+    return scenario.protocol.kind, scenario.phone_count(), scenario.run.duration
+
+
+def read(
+    scenario: Scenario, path: Path, partners: Graph | None, called: Sequence[str]
+) -> dict[str, DataFile]:
     """Return the files that the scenario at `path` names, by their keys in it.
+
+    `partners` is the graph of it, `called` what people are called.
 
     Raises ScenarioError with file and row for the first that does not fit the scenario.
     """
@@ -50,16 +85,14 @@ def read(scenario: Scenario, path: Path) -> dict[str, DataFile]:
     workload = scenario.workload
     if isinstance(workload, WorkloadTrace):
         file = beside(path, TRADES, workload.file)
-        family = scenario.protocol.kind
-        rows = own_trades.read(file, family, scenario.phone_count(), scenario.run.duration)
+        rows = own_trades.read(file, *_setting(scenario), called)
         own_trades.check(scenario, rows)
         payloads_bytes = rows.columns.get("payload_bytes", np.zeros(1))
         phones = np.union1d(rows.columns["from"], rows.columns["to"])
         found[TRADES] = DataFile(file, rows.digest, int(payloads_bytes.max()), phones.size)
-    if isinstance(workload, Poisson) and workload.partners and workload.partners.graph:
-        file = beside(path, GRAPH, workload.partners.graph)
-        digest, _ = graphs.read(file, scenario.phone_count())
-        found[GRAPH] = DataFile(file, digest)
+    if partners is not None:
+        graphs.joined(partners, people.numbers_of(partners.nodes, called))
+        found[GRAPH] = DataFile(partners.path, partners.digest)
     if scenario.protocol.library is not None:
         file = beside(path, own_library.LIBRARY, scenario.protocol.library)
         found[own_library.LIBRARY] = DataFile(file, own_library.digest(file))

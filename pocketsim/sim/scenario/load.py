@@ -36,7 +36,7 @@ class Document:
     their source. `scenario` has what it leaves to its implementation, but for options of
     transports; that is `implementation`, from the file at `implementation_path`. `files` are
     those of data that it names, `code` those of one's own code, `tables` of churn and contacts, by
-    key path.
+    key path; `people` what these call people, in order of their phones, if not by their numbers.
     """
 
     path: Path
@@ -50,6 +50,7 @@ class Document:
     files: Mapping[str, DataFile]
     code: Mapping[str, OwnCode]
     tables: Own
+    people: tuple[str, ...]
 
     def paths(self) -> dict[str, str]:
         """Return the paths of all files that the scenario names, by digest."""
@@ -112,9 +113,11 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         implementations.check(scenario, implementation, path)
         consistency.check(scenario, path)
         limits.check(scenario, path)
-        files = data_files.read(scenario, path)
+        graph = data_files.graph(scenario, path)
+        people = data_files.ids(scenario, path, graph, source.tables)
+        files = data_files.read(scenario, path, graph, people)
         code = data_files.code(scenario, path)
-        tables = own.read(scenario, path, source.tables)
+        tables = own.read(scenario, path, source.tables, people)
     except ScenarioError as error:
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
@@ -131,6 +134,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         files,
         code,
         tables,
+        people,
     )
 
 

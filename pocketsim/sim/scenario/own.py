@@ -19,6 +19,7 @@ from pocketsim.sim.base import tables
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import beside, check_same
 from pocketsim.sim.base.tables import Column, Lines, Names, Table
+from pocketsim.sim.scenario import people as who
 from pocketsim.sim.scenario.churn import ChurnFile
 from pocketsim.sim.scenario.contacts import ContactsFile
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     Own = Mapping[str, Table]
     """Tables by the key path of their file; of contacts with the columns of `CONTACT`."""
-    Cache = dict[tuple[Path, str], Table]
+    Cache = dict[tuple[Path, str, bool], Table]
 
 CHURN, CONTACTS = "churn.file", "contacts.file"
 
@@ -40,19 +41,39 @@ def churn_of(group: int) -> str:
     return f"devices[{group}].{CHURN}"
 
 
-def read(scenario: Scenario, path: Path, cache: Cache) -> Own:
+def naming(scenario: Scenario, path: Path, cache: Cache) -> dict[Path, tuple[str, ...]]:
+    """Return the ids in contacts that name people, by file."""
+    law = scenario.contacts
+    if not isinstance(law, ContactsFile) or law.format != _TIJ_FORMAT:
+        return {}
+    file = beside(path, CONTACTS, law.file)
+    return {file: _cached(file, law.format, cache, by_id=True).names}
+
+
+def others(scenario: Scenario, path: Path, cache: Cache) -> dict[Path, tuple[str, ...]]:
+    """Return the ids in files of contacts in columns and of all phones' churn, by file."""
+    found = {}
+    for place, law in _named(scenario).items():
+        form = law.format if isinstance(law, ContactsFile) else _PRESENCE
+        if place in _WITH_IDS and form != _TIJ_FORMAT:
+            file = beside(path, place, law.file)
+            found[file] = _cached(file, form, cache, by_id=True).names
+    return found
+
+
+def read(scenario: Scenario, path: Path, cache: Cache, people: Sequence[str] = ()) -> Own:
     """Return the tables of the files that the scenario at `path` names.
 
-    What is in `cache` is not read again, what is read is added to it. Raises ScenarioError, with
-    the row where there is one, for the first thing that is wrong with a file.
+    Those that may have them have the ids of `people`, in order of their phones. What is in `cache`
+    is not read again, what is read is added to it. Raises ScenarioError, with the row where there
+    is one, for the first thing that is wrong with a file.
     """
     found: dict[str, Table] = {}
     for place, law in _named(scenario).items():
         form = law.format if isinstance(law, ContactsFile) else _PRESENCE
-        key = (beside(path, place, law.file), form)
-        if key not in cache:
-            cache[key] = _table(*key)
-        found[place] = table = cache[key]
+        by_id = _has_ids(place, form, people)
+        told = _cached(beside(path, place, law.file), form, cache, by_id=by_id)
+        found[place] = table = who.numbered(told, people)
         if place == CONTACTS:
             _check_contacts(scenario, table, form)
         else:
@@ -73,11 +94,14 @@ def again(resolved: Resolved, files: Mapping[str, str]) -> Own:
         **{churn_of(number): law for number, law in enumerate(groups)},
     }
     found: dict[str, Table] = {}
+    people = resolved.get("people", ())
     for place, law in laws.items():
         if law is not None and law["kind"] == "file":
             assert law["digest"] in files, "whoever builds a plan says where its files lie"
             path = Path(files[law["digest"]])
-            found[place] = _table(path, str(law.get("format", _PRESENCE)))
+            form = str(law.get("format", _PRESENCE))
+            told = _table(path, form, by_id=_has_ids(place, form, people))
+            found[place] = who.numbered(told, people)
             check_same(path, found[place].digest, law["digest"])
     return found
 
@@ -89,15 +113,31 @@ def _named(scenario: Scenario) -> dict[str, ChurnFile | ContactsFile]:
     return {place: law for place, law in laws.items() if isinstance(law, ChurnFile | ContactsFile)}
 
 
-def _table(path: Path, form: str) -> Table:
-    if form != "tij":
-        return tables.read(path, PRESENCE if form == _PRESENCE else CONTACT)
+def _has_ids(place: str, form: str, people: Sequence[str]) -> bool:
+    """Tell whether phones are called by what may be ids in the file at a key path."""
+    return form == _TIJ_FORMAT or (bool(people) and place in _WITH_IDS)
+
+
+def _cached(path: Path, form: str, cache: Cache, *, by_id: bool) -> Table:
+    key = (path, form, by_id)
+    if key not in cache:
+        cache[key] = _table(path, form, by_id=by_id)
+    return cache[key]
+
+
+def _table(path: Path, form: str, *, by_id: bool) -> Table:
+    if form != _TIJ_FORMAT:
+        columns = PRESENCE if form == _PRESENCE else CONTACT
+        return tables.read(
+            path, [Names(one.name) if by_id and one.is_whole else one for one in columns]
+        )
     # A line says that two people were near each other in the 20 s before its time.
     told = tables.read(path, _TIJ, _TIJ_LINES)
     end_s, one, other = told.columns.values()
     columns = (one, other, end_s - _TIJ_S, end_s)
     names = (column.name for column in CONTACT)
-    return replace(told, columns=dict(zip(names, columns, strict=True)))
+    named = frozenset({"phone_a", "phone_b"})
+    return replace(told, columns=dict(zip(names, columns, strict=True)), named=named)
 
 
 def _check_presence(scenario: Scenario, table: Table, place: str) -> None:
@@ -127,17 +167,12 @@ def _check_nobody_elses(scenario: Scenario, table: Table) -> None:
 def _check_contacts(scenario: Scenario, table: Table, form: str) -> None:
     one, other, begin_s, end_s = (table.columns[column.name] for column in CONTACT)
     phones = scenario.phone_count()
-    if form == "tij":
-        people = int(max(one.max(), other.max())) + 1
-        if people > phones:
-            reason = f"is about {people} people; there are {phones} phones"
-            raise ScenarioError(table.path, "", reason)
-    else:
+    if form != _TIJ_FORMAT:
         for name in ("phone_a", "phone_b"):
             _check_phones(table, name, phones, "phones")
         table.refuse(end_s <= begin_s, "end_s is {end_s:.15g}, which is not after begin_s")
     table.refuse(one == other, "says that a phone is near itself")
-    if form != "tij":  # whose lines are one contact where they touch or overlap
+    if form != _TIJ_FORMAT:  # whose lines are one contact where they touch or overlap
         pair = (np.minimum(one, other), np.maximum(one, other))
         _check_apart(table, pair, begin_s, end_s, "pair")
 
@@ -191,6 +226,8 @@ def _time(name: str) -> Column:
 
 PRESENCE = (_phone("phone"), _time("on_s"), _time("off_s"))
 CONTACT = (_phone("phone_a"), _phone("phone_b"), _time("begin_s"), _time("end_s"))
+_TIJ_FORMAT = "tij"
+_WITH_IDS = (CHURN, CONTACTS)  # in a group's churn its phones have numbers of their own
 _PRESENCE = "presence"  # beside the formats of contacts
 _TIJ = (_time("t"), Names("i"), Names("j"))
 _TIJ_LINES = Lines((3, 5), "a line is t i j, or t i j and the groups of i and j")

@@ -11,7 +11,7 @@ import json
 import math
 import platform
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from pocketsim.sim.base import si
 from pocketsim.sim.base.build import versions
@@ -96,6 +96,7 @@ class _Common(TypedDict):
     versions: dict[str, str]
     run: Run
     devices: list[Group]
+    people: NotRequired[list[str]]
     profiles: dict[str, Shipped]
     implementation: ShippedImplementation
     network: Network
@@ -148,7 +149,7 @@ def digest(value: Any) -> str:
 def _common(document: Document, read: Profiles) -> _Common:
     scenario = document.scenario
     devices, contents = _devices(document, read)
-    return {
+    found: _Common = {
         "schema": SCHEMA,
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
@@ -166,6 +167,9 @@ def _common(document: Document, read: Profiles) -> _Common:
         "operations": si.plain(scenario.operations),
         "engine_options": model_options(),
     }
+    if document.people:
+        found["people"] = list(document.people)
+    return found
 
 
 def _run(scenario: Scenario) -> Run:

@@ -426,7 +426,10 @@ class Output(TypedDict):
 
 
 class Resolved(TypedDict):
-    """All that a run depends on; `continues` names the run whose chains go on here."""
+    """All that a run depends on; `continues` names the run whose chains go on here.
+
+    `people` are the ids of those who have the first phones, in files that call them by ids.
+    """
 
     schema: int
     scenario: str
@@ -435,6 +438,7 @@ class Resolved(TypedDict):
     run: Run
     rung: Rung
     devices: list[Group]
+    people: NotRequired[list[str]]
     profiles: dict[str, Shipped]
     implementation: ShippedImplementation
     network: Network
