@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pocketsim.catalog import devices, implementations, scenarios
     from pocketsim.comparing import Difference, compare
     from pocketsim.documents import scenario, write_scenario
+    from pocketsim.importing import Imported, import_data
     from pocketsim.probing import Probe, Trade, find_probe, read_trade
     from pocketsim.profiles import Profile, device, implementation
     from pocketsim.results import Run, Runs, load
@@ -53,6 +54,7 @@ _HOMES = {
     **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
     **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
     **dict.fromkeys(("scenario", "write_scenario"), "pocketsim.documents"),
+    **dict.fromkeys(("Imported", "import_data"), "pocketsim.importing"),
     **dict.fromkeys(("Probe", "Trade", "find_probe", "read_trade"), "pocketsim.probing"),
     **dict.fromkeys(("Profile", "device", "implementation"), "pocketsim.profiles"),
     "run": "pocketsim.running",
@@ -72,6 +74,7 @@ __all__ = [
     "Difference",
     "Document",
     "EngineError",
+    "Imported",
     "Probe",
     "Profile",
     "Run",
@@ -93,6 +96,7 @@ __all__ = [
     "find_probe",
     "implementation",
     "implementations",
+    "import_data",
     "lint_profile",
     "load",
     "pin_profile",

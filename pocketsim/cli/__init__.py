@@ -27,6 +27,7 @@ from pocketsim.cli import (
     fitting,
     groups,
     hosting,
+    importing,
     inspect,
     listing,
     measured,
@@ -94,6 +95,7 @@ _add(app, "show", inspect.show)
 _add(app, "doctor", inspect.doctor)
 _add(app, "report", present.report)
 _add(app, "export", exporting.export)
+_add(app, "import", importing.import_)
 _add(app, "verify", verifying.verify)
 _add(app, "compare", comparing.compare)
 _add(app, "sensitivity", comparing.sensitivity)

@@ -47,6 +47,11 @@ EXAMPLES = {
         "pocketsim export RUN --to gexf -o phones.gexf --repetition 0",
         "pocketsim export RUN -o run.pftrace",
     ),
+    "import": (
+        "pocketsim import tij contacts.dat.gz -o meetings",
+        "pocketsim import fta event_trace.tab -o availability --origin 1163000000",
+        "pocketsim import payments log.csv -o paid --columns payer=from,payee=to,amount=value",
+    ),
     "verify": ("pocketsim verify RUN", "pocketsim verify tokens --json"),
     "validate": (
         "pocketsim validate --subset latency",

@@ -79,6 +79,14 @@ SHORT = {
         "export {worked} --to perfetto -o run.pftrace",
         "export {tokens} --to tokens -o tokens",
     ],
+    "pocketsim import": [
+        "import tij near.dat -o near --window 20 --time-unit s --origin 0 --json",
+        "import snap edges.txt -o edges --undirected --force",
+        (
+            "import payments paid.csv -o paid --amount-unit EUR"
+            " --columns payer=from,payee=to,amount=value,time=ts"
+        ),
+    ],
     "pocketsim verify": ["verify {tokens} --repetition 0 --json"],
     "pocketsim calibrate": [
         (
@@ -228,6 +236,9 @@ def folder(tmp_path_factory):
     (path / "small.toml").write_text(small)
     (path / "sweep.toml").write_text(SWEEP)
     (path / "design.toml").write_text(DESIGN)
+    (path / "near.dat").write_text("20 1 2\n40 1 2\n")
+    (path / "edges.txt").write_text("1 2\n2 3\n")
+    (path / "paid.csv").write_text("from,to,value,ts\na,b,1.50,3\n")
     return path
 
 

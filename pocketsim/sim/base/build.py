@@ -17,7 +17,7 @@ from pocketsim.sim.base.engine_facts import SIMGRID
 
 _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
-    *("base/designs.py", "export", "devices/contents.py", "devices/numbers.py"),
+    *("base/designs.py", "export", "importing", "devices/contents.py", "devices/numbers.py"),
     *("devices/lint.py", "devices/ratios.py"),
     *("metrics/reference.py", "run/collect.py"),
     *("run/forks.py", "run/pool.py", "run/store.py", "run/sweep.py", "run/sweep_document.py"),

@@ -1,0 +1,160 @@
+"""`import`: traces, graphs and payments of others, as files that a scenario reads."""
+
+from __future__ import annotations
+
+import enum
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pocketsim.cli import common, console, targets
+from pocketsim.cli.running import AsJson
+from pocketsim.importing import FORMATS, Imported, import_data
+from pocketsim.sim.base.errors import ScenarioError
+
+
+class Format(enum.StrEnum):
+    """What a source is; a test compares them with what is read."""
+
+    one = "one"
+    haggle = "haggle"
+    crawdad = "crawdad"
+    tij = "tij"
+    snap = "snap"
+    pajek = "pajek"
+    gml = "gml"
+    graphml = "graphml"
+    fta = "fta"
+    payments = "payments"
+    ipv8 = "ipv8"
+
+
+class TimeUnit(enum.StrEnum):
+    """Units of the source's times."""
+
+    s = "s"
+    ms = "ms"
+    us = "us"
+    iso = "iso"
+
+
+class AmountUnit(enum.StrEnum):
+    """Units of amounts."""
+
+    ct = "ct"
+    EUR = "EUR"
+
+
+def import_(  # noqa: PLR0913, PLR0917 - each is an option
+    form: Annotated[
+        str,
+        typer.Argument(
+            help=f"What the source is: {', '.join(FORMATS)}.",
+            metavar="FORMAT",
+            parser=common.one_of(Format, "FORMAT"),
+        ),
+    ],
+    source: Annotated[
+        Path, typer.Argument(help="The file, compressed by gzip or not.", metavar="SOURCE")
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="New folder to write.", metavar="FOLDER")
+    ],
+    time_unit: Annotated[
+        str | None,
+        typer.Option(
+            "--time-unit",
+            help="Of the source's times: s, ms, us, or iso for payments; s without, ms for ipv8.",
+            parser=common.one_of(TimeUnit, "--time-unit"),
+        ),
+    ] = None,
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            help="Time of the source that is 0 s in the files; its first without.", metavar="TIME"
+        ),
+    ] = None,
+    window: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds that a line of tij lasts (20), or a contact that ends when it begins, "
+            "which is dropped without.",
+            metavar="SECONDS",
+            min=0,
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Of payments: payer=COLUMN,payee=COLUMN,time=COLUMN and amount=COLUMN, or "
+            "payload=COLUMN for trades.",
+            metavar="ROLE=COLUMN,...",
+        ),
+    ] = None,
+    amount_unit: Annotated[
+        str,
+        typer.Option(
+            "--amount-unit",
+            help="Of amounts: ct or EUR.",
+            parser=common.one_of(AmountUnit, "--amount-unit"),
+        ),
+    ] = "ct",
+    undirected: Annotated[
+        bool, typer.Option("--undirected", help="Edges of a graph lead both ways.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Make the folder of an earlier import again.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make files for a scenario of what others recorded: contacts, churn, graphs, payments.
+
+    The folder holds the tables, phones.csv (which id is which phone) and import.json (source,
+    digest, rows, what was dropped and why).
+    """
+    targets.check_outside_runs(out)
+    made = import_data(
+        form,
+        source,
+        out,
+        time_unit=time_unit,
+        origin=origin,
+        window_s=window,
+        columns_by_role=_mapping(columns),
+        amount_unit=amount_unit,
+        undirected=undirected,
+        force=force,
+    )
+    if as_json:
+        console.data(json.dumps(made.note, indent=1))
+        return
+    _tell(made)
+
+
+def _mapping(text: str | None) -> dict[str, str]:
+    if text is None:
+        return {}
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        role, equals, name = part.partition("=")
+        if not (role and equals and name):
+            raise ScenarioError("--columns", "", f"{part!r} is no ROLE=COLUMN", "payer=from")
+        if role in found:
+            raise ScenarioError("--columns", "", f"names {role} twice")
+        found[role] = name
+    return found
+
+
+def _tell(made: Imported) -> None:
+    note = made.note
+    for name, rows in note["rows_written"].items():
+        console.say(f"{name}: {rows:,} rows, of {note['rows_read']:,} of the source")
+    console.say(f"{note['phones']:,} phones, 0 to {note['phones'] - 1}: ids in phones.csv")
+    for title in ("dropped", "changed"):
+        for why, count in note[f"rows_{title}"].items():
+            console.say(f"{title}: {count:,} {why}")
+    if note["last_s"] is not None:
+        console.say(f"from {note['first_s']:.9g} s to {note['last_s']:.9g} s after the origin")
+    console.data(str(made.folder))

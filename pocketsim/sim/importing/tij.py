@@ -1,0 +1,50 @@
+"""Lines `t i j [Ci Cj]`, as of SocioPatterns: who was near whom in the window that ends at t.
+
+A header may name the columns in another order. The groups Ci and Cj are not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pocketsim.sim.base.arrow import numbers, texts
+from pocketsim.sim.base.errors import ScenarioError
+from pocketsim.sim.importing.found import Found, Gathered, Options, units_per_s
+from pocketsim.sim.importing.lines import Form, Head, blocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WINDOW_S = 20.0
+"""The window of a line, sociopatterns.org."""
+
+
+def read(path: Path, options: Options) -> Found:
+    """Return a contact for each line; raises ScenarioError with the first row that is none."""
+    import pyarrow.compute as pc
+
+    head, gathered = Head([], []), Gathered()
+    per_s = units_per_s(options.time_unit or "s")
+    window_s = WINDOW_S if options.window_s is None else options.window_s
+    if window_s <= 0:
+        raise ScenarioError("--window", "", "a line of tij lasts longer than 0 s")
+    found = Found(f"t i j, each for the {window_s:.15g} s before t", per_s=per_s)
+    for block in blocks(path, _FORM, head):
+        t, i, j = _places(head)
+        end = block.numbers(t, "t")
+        ids = {"phone_a": block.names(i, "i"), "phone_b": block.names(j, "j")}
+        action = numbers(pc.is_in(ids["phone_a"], value_set=texts(("CONN", "C"))))
+        block.refuse(action, "is an event of The ONE, not t i j: `pocketsim import one`")
+        gathered.add(ids, {"begin": end - window_s * per_s, "end": end})
+        found.rows += end.size
+    found.contacts = gathered.rows()
+    return found
+
+
+def _places(head: Head) -> list[int]:
+    """Return where t, i and j stand: as the header says, if it names them."""
+    words = [word.lower() for word in head.header]
+    return [words.index(name) for name in "tij"] if {*"tij"} <= {*words} else [0, 1, 2]
+
+
+_FORM = Form(3, 5, "a line is t i j, or t i j and the groups of i and j", b" \t,;", number=0)
