@@ -57,7 +57,7 @@ def _value(key: str, value: Value | None) -> str:
 
 
 def _known(found: Metrics, metric: str) -> float | None:
-    return found["metrics"][metric]["mean"] if metric in found["metrics"] else None
+    return found["metrics"][metric]["value"] if metric in found["metrics"] else None
 
 
 def _mean(found: Metrics, metric: str) -> str:

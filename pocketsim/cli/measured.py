@@ -187,13 +187,13 @@ def metrics(
     rows = [
         (
             name,
-            _short(summary["mean"]),
+            _short(summary["value"]),
             _interval(summary),
             " ".join(map(_short, summary["values"])),
         )
         for name, summary in found["metrics"].items()
     ]
-    console.table(shown(events.name), ("metric", "mean", "95 % interval", "by repetition"), rows)
+    console.table(shown(events.name), ("metric", "value", "95 % interval", "by repetition"), rows)
     counts = found["counts"]
     fates = [(key, counts[key]) for key in ("sent", "stored", "in_flight")]
     lost = [(f"lost: {reason}", count) for reason, count in counts["lost"].items()]
@@ -205,7 +205,7 @@ def _short(value: float | None) -> str:
 
 
 def _interval(summary: dict[str, Any]) -> str:
-    """Return the bounds of a mean, and how they were found where that is not Student's t."""
+    """Return the bounds of a value, and how they were found where that is not Student's t."""
     if summary["ci95_low"] is None:
         return "-"
     how = "" if summary["ci95_method"] == "t" else f" ({summary['ci95_method']})"

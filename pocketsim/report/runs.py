@@ -82,16 +82,16 @@ class Run:
         return sum(group["count"] * group.get("rate_per_s", self.rate_per_s) for group in groups)
 
     def mean(self, metric: str) -> float | None:
-        """Return the mean of a metric over the repetitions; None where it is undefined."""
-        mean: float | None = self.metrics["metrics"][metric]["mean"]
-        return mean
+        """Return a metric over all repetitions, of quantiles pooled; None where it is undefined."""
+        value: float | None = self.metrics["metrics"][metric]["value"]
+        return value
 
     def has(self, metric: str) -> bool:
         """Return whether a metric is there and defined."""
         return metric in self.metrics["metrics"] and self.mean(metric) is not None
 
     def bounds(self, metric: str) -> Bounds | None:
-        """Return the 95 % interval of that mean; None where it is undefined."""
+        """Return the 95 % interval of that value; None where it is undefined."""
         summary = self.metrics["metrics"][metric]
         low, high = summary["ci95_low"], summary["ci95_high"]
         return None if low is None or high is None else (low, high)

@@ -19,6 +19,7 @@ from pocketsim import testing
 from pocketsim.sim import metrics, trace
 from pocketsim.sim.base.told import NOTHING
 from pocketsim.sim.metrics import compute, own_protocol, queues, town, trades, transfers
+from pocketsim.sim.metrics.intervals import of_shares
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "metrics.json"
 
@@ -87,6 +88,7 @@ def test_two_transactions_by_hand():
             "in_flight_ratio": 1 / 3,
             "rtt_ms_p50": 21.0,
             "rtt_ms_p95": 12 + 0.95 * 18,
+            "rtt_ms_p99": 12 + 0.99 * 18,
             "rtt_ms_mean": 21.0,
             "processing_ms_p50": 3.0,
             "stored_block_bytes_min": 536,
@@ -197,10 +199,11 @@ def test_a_run_without_events_has_no_rates():
     assert means(found)["store_count"] == 0
     assert found["metrics"]["in_flight_ratio"]["values"] == [None]
     assert found["metrics"]["rtt_ms_p50"] == {
+        "value": None,
         "mean": None,
         "ci95_low": None,
         "ci95_high": None,
-        "ci95_method": "t",
+        "ci95_method": "bootstrap",
         "normal_ci95": None,
         "values": [None],
     }
@@ -266,7 +269,7 @@ SUCCESSES = st.lists(st.one_of(st.just(0.0), st.just(1.0), st.floats(0, 1)), max
 
 @given(SUCCESSES)
 def test_a_ratio_and_its_bounds_are_shares(values: list[float]):
-    found = metrics.summary(values, is_ratio=True)
+    found = metrics.summary(values, of_shares(values, [20] * len(values)))
     bounds = found["ci95_low"], found["ci95_high"]
     if len(values) < 2:
         assert bounds == (None, None)
@@ -298,17 +301,17 @@ def test_each_kind_of_metric_has_its_interval():
     found = metrics.measure(testing.events(resolved, testing.Shape(lost_ratio=0.02)), resolved)[
         "metrics"
     ]
-    quantiles = {name for name, kind in found.items() if kind["ci95_method"] == "bootstrap"}
-    assert quantiles == {"rtt_ms_p50", "rtt_ms_p95", "processing_ms_p50"}
+    by_method = {
+        method: {name for name, kind in found.items() if kind["ci95_method"] == method}
+        for method in ("bootstrap", "wilson")
+    }
+    assert by_method["bootstrap"] >= set(trades.QUANTILES)
+    assert by_method["wilson"] == {*trades.RATIOS, *queues.RATIOS}
     assert found["success_ratio"]["ci95_high"] <= 1
     rate = found["store_rate_per_s"]
     half = scipy.stats.t.ppf(0.975, 4) * np.std(rate["values"], ddof=1) / np.sqrt(5)
     assert rate["ci95_high"] - rate["mean"] == pytest.approx(half)
     assert rate["mean"] - rate["ci95_low"] == pytest.approx(half)
-    # Fewer than five are too few to draw from.
-    few = testing.resolved(repetitions=4)
-    found = metrics.measure(testing.events(few, testing.Shape()), few)["metrics"]
-    assert {kind["ci95_method"] for kind in found.values()} == {"t"}
 
 
 def test_bootstraps_are_drawn_from_the_scenarios_seed():

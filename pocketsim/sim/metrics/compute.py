@@ -19,9 +19,20 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.resolved import Resolved
     from pocketsim.sim.trace.columns import Columns
 
-__all__ = ["COMPLETED", "NAMES", "QUANTILES", "RATIOS", "TRANSACTION", "beside", "measure", "names"]
+__all__ = [
+    "COMPLETED",
+    "COUNTS",
+    "NAMES",
+    "QUANTILES",
+    "RATIOS",
+    "TRANSACTION",
+    "beside",
+    "measure",
+    "names",
+]
 
-RATIOS: tuple[str, ...] = ()
+RATIOS: dict[str, str | None] = {}
+COUNTS: tuple[str, ...] = ()
 QUANTILES: tuple[str, ...] = ()
 TRANSACTION = None
 METRICS = {

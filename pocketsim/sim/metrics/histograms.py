@@ -30,20 +30,29 @@ def mean_s(spread: Spread) -> float:
 
 
 def percentiles_s(spreads: Sequence[Spread], percents: Sequence[float] | Array) -> Array:
-    """Return percentiles of all durations of some spreads, in seconds; NaN of none.
-
-    Between two ranks one is on the line between their durations, as numpy's percentile is.
-    """
-    middles_s = np.concatenate([(np.add(one["from_s"], one["to_s"])) / 2 for one in spreads])
-    order = np.argsort(middles_s, kind="stable")
+    """Return percentiles of all durations of some spreads, in seconds; NaN of none."""
+    middles = np.concatenate([middles_s(one) for one in spreads])
     counts = np.concatenate([np.asarray(one["count"], dtype=np.int64) for one in spreads])
+    return percentiles(middles, counts, percents)
+
+
+def middles_s(spread: Spread) -> Array:
+    """Return what each bucket stands for, in seconds."""
+    found: Array = np.add(spread["from_s"], spread["to_s"]) / 2
+    return found
+
+
+def percentiles(values: Array, counts: Array, percents: Sequence[float] | Array) -> Array:
+    """Return percentiles of values, each of which is there `counts` times; NaN of none.
+
+    Between two ranks one is on the line between their values, as numpy's percentile is.
+    """
+    order = np.argsort(values, kind="stable")
     ends = np.cumsum(counts[order])
     if not ends.size:
         return np.full(len(percents), math.nan)
     rank = np.asarray(percents) / 100 * (ends[-1] - 1)
     below, above = np.floor(rank), np.ceil(rank)
-    below_s, above_s = (
-        middles_s[order][np.searchsorted(ends, at, side="right")] for at in (below, above)
-    )
-    found: Array = below_s + (above_s - below_s) * (rank - below)
+    low, high = (values[order][np.searchsorted(ends, at, side="right")] for at in (below, above))
+    found: Array = low + (high - low) * (rank - below)
     return found

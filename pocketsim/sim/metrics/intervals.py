@@ -1,7 +1,15 @@
 """How sure a mean over repetitions is: 95 % intervals, and whether two means differ.
 
-Intervals of what is measured once per repetition are Student's t. What is a quantile within a
-repetition is skewed over them, so its mean has a bootstrap interval: repetitions are drawn anew,
+Intervals of what is measured once per repetition are Student's t. Values that are equal by chance
+have none of width zero:
+
+* a share has Wilson's interval (`wilson`), whose width depends on the trials behind it;
+* counts that are all equal have the interval of `equal_counts`;
+* rates, times and sizes keep bounds that are equal where all values are. Repetitions draw
+  differently, so a continuous quantity that comes out equal does not depend on what is drawn.
+
+What is a quantile within a repetition is pooled (`sim.metrics.pooled`). Where only the quantiles
+of repetitions are known, their mean has a bootstrap interval: repetitions are drawn anew,
 and the quantiles of the drawn means are those that make it as wide as Student's t where the law is
 normal (the expanded percentile interval: Hesterberg, The American Statistician 69(4), 2015). It
 never leaves the range of the values. Of means of n = 5 from normal, lognormal (sigma 0.5) and
@@ -34,7 +42,10 @@ Z_95 = 1.96  # as in the theses
 
 @dataclass(frozen=True)
 class Interval:
-    """Bounds of a mean and how they were found, "t" or "bootstrap"; NaN for fewer than two."""
+    """Bounds of a mean and how they were found; NaN for fewer than two values.
+
+    `method` is "t", "bootstrap", "wilson" or "equal_counts".
+    """
 
     low: float
     high: float
@@ -72,6 +83,61 @@ def student_t(values: Array | Sequence[float]) -> Interval:
         return Interval(math.nan, math.nan, "t")
     mean, half = float(np.mean(values)), quantile(n - 1) * _standard_error(values)
     return Interval(mean - half, mean + half, "t")
+
+
+def wilson(share: float, trials: float) -> Interval:
+    """Return Wilson's score interval of a share of so many independent trials.
+
+    Recommended with Jeffreys's for few trials by Brown, Cai and DasGupta (Statistical Science
+    16(2), 2001, 101-133). Exact coverage of a share of 0.37 is 93 % at 5 trials and 94 % at 20; of
+    0.02 it is 90 and 94 %. No interval of 5 trials that narrows with them covers 0.02 in 92 to
+    98 %: it holds 0.02 for none of five only, or for one of five, too, which is 99.6 %.
+    """
+    square = _NORMAL_95**2 / trials
+    middle = (share + square / 2) / (1 + square)
+    variance = max(share * (1 - share), 0.0) / trials  # a share may be rounded to above 1
+    half = _NORMAL_95 * math.sqrt(variance + (square / _NORMAL_95 / 2) ** 2) / (1 + square)
+    low, high = min(middle - half, share), max(middle + half, share)  # but for rounding
+    return Interval(low, high, "wilson").within(0.0, 1.0)
+
+
+def of_runs(values: Array | Sequence[float]) -> Interval:
+    """Return the interval of a share of repetitions: each value is 0 or 1."""
+    if len(values) < _TWO:
+        return Interval(math.nan, math.nan, "wilson")
+    return wilson(float(np.mean(values)), len(values))
+
+
+def of_shares(shares: Array | Sequence[float], trials: Array | Sequence[float]) -> Interval:
+    """Return the interval of the mean of shares, each of so many trials of one repetition.
+
+    Wilson's, of the effective number of trials: as many as would scatter as the shares do, fewer by
+    the square of Student's t over the normal quantile, and never more than there are (Korn and
+    Graubard, Survey Methodology 24(2), 1998, 193-201). So it does not take trials of a repetition
+    to be independent unless nothing says otherwise, and has a width where all shares are equal.
+    """
+    n = len(shares)
+    if n < _TWO:
+        return Interval(math.nan, math.nan, "wilson")
+    mean, error = float(np.mean(shares)), _standard_error(shares)
+    effective = n**2 / float(np.sum(1 / np.asarray(trials, dtype=float)))
+    variance = max(mean * (1 - mean), 0.0)
+    square = (error * quantile(n - 1) / _NORMAL_95) ** 2
+    if square > 0:
+        effective = min(effective, max(variance / square, 1.0))
+    return wilson(mean, effective)
+
+
+def equal_counts(values: Array | Sequence[float]) -> Interval:
+    """Return the interval of the mean of counts, Student's t unless all are equal.
+
+    Of n equal counts, the share of repetitions with another one is at most Wilson's upper bound of
+    none in n. These are taken to differ by one: 0 accusations in 5 runs are 0 to 0.43 in the mean.
+    """
+    if len(values) < _TWO or np.ptp(values) > 0:
+        return student_t(values)
+    half = wilson(0.0, len(values)).high
+    return Interval(float(values[0]) - half, float(values[0]) + half, "equal_counts")
 
 
 def bootstrap(values: Array | Sequence[float], draws: np.random.Generator) -> Interval:
@@ -135,6 +201,7 @@ def _normal_below(deviations: float) -> float:
     return float(special.ndtr(deviations))
 
 
+_NORMAL_95 = 1.959963984540054  # quantile 0.975 of the normal law
 _TWO = 2  # a sample deviation needs two
 _FEWEST = 5  # of four, the mean of a normal law is out of their range in one of eight cases
 _RESAMPLES = 9999

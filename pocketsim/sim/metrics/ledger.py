@@ -11,30 +11,28 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.metrics import histograms, trades
+from pocketsim.sim.metrics.pooled import Sample
 from pocketsim.sim.trace.columns import ratio
 
 if TYPE_CHECKING:
     from pocketsim.sim.base.told import Sizes, Statement
 
 
-def of_all(found: Statement) -> dict[str, float]:
+def of_all(found: Statement) -> dict[str, Any]:
     """Return what `trades.of_all` does."""
     sent, stored = float(found["send_count"]), float(found["store_count"])
     first_s, last_s = found["first_s"], found["last_s"]
     window_s = math.nan if first_s is None or last_s is None else last_s - first_s
     by_then = found["logged"]
     known = by_then["stored"] + by_then["lost"]
-    p50_s, p95_s = histograms.percentiles_s([found["rtt"]], (50, 95)).tolist()
-    (processing_s,) = histograms.percentiles_s([found["processing"]], (50,)).tolist()
+    rtt, processing = (Sample.of_spread(found[name], 1e3) for name in ("rtt", "processing"))
     return {
         **trades.counts(sent, stored, window_s),
         "success_ratio": ratio(by_then["stored"], by_then["sent"]),
         "settled_success_ratio": ratio(by_then["stored"], known),
         "in_flight_ratio": ratio(by_then["sent"] - known, by_then["sent"]),
-        "rtt_ms_p50": 1e3 * p50_s,
-        "rtt_ms_p95": 1e3 * p95_s,
+        **trades.quantiles(rtt, processing),
         "rtt_ms_mean": 1e3 * histograms.mean_s(found["rtt"]),
-        "processing_ms_p50": 1e3 * processing_s,
         **_block_sizes(found["blocks"], stored),
     }
 

@@ -16,9 +16,10 @@ from pocketsim.sim.base.engine_facts import EVENT_KINDS
 from pocketsim.sim.metrics import histograms
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.pooled import EMPTY, Sample
 from pocketsim.sim.metrics.trades import COMPLETED, TRANSACTION
-from pocketsim.sim.metrics.transfers import loss_ratio
-from pocketsim.sim.trace.columns import percentile, ratio, times_by_message
+from pocketsim.sim.metrics.transfers import RATIOS, losses
+from pocketsim.sim.trace.columns import ratio, times_by_message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPLETED",
+    "COUNTS",
     "METRICS",
     "QUANTILES",
     "RATIOS",
@@ -58,8 +60,8 @@ METRICS = {
 }
 OF_TRANSFERS = "datagram_loss_ratio"
 """What `sim.metrics.transfers` defines, and these runs have, too."""
-RATIOS = (OF_TRANSFERS,)
 QUANTILES = ("delivery_ms_p50", "delivery_ms_p95")
+COUNTS = ("delivery_count",)
 
 
 def names(_resolved: Resolved) -> tuple[str, ...]:
@@ -67,7 +69,7 @@ def names(_resolved: Resolved) -> tuple[str, ...]:
     return (*METRICS, OF_TRANSFERS)
 
 
-def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
+def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
     """Return the metrics of one repetition; NaN for what it does not define.
 
     Of a sampled trace, counts are scaled up by its share.
@@ -76,15 +78,17 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
     sent, delivered = part.of_kind("send"), part.of_kind("deliver")
     took_ms = 1e3 * (delivered.time_s - times_by_message(sent, delivered))
     known_ms = took_ms[np.isfinite(took_ms)]
+    took = Sample.of(took_ms)
     on_air = told["counters"].get("datagrams_sent", 0)
     return {
         "delivery_count": delivered.time_s.size / share,
         "deliveries_per_transaction": ratio(known_ms.size, sent.time_s.size),
-        "delivery_ms_p50": percentile(known_ms, 50),
-        "delivery_ms_p95": percentile(known_ms, 95),
+        "delivery_ms_p50": took.percentile(50),
+        "delivery_ms_p95": took.percentile(95),
+        "delivery_ms": took,
         "delivery_ms_mean": float(known_ms.mean()) if known_ms.size else math.nan,
         "datagrams_per_transaction": ratio(on_air, sent.time_s.size / share),
-        OF_TRANSFERS: loss_ratio(told["counters"]),
+        **losses(told["counters"]),
     }
 
 
@@ -98,7 +102,7 @@ def beside(parts: Sequence[Columns], resolved: Resolved) -> dict[str, Any]:
     return {"observed": {kind: _observed(kind, parts, share) for kind in kinds}}
 
 
-def of_ledger(told: Told, _resolved: Resolved) -> dict[str, float]:
+def of_ledger(told: Told, _resolved: Resolved) -> dict[str, Any]:
     """Return what `measure` does, of a run without events.
 
     A ledger knows until its first delivery when a transaction was sent: where there are further
@@ -106,18 +110,18 @@ def of_ledger(told: Told, _resolved: Resolved) -> dict[str, float]:
     """
     found, counters = told["ledger"], told["counters"]
     sent, took = found["all"]["sent"], found["delivery"]
-    p50_s = p95_s = mean_s = math.nan
+    sample, mean_s = EMPTY, math.nan
     if histograms.count(took) == found["deliveries_sent"]:
-        p50_s, p95_s = histograms.percentiles_s([took], (50, 95)).tolist()
-        mean_s = histograms.mean_s(took)
+        sample, mean_s = Sample.of_spread(took, 1e3), histograms.mean_s(took)
     return {
         "delivery_count": float(counters.get("deliver", 0)),
         "deliveries_per_transaction": ratio(found["deliveries_sent"], sent),
-        "delivery_ms_p50": 1e3 * p50_s,
-        "delivery_ms_p95": 1e3 * p95_s,
+        "delivery_ms_p50": sample.percentile(50),
+        "delivery_ms_p95": sample.percentile(95),
+        "delivery_ms": sample,
         "delivery_ms_mean": 1e3 * mean_s,
         "datagrams_per_transaction": ratio(counters.get("datagrams_sent", 0), sent),
-        OF_TRANSFERS: loss_ratio(counters),
+        **losses(counters),
     }
 
 

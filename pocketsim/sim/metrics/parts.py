@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from pocketsim.sim.base.families import family
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pocketsim.sim.base.told import Told
     from pocketsim.sim.scenario.resolved import Output, Resolved
@@ -18,25 +18,32 @@ if TYPE_CHECKING:
 class Part(Protocol):
     """The metrics of a family beside those that all runs have (`sim.metrics.trades`).
 
-    `RATIOS` lie between 0 and 1, `QUANTILES` are of what happened within a repetition.
+    `RATIOS` lie between 0 and 1: by name, what counts the trials that each is a share of, or None
+    where it is 0 or 1 of each repetition. `QUANTILES` are of what happened within a repetition,
+    `COUNTS` are whole numbers that chance may change.
     `TRANSACTION` is what energy is counted for, `COMPLETED` the metric that counts it.
     """
 
-    RATIOS: tuple[str, ...]
+    RATIOS: Mapping[str, str | None]
     QUANTILES: tuple[str, ...]
+    COUNTS: tuple[str, ...]
     TRANSACTION: str | None
     COMPLETED: str
 
     def names(self, resolved: Resolved) -> tuple[str, ...]:
         """Return the names of the metrics."""
 
-    def measure(self, part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
-        """Return the metrics of one repetition; NaN for what it does not define."""
+    def measure(self, part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
+        """Return the metrics of one repetition; NaN for what it does not define.
+
+        Beside them there may be what intervals need: the counts of `RATIOS`, and the
+        `pooled.Sample` that quantiles are of, by their name without what follows `_p`.
+        """
 
     def beside(self, parts: Sequence[Columns], resolved: Resolved) -> dict[str, Any]:
         """Return what metrics.json has of all repetitions beside metrics."""
 
-    def of_ledger(self, told: Told, resolved: Resolved) -> dict[str, float]:
+    def of_ledger(self, told: Told, resolved: Resolved) -> dict[str, Any]:
         """Return what `measure` does, of a run without events: where a family has a ledger."""
 
     def beside_of_ledger(self, told: Sequence[Told]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ METRICS = {
         ),
     }.items()
 }
-RATIOS = tuple(name for name in METRICS if name.endswith("_ratio"))
+RATIOS = {f"{link}_queue_drop_ratio": f"{link}_queue_offered" for link in _DIRECTIONS}
 QUANTILES = tuple(name for name in METRICS if name.endswith(("_p50", "_p95")))
 
 
@@ -63,6 +63,7 @@ def measure(resolved: Resolved, waits: Mapping[str, Waits]) -> dict[str, float]:
             f"{link}_wait_ms_p50": _milliseconds(told["p50_s"]),
             f"{link}_wait_ms_p95": _milliseconds(told["p95_s"]),
             f"{link}_queue_drop_ratio": ratio(refused, taken + refused),
+            f"{link}_queue_offered": float(taken + refused),
         }
     return found
 

@@ -6,9 +6,11 @@ that reproduce the published figures of the benchmark app (Chirila 2025, appendi
 * only proposers' events count that the app logged before the end of the measurement;
 * a rate is a count over the window from the first to the last send or store of the repetition.
   A window per operation would not give the published means of runs that stalled;
-* a mean over repetitions has a 95 % interval: Student's t, or a bootstrap for what is a quantile
-  within each (`sim.metrics.intervals`). Beside it stands the theses' half width, 1.96 s / sqrt(n)
-  with the sample deviation s over n repetitions, only to be compared with theirs: it is too narrow;
+* the `value` of a metric is the mean over repetitions, and of a quantile that of all repetitions
+  together (`sim.metrics.pooled`). It has a 95 % interval: Student's t, or Wilson's for a share, or
+  a bootstrap for a quantile (`sim.metrics.intervals`). Beside it stand the `mean` of repetitions
+  and the theses' half width, 1.96 s / sqrt(n) with the sample deviation s over n repetitions, only
+  to be compared with theirs: the width is too narrow, and a mean of quantiles is biased;
 * what is in flight was sent and, at the end of the measurement or of a full log, neither stored nor
   lost. Success is a share of all that was sent, so what is in flight counts as not done: a
   transport that fails late does not look better than one that fails at once. The log of a real
@@ -30,8 +32,16 @@ from pocketsim.sim.base.streams import stream
 from pocketsim.sim.base.told import NOTHING
 from pocketsim.sim.metrics import energy, fates, ledger, own, queues, trades
 from pocketsim.sim.metrics import parts as families
-from pocketsim.sim.metrics.intervals import bootstrap, normal_ci95, student_t
+from pocketsim.sim.metrics.intervals import (
+    bootstrap,
+    equal_counts,
+    normal_ci95,
+    of_runs,
+    of_shares,
+    student_t,
+)
 from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.pooled import EMPTY, pooled
 from pocketsim.sim.trace.columns import Columns, split
 
 if TYPE_CHECKING:
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pocketsim.sim.base.told import Told
+    from pocketsim.sim.metrics.intervals import Interval
     from pocketsim.sim.scenario.resolved import Resolved
 
 
@@ -70,8 +81,10 @@ def measure(
         whole |= queues.measure(resolved, said["waits"])
         rows.append({**dict.fromkeys(own.names(resolved), math.nan), **whole, **_own(said)})
     kinds = _Kinds(
-        ratios={*trades.RATIOS, *family.RATIOS, *queues.RATIOS},
+        ratios={**trades.RATIOS, **family.RATIOS, **queues.RATIOS},
         quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES},
+        counts={*trades.COUNTS, *family.COUNTS, *own.names(resolved)},
+        share=share,
     )
     return {
         "schema": 1,
@@ -87,7 +100,7 @@ def measure(
 
 def _of_events(
     events: pa.Table, told: Sequence[Told], resolved: Resolved
-) -> tuple[list[dict[str, float]], dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return what each repetition achieved, and what metrics.json has beside it, by their rows."""
     share, family = traced_share(resolved["output"]), families.of(resolved)
     parts = [Columns.of(part) for part in split(events, len(told))]
@@ -101,7 +114,7 @@ def _of_events(
 
 def _of_ledgers(
     told: Sequence[Told], resolved: Resolved
-) -> tuple[list[dict[str, float]], dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return what `_of_events` does, by what was added up of rows that were not kept."""
     family, found = families.of(resolved), [said["ledger"] for said in told]
     rows = [ledger.of_all(said["ledger"]) | family.of_ledger(said, resolved) for said in told]
@@ -133,7 +146,7 @@ def of_log(events: pa.Table, name: str) -> dict[str, Any]:
     repetitions = int(np.max(numbers(events["repetition"]), initial=-1)) + 1
     parts = [Columns.of(part) for part in split(events, repetitions)]
     rows = [trades.of_all(part, math.inf, 1.0) for part in parts]
-    kinds = _Kinds(ratios=set(trades.RATIOS), quantiles=set(trades.QUANTILES))
+    kinds = _Kinds(trades.RATIOS, set(trades.QUANTILES), set(trades.COUNTS))
     return {
         "schema": 1,
         "scenario": name,
@@ -145,10 +158,12 @@ def of_log(events: pa.Table, name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Kinds:
-    """Which metrics are ratios, and which quantiles within a repetition."""
+    """Which metrics are ratios of what, quantiles and counts, and what share of events is kept."""
 
-    ratios: set[str]
+    ratios: Mapping[str, str | None]
     quantiles: set[str]
+    counts: set[str]
+    share: float = 1.0
 
 
 def _own(said: Told) -> dict[str, float]:
@@ -157,15 +172,41 @@ def _own(said: Told) -> dict[str, float]:
 
 
 def _metrics(
-    names: Iterable[str], rows: Sequence[Mapping[str, float]], kinds: _Kinds, seed: int
+    names: Iterable[str], rows: Sequence[Mapping[str, Any]], kinds: _Kinds, seed: int
 ) -> dict[str, Any]:
     """Return the summary of each metric, with the interval that its kind has."""
     found = {}
     for name in names:
-        draws = stream(seed, f"metrics/bootstrap/{name}") if name in kinds.quantiles else None
         values = [row[name] for row in rows]
-        found[name] = summary(values, draws, is_ratio=name in kinds.ratios)
+        known = [row for row in rows if math.isfinite(row[name])]
+        if name in kinds.quantiles:
+            value, interval = _of_quantile(name, rows, stream(seed, f"metrics/bootstrap/{name}"))
+            found[name] = summary(values, interval, value)
+        elif name in kinds.ratios:
+            interval = _of_ratio(name, known, kinds)
+            found[name] = summary(values, interval)
+        elif name in kinds.counts:
+            found[name] = summary(values, equal_counts([row[name] for row in known]))
+        else:
+            found[name] = summary(values)
     return found
+
+
+def _of_quantile(
+    name: str, rows: Sequence[Mapping[str, Any]], draws: np.random.Generator
+) -> tuple[float | None, Interval]:
+    """Return a quantile of all repetitions; of those without samples, the mean of theirs."""
+    base, _, percent = name.rpartition("_p")
+    if any(base in row for row in rows):
+        return pooled([row.get(base, EMPTY) for row in rows], float(percent), draws)
+    return None, bootstrap([row[name] for row in rows if math.isfinite(row[name])], draws)
+
+
+def _of_ratio(name: str, known: Sequence[Mapping[str, Any]], kinds: _Kinds) -> Interval:
+    trials, values = kinds.ratios[name], [row[name] for row in known]
+    if trials is None:
+        return of_runs(values)
+    return of_shares(values, [row[trials] * kinds.share for row in known])
 
 
 def _spent(told: Sequence[Told]) -> dict[str, Any]:
@@ -186,18 +227,19 @@ def _fates(parts: Sequence[Columns]) -> dict[str, Any]:
 
 
 def summary(
-    values: Sequence[float], draws: np.random.Generator | None = None, *, is_ratio: bool = False
+    values: Sequence[float], interval: Interval | None = None, value: float | None = None
 ) -> dict[str, Any]:
-    """Return mean, intervals and values as JSON-able numbers; an undefined one is None.
+    """Return value, mean, intervals and values as JSON-able numbers; an undefined one is None.
 
-    The interval is Student's t; with `draws`, it is a bootstrap. Nothing that is measured is below
-    0, and no ratio above 1, so bounds are not, either.
+    The value is the mean, and its interval Student's t, unless they are given. Nothing that is
+    measured is below 0, so bounds are not, either.
     """
     known = np.array([value for value in values if math.isfinite(value)])
-    interval = bootstrap(known, draws) if draws else student_t(known)
-    interval = interval.within(0.0, 1.0 if is_ratio else math.inf)
+    mean = float(known.mean()) if known.size else math.nan
+    interval = (interval or student_t(known)).within(0.0, math.inf)
     return {
-        "mean": _plain(float(known.mean()) if known.size else math.nan),
+        "value": _plain(mean if value is None else value),
+        "mean": _plain(mean),
         "ci95_low": _plain(interval.low),
         "ci95_high": _plain(interval.high),
         "ci95_method": interval.method,

@@ -16,11 +16,11 @@ import numpy as np
 from pocketsim.sim.base import token_bytes
 from pocketsim.sim.metrics import fates
 from pocketsim.sim.metrics.parts import traced_share
+from pocketsim.sim.metrics.pooled import Sample
 from pocketsim.sim.metrics.town_definitions import METRICS
 from pocketsim.sim.trace.columns import (
     last_before,
     next_after,
-    percentile,
     ratio,
     times_by_message,
 )
@@ -36,14 +36,22 @@ if TYPE_CHECKING:
 
 NAMES = tuple(METRICS)
 
-RATIOS = (
-    *("completed_ratio", "unpayable_ratio", "payments_in_flight_ratio", "outage_completed_ratio"),
-)
+RATIOS = {
+    **dict.fromkeys(
+        ("completed_ratio", "unpayable_ratio", "payments_in_flight_ratio"), "payments_asked"
+    ),
+    "outage_completed_ratio": "outage_payments_asked",
+}
 TRANSACTION = "payment"
 COMPLETED = "payments_completed"
 QUANTILES = (
     *("payment_ms_p50", "payment_ms_p95", "token_recipients_p95", "authority_answer_ms_p95"),
     *("drain_min_p50", "drain_min_p95", "detection_min_p50"),
+)
+COUNTS = (
+    *("payments_asked", "payments_completed", "token_recipients_max", "double_spends"),
+    *("authority_backlog_tokens_max", "unverified_tokens_max"),
+    *("accused", "wrongly_accused", "undetected_tokens"),
 )
 
 
@@ -52,7 +60,7 @@ def names(_resolved: Resolved) -> tuple[str, ...]:
     return NAMES
 
 
-def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
+def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, Any]:
     """Return the metrics of one repetition; NaN for what it does not define.
 
     Of a sampled trace, payments are scaled up by its share; it has too few rows for what goes over
@@ -78,7 +86,7 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
         "access_bytes_per_payment": ratio(counters.get("access_bytes", 0), completed),
         "cpu_ms_per_payment": ratio(1e3 * sum(told["cpu_s"].values()), completed),
     }
-    return {name: found.get(name, math.nan) for name in NAMES}
+    return dict.fromkeys(NAMES, math.nan) | found
 
 
 def beside(parts: Sequence[Columns], resolved: Resolved) -> dict[str, Any]:
@@ -150,7 +158,7 @@ def _counts(part: Columns, share: float) -> dict[str, float]:
     }
 
 
-def _payments(part: Columns, outages: Sequence[tuple[float, float]]) -> dict[str, float]:
+def _payments(part: Columns, outages: Sequence[tuple[float, float]]) -> dict[str, Any]:
     sent, stored, unpayable = (part.of_kind(kind) for kind in ("send", "store", "unpayable"))
     took_ms = 1e3 * (stored.time_s - times_by_message(sent, stored))
     asked_s = np.concatenate([sent.time_s, unpayable.time_s])
@@ -162,14 +170,14 @@ def _payments(part: Columns, outages: Sequence[tuple[float, float]]) -> dict[str
         "unpayable_ratio": ratio(unpayable.time_s.size, asked_s.size),
         "payments_in_flight_ratio": ratio(in_flight, asked_s.size),
         "outage_completed_ratio": ratio(float(in_outage[0]), float(in_outage[1])),
-        "payment_ms_p50": percentile(took_ms, 50),
-        "payment_ms_p95": percentile(took_ms, 95),
+        "outage_payments_asked": float(in_outage[1]),
+        **_percentiles("payment_ms", took_ms, 50, 95),
     }
 
 
 def _tokens(
     part: Columns, resolved: Resolved, outages: Sequence[tuple[float, float]]
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """What tokens went through: hands, and the authority."""
     recipients = _recipients(_paid(part, resolved), resolved)
     submitted, settled = part.of_kind("submit"), part.of_kind("settle")
@@ -184,10 +192,10 @@ def _tokens(
     decided_s = next_after((decided.message, decided.peer, decided.time_s), asked)
     found = {
         "token_recipients_mean": float(recipients.mean()) if recipients.size else math.nan,
-        "token_recipients_p95": percentile(recipients, 95),
+        **_percentiles("token_recipients", recipients, 95),
         "token_recipients_max": float(recipients.max(initial=0)),
         "authority_backlog_tokens_max": _largest_queue(submitted.time_s, decided_s),
-        "authority_answer_ms_p95": percentile(1e3 * answer_s, 95),
+        **_percentiles("authority_answer_ms", 1e3 * answer_s, 95),
         "unverified_tokens_max": _largest_queue(taken_s, verified_s),
     }
     if outages:
@@ -197,6 +205,12 @@ def _tokens(
         for name, percent in (("p50", 50), ("p95", 95), ("max", 100)):
             found[f"drain_min_{name}"] = _waiting(drain_min, percent)
     return found
+
+
+def _percentiles(name: str, values: Array, *percents: int) -> dict[str, Any]:
+    """Return percentiles of values, and the sample that they are of."""
+    sample = Sample.of(values)
+    return {f"{name}_p{at}": sample.percentile(at) for at in percents} | {name: sample}
 
 
 def _waiting(values: Array, percent: float) -> float:
@@ -217,7 +231,7 @@ def _found_out(counters: Mapping[str, int]) -> dict[str, float]:
     }
 
 
-def _cheats(part: Columns, kept_cents: Mapping[str, int]) -> dict[str, float]:
+def _cheats(part: Columns, kept_cents: Mapping[str, int]) -> dict[str, Any]:
     spent, named = part.of_kind("double_spend"), part.of_kind("accuse")
     # Of several double spends of a token the first is the crime.
     serials, first = np.unique(spent.message, return_index=True)
@@ -231,7 +245,7 @@ def _cheats(part: Columns, kept_cents: Mapping[str, int]) -> dict[str, float]:
     worth = np.array([kept_cents.get(str(serial % _WORD), 0) for serial in serials.tolist()])
     return {
         "double_spends": float(spent.time_s.size),
-        "detection_min_p50": percentile(detection_min, 50),
+        **_percentiles("detection_min", detection_min, 50),
         "detection_min_max": float(detection_min.max()) if detection_min.size else math.nan,
         "value_at_risk_eur_max": _largest_queue(spent_s, named_s, worth / _CENTS),
     }

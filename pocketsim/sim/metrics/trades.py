@@ -13,9 +13,9 @@ import numpy as np
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.metrics import fates
 from pocketsim.sim.metrics.definition import Metric
+from pocketsim.sim.metrics.pooled import Sample
 from pocketsim.sim.trace.columns import (
     Columns,
-    percentile,
     ratio,
     split,
     times_by_message,
@@ -70,6 +70,7 @@ METRICS = {
         "round trip of stored transactions, storing included: median",
     ),
     "rtt_ms_p95": Metric("ms", "p95(T3 - T1)", "the same, 95th percentile"),
+    "rtt_ms_p99": Metric("ms", "p99(T3 - T1)", "the same, 99th percentile"),
     "rtt_ms_mean": Metric("ms", "mean(T3 - T1)", "the same, mean"),
     "processing_ms_p50": Metric(
         "ms",
@@ -92,11 +93,12 @@ METRICS = {
 }
 OF_ALL = tuple(METRICS)
 """The metrics of every run."""
-RATIOS = (
-    *("success_ratio", "settled_success_ratio", "in_flight_ratio"),
-    *("stalled_run_ratio", "partial_run_ratio"),
-)
-QUANTILES = ("rtt_ms_p50", "rtt_ms_p95", "processing_ms_p50")
+RATIOS = {
+    **dict.fromkeys(("success_ratio", "settled_success_ratio", "in_flight_ratio"), "send_count"),
+    **dict.fromkeys(("stalled_run_ratio", "partial_run_ratio")),
+}
+QUANTILES = ("rtt_ms_p50", "rtt_ms_p95", "rtt_ms_p99", "processing_ms_p50")
+COUNTS = ("send_count", "store_count", "unmatched_count")
 TRANSACTION = "transaction"
 COMPLETED = "store_count"
 
@@ -106,7 +108,7 @@ def names(_resolved: Resolved) -> tuple[str, ...]:
     return ()
 
 
-def measure(_part: Columns, _told: Told, _resolved: Resolved) -> dict[str, float]:
+def measure(_part: Columns, _told: Told, _resolved: Resolved) -> dict[str, Any]:
     """Return no metrics beside those of all runs."""
     return {}
 
@@ -116,7 +118,7 @@ def beside(_parts: Sequence[Columns], _resolved: Resolved) -> dict[str, Any]:
     return {}
 
 
-def of_ledger(_told: Told, _resolved: Resolved) -> dict[str, float]:
+def of_ledger(_told: Told, _resolved: Resolved) -> dict[str, Any]:
     """Return what `measure` does."""
     return {}
 
@@ -126,14 +128,18 @@ def beside_of_ledger(_told: Sequence[Told]) -> dict[str, Any]:
     return {}
 
 
-def of_all(part: Columns, duration_s: float, share: float) -> dict[str, float]:
-    """Return the metrics of every run, of one repetition that keeps a `share` of its trace."""
+def of_all(part: Columns, duration_s: float, share: float) -> dict[str, Any]:
+    """Return the metrics of every run, of one repetition that keeps a `share` of its trace.
+
+    `rtt_ms` and `processing_ms` are the samples that quantiles are of.
+    """
     log = part.measured(duration_s)
     sent, stored, back = (log.of_kind(name) for name in ("send", "store", "receive_back"))
     n_sent, n_stored = sent.time_s.size / share, stored.time_s.size / share
     window_s = _window_s(sent.time_s, stored.time_s)
     _, rtt_ms = _round_trips(log)
     processing_ms = 1e3 * (stored.time_s - times_by_message(back, stored))
+    rtt, processing = Sample.of(rtt_ms), Sample.of(processing_ms)
     by_then = fates.of(part.where(part.time_s <= _end_s(part, log, duration_s)), sent.message)
     # A log that is not cut off is of a run that is over: what it does not say stored, failed.
     undecided = by_then["in_flight"] if math.isfinite(duration_s) else 0
@@ -142,13 +148,21 @@ def of_all(part: Columns, duration_s: float, share: float) -> dict[str, float]:
         "success_ratio": ratio(by_then["stored"], by_then["sent"]),
         "settled_success_ratio": ratio(by_then["stored"], by_then["sent"] - undecided),
         "in_flight_ratio": ratio(by_then["in_flight"], by_then["sent"]),
-        "rtt_ms_p50": percentile(rtt_ms, 50),
-        "rtt_ms_p95": percentile(rtt_ms, 95),
+        **quantiles(rtt, processing),
         "rtt_ms_mean": _over(np.mean, rtt_ms),
-        "processing_ms_p50": percentile(processing_ms, 50),
         "stored_block_bytes_min": _over(np.min, stored.size_bytes),
         "stored_block_bytes_mean": _over(np.mean, stored.size_bytes),
         "stored_block_bytes_max": _over(np.max, stored.size_bytes),
+    }
+
+
+def quantiles(rtt: Sample, processing: Sample) -> dict[str, Any]:
+    """Return quantiles of round trips and processing, in ms, and what they are of."""
+    return {
+        **{f"rtt_ms_p{percent}": rtt.percentile(percent) for percent in (50, 95, 99)},
+        "processing_ms_p50": processing.percentile(50),
+        "rtt_ms": rtt,
+        "processing_ms": processing,
     }
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPLETED",
+    "COUNTS",
     "QUANTILES",
     "RATIOS",
     "TOKEN_NAMES",
@@ -38,7 +39,7 @@ __all__ = [
     "TRANSFER_NAMES",
     "beside",
     "beside_of_ledger",
-    "loss_ratio",
+    "losses",
     "measure",
     "names",
     "of_ledger",
@@ -64,8 +65,9 @@ TRANSFERS = {
     ),
 }
 TRANSFER_NAMES = tuple(TRANSFERS)
-RATIOS = ("datagram_loss_ratio",)
+RATIOS = {"datagram_loss_ratio": "datagrams_on_air"}
 QUANTILES: tuple[str, ...] = ()
+COUNTS: tuple[str, ...] = ()
 _STEPS = {
     "sign": ("t_sent - t_begin", "from the first signature to the hand-over of the message"),
     "receive": (
@@ -108,7 +110,7 @@ def measure(part: Columns, told: Told, resolved: Resolved) -> dict[str, float]:
     found = {
         "goodput_mb_per_s": _goodput(part),
         "stored_mb_per_s": _stored(part) / traced_share(resolved["output"]),
-        "datagram_loss_ratio": loss_ratio(told["counters"]),
+        **losses(told["counters"]),
     }
     if resolved["protocol"]["kind"] == "token_batch":
         tokens = resolved["rung"]["payload_bytes"] // token_bytes.size(1)
@@ -124,7 +126,7 @@ def of_ledger(told: Told, _resolved: Resolved) -> dict[str, float]:
     return {
         "goodput_mb_per_s": ratio(found["bytes_per_s_sum"], found["timed"]) / _BYTES_PER_MB,
         "stored_mb_per_s": ratio(found["later_bytes"] / _BYTES_PER_MB, span_s),
-        "datagram_loss_ratio": loss_ratio(told["counters"]),
+        **losses(told["counters"]),
     }
 
 
@@ -155,10 +157,11 @@ def _stored(part: Columns) -> float:
     return stored_mb / span_s if span_s > 0 else math.nan
 
 
-def loss_ratio(counters: Mapping[str, int]) -> float:
-    """Return the share of the datagrams put on the air that nobody read; NaN of none."""
+def losses(counters: Mapping[str, int]) -> dict[str, float]:
+    """Return the share of the datagrams put on the air that nobody read, NaN of none, and both."""
     lost = counters.get("datagrams_dropped", 0) + counters.get("datagrams_unread", 0)
-    return ratio(lost, counters.get("datagrams_sent", 0))
+    on_air = counters.get("datagrams_sent", 0)
+    return {"datagram_loss_ratio": ratio(lost, on_air), "datagrams_on_air": float(on_air)}
 
 
 def _token_rates(part: Columns, tokens: int) -> dict[str, float]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 class Estimate(TypedDict):
     """A metric over repetitions, as `sim.metrics.summary` makes it; None where it is undefined."""
 
+    value: float | None
     mean: float | None
     ci95_low: float | None
     ci95_high: float | None
