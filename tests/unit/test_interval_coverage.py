@@ -1,4 +1,4 @@
-"""How often intervals of 95 % hold the truth, over 200 studies whose truth is known."""
+"""How often intervals of 95 % hold the truth, over 400 studies whose truth is known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.metrics.intervals import Interval
 
-STUDIES = 200
+STUDIES = 400
 SIGMA = 0.5  # of the logarithm of a message's time
 
 

@@ -44,7 +44,7 @@ def lossy(tmp_path: Path) -> list[Path]:
 
 def interval(mean: float, low: float, high: float) -> dict[str, Any]:
     bounds = {"ci95_low": low, "ci95_high": high, "ci95_method": "t", "normal_ci95": 99.0}
-    return {"mean": mean, **bounds, "values": [mean, mean]}
+    return {"value": mean, "mean": mean, **bounds, "values": [mean, mean]}
 
 
 def cells(html: str, name: str) -> list[str]:

@@ -132,7 +132,12 @@ def test_a_csv_tells_of_what_the_app_does_not_log(tmp_path):
     shares = [found["metrics"].pop("settled_success_ratio")["mean"] for found in (of_run, of_file)]
     assert shares == [1 / 3, 1 / 4]
     assert of_run["metrics"]["success_ratio"]["mean"] == 1 / 4
-    assert of_file["metrics"] == without_queues(of_run)
+    expected = without_queues(of_run)
+    assert of_file["metrics"].keys() == expected.keys()
+    for name, metric in expected.items():
+        # Bootstraps are drawn from the seed of a run, which a log has not.
+        keys = ("value", "mean", "values") if metric["ci95_method"] == "bootstrap" else metric
+        assert [of_file["metrics"][name][key] for key in keys] == [metric[key] for key in keys]
     assert of_file["counts"] == of_run["counts"]
     assert of_run["counts"]["lost"] == {"buffer_full": 1, "fork": 1, "retries_exhausted": 1}
 
@@ -313,7 +318,9 @@ def test_the_command(cli, tmp_path, simulated):
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line]
     by_name = {row[0]: row[1:] for row in rows}
-    assert by_name["send_count"] == ["400", "400", "to", "400", "400", "400"]
+    assert by_name["send_count"] == [
+        *("400", "399.34", "to", "400.66", "(equal_counts)", "400", "400")
+    ]
     assert by_name["stalled_run_ratio"][0] == "0"
     success = said["metrics"]["success_ratio"]
     bounds = [f"{success[key]:.5g}" for key in ("ci95_low", "ci95_high")]
