@@ -138,6 +138,9 @@ def test_a_run_without_events_has_the_metrics_of_one_with_them(pair):
     assert full["metrics"].keys() == bare["metrics"].keys()
     for name, found in bare["metrics"].items():
         expected = full["metrics"][name]["values"]
+        if name.startswith("done_within_"):
+            assert set(found["values"]) == {None}, "nobody knows how long what is lost was watched"
+            continue
         bound = error if name.endswith(("_p50", "_p95", "_p99")) else 1e-12
         assert found["values"] == pytest.approx(expected, rel=bound), name
 

@@ -86,6 +86,9 @@ def test_two_transactions_by_hand():
             "success_ratio": pytest.approx(2 / 3),
             "settled_success_ratio": 1,  # of the two whose fate is known
             "in_flight_ratio": 1 / 3,
+            "done_within_1s_ratio": pytest.approx(2 / 3),
+            "done_within_10s_ratio": pytest.approx(2 / 3),
+            **dict.fromkeys(("done_within_60s_ratio", "done_within_600s_ratio")),  # runs 25 s
             "rtt_ms_p50": 21.0,
             "rtt_ms_p95": 12 + 0.95 * 18,
             "rtt_ms_p99": 12 + 0.99 * 18,

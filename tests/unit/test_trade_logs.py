@@ -83,6 +83,10 @@ def test_a_log_gives_the_metrics_of_its_run(tmp_path, simulated):
     path.write_text(json_lines(simulated))
     expected = metrics.measure(simulated, testing.resolved(repetitions=2))
     found = metrics.of_log(phone_logs.read(path), "mine")
+    for longer_than_the_run in ("done_within_60s_ratio", "done_within_600s_ratio"):
+        assert expected["metrics"].pop(longer_than_the_run)["mean"] is None
+        done = found["metrics"].pop(longer_than_the_run)["mean"]
+        assert done == pytest.approx(found["metrics"]["success_ratio"]["mean"])
     assert_same_but_for_seeds(found["metrics"], without_queues(expected))
     assert found["counts"] == expected["counts"]
     assert found["scenario"] == "mine"

@@ -104,8 +104,9 @@ def _agree(name: str, values: tuple[float | None, float | None], error: float) -
     """Tell whether a metric with events and without is the same, but for what is documented."""
     full, bare = values
     if bare is None:
-        # When it was sent is known until a transaction is first delivered.
-        return full is None or name.startswith("delivery_ms_")
+        # When it was sent is known until a transaction is first delivered; how long what is not
+        # done was watched, is not.
+        return full is None or name.startswith(("delivery_ms_", "done_within_"))
     if full is None:
         return False
     if name.endswith(("_p50", "_p95")):

@@ -4,12 +4,19 @@
 """
 
 from pocketsim.sim.metrics.repetitions import measure, names, of_log, summary
-from pocketsim.sim.metrics.trades import COMPLETE_FROM, STALLED_BELOW, classify, round_trips
+from pocketsim.sim.metrics.trades import (
+    COMPLETE_FROM,
+    STALLED_BELOW,
+    classify,
+    completions,
+    round_trips,
+)
 
 __all__ = [
     "COMPLETE_FROM",
     "STALLED_BELOW",
     "classify",
+    "completions",
     "measure",
     "names",
     "of_log",

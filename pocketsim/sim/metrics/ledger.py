@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.sim.metrics import histograms, trades
+from pocketsim.sim.metrics import completion, histograms, trades
 from pocketsim.sim.metrics.pooled import Sample
 from pocketsim.sim.trace.columns import ratio
 
@@ -31,6 +31,8 @@ def of_all(found: Statement) -> dict[str, Any]:
         "success_ratio": ratio(by_then["stored"], by_then["sent"]),
         "settled_success_ratio": ratio(by_then["stored"], known),
         "in_flight_ratio": ratio(by_then["sent"] - known, by_then["sent"]),
+        # How long what is not done was watched, the ledger forgets.
+        **dict.fromkeys(completion.METRICS, math.nan),
         **trades.quantiles(rtt, processing),
         "rtt_ms_mean": 1e3 * histograms.mean_s(found["rtt"]),
         **_block_sizes(found["blocks"], stored),

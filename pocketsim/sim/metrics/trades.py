@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base.arrow import numbers
-from pocketsim.sim.metrics import fates
+from pocketsim.sim.metrics import completion, fates
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.metrics.pooled import Sample
 from pocketsim.sim.trace.columns import (
@@ -64,6 +64,7 @@ METRICS = {
         "of what was sent, what had neither been stored nor lost when the run ended, or "
         "when the app's log was full",
     ),
+    **completion.METRICS,
     "rtt_ms_p50": Metric(
         "ms",
         "p50(T3 - T1)",
@@ -95,6 +96,7 @@ OF_ALL = tuple(METRICS)
 """The metrics of every run."""
 RATIOS = {
     **dict.fromkeys(("success_ratio", "settled_success_ratio", "in_flight_ratio"), "send_count"),
+    **dict.fromkeys(completion.METRICS, "send_count"),
     **dict.fromkeys(("stalled_run_ratio", "partial_run_ratio")),
 }
 QUANTILES = ("rtt_ms_p50", "rtt_ms_p95", "rtt_ms_p99", "processing_ms_p50")
@@ -148,6 +150,7 @@ def of_all(part: Columns, duration_s: float, share: float) -> dict[str, Any]:
         "success_ratio": ratio(by_then["stored"], by_then["sent"]),
         "settled_success_ratio": ratio(by_then["stored"], by_then["sent"] - undecided),
         "in_flight_ratio": ratio(by_then["in_flight"], by_then["sent"]),
+        **completion.metrics(_completion(part, duration_s)),
         **quantiles(rtt, processing),
         "rtt_ms_mean": _over(np.mean, rtt_ms),
         "stored_block_bytes_min": _over(np.min, stored.size_bytes),
@@ -193,6 +196,18 @@ def round_trips(events: pa.Table, duration_s: float) -> list[tuple[Array, Array]
     """Return for each repetition the send times (s) and round trips (ms) of stored transactions."""
     last = int(np.max(numbers(events["repetition"]), initial=-1))
     return [_round_trips(Columns.of(p).measured(duration_s)) for p in split(events, last + 1)]
+
+
+def completions(events: pa.Table, duration_s: float) -> list[completion.Curve]:
+    """Return for each repetition the share done over the time since the send, in seconds."""
+    last = int(np.max(numbers(events["repetition"]), initial=-1))
+    return [_completion(Columns.of(part), duration_s) for part in split(events, last + 1)]
+
+
+def _completion(part: Columns, duration_s: float) -> completion.Curve:
+    log = part.measured(duration_s)
+    end_s = _end_s(part, log, duration_s)
+    return completion.of(log.of_kind("send"), part.of_kind("store"), end_s)
 
 
 def _round_trips(part: Columns) -> tuple[Array, Array]:

@@ -1,0 +1,93 @@
+"""Shares of what was sent that are done within so long of their send, whatever the run length.
+
+What is lost is never done and stays in the denominator. What is in flight at the end may be done
+later, so it counts only for as long as it was watched: from its send to the end. The estimator is
+the product-limit estimator (Kaplan and Meier, JASA 53, 1958, section 3) of "done", where whatever
+is not done, lost or in flight, is at risk until its age at the end. That keeps the lost at risk
+until they would have been censored, which is known of each since all are censored by the end of the
+run: the estimator of a cumulative incidence for complete censoring data (Fine and Gray, JASA 94,
+1999, section 3.1). So no time of a loss is needed, and where nothing is censored it is the plain
+share. One minus Kaplan-Meier with the lost censored at their loss would be of a world without
+losses. What was sent early and late is taken to be done alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pocketsim.sim.metrics.definition import Metric
+from pocketsim.sim.trace.columns import times_by_message
+
+if TYPE_CHECKING:
+    from pocketsim.sim.trace.columns import Columns
+
+    Array = np.ndarray[Any, Any]
+
+DEADLINES_S = {f"done_within_{seconds}s_ratio": float(seconds) for seconds in (1, 10, 60, 600)}
+"""Deadlines by metric: what somebody waits for, what he comes back to, and minutes."""
+
+METRICS = {
+    name: Metric(
+        "1",
+        f"share of sent with T3 - T1 <= {within_s:g} s",
+        f"of what was sent, what is stored within {within_s:g} s: lost is not done, in flight "
+        "counts for as long as it was watched; undefined where nothing was watched for so long, "
+        "and without events",
+    )
+    for name, within_s in DEADLINES_S.items()
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The share done since the send, in steps: `share` from each of `since_s` on, 0 before.
+
+    It is known until `watched_s`, the age at the end of what was sent first; 0 of nothing.
+    """
+
+    since_s: Array
+    share: Array
+    watched_s: float
+
+    def within(self, since_s: float) -> float:
+        """Return the share that is done so long after its send; NaN beyond `watched_s`."""
+        if not 0 <= since_s <= self.watched_s:
+            return float("nan")
+        steps = int(np.searchsorted(self.since_s, since_s, side="right"))
+        return float(self.share[steps - 1]) if steps else 0.0
+
+
+def of(sent: Columns, stored: Columns, end_s: float) -> Curve:
+    """Return the curve of what was `sent` and `stored` by `end_s`, infinite for the log of a trade.
+
+    Of a transaction its first row of each counts. Times are in seconds.
+    """
+    messages, first = np.unique(sent.message, return_index=True)
+    if not messages.size:
+        return Curve(np.empty(0), np.empty(0), -1.0)
+    sent = sent.where(np.isin(np.arange(sent.message.size), first))
+    # A store beyond the end is one that nobody has seen.
+    done_s = times_by_message(stored.where(stored.time_s <= end_s), sent) - sent.time_s
+    age_s = end_s - sent.time_s
+    return product_limit(done_s, age_s)
+
+
+def product_limit(done_s: Array, age_s: Array) -> Curve:
+    """Return the curve of transactions done after `done_s`, NaN for not done, watched for `age_s`.
+
+    What was watched until the very moment of a step is at risk in it.
+    """
+    is_done = np.isfinite(done_s)
+    until_s = np.sort(np.where(is_done, np.maximum(done_s, 0.0), age_s))
+    since_s, done = np.unique(np.maximum(done_s[is_done], 0.0), return_counts=True)
+    at_risk = until_s.size - np.searchsorted(until_s, since_s, side="left")
+    share = 1.0 - np.cumprod(1.0 - done / at_risk)
+    return Curve(since_s, share, float(age_s.max()))
+
+
+def metrics(curve: Curve) -> dict[str, float]:
+    """Return the shares done within `DEADLINES_S`."""
+    return {name: curve.within(within_s) for name, within_s in DEADLINES_S.items()}

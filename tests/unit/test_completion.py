@@ -1,0 +1,65 @@
+"""Shares done over the time since the send: by hand, beside plain shares, and of runs cut short."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pocketsim.sim.metrics import completion
+
+
+def curve(*watched: tuple[float | None, float]) -> completion.Curve:
+    """A curve of transactions: done after so long or not, and their age at the end, in seconds."""
+    done_s = [np.nan if done is None else done for done, _ in watched]
+    return completion.product_limit(np.array(done_s), np.array([age for _, age in watched]))
+
+
+def test_a_curve_by_hand_is_kaplan_and_meiers():
+    """Four at risk at 1 s, and two at 3 s: one is censored at 2 s."""
+    found = curve((1.0, 9.0), (None, 2.0), (3.0, 8.0), (None, 10.0))
+    shares = [found.within(since_s) for since_s in (0.5, 1.0, 2.5, 3.0, 10.0)]
+    assert shares == pytest.approx([0, 1 / 4, 1 / 4, 1 - 3 / 4 * 1 / 2, 1 - 3 / 4 * 1 / 2])
+
+
+def test_what_is_lost_is_never_done_and_stays_in_the_denominator():
+    found = curve((1.0, 60.0), (None, 60.0), (None, 60.0), (2.0, 60.0))
+    assert [found.within(1.0), found.within(60.0)] == pytest.approx([1 / 4, 2 / 4])
+
+
+def test_nothing_is_said_of_a_deadline_that_nothing_was_watched_for():
+    found = curve((1.0, 25.0), (2.0, 20.0))
+    assert found.within(25.0) == 1
+    assert np.isnan(found.within(25.1))
+
+
+def test_what_is_cut_off_early_does_not_lower_the_share_done():
+    """Half are done after an exponential time, half never, of runs that end at different times."""
+    generator = np.random.default_rng(7)
+    done_s = np.where(generator.random(40_000) < 0.5, generator.exponential(10.0, 40_000), np.inf)
+    sent_s = generator.uniform(0, 60, done_s.size)
+    for end_s in (60.0, 120.0):
+        age_s = end_s - sent_s
+        found = completion.product_limit(np.where(done_s <= age_s, done_s, np.nan), age_s)
+        for since_s in (1.0, 10.0, 40.0):
+            expected = 0.5 * (1 - np.exp(-since_s / 10))
+            assert found.within(since_s) == pytest.approx(expected, abs=0.015), (end_s, since_s)
+    plain = (done_s <= 60 - sent_s).mean()
+    assert plain < 0.44, "the plain share at the end is too low"
+
+
+DONE = st.lists(st.tuples(st.one_of(st.none(), st.floats(0, 50)), st.floats(0, 100)), min_size=1)
+
+
+@given(DONE)
+def test_shares_only_grow_and_are_plain_ones_where_all_are_watched(
+    drawn: list[tuple[float | None, float]],
+):
+    watched = [(done if done is None or done <= age else None, age) for done, age in drawn]
+    found = curve(*watched)
+    assert np.all(np.diff(found.share) >= -1e-12)
+    assert np.all((found.share >= -1e-12) & (found.share <= 1 + 1e-12))
+    since_s = min(age for _, age in watched)
+    plain = np.mean([done is not None and done <= since_s for done, _ in watched])
+    assert found.within(since_s) == pytest.approx(plain)
