@@ -1,4 +1,4 @@
-"""What became of what was sent: every fate by its reason, and the main metrics of trades.
+"""What became of what was sent: every fate by its cause, and the main metrics of trades.
 
 Counts are those of metrics.json, over all repetitions and phones; what a fate means is defined in
 `sim.metrics`. Of a sampled trace they are of what was traced.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def chart(runs: Sequence[Run]) -> go.Figure:
-    """Return one bar for each run of a scenario: stored, in flight, and lost by reason, in %."""
+    """Return one bar for each run of a scenario: stored, in flight, and lost by cause, in %."""
     names = list(map(theme.wrapped, run_names(runs)))
     height_px = _FRAME_PX + sum(_BAR_PX * (1 + name.count("<br>")) for name in names)
     # What the axis shows, the caption says: on a narrow screen the legend needs its place.
@@ -53,7 +53,7 @@ def chart(runs: Sequence[Run]) -> go.Figure:
 
 
 def counts_table(runs: Sequence[Run]) -> str:
-    """Return sent = stored + in flight + lost, by reason, a line for each run of a scenario."""
+    """Return sent = stored + in flight + lost, by cause, a line for each run of a scenario."""
     fates = _fates(runs)
     head = ["run", "sent", *(escape(_WORDS.get(fate, f"lost: {fate}")) for fate in fates)]
     lines = []
@@ -77,21 +77,37 @@ def metrics_table(runs: Sequence[Run]) -> str:
 
 def _counts(run: Run) -> dict[str, int]:
     counts = run.metrics["counts"]
-    return {_STORED: counts["stored"], _IN_FLIGHT: counts["in_flight"], **counts["lost"]}
+    found = {_STORED: counts["stored"], _IN_FLIGHT: counts["in_flight"]}
+    for reason, count in counts["lost"].items():
+        cause = cause_of(reason)
+        found[cause] = found.get(cause, 0) + count
+    return found
+
+
+def cause_of(reason: str) -> str:
+    """Return the cause that a reason of a loss is shown as, the reason itself if it has no other.
+
+    A transport without connections is told at once that a phone is off; one with connections gives
+    up when nobody has answered its handshake, and cannot tell a phone that is off from a way that
+    loses everything. So both are one cause, that the receiver is unreachable.
+    """
+    return _CAUSES.get(reason, reason)
 
 
 def _fates(runs: Sequence[Run]) -> list[str]:
-    """Return stored, in flight, and every reason of losses, the most frequent first."""
+    """Return stored, in flight, and every cause of losses, the most frequent first."""
     lost: dict[str, int] = {}
     for run in runs:
-        for reason, count in run.metrics["counts"]["lost"].items():
-            lost[reason] = lost.get(reason, 0) + count
+        for fate, count in _counts(run).items():
+            if fate not in {_STORED, _IN_FLIGHT}:
+                lost[fate] = lost.get(fate, 0) + count
     return [_STORED, _IN_FLIGHT, *sorted(lost, key=lambda reason: (-lost[reason], reason))]
 
 
 def _colours(fates: Sequence[str]) -> dict[str, str]:
-    shades = [_LOST[number % len(_LOST)] for number in range(len(fates))]
-    return dict(zip(fates, [theme.GOOD, theme.SEND, *shades], strict=False))
+    """Return the colour of each fate, the same in every chart."""
+    known = {_STORED: theme.GOOD, _IN_FLIGHT: theme.SEND, **_LOST}
+    return {fate: known.get(fate, theme.NEUTRAL) for fate in fates}
 
 
 def _counted(count: int, sent: int) -> str:
@@ -123,6 +139,35 @@ METRICS = {
 }
 _STORED, _IN_FLIGHT = "stored", "in flight"
 _WORDS = {_STORED: "stored", _IN_FLIGHT: "in flight at the end"}
-# Losses in warm colours, apart from what arrived.
-_LOST = ("#d55e00", "#e69f00", "#aa4499", "#b3261e", "#999933", "#8c510a", "#cc79a7")
+_UNREACHABLE = "receiver off or unreachable"
+_CAUSES = {
+    "receiver_off": _UNREACHABLE,
+    "connect_timeout": _UNREACHABLE,
+    **dict.fromkeys(("idle_timeout", "connection_lost"), "connection broke"),
+    **dict.fromkeys(("socket_timeout", "retries_exhausted"), "no answer"),
+    **dict.fromkeys(("buffer_full", "queue_full"), "queue full"),
+    **dict.fromkeys(("unserved", "peer_busy"), "receiver busy"),
+    "link_loss": "on the way",
+    "sender_off": "sender off",
+    "withheld": "withheld by the policy",
+    "oversized": "too large",
+    **dict.fromkeys(
+        ("invalid_signature", "wrong_receiver", "broken_link", "fork", "duplicate", "malformed"),
+        "refused",
+    ),
+}
+# Losses in warm colours, apart from what arrived; a cause has one in every chart.
+_LOST = {
+    _UNREACHABLE: "#d55e00",
+    "on the way": "#e69f00",
+    "sender off": "#aa4499",
+    "queue full": "#b3261e",
+    "connection broke": "#999933",
+    "no answer": "#8c510a",
+    "receiver busy": "#cc79a7",
+    "refused": "#661100",
+    "withheld by the policy": "#ddcc77",
+    "too large": "#882255",
+    "unknown": "#5b6875",
+}
 _BAR_PX, _FRAME_PX = 24, 150

@@ -13,6 +13,7 @@ import pytest
 from pocketsim import testing
 from pocketsim.report import fates, ladders, latency, rates, theme, write_report
 from pocketsim.report.runs import Run, as_series, load
+from tools import reference
 
 
 @pytest.fixture
@@ -62,11 +63,31 @@ def test_every_fate_is_a_part_of_a_bar(lossy: list[Path]):
         ("stored", (30.0, 40.0)),
         ("in flight at the end", (10.0, pytest.approx(20 / 3))),
         ("lost: timeout", (10.0, pytest.approx(160 / 3))),
-        ("lost: link loss", (50.0, 0.0)),
+        ("lost: on the way", (50.0, 0.0)),
     ]
     assert [sum(parts) for parts in zip(*(bar.x for bar in chart.data), strict=True)] == [100, 100]
     assert chart.data[0].y == ("4/s", "8/s")
     assert chart.layout.barmode == "stack"
+
+
+def test_a_receiver_that_is_off_is_one_cause_of_one_colour_over_all_transports(lossy: list[Path]):
+    """Over UDP a loss is told at once, over QUIC the handshake is given up."""
+    bars = []
+    for path, lost in zip(lossy, ({"receiver_off": 60}, {"connect_timeout": 160}), strict=True):
+        found = json.loads((path / "metrics.json").read_text())
+        found["counts"]["lost"] = lost
+        (path / "metrics.json").write_text(json.dumps(found))
+        (run,) = load([path])
+        bars += [bar for bar in fates.chart([run]).data if bar.name.startswith("lost")]
+    assert [bar.name for bar in bars] == ["lost: receiver off or unreachable"] * 2
+    assert len({bar.marker.color for bar in bars}) == 1
+
+
+def test_every_reason_of_the_engine_has_a_cause_with_a_colour_of_its_own(root: Path):
+    contract = (root / "sim/protocols/src/contract.rs").read_text()
+    causes = {fates.cause_of(reason) for reason, _ in reference.named(contract, "Reason")}
+    colours = fates._colours(["stored", "in flight", *sorted(causes)])
+    assert len(set(colours.values())) == len(colours)
 
 
 def test_counts_add_up_in_a_table(lossy: list[Path]):
