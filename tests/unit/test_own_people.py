@@ -130,3 +130,22 @@ def test_a_run_directory_and_check_say_who_is_which_phone(cli, tmp_path):
     assert [row["id"] for row in rows] == ["4", "30", ""]
     assert [row["number"] for row in rows] == ["0", "1", "2"]
     assert {row["group"] for row in rows} == {"0"}
+
+
+def test_a_log_of_the_one_is_named_and_its_word_is_no_person(plan):
+    with pytest.raises(ScenarioError, match="is a log of connections of The ONE"):
+        plan(TRACE + CONTACTS, t_csv=f"{TRADES}5,0,2,100\n", c_dat="0.0 CONN 0 1 up\n")
+
+
+@pytest.mark.parametrize("origin", ['"1385982000s"', '"2013-12-02T12:00:00+01:00"'])
+def test_a_run_begins_at_a_moment_of_unix_time(plan, origin):
+    toml = TRACE + CONTACTS.replace("format =", f"origin = {origin}\nformat =")
+    _, made = plan(toml, t_csv=f"{TRADES}5,0,3,100\n", c_dat="1385982040 1 3\n")
+    assert pairs(made) == {(1, 3)}
+    assert list(made["proximity"]["time_s"]) == [20.0]
+
+
+def test_a_moment_in_no_time_zone_is_refused(plan):
+    toml = TRACE + CONTACTS.replace("format =", 'origin = "2013-12-02T12:00:00"\nformat =')
+    with pytest.raises(ScenarioError, match="is in no time zone; end it with Z"):
+        plan(toml, t_csv=f"{TRADES}5,0,3,100\n", c_dat="1385982040 1 3\n")

@@ -7,8 +7,10 @@ module knows no particular document; how bytes become data is the business of `s
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -180,6 +182,7 @@ _LENGTHS = {
 _LARGEST_FACTOR = 1e6  # from a nanosecond to a millisecond, and no cost becomes infinite
 _LONGEST_REASON = 400  # our own words with what they quote
 _NOTHING = object()
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def _schema(dimension: units.Dimension) -> dict[str, Any]:
@@ -213,6 +216,17 @@ def _whole_cents(value: object) -> int:
     if number != int(number):
         raise ValueError(f"{value!r} is not a whole number of cents")
     return int(number)
+
+
+def _seconds(value: object) -> float:
+    if isinstance(value, str) and _DATE.match(value):
+        with contextlib.suppress(ValueError):
+            value = datetime.fromisoformat(value)
+    if not isinstance(value, datetime):
+        return units.MOMENT.parse(value)
+    if value.tzinfo is None:
+        raise ValueError(f"{value.isoformat()} is in no time zone; end it with Z or +01:00")
+    return units.MOMENT.parse(f"{value.timestamp():.6f}s")
 
 
 def _factor_or_duration(value: object) -> units.Quantity:
@@ -251,6 +265,13 @@ Duration = Annotated[
     WithJsonSchema(_schema(units.DURATION)),
     units.DURATION,
 ]
+Moment = Annotated[
+    float,
+    BeforeValidator(_seconds),
+    WithJsonSchema({"anyOf": [_schema(units.MOMENT), {"type": "string", "format": "date-time"}]}),
+    units.MOMENT,
+]
+"""Seconds on the clock of a file; of a date and time, seconds since 1970-01-01T00:00:00Z."""
 PositiveDuration = Annotated[
     float,
     BeforeValidator(_more_than_zero(units.DURATION.parse)),

@@ -280,6 +280,9 @@ def _line_blocks(
     first = file.readline(_BLOCK_BYTES)
     file.seek(0)
     delimiter = "\t" if b"\t" in first else " "
+    if first.split()[1:2] == [b"CONN"]:
+        reason = "is a log of connections of The ONE, whose lines are time CONN a b up or down"
+        raise ScenarioError(path, "row 1", f"{reason}; {lines.says}")
     width = first.count(delimiter.encode()) + 1
     if first and width not in lines.widths:
         raise ScenarioError(path, "row 1", f"has {width} values; {lines.says}")

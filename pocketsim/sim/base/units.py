@@ -154,6 +154,16 @@ DURATION = Dimension(
     unit="s",
     si="s",
 )
+MOMENT = Dimension(
+    "moment",
+    DURATION.suffixes,
+    maximum=1e11,
+    maximum_text="100000000000s",  # of Unix time 3000 years from now; a clock in ms is beyond it
+    example="1385982000s",
+    unit="s",
+    si="s",
+)
+"""Seconds since whatever a clock counts from: the run's begin, or 1970-01-01T00:00:00Z."""
 SIZE = Dimension(
     "size",
     _scale(B="1", kB="1e3", MB="1e6", KiB="1024", MiB="1048576"),
