@@ -35,8 +35,9 @@ def run(
 
     Args:
         scenario: A name in `pocketsim.scenarios`, a file, the content of one, or a `Document`.
-        changes: Values by key path, written as in a file: `{"workload.rate": "4/s"}`. A list is an
-            axis: each of its values is run, in combination with those of others, the last fastest.
+        changes: Values by key path, written as in a file: `{"workload.rate": "4/s"}`. A list, also
+            a tuple, a range, an array or a Series, is an axis: each of its values is run, in
+            combination with those of others, the last fastest.
         jobs: Repetitions at a time; as many as there are cores, if left out.
         out: Folder for run directories. A run that is there already is not repeated.
         progress: True for a bar on a terminal or in a notebook, False for none. A function is
@@ -47,9 +48,7 @@ def run(
     EngineError when a repetition crashed; NoRoomError when the disk is full.
     """
     found, before = source(scenario)
-    axes = {
-        key: value if isinstance(value, list) else [value] for key, value in (changes or {}).items()
-    }
+    axes = {key: _values(value) for key, value in (changes or {}).items()}
     if empty := [key for key, values in axes.items() if not values]:
         raise UserError(f"changes: {empty[0]} is a list without a value")
     axes = {key: [from_here(value) for value in values] for key, values in axes.items()}
@@ -60,6 +59,15 @@ def run(
         runner.run_tasks(tasks, jobs or default_jobs(), progress=step)
     runs = {(one.directory, str(one.place)): one for one in sweep.runs(points, Store())}
     return Runs([Run(one.directory, one.place) for one in runs.values()])
+
+
+def _values(value: Any) -> list[Any]:
+    """Return the values of an axis, with numbers of numpy as Python's; of one value a list."""
+    if hasattr(value, "tolist"):  # of numpy and pandas, a number of theirs, too
+        value = value.tolist()
+    if not isinstance(value, list | tuple | range):
+        return [value]
+    return [one.tolist() if hasattr(one, "tolist") else one for one in value]
 
 
 def _bar(tasks: Sequence[Task]) -> contextlib.AbstractContextManager[Progress | None]:
