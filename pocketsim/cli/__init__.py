@@ -39,7 +39,12 @@ from pocketsim.cli import (
     verifying,
     weighing,
 )
-from pocketsim.sim.base.errors import EngineError, UserError
+from pocketsim.sim.base.errors import (
+    NO_MEMORY,
+    EngineError,
+    EnvironmentMissingError,
+    UserError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,6 +128,7 @@ _add(validate, "validate host", hosting.host)
 def main() -> None:
     """Run the command line and exit; only our own mistakes show a traceback."""
     signal.signal(signal.SIGTERM, _interrupt)
+    _open_streams()
     try:
         _call()
     except (UserError, EngineError) as error:
@@ -131,12 +137,36 @@ def main() -> None:
     except KeyboardInterrupt:
         console.fail(_INTERRUPTED)
         sys.exit(_EXIT_INTERRUPTED)
+    except MemoryError:
+        console.fail(NO_MEMORY)
+        sys.exit(EnvironmentMissingError.exit_code)
     except OSError as error:
         explained = targets.explained(error)
         if explained is None:
             raise
         console.fail(str(explained))
         sys.exit(explained.exit_code)
+
+
+def _open_streams() -> None:
+    """Let what goes to a stream that was closed before we began go nowhere."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is not None:
+            continue
+        descriptor = os.open(os.devnull, os.O_RDWR)
+        if descriptor > number and not _is_open(number):
+            # Else the next file that is opened has its number.
+            os.dup2(descriptor, number)
+            descriptor = number
+        setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _call() -> None:

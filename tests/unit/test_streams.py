@@ -138,3 +138,15 @@ def test_the_ends_of_the_uniform_are_finite(monkeypatch, random):
 @pytest.mark.parametrize("law", [positive, probability])
 def test_no_uncertainty_no_draw(law):
     assert law(1, "a", 0.35, 0) == 0.35
+
+
+@pytest.mark.parametrize(("mean", "error"), [(1e-160, 5e-3), (1e-300, 0.5), (5e-324, 1e308)])
+def test_an_error_far_beyond_its_number_is_drawn(mean, error):
+    drawn = [positive(seed, "latency", mean, error) for seed in range(100)]
+    assert all(0 <= value < float("inf") for value in drawn)
+
+
+@pytest.mark.parametrize("relative", [1e-3, 1.0, 1e6, 1e149, 1e151, 1e160])
+def test_the_variance_of_a_lognormal_goes_on_where_squares_end(relative):
+    far = 2 * np.log(relative) if relative > 1e10 else np.log1p(relative**2)
+    assert streams.lognormal_variance(1.0, relative) == pytest.approx(far, rel=1e-12)

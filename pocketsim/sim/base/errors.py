@@ -152,6 +152,7 @@ def _lines(text: str) -> str:
     return "\n".join(shown(line, _LONGEST_TEXT) for line in text.splitlines())
 
 
+NO_MEMORY = "no memory is left for this; see what else runs, and `ulimit -v`"
 _NO_ROOM = {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
 _LONGEST_PATH = 400
 _LONGEST_TEXT = 1200  # lists of all that is missing are long

@@ -58,8 +58,19 @@ def positive(seed: int, name: str, mean: float, standard_error: float) -> float:
 
 def positive_at(mean: float, standard_error: float, deviation: float) -> float:
     """Return what `positive` draws of a number above 0 where its normal is `deviation`."""
-    variance = math.log1p((standard_error / mean) ** 2)
+    variance = lognormal_variance(mean, standard_error)
     return mean * math.exp(math.sqrt(variance) * deviation - variance / 2)
+
+
+def lognormal_variance(mean: float, standard_error: float) -> float:
+    """Return the variance of the logarithm of a lognormal with this mean and standard error.
+
+    It is log(1 + (standard_error / mean)^2), also where that square is beyond what a float holds.
+    """
+    relative = standard_error / mean
+    if relative < _SQUARED_MAX:
+        return math.log1p(relative**2)
+    return 2 * (math.log(standard_error) - math.log(mean))
 
 
 def even_at(mean: float, standard_error: float, deviation: float) -> float:
@@ -201,3 +212,4 @@ def _mix(z: Any) -> Any:
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: SplitMix64's increment
+_SQUARED_MAX = 1e150  # its square is a float

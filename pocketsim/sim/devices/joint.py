@@ -139,10 +139,12 @@ def _wider(cost: AnyCost, widening: float) -> tuple[float, float]:
 
 def _together(correlation: float, errors: tuple[float, float]) -> float:
     """Return the correlation of the logarithms of two lognormals with relative `errors`."""
+    from pocketsim.sim.base import streams
+
     product = max(correlation * math.prod(errors), -_NEARLY_ALL)
     if product == 0:
         return 0.0
-    deviations = [math.sqrt(math.log1p(error**2)) for error in errors]
+    deviations = [math.sqrt(streams.lognormal_variance(1.0, error)) for error in errors]
     return min(1.0, max(-1.0, math.log1p(product) / math.prod(deviations)))
 
 

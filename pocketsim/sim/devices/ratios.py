@@ -169,7 +169,9 @@ def _estimate(number: Mapping[str, Any], size_bytes: float) -> Estimate:
 
 def _sigma(relative: float) -> float:
     """Return the standard deviation of the logarithm of a lognormal with this relative error."""
-    return math.sqrt(math.log1p(relative**2))
+    from pocketsim.sim.base.streams import lognormal_variance
+
+    return math.sqrt(lognormal_variance(1.0, relative))
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim import trace
 from pocketsim.sim.base.build import build_digest
 from pocketsim.sim.base.errors import (
+    NO_MEMORY,
     EnvironmentMissingError,
     NoRoomError,
     ProtocolError,
@@ -94,6 +95,8 @@ def attempt(job: Job, engine: Any, tell: Tell) -> int:
         run(job, engine, tell)
     except NoRoomError as error:
         return _fail(error, EXIT_NO_ROOM)
+    except MemoryError:
+        return _fail(NoRoomError(NO_MEMORY), EXIT_NO_ROOM)
     except ScenarioError as error:
         return _fail(error, EXIT_OTHER_DATA)
     except ProtocolError as error:

@@ -346,8 +346,10 @@ def interval_s(pacing: str, rate_per_s: float) -> float:
     """Return the sleep that the benchmark app asks for between two proposals, in seconds.
 
     The first version of the app divides 1000 ms by the rate in whole milliseconds; the second
-    spreads the rate over 1024 ms (Chirila 2025, section 4.2.5).
+    spreads the rate over 1024 ms (Chirila 2025, section 4.2.5). No sleep is longer than a thousand
+    years, which no run is: 1000 ms divided by a rate may be no number.
     """
+    rate_per_s = max(rate_per_s, _SLOWEST_PER_S)
     if pacing == "unpaced":
         return _NO_SLEEP_S
     if pacing == "by_clock":
@@ -384,4 +386,5 @@ def _implementation(document: Document) -> ShippedImplementation:
 
 
 _DIGEST_DIGITS = 12
+_SLOWEST_PER_S = 1 / (1000 * 365.25 * 86400)
 _NO_SLEEP_S = 1e-9  # not 0: where proposals cost nothing, time would stand still

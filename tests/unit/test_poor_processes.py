@@ -1,0 +1,26 @@
+"""A process with little memory or closed streams: a line and an exit code, no traceback."""
+
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = f"{sys.executable} -m pocketsim.cli"
+
+
+def ran(line):
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("words", ["list devices", "--help", "--version", "check payload"])
+def test_a_closed_standard_output_is_no_traceback(words):
+    done = ran(f"{COMMAND} {words} >&-")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "Traceback" not in done.stderr
+
+
+def test_no_memory_is_one_line_and_exit_5():
+    done = ran(f"ulimit -v 200000; {COMMAND} check payload")
+    assert done.returncode == 5
+    assert done.stderr.startswith("no memory is left")
+    assert done.stderr.count("\n") == 1
