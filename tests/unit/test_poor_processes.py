@@ -9,7 +9,7 @@ COMMAND = f"{sys.executable} -m pocketsim.cli"
 
 
 def ran(line):
-    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    return subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("words", ["list devices", "--help", "--version", "check payload"])
