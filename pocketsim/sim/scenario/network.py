@@ -72,9 +72,9 @@ class Access(Section):
         description="What may wait at the phone to be sent, of more `when_full` says; absent for as"
         " much as `up` carries in 250 ms, the buffer that routers have by rule of thumb"
         " (Appenzeller et al., SIGCOMM 2004), or the phone's share of `site_capacity` if that is"
-        " less: the capacity over the queues of the site, up and down, that have something to send then, all"
-        " of which together let no more wait than the site carries in 250 ms. An empty queue"
-        " always takes a datagram. Of fidelity hybrid alone, as `down_queue` is.",
+        " less: the capacity over the queues of the site, up and down, that have something to send"
+        " then, all of which together let no more wait than the site carries in 250 ms. An empty"
+        " queue always takes a datagram. Of fidelity hybrid alone, as `down_queue` is.",
     )
     down_queue: Size | None = Field(
         default=None,
