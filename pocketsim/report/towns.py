@@ -46,7 +46,8 @@ def charts(runs: Sequence[Run]) -> list[Chart]:
     # A sampled trace says nothing of tokens.
     found = [chart for chart in found if chart[2].data]
     if any(_is_priced(run) for run in runs):
-        found.append(("Energy of a payment", "all phones, over completed payments", _energy(runs)))
+        caption = f"all phones, over completed payments. {_energy_note(runs)}"
+        found.append(("Energy of a payment", caption, _energy(runs)))
     return found
 
 
@@ -63,7 +64,9 @@ def figures_table(runs: Sequence[Run]) -> str:
             [f"<code>{name}</code>", *(_value(run, name) for run in runs), unit, escape(meaning)]
             for name, (unit, meaning) in known.items()
         ]
-    return table(head, lines, numeric=range(1, len(runs) + 1), prose=True)
+    found = table(head, lines, numeric=range(1, len(runs) + 1), prose=True)
+    note = _energy_note(runs) if any(_is_priced(run) for run in runs) else ""
+    return found + (f"<p>{escape(note)}</p>" if note else "")
 
 
 def _payments(runs: Sequence[Run]) -> go.Figure:
@@ -111,6 +114,29 @@ def _energy(runs: Sequence[Run]) -> go.Figure:
     chart.update_xaxes(tickfont_size=_SMALL_PX)  # side by side on a phone, too
     chart.update_yaxes(type="log", dtick=1, exponentformat="none")
     return chart
+
+
+def _energy_note(runs: Sequence[Run]) -> str:
+    """Return what a figure of energy is worth: how much of it is tails, and whose powers they are.
+
+    A tail costs what the scenario says: power times length of the network whose tail costs most.
+    """
+    shares, tails_j = [], {}
+    for run in filter(_is_priced, runs):
+        spent_j = {part: spent["mean"] or 0.0 for part, spent in run.metrics["energy_j"].items()}
+        shares.append(spent_j["access_tail"] / (sum(spent_j.values()) or 1.0))
+        powers = run.resolved["energy"]
+        for name, radio in powers["access"].items() if powers else ():
+            tails_j[name] = max(tails_j.get(name, 0.0), radio["tail_s"] * radio["tail_power_w"])
+    low, high = (f"{100 * share:.0f}" for share in (min(shares), max(shares)))
+    share = low if low == high else f"{low} to {high}"
+    network, tail_j = max(tails_j.items(), key=lambda item: item[1], default=("", 0.0))
+    longest = f", one of which takes {tail_j:.3g} J on {network} by the scenario" if tail_j else ""
+    return (
+        f"{share} % of the energy are tails of radios{longest}. The powers are the scenario's and"
+        " were not compared with a measurement; those of the shipped towns are one LTE network's of"
+        " 2012, quoted from memory. Wallets are empty at the start, and filling them is in it."
+    )
 
 
 def _day(runs: Sequence[Run], y_title: str) -> go.Figure:
