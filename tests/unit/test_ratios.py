@@ -174,3 +174,10 @@ def test_every_number_of_a_device_is_compared():
     assert {one.path: one.ratio for one in found}["operations.packet_seal"] == pytest.approx(
         (16e-6 + 1.2e-9 * REFERENCE_BYTES) / (40e-6 + 3e-9 * REFERENCE_BYTES)
     )
+
+
+def test_a_choice_has_no_ratio():
+    found = contents("thinkpad_l13")
+    choice = {"value": "eevdf", "basis": "published", "source": "Linux", "samples": 0}
+    with_choice = {**found, "scheduler": {**found["scheduler"], "policy": choice}}
+    assert ratios(with_choice, found) == ratios(found, found)

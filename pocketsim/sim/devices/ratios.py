@@ -158,7 +158,8 @@ def cost_estimate(cost: Cost, size_bytes: float) -> Estimate:
 
 def _estimates(contents: Contents, size_bytes: float) -> Iterator[tuple[str, Estimate]]:
     for path, number in numbers(contents):
-        yield path, _estimate(number, size_bytes)
+        if "cpu_s" in number or "standard_error" in number:  # a choice, such as a policy, has none
+            yield path, _estimate(number, size_bytes)
 
 
 def _estimate(number: Mapping[str, Any], size_bytes: float) -> Estimate:
