@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.fit.round_trips import RoundTrip
     from pocketsim.calibration.fit.this_machine.clock import Clock
     from pocketsim.calibration.fit.this_machine.profile import Measured
+    from pocketsim.sim.devices.implementation import Implementation, OwnCost
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,6 +37,32 @@ class Calibrated(Profile):
 
     kept: tuple[str, ...] = ()
     round_trips: tuple[RoundTrip, ...] = ()
+
+
+@dataclass(frozen=True)
+class TimedSteps:
+    """An implementation with what reports have timed of its steps.
+
+    `described` is the file that describes it, `before` what that says, `implementation` the same
+    with what was measured in its place.
+    """
+
+    described: Path
+    before: Implementation
+    implementation: Implementation
+
+    @property
+    def measured(self) -> dict[str, OwnCost]:
+        """The own costs that the reports have timed, by name."""
+        before = self.before.own_costs
+        costs = self.implementation.own_costs
+        return {name: cost for name, cost in costs.items() if cost is not before.get(name)}
+
+    @property
+    def kept(self) -> dict[str, OwnCost]:
+        """The own costs that stay as they are described, by name."""
+        costs = self.implementation.own_costs
+        return {name: cost for name, cost in costs.items() if name not in self.measured}
 
 
 def calibrate(
@@ -136,21 +163,11 @@ def calibrate_implementation(
 
     Raises ScenarioError for what is no profile or no report, before anything is written.
     """
-    from pocketsim.calibration.fit import own, probe_report
     from pocketsim.calibration.fit.write import write_implementation
-    from pocketsim.sim.devices import implementation as implementations
-    from pocketsim.sim.devices import profile
 
     target = Path(path)
-    _check_suffix(target)
-    described = document_file(implementation, "implementation")
-    costs = profile.load(document_file(device, "device"))
-    found = [probe_report.load(one) for one in _files(reports)]
-    if not found:
-        raise UserError(_NO_REPORT)
-    write_implementation(
-        described, own.measured(implementations.load(described), costs, found), target
-    )
+    found = timed_steps(_files(reports), target, device, implementation)
+    write_implementation(found.described, found.implementation, target)
     return implementation_of(target)
 
 
@@ -171,16 +188,40 @@ def pin_profile(
     Raises ScenarioError for what is no profile or no report, or is of a process already, before
     anything is written.
     """
+    target = Path(path)
+    target.write_text(pinned(profile, target, _files(reports)), encoding="utf-8")
+    return device(target)
+
+
+def timed_steps(
+    reports: Sequence[Path], path: Path, device: str | Path, implementation: str | Path
+) -> TimedSteps:
+    """Return what `calibrate_implementation` writes; nothing is written."""
+    from pocketsim.calibration.fit import own, probe_report
+    from pocketsim.calibration.fit.calibration import refuse_strangers
+    from pocketsim.sim.devices import implementation as implementations
+    from pocketsim.sim.devices import profile
+
+    _check_suffix(path)
+    if not reports:
+        raise UserError(_NO_REPORT)
+    file = document_file(implementation, "implementation")
+    described = implementations.load(file)
+    costs = profile.load(document_file(device, "device"))
+    found = [probe_report.load(one) for one in reports]
+    refuse_strangers(found)
+    return TimedSteps(file, described, own.measured(described, costs, found))
+
+
+def pinned(profile: str | Path, path: Path, reports: Sequence[Path]) -> str:
+    """Return what `pin_profile` writes; nothing is written."""
     from pocketsim.calibration.fit import probe_report
     from pocketsim.calibration.fit.wakes import PRICED_REST_S, waking_calls
-    from pocketsim.calibration.validate.host.processes import of_a_process
+    from pocketsim.calibration.validate.host.processes import as_a_process
 
-    target = Path(path)
-    _check_suffix(target)
-    found = [probe_report.load(one) for one in _files(reports)]
-    calls = waking_calls(found)
-    of_a_process(document_file(profile, "device"), target, calls, PRICED_REST_S)
-    return device(target)
+    _check_suffix(path)
+    calls = waking_calls([probe_report.load(one) for one in reports])
+    return as_a_process(document_file(profile, "device"), calls, PRICED_REST_S)
 
 
 def timed(

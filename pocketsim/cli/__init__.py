@@ -17,6 +17,7 @@ import typer
 
 from pocketsim import sim
 from pocketsim.cli import (
+    calibrating,
     clusters,
     common,
     comparing,
@@ -116,8 +117,10 @@ _add(profile, "profile show", profiles.show)
 _add(profile, "profile compare", weighing.compare)
 _add(profile, "profile lint", weighing.lint)
 _add(profile, "profile export", weighing.export)
+_add(profile, "profile pin", calibrating.pin)
 _add(profile, "profile split", profiles.split)
 _add(calibrate, "calibrate reports", measured.calibrate)
+_add(calibrate, "calibrate implementation", calibrating.implementation)
 _add(calibrate, "calibrate this-machine", measured.this_machine)
 _add(calibrate, "calibrate published", fitting.published)
 _add(calibrate, "calibrate sensitivity", fitting.sensitivity)

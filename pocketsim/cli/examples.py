@@ -103,11 +103,17 @@ EXAMPLES = {
         "pocketsim profile show moto_g04s",
         "pocketsim profile show my_phone.toml",
     ),
+    "profile pin": (
+        "pocketsim profile pin my_computer.toml -o one_core.toml --report report.json",
+    ),
     "profile split": ("pocketsim profile split old_phone.toml -o profiles",),
     "calibrate": ("pocketsim calibrate report.json -o my_phone.toml",),
     "calibrate reports": (
         "pocketsim calibrate report.json -o my_phone.toml",
         "pocketsim calibrate report.json -o my_phone.toml --base moto_g04s",
+    ),
+    "calibrate implementation": (
+        "pocketsim calibrate implementation report.json --device my_phone.toml -o program.toml",
     ),
     "calibrate this-machine": (
         "pocketsim calibrate this-machine",

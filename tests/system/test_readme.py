@@ -97,6 +97,15 @@ SHORT = {
     "pocketsim calibrate this-machine": [
         "calibrate this-machine --seconds 0.5 --base moto_g04s -o machine.toml"
     ],
+    "pocketsim calibrate implementation": [
+        (
+            "calibrate implementation {root}/tests/reports/linux_vm.json --device thinkpad_l13 "
+            "--base probe -o program.toml --json"
+        )
+    ],
+    "pocketsim profile pin": [
+        "profile pin thinkpad_l13 --report {root}/tests/reports/linux_vm.json -o one_core.toml"
+    ],
     "pocketsim profile list": ["profile list --json"],
     "pocketsim profile show": ["profile show moto_g04s"],
     "pocketsim profile compare": [

@@ -102,7 +102,7 @@ class Calibration:
         """
         base = self.base[1] if self.base else None
         reports = sorted(reports, key=lambda report: (report.started_at, report.digest))
-        _refuse_strangers(reports)
+        refuse_strangers(reports)
         if not self.allow_spoiled:
             _refuse_spoiled(reports)
         sleeps = sleep_overshoot(reports, base.scheduler.sleep_overshoot if base else None)
@@ -144,7 +144,7 @@ class Calibration:
                 else one
                 for name, one in found.items()
             }
-            profile = profile.model_copy(update={"operations": costs, "scatter": found})
+            profile = profile.model_copy(update={"operations": costs, "scatter": found or None})
         self.profile_ = profile
         self.round_trips_ = compared(profile, reports)
         return self
@@ -309,7 +309,7 @@ def _total_s(cost: Cost) -> float:
     return cost.cpu + cost.wait + cost.per_byte * REFERENCE_BYTES
 
 
-def _refuse_strangers(reports: Sequence[Report]) -> None:
+def refuse_strangers(reports: Sequence[Report]) -> None:
     """Raise ScenarioError unless all reports are different and of one device."""
     first, *others = reports
     digests = {first.digest}

@@ -37,7 +37,12 @@ class Call(Protocol):
 def of_a_process(
     profile: Path, to: Path, calls: Sequence[Call] = (), priced_rest_s: float = 0.0
 ) -> None:
-    """Write a device profile again, as that of a process which is pinned to one core.
+    """Write what `as_a_process` returns to the file at `to`."""
+    to.write_text(as_a_process(profile, calls, priced_rest_s), encoding="utf-8")
+
+
+def as_a_process(profile: Path, calls: Sequence[Call] = (), priced_rest_s: float = 0.0) -> str:
+    """Return a device profile as the document of a process which is pinned to one core.
 
     Over the loopback the sender's call does the waking: it takes longer, the longer nothing was
     sent, and a wake-up is shorter by as much. A relay's call does so too, which is in the delay
@@ -86,7 +91,7 @@ def of_a_process(
             }
             for rest_s, longer, error_s in ((0.0, 0.0, 0.0), *told)
         ]
-    to.write_text(tomli_w.dumps(device), encoding="utf-8")
+    return tomli_w.dumps(device)
 
 
 def beside_a_relay(process: Path, to: Path) -> None:

@@ -1,0 +1,127 @@
+"""`calibrate implementation` and `profile pin`: what a simulation of `probe trade` needs beside.
+
+A program's own costs are made of reports, and a device's profile becomes that of one process. What
+does not live here: `calibrate REPORT...` (`cli.measured`).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pocketsim.cli import completion, console, targets
+from pocketsim.cli.running import AsJson
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pocketsim.calibrating import TimedSteps
+    from pocketsim.sim.devices.implementation import OwnCost
+
+
+def implementation(
+    reports: Annotated[
+        list[Path], typer.Argument(help="Reports of the probe (JSON).", metavar="REPORT...")
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Implementation to write (TOML).", metavar="FILE")
+    ],
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device",
+            help="Profile that `calibrate` made of the same reports.",
+            metavar="PROFILE",
+            autocompletion=completion.documents("device"),
+        ),
+    ],
+    base: Annotated[
+        str,
+        typer.Option(
+            "--base",
+            help="Implementation for what no report timed.",
+            metavar="IMPLEMENTATION",
+            autocompletion=completion.documents("implementation"),
+        ),
+    ] = "probe",
+    as_json: AsJson = False,
+) -> None:
+    """Make an implementation of what reports have timed of the steps of `probe trade`.
+
+    These are costs of the program beyond the operations of the device. What the reports have not
+    timed is taken from --base with its provenance, and listed.
+    """
+    from pocketsim.calibrating import timed_steps
+    from pocketsim.calibration.fit.write import write_implementation
+
+    found = timed_steps(reports, out, device, base)
+    with targets.replacing(out) as aside:
+        write_implementation(found.described, found.implementation, aside)
+    for text in _worded(found, base):
+        console.say(text)
+    if as_json:
+        told = {"measured": _costs(found.measured), "kept": _costs(found.kept)}
+        console.data(json.dumps({"implementation": str(out), **told}, indent=1))
+        return
+    targets.tell(out)
+
+
+def pin(
+    device: Annotated[
+        str,
+        typer.Argument(
+            help="Device, a file or a name.",
+            metavar="PROFILE",
+            autocompletion=completion.documents("device"),
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="Profile to write (TOML).", metavar="FILE")
+    ],
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--report",
+            help="Report that the profile was made of: how long sending takes that wakes the "
+            "receiver. Once for each report.",
+            metavar="REPORT",
+        ),
+    ] = None,
+) -> None:
+    """Write a device's profile as that of one process that is pinned to one core.
+
+    Two such devices are the two ends of a trade on one computer, each on a core of its own.
+    """
+    from pocketsim.calibrating import pinned
+    from pocketsim.sim.devices.profile import load
+
+    text = pinned(device, out, reports or [])
+    with targets.replacing(out) as aside:
+        aside.write_text(text, encoding="utf-8")
+        load(aside)
+    targets.tell(out)
+
+
+def _worded(found: TimedSteps, base: str) -> list[str]:
+    """Return a line for each own cost: what was measured, and what came from the base."""
+    measured = [f"measured: {_told(name, cost)}" for name, cost in found.measured.items()]
+    kept = [f"taken from {base}: {_told(name, cost)}" for name, cost in found.kept.items()]
+    if measured:
+        return measured + kept
+    return [*kept, f"warning: no step of the program was timed; all costs are those of {base}"]
+
+
+def _told(name: str, cost: OwnCost) -> str:
+    from pocketsim.sim.devices.numbers import seconds
+
+    return f"{name} ({cost.basis}), {seconds(cost.cpu)} at step {cost.step}"
+
+
+def _costs(costs: Mapping[str, OwnCost]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "step": cost.step, "cpu_s": cost.cpu, "basis": cost.basis}
+        for name, cost in costs.items()
+    ]
