@@ -145,3 +145,9 @@ def test_a_scenario_takes_it(whole, tmp_path):
     (used,) = run.devices.values()
     mine = ps.device(tmp_path / "mine.toml").to_frame()
     assert used.to_frame()["cpu_s"].dropna().to_dict() == mine["cpu_s"].dropna().to_dict()
+
+
+def test_a_report_without_measurements_gives_the_base(whole, tmp_path):
+    whole.write_text(json.dumps({**json.loads(whole.read_text()), "measurements": []}))
+    found = ps.calibrate(whole, tmp_path / "mine.toml", base=BASE)
+    assert found.contents["operations"] == ps.device(BASE).contents["operations"]
