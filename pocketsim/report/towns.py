@@ -121,7 +121,8 @@ def _energy_note(runs: Sequence[Run]) -> str:
 
     A tail costs what the scenario says: power times length of the network whose tail costs most.
     """
-    shares, tails_j = [], {}
+    shares: list[float] = []
+    tails_j: dict[str, float] = {}
     for run in filter(_is_priced, runs):
         spent_j = {part: spent["mean"] or 0.0 for part, spent in run.metrics["energy_j"].items()}
         shares.append(spent_j["access_tail"] / (sum(spent_j.values()) or 1.0))

@@ -38,7 +38,10 @@ METRICS_PART = '''"""What a toy achieved."""
 
 from pocketsim.sim.metrics.trades import COMPLETED, QUANTILES, TRANSACTION, beside
 
-__all__ = ["COMPLETED", "COUNTS", "QUANTILES", "RATIOS", "TRANSACTION", "beside", "measure", "names"]
+__all__ = [
+    *("COMPLETED", "COUNTS", "QUANTILES", "RATIOS", "TRANSACTION"),
+    *("beside", "measure", "names"),
+]
 
 RATIOS = {"toy_lost_ratio": "toy_count"}
 COUNTS = ("toy_count",)

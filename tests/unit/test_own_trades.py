@@ -158,7 +158,7 @@ def test_the_content_names_the_run_and_the_folder_does_not(bring):
 
 
 def test_a_payload_that_no_datagram_holds_is_warned_of(bring):
-    rows = HEADER + "1,0,1,9\n2,0,1,66000\n3,0,1,9\n"
+    rows = HEADER + "1,0,1,9\n2,0,1,66000\n3,2,3,9\n"
     ((key, text),) = warnings(bring(rows, "transport.mode=udp"))
     assert key == "workload.file"
     assert "66,000 B makes messages" in text

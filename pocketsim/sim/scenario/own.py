@@ -127,9 +127,9 @@ def _cached(path: Path, form: str, cache: Cache, *, by_id: bool) -> Table:
 
 def _table(path: Path, form: str, *, by_id: bool) -> Table:
     if form != _TIJ_FORMAT:
-        columns = PRESENCE if form == _PRESENCE else CONTACT
+        asked = PRESENCE if form == _PRESENCE else CONTACT
         return tables.read(
-            path, [Names(one.name) if by_id and one.is_whole else one for one in columns]
+            path, [Names(one.name) if by_id and one.is_whole else one for one in asked]
         )
     # A line says that two people were near each other in the 20 s before its time.
     told = tables.read(path, _TIJ, _TIJ_LINES)
