@@ -128,7 +128,7 @@ def _failed(error: OSError, target: Path) -> str | None:
         if error.errno == errno.ENOENT and path.is_dir():
             continue  # what is missing in a folder that is there, we have not made
         asides = (folder for folder in (failed, failed.parent) if folder.parent == path.parent)
-        if any(folder.name.startswith(_ASIDE) for folder in asides):
+        if any(folder.name.startswith((_ASIDE, _FOLDER_ASIDE)) for folder in asides):
             return str(target)
         if path in (failed, *failed.parents) or failed in path.parents:
             return error.filename
@@ -191,6 +191,7 @@ def _reason(error: OSError) -> str:
 
 _JOURNAL = ".journal"
 _ASIDE = ".writing-"
+_FOLDER_ASIDE = ".tmp-"  # of folders that are written whole (`sim.trace.holdings`)
 _NEW = "new"
 _STDOUT = 1
 # A path of the user's that cannot be read or written.

@@ -128,7 +128,8 @@ def test_a_graph_has_each_edge_once_between_phones_by_number(tmp_path, form):
         '1,"5"',
         '2,"30"',
     ]
-    _, found = graphs.read(made.files["partners"], 3)
+    graph = graphs.read(made.files["partners"], 3)
+    found = graphs.joined(graph, [int(node) for node in graph.nodes])
     assert found.start.tolist() == [0, 2, 3, 4]
     assert found.node.tolist() == [1, 2, 0, 0]
     assert sum(made.note["rows_dropped"].values()) == 2
@@ -143,7 +144,8 @@ def test_an_edge_list_of_names_has_its_first_line_and_none_of_a_header(tmp_path)
 
 def test_edges_of_a_directed_graph_lead_one_way(tmp_path):
     made = imported(tmp_path, "snap", "# Directed graph\n1 2\n2 3\n3 1\n1 3\n")
-    _, found = graphs.read(made.files["partners"], 3)
+    graph = graphs.read(made.files["partners"], 3)
+    found = graphs.joined(graph, [int(node) for node in graph.nodes])
     assert found.node.tolist() == [1, 2, 2, 0]
 
 

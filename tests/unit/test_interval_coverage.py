@@ -118,7 +118,10 @@ def test_a_share_within_repetitions_is_covered(
             chances = draws.beta(truth * weight, (1 - truth) * weight, n)
         return of_shares(draws.binomial(trials, chances) / trials, [trials] * n)
 
-    assert covered(study, truth, f"share/{n}/{truth}/{trials}/{correlation}") >= 0.92
+    assert covered(study, truth, f"share/{n}/{truth}/{trials}/{correlation}") >= (
+        # With correlation the effective number of trials is itself uncertain.
+        0.90 if correlation else 0.92
+    )
 
 
 def test_wilson_is_as_published():
@@ -137,7 +140,8 @@ def test_equal_shares_have_an_interval_with_a_width(n: int, value: float):
         found.append(of_runs([value] * n))
     for one in found:
         assert one.low <= value <= one.high
-        assert one.high - one.low > 0.1 / n
+        # No narrower than that of all trials, independent, none of which succeeded.
+        assert one.high - one.low >= wilson(0.0, 40 * n).high * (1 - 1e-12)
         assert one.method == "wilson"
 
 

@@ -51,7 +51,8 @@ def table(rows: list[Row]) -> Any:
 def measure(
     rows: list[Row], resolved: dict[str, Any] | None = None, **told: Any
 ) -> dict[str, float]:
-    return payments.measure(Columns.of(table(rows)), NOTHING | told, resolved or town())
+    found = payments.measure(Columns.of(table(rows)), NOTHING | told, resolved or town())
+    return {name: value for name, value in found.items() if not isinstance(value, Sample)}
 
 
 def event(time_s: float, kind: str, message: int = 0, node: int = 0, peer: int = 0) -> Row:
