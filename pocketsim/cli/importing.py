@@ -5,14 +5,16 @@ from __future__ import annotations
 import enum
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pocketsim.cli import common, console, targets
 from pocketsim.cli.running import AsJson
-from pocketsim.importing import FORMATS, Imported, import_data
 from pocketsim.sim.base.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from pocketsim.importing import Imported
 
 
 class Format(enum.StrEnum):
@@ -51,7 +53,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
     form: Annotated[
         str,
         typer.Argument(
-            help=f"What the source is: {', '.join(FORMATS)}.",
+            help=f"What the source is: {', '.join(Format)}.",
             metavar="FORMAT",
             parser=common.one_of(Format, "FORMAT"),
         ),
@@ -115,6 +117,8 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
     digest, rows, what was dropped and why).
     """
     targets.check_outside_runs(out)
+    from pocketsim.importing import import_data
+
     made = import_data(
         form,
         source,

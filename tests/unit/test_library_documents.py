@@ -124,7 +124,7 @@ def test_a_figure_has_the_means_of_the_runs(runs):
     (line,) = (trace for trace in figure.data if trace.name == "simulated")
     assert list(line.x) == [4, 16]
     assert list(line.y) == pytest.approx(
-        [run.metrics["metrics"]["rtt_ms_p50"]["mean"] for run in runs]
+        [run.metrics["metrics"]["rtt_ms_p50"]["value"] for run in runs]
     )
     shares = ps.plot.success(runs)
     assert all(0 <= value <= 1 for trace in shares.data for value in trace.y)

@@ -13,6 +13,7 @@ from pocketsim.sim import metrics, trace
 from pocketsim.sim.base.told import NOTHING
 from pocketsim.sim.metrics import energy
 from pocketsim.sim.metrics import town as payments
+from pocketsim.sim.metrics.pooled import Sample
 from pocketsim.sim.trace.columns import Columns, last_before, next_after
 
 Row = tuple[float, str, int, int, int, int]
@@ -52,7 +53,12 @@ def measure(
     rows: list[Row], resolved: dict[str, Any] | None = None, **told: Any
 ) -> dict[str, float]:
     found = payments.measure(Columns.of(table(rows)), NOTHING | told, resolved or town())
-    return {name: value for name, value in found.items() if not isinstance(value, Sample)}
+    trials = {"outage_payments_asked"}  # of a share, which is no metric itself
+    return {
+        name: value
+        for name, value in found.items()
+        if not isinstance(value, Sample) and name not in trials
+    }
 
 
 def event(time_s: float, kind: str, message: int = 0, node: int = 0, peer: int = 0) -> Row:

@@ -156,7 +156,11 @@ def test_every_quantity_of_the_document_says_its_unit():
     for model in models_in(Scenario):
         for name, (key, dimension) in point._fields(model).items():
             text = json.dumps(tables[model.__name__]["properties"][key])
-            titles = [one.name for one in (*units.DIMENSIONS, units.MOMENT) if f'"title": "{one.name}"' in text]
+            titles = [
+                one.name
+                for one in (*units.DIMENSIONS, units.MOMENT)
+                if f'"title": "{one.name}"' in text
+            ]
             if (model, name) in BRING_THEIR_UNITS:
                 assert dimension is None
                 continue
