@@ -139,7 +139,7 @@ def test_a_toy_is_at_home_in_every_room(changed, document):
     assert found["kinds"] == ["toy", "toy", "toy"]
     (sent,) = found["metrics"]["toy_count"]["values"]
     assert sent > 0
-    assert found["metrics"]["toy_lost_ratio"]["ci95_method"] == "t"
+    assert found["metrics"]["toy_lost_ratio"]["ci95_method"] == "wilson"
     assert 0 < found["metrics"]["toy_lost_ratio"]["mean"] < 1
     assert "rtt_ms_p50" in found["metrics"]
 

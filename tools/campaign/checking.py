@@ -109,7 +109,7 @@ def _agree(name: str, values: tuple[float | None, float | None], error: float) -
         return full is None or name.startswith(("delivery_ms_", "done_within_"))
     if full is None:
         return False
-    if name.endswith(("_p50", "_p95")):
+    if name.endswith(("_p50", "_p95", "_p99")):
         return abs(bare - full) <= error * full + _SHORTEST_MS
     return math.isclose(full, bare, rel_tol=_ROUNDING)
 
