@@ -88,7 +88,8 @@ def test_who_keeps_no_connection_is_the_same_run(scenario):
 
 def test_the_command_line_warns_once_and_show_says_whether_they_act(cli, scenario):
     text = scenario.read_text().replace('mode = "udp"', 'mode = ["udp", "quic_keep"]')
-    scenario.write_text(text.replace("count = 2", "count = 3") + "app_faults = true\n")
+    text = text.replace('duration = "2s"', 'duration = "26s"')
+    scenario.write_text(text + "app_faults = true\n")
     warning = f"warning: {scenario}: transport.app_faults: kept connections stall and break as"
     for command in (("check", scenario), ("show", scenario), ("run", scenario, "--dry-run")):
         done = cli(*command)
@@ -108,7 +109,7 @@ def test_the_command_line_warns_once_and_show_says_whether_they_act(cli, scenari
 def test_a_sweep_warns_once_for_all_of_its_points(cli, scenario, tmp_path):
     sweep = tmp_path / "sweep.toml"
     sweep.write_text(
-        f'[sweep]\nscenario = "{scenario.name}"\n[axes]\n"devices[0].count" = [2, 3, 4]\n'
+        f'[sweep]\nscenario = "{scenario.name}"\n[axes]\n"run.duration" = ["26s", "27s", "28s"]\n'
         '"transport.mode" = ["quic_keep"]\n"transport.app_faults" = [true]\n'
     )
     done = cli("check", sweep)
