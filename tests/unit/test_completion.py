@@ -63,3 +63,37 @@ def test_shares_only_grow_and_are_plain_ones_where_all_are_watched(
     since_s = min(age for _, age in watched)
     plain = np.mean([done is not None and done <= since_s for done, _ in watched])
     assert found.within(since_s) == pytest.approx(plain)
+
+
+def _by_bucket(durations_s: np.ndarray) -> dict[str, object]:
+    """What the engine's histogram has of durations: 64 buckets for each power of two."""
+    exponent = np.floor(np.log2(durations_s))
+    bucket = np.floor((durations_s / 2**exponent - 1) * 64)
+    from_s, counts = np.unique(2**exponent * (1 + bucket / 64), return_counts=True)
+    to_s = from_s + 2 ** np.floor(np.log2(from_s)) / 64
+    columns = {"from_s": from_s, "to_s": to_s, "count": counts}
+    return {"sum_s": 0.0, **{name: column.tolist() for name, column in columns.items()}}
+
+
+def test_a_ledgers_buckets_give_the_curve_of_each_transaction():
+    generator = np.random.default_rng(3)
+    done_s = np.where(generator.random(20_000) < 0.7, generator.lognormal(2, 1.5, 20_000), np.inf)
+    age_s = generator.uniform(0, 700, done_s.size)
+    is_done = done_s <= age_s
+    exact = completion.product_limit(np.where(is_done, done_s, np.nan), age_s)
+    found = completion.of_ledger(
+        {
+            "watched": _by_bucket(age_s),
+            "done_watched": _by_bucket(age_s[is_done]),
+            "done": _by_bucket(done_s[is_done]),
+        }
+    )
+    assert exact.within(600) < 0.72
+    for within_s in completion.DEADLINES_S.values():
+        assert found.within(within_s) == pytest.approx(exact.within(within_s), abs=2e-4)
+
+
+def test_a_ledger_that_watched_nothing_says_nothing():
+    nothing = {"sum_s": 0.0, "from_s": [], "to_s": [], "count": []}
+    found = completion.of_ledger(dict.fromkeys(("watched", "done_watched", "done"), nothing))
+    assert np.isnan(found.within(1.0))

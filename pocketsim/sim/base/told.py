@@ -47,6 +47,17 @@ class Spread(TypedDict):
     count: list[int]
 
 
+class Completion(TypedDict):
+    """Of what the log has sent: watched to the end, the same of what was done, and send to store.
+
+    Empty where the log was full before the end.
+    """
+
+    watched: Spread
+    done_watched: Spread
+    done: Spread
+
+
 class Transfers(TypedDict):
     """Messages that were stored; `timed` are those whose first block came some time before."""
 
@@ -74,6 +85,7 @@ class Statement(TypedDict):
     rtt: Spread
     processing: Spread
     delivery: Spread
+    completion: Completion
     quantile_error: float
     deliveries_sent: int
     observed: dict[str, tuple[int, int]]

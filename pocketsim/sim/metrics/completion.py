@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pocketsim.sim.metrics import histograms
 from pocketsim.sim.metrics.definition import Metric
 from pocketsim.sim.trace.columns import times_by_message
 
 if TYPE_CHECKING:
+    from pocketsim.sim.base import told
     from pocketsim.sim.trace.columns import Columns
 
     Array = np.ndarray[Any, Any]
@@ -34,8 +36,7 @@ METRICS = {
         "1",
         f"share of sent with T3 - T1 <= {within_s:g} s",
         f"of what was sent, what is stored within {within_s:g} s: lost is not done, in flight "
-        "counts for as long as it was watched; undefined where nothing was watched for so long, "
-        "and without events",
+        "counts for as long as it was watched; undefined where nothing was watched for so long",
     )
     for name, within_s in DEADLINES_S.items()
 }
@@ -81,11 +82,39 @@ def product_limit(done_s: Array, age_s: Array) -> Curve:
     What was watched until the very moment of a step is at risk in it.
     """
     is_done = np.isfinite(done_s)
-    until_s = np.sort(np.where(is_done, np.maximum(done_s, 0.0), age_s))
-    since_s, done = np.unique(np.maximum(done_s[is_done], 0.0), return_counts=True)
-    at_risk = until_s.size - np.searchsorted(until_s, since_s, side="left")
-    share = 1.0 - np.cumprod(1.0 - done / at_risk)
-    return Curve(since_s, share, float(age_s.max()))
+    each_s = np.maximum(done_s[is_done], 0.0)
+    steps = _steps(each_s, np.ones(each_s.size), age_s[~is_done], np.ones(age_s[~is_done].size))
+    return Curve(*steps, float(age_s.max()))
+
+
+def of_ledger(found: told.Completion) -> Curve:
+    """Return the curve from durations by bucket, each taken for its middle.
+
+    Shares within `DEADLINES_S` lose next to nothing by that: buckets begin there, and only the
+    order of what is done and what is no longer watched within one bucket is unknown.
+    """
+    if not found["watched"]["count"]:
+        return Curve(np.empty(0), np.empty(0), -1.0)
+    watched = dict(zip(found["watched"]["to_s"], found["watched"]["count"], strict=True))
+    for to_s, count in zip(
+        found["done_watched"]["to_s"], found["done_watched"]["count"], strict=True
+    ):
+        watched[to_s] -= count
+    done, middles_s = found["done"], histograms.middles_s(found["watched"])
+    counts = np.array(list(watched.values()), dtype=float)
+    steps = _steps(histograms.middles_s(done), np.array(done["count"]), middles_s, counts)
+    return Curve(*steps, float(middles_s.max()))
+
+
+def _steps(done_s: Array, done: Array, left_s: Array, left: Array) -> tuple[Array, Array]:
+    """Return when the curve steps and the shares from there, of counts done and left undone."""
+    since_s, place = np.unique(done_s, return_inverse=True)
+    done_then = np.bincount(place, done, minlength=since_s.size)
+    until_s, counts = np.concatenate((done_s, left_s)), np.concatenate((done, left))
+    order = np.argsort(until_s, kind="stable")
+    over = np.concatenate(([0.0], np.cumsum(counts[order])))
+    at_risk = over[-1] - over[np.searchsorted(until_s[order], since_s, side="left")]
+    return since_s, 1.0 - np.cumprod(1.0 - done_then / at_risk)
 
 
 def metrics(curve: Curve) -> dict[str, float]:

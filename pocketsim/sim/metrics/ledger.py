@@ -31,8 +31,7 @@ def of_all(found: Statement) -> dict[str, Any]:
         "success_ratio": ratio(by_then["stored"], by_then["sent"]),
         "settled_success_ratio": ratio(by_then["stored"], known),
         "in_flight_ratio": ratio(by_then["sent"] - known, by_then["sent"]),
-        # How long what is not done was watched, the ledger forgets.
-        **dict.fromkeys(completion.METRICS, math.nan),
+        **completion.metrics(completion.of_ledger(found["completion"])),
         **trades.quantiles(rtt, processing),
         "rtt_ms_mean": 1e3 * histograms.mean_s(found["rtt"]),
         **_block_sizes(found["blocks"], stored),

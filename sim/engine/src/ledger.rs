@@ -13,7 +13,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use pocketsim_protocols::contract::{Event, EventKind, MessageId, NodeId, Reason, Seconds};
 
 use crate::histogram::{Histogram, ERROR_MAX};
-use crate::statement::{Spread, Standing, Statement};
+use crate::statement::{Completion, Spread, Standing, Statement};
 use crate::streams::mix;
 
 /// What is added up while a run goes on.
@@ -32,7 +32,16 @@ pub struct Ledger {
     rtt: Histogram,
     processing: Histogram,
     delivery: Histogram,
+    completion: Done,
     found: Statement,
+}
+
+/// Of the transactions whose send is in the log: how long they are watched, and when they are done.
+#[derive(Debug, Default)]
+struct Done {
+    watched: Histogram,
+    done_watched: Histogram,
+    done: Histogram,
 }
 
 /// A transaction that is not stored.
@@ -79,6 +88,7 @@ impl Ledger {
             rtt: Histogram::new(),
             processing: Histogram::new(),
             delivery: Histogram::new(),
+            completion: Done::default(),
             found: Statement::default(),
         }
     }
@@ -135,6 +145,9 @@ impl Ledger {
         found.rtt = Spread::of(&self.rtt);
         found.processing = Spread::of(&self.processing);
         found.delivery = Spread::of(&self.delivery);
+        if !self.log.is_cut {
+            found.completion = self.completion.told();
+        }
         found.quantile_error = ERROR_MAX;
         found
     }
@@ -174,8 +187,21 @@ impl Ledger {
             standing.stored += u64::from(sent.is_stored);
             standing.lost += u64::from(!sent.is_stored && sent.cause().is_some());
         });
+        if in_log {
+            self.completion.watched.add(self.duration_s - now);
+        }
         if sent.is_stored {
             self.open.remove(&message.0);
+            self.complete(now, &sent);
+        }
+    }
+
+    /// What was sent, as `entry` says, is done.
+    fn complete(&mut self, now: Seconds, entry: &Entry) {
+        if entry.is_logged && now <= self.duration_s {
+            let watched_s = self.duration_s - entry.sent_s;
+            self.completion.done_watched.add(watched_s);
+            self.completion.done.add(now - entry.sent_s);
         }
     }
 
@@ -212,6 +238,7 @@ impl Ledger {
             return;
         }
         self.open.remove(&event.message.0);
+        self.complete(now, &entry);
         self.stand(&entry, |standing| {
             standing.stored += 1;
             standing.lost -= u64::from(entry.cause().is_some());
@@ -301,6 +328,16 @@ impl Ledger {
                 *self.found.lost.entry(name(cause)).or_default() += 1;
                 self.found.forgotten += 1;
             }
+        }
+    }
+}
+
+impl Done {
+    fn told(&self) -> Completion {
+        Completion {
+            watched: Spread::of(&self.watched),
+            done_watched: Spread::of(&self.done_watched),
+            done: Spread::of(&self.done),
         }
     }
 }

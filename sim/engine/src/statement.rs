@@ -34,6 +34,8 @@ pub struct Statement {
     pub processing: Spread,
     /// From send to the first delivery, of a protocol of one's own.
     pub delivery: Spread,
+    /// When what was sent was done, and how long it was watched.
+    pub completion: Completion,
     /// By how much a quantile from their buckets may be wrong, as a share of it.
     pub quantile_error: f64,
     /// Deliveries of what was sent.
@@ -80,6 +82,19 @@ impl Sizes {
         self.max = self.max.max(Some(bytes));
         self.sum += u64::from(bytes);
     }
+}
+
+/// Of the transactions whose send the log has, what a curve of the share done needs; empty where the
+/// log was full before the end, since nobody knows then how long what is not done was watched.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "python", derive(pyo3::IntoPyObject))]
+pub struct Completion {
+    /// From send to the end of the measurement.
+    pub watched: Spread,
+    /// The same of those that were stored by then.
+    pub done_watched: Spread,
+    /// From send to store, of those.
+    pub done: Spread,
 }
 
 /// Messages that were stored, of whichever blocks.
