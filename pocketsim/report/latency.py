@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pocketsim.report import theme
 from pocketsim.report.rates import asked_title
 from pocketsim.report.runs import Run, Series, transport_name
-from pocketsim.report.trips import of_run
+from pocketsim.report.trips import completions, of_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import plotly.graph_objects as go
 
@@ -103,12 +103,8 @@ def distribution_functions(group: Sequence[Series]) -> go.Figure:
     A line for each rate that was asked for, of at most six, spread over those that were.
     """
     chart = theme.figure("round trip, ms", "share that took no longer, %", 400)
-    every = [(one, run) for one in group for run in one.runs]
-    places = np.unique(np.linspace(0, len(every) - 1, _LINES).round().astype(int))
-    chosen = [every[place] for place in places]
     shown: list[float] = []
-    looks = zip(theme.colours(len(chosen)), theme.dashes(len(chosen)), strict=True)
-    for (one, run), (colour, dash) in zip(chosen, looks, strict=True):
+    for one, run, line in _lines(group):
         trips = of_run(run)
         if not trips.count:
             continue
@@ -119,14 +115,60 @@ def distribution_functions(group: Sequence[Series]) -> go.Figure:
             x=at_ms,
             y=_SHARES,
             mode="lines+markers",
-            name=f"{transport_name(one.transport)}, {run.asked_per_s:g}/s",
-            line={"color": colour, "dash": dash, "width": 1.6},
+            name=_line_name(one, run),
+            line=line,
             marker={"size": np.where(marked, 7, 0)},
         )
     chart.update_xaxes(**theme.log_decades(shown))
     chart.update_yaxes(range=[0, 101])
     theme.make_room(chart)
     return chart
+
+
+def completion(group: Sequence[Series]) -> go.Figure:
+    """Return which share of what was sent is done how long after its send: lost is never done.
+
+    Of some repetitions it is the mean of their curves, for as long as each of them was watched. A
+    line for each rate that was asked for, of at most six, spread over those that were.
+    """
+    chart = theme.figure("time since the send, s", "share of what was sent that is done, %", 400)
+    shown: list[float] = []
+    for one, run, line in _lines(group):
+        curves = [curve for curve in completions(run) if curve.since_s.size]
+        if not curves:
+            continue
+        watched_s = min(curve.watched_s for curve in curves)
+        steps_s = np.unique(np.concatenate([curve.since_s for curve in curves]))
+        at_s = np.append(steps_s[(steps_s > 0) & (steps_s < watched_s)], watched_s)
+        at_s = at_s[np.unique(np.linspace(0, at_s.size - 1, _POINTS).round().astype(int))]
+        shares = [[100 * curve.within(since_s) for since_s in at_s] for curve in curves]
+        shown += at_s.tolist()
+        # The last step holds until nobody watched any more.
+        chart.add_scatter(
+            x=at_s,
+            y=np.mean(shares, axis=0),
+            mode="lines",
+            name=_line_name(one, run),
+            line={**line, "shape": "hv"},
+        )
+    chart.update_xaxes(**theme.log_decades(shown))
+    chart.update_yaxes(range=[0, 101])
+    theme.make_room(chart)
+    return chart
+
+
+def _lines(group: Sequence[Series]) -> Iterator[tuple[Series, Run, dict[str, Any]]]:
+    """Yield at most six of the runs, spread over all, with how each one's line looks."""
+    every = [(one, run) for one in group for run in one.runs]
+    places = np.unique(np.linspace(0, len(every) - 1, _LINES).round().astype(int))
+    chosen = [every[place] for place in places]
+    looks = zip(theme.colours(len(chosen)), theme.dashes(len(chosen)), strict=True)
+    for (one, run), (colour, dash) in zip(chosen, looks, strict=True):
+        yield one, run, {"color": colour, "dash": dash, "width": 1.6}
+
+
+def _line_name(one: Series, run: Run) -> str:
+    return f"{transport_name(one.transport)}, {run.asked_per_s:g}/s"
 
 
 def quantiles(run: Run) -> tuple[float, ...] | None:
@@ -180,4 +222,5 @@ _MEDIAN = ("rtt_ms_p50", "median")  # as published
 _PERCENTS = (5, 25, 50, 75, 95)
 _SHARES = np.array([*range(100), 99.5, 99.9, 100.0])
 _MARKED = (50, 95, 99)
+_POINTS = 500  # of a line
 _LINES = 6  # that a chart can tell apart

@@ -26,6 +26,7 @@ def add(page: Page, found: Sequence[Series]) -> None:
     """Append the sections on trades to which series of runs, of any scenarios, have something."""
     _rates(page, found)
     _success(page, found)
+    _completion(page, found)
     _round_trips(page, found)
     _outcomes(page, found)
     _block_sizes(page, found)
@@ -50,6 +51,19 @@ def _success(page: Page, found: Sequence[Series]) -> None:
         if _is_worth(group)
     ]
     _section(page, "success", charts, _SUCCESS)
+
+
+def _completion(page: Page, found: Sequence[Series]) -> None:
+    chosen = [_middle_payload(group) for group in _by_scenario(found).values()]
+    charts = [
+        (group[0].title, f"{_names(group)}; lost is never done", latency.completion(group))
+        for group in chosen
+        # Where all is done, round trips say when.
+        if any(
+            (run.mean("success_ratio") or 0.0) < _NEARLY_ALL for one in group for run in one.runs
+        )
+    ]
+    _section(page, "completion", [chart for chart in charts if chart[2].data], _COMPLETION)
 
 
 def _round_trips(page: Page, found: Sequence[Series]) -> None:
@@ -164,12 +178,14 @@ def _common_rate(group: Sequence[Series]) -> tuple[float, list[Run]]:
     return rate, [run for run in runs if run.rate_per_s == rate]
 
 
+_NEARLY_ALL = 0.995
 _FEW = 2  # payloads of one scenario that are still shown side by side
 _MEAN_SIZES = ("stored_block_bytes_mean", "run")
 # Of sections, by anchor.
 _TITLES = {
     "rates": "Send and store rates",
     "success": "Success rate",
+    "completion": "Done, over the time since the send",
     "round-trips": "Round trips",
     "distributions": "Distributions of round trips",
     "outcomes": "Runs over a kept connection",
@@ -185,6 +201,12 @@ _SUCCESS = (
     "Share of the proposals sent that the proposer also stored. Thin lines with triangles: what "
     "was in flight at the end, neither stored nor lost. Why the rest was lost stands below, under "
     "What became of what was sent."
+)
+_COMPLETION = (
+    "Share of the proposals sent that are stored so long after their send or sooner "
+    "(product-limit estimator). What is lost stays in the denominator; what is in flight at the "
+    "end counts for as long as it was watched. So a curve ends where a run was too short to tell, and "
+    "does not depend on how long the run was before."
 )
 _ROUND_TRIPS = (
     "From the proposal leaving the app to the completed block being stored, on one clock (T3 - T1)."

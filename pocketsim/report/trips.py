@@ -1,4 +1,7 @@
-"""Round trips of a run: each of them, or, where it keeps no events, how many took how long."""
+"""Round trips of a run: each of them, or, where it keeps no events, how many took how long.
+
+And the share of what was sent that is done since then, of a run that keeps them.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from pocketsim.report.runs import Run
     from pocketsim.sim.base.told import Spread
+    from pocketsim.sim.metrics.completion import Curve
 
     Milliseconds = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -75,6 +79,11 @@ def of_run(run: Run) -> Trips:
     return _read(run.path, asked["duration_s"], asked["repetitions"])
 
 
+def completions(run: Run) -> tuple[Curve, ...]:
+    """Return the share done since the send in each repetition; nothing without events."""
+    return _completions(run.path, run.resolved["run"]["duration_s"])
+
+
 def about(runs: Sequence[Run]) -> str:
     """Return how sure quantiles are of runs that keep no events; empty where there are none."""
     error = max((run.metrics.get("quantile_error", 0.0) for run in runs), default=0.0)
@@ -90,3 +99,10 @@ def _read(path: Path, duration_s: float, repetitions: int) -> Trips:
         return _Counted(tuple(trace.spreads(table, "rtt", repetitions)))
     trips = metrics.round_trips(results.read_events(path), duration_s)
     return _Each(tuple(took_ms for _, took_ms in trips))
+
+
+@functools.lru_cache(maxsize=64)
+def _completions(path: Path, duration_s: float) -> tuple[Curve, ...]:
+    if not results.keeps_events(path):
+        return ()
+    return tuple(metrics.completions(results.read_events(path), duration_s))

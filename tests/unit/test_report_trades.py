@@ -64,6 +64,22 @@ def test_one_repetition_is_no_row_of_boxes(tmp_path: Path):
     assert "box: quartiles" not in html
 
 
+def test_what_is_lost_keeps_the_curve_of_what_is_done_below_all(tmp_path: Path):
+    losing = made(tmp_path / "losing", testing.Shape(lost_ratio=0.1))
+    assert 'id="completion"' in page(tmp_path, [losing])
+    (series,) = as_series(load([losing]))
+    (line,) = latency.completion([series]).data
+    assert np.all(np.diff(line.y) >= 0)
+    success = series.runs[0].mean("success_ratio")
+    assert success < 0.95
+    assert line.y[-1] == pytest.approx(100 * success, abs=1)
+    assert line.x[-1] == pytest.approx(series.runs[0].resolved["run"]["duration_s"], rel=0.05)
+
+
+def test_where_all_is_done_round_trips_say_when(tmp_path: Path):
+    assert 'id="completion"' not in page(tmp_path, [made(tmp_path, testing.Shape())])
+
+
 def test_of_a_run_without_stores_nothing_is_drawn(tmp_path: Path):
     assert charts(page(tmp_path, [made(tmp_path, DEAD)])) == {}
 
