@@ -205,8 +205,8 @@ _SUCCESS = (
 _COMPLETION = (
     "Share of the proposals sent that are stored so long after their send or sooner "
     "(product-limit estimator). What is lost stays in the denominator; what is in flight at the "
-    "end counts for as long as it was watched. So a curve ends where a run was too short to tell, and "
-    "does not depend on how long the run was before."
+    "end counts for as long as it was watched. So a curve ends where a run was too short to tell, "
+    "and does not depend on how long the run was before."
 )
 _ROUND_TRIPS = (
     "From the proposal leaving the app to the completed block being stored, on one clock (T3 - T1)."
