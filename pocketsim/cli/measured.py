@@ -176,11 +176,16 @@ def metrics(
     """Show rates, latencies and fates of a real trade, defined as for simulations.
 
     The log is the benchmark app's or the probe's; of two phones, that of the one that proposes.
+    One that contradicts itself is refused.
     """
+    from pocketsim.sim.base.errors import ScenarioError
     from pocketsim.sim.export import phone_logs
     from pocketsim.sim.metrics import of_log
 
     found = of_log(phone_logs.read(events), events.name)
+    if not found["counts"]["sent"]:
+        reason = "nothing is sent in it; of two phones it takes the log of the one that proposes"
+        raise ScenarioError(events, "", reason)
     if as_json:
         console.data(json.dumps(found, indent=1))
         return

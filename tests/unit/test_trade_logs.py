@@ -169,7 +169,7 @@ def changed(**more):
         ("a.jsonl", "", "line 1: there is none"),
         ("a.jsonl", " " * 70_000, "line 1: is longer than 65536 bytes"),
         ("a.jsonl", changed() + "x" * 2_000_000, "line 2: is longer than 65536 bytes"),
-        ("a.jsonl", changed(repetition=2**31), "line 1: repetition: must be a whole number from 0"),
+        ("a.jsonl", changed(repetition=10_000), "line 1: repetition: must be a whole number from"),
         ("a.jsonl", changed(repetition=True), "not True"),
         ("a.jsonl", changed(message_id=2**63), "message_id: must be a whole number"),
         ("a.jsonl", changed(node=10**4000), "node: must be a whole number"),
@@ -228,7 +228,9 @@ def test_a_log_is_a_file_or_a_pipe(tmp_path):
 
 def test_repetitions_are_those_that_are_there(tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_text(changed(repetition=3_000_000) + changed(repetition=5) + changed(repetition=5))
+    path.write_text(
+        changed(repetition=9_999) + changed(repetition=5) + changed(repetition=5, message_id=8)
+    )
     table = phone_logs.read(path)
     assert table["repetition"].to_pylist() == [0, 0, 1]
     found = metrics.of_log(table, "x")
@@ -236,13 +238,9 @@ def test_repetitions_are_those_that_are_there(tmp_path):
     assert found["metrics"]["send_count"]["values"] == [2, 1]
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
-def test_more_repetitions_than_make_sense_are_refused(tmp_path, name):
-    path = tmp_path / name
-    if name == "a.csv":
-        path.write_text(CSV_HEAD + "".join(CSV_ROW.replace("x#0", f"{n}") for n in range(10_001)))
-    else:
-        path.write_text("".join(changed(repetition=n) for n in range(10_001)))
+def test_more_repetitions_than_make_sense_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(CSV_HEAD + "".join(CSV_ROW.replace("x#0", f"{n}") for n in range(10_001)))
     with pytest.raises(ScenarioError, match="has 10001 repetitions; 10000 are as many as make"):
         phone_logs.read(path)
 
@@ -254,7 +252,8 @@ def test_peers_are_named_as_nodes_are(tmp_path):
         (("4", "5"), ("5", ""), [(4, 5), (5, -1)]),
         (("k5", "7"), ("7", "k5"), [(0, 1), (1, 0)]),
     ):
-        rows = [row.format(*pair) for pair in zip(nodes, peers, strict=True)]
+        pairs = zip(nodes, peers, strict=True)
+        rows = [row.format(*pair).replace("x#0", str(n)) for n, pair in enumerate(pairs)]
         path.write_text(CSV_HEAD.strip() + ",peer\n" + "".join(rows))
         table = phone_logs.read(path)
         pairs = zip(table["node"].to_pylist(), table["peer"].to_pylist(), strict=True)

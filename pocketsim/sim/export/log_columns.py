@@ -127,7 +127,7 @@ class Ids:
     """Texts that name phones or transactions, in any number of columns.
 
     If all are whole numbers they are those; if one is not, each is numbered in order of appearance.
-    An empty one is none, -1.
+    An empty one is none, -1. What programs write where there is no value is no id.
     """
 
     def __init__(self, low: int, high: int) -> None:
@@ -136,17 +136,32 @@ class Ids:
         self._are_numbers = True
         self._wrong: WrongLineError | None = None
 
-    def places(self, name: str, texts: Sequence[str], lines: Sequence[int]) -> Array:
-        """Return the place of each text of column `name` among all ids."""
+    def places(
+        self,
+        name: str,
+        texts: Sequence[str],
+        lines: Sequence[int],
+        must_be: Sequence[bool] | None = None,
+    ) -> Array:
+        """Return the place of each text of column `name` among all ids.
+
+        Raises WrongLineError for one that is none where it `must_be` one.
+        """
         places = self._places
         for new in dict.fromkeys(texts):
             if new and new not in places:
+                if new.casefold() in _NO_VALUES:
+                    raise _wrong(lines[texts.index(new)], name, "an id", new)
                 places[new] = len(places)
                 self._are_numbers &= _DECIMAL.fullmatch(new) is not None
                 if self._are_numbers and not self._wrong and not self._is_right(new):
                     what = f"a whole number from {self._low} to {self._high}, or a name"
                     self._wrong = _wrong(lines[texts.index(new)], name, what, new)
-        return np.array([places[text] if text else -1 for text in texts], np.int64)
+        found = np.array([places[text] if text else -1 for text in texts], np.int64)
+        lacks = (found < 0) & np.array(must_be or False)
+        if lacks.any():
+            raise _wrong(lines[int(lacks.argmax())], name, "an id", "")
+        return found
 
     def ids(self, places: Array) -> Array:
         """Return the ids at these places; raises WrongLineError if one is an absurd number."""
@@ -172,4 +187,5 @@ def _wrong(line: int, name: str, what: str, value: object) -> WrongLineError:
 
 _DECIMAL = re.compile(r"-?[0-9]+")
 _LONGEST_NUMBER = 40  # characters: 64 bits, and some zeros before
+_NO_VALUES = frozenset({"nan", "null", "none", "nil", "na", "n/a", "<na>", "inf", "-inf"})
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")

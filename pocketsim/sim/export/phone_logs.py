@@ -20,6 +20,7 @@ import numpy as np
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ScenarioError, did_you_mean, nearest, shown
 from pocketsim.sim.base.files import opened
+from pocketsim.sim.export import log_check
 from pocketsim.sim.export.app_csv import COLUMNS, EPOCH, EXTRA_COLUMNS, MEANINGS
 from pocketsim.sim.export.log_columns import (
     Flags,
@@ -59,19 +60,24 @@ def read_json_lines(path: Path) -> pa.Table:
     """Return the trace in a file of one object a line, with the columns of a trace.
 
     Repetitions are numbered anew, from 0 in their order. Raises ScenarioError when a line has other
-    keys, lacks one, or has a value that no trace has.
+    keys, lacks one, has a value that no trace has, or contradicts another (`sim.export.log_check`).
     """
 
     def columns(blocks: Blocks) -> dict[str, Array]:
-        found = _json_columns()
+        found, lines_of_rows = _json_columns(), [np.empty(0, np.int64)]
         for numbers, lines in blocks:
             rows = _objects(numbers, lines)
             for name, column in found.items():
                 column.add([row[name] for _, row in rows], [number for number, _ in rows])
-        return {name: column.whole() for name, column in found.items()}
+            lines_of_rows.append(np.array([number for number, _ in rows], np.int64))
+        made = {name: column.whole() for name, column in found.items()}
+        return made | {"line": np.concatenate(lines_of_rows)}
 
     found = _checked(path, columns)
     _, found["repetition"] = np.unique(found["repetition"], return_inverse=True)
+    message = found["message_id"]
+    is_numbered = trace.origin(message) == found["node"]
+    found["number"] = np.where(is_numbered, trace.sequence_number(message), -1)
     return _table(path, found)
 
 
@@ -82,7 +88,7 @@ def read_csv(path: Path, epoch: datetime | None = None) -> pa.Table:
     earliest row of each tag. Node and message ids that are not whole numbers are numbered in order
     of appearance; where there is no column `peer`, the peer is unknown (-1). Operations that stand
     for no event of a trade are left out. Raises ScenarioError when a column is missing, there twice
-    or holds what it cannot.
+    or holds what it cannot, and for a line that contradicts another (`sim.export.log_check`).
     """
 
     def columns(blocks: Blocks) -> dict[str, Array]:
@@ -97,6 +103,10 @@ def read_csv(path: Path, epoch: datetime | None = None) -> pa.Table:
     origin = _origin(microseconds, found["repetition"], epoch)
     found["time_s"] = (microseconds - origin) / 1e6
     known = np.flatnonzero(found["kind"] != "")
+    if found["kind"].size and not known.size:
+        operations = ", ".join(name for name in MEANINGS if MEANINGS[name][0] != name)
+        reason = f"no operation is of a trade: those are {operations}"
+        raise ScenarioError(path, "", reason)
     return _table(path, {name: values[known] for name, values in found.items()})
 
 
@@ -106,7 +116,11 @@ def _checked(path: Path, columns: Callable[[Blocks], dict[str, Array]]) -> dict[
         with opened(path) as file:
             return columns(_blocks(file))
     except WrongLineError as error:
-        raise ScenarioError(path, f"line {error.line}", error.reason) from None
+        raise _refused(path, error) from None
+
+
+def _refused(path: Path, error: WrongLineError) -> ScenarioError:
+    return ScenarioError(path, f"line {error.line}", error.reason)
 
 
 def _table(path: Path, columns: dict[str, Array]) -> pa.Table:
@@ -114,6 +128,10 @@ def _table(path: Path, columns: dict[str, Array]) -> pa.Table:
     if repetitions > _MOST_REPETITIONS:
         reason = f"has {repetitions} repetitions; {_MOST_REPETITIONS} are as many as make sense"
         raise ScenarioError(path, "", reason)
+    try:
+        log_check.check(log_check.Rows.of(columns))
+    except WrongLineError as error:
+        raise _refused(path, error) from None
     # Several threads write as they observe, so rows are not quite in order of time.
     order = np.lexsort((columns["time_s"], columns["repetition"]))
     return trace.build(**{name: columns[name][order] for name in trace.COLUMNS})
@@ -208,7 +226,7 @@ def _other_keys(row: dict[str, Any]) -> str:
 
 def _json_columns() -> dict[str, Column]:
     return {
-        "repetition": Numbers("repetition", 0, _INT32),
+        "repetition": Numbers("repetition", 0, _MOST_REPETITIONS - 1),
         "time_s": Numbers("time_s", 0.0, _LONGEST_S),
         "node": Numbers("node", 0, _INT32),
         "kind": Words("kind"),
@@ -260,12 +278,14 @@ class _CsvColumns:
         self._tag = Names("tag")
         self._reason = Words("reason", may_lack=True)
         self._parts: dict[str, list[Array]] = {
-            name: [] for name in ("kind", "logged", "node", "message_id", "peer")
+            name: [] for name in ("kind", "logged", "node", "message_id", "peer", "number", "line")
         }
 
     def add(self, rows: Sequence[tuple[str, ...]], lines: Sequence[int]) -> None:
         """Take rows of `_USED`, and the lines that they end in; raises WrongLineError."""
-        operations, stamps, nodes, messages, sizes, tags, peers, reasons = zip(*rows, strict=True)
+        operations, stamps, nodes, messages, sizes, tags, turns, peers, reasons = zip(
+            *rows, strict=True
+        )
         meanings = [MEANINGS.get(operation, ("", True)) for operation in operations]
         self._timestamp.add([_microseconds(stamp) for stamp in stamps], lines)
         # What is no event of a trade may have no size.
@@ -273,12 +293,15 @@ class _CsvColumns:
         self._size.add([whole_number(size) if kind else 0 for size, (kind, _) in pairs], lines)
         self._tag.add(tags, lines)
         self._reason.add([reason or None for reason in reasons], lines)
+        are_events = [kind != "" for kind, _ in meanings]
         parts = {
             "kind": np.array([kind for kind, _ in meanings], object),
             "logged": np.array([logged for _, logged in meanings], bool),
-            "node": self._nodes.places("node_id", nodes, lines),
-            "message_id": self._messages.places("message_id", messages, lines),
+            "node": self._nodes.places("node_id", nodes, lines, are_events),
+            "message_id": self._messages.places("message_id", messages, lines, are_events),
             "peer": self._nodes.places("peer", peers, lines),
+            "number": np.array([_turn(turn) for turn in turns], np.int64),
+            "line": np.array(lines, np.int64),
         }
         for name, part in parts.items():
             self._parts[name].append(part)
@@ -301,6 +324,12 @@ class _CsvColumns:
             "message_size": self._size.whole(),
             "reason": self._reason.whole(),
         }
+
+
+def _turn(text: str) -> int:
+    """Return which proposal of its phone a row is about, or -1 if it does not say."""
+    number = whole_number(text)
+    return number if isinstance(number, int) and 0 <= number <= _INT64 else -1
 
 
 def _microseconds(stamp: str) -> int | str:
@@ -328,6 +357,7 @@ def _origin(microseconds: Array, repetition: Array, epoch: datetime | None) -> A
 _KEYS = frozenset(trace.COLUMNS)
 _USED = (
     *("operation", "timestamp", "node_id", "message_id", "message_size", "tag"),
+    "sequence_number",
     *EXTRA_COLUMNS,
 )
 _MOMENT = "a moment such as 2025-06-22T10:00:00.000001Z"
