@@ -86,7 +86,7 @@ def show(file: ScenarioFile, overrides: Overrides = None, as_json: AsJson = Fals
     )
     for line in _app_faults(rungs):
         console.data(line)
-    for line in _people(document):
+    for line in _of_files(document):
         console.data(line)
     _show_groups(first["devices"])
     implementation = first["implementation"]
@@ -141,8 +141,14 @@ def _check(file: Path) -> list[str]:
         document = load(file)
         resolve(document)
         warn([document])
-        return _people(document)
+        return _of_files(document)
     return []
+
+
+def _of_files(document: Document) -> list[str]:
+    """Return lines on the user's own files: what the run uses of each, and who is who."""
+    lines = [printable(f"{place}: {used.text()}") for place, used in document.used.items()]
+    return [*lines, *_people(document)]
 
 
 def _people(document: Document) -> list[str]:

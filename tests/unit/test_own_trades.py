@@ -98,7 +98,7 @@ MISTAKES = {
     "to a stranger": ("1,0,1,9\n2,0,99,9\n", "row 3", "to is 99; phones are numbered"),
     "to oneself": ("1,0,1,9\n2,3,3,9\n", "row 3", "from and to are both phone 3"),
     "after the end": ("1,0,1,9\n30,0,1,9\n", "row 3", "time_s is 30; the run is from 0 to before"),
-    "before the start": ("-0.1,0,1,9\n", "row 2", "time_s is -0.1; the run is from 0"),
+    "before the start": ("-0.1,0,1,9\n", "row 2", "time_s is -0.1; a time is 0 or more"),
     "not in order": ("2,0,1,9\n1,0,1,9\n", "row 3", "less than 2 in the row before"),
     "too little": ("1,0,1,3\n", "row 2", "a payload has 4 to 1,073,741,824 bytes"),
     "too much": ("1,0,1,1073741825\n", "row 2", "a payload has 4 to 1,073,741,824 bytes"),

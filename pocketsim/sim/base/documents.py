@@ -11,7 +11,7 @@ import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -229,6 +229,10 @@ def _seconds(value: object) -> float:
     return units.MOMENT.parse(f"{value.timestamp():.6f}s")
 
 
+def _seconds_or_first(value: object) -> float | str:
+    return FIRST if value == FIRST else _seconds(value)
+
+
 def _factor_or_duration(value: object) -> units.Quantity:
     if isinstance(value, str):
         return units.Quantity(_more_than_zero(units.DURATION.parse)(value), units.DURATION)
@@ -265,13 +269,23 @@ Duration = Annotated[
     WithJsonSchema(_schema(units.DURATION)),
     units.DURATION,
 ]
-Moment = Annotated[
-    float,
-    BeforeValidator(_seconds),
-    WithJsonSchema({"anyOf": [_schema(units.MOMENT), {"type": "string", "format": "date-time"}]}),
+FIRST = "first"
+Origin = Annotated[
+    float | Literal["first"],
+    BeforeValidator(_seconds_or_first),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _schema(units.MOMENT),
+                {"type": "string", "format": "date-time"},
+                {"const": FIRST},
+            ]
+        }
+    ),
     units.MOMENT,
 ]
-"""Seconds on the clock of a file; of a date and time, seconds since 1970-01-01T00:00:00Z."""
+"""Seconds on the clock of a file, of a date and time since 1970-01-01T00:00:00Z; or `FIRST`, for
+the earliest time in the file."""
 PositiveDuration = Annotated[
     float,
     BeforeValidator(_more_than_zero(units.DURATION.parse)),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from pocketsim.sim.base import moments
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
 from pocketsim.sim.base.files import opened
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 class Column:
     """What a column may hold: numbers from `least` to `most`, which `says` puts in words.
 
-    They are whole, and below 2^32, if `is_whole`; none is less than that before if `is_sorted`.
+    They are whole, and below 2^32, if `is_whole`; none is less than that before if `is_sorted`. If
+    they are times in seconds, `is_time`, they may be dates, too (`sim.base.moments`).
     """
 
     name: str
@@ -47,6 +49,7 @@ class Column:
     says: str
     is_whole: bool = False
     is_sorted: bool = False
+    is_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class Table:
 
     Columns that are `named` have places in `names`, all of the table: sorted as numbers if all of
     them are, else as texts. `digest` is the SHA-256 of the file, in hex; `first_row` the number
-    that its first row has.
+    that its first row has. `is_dated` says that times are dates in the file.
     """
 
     path: Path
@@ -83,6 +86,11 @@ class Table:
     columns: Mapping[str, npt.NDArray[Any]]
     names: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
+    is_dated: bool = False
+
+    def time_text(self, time_s: float) -> str:
+        """Return a time as people read it: a date where the file has dates."""
+        return moments.text(time_s) if self.is_dated else f"{time_s:.12g} s"
 
     def error(self, place: int, reason: str) -> ScenarioError:
         """Return what to raise for what is wrong with the row at `place`, counted from 0."""
@@ -92,8 +100,18 @@ class Table:
         """Raise ScenarioError for the first row that is wrong; `reason` quotes it by {column}."""
         if wrong.any():
             place = int(wrong.argmax())
-            row = {name: values[place] for name, values in self.columns.items()}
+            row: dict[str, Any] = {name: column[place] for name, column in self.columns.items()}
+            if self.is_dated:
+                dates = (name for name, value in row.items() if isinstance(value, float))
+                row |= {name: _Date(row[name]) for name in dates}
             raise self.error(place, reason.format_map(row))
+
+
+class _Date(float):
+    """A moment that is quoted as one, whatever a format says of numbers."""
+
+    def __format__(self, spec: str) -> str:
+        return moments.text(self)
 
 
 class _WrongRowError(Exception):
@@ -120,11 +138,12 @@ def read(path: Path, columns: Sequence[Column | Names], lines: Lines | None = No
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
         try:
-            found, names = _collected(path, blocks(path, file, columns), columns, first_row)
+            rows = blocks(path, file, columns)
+            found, names, is_dated = _collected(path, rows, columns, first_row)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise _unreadable(path, name, error) from None
     named = frozenset(column.name for column in columns if isinstance(column, Names))
-    return Table(path, digest, first_row, found, names, named)
+    return Table(path, digest, first_row, found, names, named, is_dated)
 
 
 def _form(path: Path, lines: Lines | None) -> _Form:
@@ -142,7 +161,7 @@ def _unreadable(path: Path, name: str, error: Exception) -> ScenarioError:
     if "Empty CSV file" in text:
         return ScenarioError(path, "", "has no rows")
     if found := _SPOILED.fullmatch(text):
-        what = "number" if found[3] == "double" else "text"
+        what = _KINDS.get(found[3], "text")
         reason = f"{shown(found[4])} in column {int(found[1]) + 1} is no {what}"
         return ScenarioError(path, f"row {found[2]}", reason)
     if found := _COUNTED.match(text):
@@ -152,11 +171,15 @@ def _unreadable(path: Path, name: str, error: Exception) -> ScenarioError:
 
 def _collected(
     path: Path, blocks: Blocks, columns: Sequence[Column | Names], row: int
-) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...]]:
-    """Return the columns of all blocks, the first of which begins at `row`, and their names."""
-    first_row = row
+) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...], bool]:
+    """Return the columns of all blocks, the first of which begins at `row`, and their names.
+
+    And whether times are dates.
+    """
+    first_row, is_dated = row, False
     parts: list[Block] = []
     for block in blocks:
+        is_dated |= any(moments.is_moment(kind) for kind in block.schema.types)
         try:
             parts.append(_checked(block, columns, parts[-1] if parts else {}))
         except _WrongRowError as error:
@@ -169,9 +192,9 @@ def _collected(
     names = [column.name for column in columns if isinstance(column, Names)]
     found = {name: np.concatenate([part[name] for part in parts]) for name in numbers}
     if not names:
-        return found, ()
+        return found, (), is_dated
     places, every = _numbered(parts, names)
-    return {**found, **places}, every
+    return {**found, **places}, every, is_dated
 
 
 def _check_length(path: Path, rows: int) -> None:
@@ -239,13 +262,17 @@ def _checked_numbers(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # Whole numbers beyond 2^53 are rounded: no column of ours takes them.
-    found: Floats = numbers(pc.cast(values, pa.float64(), safe=False), absent=math.nan)
-    _check(column, found, found[:1] if before is None else before[-1:])
+    is_dated = moments.is_moment(values.type)
+    if is_dated:
+        found: Floats = moments.seconds(values)
+    else:
+        # Whole numbers beyond 2^53 are rounded: no column of ours takes them.
+        found = numbers(pc.cast(values, pa.float64(), safe=False), absent=math.nan)
+    _check(column, found, found[:1] if before is None else before[-1:], is_dated=is_dated)
     return found.astype(np.uint32 if column.is_whole else np.float64, copy=False)
 
 
-def _check(column: Column, values: Floats, last: npt.NDArray[Any]) -> None:
+def _check(column: Column, values: Floats, last: npt.NDArray[Any], *, is_dated: bool) -> None:
     """Raise the first mistake among `values`, which follow on `last`."""
     wrong = ~((values >= column.least) & (values <= column.most))
     if column.is_whole:
@@ -256,7 +283,7 @@ def _check(column: Column, values: Floats, last: npt.NDArray[Any]) -> None:
     if not wrong.any():
         return
     place = int(wrong.argmax())
-    value = float(values[place])
+    value = _Date(values[place]) if is_dated else float(values[place])
     if np.isnan(value):
         reason = f"{column.name} is empty or no number"
     elif not column.least <= value <= column.most:
@@ -264,7 +291,8 @@ def _check(column: Column, values: Floats, last: npt.NDArray[Any]) -> None:
     elif column.is_whole and value != int(value):
         reason = f"{column.name} is {value:.15g}, which is not whole"
     else:
-        reason = f"{column.name} is {value:.15g}, less than {before[place]:.15g} in the row before"
+        earlier = type(value)(before[place])
+        reason = f"{column.name} is {value:.15g}, less than {earlier:.15g} in the row before"
     raise _WrongRowError(place, reason)
 
 
@@ -304,6 +332,8 @@ def _text(
         column.name: pa.float64() if isinstance(column, Column) else pa.string()
         for column in columns
     }
+    times = [column.name for column in columns if isinstance(column, Column) and column.is_time]
+    types |= moments.kinds(file, names, delimiter, times)
     return csv.open_csv(
         file,
         # One thread: several do not tell the row of what is no number, and gain nothing here.
@@ -326,6 +356,8 @@ def _parquet_blocks(path: Path, file: BinaryIO, columns: Sequence[Column | Names
     for column in columns:
         name, kind = column.name, schema.field(column.name).type
         if isinstance(column, Names) and (pa.types.is_string(kind) or pa.types.is_integer(kind)):
+            continue
+        if isinstance(column, Column) and column.is_time and moments.is_moment(kind):
             continue
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise ScenarioError(path, "", f"column {name} has values of type {kind}, no numbers")
@@ -353,7 +385,11 @@ ROWS_MAX = 50_000_000
 _DIGITS = 18  # of a number that 64 bits hold; what is longer is in order as text
 _BLOCK_BYTES = 1 << 22
 _BLOCK_ROWS = 1 << 17
-_SPOILED = re.compile(r"In CSV column #(\d+): Row #(\d+): .* to (\w+): (?:invalid value )?(.*)")
+_SPOILED = re.compile(
+    r"In CSV column #(\d+): Row #(\d+): .* to (\w+)(?:\[[^]]*\])?: "
+    r"(?:invalid value |expected .* in )?(.*?)(?:\. If these .*)?"
+)
+_KINDS = {"double": "number", "timestamp": "moment as the first row has one"}
 _COUNTED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _Form = tuple[str, "Callable[[Path, BinaryIO, Sequence[Column | Names]], Blocks]", int]
 _FORMS: dict[str, _Form] = {

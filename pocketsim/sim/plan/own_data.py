@@ -111,15 +111,9 @@ def _rows(resolved: Resolved, files: Files, people: Population) -> Mapping[str, 
     workload, family = resolved["workload"], resolved["protocol"]["kind"]
     assert workload["kind"] == "trace", "whoever asks for its rows has one"
     path = _file(workload["digest"], files)
-    found = own_trades.read(
-        path,
-        family,
-        int(people.lane.size),
-        resolved["run"]["duration_s"],
-        resolved.get("people", ()),
-    )
+    found = own_trades.read(path, family, int(people.lane.size), resolved.get("people", ()))
     check_same(path, found.digest, workload["digest"])
-    return found.columns
+    return own_trades.within(found, workload.get("origin_s", 0.0), resolved["run"]["duration_s"])
 
 
 def _file(digest: str, files: Files) -> Path:

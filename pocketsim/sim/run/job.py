@@ -96,13 +96,18 @@ class Assembly(TypedDict):
 
 
 class Asked(TypedDict):
-    """What the manifest of a run says that its repetitions do not know."""
+    """What the manifest of a run says that its repetitions do not know.
+
+    `files` are the user's that have times, by their keys in the scenario: how many rows they have
+    and the run uses, and their first and last time.
+    """
 
     name: str
     continues: str | None
     scenario: dict[str, Any]
     point: dict[str, Any]
     git_commit: str | None
+    files: dict[str, dict[str, Any]]
 
 
 def parquet_path(directory: Path, repetition: int) -> Path:

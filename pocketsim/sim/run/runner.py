@@ -259,6 +259,7 @@ def _order(document: Document, rung: Rung, target: Path, first_index: list[int] 
             "scenario": point.values(document.scenario, rung.at),
             "point": point.of(document, rung.at),
             "git_commit": git_commit(),
+            "files": {key: used.told() for key, used in document.used.items()},
         },
         "only_metrics": False,
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from pocketsim.sim.base.documents import Moment, PositiveDuration, Section, written
+from pocketsim.sim.base.documents import Origin, PositiveDuration, Section, written
 from pocketsim.sim.scenario.fields import kind_if_absent
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ class ChurnFile(Section):
         description="CSV or Parquet file relative to the scenario, with columns phone, on_s and "
         "off_s: a row for each interval in which a phone is on.",
     )
-    origin: Moment = Field(
+    origin: Origin = Field(
         default=written("0s"),
         description="Time in the file at which the run begins: seconds on its clock, also Unix "
-        "seconds, or a date and time in a time zone.",
+        'seconds, or a date and time in a time zone; "first" is the earliest in the file.',
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from pocketsim.sim.base.documents import Moment, Section, written
+from pocketsim.sim.base.documents import Origin, Section, written
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario.fields import kind_if_absent
 from pocketsim.sim.scenario.town import ContactLink, Contacts, check_link_shares
@@ -31,10 +31,10 @@ class ContactsFile(Section):
         description="columns: CSV or Parquet with phone_a, phone_b, begin_s, end_s; tij: lines "
         "t i j of SocioPatterns, of people near each other in the 20 s before t.",
     )
-    origin: Moment = Field(
+    origin: Origin = Field(
         default=written("0s"),
         description="Time in the file at which the run begins: seconds on its clock, also Unix "
-        "seconds, or a date and time in a time zone.",
+        'seconds, or a date and time in a time zone; "first" is the earliest in the file.',
     )
     links: dict[str, ContactLink] = Field(min_length=1, description="Kinds of link by name.")
 

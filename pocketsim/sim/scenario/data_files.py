@@ -17,13 +17,14 @@ from pocketsim.sim.scenario import own, own_code, own_library, own_trades, peopl
 from pocketsim.sim.scenario.workloads import OwnWorkload, Poisson, WorkloadTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pocketsim.sim.base.graphs import Graph
     from pocketsim.sim.scenario.document import Scenario
     from pocketsim.sim.scenario.own import Cache
     from pocketsim.sim.scenario.own_code import OwnCode
+    from pocketsim.sim.scenario.rows_used import Used
 
 TRADES, GRAPH = "workload.file", "workload.partners.graph"
 PROTOCOL, ADVERSARY, POLICY = "protocol.class", "protocol.adversary.class", "transport.policy.class"
@@ -34,13 +35,15 @@ WORKLOAD, PARTNERS = "workload.class", "workload.partners.class"
 class DataFile:
     """A file as it was read: its absolute path and the SHA-256 of its content, in hex.
 
-    `largest_payload_bytes` is that of trades, and `phones` how many of them trade; else 0.
+    `largest_payload_bytes` is that of trades in the run, `phones` how many of them trade, else 0;
+    `used` what the run uses of the file.
     """
 
     path: Path
     digest: str
     largest_payload_bytes: int = 0
     phones: int = 0
+    used: Used | None = None
 
 
 def graph(scenario: Scenario, path: Path) -> Graph | None:
@@ -68,8 +71,8 @@ def ids(scenario: Scenario, path: Path, partners: Graph | None, tables: Cache) -
     return people.together(naming, others, scenario.phone_count())
 
 
-def _setting(scenario: Scenario) -> tuple[str, int, float]:
-    return scenario.protocol.kind, scenario.phone_count(), scenario.run.duration
+def _setting(scenario: Scenario) -> tuple[str, int]:
+    return scenario.protocol.kind, scenario.phone_count()
 
 
 def read(
@@ -85,11 +88,7 @@ def read(
     workload = scenario.workload
     if isinstance(workload, WorkloadTrace):
         file = beside(path, TRADES, workload.file)
-        rows = own_trades.read(file, *_setting(scenario), called)
-        own_trades.check(scenario, rows)
-        payloads_bytes = rows.columns.get("payload_bytes", np.zeros(1))
-        phones = np.union1d(rows.columns["from"], rows.columns["to"])
-        found[TRADES] = DataFile(file, rows.digest, int(payloads_bytes.max()), phones.size)
+        found[TRADES] = _trades(scenario, workload, file, called)
     if partners is not None:
         graphs.joined(partners, people.numbers_of(partners.nodes, called))
         found[GRAPH] = DataFile(partners.path, partners.digest)
@@ -97,6 +96,23 @@ def read(
         file = beside(path, own_library.LIBRARY, scenario.protocol.library)
         found[own_library.LIBRARY] = DataFile(file, own_library.digest(file))
     return found
+
+
+def used(files: Mapping[str, DataFile]) -> dict[str, Used]:
+    """Return what the run uses of those files that have times, by their keys."""
+    return {key: file.used for key, file in files.items() if file.used is not None}
+
+
+def _trades(
+    scenario: Scenario, workload: WorkloadTrace, file: Path, called: Sequence[str]
+) -> DataFile:
+    rows, duration_s = own_trades.read(file, *_setting(scenario), called), scenario.run.duration
+    own_trades.check(scenario, rows)
+    used = own_trades.used(rows, workload.origin, duration_s)
+    columns = own_trades.within(rows, used.origin_s, duration_s)
+    payloads_bytes = columns.get("payload_bytes", np.zeros(1))
+    phones = np.union1d(columns["from"], columns["to"])
+    return DataFile(file, rows.digest, int(payloads_bytes.max()), phones.size, used)
 
 
 def code(scenario: Scenario, path: Path) -> dict[str, OwnCode]:

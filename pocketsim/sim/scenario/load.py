@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.data_files import DataFile
     from pocketsim.sim.scenario.own import Cache, Own
     from pocketsim.sim.scenario.own_code import OwnCode
+    from pocketsim.sim.scenario.rows_used import Used
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Document:
     their source. `scenario` has what it leaves to its implementation, but for options of
     transports; that is `implementation`, from the file at `implementation_path`. `files` are
     those of data that it names, `code` those of one's own code, `tables` of churn and contacts, by
-    key path; `people` what these call people, in order of their phones, if not by their numbers.
+    key path; `people` what these call people, in order of their phones, if not by their numbers;
+    `used` what the run uses of each file that has times, by key path.
     """
 
     path: Path
@@ -51,6 +53,7 @@ class Document:
     code: Mapping[str, OwnCode]
     tables: Own
     people: tuple[str, ...]
+    used: Mapping[str, Used]
 
     def paths(self) -> dict[str, str]:
         """Return the paths of all files that the scenario names, by digest."""
@@ -118,6 +121,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         files = data_files.read(scenario, path, graph, people)
         code = data_files.code(scenario, path)
         tables = own.read(scenario, path, source.tables, people)
+        used = data_files.used(files) | own.used(scenario, tables)
     except ScenarioError as error:
         if any(overlap(error.key_path, table) for _, table in made):
             raise ScenarioError(label, error.key_path, error.reason, error.suggestion) from None
@@ -135,6 +139,7 @@ def apply(source: Source, overrides: Sequence[str], label: str) -> Document:
         code,
         tables,
         people,
+        used,
     )
 
 

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pocketsim.sim.base import tables
-from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import beside, check_same
 from pocketsim.sim.base.tables import Column, Lines, Names, Table
 from pocketsim.sim.scenario import people as who
+from pocketsim.sim.scenario import rows_used
 from pocketsim.sim.scenario.churn import ChurnFile
 from pocketsim.sim.scenario.contacts import ContactsFile
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pocketsim.sim.scenario.document import Scenario
     from pocketsim.sim.scenario.resolved import Resolved
+    from pocketsim.sim.scenario.rows_used import Used
 
     Own = Mapping[str, Table]
     """Tables by the key path of their file; of contacts with the columns of `CONTACT`."""
@@ -78,7 +79,20 @@ def read(scenario: Scenario, path: Path, cache: Cache, people: Sequence[str] = (
             _check_contacts(scenario, table, form)
         else:
             _check_presence(scenario, table, place)
-        _check_some(scenario, table, law.origin)
+    return found
+
+
+def used(scenario: Scenario, tables: Own) -> dict[str, Used]:
+    """Return what the run uses of each of the tables that `read` returned for a scenario.
+
+    Raises ScenarioError for one that says nothing about the run.
+    """
+    found, duration_s = {}, scenario.run.duration
+    for place, law in _named(scenario).items():
+        table = tables[place]
+        begin_s, end_s = list(table.columns.values())[-2:]
+        found[place] = rows_used.of(table, begin_s, end_s, law.origin, duration_s)
+        rows_used.check(found[place], table, duration_s)
     return found
 
 
@@ -203,25 +217,13 @@ def _check_apart(
         )
 
 
-def _check_some(scenario: Scenario, table: Table, origin_s: float) -> None:
-    """Refuse a file that says nothing about the run: its times are mostly of another clock."""
-    begin_s, end_s = list(table.columns.values())[-2:]
-    until_s = origin_s + scenario.run.duration
-    if not ((end_s > origin_s) & (begin_s < until_s)).any():
-        reason = (
-            f"has nothing between {origin_s:.12g} s and {until_s:.12g} s, where the run is; its "
-            f"times are from {begin_s.min():.12g} s to {end_s.max():.12g} s, and `origin` moves it"
-        )
-        raise ScenarioError(table.path, "", reason)
-
-
 def _phone(name: str) -> Column:
     # How many there are, a scenario says, and a table serves several.
     return Column(name, 0, 2**32 - 1, "phones are numbered from 0 on", is_whole=True)
 
 
 def _time(name: str) -> Column:
-    return Column(name, 0, sys.float_info.max, "a time is 0 or more, and finite")
+    return Column(name, 0, sys.float_info.max, "a time is 0 or more, and finite", is_time=True)
 
 
 PRESENCE = (_phone("phone"), _time("on_s"), _time("off_s"))

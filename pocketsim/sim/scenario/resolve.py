@@ -277,7 +277,8 @@ def _or_file(
     table = document.tables.get(place)
     if section is None or table is None:
         return si.plain(section)
-    return {**si.section(section, {"file": table.path.name}), "digest": table.digest}
+    told = {"file": table.path.name, "origin": document.used[place].origin_s}
+    return {**si.section(section, told), "digest": table.digest}
 
 
 def _protocol(document: Document, at: Mapping[str, Any]) -> Protocol:
@@ -302,7 +303,9 @@ def _own_class(document: Document, key: str, options: Mapping[str, Any]) -> OwnC
 def _workload(document: Document, at: Mapping[str, Any]) -> Workload:
     workload = document.scenario.workload
     here = _below("workload", at)
-    found = si.section(workload, {**here, "payments": here["rate"]})
+    used = document.used.get(data_files.TRADES)
+    origin = {} if used is None else {"origin": used.origin_s}
+    found = si.section(workload, {**here, "payments": here["rate"], **origin})
     if isinstance(workload, Paced):
         assert workload.pacing is not None, "the implementation says it"
         found["interval_s"] = interval_s(workload.pacing, here["rate"])

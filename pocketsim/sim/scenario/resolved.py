@@ -250,6 +250,7 @@ class WorkloadTrace(TypedDict):
     kind: Literal["trace"]
     file: str
     digest: str
+    origin_s: NotRequired[float]  # where the document has one
     cheat_ratio: float
     double_spend_ratio: float
     replay_ratio: float

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.engine_facts import MESSAGE_BYTES_MAX
-from pocketsim.sim.scenario import app_faults, data_files, limits, parts
+from pocketsim.sim.scenario import app_faults, data_files, limits, parts, rows_used
 from pocketsim.sim.scenario.document import FEWEST_PHONES
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def warnings(document: Document) -> list[tuple[str, str]]:
     """Return pairs of a key path and what to know about it, in order of the document's sections."""
-    found = (_idle_phones, _long, _oversized, _stretched_faults)
+    found = (_idle_phones, _long, _oversized, _stretched_faults, _little_used)
     return [warning for warn in found for warning in warn(document)]
 
 
@@ -88,6 +88,13 @@ def _stretched_faults(document: Document) -> Iterator[tuple[str, str]]:
             f"two paced phones that trade for {app_faults.LONGEST_BENCHMARK_S:g} s, and not of this"
         )
         yield "transport.app_faults", text
+
+
+def _little_used(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield files of which a run uses few rows, or whose times look like milliseconds."""
+    for place, used in document.used.items():
+        for text in rows_used.warnings(used):
+            yield place, text
 
 
 _BETWEEN_TWO = ("trustchain", "transfer")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from pocketsim.sim.base.documents import Count, Duration, Rates, Section, Sizes, written
+from pocketsim.sim.base.documents import Count, Duration, Origin, Rates, Section, Sizes, written
 from pocketsim.sim.scenario.fields import Ratio
 from pocketsim.sim.scenario.own_code import Name, Option, OwnSection
 
@@ -136,12 +136,20 @@ class _Given(Section):
 class WorkloadTrace(_Given):
     """What somebody recorded or made: each row of a file is one proposal, or one payment."""
 
+    absent_when_none = frozenset({"origin"})
+
     kind: Literal["trace"] = Field(description="Kind of workload.")
     file: str = Field(
         min_length=1,
         description="Path of a .csv or .parquet file relative to the scenario, with the columns "
         "time_s, from, to (phones, counted from 0) and payload_bytes, of payments amount_cents, in "
         "order of time; at most 50 million rows.",
+    )
+    origin: Origin | None = Field(
+        default=None,
+        description="Time in the file at which the run begins: seconds on its clock, also Unix "
+        'seconds, or a date and time in a time zone; "first" is the earliest in the file. What is '
+        "before, or after the run's end, is left out. Absent: 0, and every row is in the run.",
     )
     cheat_ratio: CheatRatio = 0.0
     double_spend_ratio: DoubleSpendRatio = 0.0
