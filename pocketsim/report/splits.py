@@ -29,8 +29,13 @@ def has_splits(run: Run) -> bool:
     """Return whether phones of a run differ in profile or access network, and it keeps events."""
     if not results.keeps_events(run.path):
         return False
-    groups = run.resolved["devices"]
-    return len({(group["profile"], name) for group in groups for name in group["access"]}) > 1
+    kinds = {
+        (group["profile"], name)
+        for group in run.resolved["devices"]
+        for name, share in group["access"].items()
+        if share
+    }
+    return len(kinds) > 1
 
 
 def splits_table(runs: Sequence[Run]) -> str:

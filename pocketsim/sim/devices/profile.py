@@ -61,7 +61,7 @@ class Cost(Provenance):
     repetition_sigma: Annotated[float, Field(ge=0, le=5)] = Field(
         default=0.0, description="The same of a factor that a whole repetition shares."
     )
-    tail_share: Annotated[float, Field(gt=0, le=0.5)] | None = Field(
+    tail_share: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
         default=None, description="Of all executions, those that take tail_ratio; absent: none."
     )
     tail_ratio: Annotated[float, Field(gt=1, le=1e6)] | None = Field(
@@ -97,7 +97,7 @@ class Cost(Provenance):
         default=None,
         description="Costs of a profile that name the same one err together; absent: each alone.",
     )
-    common_ratio: Annotated[float, Field(gt=0, le=1)] | None = Field(
+    common_ratio: Annotated[float, Field(ge=0, le=1)] | None = Field(
         default=None, description="Share of the error's variance that common_factor has."
     )
 

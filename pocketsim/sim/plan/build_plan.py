@@ -376,7 +376,7 @@ def _trace(resolved: Resolved) -> plan.Trace:
 def _energy(resolved: Resolved) -> plan.Energy | None:
     """Return powers by the numbers that access networks and kinds of contact have in the plan.
 
-    A network without powers is one that only the tokens' authority is on: it has no account.
+    A network without powers is one that nobody but the tokens' authority is on: it has no account.
     """
     energy, contacts = resolved["energy"], resolved["contacts"]
     if energy is None:
@@ -386,7 +386,9 @@ def _energy(resolved: Resolved) -> plan.Energy | None:
     return {
         "core_w": energy["core_w"],
         "access": [power or _NO_RADIO for power in powers],
-        "contact_w": plan.floats([energy["contacts"][name]["active_w"] for name in links]),
+        "contact_w": plan.floats(
+            [energy["contacts"].get(name, _NO_RADIO)["active_w"] for name in links]
+        ),
     }
 
 

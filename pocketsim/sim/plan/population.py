@@ -143,9 +143,19 @@ def _access(resolved: Resolved, group: Indices, uniform: npt.NDArray[np.float64]
         here = group == number
         shares = sorted(devices["access"].items())
         numbers = np.array([names.index(name) for name, _ in shares])
-        edges = np.cumsum([share for _, share in shares])[:-1]
-        chosen[here] = numbers[np.searchsorted(edges, uniform[here], side="right")]
+        chosen[here] = numbers[by_share([share for _, share in shares], uniform[here])]
     return chosen
+
+
+def by_share(shares: Sequence[float], chance: npt.NDArray[np.float64]) -> Indices:
+    """Return which of those with these shares, of 1, each number between 0 and 1 falls to.
+
+    None falls to a share of 0.
+    """
+    edges = np.cumsum(shares)
+    edges[np.flatnonzero(shares)[-1] :] = np.inf  # a sum of decimal fractions may be less than 1
+    found: Indices = np.searchsorted(edges, chance, side="right")
+    return found
 
 
 def _sites(resolved: Resolved, access: Indices) -> tuple[Indices, Indices]:

@@ -18,7 +18,7 @@ from pocketsim.sim.base.streams import Floats, Streams, pick_bucket
 from pocketsim.sim.plan import plan
 from pocketsim.sim.plan.arrivals import poisson_times
 from pocketsim.sim.plan.churn import Lognormal, Transitions, is_on
-from pocketsim.sim.plan.population import ROLES, Indices, Population
+from pocketsim.sim.plan.population import ROLES, Indices, Population, by_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,8 +130,7 @@ def contacts(
 
 def kinds_of_link(links: Mapping[str, given.ContactLink], chance: Floats) -> Indices:
     """Return the number of the kind of link, by share, for each number between 0 and 1."""
-    edges = np.cumsum([links[name]["share"] for name in sorted(links)])[:-1]
-    return np.searchsorted(edges, chance, side="right")
+    return by_share([links[name]["share"] for name in sorted(links)], chance)
 
 
 def link_columns(links: Mapping[str, given.ContactLink]) -> list[plan.ProximityLink]:

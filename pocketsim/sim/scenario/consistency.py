@@ -197,10 +197,11 @@ def _check_energy(scenario: Scenario, path: Path) -> None:
     if scenario.energy is None:
         return
     phones = [group for group in scenario.devices if group.role != "authority"]
-    used = {name for group in phones for name in group.access}
+    used = {name for group in phones for name, share in group.access.items() if share}
     links = scenario.contacts.links if scenario.contacts else {}
     _check_powers(path, "access", scenario.energy.access, scenario.network.access, used)
-    _check_powers(path, "contacts", scenario.energy.contacts, links, links)
+    met = [name for name, link in links.items() if link.share]
+    _check_powers(path, "contacts", scenario.energy.contacts, links, met)
 
 
 def _check_powers(

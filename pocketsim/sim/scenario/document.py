@@ -28,7 +28,7 @@ from pocketsim.sim.scenario.churn import AnyChurn, GroupChurn
 from pocketsim.sim.scenario.compute import Compute
 from pocketsim.sim.scenario.contacts import AnyContacts
 from pocketsim.sim.scenario.energy import Energy
-from pocketsim.sim.scenario.fields import Ratio, Share, add_up
+from pocketsim.sim.scenario.fields import Ratio, add_up
 from pocketsim.sim.scenario.network import Network, Outage
 from pocketsim.sim.scenario.own_code import Name, Option, OwnSection
 from pocketsim.sim.scenario.own_protocol import OwnOperation
@@ -59,7 +59,7 @@ def _shares(value: Any) -> Any:
 
 
 Shares = Annotated[
-    dict[str, Share],
+    dict[str, Ratio],
     BeforeValidator(_shares),
     WithJsonSchema(
         {

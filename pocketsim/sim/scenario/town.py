@@ -25,7 +25,7 @@ from pocketsim.sim.base.documents import (
     written,
 )
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario.fields import Ratio, Share, add_up
+from pocketsim.sim.scenario.fields import Ratio, add_up
 from pocketsim.sim.scenario.workloads import (
     CheatRatio,
     DoubleSpendRatio,
@@ -147,7 +147,7 @@ class PowerLaw(Section):
 class ContactLink(Section):
     """One kind of link between two phones near each other."""
 
-    share: Share = Field(description="Share of contacts that use it.")
+    share: Ratio = Field(description="Share of contacts that use it.")
     rate: Bandwidth = Field(description="Each way.")
     latency: Duration = Field(description="One way.")
     setup: Duration = Field(
