@@ -6,6 +6,7 @@ needs no root, no module of the cluster's, and nothing of SLURM that another sit
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import shutil
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pocketsim.sim import __version__
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError, shown
+from pocketsim.sim.base.units import DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
 class Request:
     """What is asked of SLURM; of what is None, the site's own setting holds.
 
-    `elements` of the array run, `at_a_time` of them, with `cores` each, for `time` at most, as
-    SLURM writes it. `options` are further ones of sbatch, `setup` lines of shell that come first,
-    such as `module load python`.
+    `elements` of the array run, `at_a_time` of them, with `cores` each, for `time` at most, which
+    is a duration such as "90min" or what SLURM takes. `options` are further ones of sbatch, `setup`
+    lines of shell that come first, such as `module load python`.
     """
 
     elements: int
@@ -43,8 +45,9 @@ class Request:
 
     def __post_init__(self) -> None:
         """Refuse, by UserError, what would not be one word or line of the script."""
+        if self.time is not None:
+            limit(self.time)
         for name, value, form, such in (
-            ("--time", self.time, _TIME, "4:00:00 or 2-12"),
             ("--partition", self.partition, _NAME, "long"),
             ("--account", self.account, _NAME, "physics"),
             *(("--sbatch", option, _OPTION, "--mem=4G") for option in self.options),
@@ -66,6 +69,27 @@ def elements_of(array: str, points: int) -> tuple[int, int | None]:
     if elements > points:
         raise UserError(f"--array: {elements} elements for {points} points; at most one for each")
     return elements, int(match[2]) if match[2] else None
+
+
+def limit(time: str) -> str:
+    """Return a limit of time as SLURM writes it; raises UserError where it is none.
+
+    It is what sbatch(1) takes for --time, or durations one after the other: "1h", "90m", "1h30min".
+    Parts of a second count as one.
+    """
+    if re.fullmatch(_TIME, time):
+        return time
+    parts = re.findall(_DURATION, time)
+    try:
+        seconds = sum(DURATION.parse(number + _MINUTES.get(unit, unit)) for number, unit in parts)
+    except ValueError as error:
+        raise UserError(f"--time: {error}") from None
+    if "".join(map("".join, parts)) != re.sub(r"\s", "", time) or seconds <= 0:
+        such = "1h, 90m, 4:00:00 or 2-12"
+        raise UserError(f"--time: {shown(repr(time))} is not such as {such}")
+    minutes, second = divmod(math.ceil(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours // 24}-{hours % 24:02d}:{minute:02d}:{second:02d}"
 
 
 def script(study: Study, request: Request, keep: Keep = "metrics") -> str:
@@ -101,7 +125,8 @@ def submit(text: str) -> str:
 
 def _options(study: Study, request: Request) -> list[str]:
     at_a_time = f"%{request.at_a_time}" if request.at_a_time else ""
-    asked = {"time": request.time, "partition": request.partition, "account": request.account}
+    time = None if request.time is None else limit(request.time)
+    asked = {"time": time, "partition": request.partition, "account": request.account}
     return [
         f"--job-name={re.sub('[^A-Za-z0-9_.-]', '_', study.file.stem)}",
         f"--array=0-{request.elements - 1}{at_a_time}",
@@ -116,6 +141,9 @@ def _options(study: Study, request: Request) -> list[str]:
 
 
 _TIME = r"(?:\d{1,4}-)?\d{1,9}(?::\d{1,2}){0,2}"
+_DURATION = r"(\d+\.?\d*)\s*([a-z]+)"
+_MINUTES = {"m": "min", "day": "d", "days": "d"}
+"""What a duration of ours is not written with, and a limit of time is elsewhere."""
 _NAME = r"[\w.,@+-]+"
 _OPTION = r"--?[A-Za-z][^\x00-\x1f\x7f]*"
 _LINE = r"[^\x00-\x08\x0a-\x1f\x7f]+"

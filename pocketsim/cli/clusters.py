@@ -19,7 +19,8 @@ def slurm(  # noqa: PLR0913 - each is an option
     ],
     *,
     time: Annotated[
-        str | None, typer.Option(help="Limit of each element.", metavar="[D-]H:MM:SS")
+        str | None,
+        typer.Option(help="Limit of each element: 90m, 1h or as SLURM has it.", metavar="TIME"),
     ] = None,
     partition: Annotated[str | None, typer.Option(help="Where it runs.", metavar="NAME")] = None,
     account: Annotated[str | None, typer.Option(help="Who pays for it.", metavar="NAME")] = None,

@@ -82,7 +82,7 @@ EXAMPLES = {
     "sweep report": ("pocketsim sweep report my_phones_sweep.toml -o sweep.html",),
     "sweep collect": ("pocketsim sweep collect my_phones_sweep.toml -o all.parquet",),
     "sweep slurm": (
-        "pocketsim sweep slurm rate_by_transport --array 6 --time 1:00:00",
+        "pocketsim sweep slurm rate_by_transport --array 6 --time 1h",
         "pocketsim sweep slurm my_phones_sweep.toml --array 200%20 --time 4:00:00 --submit",
     ),
     "profile": (

@@ -91,7 +91,9 @@ def test_no_more_elements_than_points():
 @pytest.mark.parametrize(
     ("asked", "name"),
     [
-        ({"time": "4h"}, "--time"),
+        ({"time": "4.5"}, "--time"),
+        ({"time": "0h"}, "--time"),
+        ({"time": "1h30"}, "--time"),
         ({"time": "1:00\n#SBATCH --exclusive"}, "--time"),
         ({"partition": "a b"}, "--partition"),
         ({"account": "$(id)"}, "--account"),
@@ -103,6 +105,23 @@ def test_no_more_elements_than_points():
 def test_what_would_be_no_word_or_line_is_refused(asked, name):
     with pytest.raises(UserError, match=f"{name}: .* is not such as"):
         slurm.Request(1, **asked)
+
+
+@pytest.mark.parametrize(
+    ("time", "written"),
+    [
+        ("1h", "0-01:00:00"),
+        ("90m", "0-01:30:00"),
+        ("90min", "0-01:30:00"),
+        ("1h30m", "0-01:30:00"),
+        ("1.5 h", "0-01:30:00"),
+        ("2d", "2-00:00:00"),
+        ("0.2s", "0-00:00:01"),
+    ],
+)
+def test_limits_may_be_durations(study, time, written):
+    text = slurm.script(study, slurm.Request(1, time=time))
+    assert f"#SBATCH --time={written}" in text.splitlines()
 
 
 @pytest.mark.parametrize("time", ["90", "90:00", "4:00:00", "2-12", "2-12:30", "2-12:30:00"])
