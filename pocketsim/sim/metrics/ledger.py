@@ -22,7 +22,9 @@ def of_all(found: Statement) -> dict[str, Any]:
     """Return what `trades.of_all` does."""
     sent, stored = float(found["send_count"]), float(found["store_count"])
     first_s, last_s = found["first_s"], found["last_s"]
-    window_s = math.nan if first_s is None or last_s is None else last_s - first_s
+    window_s = math.nan
+    if first_s is not None and last_s is not None and sent >= trades.FEWEST_SENT:
+        window_s = last_s - first_s
     by_then = found["logged"]
     known = by_then["stored"] + by_then["lost"]
     rtt, processing = (Sample.of_spread(found[name], 1e3) for name in ("rtt", "processing"))

@@ -35,7 +35,8 @@ METRICS = {
     "send_rate_per_s": Metric(
         "1/s",
         "sent / W",
-        "proposals sent, over the window from the first to the last send or store",
+        "proposals sent, over the window from the first to the last send or store; undefined of "
+        "fewer than two",
     ),
     "store_rate_per_s": Metric("1/s", "stored / W", "transactions stored, over the same window"),
     "send_count": Metric("1", "sent", "proposals sent"),
@@ -231,13 +232,17 @@ def _end_s(part: Columns, log: Columns, duration_s: float) -> float:
 
 
 def _window_s(sent_s: Array, stored_s: Array) -> float:
+    if sent_s.size < FEWEST_SENT:
+        return math.nan
     both = np.concatenate((sent_s, stored_s))
-    return float(both.max() - both.min()) if both.size else math.nan
+    return float(both.max() - both.min())
 
 
 def _over(statistic: Callable[[Array], float], values: Array) -> float:
     return float(statistic(values)) if values.size else math.nan
 
 
+FEWEST_SENT = 2
+"""Of one proposal the window is its round trip, and a rate over that says how fast it was."""
 STALLED_BELOW = 0.05  # of what was sent: the runs that stored 2 to 12 blocks of thousands
 COMPLETE_FROM = 0.90  # published complete runs end at 93 % or more, broken ones below 65 %

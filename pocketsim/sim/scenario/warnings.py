@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.engine_facts import MESSAGE_BYTES_MAX
+from pocketsim.sim.base.units import DURATION
 from pocketsim.sim.scenario import app_faults, data_files, limits, parts, rows_used
 from pocketsim.sim.scenario.document import FEWEST_PHONES
+from pocketsim.sim.scenario.workloads import Paced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 def warnings(document: Document) -> list[tuple[str, str]]:
     """Return pairs of a key path and what to know about it, in order of the document's sections."""
-    found = (_idle_phones, _long, _oversized, _stretched_faults, _little_used)
+    found = (_idle_phones, _hardly_any, _long, _oversized, _stretched_faults, _little_used)
     return [warning for warn in found for warning in warn(document)]
 
 
@@ -39,6 +41,21 @@ def _idle_phones(document: Document) -> Iterator[tuple[str, str]]:
         return
     if phones > used:
         yield "devices", f"of {phones} phones only {who}; {phones - used} will do nothing"
+
+
+def _hardly_any(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield a rate at which nothing is to be expected, or one proposal alone."""
+    workload, asked = document.scenario.workload, limits.asked(document.scenario)
+    if isinstance(workload, Paced):
+        per_s = min(workload.rate)
+        if workload.pacing != "unpaced" and per_s * DURATION.maximum < 1:
+            text = (
+                f"at {per_s:.3g}/s a loop sends one proposal, when it starts; its second is after "
+            )
+            yield "workload.rate", f"{text}any run, of at most {DURATION.maximum_text}"
+    elif asked is not None and asked.expected < _HARDLY_ANY:
+        text = f"asks for about {asked.expected:.2g} {asked.what} in each repetition: next to all "
+        yield asked.place, f"{text}have none"
 
 
 def _long(document: Document) -> Iterator[tuple[str, str]]:
@@ -97,6 +114,7 @@ def _little_used(document: Document) -> Iterator[tuple[str, str]]:
             yield place, text
 
 
+_HARDLY_ANY = 0.01
 _BETWEEN_TWO = ("trustchain", "transfer")
 """Protocol families in which a phone does nothing for others' trades."""
 _PROPOSAL_S = {
