@@ -15,6 +15,7 @@ from pocketsim.catalog import document_file
 from pocketsim.profiles import Profile, device
 from pocketsim.profiles import implementation as implementation_of
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
+from pocketsim.sim.base.files import at_home
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,7 @@ def calibrate(
     """
     from pocketsim.calibration.fit.write import write_profile
 
-    target = Path(path)
+    target = at_home(path)
     found = fitted(
         _files(reports),
         target,
@@ -136,7 +137,7 @@ def calibrate_this_machine(
     """
     from pocketsim.calibration.fit.write import write_profile
 
-    target = Path(path)
+    target = at_home(path)
     found = timed(target, base, seconds, name=name, measured_by=measured_by, store=store)
     write_profile(found.profile, target, MADE_HERE)
     kept = tuple(f"{part}: {part.why}" for part in found.kept)
@@ -165,7 +166,7 @@ def calibrate_implementation(
     """
     from pocketsim.calibration.fit.write import write_implementation
 
-    target = Path(path)
+    target = at_home(path)
     found = timed_steps(_files(reports), target, device, implementation)
     write_implementation(found.described, found.implementation, target)
     return implementation_of(target)
@@ -188,7 +189,7 @@ def pin_profile(
     Raises ScenarioError for what is no profile or no report, or is of a process already, before
     anything is written.
     """
-    target = Path(path)
+    target = at_home(path)
     target.write_text(pinned(profile, target, _files(reports)), encoding="utf-8")
     return device(target)
 
@@ -307,8 +308,8 @@ def _check_suffix(path: Path) -> None:
         raise UserError(f"{path}: a profile's file ends in .toml")
 
 
-def _files(named: str | Path | Sequence[str | Path]) -> list[Path]:
-    return [Path(named)] if isinstance(named, str | Path) else [Path(one) for one in named]
+def _files(which: str | Path | Sequence[str | Path]) -> list[Path]:
+    return [at_home(which)] if isinstance(which, str | Path) else [at_home(one) for one in which]
 
 
 _NO_REPORT = "there is no report to make a profile of"

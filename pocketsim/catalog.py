@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pocketsim.sim.base.errors import ScenarioError, nearest
-from pocketsim.sim.base.files import read_toml
+from pocketsim.sim.base.errors import ScenarioError, choices, nearest
+from pocketsim.sim.base.files import at_home, read_toml
 
 PACKAGE = Path(__file__).resolve().parent
 """Where it lies; documents name each other by paths from here."""
@@ -95,7 +95,7 @@ def document_file(named: str | Path, *kinds: str) -> Path:
     What a path such as `scenarios/tokens/market.toml` does not lead to from here lies in the
     package. Raises ScenarioError for a name that none has.
     """
-    path = Path(named)
+    path = at_home(named)
     if path.is_file():
         return path
     if path.suffix == ".toml" or path.name != str(named):
@@ -106,6 +106,8 @@ def document_file(named: str | Path, *kinds: str) -> Path:
         return known[path.name]
     kinds_said = " or ".join(kinds)
     reason = f"no {kinds_said} that comes with the package has this name, and no such file"
+    listed_by = f"pocketsim list {kinds[0]}s" if len(kinds) == 1 else "pocketsim list KIND"
+    reason += f"; {choices(path.name, known, listed_by)}"
     raise ScenarioError(str(named), "", reason, nearest(str(named), known))
 
 

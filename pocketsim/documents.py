@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.catalog import document_file, from_here
 from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run.sweep import as_toml
 from pocketsim.sim.scenario import Document
 from pocketsim.sim.scenario.load import Source, apply, parse_key, parse_value, read
@@ -68,7 +69,7 @@ def write_scenario(document: Document, path: str | Path) -> Path:
     The text is that of its file with what was changed in its place. What it names by paths
     relative to it is named from the new folder.
     """
-    target = Path(path).absolute()
+    target = at_home(path).absolute()
     target.write_text(text_in(target.parent, document), encoding="utf-8")
     return target
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pocketsim.sim.base.files import at_home
 from pocketsim.sim.importing import columns, folder, formats, source
 from pocketsim.sim.importing.formats import FORMATS
 from pocketsim.sim.importing.found import UNITS_PER_S, Options
@@ -51,7 +52,7 @@ def import_data(  # noqa: PLR0913 - each is an option of the command
     again with `force` alone. Raises ScenarioError, with the row where there is one, for a source
     that is not of its format; then nothing is written.
     """
-    path, target = Path(source_file).expanduser(), Path(out).expanduser()
+    path, target = at_home(source_file), at_home(out)
     folder.check(target, force=force)
     text = None if origin is None else str(origin)
     options = Options(

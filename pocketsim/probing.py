@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError, did_you_mean, nearest
+from pocketsim.sim.base.files import at_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +78,7 @@ def read_trade(path: str | Path) -> Trade:
     from pocketsim.sim.export import phone_logs
     from pocketsim.sim.metrics import of_log
 
-    log = Path(path)
+    log = at_home(path)
     events = phone_logs.read(log)
     measured = cast("LogMetrics", of_log(events, log.name))
     return Trade(log, events.to_pandas(), measured)
@@ -104,11 +105,12 @@ class Probe:
         """
         from pocketsim.calibration.validate.host import computer, measuring
 
+        target = at_home(path)
         cores = computer.cores(os.sched_getaffinity(0))
         options = [option for name in only for option in ("--only", name)]
         options += [] if threads is None else ["--threads", str(threads)]
-        measuring.run_probe(self.path, cores, Path(path), options)
-        return Path(path)
+        measuring.run_probe(self.path, cores, target, options)
+        return target
 
     def trade(
         self,
@@ -138,7 +140,7 @@ class Probe:
         """
         from pocketsim.calibration.validate.host import computer, ends
 
-        log = Path(path)
+        log = at_home(path)
         if log.suffix != ".jsonl":
             raise UserError(f"{log}: a log of JSON Lines ends in .jsonl")
         cores = computer.cores(os.sched_getaffinity(0))
@@ -167,7 +169,7 @@ def probe_file(named: Path | None = None) -> Path:
     project = Path(__file__).resolve().parents[1]
     usual = [folder / "build/bin/probe" for folder in (Path(), project)]
     on_path = shutil.which("probe")
-    tried = [named] if named else [*usual, *([Path(on_path)] if on_path else [])]
+    tried = [at_home(named)] if named else [*usual, *([Path(on_path)] if on_path else [])]
     for path in tried:
         if path.is_file() and os.access(path, os.X_OK):
             return path.resolve()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
+from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run import collect, results, rundir
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def load(*patterns: str | Path) -> Runs:
     found: dict[Path, None] = {}
     for pattern in patterns or ("runs",):
         # Path.glob takes no pattern that begins at the root.
-        for name in sorted(glob.glob(str(pattern), recursive=True)):  # noqa: PTH207
+        for name in sorted(glob.glob(str(at_home(pattern)), recursive=True)):  # noqa: PTH207
             found.update(dict.fromkeys(rundir.runs_in(Path(name))))
     if not found:
         said = ", ".join(str(pattern) for pattern in patterns) or "runs"

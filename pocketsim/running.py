@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.catalog import from_here
@@ -12,12 +11,14 @@ from pocketsim.documents import source
 from pocketsim.progress import Meter, bar, is_watched
 from pocketsim.results import Run, Runs
 from pocketsim.sim.base.errors import UserError
+from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run import runner, sweep
 from pocketsim.sim.run.children import default_jobs
 from pocketsim.sim.run.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pocketsim.sim.run.runner import Progress, Task
     from pocketsim.sim.scenario import Document
@@ -53,7 +54,7 @@ def run(
         raise UserError(f"changes: {empty[0]} is a list without a value")
     axes = {key: [from_here(value) for value in values] for key, values in axes.items()}
     grid = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    points = sweep.points(found, grid, "changes", Path(out), before)
+    points = sweep.points(found, grid, "changes", at_home(out), before)
     tasks = sweep.unique_tasks(points)
     with _bar(tasks) if progress is True else contextlib.nullcontext(progress or None) as step:
         runner.run_tasks(tasks, jobs or default_jobs(), progress=step)

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from pocketsim.progress import Meter, bar, is_watched
 from pocketsim.results import Run, Runs
 from pocketsim.sim.base import designs
 from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.base.files import at_home
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.run import collect, durations, rundir, runner, sweep
 from pocketsim.sim.run.children import default_jobs
@@ -31,6 +31,7 @@ from pocketsim.sim.scenario import point
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
+    from pathlib import Path
 
     import numpy.typing as npt
     import pandas as pd
@@ -77,8 +78,8 @@ class Study:
 
         Raises ScenarioError when the file, its scenarios or one of its points is not valid.
         """
-        self.file = document_file(Path(file), "sweep")
-        self.out = Path(out)
+        self.file = document_file(file, "sweep")
+        self.out = at_home(out)
         self._shard = shard
         self.packs = self.out / f"{self.file.stem}.packs"
         """Folder of the tables that runs are packed into whose directories are not kept."""

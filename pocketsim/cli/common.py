@@ -14,6 +14,7 @@ import typer
 
 from pocketsim.cli import console, targets
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
+from pocketsim.sim.base.files import at_home
 
 Words = TypeVar("Words", bound=enum.StrEnum)
 
@@ -48,6 +49,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def called(*, quiet: bool, verbose: bool, **named: Any) -> None:
         say_as_asked(quiet, verbose)
+        named = {name: _at_home(value) for name, value in named.items()}
         out = named.get("out")
         with targets.writing(out) if isinstance(out, Path) else contextlib.nullcontext():
             function(**named)
@@ -63,6 +65,16 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     setattr(called, "__signature__", signature.replace(parameters=[*known, *more]))  # noqa: B010
     called.__annotations__ = {**hints, "quiet": Quiet, "verbose": Verbose}
     return called
+
+
+def _at_home(value: Any) -> Any:
+    """Return the value of an argument or option, of paths with "~" as the home folder.
+
+    A shell leaves it where it stands after a "=".
+    """
+    if isinstance(value, Path):
+        return at_home(value)
+    return [_at_home(one) for one in value] if isinstance(value, list) else value
 
 
 def _flag(name: str, annotation: Any) -> inspect.Parameter:

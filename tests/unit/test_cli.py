@@ -33,7 +33,7 @@ MISTAKES = {
     "profile": (
         "moto_g04s",
         "moto",
-        "devices[0].profile: no device 'moto' (did you mean moto_g04s?)",
+        "devices[0].profile: no device 'moto'; there is moto_g04s, pocophone_f1, thinkpad_l13 ",
     ),
     "toml": (
         "[run]",

@@ -205,7 +205,8 @@ def test_unfit_implementations_do_not_load(tmp_path, old, new, expected):
 @pytest.mark.parametrize(
     ("overrides", "expected"),
     [
-        (["implementation=prob"], "no implementation 'prob' (did you mean probe?)"),
+        (["implementation=prob"], "no implementation 'prob'; there is probe, "),
+        (["implementation=prob"], "(`pocketsim list implementations` lists them)"),
         (["implementation=kotlin_ipv8_2023", "transport.mode=quic_keep"], "has no quic_keep; it"),
         (
             [FACTOR],

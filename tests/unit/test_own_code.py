@@ -299,7 +299,7 @@ def test_a_profile_may_come_from_what_is_installed(document, offered, root):
     (package / "my_phone.toml").write_text(shipped.read_text())
     resolved, _ = of(document, "devices[0].profile=my_phone")
     assert "my_phone" in resolved["profiles"]
-    with pytest.raises(ScenarioError, match=r"no device 'my_phon' .*my_phone"):
+    with pytest.raises(ScenarioError, match=r"no device 'my_phon'; .*did you mean my_phone"):
         of(document, "devices[0].profile=my_phon")
     with pytest.raises(ScenarioError, match="no device 'other'"):
         of(document, "devices[0].profile=other")

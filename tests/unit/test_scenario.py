@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pocketsim.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import load, schema
 from pocketsim.sim.scenario.resolve import digest, resolve
@@ -120,7 +121,7 @@ def test_overrides_reach_lists_and_new_tables(scenario):
         ("contacts.lead=5s", "--set: contacts.duration: is required"),
         (
             "devices[0].profile=moto_g04",
-            "--set: devices[0].profile: no device 'moto_g04' (did you mean moto_g04s?)",
+            "--set: devices[0].profile: no device 'moto_g04'; there is moto_g04s, pocophone_f1, ",
         ),
     ],
 )
@@ -421,3 +422,20 @@ def test_every_field_is_described():
         assert table["additionalProperties"] is False, name
         for key, field in table["properties"].items():
             assert field.get("description"), f"{name}.{key}"
+
+
+@pytest.mark.parametrize("name", ["pixel_5", "x", "iphone"])
+def test_a_device_that_is_not_there_is_answered_by_those_that_are(scenario, name):
+    with pytest.raises(ScenarioError) as caught:
+        resolve(load(scenario, [f"devices[0].profile={name}"]))
+    reason = caught.value.reason
+    assert reason.startswith(f"no device '{name}'; there is ")
+    assert all(device in reason for device in ("moto_g04s", "pocophone_f1", "thinkpad_l13"))
+    assert "(`pocketsim list devices` lists them), or your own file, NAME.toml" in reason
+
+
+def test_a_document_that_is_not_there_is_answered_by_those_most_like_it():
+    with pytest.raises(ScenarioError) as caught:
+        document_file("udp_100", "scenario")
+    assert "; there is udp_100b, " in caught.value.reason
+    assert ", ... (`pocketsim list scenarios` lists them)" in caught.value.reason

@@ -119,6 +119,18 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
+def choices(word: str, known: Iterable[str], listed_by: str) -> str:
+    """Return what an error says of names that are `known`: those most like `word`, which is none.
+
+    And how all are listed.
+    """
+    names = [name for name in known if name != word]
+    alike = difflib.get_close_matches(word[:_LONGEST_PATH], names, n=_CHOICES, cutoff=0.0)
+    more = ", ..." if len(names) > len(alike) else ""
+    said = ", ".join(map(shown, alike))
+    return f"there is {said}{more} (`{listed_by}` lists them)" if alike else "there is none"
+
+
 def did_you_mean(suggestion: str | None) -> str:
     """Return what an error's text ends with where something else was perhaps meant, or nothing."""
     return f" (did you mean {shown(suggestion)}?)" if suggestion else ""
@@ -154,5 +166,6 @@ def _lines(text: str) -> str:
 
 NO_MEMORY = "no memory is left for this; see what else runs, and `ulimit -v`"
 _NO_ROOM = {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
+_CHOICES = 5
 _LONGEST_PATH = 400
 _LONGEST_TEXT = 1200  # lists of all that is missing are long

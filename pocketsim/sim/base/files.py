@@ -14,6 +14,7 @@ import json
 import os
 import stat
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.errors import ScenarioError
@@ -21,7 +22,6 @@ from pocketsim.sim.base.errors import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from io import BufferedReader
-    from pathlib import Path
 
     # Where a value stands: where its table or list does, and its key or number there.
     _Place = tuple["_Place", str | int] | None
@@ -83,12 +83,26 @@ def check_same(path: Path, found: str, digest: str) -> None:
         raise ScenarioError(path, "", "has changed since the run was resolved; start it again")
 
 
+def at_home(path: str | Path, place: str = "", file: str | Path | None = None) -> Path:
+    """Return a path that somebody wrote: "~" at its beginning is their home folder.
+
+    Raises ScenarioError where nobody is called so, with the key `place` in a document `file`.
+    """
+    found = Path(path)
+    try:
+        # Of "./~" a Path is "~", and a text is what somebody meant.
+        return found.expanduser() if str(path).startswith("~") else found
+    except RuntimeError:
+        reason = f"there is no home folder {found.parts[0]}"
+        raise ScenarioError(file or path, place, reason) from None
+
+
 def beside(path: Path, place: str, name: str) -> Path:
     """Return where the file lies that the document at `path` calls `name` under the key `place`.
 
     Raises ScenarioError where there is none.
     """
-    file = (path.parent / name).absolute()
+    file = (path.parent / at_home(name, place, path)).absolute()
     try:
         if file.is_file():  # a pipe could be read only once
             return file

@@ -29,7 +29,8 @@ from pocketsim.sim.base.documents import (
     written,
 )
 from pocketsim.sim.base.engine_facts import OF_AN_IMPLEMENTATION, OPTIONAL, device_operations
-from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.base.errors import ScenarioError, choices, nearest
+from pocketsim.sim.base.files import at_home
 from pocketsim.sim.devices.provenance import DurationNumber, PlainNumber, Provenance
 
 if TYPE_CHECKING:
@@ -374,7 +375,8 @@ def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
     `IMPLEMENTATIONS`. Raises LookupError with a reason and the nearest name.
     """
     if name.endswith(".toml"):
-        path, reason, suggestion = beside / name, f"no such file {beside / name}", None
+        path = beside / at_home(name)
+        reason, suggestion = f"no such file {path}", None
     else:
         what = "device" if shipped_in == DEVICES else "implementation"
         path, reason = shipped_in / f"{name}.toml", f"no {what} {name!r}"
@@ -383,6 +385,9 @@ def find(name: str, beside: Path, shipped_in: Path = DEVICES) -> Path:
             offered = installed.names(installed.PROFILES)
             path = _offered(name) if name in offered else path
             known = [*known, *offered]
+        reason += (
+            f"; {choices(name, known, f'pocketsim list {what}s')}, or your own file, NAME.toml"
+        )
         suggestion = nearest(name, known)
     try:
         is_there = path.is_file()

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pocketsim.sim.base.build import git_commit
@@ -21,6 +20,7 @@ from pocketsim.sim.base.errors import (
     printable,
     room_for,
 )
+from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run import durations, results, rundir
 from pocketsim.sim.run.children import default_jobs
 from pocketsim.sim.run.making import Here, Maker
@@ -29,6 +29,7 @@ from pocketsim.sim.scenario.resolve import Profiles, Rung, resolve
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from pocketsim.sim.run.job import Order
 
@@ -85,7 +86,7 @@ def run(
     Raises ScenarioError before anything is written, EngineError when a child crashed, NoRoomError
     when the disk is full.
     """
-    tasks = tasks_of(load(scenario, overrides), Path(out))
+    tasks = tasks_of(load(scenario, overrides), at_home(out))
     return [outcome.directory for outcome in run_tasks(tasks, jobs or default_jobs())]
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from pocketsim.sim.base.documents import read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError, nearest
+from pocketsim.sim.base.files import at_home
 from pocketsim.sim.metrics import names
 from pocketsim.sim.metrics.intervals import student_t
 from pocketsim.sim.run import rundir
@@ -180,7 +181,7 @@ def load_sweep(
     ]
     label = f"{path} {_said_in(document)}"
     _check_that_names_differ(document.sweep.scenario, path)
-    sources = [read(path.parent / name) for name in document.sweep.scenario]
+    sources = [read(path.parent / at_home(name)) for name in document.sweep.scenario]
     mine = _mine(list(itertools.product(sources, steps)), number, count)
     repetitions = document.sweep.repetitions
     before = [] if repetitions is None else [f"run.repetitions={repetitions}"]
