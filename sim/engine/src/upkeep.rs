@@ -21,7 +21,8 @@ pub(crate) struct Upkeeps {
     pub(crate) mode: Mode,
     /// By phone, the number of its network; empty where no way varies.
     networks: Vec<u32>,
-    /// By network, whether its ways vary or lose.
+    /// By network, whether its ways vary or lose, or timers do: it is chance then which comes first,
+    /// a ping or the date at which its receiver would ping.
     varies: Vec<bool>,
     /// By pair of networks, the smaller number first, of those between which one might have rested.
     habits: BTreeMap<[u32; 2], Known>,
@@ -80,7 +81,8 @@ impl Upkeeps {
             || plan.trace.mode == "work"
             || !plan.outages.is_empty()
             || !plan.proximity.time_s.is_empty();
-        let varies: Vec<bool> = plan.access.iter().map(varies).collect();
+        let ticks = plan.transport.timer_tick_s > 0.0;
+        let varies: Vec<bool> = plan.access.iter().map(|one| ticks || varies(one)).collect();
         let needs_networks = !is_watched && varies.contains(&true);
         let access = &plan.phones.access;
         Self {
@@ -114,15 +116,15 @@ impl Upkeeps {
             return None;
         }
         let in_turn = self.in_turn([one, other]);
-        // Both have heard something at nearly the same time, the last question and its answer.
-        let heard_s = self.stream.uniform() * self.keep_alive_s;
-        let varied = |other, left_s| Pace::Varied {
+        // The last packet, an answer, left one end and came to the other at nearly the same time.
+        let left_s = self.stream.uniform() * self.keep_alive_s;
+        let varied = |other| Pace::Varied {
             other,
             since_s: now,
             left_s,
             in_turn,
         };
-        Some([varied(other, heard_s), varied(one, heard_s + HELD_S)])
+        Some([varied(other), varied(one)])
     }
 
     /// One end of a conversation would have done this; with what operations cost there and at the
@@ -219,9 +221,6 @@ fn varies(access: &Access) -> bool {
         || access.bursts.is_some()
         || access.forwarding_cpu_s > 0.0
 }
-
-/// How long an acknowledgement of a ping is held back (RFC 9000, 18.2: max_ack_delay).
-const HELD_S: Seconds = 0.025;
 
 /// To find a habit takes as long as some 50 000 of these (24 pairs, 1023 questions of either end).
 /// Sooner, since a habit is that of a young silence.

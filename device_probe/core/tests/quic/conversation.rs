@@ -25,6 +25,11 @@ pub const BURSTS_S: (f64, f64) = (0.1, 0.0012);
 pub const BURSTS: u32 = 45;
 /// Long enough for the idle timeout after the last word.
 pub const END_S: f64 = 60.0;
+/// Of conversations that fall silent and are kept: one way at least, after how much of it an end
+/// pings, and how long they last.
+pub const KEPT_WAY_S: f64 = 0.004;
+pub const KEEP_ALIVE_S: f64 = 1.0;
+pub const KEPT_END_S: f64 = 600.0;
 
 /// What is said, and whether it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +47,9 @@ pub enum Script {
     /// One message with its answer over a short way, on which one datagram of an end is lost: which
     /// of all that the end sends.
     Lost(End, usize),
+    /// One message with its answer, and then signs of life alone: by how much longer at most each way
+    /// is than the shortest, in milliseconds, and what the ways are drawn by.
+    Kept(u32, u64),
 }
 
 impl Script {
@@ -51,13 +59,13 @@ impl Script {
             Self::Whole | Self::Wide | Self::Cut => QUESTIONS.to_vec(),
             Self::Trade => traded(TRADES, TRADE_S.1),
             Self::Bursts(_) => traded(BUSY_TRADES, BUSY_S),
-            Self::Lost(..) => vec![(0.0, TRADED_BYTES)],
+            Self::Lost(..) | Self::Kept(..) => vec![(0.0, TRADED_BYTES)],
         }
     }
 
     /// Whether answers end the streams that asked.
     pub fn is_traded(self) -> bool {
-        matches!(self, Self::Trade | Self::Bursts(_) | Self::Lost(..))
+        !matches!(self, Self::Whole | Self::Wide | Self::Cut)
     }
 
     /// What the server has to say to a message of so many bytes.
@@ -66,19 +74,36 @@ impl Script {
             Self::Whole | Self::Wide | Self::Cut => {
                 (bytes == QUESTIONS[1].1).then_some(ANSWER_BYTES)
             }
-            Self::Trade | Self::Bursts(_) | Self::Lost(..) => Some(TRADED_BYTES),
+            _ => Some(TRADED_BYTES),
         }
     }
 
     /// Whether both do what quinn does for its path.
     pub fn manages_path(self) -> bool {
-        matches!(self, Self::Wide | Self::Lost(..) | Self::Bursts(_))
+        !matches!(self, Self::Whole | Self::Cut | Self::Trade)
     }
 
-    /// From one end to the other, in seconds.
-    pub fn latency_s(self) -> f64 {
+    /// After how much silence an end pings, in seconds; none if never.
+    pub fn keep_alive_s(self) -> Option<f64> {
+        matches!(self, Self::Kept(..)).then_some(KEEP_ALIVE_S)
+    }
+
+    /// How long it is watched, in seconds.
+    pub fn end_s(self) -> f64 {
+        match self {
+            Self::Kept(..) => KEPT_END_S,
+            _ => END_S,
+        }
+    }
+
+    /// From one end to the other, in seconds, after so many datagrams of that end before.
+    pub fn latency_s(self, from: End, before: usize) -> f64 {
         match self {
             Self::Lost(..) => SHORT_WAY_S,
+            Self::Kept(jitter_ms, seed) => {
+                let number = 2 * before as u64 + from as u64;
+                KEPT_WAY_S + 1e-3 * f64::from(jitter_ms) * uniform(seed << 32 | number)
+            }
             _ => LATENCY_S,
         }
     }
@@ -86,7 +111,7 @@ impl Script {
     /// Whether what an end sends arrives, after so many datagrams before.
     pub fn passes(self, from: End, at_s: f64, before: usize) -> bool {
         match self {
-            Self::Whole | Self::Wide | Self::Trade => true,
+            Self::Whole | Self::Wide | Self::Trade | Self::Kept(..) => true,
             Self::Cut => from == End::Server,
             Self::Bursts(later) => {
                 // No edge is at a moment at which something leaves.
@@ -103,6 +128,14 @@ fn traded(count: usize, interval_s: f64) -> Vec<(f64, usize)> {
     (0..count)
         .map(|number| (at_s(number), TRADED_BYTES))
         .collect()
+}
+
+/// From 0 to 1, by a number (SplitMix64, Steele et al. 2014).
+fn uniform(number: u64) -> f64 {
+    let mut word = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((word ^ (word >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// One of the two.

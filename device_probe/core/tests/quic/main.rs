@@ -3,9 +3,9 @@
 //! The client dials and says 1 kB, a second later 100 kB; the server answers 1 kB; then nobody says
 //! anything until the connection is given up. One way takes 10 ms, nothing is lost, work takes no
 //! time. Both stacks are driven alike: what arrives is handled one datagram at a time, and whatever
-//! is due leaves after each. quinn has its defaults, which the machine's constants cite (iroh's
-//! keep-alive, relay and polling are switched off in the machine), and a seed, as it skips packet
-//! numbers by chance. It has MTU discovery where the machine manages paths: in the
+//! is due leaves after each. quinn has its defaults, which the machine's constants cite (iroh's relay
+//! and polling are switched off in the machine, keep-alive but in `silence`), and a seed, as it skips
+//! packet numbers by chance. It has MTU discovery where the machine manages paths: in the
 //! short conversations of which one datagram is lost, in one with a long message after it, and in
 //! those through bursts of losses. Datagrams that queue up before a lane are not in it.
 //!
@@ -23,6 +23,7 @@
 
 mod conversation;
 mod ours;
+mod silence;
 mod theirs;
 
 use conversation::{

@@ -10,7 +10,7 @@ use pocketsim_protocols::transport::quic::wire::{Content, Control, Frame, Level,
 use pocketsim_protocols::transport::quic::{Quic, QuicDatagram, Request};
 use pocketsim_protocols::transport::{ConnectionMode, TransportConfig};
 
-use crate::conversation::{Conversation, End, Kind, Script, Seen, END_S};
+use crate::conversation::{Conversation, End, Kind, Script, Seen};
 
 /// A message of which only the length matters.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +60,7 @@ pub fn converse(script: Script) -> Conversation {
         world.schedule(at_s, End::Client, Input::Transmit(parcel));
     }
     while let Some((now, end, input)) = world.next() {
-        if now > END_S {
+        if now > script.end_s() {
             break;
         }
         world.handle(now, end, input);
@@ -73,7 +73,7 @@ fn config(script: Script) -> TransportConfig {
     TransportConfig {
         mode: ConnectionMode::Keep,
         poll_interval_s: 0.0,
-        keep_alive_s: 0.0,
+        keep_alive_s: script.keep_alive_s().unwrap_or(0.0),
         relay_first: false,
         answer_on_same_connection: true,
         answer_on_same_stream: script.is_traded(),
@@ -140,7 +140,7 @@ impl World {
                 self.seen.datagrams.push(seen(now, end, &message));
                 if self.script.passes(end, now, before) {
                     self.schedule(
-                        now + self.script.latency_s(),
+                        now + self.script.latency_s(end, before),
                         end.other(),
                         Input::Datagram(message),
                     );

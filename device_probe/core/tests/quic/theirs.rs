@@ -9,15 +9,16 @@ use bytes::BytesMut;
 use pocketsim_probe_core::quic::{client_config, server_config, SERVER_NAME};
 use quinn_proto::{
     Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
-    Event, FrameStats, ReadError, ReadableError, StreamEvent, StreamId,
+    Event, FrameStats, ReadError, ReadableError, StreamEvent, StreamId, TransportConfig,
 };
 
-use crate::conversation::{Conversation, End, Kind, Script, Seen, END_S};
+use crate::conversation::{Conversation, End, Kind, Script, Seen};
 
 /// One end, the app included.
 struct Phone {
     endpoint: Endpoint,
     peer: SocketAddr,
+    transport: Arc<TransportConfig>,
     connection: Option<(ConnectionHandle, Connection)>,
     /// Messages that the handshake, or want of credit for their streams, keeps waiting.
     waiting: Vec<usize>,
@@ -58,7 +59,7 @@ pub fn converse(script: Script) -> Conversation {
         world.schedule(at, End::Client, Input::Say(bytes));
     }
     while let Some((now, end, input)) = world.next() {
-        if now > Duration::from_secs_f64(END_S) {
+        if now > Duration::from_secs_f64(script.end_s()) {
             break;
         }
         world.handle(now, end, input);
@@ -67,7 +68,12 @@ pub fn converse(script: Script) -> Conversation {
 }
 
 fn phone(end: End, script: Script) -> Phone {
-    let server = (end == End::Server).then(|| Arc::new(server_config()));
+    let transport = Arc::new(transport(script));
+    let server = (end == End::Server).then(|| {
+        let mut config = server_config();
+        config.transport_config(transport.clone());
+        Arc::new(config)
+    });
     let seed = [end as u8; 32];
     Phone {
         endpoint: Endpoint::new(
@@ -77,10 +83,18 @@ fn phone(end: End, script: Script) -> Phone {
             Some(seed),
         ),
         peer: address(end.other()),
+        transport,
         connection: None,
         waiting: Vec::new(),
         read_bytes: BTreeMap::new(),
     }
+}
+
+/// quinn's defaults, but for its signs of life.
+fn transport(script: Script) -> TransportConfig {
+    let mut config = TransportConfig::default();
+    config.keep_alive_interval(script.keep_alive_s().map(Duration::from_secs_f64));
+    config
 }
 
 impl World {
@@ -150,7 +164,7 @@ impl World {
                 kind,
                 bytes: datagram.len(),
             });
-            let arrives = now + Duration::from_secs_f64(self.script.latency_s());
+            let arrives = now + Duration::from_secs_f64(self.script.latency_s(end, before));
             if self.script.passes(end, now.as_secs_f64(), before) {
                 self.schedule(arrives, end.other(), Input::Datagram(datagram));
             }
@@ -207,9 +221,9 @@ impl Phone {
 
     fn dial(&mut self, now: Instant) {
         if self.connection.is_none() {
-            let dialled = self
-                .endpoint
-                .connect(now, client_config(), self.peer, SERVER_NAME);
+            let mut config = client_config();
+            config.transport_config(self.transport.clone());
+            let dialled = self.endpoint.connect(now, config, self.peer, SERVER_NAME);
             self.connection = Some(dialled.expect("a valid address and name"));
         }
     }

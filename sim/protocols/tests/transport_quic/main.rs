@@ -8,4 +8,5 @@ mod life;
 mod loss;
 mod pacing;
 mod rest;
+mod silence;
 mod tasks;

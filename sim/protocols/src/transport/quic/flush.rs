@@ -231,6 +231,7 @@ impl<P: Payload> Connection<P> {
         if let Some(space) = &mut self.spaces[packet.level as usize] {
             space.on_sent(records, packet.ack.as_ref(), bytes, now);
         }
+        self.reset_keep_alive(now);
         if eliciting {
             self.congestion.on_sent(bytes);
             self.pacer.on_sent(bytes);

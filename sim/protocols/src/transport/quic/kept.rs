@@ -92,12 +92,15 @@ mod tests {
     use super::*;
 
     const SILENCE_S: Seconds = 1.0;
+    /// What comes restarts a timer for so much longer than what leaves.
+    const TIE_S: Seconds = 1e-6;
     const HELD_S: Seconds = 0.025;
 
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum What {
         Alarm,
         Ping,
+        Hold,
         Answer,
     }
 
@@ -142,23 +145,23 @@ mod tests {
             let next_s = self.next_s();
             let at = self.events.iter().position(|event| event.0 == next_s);
             let (now, what, end) = self.events.remove(at.expect("there is one"));
+            let way_s = self.ways_s[end];
             match what {
                 What::Alarm => {
                     self.pings[end] += 1;
                     self.rhythms[end].asked_s = now;
-                    let way_s = self.ways_s[end];
                     self.events.push((now + way_s, What::Ping, 1 - end));
                 }
-                What::Ping => {
-                    self.hear(now, end);
-                    let way_s = HELD_S + self.ways_s[end];
-                    self.events.push((now + way_s, What::Answer, 1 - end));
-                }
-                What::Answer => self.hear(now, end),
+                What::Ping => self.events.push((now + HELD_S, What::Hold, end)),
+                What::Hold => self.events.push((now + way_s, What::Answer, 1 - end)),
+                What::Answer => {}
             }
+            let comes = matches!(what, What::Ping | What::Answer);
+            self.restart(if comes { now + TIE_S } else { now }, end);
         }
 
-        fn hear(&mut self, now: Seconds, end: usize) {
+        /// A packet has left this end or come to it.
+        fn restart(&mut self, now: Seconds, end: usize) {
             let asks_s = now + SILENCE_S;
             self.rhythms[end].asks_s = asks_s;
             self.events

@@ -1,10 +1,10 @@
 //! Connections at rest: what signs of life would have done, in arithmetic.
 //!
-//! Of a connection on which nothing else happens both ends ping, each as soon as it has heard
-//! nothing for so long, and what they do repeats itself: between two pings of one end the other
+//! Of a connection on which nothing else happens both ends ping, each as soon as nothing has left it
+//! or come to it for so long, and what they do repeats itself: between two pings of one end the other
 //! pings once. So the dates of all that would follow are those of the last round, some rounds later.
-//! That holds whether the ends take turns, which they do when the last word took longer to come than
-//! the ping that answers it, or ping at once. Where ways vary or lose it does not hold, and how many
+//! That holds whether the ends take turns, which they do when the ping of one comes before the other
+//! would ping, or ping at once. Where ways vary or lose it does not hold, and how many
 //! signs pass is somebody else's to say.
 //!
 //! What deliberately does not live here: who lets a connection rest. A driver may ask for that

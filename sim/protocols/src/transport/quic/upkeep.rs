@@ -44,9 +44,16 @@ impl<P: Payload> Connection<P> {
     pub fn heard(&mut self, now: Seconds) {
         self.asked = false;
         self.reset_idle(now);
+        self.reset_keep_alive(now + TIE_S);
+    }
+
+    /// A packet left or came, of whatever kind: the next sign of life is due so long after it
+    /// (quinn-proto `Connection::reset_keep_alive`, which `on_packet_authenticated` and
+    /// `PacketBuilder::finish_and_track` call).
+    pub(super) fn reset_keep_alive(&mut self, now: Seconds) {
         if self.config.keep_alive_s > 0.0 && self.state() == ConnectionState::Established {
-            self.timers
-                .set(Timer::KeepAlive, now + self.config.keep_alive_s);
+            let due_s = now + self.config.keep_alive_s;
+            self.timers.set(Timer::KeepAlive, due_s);
         }
     }
 
@@ -97,6 +104,12 @@ impl<P: Payload> Connection<P> {
 /// How long a closed connection answers late packets (RFC 9000 10.2; quinn-proto
 /// `Connection::set_close_timer`).
 const DRAIN_PROBE_TIMEOUTS: f64 = 3.0;
+
+/// How much later a ping is due after what came than after what left. On equal ways the peer, whose
+/// acknowledgement was the last word, pings so that its ping comes just when this end would: it
+/// comes first, as quinn handles what came before what is due (quinn 0.11 `ConnectionDriver::poll`).
+/// Longer than the rounding of dates in a run of a century.
+const TIE_S: Seconds = 1e-6;
 
 /// Between disco pings of an open connection (iroh 0.35 magicsock.rs:99).
 pub(super) const DISCO_HEARTBEAT_S: Seconds = 5.0;
