@@ -33,7 +33,6 @@ fn silent_ends_send_as_many_datagrams_where_ways_vary() {
     for jitter_ms in [5, 20] {
         let [ours, theirs] =
             [ours::converse, theirs::converse].map(|converse| sent(converse, jitter_ms, SEEDS));
-        eprintln!("{jitter_ms} ms: {ours:?}, expected {theirs:?}");
         for (ours, theirs) in ours.into_iter().zip(theirs) {
             let off = (ours as f64 / theirs as f64).ln().abs();
             assert!(off < 0.03, "{jitter_ms} ms: {ours}, expected {theirs}");
@@ -48,7 +47,6 @@ fn on_equal_ways_ends_ping_in_turn_after_the_last_acknowledgement() {
     let exchanges = (KEPT_END_S - SILENT_FROM_S) / cadence_s;
     for converse in [ours::converse, theirs::converse] {
         let sent = sent(converse, 0, 1);
-        eprintln!("{sent:?}");
         for sent in sent {
             assert!((sent as f64 - exchanges).abs() <= 1.0, "{sent} datagrams");
         }
