@@ -11,7 +11,7 @@ ONE_WAY_S = 2 * plans.LATENCY_S
 PING_S = 1.0
 # RFC 9000, 18.2: how long the acknowledgement of a ping is held back.
 HELD_S = 0.025
-# A ping a second after the last packet, which was an acknowledgement: one of either end in two of these.
+# A ping a second after the last acknowledgement: one of either end in two of these.
 CADENCE_S = PING_S + ONE_WAY_S + HELD_S
 # A ping or an acknowledgement, with headers, is shorter.
 DATAGRAM_BYTES = 80
