@@ -25,9 +25,10 @@ pub const BURSTS_S: (f64, f64) = (0.1, 0.0012);
 pub const BURSTS: u32 = 45;
 /// Long enough for the idle timeout after the last word.
 pub const END_S: f64 = 60.0;
-/// Of conversations that fall silent and are kept: one way at least, after how much of it an end
-/// pings, and how long they last.
+/// Of conversations that fall silent and are kept: one way at least, from when on ways vary, after
+/// how much silence an end pings, and how long they last.
 pub const KEPT_WAY_S: f64 = 0.004;
+pub const KEPT_VARIES_FROM_S: f64 = 0.5;
 pub const KEEP_ALIVE_S: f64 = 1.0;
 pub const KEPT_END_S: f64 = 600.0;
 
@@ -96,10 +97,13 @@ impl Script {
         }
     }
 
-    /// From one end to the other, in seconds, after so many datagrams of that end before.
-    pub fn latency_s(self, from: End, before: usize) -> f64 {
+    /// From one end to the other, in seconds, of what leaves then, after so many datagrams of that
+    /// end before.
+    pub fn latency_s(self, from: End, at_s: f64, before: usize) -> f64 {
         match self {
             Self::Lost(..) => SHORT_WAY_S,
+            // Ways that vary would reorder the handshake.
+            Self::Kept(..) if at_s < KEPT_VARIES_FROM_S => KEPT_WAY_S,
             Self::Kept(jitter_ms, seed) => {
                 let number = 2 * before as u64 + from as u64;
                 KEPT_WAY_S + 1e-3 * f64::from(jitter_ms) * uniform(seed << 32 | number)

@@ -140,7 +140,7 @@ impl World {
                 self.seen.datagrams.push(seen(now, end, &message));
                 if self.script.passes(end, now, before) {
                     self.schedule(
-                        now + self.script.latency_s(end, before),
+                        now + self.script.latency_s(end, now, before),
                         end.other(),
                         Input::Datagram(message),
                     );

@@ -28,9 +28,16 @@ fn sent(converse: fn(Script) -> crate::Conversation, jitter_ms: u32, seeds: u64)
     sent
 }
 
+/// Pings, each with its acknowledgement, in 30 times 590 s:
+///
+/// | jitter | the machine | quinn-proto 0.11.19 |
+/// |---|---|---|
+/// | 0 ms | 17 220 | 17 220 |
+/// | 0 to 5 ms | 30 506 | 30 291 |
+/// | 0 to 20 ms | 28 071 | 28 022 |
 #[test]
 fn silent_ends_send_as_many_datagrams_where_ways_vary() {
-    for jitter_ms in [5, 20] {
+    for jitter_ms in [0, 5, 20] {
         let [ours, theirs] =
             [ours::converse, theirs::converse].map(|converse| sent(converse, jitter_ms, SEEDS));
         for (ours, theirs) in ours.into_iter().zip(theirs) {

@@ -157,15 +157,15 @@ impl World {
 
     fn send_all(&mut self, now: Duration, end: End) {
         while let Some((datagram, kind)) = self.phones[end as usize].transmit(self.start + now) {
-            let before = self.seen.count(end);
+            let (before, at_s) = (self.seen.count(end), now.as_secs_f64());
             self.seen.datagrams.push(Seen {
-                at_s: now.as_secs_f64(),
+                at_s,
                 from: end,
                 kind,
                 bytes: datagram.len(),
             });
-            let arrives = now + Duration::from_secs_f64(self.script.latency_s(end, before));
-            if self.script.passes(end, now.as_secs_f64(), before) {
+            let arrives = now + Duration::from_secs_f64(self.script.latency_s(end, at_s, before));
+            if self.script.passes(end, at_s, before) {
                 self.schedule(arrives, end.other(), Input::Datagram(datagram));
             }
         }
