@@ -4,8 +4,8 @@
 //! out and takes its bytes over the rate (Kleinrock, Queueing Systems I, 1975, on FIFO queues). The
 //! queue holds what is not sent yet, byte by byte: of a datagram that is on the air, what is left.
 //! What finds the radio idle is always taken, however large, as CoDel never drops what is alone in a
-//! queue (RFC 8289, section 3.2). What deliberately does not live here: radios on an access point or
-//! cell with a limit of its own (`air.rs`).
+//! queue (RFC 8289, "Non-starvation"). What deliberately does not live here: radios on an access
+//! point or cell with a limit of its own (`air.rs`).
 
 use pocketsim_protocols::contract::Seconds;
 
