@@ -16,13 +16,21 @@ def merged(who: Codes, begin: Floats, end: Floats) -> tuple[Codes, Floats, Float
     order = np.lexsort((begin, who))
     who, begin, end = who[order], begin[order], end[order]
     is_other = np.r_[True, who[1:] != who[:-1]]
-    # The latest end so far of the same: ranks of ends are whole, so that adding who is exact.
-    ends, rank = np.unique(end, return_inverse=True)
-    group = np.cumsum(is_other) - 1
-    latest = np.maximum.accumulate(group * ends.size + rank) - group * ends.size
-    begins = is_other | np.r_[True, begin[1:] > ends[latest[:-1]]]
+    latest = _latest(end, is_other)
+    begins = is_other | np.r_[True, begin[1:] > latest[:-1]]
     last = np.r_[np.flatnonzero(begins)[1:] - 1, who.size - 1]
-    return who[begins], begin[begins], ends[latest[last]]
+    return who[begins], begin[begins], latest[last]
+
+
+def _latest(end: Floats, is_other: npt.NDArray[np.bool_]) -> Floats:
+    """Return the latest end so far of the same, who begins anew where `is_other`."""
+    if (is_other[1:] | (end[1:] >= end[:-1])).all():
+        return end
+    # Ranks of ends are whole, so that adding who is exact.
+    ends, rank = np.unique(end, return_inverse=True)
+    base = (np.cumsum(is_other) - 1) * ends.size
+    latest: Floats = ends[np.maximum.accumulate(base + rank) - base]
+    return latest
 
 
 def pairs(one: Codes, other: Codes, people: int) -> Codes:

@@ -173,7 +173,7 @@ def _is(column: pa.Array, text: str) -> Mask:
     return numbers(pc.equal(column, text))
 
 
-_FORM = Form(4, 7, "a line of The ONE has 4 to 7", comments=(b"#",))
+_FORM = Form(4, 7, "a line of The ONE has 4 to 7", comments=b"#")
 _CHANGE, _MESSAGE = 5, 6
 _ON_THE_WAY = ("S", "DE", "A", "DR", "R")
 _UNITS = {"k": 1e3, "M": 1e6, "G": 1e9, "kiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}
