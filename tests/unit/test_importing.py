@@ -4,7 +4,6 @@ import csv
 import gzip
 import hashlib
 import json
-import sqlite3
 
 import pytest
 from hypothesis import given, settings
@@ -15,8 +14,7 @@ from pocketsim.cli import importing
 from pocketsim.importing import FORMATS
 from pocketsim.sim.base import graphs
 from pocketsim.sim.base.errors import ScenarioError
-
-KEYS = {name: name.encode() * 4 for name in "abc"}
+from support.ipv8_blocks import KEYS, blocks
 
 
 def imported(tmp_path, form, content, **options):
@@ -210,24 +208,6 @@ def test_rows_with_a_payload_are_trades(tmp_path):
         tmp_path, "payments", "payer,payee,time,size\na,b,7,100\n", columns_by_role=columns
     )
     assert rows(made, "trades") == [(0, "a", "b", 100)]
-
-
-def blocks(path, *some):
-    """Write blocks: owner, sequence number, link, its sequence number, timestamp in ms."""
-    connection = sqlite3.connect(path)
-    connection.execute(
-        "CREATE TABLE blocks (type TEXT, tx BLOB, public_key BLOB, sequence_number INTEGER, "
-        "link_public_key BLOB, link_sequence_number INTEGER, previous_hash BLOB, signature BLOB, "
-        "block_timestamp BIGINT, insert_time TIMESTAMP, block_hash BLOB)"
-    )
-    for owner, number, link, link_number, time_ms in some:
-        connection.execute(
-            "INSERT INTO blocks VALUES ('t', ?, ?, ?, ?, ?, '', '', ?, '', '')",
-            (b"x" * 50, KEYS[owner], number, KEYS[link], link_number, time_ms),
-        )
-    connection.commit()
-    connection.close()
-    return path.read_bytes()
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.sim.base.arrow import numbers, texts
+from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.importing.found import Found, Gathered, Options, units_per_s
 from pocketsim.sim.importing.lines import Form, Head, blocks
@@ -33,8 +33,8 @@ def read(path: Path, options: Options) -> Found:
         t, i, j = _places(head)
         end = block.numbers(t, "t")
         ids = {"phone_a": block.names(i, "i"), "phone_b": block.names(j, "j")}
-        action = numbers(pc.is_in(ids["phone_a"], value_set=texts(("CONN", "C"))))
-        block.refuse(action, "is an event of The ONE, not t i j: `pocketsim import one`")
+        is_event = numbers(pc.equal(ids["phone_a"], "CONN"))
+        block.refuse(is_event, f"is an event of The ONE, not t i j: {_ONE}")
         gathered.add(ids, {"begin": end - window_s * per_s, "end": end})
         found.rows += end.size
     found.contacts = gathered.rows()
@@ -47,4 +47,6 @@ def _places(head: Head) -> list[int]:
     return [words.index(name) for name in "tij"] if {*"tij"} <= {*words} else [0, 1, 2]
 
 
-_FORM = Form(3, 5, "a line is t i j, or t i j and the groups of i and j", b" \t,;", number=0)
+_ONE = "`pocketsim import one` reads its logs"
+_SAYS = f"a line is t i j, or t i j and the groups of i and j (of The ONE, {_ONE})"
+_FORM = Form(3, 5, _SAYS, b" \t,;", number=0)

@@ -232,5 +232,9 @@ _TIJ_FORMAT = "tij"
 _WITH_IDS = (CHURN, CONTACTS)  # in a group's churn its phones have numbers of their own
 _PRESENCE = "presence"  # beside the formats of contacts
 _TIJ = (_time("t"), Names("i"), Names("j"))
-_TIJ_LINES = Lines((3, 5), "a line is t i j, or t i j and the groups of i and j")
+_TIJ_LINES = Lines(
+    (3, 5),
+    "a line is t i j, or t i j and the groups of i and j (of The ONE, `pocketsim import one` reads "
+    "its logs)",
+)
 _TIJ_S = 20.0  # the window of a line, sociopatterns.org
