@@ -28,6 +28,8 @@ class Format(enum.StrEnum):
     pajek = "pajek"
     gml = "gml"
     graphml = "graphml"
+    gexf = "gexf"
+    node_link = "node-link"
     fta = "fta"
     payments = "payments"
     ipv8 = "ipv8"

@@ -132,6 +132,25 @@ PARTNERS = {
         ),
         RING,
     ),
+    "GEXF of Gephi": (
+        "gexf",
+        (
+            f'{XML}<gexf xmlns="http://gexf.net/1.3" version="1.3"><graph>'
+            '<nodes><node id="4" label="x"/><node id="7"/><node id="8"/></nodes><edges>'
+            '<edge id="0" source="4" target="7"/><edge id="1" source="8" target="7"/></edges>'
+            "</graph></gexf>"
+        ),
+        BOTH_WAYS,
+    ),
+    "node-link JSON of networkx": (
+        "node-link",
+        (
+            '{"directed": true, "multigraph": false, "graph": {}, "nodes": [{"id": 4, "x": [1]}, '
+            '{"id": 7}, {"id": 30}], "links": [{"source": 4, "target": 7}, '
+            '{"source": 7, "target": 30}, {"source": 30, "target": 4}]}'
+        ),
+        RING,
+    ),
 }
 PAID = [(0, 0, 1, 250), (30, 1, 0, 99)]
 MAPPING = {"payer": "von", "payee": "an", "time": "Zeit", "amount": "Betrag"}

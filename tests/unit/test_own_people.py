@@ -134,7 +134,7 @@ def test_a_run_directory_and_check_say_who_is_which_phone(cli, tmp_path):
 
 def test_a_log_of_the_one_is_named_and_its_word_is_no_person(plan):
     with pytest.raises(
-        ScenarioError, match="is a log of connections of The ONE.*pocketsim import one"
+        ScenarioError, match=r"is a log of connections of The ONE.*pocketsim import one"
     ):
         plan(TRACE + CONTACTS, t_csv=f"{TRADES}5,0,2,100\n", c_dat="0.0 CONN 0 1 up\n")
 

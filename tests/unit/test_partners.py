@@ -1,6 +1,7 @@
 """Partners by a graph: what files say, what is drawn, and the plan and the run that come of it."""
 
 import json
+import re
 
 import networkx as nx
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import pocketsim as ps
 from pocketsim.sim.base import graphs
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan import plan as typed
@@ -125,9 +127,9 @@ MISTAKES = {
     "too many": ("mine.edgelist", "0 1\n2 3\n", "", "has 4 nodes; the scenario has 3 phones"),
     "alone": ("mine.edgelist", "0 1\n2 2\n", "", "no edge joins node '2' to another"),
     "one word": ("mine.edgelist", "0 1\n\n2\n", "line 3", "has one word"),
-    "other bytes": ("mine.edgelist", "0 \udcff\n", "", "is no graph of that form: UnicodeDecode"),
+    "other bytes": ("mine.edgelist", "0 \udcff\n", "", "not UTF-8 text (byte 2)"),
     "no XML": ("mine.graphml", "0 1\n", "", "is no graph of that form: ParseError"),
-    "other XML": ("mine.gexf", "<svg/>", "", "is no graph of that form: NetworkXError"),
+    "other XML": ("mine.gexf", "<svg/>", "", "is no GEXF: it has no graph"),
     "no JSON": ("mine.json", "{", "", "is no graph of that form: JSONDecodeError"),
     "other JSON": ("mine.json", "[1]", "", "is no graph of that form: "),
     "deep JSON": ("mine.json", "[" * 100_000, "", "is no graph of that form: RecursionError"),
@@ -151,6 +153,111 @@ def test_mistakes_in_a_graph_are_named(tmp_path, mistake):
     assert caught.value.key_path == place
     assert reason in caught.value.reason
     assert str(caught.value).isprintable()
+
+
+GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{}</graphml>'
+NODES = "".join(f'<node id="{number}"/>' for number in range(3))
+BOTH_WAYS, RING = [[1], [0, 2], [1]], [[1], [2], [0]]
+AS_OTHERS_WRITE = {
+    "a property of a type that nobody knows": (
+        ".graphml",
+        GRAPHML.format(
+            '<key id="k" for="node" attr.name="pos" attr.type="vector_float"/>'
+            f'<graph edgedefault="undirected">{NODES}<edge source="0" target="1">'
+            '<data key="k">0, 1</data></edge><edge source="1" target="2"/></graph>'
+        ),
+        BOTH_WAYS,
+    ),
+    "a property that is not of its type": (
+        ".graphml",
+        GRAPHML.format(
+            '<key id="k" for="edge" attr.name="weight" attr.type="int"/>'
+            f'<graph edgedefault="undirected">{NODES}<edge source="0" target="1">'
+            '<data key="k">n/a</data></edge><edge source="1" target="2"/></graph>'
+        ),
+        BOTH_WAYS,
+    ),
+    "edges that say themselves whether they are directed": (
+        ".graphml",
+        GRAPHML.format(
+            f'<graph edgedefault="directed">{NODES}<edge source="0" target="1"/>'
+            '<edge source="1" target="2" directed="false"/><edge source="1" target="0"/></graph>'
+        ),
+        BOTH_WAYS,
+    ),
+    "GEXF of a later version, with properties": (
+        ".gexf",
+        (
+            '<gexf xmlns="http://gexf.net/1.9" version="1.9"><graph defaultedgetype="directed">'
+            '<attributes class="node"><attribute id="0" title="x" type="bigdecimal"/></attributes>'
+            '<nodes><node id="0"><attvalues><attvalue for="0" value="x"/></attvalues></node>'
+            '<node id="1"/><node id="2"/></nodes><edges><edge source="0" target="1"/>'
+            '<edge source="1" target="2"/><edge source="2" target="0"/></edges></graph></gexf>'
+        ),
+        RING,
+    ),
+    "pairs after a mark of byte order": (".edgelist", "\ufeff0 1\r\n1 2\r\n", BOTH_WAYS),
+    "JSON after a mark of byte order": (
+        ".json",
+        "\ufeff" + json.dumps(nx.node_link_data(nx.path_graph(3), edges="edges")),
+        BOTH_WAYS,
+    ),
+    "XML after a mark of byte order": (
+        ".graphml",
+        "\ufeff"
+        + GRAPHML.format(
+            f'<graph>{NODES}<edge source="0" target="1"/><edge source="1" target="2"/></graph>'
+        ),
+        BOTH_WAYS,
+    ),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("kind", AS_OTHERS_WRITE)
+def test_graphs_are_read_as_other_programs_write_them(tmp_path, kind, encoding):
+    suffix, text, expected = AS_OTHERS_WRITE[kind]
+    path = tmp_path / f"graph{suffix}"
+    path.write_bytes(text.removeprefix("\ufeff" * (encoding != "utf-8")).encode(encoding))
+    assert lists(neighbours(path, 3)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        *(("a.gml", "gml"), ("a.net", "pajek"), ("a.txt", "snap"), ("a.GML", "gml")),
+        *(("a.graphml.gz", "graphml"), ("a.edgelist.gz", "snap"), ("a.xml", "graphml")),
+    ],
+)
+def test_a_graph_of_another_form_is_named_with_the_command_that_reads_it(tmp_path, name, form):
+    path = tmp_path / name
+    path.write_bytes(b"0 1\n1 2\n")
+    with pytest.raises(ScenarioError, match=rf"`pocketsim import {form} {name} -o FOLDER`"):
+        neighbours(path, 3)
+
+
+ONE_SINK = nx.DiGraph([("a", "b"), ("c", "b")])
+
+
+@pytest.mark.parametrize("suffix", [".graphml", ".gexf", ".json"])
+def test_the_command_that_is_named_for_a_directed_graph_makes_partners_of_it(tmp_path, suffix):
+    path = tmp_path / f"mine{suffix}"
+    WRITERS[suffix](ONE_SINK, path)
+    with pytest.raises(ScenarioError, match="the graph is directed") as caught:
+        neighbours(path, 3)
+    told = re.search(r"`pocketsim import (\S+) (\S+) -o FOLDER --undirected`", str(caught.value))
+    made = ps.import_data(told[1], tmp_path / told[2], tmp_path / "made", undirected=True)
+    assert lists(neighbours(made.files["partners"], 3)) == BOTH_WAYS
+
+
+def test_the_command_that_is_named_for_a_node_alone_leaves_it_out(tmp_path):
+    path = tmp_path / "mine.edgelist"
+    path.write_text("0 1\n2 2\n")
+    with pytest.raises(ScenarioError, match="without such nodes") as caught:
+        neighbours(path, 3)
+    told = re.search(r"`pocketsim import (\S+) (\S+) -o FOLDER`", str(caught.value))
+    made = ps.import_data(told[1], tmp_path / told[2], tmp_path / "made")
+    assert lists(neighbours(made.files["partners"], 2)) == [[1], [0]]
 
 
 def test_a_graph_that_is_too_large_is_not_read(tmp_path, monkeypatch):

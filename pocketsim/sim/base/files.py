@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     """Return the text of the file at `path` and the table it holds.
 
-    Raises ScenarioError when it cannot be read, is not UTF-8 or is not TOML (with the line).
+    Raises ScenarioError when it cannot be read, is no text (`decoded`) or not TOML (with the line).
     """
     text = _read_text(path)
     try:
@@ -51,7 +51,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
 def read_json(path: Path) -> tuple[str, dict[str, Any]]:
     """Return the text of the file at `path` and the object it holds.
 
-    Raises ScenarioError when it cannot be read, is not UTF-8 or is not a JSON object.
+    Raises ScenarioError when it cannot be read, is not text (`decoded`) or is not a JSON object.
     """
     text = _read_text(path)
     try:
@@ -161,11 +161,24 @@ def _read_text(path: Path) -> str:
     if len(read) > _LARGEST_BYTES:
         reason = f"is larger than {_LARGEST_BYTES >> 20} MiB, which no document is"
         raise ScenarioError(path, "", reason)
+    # As Python opens a text file: every line break is the same.
+    return decoded(path, read).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decoded(path: str | Path, data: bytes) -> str:
+    """Return the text of a whole file: UTF-8, or UTF-16 that begins with a mark of byte order.
+
+    Raises ScenarioError for any other, with the first byte that is none.
+    """
+    encoding = "utf-16" if data.startswith(UTF_16_MARKS) else "utf-8-sig"
     try:
-        # As Python opens a text file: every line break is the same.
-        return read.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise ScenarioError(path, "", f"not UTF-8 text (byte {error.start})") from None
+        reason = f"not UTF-8 text (byte {error.start}); save it as UTF-8"
+        raise ScenarioError(path, "", reason) from None
+    if "\0" in text[:_BEGINNING]:
+        raise ScenarioError(path, "", NOT_TEXT)
+    return text
 
 
 def _check_plain(data: dict[str, Any], path: Path) -> None:
@@ -221,6 +234,9 @@ def _is_alike(one: Path, other: Path) -> bool:
     return is_one_letter or difflib.SequenceMatcher(None, *stems).ratio() >= _ALIKE
 
 
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+NOT_TEXT = "has zero bytes: is UTF-16 without a mark, or no text; save it as UTF-8"
+_BEGINNING = 1 << 12  # in which text of any language has a blank or a line break
 _LARGEST_BYTES = 16 << 20  # a hundred times the largest report of the probe
 _DEEPEST = 32  # no document of ours is deeper than eight
 _INTEGER_BITS = 64

@@ -51,6 +51,8 @@ FORMATS: dict[str, tuple[Callable[[Path, Options], Found], tuple[str, ...]]] = {
     "pajek": (graphs.pajek, _GRAPH),
     "gml": (graphs.gml, _GRAPH),
     "graphml": (graphs.graphml, _GRAPH),
+    "gexf": (graphs.gexf, _GRAPH),
+    "node-link": (graphs.node_link, _GRAPH),
     "fta": (fta.read, _TIMES),
     "payments": (payments.read, (*_TIMES, "--columns", "--amount-unit")),
     "ipv8": (ipv8.read, _TIMES),

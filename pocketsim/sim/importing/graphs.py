@@ -1,4 +1,4 @@
-"""Graphs of SNAP, Pajek, GML and GraphML, as the ids that an edge joins.
+"""Graphs of SNAP, Pajek, GML, GraphML, GEXF and node-link JSON, as the ids that an edge joins.
 
 Weights, labels and other properties are not looked at, whatever their types are.
 """
@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
+from pocketsim.sim.base import graphs
 from pocketsim.sim.base.arrow import texts
 from pocketsim.sim.base.errors import ScenarioError, shown
 from pocketsim.sim.importing import source
@@ -82,25 +83,32 @@ def gml(path: Path, options: Options) -> Found:
 def graphml(path: Path, options: Options) -> Found:
     """Return the edges of a GraphML graph, as Gephi, graph-tool, yEd or networkx write it."""
     del options
+    return _of_xml(path, "GraphML")
+
+
+def gexf(path: Path, options: Options) -> Found:
+    """Return the edges of a GEXF graph, as Gephi writes it."""
+    del options
+    return _of_xml(path, "GEXF")
+
+
+def node_link(path: Path, options: Options) -> Found:
+    """Return the edges of node-link JSON, as networkx and d3 have it."""
+    del options
+    graph = graphs.parsed(path, ".json", source.text(path).encode())
+    pairs = [(str(one), str(other)) for one, other, *_ in graph.edges]
+    return _found("node-link JSON", pairs, is_directed=graph.is_directed(), path=path)
+
+
+def _of_xml(path: Path, form: str) -> Found:
     try:
-        root = ET.fromstring(source.text(path))  # noqa: S314 - expat bounds what expands
+        found = graphs.of_xml(source.text(path), form)
     except ET.ParseError as error:
         reason = f"is no XML: {str(error).partition(':')[0]}"
         raise ScenarioError(path, f"row {error.position[0]}", reason) from None
-    graph = next((element for element in root.iter() if _tag(element) == "graph"), None)
-    if _tag(root) != "graphml" or graph is None:
-        raise ScenarioError(path, "", "is no GraphML: it has no graph")
-    nodes = {element.get("id") for element in graph.iter() if _tag(element) == "node"}
-    pairs: list[tuple[str, str]] = []
-    for element in graph.iter():
-        if _tag(element) == "edge":
-            ends = element.get("source"), element.get("target")
-            if not {*ends} <= nodes or None in ends:
-                told = shown(repr(ends))
-                raise ScenarioError(path, f"edge {len(pairs) + 1}", f"{told} are no two nodes")
-            pairs.append((str(ends[0]), str(ends[1])))
-    is_directed = graph.get("edgedefault") == "directed"
-    return _found("GraphML", pairs, is_directed=is_directed, path=path)
+    except ScenarioError as error:
+        raise ScenarioError(path, error.key_path, error.reason) from None
+    return _found(form, found.pairs, is_directed=found.is_directed, path=path)
 
 
 def _found(
@@ -134,10 +142,6 @@ def _pajek_pairs(
     if len(ends) < _PAIR:
         raise ScenarioError(path, f"row {row}", "has one vertex, where two are joined")
     return [(str(int(ends[0])), str(int(other))) for other in ends[1:]]
-
-
-def _tag(element: Any) -> str:
-    return str(element.tag).rpartition("}")[2]
 
 
 def joined(found: Found, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], nodes: int) -> Any:
