@@ -1,8 +1,8 @@
 """What stands where on a page about runs: sections, their charts and their tables.
 
 Here it is only arranged; what is said of trades is in `trades`, charts are in `rates`, `latency`,
-`ladders`, `fates` and `towns`, tables in `provenance`, `fates`, `towns` and `verdicts`; what tells
-runs apart is in `points`.
+`ladders`, `fates` and `towns`, tables in `expected`, `provenance`, `fates`, `towns` and `verdicts`;
+what tells runs apart is in `points`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from pocketsim.report import fates, ladders, provenance, splits, towns, trades, trips, verdicts
+from pocketsim.report import (
+    expected,
+    fates,
+    ladders,
+    provenance,
+    splits,
+    towns,
+    trades,
+    trips,
+    verdicts,
+)
 from pocketsim.report.page import Page, folded
 from pocketsim.report.runs import Run, as_series, by_scenario, is_of_trades
 
@@ -34,6 +44,7 @@ def arranged(
     if validation:
         _validation(page, validation)
     trades.add(page, found)
+    expected.add(page, runs)
     _towns(page, [run for run in runs if towns.is_town(run)])
     _ladders(page, [run for run in others if run not in plain])
     _fates(page, [run for run in others if is_of_trades(run)])

@@ -16,6 +16,7 @@ from pocketsim.report.points import Setting, listed
 from pocketsim.report.prose import Cite, Code, joined
 from pocketsim.report.runs import answers, by_scenario, is_of_trades, transport_name
 from pocketsim.sim.devices import numbers
+from pocketsim.sim.metrics.predicted import LOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -109,6 +110,8 @@ def _repetitions(runs: Sequence[Run]) -> Iterator[Piece]:
     yield "Every repetition draws from streams of its own that the seed names. "
     if any(run.resolved["run"]["repetitions"] > 1 for run in runs):
         yield f"{BARS} "
+    if any(LOW in told for run in runs for told in run.metrics["metrics"].values()):
+        yield PREDICTED
     if about := trips.about(runs):
         yield f"{about} "
 
@@ -171,5 +174,9 @@ def _counted(count: int, word: str) -> str:
 
 
 _LIBRARIES = {"numpy": "NumPy", "scipy": "SciPy", "networkx": "NetworkX"}
+PREDICTED = (
+    "Predictive intervals of 90 % are of one run: the range of repetitions and the error of the "
+    "model that sessions which were left out tell, added as squares of log ratios by Student's t. "
+)
 _DRAWS = {"mean": "at their means", "posterior": "drawn from their uncertainty"}
 _DIGITS = 12

@@ -242,6 +242,17 @@ class NoOptions(TypedDict):
     """A transport that has no options."""
 
 
+class ModelError(TypedDict):
+    """By how much simulations are off beyond what is drawn; `sigma` is of log ratios."""
+
+    transports: list[str]
+    metrics: list[str]
+    sigma: float
+    degrees_of_freedom: int
+    rows: list[str]
+    source: str
+
+
 class ImplementationContents(TypedDict):
     """The profile of an implementation."""
 
@@ -252,6 +263,7 @@ class ImplementationContents(TypedDict):
     threads_first: Choice
     steps: dict[str, Step]
     own_costs: dict[str, OwnCost]
+    model_error: NotRequired[dict[str, ModelError]]
     udp: Udp | None
     quic_keep: Quic | None
     quic_reconnect: Quic | None

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from pocketsim.sim.devices.contents import ImplementationContents
 
 Pacing = Literal["floored_ms", "batch_1024ms", "by_clock", "unpaced"]
+Transport = Literal["udp", "quic_keep", "quic_reconnect", "tftp", "ipv8", "ipv8_sealed", "eva"]
+Predicted = Literal[
+    "send_rate_per_s", "store_rate_per_s", "send_count", "store_count", "rtt_ms_p50", "rtt_ms_p95"
+]
+"""Metrics above 0 whose ratios to a measurement are told."""
 
 
 class About(Section):
@@ -240,6 +245,24 @@ class EvaOptions(Section):
     )
 
 
+class ModelError(Section):
+    """By how much simulations are off beyond what is drawn, as sessions that were left out tell.
+
+    It widens intervals of single runs (`predicted90_low` in metrics.json), and moves nothing.
+    """
+
+    transports: list[Transport] = Field(min_length=1, description="Of runs over these.")
+    metrics: list[Predicted] = Field(min_length=1, description="Of these metrics.")
+    sigma: float = Field(ge=0, le=10, description="Standard deviation of log ratios.")
+    degrees_of_freedom: int = Field(
+        ge=1, le=2**31, description="How well that is known: sessions it was estimated from."
+    )
+    rows: list[str] = Field(
+        min_length=1, description="Published rows that it was estimated from; they fit nothing."
+    )
+    source: str = Field(min_length=1, description="What made it.")
+
+
 class Implementation(Section):
     """An implementation profile document; what it has a section of, it can be run with."""
 
@@ -262,6 +285,10 @@ class Implementation(Section):
     own_costs: dict[str, OwnCost] = Field(
         default=written({}), description="Costs of its own, by what they stand for."
     )
+    model_error: dict[str, ModelError] | None = Field(
+        default=None,
+        description="What the model is off by, by any name; absent: nobody has estimated it.",
+    )
     udp: Udp | None = Field(default=None, description="Plain UDP.")
     quic_keep: Quic | None = Field(default=None, description="QUIC, a connection kept.")
     quic_reconnect: Quic | None = Field(default=None, description="QUIC, one for each message.")
@@ -269,6 +296,21 @@ class Implementation(Section):
     ipv8: Ipv8 | None = Field(default=None, description="Packets of IPv8.")
     ipv8_sealed: Ipv8 | None = Field(default=None, description="Sealed packets of IPv8.")
     eva: EvaOptions | None = Field(default=None, description="EVA.")
+
+    absent_when_none = frozenset({"model_error"})
+
+    @model_validator(mode="after")
+    def _errs_in_one_way(self) -> Implementation:
+        named = [
+            (mode, metric)
+            for error in (self.model_error or {}).values()
+            for mode in error.transports
+            for metric in error.metrics
+        ]
+        for mode, metric in named:
+            if named.count((mode, metric)) > 1:
+                raise ValueError(f"model_error: {metric} over {mode} is in two of its tables")
+        return self
 
     @model_validator(mode="after")
     def _steps_are_known(self) -> Implementation:
@@ -298,7 +340,7 @@ class Implementation(Section):
 
 NOT_TRANSPORTS = (
     *("implementation", "pacing", "log_entries", "duplicate_window", "threads_first"),
-    *("steps", "own_costs"),
+    *("steps", "own_costs", "model_error"),
 )
 MODES = tuple(name for name in Implementation.model_fields if name not in NOT_TRANSPORTS)
 

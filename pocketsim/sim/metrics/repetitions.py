@@ -11,6 +11,8 @@ that reproduce the published figures of the benchmark app (Chirila 2025, appendi
   a bootstrap for a quantile (`sim.metrics.intervals`). Beside it stand the `mean` of repetitions
   and the theses' half width, 1.96 s / sqrt(n) with the sample deviation s over n repetitions, only
   to be compared with theirs: the width is too narrow, and a mean of quantiles is biased;
+* of runs with `draw = "posterior"` there may be bounds of what one run of the real thing comes to
+  (`sim.metrics.predicted`);
 * what is in flight was sent and, at the end of the measurement or of a full log, neither stored nor
   lost. Success is a share of all that was sent, so what is in flight counts as not done: a
   transport that fails late does not look better than one that fails at once. The log of a real
@@ -30,7 +32,7 @@ import numpy as np
 from pocketsim.sim.base.arrow import numbers
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.base.told import NOTHING
-from pocketsim.sim.metrics import energy, fates, ledger, own, queues, trades
+from pocketsim.sim.metrics import energy, fates, ledger, own, predicted, queues, trades
 from pocketsim.sim.metrics import parts as families
 from pocketsim.sim.metrics.intervals import (
     bootstrap,
@@ -92,7 +94,9 @@ def measure(
         "rung": dict(resolved["rung"]),
         "repetitions": repetitions,
         "traced_share": share,
-        "metrics": _metrics(names(resolved), rows, kinds, resolved["run"]["seed"]),
+        "metrics": predicted.beside(
+            _metrics(names(resolved), rows, kinds, resolved["run"]["seed"]), resolved
+        ),
         **_spent(told or []),
         **beside,
     }

@@ -34,6 +34,8 @@ class Estimate(TypedDict):
     ci95_low: float | None
     ci95_high: float | None
     values: list[float | None]
+    predicted90_low: NotRequired[float]
+    predicted90_high: NotRequired[float]
 
 
 class Fates(TypedDict):

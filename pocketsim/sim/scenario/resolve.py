@@ -381,8 +381,11 @@ def _transport(document: Document, at: Mapping[str, Any]) -> Transport:
 
 def _implementation(document: Document) -> ShippedImplementation:
     path = document.implementation_path
+    contents = implementation_documents.contents(document.implementation)
+    if document.scenario.run.draw != "posterior":
+        contents.pop("model_error", None)  # it widens what is drawn
     return {
-        **implementation_documents.contents(document.implementation),
+        **contents,
         "digest": profiles.digest(path),
         "called": path.stem,
     }

@@ -16,8 +16,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pocketsim.sim.base.model_error import half_log, widened
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,12 @@ class Discrepancy:
         the validation uncertainty u_val of ASME V&V 20-2009 has that of what was measured, u_D.
         A floor that is not finite adds nothing.
         """
-        if not 0 < low <= middle <= high:
+        if low <= 0:
             return low, high
-        half = 0.0
-        if self.sigma > 0 and self.degrees_of_freedom > 0:
-            from scipy import stats
-
-            half = float(stats.t.ppf(0.95, self.degrees_of_freedom)) * self.sigma
+        half = half_log(self.sigma, self.degrees_of_freedom)
         if math.isfinite(floor):
             half = math.hypot(half, _WIDTH_SIGMAS / 2 * floor / _FLOOR_SIGMAS)
-        below = math.hypot(math.log(middle / low), half)
-        above = math.hypot(math.log(high / middle), half)
-        return middle * math.exp(-below), middle * math.exp(above)
+        return widened(low, middle, high, half)
 
 
 NOTHING_KNOWN = Discrepancy(0.0, 0)
@@ -68,23 +64,39 @@ def of_errors(told: Iterable[tuple[float, float, float, float]]) -> Discrepancy:
         for error, low, high, floor in told
         if math.isfinite(error + floor) and 0 < low <= high < math.inf
     ]
-    freedom = len(known)  # nothing else is fitted to them
-    if not freedom:
+    if not known:
         return NOTHING_KNOWN
+    return Discrepancy(math.sqrt(variance_left(known)), len(known))  # nothing else is fitted
+
+
+def variance_left(
+    known: Sequence[tuple[float, float]], weights: Sequence[float] | None = None
+) -> float:
+    """Return what is left of squared errors when each one's own variance is taken off.
+
+    The variance with which the weighted mean of squares over variances is 1 (Paule and Mandel); 0
+    where their own explain them. `known` are squares and variances, at least one; weights are equal
+    if left out.
+    """
+    weighted = list(zip(weights or [1.0] * len(known), known, strict=True))
+    wanted = sum(weight for weight, _ in weighted)
 
     def over(variance: float) -> float:
         """Return by how much the errors are larger than expected with so large a variance."""
-        return sum(square / (own + variance or _NOTHING) for square, own in known) - freedom
+        ratios = (
+            weight * square / (own + variance or _NOTHING) for weight, (square, own) in weighted
+        )
+        return sum(ratios) - wanted
 
     if over(0.0) <= 0:
-        return Discrepancy(0.0, freedom)
+        return 0.0
     from scipy import optimize
 
     # With a variance as large as the mean of the squares the ratios are no more than as many.
-    most = sum(square for square, _ in known) / freedom
+    most = sum(weight * square for weight, (square, _) in weighted) / wanted
     # Where nothing has a width it is the root itself: rounding must not leave it inside.
     most *= 1 + 1e-9
-    return Discrepancy(math.sqrt(optimize.brentq(over, 0.0, most, xtol=1e-12)), freedom)
+    return float(optimize.brentq(over, 0.0, most, xtol=1e-12))
 
 
 _WIDTH_SIGMAS = 2 * 1.6449  # of a normal law, between its 5 and 95 %

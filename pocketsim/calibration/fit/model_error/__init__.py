@@ -1,0 +1,1 @@
+"""By how much the shipped throughput implementation is off where no fit has looked: estimated."""
