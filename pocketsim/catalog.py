@@ -85,7 +85,7 @@ def from_here(value: Any) -> Any:
 
     suffixes = (".toml", ".dat", ".txt", *tables.SUFFIXES, *graphs.SUFFIXES)
     path = Path(value.strip().strip("\"'"))
-    is_ours = path.suffix in suffixes and not path.is_absolute() and path.is_file()
+    is_ours = path.name.lower().endswith(suffixes) and not path.is_absolute() and path.is_file()
     return str(path.absolute()) if is_ours else value
 
 

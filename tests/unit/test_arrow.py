@@ -1,5 +1,6 @@
 """Columns of pyarrow are numpy's without pandas: values, nulls, slices, chunks, truths."""
 
+import ast
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pocketsim.sim.base import arrow
 from pocketsim.sim.base.arrow import numbers
 
 
@@ -43,3 +45,25 @@ def test_pandas_is_not_loaded():
         "assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_native_memory_holds_nothing_of_pythons():
+    data = np.frombuffer(b"1,2\n" * 1000, np.uint8)
+    before = sys.getrefcount(data)
+    buffer = arrow.native(data)
+    assert sys.getrefcount(data) == before
+    assert buffer.to_pybytes() == data.tobytes()
+
+
+def test_pyarrow_reads_text_from_native_memory_alone(root):
+    """Its threads may still hold what they read from when the process ends, which aborts then."""
+    calls = [
+        ast.unparse(call)
+        for path in (root / "pocketsim").rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in {"csv.read_csv", "csv.open_csv"}
+    ]
+    assert calls
+    for call in calls:
+        assert call.startswith("csv.read_csv(pa.BufferReader(native("), call
+        assert "use_threads=False" in call

@@ -201,3 +201,26 @@ def test_where_a_refused_value_stands_is_spelled_out(tmp_path):
     with pytest.raises(ScenarioError) as caught:
         documents.read_json(path)
     assert caught.value.key_path == "a.b[1].c"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_documents_are_read_as_editors_of_windows_leave_them(tmp_path, encoding):
+    told = {"name.toml": 'a = "\u20ac"\r\nb = 1\r\n', "name.json": '{"a": "\u20ac",\r\n"b": 1}'}
+    for name, text in told.items():
+        path = tmp_path / name
+        path.write_bytes(text.encode(encoding))
+        reader = documents.read_toml if path.suffix == ".toml" else documents.read_json
+        assert reader(path)[1] == {"a": "\u20ac", "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ("a = 1\n".encode("utf-16-le"), "is UTF-16 without a mark, or no text; save it as UTF-8"),
+        ('a = "caf\xe9"\n'.encode("cp1252"), "not UTF-8 text (byte 8); save it as UTF-8"),
+    ],
+)
+def test_text_that_is_not_utf_8_is_named_for_what_it_is(tmp_path, data, reason):
+    for name in ("a.toml", "a.json"):
+        (tmp_path / name).write_bytes(data)
+        assert reason in read(tmp_path / name)

@@ -71,7 +71,7 @@ def test_a_line_without_end_is_refused_before_all_of_it_is_read(tmp_path, monkey
     monkeypatch.setattr(lines, "_BLOCK_BYTES", 1 << 20)
     path = tmp_path / "source"
     path.write_bytes(b"1 2\n" + b"3" * (5 << 20) + b" 4\n")
-    with pytest.raises(ScenarioError, match="row 2: is longer than 1 MiB"):
+    with pytest.raises(ScenarioError, match="row 2: is longer than 1,048,576 bytes"):
         found(path)
 
 

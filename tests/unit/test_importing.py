@@ -188,6 +188,15 @@ def test_payments_are_read_by_a_mapping_of_columns(tmp_path):
     assert made.note["origin"] == 1000
 
 
+def test_payments_are_read_as_spreadsheets_leave_them(tmp_path):
+    lines = "\ufeffsep=;\r\nts;from;to;value;;\r\n0;x;y;3,50;;\r\n60;y;x;0,07;;\r\n;;;;;\r\n"
+    for data in (lines.encode(), gzip.compress(lines.encode("utf-16"))):
+        made = imported(
+            tmp_path, "payments", data, columns_by_role=COLUMNS, amount_unit="EUR", force=True
+        )
+        assert rows(made, "payments") == [(0, "x", "y", 350), (60, "y", "x", 7)]
+
+
 def test_times_may_be_iso_and_amounts_euros(tmp_path):
     lines = "from,to,value,ts\na,b,3.29,2024-05-01T12:00:00Z\na,b,0.57,2024-05-01T14:00:01+02:00\n"
     made = imported(
@@ -258,6 +267,8 @@ GARBAGE = [
     ("fta", FTA.replace("1000\t1010", "1010\t1000"), "row 2: stops before it starts"),
     ("fta", "1 2 3\n", "row 1: has 1 values"),
     ("payments", "payer,payee,time,amount\na,b,1,2\na,b,1,x\n", "row 3: amount is 'x'"),
+    ("payments", "payer,payee,time,amount\na,b,1,\n", "row 2: has no amount"),
+    ("payments", "payer,payee,time,amount\na,b,1,2,5\n", "row 2: has 5 values.*decimal commas"),
     ("payments", "payer,payee,time,amount\na,b,1,2.5\n", "row 2: amount is no whole number"),
     ("payments", "payer,payee,time,amount\na,b,1,-2\n", "row 2: amount is negative"),
     ("payments", "payer,payee,time,amount\n,b,1,2\n", "row 2: has no payer"),

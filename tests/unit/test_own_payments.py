@@ -151,7 +151,7 @@ MISTAKES = {
     "nothing": ("1,0,1,0\n", "row 2", "amount_cents is 0; a payment is of 1 to 100,000,000 cents"),
     "too much": ("1,0,1,100000001\n", "row 2", "amount_cents is 100000001; a payment is of 1"),
     "half a cent": ("1,0,1,9.5\n", "row 2", "amount_cents is 9.5, which is not whole"),
-    "with a unit": ("1,0,1,9ct\n", "row 2", "'9ct' in column 4 is no number"),
+    "with a unit": ("1,0,1,9ct\n", "row 2", "amount_cents is '9ct', no number"),
     "no amount": ("1,0,1,\n", "row 2", "amount_cents is empty or no number"),
 }
 

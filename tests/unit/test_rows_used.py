@@ -142,10 +142,10 @@ def test_timestamps_of_parquet_are_moments(tmp_path, zone):
 @pytest.mark.parametrize(
     ("dates", "row_", "reason"),
     [
-        (("2013-12-02T11:00:20Z", "noon"), 3, "'noon' in column 1 is no moment as the first row"),
-        (("2013-12-02T11:00:20Z", "2013-12-02T11:00:40"), 3, "is no moment as the first row has"),
-        (("2013-12-02T11:00:20Z", "40"), 3, "'40' in column 1 is no moment as the first row has"),
-        (("20", "2013-12-02T11:00:40Z"), 3, "'2013-12-02T11:00:40Z' in column 1 is no number"),
+        (("2013-12-02T11:00:20Z", "noon"), 3, "time_s is 'noon', no moment as the first row"),
+        (("2013-12-02T11:00:20Z", "2013-12-02T11:00:40"), 3, "no moment as the first row has"),
+        (("2013-12-02T11:00:20Z", "40"), 3, "time_s is '40', no moment as the first row has"),
+        (("20", "2013-12-02T11:00:40Z"), 3, "time_s is '2013-12-02T11:00:40Z', no number"),
         (
             ("2013-12-02T11:00:20Z", "2013-12-02T11:00:10Z"),
             3,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
-from pocketsim.sim.base import tables
+from pocketsim.sim.base import delimited, tables
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.tables import Column, Lines, Names
 
@@ -40,7 +40,7 @@ def refused(path):
 @pytest.mark.parametrize("block", [1, 3, 1 << 17])
 def test_what_is_read_is_what_was_written(tmp_path, monkeypatch, suffix, block):
     monkeypatch.setattr(tables, "_BLOCK_ROWS", block)
-    monkeypatch.setattr(tables, "_BLOCK_BYTES", 32 * block)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 32 * block)
     path = tmp_path / f"table.{suffix}"
     write(tmp_path / f"table.{suffix.lower()}", GOOD).rename(path)
     found = tables.read(path, COLUMNS)
@@ -90,10 +90,10 @@ MISTAKES = {
     "one more": ("time_s,phone,x\n1,2,3\n", "row 1", "unknown column 'x'", None),
     "one less": ("time_s\n1\n", "row 1", "has no column phone", None),
     "one twice": ("time_s,phone,phone\n1,2,2\n", "row 1", "has several columns phone", None),
-    "a word": ("time_s,phone\n1,2\n1,x\n", "row 3", "'x' in column 2 is no number", None),
-    "other bytes": ("time_s,phone\n1,\udcff\n", "row 2", "in column 2", None),
+    "a word": ("time_s,phone\n1,2\n1,x\n", "row 3", "phone is 'x', no number", None),
+    "other bytes": ("time_s,phone\n1,\udcff\n", "row 2", "is not UTF-8 text", None),
     "a short row": ("time_s,phone\n1,2\n3\n", "row 3", "has 1 values, not 2", None),
-    "a blank row": ("time_s,phone\n1,2\n\n1,2\n", "row 3", "time_s is empty or no number", None),
+    "a blank row": ("time_s,phone\n1,2\n\n1,2\n", "row 3", "is blank, and rows follow", None),
     "no phone": ("time_s,phone\n1,2\n1,\n", "row 3", "phone is empty or no number", None),
     "nan": ("time_s,phone\nnan,2\n", "row 2", "time_s is empty or no number", None),
     "infinite": ("time_s,phone\ninf,2\n", "row 2", "time_s is inf; the run is from", None),
@@ -101,8 +101,8 @@ MISTAKES = {
     "back": ("time_s,phone\n1,2\n0.5,2\n", "row 3", "is 0.5, less than 1 in the row before", None),
     "unknown": ("time_s,phone\n1,10\n", "row 2", "phone is 10; phones are numbered", None),
     "half": ("time_s,phone\n1,1.5\n", "row 2", "phone is 1.5, which is not whole", None),
-    "no CSV": ("\x89PNG\r\n\x1a\n,\n,,", "row 3", "has 2 values, not 1", None),
-    "one long line": ("time_s,phone\n" + "1" * (1 << 23), "", "is not CSV", None),
+    "no CSV": ("\x89PNG\r\n\x1a\n,\n,,", "row 1", "unknown column '\\x89PNG'", None),
+    "one long line": ("time_s,phone\n" + "1" * (1 << 23), "row 2", "is longer than", None),
 }
 
 
@@ -118,7 +118,7 @@ def test_mistakes_are_named(tmp_path, mistake):
 
 
 def test_rows_are_counted_through_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "_BLOCK_BYTES", 64)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 64)
     path = tmp_path / "table.csv"
     rows = ["1,2"] * 1000
     for wrong in ("1,x", "1,10", "", "0,2", "7"):
@@ -160,7 +160,7 @@ def test_mistakes_in_parquet_are_named(tmp_path, columns, place, reason):
 
 LINES = Lines((3, 4), "a line is a time, two names and perhaps more")
 OF_LINES = [Column("t", 0, 99, "times are from 0 to 99"), Names("one"), Names("other")]
-TEXTS = st.text(st.characters(exclude_characters='\t\n\r"', codec="utf-8"), min_size=1)
+TEXTS = st.text(st.characters(exclude_characters='\0\t\n\r"', codec="utf-8"), min_size=1)
 
 
 def lines(path, text):
@@ -194,7 +194,7 @@ def test_names_that_are_numbers_are_in_order_of_these(tmp_path):
 
 @pytest.mark.parametrize("block", [16, 1 << 22])
 def test_names_are_numbered_through_blocks(tmp_path, monkeypatch, block):
-    monkeypatch.setattr(tables, "_BLOCK_BYTES", block)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", block)
     rows = [(number % 90, number % 7, number % 5) for number in range(200)]
     found = lines(tmp_path / "lines.dat", "".join("{} {} {}\n".format(*row) for row in rows))
     assert list(zip(*(found[name].tolist() for name in ("t", "one", "other")), strict=True)) == rows
@@ -209,10 +209,10 @@ def test_names_are_numbered_through_blocks(tmp_path, monkeypatch, block):
         ("1 2 3\n1 2 3 4\n", "row 2", "has 4 values, not 3"),
         ("1 2 3\n1  3\n", "row 2", "one is empty"),
         ("1\t2\t3\n1\t2\t\n", "row 2", "other is empty"),
-        ("1 2 3\nx 2 3\n", "row 2", "'x' in column 1 is no number"),
+        ("1 2 3\nx 2 3\n", "row 2", "t is 'x', no number"),
         ("1 2 3\n100 2 3\n", "row 2", "t is 100; times are from 0 to 99"),
-        ("1 2 3\n1 \udcff 3\n", "row 2", "UTF8 data in column 2 is no text"),
-        ("1" * (1 << 23), "row 1", "has 1 values"),
+        ("1 2 3\n1 \udcff 3\n", "row 2", "is not UTF-8 text"),
+        ("1" * (1 << 23), "row 1", "is longer than"),
     ],
 )
 def test_mistakes_in_lines_are_named(tmp_path, text, place, reason):
@@ -245,7 +245,10 @@ def test_more_rows_than_memory_holds_are_refused(tmp_path, monkeypatch, suffix):
 
 
 def test_what_is_no_table_is_refused(tmp_path):
-    assert refused(tmp_path / "a.xlsx").reason == "its name ends in none of .csv, .parquet"
+    assert (
+        refused(tmp_path / "a.xlsx").reason
+        == "its name ends in none of .csv, .csv.gz, .parquet; save it as CSV"
+    )
     assert refused(tmp_path / "a.csv").reason == "no such file"
     (tmp_path / "b.csv").mkdir()
     assert refused(tmp_path / "b.csv").reason == "is a directory"

@@ -36,6 +36,18 @@ def numbers(column: pa.Array | pa.ChunkedArray, absent: float | None = None) -> 
     return np.where(numbers(array.is_valid()), raw, dtype.type(absent))
 
 
+def native(data: Array) -> pa.Buffer:
+    """Return a copy of some bytes that pyarrow's threads can release without Python.
+
+    One that outlives the interpreter and then releases what is Python's aborts the process.
+    """
+    from pyarrow import BufferOutputStream, py_buffer
+
+    copy = BufferOutputStream()
+    copy.write(py_buffer(data))
+    return copy.getvalue()
+
+
 def texts(values: Sequence[str]) -> pa.Array:
     """Return text as a column."""
     from pyarrow.lib import StringBuilder

@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import difflib
 import errno
+import gzip
 import json
 import os
 import stat
 import tomllib
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from pocketsim.sim.base.errors import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from io import BufferedReader
+    from typing import BinaryIO
 
     # Where a value stands: where its table or list does, and its key or number there.
     _Place = tuple["_Place", str | int] | None
@@ -130,6 +133,20 @@ def opened(path: Path) -> Iterator[BufferedReader]:
         raise ScenarioError(path, "", os.strerror(error.errno or 0).lower()) from None
 
 
+@contextlib.contextmanager
+def unpacked(path: Path, file: BufferedReader) -> Iterator[BinaryIO]:
+    """Yield what a file holds, unpacked if it is of gzip, whatever it is called.
+
+    Raises ScenarioError where it is no whole gzip file.
+    """
+    is_packed = file.peek(2)[:2] == _GZIP
+    try:
+        yield gzip.GzipFile(fileobj=file) if is_packed else file  # type: ignore[misc]
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        reason = f"is no whole gzip file: {str(error)[:1].lower()}{str(error)[1:]}"
+        raise ScenarioError(path, "", reason) from None
+
+
 def open_plain(path: Path, flags: int) -> int:
     """Return a descriptor of the file at `path`, as `os.open` does, of a plain file alone.
 
@@ -234,6 +251,7 @@ def _is_alike(one: Path, other: Path) -> bool:
     return is_one_letter or difflib.SequenceMatcher(None, *stems).ratio() >= _ALIKE
 
 
+_GZIP = b"\x1f\x8b"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 NOT_TEXT = "has zero bytes: is UTF-16 without a mark, or no text; save it as UTF-8"
 _BEGINNING = 1 << 12  # in which text of any language has a blank or a line break

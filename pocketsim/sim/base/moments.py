@@ -17,28 +17,20 @@ from pocketsim.sim.base.arrow import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from typing import BinaryIO
 
     import pyarrow as pa
 
 
 def kinds(
-    file: BinaryIO, names: Sequence[str] | None, delimiter: str, columns: Collection[str]
+    line: str, names: Sequence[str], delimiter: str, columns: Collection[str]
 ) -> dict[str, pa.DataType]:
-    """Return the types of those `columns` whose first value is a date, and leave `file` at 0.
-
-    `names` are those of its columns, or None where its first line has them.
-    """
-    lines = [file.readline(_LONGEST_LINE_BYTES) for _ in range(1 if names else 2)]
-    file.seek(0)
-    text = b"".join(lines).decode("utf-8-sig", "replace").replace("\0", "")
+    """Return the types of those `columns` whose value in a line, of columns `names`, is a date."""
     try:
-        rows = list(csv.reader(text.splitlines(), delimiter=delimiter))
-    except csv.Error:
+        values = next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:  # of a field of thousands of characters
         return {}
-    head, first = (names or rows[0], rows[-1]) if len(rows) == len(lines) else ([], [])
     found = {}
-    for name, value in zip(head, first, strict=False):
+    for name, value in zip(names, values, strict=False):
         if name in columns and (match := _DATE.match(value.strip())):
             found[name] = _type("UTC" if match["zone"] else None)
     return found
@@ -86,4 +78,3 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*?)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?$")
 _PER_S = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _ABSENT = np.iinfo(np.int64).min
-_LONGEST_LINE_BYTES = 1 << 16

@@ -7,30 +7,36 @@ mean, and what two of them must have in common, is known to whoever reads the ta
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pocketsim.sim.base import moments
+from pocketsim.sim.base import delimited, moments
 from pocketsim.sim.base.arrow import numbers
-from pocketsim.sim.base.errors import ScenarioError, nearest, shown
-from pocketsim.sim.base.files import opened
+from pocketsim.sim.base.delimited import check_names
+from pocketsim.sim.base.errors import ScenarioError, shown
+from pocketsim.sim.base.files import opened, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from io import BufferedReader
     from pathlib import Path
 
     import pyarrow as pa
-    from pyarrow import csv
+
+    from pocketsim.sim.base.line_blocks import LineBlock
 
     Floats = npt.NDArray[np.float64]
-    Blocks = Iterator[pa.RecordBatch]
+    Blocks = Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch | pa.Table]]
+    """Rows, by their numbers in the file."""
     Block = Mapping[str, Any]
     """Columns of some rows: arrays of numbers, and what names are as pyarrow has it."""
 
@@ -71,13 +77,18 @@ class Lines:
     says: str
 
 
+def _none() -> npt.NDArray[np.int64]:
+    return np.zeros(0, np.int64)
+
+
 @dataclass(frozen=True)
 class Table:
     """Columns of one length by name: doubles, or uint32 where they are whole.
 
     Columns that are `named` have places in `names`, all of the table: sorted as numbers if all of
     them are, else as texts. `digest` is the SHA-256 of the file, in hex; `first_row` the number
-    that its first row has. `is_dated` says that times are dates in the file.
+    that its first row has, and `left_out` those of lines behind it that hold no values. `is_dated`
+    says that times are dates in the file.
     """
 
     path: Path
@@ -86,15 +97,22 @@ class Table:
     columns: Mapping[str, npt.NDArray[Any]]
     names: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
+    left_out: npt.NDArray[np.int64] = dataclasses.field(default_factory=_none)
     is_dated: bool = False
 
     def time_text(self, time_s: float) -> str:
         """Return a time as people read it: a date where the file has dates."""
         return moments.text(time_s) if self.is_dated else f"{time_s:.12g} s"
 
+    def row(self, place: int) -> int:
+        """Return the number in the file of the row at `place`, counted from 0."""
+        row = self.first_row + place
+        closed_up = self.left_out - np.arange(self.left_out.size)
+        return row + int(np.searchsorted(closed_up, row, side="right"))
+
     def error(self, place: int, reason: str) -> ScenarioError:
         """Return what to raise for what is wrong with the row at `place`, counted from 0."""
-        return ScenarioError(self.path, f"row {self.first_row + place}", reason)
+        return ScenarioError(self.path, f"row {self.row(place)}", reason)
 
     def refuse(self, wrong: npt.NDArray[np.bool_], reason: str) -> None:
         """Raise ScenarioError for the first row that is wrong; `reason` quotes it by {column}."""
@@ -125,76 +143,76 @@ class _WrongRowError(Exception):
 def read(path: Path, columns: Sequence[Column | Names], lines: Lines | None = None) -> Table:
     """Return the table in the file at `path`, which has these columns, in any order, and no others.
 
-    Its suffix says what it is, unless it is `lines`, whose columns are in this order. In a CSV the
-    header is row 1; in others, which have none, the first row is. Raises ScenarioError with the
-    first row that holds what it must not.
+    Its suffix says what it is, unless it is `lines`, whose columns are in this order. Rows are
+    numbered as lines of the file are; those of Parquet from 1. Raises ScenarioError with the first
+    row that holds what it must not.
     """
     import pyarrow as pa
 
-    name, blocks, first_row = _form(path, lines)
+    blocks = _form(path, lines)
     with opened(path) as file:
         if not file.seekable():
             raise ScenarioError(path, "", "is a pipe, and a table is read twice")
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
         try:
-            rows = blocks(path, file, columns)
-            found, names, is_dated = _collected(path, rows, columns, first_row)
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise _unreadable(path, name, error) from None
-    named = frozenset(column.name for column in columns if isinstance(column, Names))
-    return Table(path, digest, first_row, found, names, named, is_dated)
+            found = _collected(path, blocks(path, file, columns), columns)
+        except (pa.ArrowException, OSError) as error:
+            text = str(error).partition("\n")[0]
+            told = shown(text[:1].lower() + text[1:])
+            raise ScenarioError(path, "", f"is not Parquet: {told}") from None
+    return dataclasses.replace(found, digest=digest)
 
 
-def _form(path: Path, lines: Lines | None) -> _Form:
+def _form(path: Path, lines: Lines | None) -> _Blocks:
     if lines is not None:
-        return "lines of text", functools.partial(_line_blocks, lines), 1
-    suffix = path.suffix.lower()
-    if suffix not in _FORMS:
-        raise ScenarioError(path, "", f"its name ends in none of {', '.join(_FORMS)}")
-    return _FORMS[suffix]
+        return functools.partial(_line_blocks, lines)
+    name = path.name.lower()
+    for suffix, blocks in _FORMS.items():
+        if name.endswith(suffix):
+            return blocks
+    hint = "; save it as CSV" if path.suffix.lower() in _WORKBOOKS else ""
+    raise ScenarioError(path, "", f"its name ends in none of {', '.join(_FORMS)}{hint}")
 
 
-def _unreadable(path: Path, name: str, error: Exception) -> ScenarioError:
-    """Return what to say of a file that pyarrow cannot read, with the row where it tells."""
-    text = str(error).partition("\n")[0].removeprefix("CSV parse error: ")
-    if "Empty CSV file" in text:
-        return ScenarioError(path, "", "has no rows")
-    if found := _SPOILED.fullmatch(text):
-        what = _KINDS.get(found[3], "text")
-        reason = f"{shown(found[4])} in column {int(found[1]) + 1} is no {what}"
-        return ScenarioError(path, f"row {found[2]}", reason)
-    if found := _COUNTED.match(text):
-        return ScenarioError(path, f"row {found[1]}", f"has {found[3]} values, not {found[2]}")
-    return ScenarioError(path, "", f"is not {name}: {shown(text[:1].lower() + text[1:])}")
-
-
-def _collected(
-    path: Path, blocks: Blocks, columns: Sequence[Column | Names], row: int
-) -> tuple[dict[str, npt.NDArray[Any]], tuple[str, ...], bool]:
-    """Return the columns of all blocks, the first of which begins at `row`, and their names.
-
-    And whether times are dates.
-    """
-    first_row, is_dated = row, False
+def _collected(path: Path, blocks: Blocks, columns: Sequence[Column | Names]) -> Table:
+    """Return the columns of all blocks, without the digest of their file."""
+    first_row, rows, next_row, is_dated = 1, 0, 0, False
     parts: list[Block] = []
-    for block in blocks:
+    left_out: list[npt.NDArray[np.int64]] = []
+    for row, block in blocks:
         is_dated |= any(moments.is_moment(kind) for kind in block.schema.types)
         try:
             parts.append(_checked(block, columns, parts[-1] if parts else {}))
         except _WrongRowError as error:
-            raise ScenarioError(path, f"row {row + error.place}", error.reason) from None
-        row += block.num_rows
-        _check_length(path, row - first_row)
-    if row == first_row:
+            raise ScenarioError(path, f"row {row[error.place]}", error.reason) from None
+        first_row = first_row if rows else int(row[0])
+        left_out.append(_between(row, next_row if rows else first_row))
+        next_row, rows = int(row[-1]) + 1, rows + row.size
+        _check_length(path, rows)
+    if not rows:
         raise ScenarioError(path, "", "has no rows")
     numbers = [column.name for column in columns if isinstance(column, Column)]
     names = [column.name for column in columns if isinstance(column, Names)]
     found = {name: np.concatenate([part[name] for part in parts]) for name in numbers}
-    if not names:
-        return found, (), is_dated
-    places, every = _numbered(parts, names)
-    return {**found, **places}, every, is_dated
+    places, every = _numbered(parts, names) if names else ({}, ())
+    return Table(
+        path,
+        "",
+        first_row,
+        {**found, **places},
+        every,
+        frozenset(names),
+        np.concatenate(left_out),
+        is_dated,
+    )
+
+
+def _between(row: npt.NDArray[np.int64], first: int) -> npt.NDArray[np.int64]:
+    """Return which numbers from `first` to the last of `row` are not in it."""
+    if row[-1] - first + 1 == row.size:
+        return _none()
+    return np.setdiff1d(np.arange(first, row[-1] + 1), row, assume_unique=True)
 
 
 def _check_length(path: Path, rows: int) -> None:
@@ -202,7 +220,9 @@ def _check_length(path: Path, rows: int) -> None:
         raise ScenarioError(path, "", f"has more than {ROWS_MAX:,} rows, which is the most")
 
 
-def _checked(block: pa.RecordBatch, columns: Sequence[Column | Names], before: Block) -> Block:
+def _checked(
+    block: pa.RecordBatch | pa.Table, columns: Sequence[Column | Names], before: Block
+) -> Block:
     """Return the columns of a block that follows on `before`; raise the first of its mistakes."""
     found: dict[str, Any] = {}
     mistakes = []
@@ -296,63 +316,54 @@ def _check(column: Column, values: Floats, last: npt.NDArray[Any], *, is_dated: 
     raise _WrongRowError(place, reason)
 
 
-def _csv_blocks(path: Path, file: BinaryIO, columns: Sequence[Column | Names]) -> Blocks:
-    reader = _text(file, columns, ",")
-    _check_names(path, "row 1", reader.schema.names, [column.name for column in columns])
-    return iter(reader)
+def _csv_blocks(path: Path, file: BufferedReader, columns: Sequence[Column | Names]) -> Blocks:
+    names = [column.name for column in columns]
+
+    def check(place: str, found: Sequence[str]) -> None:
+        check_names(path, place, found, names)
+
+    if file.peek(len(_ZIP))[: len(_ZIP)] == _ZIP:
+        raise ScenarioError(path, "", "is a workbook or an archive, no CSV; save it as CSV")
+    with unpacked(path, file) as inner:
+        yield from delimited.of_csv(path, inner, _kinds(columns), check)
 
 
 def _line_blocks(
-    lines: Lines, path: Path, file: BinaryIO, columns: Sequence[Column | Names]
+    lines: Lines, path: Path, file: BufferedReader, columns: Sequence[Column | Names]
 ) -> Blocks:
-    first = file.readline(_BLOCK_BYTES)
-    file.seek(0)
-    delimiter = "\t" if b"\t" in first else " "
-    if first.split()[1:2] == [b"CONN"]:
-        reason = "is a log of connections of The ONE, whose lines are time CONN a b up or down"
-        raise ScenarioError(path, "row 1", f"{reason}; {lines.says}")
-    width = first.count(delimiter.encode()) + 1
-    if first and width not in lines.widths:
-        raise ScenarioError(path, "row 1", f"has {width} values; {lines.says}")
-    others = [f"value {number + 1}" for number in range(len(columns), width)]
-    return iter(_text(file, columns, delimiter, [*(column.name for column in columns), *others]))
+    def begin(block: LineBlock) -> tuple[str, int]:
+        first = block.line(0)
+        row = f"row {block.row[0]}"
+        if first.split()[1:2] == [b"CONN"]:
+            reason = "is a log of connections of The ONE, whose lines are time CONN a b up or down"
+            raise ScenarioError(path, row, f"{reason}; {lines.says}")
+        delimiter = "\t" if b"\t" in first else " "
+        width = first.count(delimiter.encode()) + 1
+        if width not in lines.widths:
+            raise ScenarioError(path, row, f"has {width} values; {lines.says}")
+        return delimiter, width
+
+    with unpacked(path, file) as inner:
+        yield from delimited.of_lines(path, inner, _kinds(columns), begin)
 
 
-def _text(
-    file: BinaryIO,
-    columns: Sequence[Column | Names],
-    delimiter: str,
-    names: Sequence[str] | None = None,
-) -> csv.CSVStreamingReader:
-    """Return a reader of lines; the first has the names of the columns unless those are given."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    types = {
-        column.name: pa.float64() if isinstance(column, Column) else pa.string()
-        for column in columns
-    }
-    times = [column.name for column in columns if isinstance(column, Column) and column.is_time]
-    types |= moments.kinds(file, names, delimiter, times)
-    return csv.open_csv(
-        file,
-        # One thread: several do not tell the row of what is no number, and gain nothing here.
-        csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, column_names=names),
-        # Each empty line counts as a row.
-        csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
-        csv.ConvertOptions(
-            column_types=types, null_values=[""], include_columns=list(types) if names else None
-        ),
+def _kinds(columns: Sequence[Column | Names]) -> delimited.Kinds:
+    found = [column for column in columns if isinstance(column, Column)]
+    return delimited.Kinds(
+        tuple(column.name for column in found),
+        tuple(column.name for column in columns if isinstance(column, Names)),
+        tuple(column.name for column in found if column.is_time),
     )
 
 
-def _parquet_blocks(path: Path, file: BinaryIO, columns: Sequence[Column | Names]) -> Blocks:
+def _parquet_blocks(path: Path, file: BufferedReader, columns: Sequence[Column | Names]) -> Blocks:
     import pyarrow as pa
     from pyarrow import parquet
 
-    table, names = parquet.ParquetFile(file), [column.name for column in columns]
+    # Read by this thread alone: no other may hold what is Python's when the process ends.
+    table, names = parquet.ParquetFile(file, pre_buffer=False), [column.name for column in columns]
     schema = table.schema_arrow
-    _check_names(path, "", schema.names, names)
+    check_names(path, "", [name for name in schema.names if not _INDEX.fullmatch(name)], names)
     for column in columns:
         name, kind = column.name, schema.field(column.name).type
         if isinstance(column, Names) and (pa.types.is_string(kind) or pa.types.is_integer(kind)):
@@ -362,38 +373,23 @@ def _parquet_blocks(path: Path, file: BinaryIO, columns: Sequence[Column | Names
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise ScenarioError(path, "", f"column {name} has values of type {kind}, no numbers")
     _check_length(path, table.metadata.num_rows)
-    blocks: Blocks = table.iter_batches(_BLOCK_ROWS)
-    return blocks
-
-
-def _check_names(path: Path, place: str, found: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse a column that is not among `names`, one that is there twice, and one that is not."""
-    for name in found:
-        if name not in names:
-            reason = f"unknown column {shown(repr(name))}; it takes {', '.join(names)}"
-            missing = [other for other in names if other not in found]
-            raise ScenarioError(path, place, reason, nearest(name, missing))
-        if list(found).count(name) > 1:
-            raise ScenarioError(path, place, f"has several columns {name}")
-    for name in names:
-        if name not in found:
-            raise ScenarioError(path, place, f"has no column {name}")
+    row = 1
+    for block in table.iter_batches(_BLOCK_ROWS, columns=names, use_threads=False):
+        if block.num_rows:
+            yield np.arange(row, row + block.num_rows), block
+        row += block.num_rows
 
 
 ROWS_MAX = 50_000_000
 """A table is kept in memory. As many as a run may draw (`sim.scenario.limits`)."""
 _DIGITS = 18  # of a number that 64 bits hold; what is longer is in order as text
-_BLOCK_BYTES = 1 << 22
 _BLOCK_ROWS = 1 << 17
-_SPOILED = re.compile(
-    r"In CSV column #(\d+): Row #(\d+): .* to (\w+)(?:\[[^]]*\])?: "
-    r"(?:invalid value |expected .* in )?(.*?)(?:\. If these .*)?"
-)
-_KINDS = {"double": "number", "timestamp": "moment as the first row has one"}
-_COUNTED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
-_Form = tuple[str, "Callable[[Path, BinaryIO, Sequence[Column | Names]], Blocks]", int]
-_FORMS: dict[str, _Form] = {
-    ".csv": ("CSV", _csv_blocks, 2),
-    ".parquet": ("Parquet", _parquet_blocks, 1),
+_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+|")  # what pandas calls an index
+_ZIP, _WORKBOOKS = b"PK\x03\x04", (".xlsx", ".xls", ".ods", ".numbers")
+_Blocks = Callable[["Path", "BufferedReader", "Sequence[Column | Names]"], "Blocks"]
+_FORMS: dict[str, _Blocks] = {
+    ".csv": _csv_blocks,
+    ".csv.gz": _csv_blocks,
+    ".parquet": _parquet_blocks,
 }
 SUFFIXES = tuple(_FORMS)

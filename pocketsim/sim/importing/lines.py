@@ -7,14 +7,15 @@ take about a quarter of a second.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from pocketsim.sim.base.arrow import numbers
+from pocketsim.sim.base.arrow import native, numbers
 from pocketsim.sim.base.errors import ScenarioError, shown
-from pocketsim.sim.importing.source import BOM, decoded, unpacked
+from pocketsim.sim.base.line_blocks import LineBlock, parted, whole_lines
+from pocketsim.sim.importing.source import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +74,8 @@ class Block:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        if self.values[column].null_count:
+            self.refuse(numbers(self.values[column].is_null()), f"has no {name}")
         try:
             found: Floats = numbers(pc.cast(self.values[column], pa.float64()))
         except pa.ArrowInvalid:
@@ -113,13 +116,10 @@ def blocks(path: Path, form: Form, head: Head) -> Iterator[Block]:
 
     Raises ScenarioError for the first line that is not of this form, and for a file without any.
     """
-    row, is_first, found = 1, True, False
+    is_first, found = True, False
     with unpacked(path) as file:
-        for data in _whole_lines(path, file):
-            decoded(path, data, row)
-            lines = _lines(_clean(data, form), row)
-            row += lines.row.size
-            lines = _kept(lines, form, head)
+        for row, data in whole_lines(path, file, _BLOCK_BYTES):
+            lines = _kept(parted(_clean(data, form), row), form, head)
             if is_first and lines.row.size and form.number is not None:
                 lines, is_first = _without_header(lines, form, head), False
             if lines.row.size:
@@ -129,60 +129,8 @@ def blocks(path: Path, form: Form, head: Head) -> Iterator[Block]:
         raise ScenarioError(path, "", "has no rows")
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """Lines with their breaks: `end` is where each break stands, `row` the number of each line."""
-
-    text: npt.NDArray[np.uint8]
-    end: npt.NDArray[np.int64]
-    row: npt.NDArray[np.int64]
-
-    def start(self) -> npt.NDArray[np.int64]:
-        """Return where each line begins."""
-        return np.concatenate([[0], self.end[:-1] + 1])
-
-    def line(self, place: int) -> bytes:
-        """Return one line without its break."""
-        start = int(self.end[place - 1]) + 1 if place else 0
-        return self.text[start : self.end[place]].tobytes()
-
-    def select(self, kept: npt.NDArray[np.bool_]) -> _Lines:
-        """Return the lines that are `kept`."""
-        if kept.all():
-            return self
-        size = np.diff(self.end, prepend=-1)
-        text = self.text[np.repeat(kept, size)]
-        return _Lines(text, np.cumsum(size[kept]) - 1, self.row[kept])
-
-
-def _lines(data: bytes, row: int) -> _Lines:
-    """Return the lines of some text, the first of which is `row`."""
-    text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
-    end = np.flatnonzero(text == ord("\n"))
-    return _Lines(text, end, np.arange(row, row + end.size))
-
-
-def _whole_lines(path: Path, file: BinaryIO) -> Iterator[bytes]:
-    """Yield blocks that end with a line; the last may have no line break."""
-    row, rest = 1, file.read(_BLOCK_BYTES).removeprefix(BOM)
-    while rest:
-        more = file.read(_BLOCK_BYTES)
-        if not more:
-            yield rest
-            return
-        end = rest.rfind(b"\n") + 1
-        if not end:
-            reason = f"is longer than {_BLOCK_BYTES >> 20} MiB, which no line is"
-            raise ScenarioError(path, f"row {row}", reason)
-        yield rest[:end]
-        row += rest.count(b"\n", 0, end)
-        rest = rest[end:] + more
-
-
 def _clean(data: bytes, form: Form) -> bytes:
     """Return lines with one separator between two values, and none before or after them."""
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if form.keeps_empty:
         return data
     to = form.separators[:1]
@@ -197,10 +145,9 @@ def _clean(data: bytes, form: Form) -> bytes:
     return data.strip(to)
 
 
-def _kept(lines: _Lines, form: Form, head: Head) -> _Lines:
+def _kept(lines: LineBlock, form: Form, head: Head) -> LineBlock:
     """Return the lines that hold values."""
-    first = lines.text[lines.start()]
-    kept = ~np.isin(first, np.frombuffer(b"\n" + form.comments, np.uint8))
+    kept = ~lines.begins_with(b"\n" + form.comments)
     head.left_out += int((~kept).sum())
     if lines.row[0] == 1:
         before = int(kept.argmax()) if kept.any() else kept.size
@@ -208,7 +155,7 @@ def _kept(lines: _Lines, form: Form, head: Head) -> _Lines:
     return lines.select(kept)
 
 
-def _without_header(lines: _Lines, form: Form, head: Head) -> _Lines:
+def _without_header(lines: LineBlock, form: Form, head: Head) -> LineBlock:
     places = range(min(2, lines.row.size))
     values, *after = (lines.line(place).split(form.separators[:1]) for place in places)
     is_header = len(values) >= form.least and not _has_number(values, form)
@@ -225,7 +172,7 @@ def _has_number(values: list[bytes], form: Form) -> bool:
     return len(values) > form.number and _is_number(values[form.number].decode())
 
 
-def _block(path: Path, form: Form, lines: _Lines) -> Block:
+def _block(path: Path, form: Form, lines: LineBlock) -> Block:
     import pyarrow as pa
 
     to = form.separators[:1]
@@ -248,27 +195,27 @@ def _block(path: Path, form: Form, lines: _Lines) -> Block:
     return Block(path, lines.row, width, values)
 
 
-def _widths(lines: _Lines, separator: bytes) -> npt.NDArray[np.int64]:
+def _widths(lines: LineBlock, separator: bytes) -> npt.NDArray[np.int64]:
     """Return how many values each line has."""
     before = np.searchsorted(np.flatnonzero(lines.text == ord(separator)), lines.end)
     return np.diff(before, prepend=0) + 1
 
 
-def _padded(lines: _Lines, separator: bytes, width: npt.NDArray[np.int64]) -> _Lines:
+def _padded(lines: LineBlock, separator: bytes, width: npt.NDArray[np.int64]) -> LineBlock:
     """Return lines with empty values at their ends, so that all have as many as the widest."""
     missing = width.max() - width
     text = np.insert(lines.text, np.repeat(lines.end, missing), ord(separator))
-    return _Lines(text, lines.end + np.cumsum(missing), lines.row)
+    return LineBlock(text, lines.end + np.cumsum(missing), lines.row)
 
 
-def _values(lines: _Lines, separator: bytes, width: int) -> list[pa.Array]:
+def _values(lines: LineBlock, separator: bytes, width: int) -> list[pa.Array]:
     """Return columns of text; raises ArrowInvalid unless each line has so many values."""
     import pyarrow as pa
     from pyarrow import csv
 
     names = [str(number) for number in range(width)]
     table = csv.read_csv(
-        pa.BufferReader(pa.py_buffer(lines.text)),
+        pa.BufferReader(native(lines.text)),
         csv.ReadOptions(
             use_threads=False, column_names=names, block_size=max(lines.text.size, 1 << 10)
         ),

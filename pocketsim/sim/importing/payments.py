@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base.arrow import numbers
+from pocketsim.sim.base.delimited import Kinds, of_csv
 from pocketsim.sim.base.errors import ScenarioError, nearest, shown
 from pocketsim.sim.importing.found import Found, Gathered, Options, units_per_s
 from pocketsim.sim.importing.lines import Block, first_spoiled
 from pocketsim.sim.importing.source import unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import BinaryIO
 
     import numpy.typing as npt
 
@@ -35,7 +35,7 @@ def read(path: Path, options: Options) -> Found:
     unit = options.time_unit or "s"
     found.per_s = units_per_s("s" if unit == "iso" else unit)
     value = "amount" if "amount" in columns else "payload"
-    for block in _blocks(path, columns):
+    for block in _blocks(path, columns, is_iso=unit == "iso"):
         place = {role: number for number, role in enumerate(columns)}
         time = _iso(block, place["time"]) if unit == "iso" else block.numbers(place["time"], "time")
         ids = {
@@ -68,52 +68,34 @@ def _mapping(columns: Mapping[str, str]) -> dict[str, str]:
     return {role: columns.get(role, role) for role in ("payer", "payee", "time", value)}
 
 
-def _blocks(path: Path, columns: Mapping[str, str]) -> Iterator[Block]:
-    import pyarrow as pa
+def _blocks(path: Path, columns: Mapping[str, str], *, is_iso: bool) -> Iterator[Block]:
+    """Yield columns in the order of `columns`; those of ISO times and of names are texts."""
+    import pyarrow.compute as pc
 
-    row = 2
+    told = {"payer", "payee", *(["time"] if is_iso else [])}
+    texts = [name for role, name in columns.items() if role in told]
+    numbers = [name for name in columns.values() if name not in texts]
+
+    def check(place: str, names: Sequence[str]) -> None:
+        _check_header(path, place, names, columns)
+
     with unpacked(path) as file:
-        try:
-            reader = _reader(path, file, columns)
-            for batch in reader:
-                rows = np.arange(row, row + batch.num_rows)
-                yield Block(path, rows, np.full(batch.num_rows, len(columns)), list(batch.columns))
-                row += batch.num_rows
-        except pa.ArrowException as error:
-            text = str(error).partition("\n")[0].removeprefix("CSV parse error: ")
-            raise ScenarioError(path, "", f"is no CSV: {shown(text)}") from None
+        for row, table in of_csv(path, file, Kinds(numbers, texts), check):
+            found = ((name, table[name].combine_chunks()) for name in columns.values())
+            values = [pc.fill_null(one, "") if name in texts else one for name, one in found]
+            yield Block(path, row, np.full(row.size, len(columns)), values)
 
 
-def _reader(path: Path, file: BinaryIO, columns: Mapping[str, str]) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    first = file.readline(_LONGEST_HEADER)
-    file.seek(0)
-    if not first.strip():
-        raise ScenarioError(path, "", "has no header")
-    delimiter = max((b",", b";", b"\t"), key=first.count).decode()
-    options = (
-        csv.ReadOptions(use_threads=False, block_size=1 << 24),
-        csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
-        csv.ConvertOptions(
-            column_types=dict.fromkeys(columns.values(), pa.string()),
-            include_columns=list(columns.values()),
-            include_missing_columns=True,
-        ),
-    )
-    try:
-        header = first.decode("utf-8-sig").strip("\r\n").split(delimiter)
-    except UnicodeDecodeError:
-        raise ScenarioError(path, "row 1", "is not UTF-8 text") from None
-    names = [name.strip('"') for name in header]
+def _check_header(path: Path, place: str, names: Sequence[str], columns: Mapping[str, str]) -> None:
     for role, name in columns.items():
         if name not in names:
             reason = (
                 f"has no column {shown(repr(name))} for {role}; it has {shown(', '.join(names))}"
             )
-            raise ScenarioError(path, "row 1", reason, nearest(name, names) or f"--columns {role}=")
-    return csv.open_csv(file, *options)
+            hint = nearest(name, list(names)) or f"--columns {role}="
+            raise ScenarioError(path, place, reason, hint)
+        if list(names).count(name) > 1:
+            raise ScenarioError(path, place, f"has several columns {shown(repr(name))}")
 
 
 def _cents(block: Block, said: npt.NDArray[np.float64], options: Options) -> npt.NDArray[Any]:
@@ -148,4 +130,3 @@ def _iso(block: Block, column: int) -> npt.NDArray[np.float64]:
 
 _CENTS = {"ct": 1.0, "EUR": 100.0}
 _ROUNDING = 1e-6  # of cents: what a decimal fraction is off in binary is far less
-_LONGEST_HEADER = 1 << 16

@@ -6,12 +6,12 @@ lines, counted from 1, with headers, comments and empty lines.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
-import gzip
 import hashlib
-import zlib
 from typing import TYPE_CHECKING
 
+from pocketsim.sim.base import files
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import opened
 
@@ -35,13 +35,8 @@ def unpacked(path: Path) -> Iterator[BinaryIO]:
 
     Raises ScenarioError where it cannot be read or is no whole gzip file.
     """
-    with opened(path) as file:
-        is_packed = file.peek(2)[:2] == _GZIP
-        try:
-            yield gzip.GzipFile(fileobj=file) if is_packed else file  # type: ignore[misc]
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            reason = f"is no whole gzip file: {str(error)[:1].lower()}{str(error)[1:]}"
-            raise ScenarioError(path, "", reason) from None
+    with opened(path) as file, files.unpacked(path, file) as inner:
+        yield inner
 
 
 def text(path: Path) -> str:
@@ -50,18 +45,13 @@ def text(path: Path) -> str:
         data = file.read(LARGEST_BYTES + 1)
     if len(data) > LARGEST_BYTES:
         raise ScenarioError(path, "", f"is larger than {LARGEST_BYTES >> 20} MiB")
-    return decoded(path, data, 1)
-
-
-def decoded(path: Path, data: bytes, row: int) -> str:
-    """Return UTF-8 text whose first line is `row`; raises ScenarioError with the row of another."""
+    if data.startswith(files.UTF_16_MARKS):
+        return files.decoded(path, data)
     try:
-        return data.removeprefix(BOM).decode() if row == 1 else data.decode()
+        return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
-        wrong = row + data.count(b"\n", 0, error.start)
-        raise ScenarioError(path, f"row {wrong}", "is not UTF-8 text") from None
+        row = 1 + data.count(b"\n", 0, error.start)
+        raise ScenarioError(path, f"row {row}", "is not UTF-8 text; save it as UTF-8") from None
 
 
-BOM = b"\xef\xbb\xbf"
 LARGEST_BYTES = 256 << 20  # as of a graph that a scenario names (`sim.base.graphs`)
-_GZIP = b"\x1f\x8b"

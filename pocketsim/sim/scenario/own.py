@@ -212,9 +212,7 @@ def _check_apart(
     if wrong.any():
         pairs = np.sort(np.stack([before[wrong], after[wrong]]), axis=0)
         earlier, later = pairs[:, np.argmin(pairs[1])]
-        raise table.error(
-            int(later), f"overlaps row {earlier + table.first_row}, of the same {what}"
-        )
+        raise table.error(int(later), f"overlaps row {table.row(int(earlier))}, of the same {what}")
 
 
 def _phone(name: str) -> Column:
