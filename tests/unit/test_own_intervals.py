@@ -404,3 +404,21 @@ def test_contacts_of_a_file_are_for_whatever_sends(root, folder):
     compute = root / "pocketsim/scenarios/tokens/data_size.toml"
     with pytest.raises(ScenarioError, match="contacts: phones that compute send nothing"):
         load(compute, [setting])
+
+
+@pytest.mark.parametrize("kind", ["churn", "contacts"])
+def test_what_is_wrong_in_a_block_is_told_before_the_rest_is_read(folder, monkeypatch, kind):
+    monkeypatch.setattr(tables, "_BLOCK_ROWS", 1000)
+    whose = {"phone": [1] * 9000} if kind == "churn" else {"phone_a": [1] * 9000}
+    times = ("on_s", "off_s") if kind == "churn" else ("begin_s", "end_s")
+    if kind == "contacts":
+        whose["phone_b"] = [2] * 9000
+    # All rows are the same but those of later blocks, which have no number.
+    begin, end = [1.0] * 3000 + [float("nan")] * 6000, [2.0] * 9000
+    path = folder / "mine.parquet"
+    pq.write_table(pa.table({**whose, times[0]: begin, times[1]: end}), path)
+    settings = [f"{kind}.file=mine.parquet"]
+    if kind == "contacts":
+        settings.append("contacts.format=columns")
+    with pytest.raises(ScenarioError, match=r"row 2: overlaps row 1, of the same"):
+        load(folder / f"{kind}_file.toml", settings)

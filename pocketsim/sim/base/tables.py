@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Blocks = Iterator[tuple[npt.NDArray[np.int64], pa.RecordBatch | pa.Table]]
     """Rows, by their numbers in the file."""
-    Block = Mapping[str, Any]
+    Block = dict[str, Any]
     """Columns of some rows: arrays of numbers, and what names are as pyarrow has it."""
 
 
@@ -140,12 +140,18 @@ class _WrongRowError(Exception):
         super().__init__(place, reason)
 
 
-def read(path: Path, columns: Sequence[Column | Names], lines: Lines | None = None) -> Table:
+def read(
+    path: Path,
+    columns: Sequence[Column | Names],
+    lines: Lines | None = None,
+    check: Callable[[Table], None] | None = None,
+) -> Table:
     """Return the table in the file at `path`, which has these columns, in any order, and no others.
 
     Its suffix says what it is, unless it is `lines`, whose columns are in this order. Rows are
-    numbered as lines of the file are; those of Parquet from 1. Raises ScenarioError with the first
-    row that holds what it must not.
+    numbered as lines of the file are; those of Parquet from 1. `check` is told some rows at a time,
+    and raises ScenarioError for what is wrong among them: then no more is read. Names are numbers
+    of their own in each. Raises ScenarioError with the first row that holds what it must not.
     """
     import pyarrow as pa
 
@@ -156,7 +162,7 @@ def read(path: Path, columns: Sequence[Column | Names], lines: Lines | None = No
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
         try:
-            found = _collected(path, blocks(path, file, columns), columns)
+            found = _collected(path, blocks(path, file, columns), columns, check)
         except (pa.ArrowException, OSError) as error:
             text = str(error).partition("\n")[0]
             told = shown(text[:1].lower() + text[1:])
@@ -175,7 +181,12 @@ def _form(path: Path, lines: Lines | None) -> _Blocks:
     raise ScenarioError(path, "", f"its name ends in none of {', '.join(_FORMS)}{hint}")
 
 
-def _collected(path: Path, blocks: Blocks, columns: Sequence[Column | Names]) -> Table:
+def _collected(
+    path: Path,
+    blocks: Blocks,
+    columns: Sequence[Column | Names],
+    check: Callable[[Table], None] | None,
+) -> Table:
     """Return the columns of all blocks, without the digest of their file."""
     first_row, rows, next_row, is_dated = 1, 0, 0, False
     parts: list[Block] = []
@@ -190,11 +201,15 @@ def _collected(path: Path, blocks: Blocks, columns: Sequence[Column | Names]) ->
         left_out.append(_between(row, next_row if rows else first_row))
         next_row, rows = int(row[-1]) + 1, rows + row.size
         _check_length(path, rows)
+        if check is not None:
+            of_block = {name: _codes(values) for name, values in parts[-1].items()}
+            check(Table(path, "", int(row[0]), of_block, left_out=_between(row, int(row[0]))))
     if not rows:
         raise ScenarioError(path, "", "has no rows")
     numbers = [column.name for column in columns if isinstance(column, Column)]
     names = [column.name for column in columns if isinstance(column, Names)]
-    found = {name: np.concatenate([part[name] for part in parts]) for name in numbers}
+    # Parts go as they are joined: at no time does all of a table lie in memory twice.
+    found = {name: np.concatenate([part.pop(name) for part in parts]) for name in numbers}
     places, every = _numbered(parts, names) if names else ({}, ())
     return Table(
         path,
@@ -206,6 +221,13 @@ def _collected(path: Path, blocks: Blocks, columns: Sequence[Column | Names]) ->
         np.concatenate(left_out),
         is_dated,
     )
+
+
+def _codes(values: Any) -> npt.NDArray[Any]:
+    """Return a column as numbers, the same for the same text."""
+    if isinstance(values, np.ndarray):
+        return values
+    return numbers(values.dictionary_encode().indices)
 
 
 def _between(row: npt.NDArray[np.int64], first: int) -> npt.NDArray[np.int64]:
@@ -240,11 +262,12 @@ def _checked(
     return found
 
 
-def _named(column: Names, values: pa.Array) -> pa.Array:
+def _named(column: Names, values: pa.Array | pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     values = pc.cast(values, pa.string())
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     place = pc.index(values, "").as_py()
     if place >= 0:
         raise _WrongRowError(place, f"{column.name} is empty")

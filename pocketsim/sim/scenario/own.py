@@ -141,10 +141,9 @@ def _cached(path: Path, form: str, cache: Cache, *, by_id: bool) -> Table:
 
 def _table(path: Path, form: str, *, by_id: bool) -> Table:
     if form != _TIJ_FORMAT:
-        asked = PRESENCE if form == _PRESENCE else CONTACT
-        return tables.read(
-            path, [Names(one.name) if by_id and one.is_whole else one for one in asked]
-        )
+        asked, check = (PRESENCE, _check_on) if form == _PRESENCE else (CONTACT, _check_near)
+        takes = [Names(one.name) if by_id and one.is_whole else one for one in asked]
+        return tables.read(path, takes, check=check)
     # A line says that two people were near each other in the 20 s before its time.
     told = tables.read(path, _TIJ, _TIJ_LINES)
     end_s, one, other = told.columns.values()
@@ -154,16 +153,29 @@ def _table(path: Path, form: str, *, by_id: bool) -> Table:
     return replace(told, columns=dict(zip(names, columns, strict=True)), named=named)
 
 
-def _check_presence(scenario: Scenario, table: Table, place: str) -> None:
+def _check_on(table: Table) -> None:
+    """Refuse what no scenario can have in a file of churn, or in some of its rows."""
     phone, on_s, off_s = (table.columns[column.name] for column in PRESENCE)
+    table.refuse(off_s <= on_s, "off_s is {off_s:.15g}, which is not after on_s")
+    _check_apart(table, (phone,), on_s, off_s, "phone")
+
+
+def _check_near(table: Table) -> None:
+    """Refuse what no scenario can have in columns of contacts, or in some of their rows."""
+    one, other, begin_s, end_s = (table.columns[column.name] for column in CONTACT)
+    table.refuse(end_s <= begin_s, "end_s is {end_s:.15g}, which is not after begin_s")
+    pair = (np.minimum(one, other), np.maximum(one, other))
+    _check_apart(table, pair, begin_s, end_s, "pair")
+
+
+def _check_presence(scenario: Scenario, table: Table, place: str) -> None:
     whose = {CHURN: (scenario.phone_count(), "phones")}
     for number, group in enumerate(scenario.devices):
         whose[churn_of(number)] = group.count, f"phones of devices[{number}]"
     _check_phones(table, "phone", *whose[place])
-    table.refuse(off_s <= on_s, "off_s is {off_s:.15g}, which is not after on_s")
     if place == CHURN:
         _check_nobody_elses(scenario, table)
-    _check_apart(table, (phone,), on_s, off_s, "phone")
+    _check_on(table)
 
 
 def _check_nobody_elses(scenario: Scenario, table: Table) -> None:
@@ -179,16 +191,13 @@ def _check_nobody_elses(scenario: Scenario, table: Table) -> None:
 
 
 def _check_contacts(scenario: Scenario, table: Table, form: str) -> None:
-    one, other, begin_s, end_s = (table.columns[column.name] for column in CONTACT)
-    phones = scenario.phone_count()
     if form != _TIJ_FORMAT:
         for name in ("phone_a", "phone_b"):
-            _check_phones(table, name, phones, "phones")
-        table.refuse(end_s <= begin_s, "end_s is {end_s:.15g}, which is not after begin_s")
-    table.refuse(one == other, "says that a phone is near itself")
+            _check_phones(table, name, scenario.phone_count(), "phones")
+    near_itself = table.columns["phone_a"] == table.columns["phone_b"]
+    table.refuse(near_itself, "says that a phone is near itself")
     if form != _TIJ_FORMAT:  # whose lines are one contact where they touch or overlap
-        pair = (np.minimum(one, other), np.maximum(one, other))
-        _check_apart(table, pair, begin_s, end_s, "pair")
+        _check_near(table)
 
 
 def _check_phones(table: Table, column: str, count: int, who: str) -> None:
