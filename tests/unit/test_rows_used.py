@@ -209,6 +209,23 @@ def test_round_milliseconds_are_warned_of_where_a_quarter_is_used(bring, kind):
     assert any("look like milliseconds" in text for _, text in warnings(document))
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        [(0, 300_000), (0, 400_000)],  # one row for each phone, all of them in the run
+        [(0, 123_457), (0, 98_765), (150_001, 290_017), (151_003, 580_009)],
+    ],
+)
+def test_milliseconds_of_phones_that_are_on_from_the_start_are_warned_of(bring, times):
+    (text,) = [text for key, text in warnings(bring("churn", times)) if key == "churn.file"]
+    assert "look like milliseconds" in text
+
+
+def test_a_short_run_of_a_longer_file_is_not_taken_for_milliseconds(bring):
+    times = [(0, 1500), (0, 1700), (1800, 2900), (2000, 3600)]
+    assert not [text for _, text in warnings(bring("churn", times)) if "millisec" in text]
+
+
 def test_trades_in_milliseconds_are_refused_and_it_is_said_why(bring):
     in_ms = [(1000 * begin, 0) for begin, _ in every(0, count=28)]
     with pytest.raises(ScenarioError, match=r"row 3: .* as milliseconds 28 of 28 rows would be"):

@@ -29,8 +29,9 @@ class Used:
     """What a run uses of a file: `rows` of `of_rows`, whose times are from `first` to `last`.
 
     `origin_s` is the time in the file at which the run begins. `rows_if_ms` is how many rows it
-    would use if times were milliseconds, and `in_thousands` whether all are so many thousands
-    apart.
+    would use if times were milliseconds, `in_thousands` whether all are so many thousands apart.
+    `is_far_longer`: the file goes on for days and a hundred times as long as the run;
+    `begin_at_once`: no row begins within the run but with the first.
     """
 
     path: Path
@@ -42,6 +43,8 @@ class Used:
     origin: str
     rows_if_ms: int
     in_thousands: bool
+    is_far_longer: bool
+    begin_at_once: bool
 
     def told(self) -> dict[str, Any]:
         """Return what the manifest of a run says."""
@@ -72,6 +75,7 @@ def of(
     first_s, last_s = float(begin_s.min()), float(end_s.max())
     origin_s = origin(asked, first_s)
     rows = _count(begin_s - origin_s, end_s - origin_s, duration_s)
+    begun = (begin_s > max(first_s, origin_s)) & (begin_s < origin_s + duration_s)
     return Used(
         table.path,
         rows,
@@ -82,6 +86,8 @@ def of(
         table.time_text(origin_s),
         0 if table.is_dated else _rows_if_ms(begin_s, end_s, asked, origin_s, duration_s),
         all(_are_thousands(values - first_s) for values in (begin_s, end_s)),
+        last_s - origin_s > max(_DAY_S, _FAR * duration_s),
+        not begun.any(),
     )
 
 
@@ -107,8 +113,12 @@ def warnings(used: Used) -> Iterator[str]:
 
 def looks_like_ms(used: Used) -> bool:
     """Tell whether times may be milliseconds: so nearly all rows would be in the run."""
-    would_fit = used.rows_if_ms >= _MOST * used.of_rows and used.rows < used.rows_if_ms
-    return would_fit and (_are_few(used) or (used.in_thousands and 2 * used.rows <= used.of_rows))
+    would_fit = used.rows_if_ms >= _MOST * used.of_rows
+    is_in_part = used.rows < used.rows_if_ms and (
+        _are_few(used) or (used.in_thousands and 2 * used.rows <= used.of_rows)
+    )
+    is_far_longer = used.is_far_longer and (used.in_thousands or used.begin_at_once)
+    return would_fit and (is_in_part or is_far_longer)
 
 
 def as_ms(used: Used) -> str:
@@ -152,4 +162,6 @@ def _reason(used: Used, until: str) -> str:
 _MS = 1000.0
 _FEW = 0.05
 _FIRST = 1000
+_FAR = 100
+_DAY_S = 86_400.0
 _MOST = 0.9
