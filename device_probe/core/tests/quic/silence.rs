@@ -35,6 +35,9 @@ fn sent(converse: fn(Script) -> crate::Conversation, jitter_ms: u32, seeds: u64)
 /// | 0 ms | 17 220 | 17 220 |
 /// | 0 to 5 ms | 30 506 | 30 291 |
 /// | 0 to 20 ms | 28 071 | 28 022 |
+///
+/// The same driver over iroh-quinn-proto 0.13.0, which is no dependency here, had 17 220, 30 102 and
+/// 27 842.
 #[test]
 fn silent_ends_send_as_many_datagrams_where_ways_vary() {
     for jitter_ms in [0, 5, 20] {
