@@ -92,10 +92,16 @@ def limit(time: str) -> str:
     return f"{hours // 24}-{hours % 24:02d}:{minute:02d}:{second:02d}"
 
 
-def script(study: Study, request: Request, keep: Keep = "metrics") -> str:
-    """Return the batch script that runs what a study lacks."""
+def script(
+    study: Study, request: Request, keep: Keep = "metrics", *, allow_code: bool = False
+) -> str:
+    """Return the batch script that runs what a study lacks; nobody can be asked there.
+
+    With `allow_code` it runs code outside the scenarios' folders, too.
+    """
     command = [sys.executable, "-P", "-m", "pocketsim.cli", "sweep", "run"]
     command += [str(study.file.absolute()), "--out", str(study.out.absolute()), "--keep", keep]
+    command += ["--allow-code"] if allow_code else []
     return _SCRIPT.format(
         directives="\n".join(f"#SBATCH {option}" for option in _options(study, request)),
         version=__version__,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import console
+from pocketsim.cli import console, trusting
 from pocketsim.cli.running import Out
 from pocketsim.cli.sweeping import Keep, SweepFile, check_kept, study_of
+from pocketsim.cli.trusting import AllowCode
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 
 def slurm(  # noqa: PLR0913 - each is an option
@@ -44,6 +48,7 @@ def slurm(  # noqa: PLR0913 - each is an option
     submit: Annotated[
         bool, typer.Option("--submit", help="Give it to sbatch; prints the job's number.")
     ] = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Print a batch script for SLURM that runs what a sweep lacks, each element one shard of it.
 
@@ -54,6 +59,9 @@ def slurm(  # noqa: PLR0913 - each is an option
 
     check_kept(keep)
     study = study_of(file, out, "1/1")
+    documents = [task.document for point in study.sweep.points for task in point.tasks]
+    trusting.ask(documents, allow=allow_code)
+    needs_yes = any(document.code_outside() for document in documents)
     request = batch.Request(
         *batch.elements_of(array, len(study.sweep.points)),
         time=time,
@@ -63,7 +71,8 @@ def slurm(  # noqa: PLR0913 - each is an option
         options=options or (),
         setup=setup or (),
     )
-    text = batch.script(study, request, "metrics" if keep == "metrics" else "events")
+    kept: Literal["metrics", "events"] = "metrics" if keep == "metrics" else "events"
+    text = batch.script(study, request, kept, allow_code=needs_yes)
     if submit:
         out.mkdir(parents=True, exist_ok=True)
         console.data(batch.submit(text))

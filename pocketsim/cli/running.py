@@ -11,7 +11,8 @@ import typer
 
 from pocketsim import catalog
 from pocketsim.catalog import document_file
-from pocketsim.cli import completion, console, figures, progress
+from pocketsim.cli import completion, console, figures, progress, trusting
+from pocketsim.cli.trusting import AllowCode
 from pocketsim.cli.warning import warn
 from pocketsim.sim.run.children import default_jobs
 
@@ -37,9 +38,10 @@ Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Children at a t
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def run(
+def run(  # noqa: PLR0913 - each is an option
     file: ScenarioFile,
     overrides: Overrides = None,
+    *,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="Replaces run.seed.")] = None,
     out: Out = Path("runs"),
     as_json: AsJson = False,
@@ -47,10 +49,12 @@ def run(
         bool, typer.Option("--dry-run", help="Check and list, run nothing.")
     ] = False,
     jobs: Jobs = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario; prints its run directories, and their main metrics to stderr.
 
-    With --json, prints their metrics instead. Runs that are there already are not repeated.
+    With --json, prints their metrics instead. Runs that are there already are not repeated. Python
+    files and libraries that the scenario names are run: those outside its folder after a yes.
     """
     from pocketsim.sim.run import results, runner
     from pocketsim.sim.scenario import load
@@ -64,6 +68,7 @@ def run(
             for rung in task.rungs:
                 console.data(str(task.folder / rung.name))
         return
+    trusting.ask([document], allow=allow_code)
     outcomes = start(tasks, jobs, keep_going=False)
     if not as_json:
         for outcome in outcomes:

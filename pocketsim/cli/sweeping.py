@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli import completion, console, present, targets
+from pocketsim.cli import completion, console, present, targets, trusting
 from pocketsim.cli.running import AsJson, Jobs, Out, start
+from pocketsim.cli.trusting import AllowCode
 from pocketsim.cli.warning import warn
 from pocketsim.progress import span
 from pocketsim.sim.base import axes
@@ -78,6 +79,7 @@ def run(  # noqa: PLR0913 - each is an option
             metavar="TIME",
         ),
     ] = None,
+    allow_code: AllowCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Run what a sweep still lacks; prints the run directories that are there then.
@@ -93,6 +95,9 @@ def run(  # noqa: PLR0913 - each is an option
     ends = _time(before)
     study = study_of(file, out, shard)
     warn(task.document for point in study.sweep.points for task in point.tasks)
+    trusting.ask(
+        (task.document for point in study.sweep.points for task in point.tasks), allow=allow_code
+    )
     with _client(executor, scheduler) as client:
         found = study.run(
             jobs,

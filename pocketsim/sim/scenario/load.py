@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim.base.documents import key_path, read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError
-from pocketsim.sim.scenario import consistency, data_files, implementations, limits, own
+from pocketsim.sim.scenario import (
+    consistency,
+    data_files,
+    implementations,
+    limits,
+    own,
+    own_library,
+)
 from pocketsim.sim.scenario.document import Scenario
 
 if TYPE_CHECKING:
@@ -27,6 +34,10 @@ if TYPE_CHECKING:
     from pocketsim.sim.scenario.own import Cache, Own
     from pocketsim.sim.scenario.own_code import OwnCode
     from pocketsim.sim.scenario.rows_used import Used
+
+
+BY_HAND = "--set"
+"""Where overrides come from that a user has typed."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,24 @@ class Document:
         found += self.tables.values()
         return {file.digest: str(file.path) for file in found}
 
+    def code_outside(self) -> dict[str, Path]:
+        """Return the files of code that lie outside the scenario's folder, by key path.
+
+        Links are followed. What is installed is not among them, nor what a user names by `--set`;
+        what a sweep's document names is.
+        """
+        folder = self.path.resolve().parent
+        named = {key: one.path for key, one in self.code.items() if not one.is_installed}
+        if own_library.LIBRARY in self.files:
+            named[own_library.LIBRARY] = self.files[own_library.LIBRARY].path
+        asked = self.overridden if self.label == BY_HAND else ()
+        return {
+            key: path.resolve()
+            for key, path in named.items()
+            if not path.resolve().is_relative_to(folder)
+            and not any(overlap(key, each) for each in asked)
+        }
+
     def source_of(self, place: str) -> str | Path:
         """Return what a mistake at the key path `place` is blamed on: the overrides or the file."""
         return self.label if any(overlap(place, key) for key in self.overridden) else self.path
@@ -80,7 +109,7 @@ class Source:
     tables: Cache = field(default_factory=dict)
 
 
-def load(path: str | Path, overrides: Sequence[str] = (), label: str = "--set") -> Document:
+def load(path: str | Path, overrides: Sequence[str] = (), label: str = BY_HAND) -> Document:
     """Return the scenario at `path` with `overrides` ("workload.rate=16/s") applied in order.
 
     `label` names the source of the overrides in messages. Raises ScenarioError for a missing or

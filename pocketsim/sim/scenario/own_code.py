@@ -72,6 +72,7 @@ class OwnCode:
     digest: str
     told: str
     versions: Mapping[str, str] = field(default_factory=dict)
+    is_installed: bool = False
 
 
 def find(path: Path, key: str, text: str, group: str, *, is_function: bool = False) -> OwnCode:
@@ -112,7 +113,7 @@ def _offered(path: Path, key: str, name: str, group: str, *, is_function: bool) 
         raise ScenarioError(path, key, str(error)) from None
     digest = _digest(file, entry.attr, is_function=is_function)
     versions = {entry.dist.name: entry.dist.version} if entry.dist else {}
-    return OwnCode(file, digest, f"{entry.module}:{entry.attr}", versions)
+    return OwnCode(file, digest, f"{entry.module}:{entry.attr}", versions, is_installed=True)
 
 
 def _digest(file: Path, name: str, *, is_function: bool) -> str:
