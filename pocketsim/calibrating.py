@@ -5,6 +5,7 @@ How numbers are made is `calibration.fit.calibration`'s and `calibration.fit.thi
 
 from __future__ import annotations
 
+import contextlib
 import math
 import tempfile
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
 from pocketsim.sim.base.files import at_home
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pocketsim.calibration.fit.calibration import Calibration
     from pocketsim.calibration.fit.round_trips import RoundTrip
@@ -211,7 +212,8 @@ def timed_steps(
     costs = profile.load(document_file(device, "device"))
     found = [probe_report.load(one) for one in reports]
     refuse_strangers(found)
-    return TimedSteps(file, described, own.measured(described, costs, found))
+    with _possible(reports):
+        return TimedSteps(file, described, own.measured(described, costs, found))
 
 
 def pinned(profile: str | Path, path: Path, reports: Sequence[Path]) -> str:
@@ -221,7 +223,9 @@ def pinned(profile: str | Path, path: Path, reports: Sequence[Path]) -> str:
     from pocketsim.calibration.validate.host.processes import as_a_process
 
     _check_suffix(path)
-    calls = waking_calls([probe_report.load(one) for one in reports])
+    found = [probe_report.load(one) for one in reports]
+    with _possible(reports):
+        calls = waking_calls(found)
     return as_a_process(document_file(profile, "device"), calls, PRICED_REST_S)
 
 
@@ -290,7 +294,27 @@ def fitted(
     calibration = Calibration(
         start, name=name, measured_by=measured_by, store=store, allow_spoiled=allow_spoiled
     )
-    return calibration.fit([probe_report.load(one) for one in reports])
+    found = [probe_report.load(one) for one in reports]
+    with _possible(reports):
+        return calibration.fit(found)
+
+
+@contextlib.contextmanager
+def _possible(reports: Sequence[Path]) -> Iterator[None]:
+    """Raise UserError, with the reports, for numbers of theirs that no profile can have.
+
+    Each number of a report is possible by itself; together they may be out of what a profile holds.
+    """
+    from pydantic import ValidationError
+
+    try:
+        yield
+    except ValidationError as error:
+        told = error.errors()[0]
+        where = ".".join(map(str, told["loc"]))
+        reason = f"{where}: {told['msg']}" if where else told["msg"]
+        names = ", ".join(map(str, reports))
+        raise UserError(f"{names}: no {error.title} can be made of this: {reason}") from None
 
 
 def _check(path: Path, store: str) -> None:

@@ -26,8 +26,10 @@ VERSION = 1
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
-Natural = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0, le=DURATION.maximum, allow_inf_nan=False)]
+Parameter = Annotated[float, Field(ge=0, le=2**53, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Natural = Annotated[int, Field(ge=1, le=2**53)]
 CoreClass = Literal["big", "middle", "little", "all"]
 
 
@@ -46,10 +48,10 @@ class Made(Section):
     build: Literal["release", "debug"]
     crates: dict[str, str]
     started_at: Annotated[str, AfterValidator(_is_moment)]
-    duration_s: NotNegative
+    duration_s: Seconds
     depth: Literal["quick", "full"]
     rounds: Natural
-    case_budget_s: NotNegative
+    case_budget_s: Seconds
     stopped: bool
     near: bool = False
     awake: bool = False
@@ -118,15 +120,15 @@ class ClockFigures(Section):
     """What the clock can do."""
 
     name: str
-    resolution_s: NotNegative
-    read_s: NotNegative
-    cpu_read_s: NotNegative
+    resolution_s: Seconds
+    read_s: Seconds
+    cpu_read_s: Seconds
 
 
 class ThrottleCheck(Section):
     """One repetition of the kernel that detects throttling."""
 
-    at_s: NotNegative
+    at_s: Seconds
     median_s: Finite
     ratio: Finite
     thermal_status: Annotated[int, Field(ge=0, le=6)] | None = None
@@ -137,7 +139,7 @@ class Throttle(Section):
 
     kernel: str
     baseline_s: Finite
-    paused_s: NotNegative
+    paused_s: Seconds
     core_class: CoreClass | None = None
     checks: list[ThrottleCheck]
 
@@ -191,7 +193,24 @@ class Samples(Section):
             raise ValueError("minimum, median and maximum are not in order")
         if self.quantiles is not None and not _is_rising(self.quantiles):
             raise ValueError("quantiles are not in rising order")
+        least, most = self.bounds()
+        if not all(least <= each <= most for each in (self.mean, *self.told)):
+            raise ValueError("a value, or their mean, is not between minimum and maximum")
+        if self.standard_deviation > most - least:
+            raise ValueError("standard_deviation is more than from minimum to maximum")
         return self
+
+    @property
+    def told(self) -> list[float]:
+        """The samples, or their quantiles."""
+        return self.values if self.values is not None else self.quantiles or []
+
+    def bounds(self) -> tuple[float, float]:
+        """Return between what all figures of the samples are; the probe rounds each by itself."""
+        return (
+            self.minimum - _ROUNDED * abs(self.minimum),
+            self.maximum + _ROUNDED * abs(self.maximum),
+        )
 
 
 class Quantity(Section):
@@ -202,16 +221,24 @@ class Quantity(Section):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Quantity:
-        is_duration = self.name.endswith("_s") and not self.name.endswith("_per_s")
-        if is_duration and self.samples.maximum > DURATION.maximum:
+        if self.samples.minimum < 0 and not self.name.endswith(_OF_CURRENTS):
+            raise ValueError(f"{self.name} is negative: {self.samples.minimum:g}")
+        if self.is_duration and self.samples.maximum > DURATION.maximum:
             raise ValueError(f"{self.name} is longer than {DURATION.maximum_text}")
+        if self.samples.maximum > _MOST:
+            raise ValueError(f"{self.name} is more than {_MOST:g}: {self.samples.maximum:g}")
         return self
+
+    @property
+    def is_duration(self) -> bool:
+        """Whether it is a time."""
+        return self.name.endswith("_s") and not self.name.endswith("_per_s")
 
 
 class Round(Section):
     """One pass over the catalogue, as one case saw it."""
 
-    at_s: NotNegative
+    at_s: Seconds
     samples: Natural
     median: Finite
     iterations_per_sample: Natural | None = None
@@ -226,7 +253,7 @@ class Measurement(Section):
     group: Literal[
         "crypto", "serialisation", "storage", "scheduling", "udp", "quic", "link", "battery"
     ]
-    parameters: dict[str, Finite]
+    parameters: dict[str, Parameter]
     threads: Natural
     core_class: CoreClass | None = None
     status: Literal["measured", "not_measured"]
@@ -243,6 +270,24 @@ class Measurement(Section):
             raise ValueError("measured, but without quantities")
         if self.status == "not_measured" and not self.reason:
             raise ValueError("not measured, but without a reason")
+        return self
+
+    @model_validator(mode="after")
+    def _takes_time(self) -> Measurement:
+        for each in self.quantities:
+            may_be_nothing = self.kernel in _DIFFERENCES or each.name in _DIFFERENCES
+            if each.is_duration and not may_be_nothing and each.samples.median < _SHORTEST_S:
+                reason = f"{each.samples.median:g} s in the median, which no clock can tell"
+                raise ValueError(f"{self.kernel}: {each.name} is {reason}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_rounds_of_its_first_quantity(self) -> Measurement:
+        if self.quantities:
+            least, most = self.quantities[0].samples.bounds()
+            if not all(least <= each.median <= most for each in self.rounds):
+                name = self.quantities[0].name
+                raise ValueError(f"a round's median is not among the values of {name}")
         return self
 
     def quantity(self, name: str) -> Samples | None:
@@ -297,3 +342,16 @@ def load(path: Path) -> Report:
 
 def _is_rising(numbers: list[float]) -> bool:
     return all(one <= other for one, other in itertools.pairwise(numbers))
+
+
+_ROUNDED = 1e-5
+"""Relative: the probe writes seven digits."""
+_OF_CURRENTS = "_a"
+_MOST = 1e15
+"""Bytes, datagrams or rates: more is no measurement."""
+_SHORTEST_S = 1e-12
+_DIFFERENCES = {
+    *("trade_bookkeeping", "kernel_tick", "timed_sleep", "timer_interrupt", "sleep_overshoot"),
+    "sealed_cpu_s",
+}
+"""Kernels, and a quantity, that time what is left of two times, which may be nothing."""
