@@ -22,10 +22,15 @@ STUDIES = 400
 SIGMA = 0.5  # of the logarithm of a message's time
 
 
-def covered(study: Callable[[np.random.Generator], Interval], truth: float, name: str) -> float:
+def covered(
+    study: Callable[[np.random.Generator], Interval],
+    truth: float,
+    name: str,
+    studies: int = STUDIES,
+) -> float:
     """Return the share of studies whose interval holds the truth."""
     draws = stream(1, name)
-    found = [study(draws) for _ in range(STUDIES)]
+    found = [study(draws) for _ in range(studies)]
     return float(np.mean([one.low <= truth <= one.high for one in found]))
 
 
@@ -41,8 +46,9 @@ def test_a_mean_is_covered_in_95_of_100_studies(n: int):
         *((n, messages, percent, 0.92) for n in (5, 20) for messages in (25, 400)
           for percent in (50, 95)),
         *((n, 400, 99, 0.92) for n in (5, 20)),
+        (20, 25, 99, 0.92),
         # The largest of 125 messages is below p99 in more than one of four studies.
-        *((n, 25, 99, 0.83) for n in (5, 20)),
+        (5, 25, 99, 0.83),
     ],
 )  # fmt: skip
 def test_a_pooled_quantile_is_covered_in_92_to_98_of_100_studies(
@@ -89,27 +95,32 @@ def exact_coverage(truth: float, n: int) -> float:
     return float(scipy.stats.binom.pmf(held, n, truth).sum())
 
 
-@pytest.mark.parametrize(
-    ("truth", "n", "least"),
-    [
-        *((truth, 20, 0.92) for truth in (0.02, 0.37, 0.98)),
-        (0.37, 5, 0.92),
-        # None of five is 90.4 % of studies, at most one of five 99.6 %: there is nothing between.
-        *((truth, 5, 0.90) for truth in (0.02, 0.98)),
-    ],
-)
-def test_a_share_of_repetitions_is_covered(truth: float, n: int, least: float):
-    assert least <= exact_coverage(truth, n) <= 0.98
+@pytest.mark.parametrize("n", [5, 20])
+@pytest.mark.parametrize("truth", [0.02, 0.37, 0.98])
+def test_a_share_of_repetitions_is_covered_in_92_to_98_of_100_studies(truth: float, n: int):
+    """But for 0.02 of 5: none of five is 90.4 %, at most one 99.6 %, and nothing is between."""
+    share = exact_coverage(truth, n)
+    if n == 5 and truth != 0.37:
+        assert share == pytest.approx(0.98**5 + 5 * 0.02 * 0.98**4)
+    else:
+        assert 0.92 <= share <= 0.98
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 13, 20, 50])
+def test_no_share_of_repetitions_is_covered_in_less_than_91_of_100_studies(n: int):
+    shares = [exact_coverage(truth, n) for truth in np.linspace(0.005, 0.995, 199)]
+    assert min(shares) >= 0.91
+    assert n < 5 or 0.95 <= np.mean(shares) <= 0.97
 
 
 @pytest.mark.parametrize("n", [5, 20])
 @pytest.mark.parametrize("truth", [0.02, 0.37, 0.98])
 @pytest.mark.parametrize("trials", [25, 400])
-@pytest.mark.parametrize("correlation", [0.0, 0.02])
+@pytest.mark.parametrize("correlation", [0.0, 0.02, 0.3])
 def test_a_share_within_repetitions_is_covered(
     n: int, truth: float, trials: int, correlation: float
 ):
-    """As a few more than 95 % where trials are few: then the floor of the binomial law counts."""
+    """In 92 to 98 of 100 studies, but where two or three of 125 trials are all there is to see."""
 
     def study(draws: np.random.Generator) -> Interval:
         chances = np.full(n, truth)
@@ -118,10 +129,12 @@ def test_a_share_within_repetitions_is_covered(
             chances = draws.beta(truth * weight, (1 - truth) * weight, n)
         return of_shares(draws.binomial(trials, chances) / trials, [trials] * n)
 
-    assert covered(study, truth, f"share/{n}/{truth}/{trials}/{correlation}") >= (
-        # With correlation the effective number of trials is itself uncertain.
-        0.90 if correlation else 0.92
-    )
+    # Independent trials are covered in 97 % at n = 5, and 400 studies tell that within 0.8 % only.
+    studies = 4 * STUDIES if n == 5 and not correlation else STUDIES
+    name = f"share/{n}/{truth}/{trials}/{correlation}"
+    share = covered(study, truth, name, studies)
+    is_near_an_end = n == 5 and truth != 0.37 and (trials == 25 or correlation == 0.3)
+    assert (0.90 if correlation == 0.3 else 0.92) <= share <= (0.99 if is_near_an_end else 0.98)
 
 
 def test_wilson_is_as_published():

@@ -3,7 +3,7 @@
 `from pocketsim.sim import metrics` gives what all families share; `measure` calls upon each.
 """
 
-from pocketsim.sim.metrics.repetitions import measure, names, of_log, summary
+from pocketsim.sim.metrics.repetitions import interval_of_mean, measure, names, of_log, summary
 from pocketsim.sim.metrics.trades import (
     COMPLETE_FROM,
     STALLED_BELOW,
@@ -17,6 +17,7 @@ __all__ = [
     "STALLED_BELOW",
     "classify",
     "completions",
+    "interval_of_mean",
     "measure",
     "names",
     "of_log",

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim.sim.base.student import quantile, satterthwaite
+from pocketsim.sim.metrics import beta_binomial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,9 +90,7 @@ def wilson(share: float, trials: float) -> Interval:
     """Return Wilson's score interval of a share of so many independent trials.
 
     Recommended with Jeffreys's for few trials by Brown, Cai and DasGupta (Statistical Science
-    16(2), 2001, 101-133). Exact coverage of a share of 0.37 is 93 % at 5 trials and 94 % at 20; of
-    0.02 it is 90 and 94 %. No interval of 5 trials that narrows with them covers 0.02 in 92 to
-    98 %: it holds 0.02 for none of five only, or for one of five, too, which is 99.6 %.
+    16(2), 2001, 101-133).
     """
     square = _NORMAL_95**2 / trials
     middle = (share + square / 2) / (1 + square)
@@ -102,30 +101,66 @@ def wilson(share: float, trials: float) -> Interval:
 
 
 def of_runs(values: Array | Sequence[float]) -> Interval:
-    """Return the interval of a share of repetitions: each value is 0 or 1."""
-    if len(values) < _TWO:
+    """Return the interval of a share of repetitions: each value is 0 or 1.
+
+    Wilson's, whose bounds are no narrower than Clopper and Pearson's of 8 % on one side. Near 0 and
+    1 Wilson's alone covers 83 % at worst. So at least 91 % of studies are covered, whatever the
+    share and the number of repetitions: at n = 5 and 20 93.4 and 93.9 % where the share is 0.37,
+    and 94.0 % at n = 20 where it is 0.02 or 0.98. At n = 5 that is 99.6 %: none of five is 90.4 %
+    of studies, at most one of five 99.6 %, and there is nothing between. All by sums of binomials.
+    """
+    n = len(values)
+    if n < _TWO:
         return Interval(math.nan, math.nan, "wilson")
-    return wilson(float(np.mean(values)), len(values))
+    hits, found = float(np.sum(values)), wilson(float(np.mean(values)), n)
+    low, high = _exact_low(hits, n), 1 - _exact_low(n - hits, n)
+    return Interval(min(found.low, low), max(found.high, high), "wilson")
+
+
+def _exact_low(hits: float, trials: float) -> float:
+    """Return the share of which so many hits or more are `_EXACT_TAIL` of studies."""
+    from scipy import special
+
+    return float(special.betaincinv(hits, trials - hits + 1, _EXACT_TAIL)) if hits > 0 else 0.0
 
 
 def of_shares(shares: Array | Sequence[float], trials: Array | Sequence[float]) -> Interval:
     """Return the interval of the mean of shares, each of so many trials of one repetition.
 
-    Wilson's, of the effective number of trials: as many as would scatter as the shares do, fewer by
-    the square of Student's t over the normal quantile, and never more than there are (Korn and
-    Graubard, Survey Methodology 24(2), 1998, 193-201). So it does not take trials of a repetition
-    to be independent unless nothing says otherwise, and has a width where all shares are equal.
+    Wilson's, of the effective number of trials: as many as would scatter as the shares do. What
+    they scatter beyond independent trials is known from n repetitions only and takes Student's t
+    (Korn and Graubard, Survey Methodology 24(2), 1998, 193-201, have it for all). The bound towards
+    a half is no nearer than that of `beta_binomial.upper_bound`: scatter says little of what
+    hardly a repetition showed.
+
+    At n = 5 and 20 times 25 or 400 trials, and shares of 0.02, 0.37 and 0.98, it covers 94 to 98 %
+    of independent trials, 92 to 98 % where their correlation within repetitions is 0.02, and 90 to
+    99 % where it is 0.3. Most are covered near 0 and 1 at n = 5: what few hits there are do not
+    tell whether trials are independent. What no repetition showed is in none of this: of whole
+    repetitions that fail in 1 of 20, five show none in 77 of 100 studies. Shares of such
+    repetitions have `of_runs`.
     """
-    n = len(shares)
-    if n < _TWO:
+    if len(shares) < _TWO:
         return Interval(math.nan, math.nan, "wilson")
-    mean, error = float(np.mean(shares)), _standard_error(shares)
-    effective = n**2 / float(np.sum(1 / np.asarray(trials, dtype=float)))
+    given, each = np.asarray(shares, dtype=float), np.asarray(trials, dtype=float)
+    mean = float(np.mean(given))
+    found = wilson(mean, _effective_trials(given, each))
+    if mean <= _HALF:
+        high = beta_binomial.upper_bound(given, each)
+        return Interval(found.low, max(found.high, high), "wilson")
+    low = 1 - beta_binomial.upper_bound(1 - given, each)
+    return Interval(min(found.low, low), found.high, "wilson")
+
+
+def _effective_trials(shares: Array, trials: Array) -> float:
+    """Return how many independent trials would tell as much as shares of repetitions do."""
+    n, mean = len(shares), float(np.mean(shares))
     variance = max(mean * (1 - mean), 0.0)
-    square = (error * quantile(n - 1) / _NORMAL_95) ** 2
-    if square > 0:
-        effective = min(effective, max(variance / square, 1.0))
-    return wilson(mean, effective)
+    every = n**2 / float(np.sum(1 / trials))
+    beyond = max(_standard_error(shares) ** 2 - variance / every, 0.0)
+    if not variance or not beyond:
+        return every
+    return max(variance / (variance / every + beyond * (quantile(n - 1) / _NORMAL_95) ** 2), 1.0)
 
 
 def equal_counts(values: Array | Sequence[float]) -> Interval:
@@ -202,6 +237,8 @@ def _normal_below(deviations: float) -> float:
 
 
 _NORMAL_95 = 1.959963984540054  # quantile 0.975 of the normal law
+_EXACT_TAIL = 0.08  # 8 % on one side keep 92 %; 2.5 % would keep 95 % and cover 98 % on average
+_HALF = 0.5
 _TWO = 2  # a sample deviation needs two
 _FEWEST = 5  # of four, the mean of a normal law is out of their range in one of eight cases
 _RESAMPLES = 9999

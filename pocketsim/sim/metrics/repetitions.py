@@ -35,12 +35,14 @@ from pocketsim.sim.base.told import NOTHING
 from pocketsim.sim.metrics import energy, fates, ledger, own, predicted, queues, trades
 from pocketsim.sim.metrics import parts as families
 from pocketsim.sim.metrics.intervals import (
+    Interval,
     bootstrap,
     equal_counts,
     normal_ci95,
     of_runs,
     of_shares,
     student_t,
+    wilson,
 )
 from pocketsim.sim.metrics.parts import traced_share
 from pocketsim.sim.metrics.pooled import EMPTY, pooled
@@ -52,7 +54,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pocketsim.sim.base.told import Told
-    from pocketsim.sim.metrics.intervals import Interval
     from pocketsim.sim.scenario.resolved import Resolved
 
 
@@ -72,7 +73,6 @@ def measure(
     """
     repetitions, share = resolved["run"]["repetitions"], traced_share(resolved["output"])
     every = told or [NOTHING] * repetitions
-    family = families.of(resolved)
     if events is None:
         measured, beside = _of_ledgers(every, resolved)
     else:
@@ -82,12 +82,6 @@ def measure(
         whole = row | energy.measure(row, resolved, said["energy_j"])
         whole |= queues.measure(resolved, said["waits"])
         rows.append({**dict.fromkeys(own.names(resolved), math.nan), **whole, **_own(said)})
-    kinds = _Kinds(
-        ratios={**trades.RATIOS, **family.RATIOS, **queues.RATIOS},
-        quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES},
-        counts={*trades.COUNTS, *family.COUNTS, *own.names(resolved)},
-        share=share,
-    )
     return {
         "schema": 1,
         "scenario": resolved["title"],
@@ -95,7 +89,7 @@ def measure(
         "repetitions": repetitions,
         "traced_share": share,
         "metrics": predicted.beside(
-            _metrics(names(resolved), rows, kinds, resolved["run"]["seed"]), resolved
+            _metrics(names(resolved), rows, _kinds(resolved), resolved["run"]["seed"]), resolved
         ),
         **_spent(told or []),
         **beside,
@@ -168,6 +162,39 @@ class _Kinds:
     quantiles: set[str]
     counts: set[str]
     share: float = 1.0
+
+
+def _kinds(resolved: Resolved) -> _Kinds:
+    family = families.of(resolved)
+    return _Kinds(
+        ratios={**trades.RATIOS, **family.RATIOS, **queues.RATIOS},
+        quantiles={*trades.QUANTILES, *family.QUANTILES, *queues.QUANTILES},
+        counts={*trades.COUNTS, *family.COUNTS, *own.names(resolved)},
+        share=traced_share(resolved["output"]),
+    )
+
+
+def interval_of_mean(
+    name: str, values: Mapping[str, Sequence[float]], resolved: Resolved
+) -> Interval:
+    """Return the 95 % interval of a metric's mean, by the values of all metrics by repetition.
+
+    Shares and counts have the intervals of their kind, others Student's t, quantiles of repetitions
+    as well. Equal values of those are no evidence that others would be: the interval is infinite.
+    """
+    kinds = _kinds(resolved)
+    every = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+    rows = [row for row in every if math.isfinite(row[name])]
+    known = [row[name] for row in rows]
+    if name in kinds.ratios and (kinds.ratios[name] is None or kinds.ratios[name] in values):
+        return _of_ratio(name, rows, kinds)
+    if name in kinds.counts:
+        return equal_counts(known)
+    if known and np.ptp(known) > 0:
+        return student_t(known)
+    if known and name in kinds.ratios:  # of trials that are not told: a repetition is one at least
+        return wilson(known[0], len(known))
+    return Interval(-math.inf, math.inf, "t")
 
 
 def _own(said: Told) -> dict[str, float]:
