@@ -183,7 +183,7 @@ def test_a_goal_that_is_not_reached_ends_at_the_ceiling(study, fake_engine):
     fake_engine.setattr(
         sweep.Sweep,
         "_values",
-        lambda _self, run, _metric: [run.first_repetition + n for n in range(run.repetitions)],
+        lambda _self, there: {"store_rate_per_s": list(range(sum(r.repetitions for r in there)))},
     )
     made.run()
     assert len(made.to_frame()) <= 16
@@ -198,10 +198,30 @@ def test_a_goal_of_no_metric_is_told_before_anything_runs(study):
         study(UNTIL.format(until="store_rate ci95 < 2%"))
 
 
-def test_a_metric_that_never_differs_takes_no_more_than_a_few(study, fake_engine):
-    made = study(UNTIL.format(until="success_ratio ci95 < 2%"))  # 1 in every repetition
+@pytest.mark.parametrize(
+    ("until", "count"),
+    [
+        # 64 of 64 stored in every repetition: an interval with a width, which 20 make narrow.
+        ("success_ratio ci95 < 2%", 20),
+        # None of 20 runs stalled leaves up to 0.16, none of 45 0.08.
+        ("stalled_run_ratio ci95 < 0.05", 45),
+        # Equal values of another metric are no evidence: it goes on to the ceiling.
+        ("store_rate_per_s ci95 < 2%", 60),
+    ],
+)
+def test_equal_values_end_a_study_of_shares_alone(study, fake_engine, until, count):
+    text = UNTIL.format(until=until).replace("most_repetitions = 16", "most_repetitions = 60")
+    made, equal = study(text), {"success_ratio": 1.0, "send_count": 64.0, "stalled_run_ratio": 0.0}
+
+    def values(_self, there):
+        number = sum(run.repetitions for run in there)
+        return {
+            name: [value] * number for name, value in {**equal, "store_rate_per_s": 4.0}.items()
+        }
+
+    fake_engine.setattr(sweep.Sweep, "_values", values)
     made.run()
-    assert 5 <= len(made.to_frame()) <= 8
+    assert len(made.to_frame()) == count
 
 
 def test_more_repetitions_than_at_most_are_refused(study):

@@ -21,6 +21,7 @@ NOT_OF_A_RUN = (
     *("devices/lint.py", "devices/ratios.py"),
     *("metrics/reference.py", "run/collect.py"),
     *("run/forks.py", "run/pool.py", "run/store.py", "run/sweep.py", "run/sweep_document.py"),
+    "run/until.py",
     *("scenario/schema.py", "scenario/warnings.py"),
 )
 """What of the package no run can tell; all else is what the runner and its children import."""

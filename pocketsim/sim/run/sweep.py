@@ -22,9 +22,8 @@ import numpy as np
 from pocketsim.sim.base.documents import read_toml, validate
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.base.files import at_home
-from pocketsim.sim.metrics import names
-from pocketsim.sim.metrics.intervals import student_t
-from pocketsim.sim.run import rundir
+from pocketsim.sim.metrics import interval_of_mean, names
+from pocketsim.sim.run import rundir, until
 from pocketsim.sim.run.runner import Outcome, Task, tasks_of
 from pocketsim.sim.run.store import Store
 from pocketsim.sim.run.sweep_document import Goal, SweepDocument, goal
@@ -139,27 +138,26 @@ class Sweep:
             count += more
 
     def _lacking(self, there: Sequence[Run], count: int, wanted: Goal) -> int:
-        """Return how many repetitions to add next to the `count` there are; 0 for none.
-
-        As many as the interval says, if its width falls with the root of their number, but no more
-        than there are, since it is uncertain itself.
-        """
+        """Return how many repetitions to add next to the `count` there are; 0 for none."""
         most = self.document.sweep.most_repetitions
         assert most is not None, "until has a ceiling"
-        values = np.array([value for run in there for value in self._values(run, wanted.metric)])
-        known = values[np.isfinite(values)]
-        found = student_t(known)
-        if known.size < _FEWEST:  # whose scatter says too little, or nothing
-            return max(min(count, most - count), 0)
-        half, goal_half = (found.high - found.low) / 2, wanted.half_width_of(float(known.mean()))
-        if half <= goal_half:
-            return 0
-        needed = math.ceil(count * (half / goal_half) ** 2) if goal_half > 0 else 2 * count
-        return max(min(max(needed, count + 1), 2 * count, most) - count, 0)
+        values = self._values(there)
+        known = [value for value in values[wanted.metric] if math.isfinite(value)]
+        mean = float(np.mean(known)) if known else math.nan
+        found = interval_of_mean(wanted.metric, values, there[0].rung.resolved)
+        return until.to_add(count, len(known), mean, found, wanted, most)
 
-    def _values(self, run: Run, metric: str) -> list[float]:
-        values = run.metrics()["metrics"][metric]["values"]
-        return [math.nan if value is None else value for value in values]
+    def _values(self, there: Sequence[Run]) -> dict[str, list[float]]:
+        """Return the values of each metric, in all repetitions of some runs."""
+        every = [run.metrics()["metrics"] for run in there]
+        return {
+            name: [
+                math.nan if value is None else value
+                for metrics in every
+                for value in metrics[name]["values"]
+            ]
+            for name in every[0]
+        }
 
 
 def load_sweep(
@@ -190,10 +188,10 @@ def load_sweep(
         for source, several in itertools.groupby(mine, key=lambda pair: pair[0])
         for one in points(source, [values for _, values in several], label, out, before)
     ]
-    until = document.sweep.until
-    if until is not None:
-        _check_that_repetitions_can_be_added(found, goal(until).metric, path)
-    return Sweep(path, document, found, store or Store(), None if until is None else goal(until))
+    wanted = None if document.sweep.until is None else goal(document.sweep.until)
+    if wanted is not None:
+        _check_that_repetitions_can_be_added(found, wanted.metric, path)
+    return Sweep(path, document, found, store or Store(), wanted)
 
 
 def perform(
@@ -368,6 +366,3 @@ def as_toml(value: Any, label: str, key: str) -> str:
 def _toml_text(text: str) -> str:
     # JSON escapes what is beyond 16 bits as two halves, and leaves DEL; TOML takes neither.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-_FEWEST = 5  # values whose interval stops: from two on, it would cover 89 % when it is looked at

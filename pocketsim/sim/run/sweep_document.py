@@ -81,7 +81,7 @@ class SweepTable(Section):
         default=None,
         description="Repeat each run until the 95 % interval of a metric's mean is as narrow: "
         '"store_rate_per_s ci95 < 2%" means that half of it is below 2 % of the mean, without % '
-        "that it is below so much in the metric's unit.",
+        "that it is below so much in the metric's unit. Looked at from 20 repetitions on.",
     )
     most_repetitions: Count | None = Field(
         default=None, description="Repetitions of a run that `until` never exceeds; required there."
