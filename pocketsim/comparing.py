@@ -1,19 +1,26 @@
-"""How far two runs differ in a metric, how sure that is, and how many repetitions would tell."""
+"""How far two runs differ in a metric, how sure that is, and how many repetitions would tell.
+
+Either side is a run, or several of one scenario, whose repetitions are taken together. What the
+scenarios of both differ in is said beside it.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pocketsim.sim.base.errors import UserError
-from pocketsim.sim.base.student import quantile
+from pocketsim.sim.base.student import quantile, satterthwaite
 from pocketsim.sim.metrics.intervals import student_t
 from pocketsim.sim.scenario.resolved import streams_number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pocketsim.results import Run
 
     Array = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -25,9 +32,12 @@ class Difference:
 
     `is_paired` where both have the same seed, and so random numbers in common, repetition by
     repetition, as far as both have as many. The interval is that of the differences then, of Welch
-    otherwise, and infinite where there are fewer than two values. `deviation` is what scatters: the
-    standard deviation of the differences, or of a value of each run taken from one another; nan
-    where values are too few.
+    otherwise, and infinite where there are fewer than two values. Where nothing scatters, as shares
+    that are 0 of all repetitions of one run and 1 of the other, it is of the runs' own intervals
+    (Newcombe, Statistics in Medicine 17, 1998, 873-890, method 10). `deviation` is what scatters:
+    the standard deviation of the differences, or of a value of each run taken from one another; nan
+    where values are too few. `p_value` is of a difference of 0, two-sided, nan where it is unknown;
+    `first_low` is the lower bound of the first mean, of Student's t.
     """
 
     metric: str
@@ -38,6 +48,18 @@ class Difference:
     ci95_high: float
     is_paired: bool
     deviation: float
+    p_value: float = math.nan
+    first_low: float = math.nan
+
+    @property
+    def is_clear_of_0(self) -> bool:
+        """Whether the interval does not hold 0."""
+        return self.ci95_low > 0 or self.ci95_high < 0
+
+    @property
+    def has_base(self) -> bool:
+        """Whether a ratio of the first mean says something: its interval does not hold 0."""
+        return bool(self.first_mean) and not self.first_low <= 0
 
     @property
     def ratio(self) -> float:
@@ -78,51 +100,153 @@ class Difference:
         return float(stats.nct.sf(bound, freedom, shift) + stats.nct.cdf(-bound, freedom, shift))
 
 
-def compare(first: Run, second: Run, metric: str) -> Difference:
+def compare(first: Run | Sequence[Run], second: Run | Sequence[Run], metric: str) -> Difference:
     """Return by how much `second` differs from `first` in a metric of docs/metrics.md.
 
-    Raises UserError where one of them lacks the metric, or any value of it.
+    Each is a run, or several whose repetitions are taken together. Raises UserError where one of
+    them lacks the metric, or any value of it.
     """
-    ours, theirs = _values(first, metric), _values(second, metric)
-    one, other = first.resolved["run"], second.resolved["run"]
-    in_common = one["seed"] == other["seed"] and streams_number(one, 0) == streams_number(other, 0)
-    pairs = min(ours.size, theirs.size)
-    both = ~(np.isnan(ours[:pairs]) | np.isnan(theirs[:pairs]))
-    is_paired = in_common and bool(both.any())
+    ours, theirs = _values(_several(first), metric), _values(_several(second), metric)
+    pairs = [key for key in ours if key in theirs]
+    both = [key for key in pairs if not math.isnan(ours[key] + theirs[key])]
+    is_paired = bool(both) and len(pairs) == min(len(ours), len(theirs))
     if is_paired:
-        ours, theirs = ours[:pairs][both], theirs[:pairs][both]
-        found = student_t(theirs - ours)
-        low, high, deviation = found.low, found.high, _deviation(theirs - ours)
+        one, other = (np.array([side[key] for key in both]) for side in (ours, theirs))
+        deviation = _deviation(other - one)
     else:
-        ours, theirs = ours[~np.isnan(ours)], theirs[~np.isnan(theirs)]
-        low, high = _welch(ours, theirs)
-        deviation = math.hypot(_deviation(ours), _deviation(theirs))
-    means = float(ours.mean()), float(theirs.mean())
-    return Difference(metric, *means, means[1] - means[0], low, high, is_paired, deviation)
+        one, other = (_known(side) for side in (ours, theirs))
+        deviation = math.hypot(_deviation(one), _deviation(other))
+    means = float(one.mean()), float(other.mean())
+    difference = means[1] - means[0]
+    error, freedom = _error(one, other, is_paired=is_paired)
+    half = quantile(freedom) * error if 0 < error < math.inf else error
+    low, high = difference - half, difference + half
+    if half <= _ROUNDING * max(map(abs, means)):
+        low, high = _newcombe(first, second, metric, means)
+    return Difference(
+        *(metric, *means, difference, low, high, is_paired, deviation),
+        p_value=_p_value(difference, error, freedom),
+        first_low=student_t(one).low,
+    )
+
+
+def holm(found: Sequence[Difference]) -> list[float]:
+    """Return p values of several metrics, so adjusted that any below 0.05 is wrong in 5 % of cases.
+
+    Holm's (Scandinavian Journal of Statistics 6(2), 1979, 65-70): the k-th smallest of m is
+    multiplied by m - k + 1, and none is below a smaller one. One that is not known stays nan.
+    """
+    known = sorted((one.p_value, place) for place, one in enumerate(found) if one.p_value >= 0)
+    adjusted, most = [math.nan] * len(found), 0.0
+    for rank, (p_value, place) in enumerate(known):
+        most = max(most, min(1.0, p_value * (len(known) - rank)))
+        adjusted[place] = most
+    return adjusted
+
+
+def differing(first: Run, second: Run) -> list[tuple[str, Any, Any]]:
+    """Return what the resolved scenarios differ in: key path, value in each; None where absent."""
+    ours, theirs = dict(_leaves(first.resolved)), dict(_leaves(second.resolved))
+    keys = dict.fromkeys((*ours, *theirs))
+    return [
+        (key, ours.get(key), theirs.get(key)) for key in keys if ours.get(key) != theirs.get(key)
+    ]
+
+
+def by_scenario(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return runs by scenario, in order: those that differ in seed and repetitions alone."""
+    found: list[tuple[dict[str, Any], list[Run]]] = []
+    for run in {run.directory.resolve(): run for run in runs}.values():
+        scenario = {key: value for key, value in _leaves(run.resolved) if key not in _CHANCE}
+        for known, several in found:
+            if known == scenario:
+                several.append(run)
+                break
+        else:
+            found.append((scenario, [run]))
+    return [several for _, several in found]
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield numbers and texts of a document by key path, lists of such as one."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for place, item in enumerate(value):
+            yield from _leaves(item, f"{path}[{place}]")
+    else:
+        yield path, value
+
+
+def _several(side: Run | Sequence[Run]) -> Sequence[Run]:
+    return side if isinstance(side, Sequence) else [side]
 
 
 def _deviation(values: Array) -> float:
     return float(values.std(ddof=1)) if values.size >= _TWO else math.nan
 
 
-def _values(run: Run, metric: str) -> Array:
-    found = np.array([math.nan if one is None else one for one in run.values(metric)], float)
-    if np.isnan(found).all():
-        raise UserError(f"{run.name} has no value of {metric!r}")
+def _known(side: dict[tuple[int, int], float]) -> Array:
+    return np.array([value for value in side.values() if not math.isnan(value)])
+
+
+def _values(runs: Sequence[Run], metric: str) -> dict[tuple[int, int], float]:
+    """Return a metric's values by seed and number of the repetition's streams."""
+    found = {
+        (run.resolved["run"]["seed"], streams_number(run.resolved["run"], repetition)): (
+            math.nan if value is None else value
+        )
+        for run in runs
+        for repetition, value in enumerate(run.values(metric))
+    }
+    if all(math.isnan(value) for value in found.values()):
+        raise UserError(f"{runs[0].name} has no value of {metric!r}")
     return found
 
 
-def _welch(ours: Array, theirs: Array) -> tuple[float, float]:
-    from scipy import stats
+def _newcombe(
+    first: Run | Sequence[Run], second: Run | Sequence[Run], metric: str, means: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the interval of a difference of means by those of both; nothing of pooled ones."""
+    difference = means[1] - means[0]
+    runs = (*_several(first), *_several(second))
+    if len(runs) > _TWO:
+        return difference, difference
+    bounds = [run.metrics["metrics"][metric] for run in runs]
+    lows = [one["ci95_low"] for one in bounds if one["ci95_low"] is not None]
+    highs = [one["ci95_high"] for one in bounds if one["ci95_high"] is not None]
+    if min(len(lows), len(highs)) < _TWO:
+        return difference, difference
+    below = math.hypot(min(lows[1] - means[1], 0), max(highs[0] - means[0], 0))
+    above = math.hypot(max(highs[1] - means[1], 0), min(lows[0] - means[0], 0))
+    return difference - below, difference + above
 
+
+def _error(ours: Array, theirs: Array, *, is_paired: bool) -> tuple[float, float]:
+    """Return the standard error of a difference of means, and its degrees of freedom by Welch.
+
+    The error is infinite where there are fewer than two values.
+    """
     if min(ours.size, theirs.size) < _TWO:
-        return -math.inf, math.inf
-    if ours.var() == theirs.var() == 0:
-        exact = float(theirs.mean() - ours.mean())
-        return exact, exact
-    found = stats.ttest_ind(theirs, ours, equal_var=False).confidence_interval(0.95)
-    return float(found.low), float(found.high)
+        return math.inf, 1.0
+    if is_paired:
+        return _deviation(theirs - ours) / math.sqrt(ours.size), float(ours.size - 1)
+    squares = [_deviation(side) ** 2 / side.size for side in (ours, theirs)]
+    return math.sqrt(sum(squares)), satterthwaite(squares, [ours.size - 1, theirs.size - 1])
+
+
+def _p_value(difference: float, error: float, freedom: float) -> float:
+    from scipy import special
+
+    if not math.isfinite(error):
+        return math.nan
+    if not error:
+        return float(difference == 0)
+    return float(2 * special.stdtr(freedom, -abs(difference) / error))
 
 
 _TWO = 2  # values that have a variance
+_CHANCE = ("run.seed", "run.repetitions", "run.first_repetition")  # what runs may be pooled over
+_ROUNDING = 1e-12
 _MOST = 1 << 20

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli import completion, console, present, targets
+from pocketsim.cli import comparison, completion, console, targets
+from pocketsim.cli.comparison import short, sides
 from pocketsim.cli.figures import MAIN
 from pocketsim.cli.running import AsJson, Out
 from pocketsim.cli.sweeping import SweepFile
@@ -18,7 +19,6 @@ from pocketsim.sim.base.errors import UserError, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pocketsim.comparing import Difference
     from pocketsim.results import Run
 
 Metrics = Annotated[
@@ -33,8 +33,14 @@ Metrics = Annotated[
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(help="Run directory.", metavar="A")],
-    second: Annotated[Path, typer.Argument(help="Run directory.", metavar="B")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Run directories of A, then of B, or a folder or quoted pattern for each; several "
+            "of one scenario are taken together.",
+            metavar="A B",
+        ),
+    ],
     metrics: Metrics = None,
     detect: Annotated[
         str,
@@ -45,25 +51,22 @@ def compare(
     ] = "5%",
     as_json: AsJson = False,
 ) -> None:
-    """Say by how much B differs from A, with 95 % intervals.
+    """Say by how much B differs from A, with 95 % intervals, and in what their scenarios differ.
 
     Runs of one seed have random numbers in common, so they are compared repetition by repetition.
+    Of several metrics, it is told which differ when Holm's adjustment allows for their number.
     """
     from pocketsim.comparing import compare as compared
+    from pocketsim.comparing import differing
 
     share = _share(detect)
-    one, other = (_run(path) for path in (first, second))
-    asked = metrics or [name for name in MAIN if _has(one, name) and _has(other, name)]
+    one, other = sides(runs)
+    asked = metrics or [name for name in MAIN if all(_has(run, name) for run in (*one, *other))]
     if not asked:
-        raise UserError(f"{one.name} and {other.name} have no main metric in common; --metric NAME")
+        names = f"{one[0].name} and {other[0].name}"
+        raise UserError(f"{names} have no main metric in common; --metric NAME")
     found = [compared(one, other, name) for name in asked]
-    rows = [_row(difference, share) for difference in found]
-    if as_json:
-        console.data(json.dumps({"differences": rows}, indent=1))
-        return
-    head = ("metric", "A", "B", "B - A", "95 % interval", "of A", f"to see {detect}")
-    paired = "paired by random numbers" if all(one.is_paired for one in found) else "not paired"
-    console.table(f"{one.name} and {other.name}, {paired}", head, map(_cells, rows))
+    comparison.show(one, other, found, differing(one[0], other[0]), detect, share, as_json=as_json)
 
 
 def sensitivity(
@@ -124,20 +127,10 @@ def _indices(row: dict[str, Any]) -> dict[str, str]:
     for name, value in row.items():
         if name.endswith("_ci95_low"):
             high = row[name.replace("_low", "_high")]
-            found[f"{name.removesuffix('_ci95_low')} 95 %"] = f"{_short(value)} to {_short(high)}"
+            found[f"{name.removesuffix('_ci95_low')} 95 %"] = f"{short(value)} to {short(high)}"
         elif not name.endswith("_ci95_high"):
-            found[name] = _short(value)
+            found[name] = short(value)
     return found
-
-
-def _run(path: Path) -> Run:
-    from pocketsim.results import load
-
-    directories = present.complete(path)
-    if len(directories) > 1:
-        names = ", ".join(directory.name for directory in directories[:3])
-        raise UserError(f"{path} holds {len(directories)} runs ({names}, ...); name one of them")
-    return load(directories[0])[0]
 
 
 def _has(run: Run, metric: str) -> bool:
@@ -154,38 +147,3 @@ def _share(text: str) -> float:
         reason = f"{shown(repr(text))} is no share, such as 5%"
         raise typer.BadParameter(reason, param_hint="--detect")
     return share
-
-
-def _row(found: Difference, share: float) -> dict[str, Any]:
-    asked = abs(found.first_mean) * share
-    return {
-        "metric": found.metric,
-        "a_mean": found.first_mean,
-        "b_mean": found.second_mean,
-        "difference": found.difference,
-        "ci95_low": _finite(found.ci95_low),
-        "ci95_high": _finite(found.ci95_high),
-        "ratio": _finite(found.ratio),
-        "is_paired": found.is_paired,
-        "repetitions_to_see": found.repetitions_to_see(asked),
-    }
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    low, high, ratio = row["ci95_low"], row["ci95_high"], row["ratio"]
-    needed = row["repetitions_to_see"]
-    return [
-        row["metric"],
-        *(_short(row[name]) for name in ("a_mean", "b_mean", "difference")),
-        "unknown" if low is None else f"{_short(low)} to {_short(high)}",
-        "-" if ratio is None else f"{ratio:+.1%}",
-        "-" if needed is None else f"{needed} repetitions",
-    ]
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _short(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -63,7 +63,7 @@ EXAMPLES = {
     ),
     "validate host": ("pocketsim validate host", "pocketsim validate host --quick -o this_host"),
     "compare": (
-        "pocketsim compare runs/mine/udp-100B-4ps-* runs/mine/udp-100B-16ps-*",
+        "pocketsim compare 'runs/mine/udp-100B-4ps-*' 'runs/mine/udp-100B-16ps-*'",
         "pocketsim compare A B --metric rtt_ms_p95 --detect 1%",
     ),
     "sensitivity": ("pocketsim sensitivity which_cost_matters --metric rtt_ms_p50",),
