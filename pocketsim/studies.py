@@ -163,13 +163,20 @@ class Study:
         frame: pd.DataFrame = collect.table(self.sweep)[0].to_pandas()
         return frame
 
+    @property
+    def doubt(self) -> str:
+        """What to say of indices of so few samples as the design has; nothing where enough."""
+        design = self.sweep.document.design
+        return designs.doubt_of_samples(design.samples) if isinstance(design, Saltelli) else ""
+
     def sensitivity(self, metric: str) -> pd.DataFrame:
         """Return how much a metric depends on each range of the study's design.
 
         A row for each combination of its axes, rung and range, whose key path is `factor`. Of a
         design `saltelli` columns are `first_order` and `total_order`, of `morris` `mu_star`, `mu`
         and `sigma` in the metric's unit per whole range, each with `_ci95_low` and `_ci95_high`. A
-        point's answer is the mean over its repetitions. Raises ScenarioError for another design,
+        point's answer is the mean over its repetitions. Of fewer than 64 samples intervals are too
+        narrow, which `doubt` says. Raises ScenarioError for another design,
         a run that is missing, a metric that there is not, or that has no value somewhere.
         """
         import pandas as pd

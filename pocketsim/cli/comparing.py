@@ -89,6 +89,8 @@ def sensitivity(
     from pocketsim.studies import Study
 
     study = Study(file, out)
+    if doubt := study.doubt:
+        console.say(f"warning: {doubt}")
     known = study.to_frame()
     usual = [name for name in MAIN if name in known and known[name].notna().all()]
     asked = metrics or usual or list(MAIN)[:1]  # of which it is said why it has no answer

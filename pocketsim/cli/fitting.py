@@ -12,6 +12,7 @@ import typer
 from pocketsim.catalog import document_file
 from pocketsim.cli import completion, console, targets
 from pocketsim.cli.running import Jobs
+from pocketsim.sim.base.designs import doubt_of_samples
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run.children import default_jobs
 
@@ -94,6 +95,8 @@ def sensitivity(
 
     if samples & (samples - 1):
         raise UserError(f"--samples must be a power of 2, as 64, not {samples}")
+    if samples and (doubt := doubt_of_samples(samples)):
+        console.say(f"warning: {doubt}")
     targets.check_outside_runs(out)
     chosen = table.Options(
         tuple(only) if only else None, tuple(subset) if subset else None, repetitions, samples

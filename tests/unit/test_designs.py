@@ -79,6 +79,30 @@ def test_the_indices_of_ishigami_lie_in_their_intervals(seed):
         assert np.allclose(estimate.value[1], [1, 0, 0], atol=0.1), "another answer, apart"
 
 
+def covered(samples, studies=60):
+    """Return the share of exact indices of Ishigami's function that lie in their intervals."""
+    held = []
+    for seed in range(studies):
+        points = designs.saltelli(samples, 3, stream(seed, "points"))
+        found = designs.sobol_indices(ishigami(points)[:, None], samples, stream(seed, "again"))
+        held += [
+            (estimate.low[0] <= exact) & (exact <= estimate.high[0])
+            for estimate, exact in zip(found, ishigami_indices(), strict=True)
+        ]
+    return np.mean(held)
+
+
+def test_intervals_of_as_many_samples_as_are_advised_hold_the_indices(monkeypatch):
+    monkeypatch.setattr(designs, "_RESAMPLES", 150)
+    assert 0.92 <= covered(designs.FEWEST_SAMPLES) <= 0.98
+    assert covered(16) < 0.92
+
+
+def test_few_samples_are_warned_of():
+    assert designs.doubt_of_samples(designs.FEWEST_SAMPLES) == ""
+    assert "of 16 samples" in designs.doubt_of_samples(16)
+
+
 def test_a_single_answer_has_indices_too():
     points = designs.saltelli(64, 2, stream(1, "points"))
     first, total = designs.sobol_indices(points[:, :1], 64, stream(1, "again"))
