@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pocketsim.report import theme
+from pocketsim.sim.base.spreadsheets import cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -134,8 +135,8 @@ def data_csv(chart: go.Figure) -> str:
             *(getattr(trace, name, None) for name in names),
         ]
         for place in range(max(len(column) for column in columns if column is not None)):
-            cells = ("" if column is None else column[place] for column in columns)
-            rows.writerow((trace.name, *cells))
+            row = (trace.name, *("" if column is None else column[place] for column in columns))
+            rows.writerow([cell(one) if isinstance(one, str) else one for one in row])
     return text.getvalue()
 
 

@@ -57,7 +57,10 @@ def _width_in(drawn: Drawn) -> float:
 def _caption(drawn: Drawn) -> str:
     """Return what a figure shows, and what the columns of its data are."""
     titles = (drawn.chart.layout[f"{side}axis"].title.text for side in "xy")
-    axes = [f"`{side}` {text}" for side, text in zip("xy", titles, strict=True) if text]
+    axes = [
+        f"`{side}` {prose.plain(text)}" for side, text in zip("xy", titles, strict=True) if text
+    ]
     columns = f"Columns: {'; '.join(axes)}; `above`, `below`: of its interval.\n"
-    said = f"{drawn.title}: {drawn.caption}. {_width_in(drawn):g} in wide.\n"
+    title, caption = prose.plain(drawn.title), prose.plain(drawn.caption)
+    said = f"{title}: {caption}. {_width_in(drawn):g} in wide.\n"
     return f"## {_name(drawn)}\n\n{said}{columns}\n"

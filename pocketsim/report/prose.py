@@ -36,6 +36,14 @@ def markdown(pieces: Iterable[Piece]) -> str:
     return "".join(map(_markdown, pieces)).strip() + "\n"
 
 
+def plain(text: str) -> str:
+    """Return text of somebody else's as Markdown that shows it as it stands, in one paragraph."""
+    one_line = " ".join(text.split())
+    escaped = re.sub(r"[\\`*_\[\]<>#!|$~^&{}]", r"\\\g<0>", one_line)
+    # What begins a list or underlines a title does so at the beginning alone.
+    return re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", escaped)
+
+
 def latex(pieces: Iterable[Piece]) -> str:
     r"""Return pieces as LaTeX in UTF-8, with `\cite`."""
     return "".join(map(_latex, pieces)).strip() + "\n"

@@ -1,8 +1,10 @@
+import csv
 import json
 import types
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pocketsim.cli import sweeping
@@ -140,3 +142,26 @@ def test_a_column_of_numbers_and_words_becomes_words():
     assert collect._column([1, "a", None, True]).to_pylist() == ["1", "a", None, "true"]
     assert collect._column([1, 2.5, None]).to_pylist() == [1.0, 2.5, None]
     assert collect._column([None, None]).type == pa.float64()
+
+
+FORMULAS = ["=1+1", "+1+1", "-cmd|'/C calc'!A0", "@SUM(A1)", "\t=1", " =1", "\uff1d1"]
+
+
+def test_no_text_of_a_csv_is_a_formula_and_numbers_stay_numbers(tmp_path):
+    harmless = ["udp", "-1.5e3", "+2", "", None, "a=1", "'=1"]
+    found = pa.table(
+        {
+            "text": FORMULAS + harmless,
+            "=name": range(len(FORMULAS + harmless)),
+            "number": [-1.5] * len(FORMULAS + harmless),
+        }
+    )
+    collect.write(found, tmp_path / "all.csv", as_csv=True)
+    with (tmp_path / "all.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["text", "'=name", "number"]
+    expected = [f"'{text}" for text in FORMULAS] + [text or "" for text in harmless]
+    assert [row["text"] for row in rows] == expected
+    assert {row["number"] for row in rows} == {"-1.5"}
+    collect.write(found, tmp_path / "all.parquet", as_csv=False)
+    assert pq.read_table(tmp_path / "all.parquet").equals(found)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import itertools
 import os
 import re
@@ -21,6 +23,7 @@ from pocketsim.calibration.validate import published
 from pocketsim.report import methods, paper, printed, prose
 from pocketsim.report.arrangement import UNPROBED, arranged
 from pocketsim.report.looks import looks
+from pocketsim.report.page import data_csv
 from pocketsim.report.runs import load
 from pocketsim.sim.run import results
 from support.towns import town_runs
@@ -434,3 +437,27 @@ def test_text_is_set_as_text():
         "50 \\% of ``a\\_b'' \\& \\{c\\} \\textbackslash{} *\\texttt{x\\_y}~\\cite{numpy}\n"
     )
     assert prose.markdown(pieces) == '50 % of "a\\_b" & {c} \\\\ \\*`x_y` [@numpy]\n'
+
+
+def test_titles_of_others_are_text_in_captions():
+    hostile = "# *a*\n\n![x](http://e.org) <script>`b` $x$ | c_d & ~~e~~"
+    said = prose.plain(hostile)
+    assert "\n" not in said
+    assert re.sub(r"\\(.)", r"\1", said) == " ".join(hostile.split())
+    assert not re.search(r"(?<!\\)[`*_\[\]<>#!|$~&]", said)
+    for begins in ("- a", "+ a", "1. a", "2) a", "=== a", "> a"):
+        assert re.match(r"\d*\\", prose.plain(begins)), begins
+    assert prose.plain("udp-128b, 1.5 ms (p95)") == "udp-128b, 1.5 ms (p95)"
+
+
+def test_captions_and_data_have_titles_as_text(tmp_path):
+    resolved = testing.resolved("udp_128b", 8.0, 128)
+    made = testing.run_dir(tmp_path, resolved, testing.Shape())
+    for chart in (one for one in arranged(load([made])).charts[:1]):
+        renamed = replace(chart, title="# a <b>", caption="![x](y)")
+        said = paper._caption(renamed)
+        assert "\\# a \\<b\\>: \\!\\[x\\](y)." in said
+        for trace in renamed.chart.data:
+            trace.name = "=1+1"
+        names = {row["name"] for row in csv.DictReader(io.StringIO(data_csv(renamed.chart)))}
+        assert names == {"'=1+1"}

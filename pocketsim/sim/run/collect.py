@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pocketsim.sim.base.spreadsheets import cell
 from pocketsim.sim.run import results, sweep
 from pocketsim.sim.scenario import point
 
@@ -63,15 +64,27 @@ def rows_of(runs: Iterable[tuple[Path, Mapping[str, point.Value]]]) -> pa.Table:
 
 
 def write(found: pa.Table, file: Path, *, as_csv: bool) -> None:
-    """Write `found` to `file`, as CSV or as Parquet."""
+    """Write `found` to `file`, as CSV, in which no text is a formula, or as Parquet."""
     if as_csv:
         import pyarrow.csv as pc
 
-        pc.write_csv(found, file)
+        pc.write_csv(_without_formulas(found), file)
     else:
         import pyarrow.parquet as pq
 
         pq.write_table(found, file)
+
+
+def _without_formulas(found: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    columns = [
+        pa.array([None if text is None else cell(text) for text in column.to_pylist()])
+        if pa.types.is_string(column.type)
+        else column
+        for column in found.columns
+    ]
+    return pa.table(columns, names=[cell(name) for name in found.column_names])
 
 
 def _rows(

@@ -1,0 +1,18 @@
+"""Text in a CSV as a spreadsheet is to show it, and not to compute it.
+
+A cell that begins with one of a few characters is a formula to spreadsheets, which may read files
+and send what is in them. As OWASP advises for CSV, such text begins with an apostrophe instead.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def cell(text: str) -> str:
+    """Return text that no spreadsheet takes for a formula; what is a number stays as it is."""
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+_FORMULA = re.compile(r"\s*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|nan)")
