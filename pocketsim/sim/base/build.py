@@ -19,7 +19,7 @@ _PACKAGE = Path(sim.__file__).parent
 NOT_OF_A_RUN = (
     *("base/designs.py", "export", "importing", "devices/contents.py", "devices/numbers.py"),
     *("devices/lint.py", "devices/ratios.py"),
-    *("metrics/reference.py", "run/collect.py"),
+    *("metrics/reference.py", "run/cells.py", "run/collect.py"),
     *("run/forks.py", "run/pool.py", "run/store.py", "run/sweep.py", "run/sweep_document.py"),
     "run/until.py",
     *("scenario/schema.py", "scenario/warnings.py"),

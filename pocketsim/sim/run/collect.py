@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.sim.base.spreadsheets import cell
 from pocketsim.sim.run import results, sweep
+from pocketsim.sim.run.cells import cell
 from pocketsim.sim.scenario import point
 
 if TYPE_CHECKING:
