@@ -212,6 +212,16 @@ def test_what_is_no_log_is_said(tmp_path, name, text, expected):
     assert len(str(caught.value)) < 600
 
 
+@pytest.mark.parametrize(("name", "text"), [("a.csv", CSV_HEAD + CSV_ROW), ("a.jsonl", changed())])
+def test_a_mark_of_byte_order_before_a_log_is_read_over(tmp_path, name, text):
+    tables = []
+    for mark in ("", "\ufeff"):
+        (tmp_path / name).write_text(mark + text, encoding="utf-8")
+        tables.append(phone_logs.read(tmp_path / name))
+    assert tables[0].num_rows == 1
+    assert tables[1].equals(tables[0])
+
+
 def test_what_is_no_log_is_exit_2(cli, tmp_path):
     # A reader in C++ ended the process at this.
     (tmp_path / "null.jsonl").write_text("null\n")

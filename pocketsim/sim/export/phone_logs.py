@@ -8,6 +8,7 @@ What does not live here: writing logs (`sim.export.app_csv`), and what they mean
 
 from __future__ import annotations
 
+import codecs
 import csv
 import itertools
 import json
@@ -138,8 +139,8 @@ def _table(path: Path, columns: dict[str, Array]) -> pa.Table:
 
 
 def _blocks(file: BinaryIO) -> Blocks:
-    """Yield lines without their ends, many at a time, and their numbers."""
-    number, rest = 1, b""
+    """Yield lines without their ends, many at a time, and their numbers; no mark of byte order."""
+    number, rest = 1, file.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
     while read := file.read(_BLOCK_BYTES):
         *lines, rest = (rest + read).split(b"\n")
         yield from _block(number, lines)
