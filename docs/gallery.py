@@ -98,7 +98,7 @@ _PLACES = {
 }
 _SECTIONS = (
     *("ladders", "towns", "rates", "round-trips", "distributions"),
-    *("success", "outcomes", "block-sizes", "fates"),
+    *("success", "completion", "outcomes", "block-sizes", "fates"),
 )
 _WIDTH_IN = 4.6
 _TWICE = {"run.repetitions": 2}
