@@ -12,7 +12,6 @@ import typer
 from pocketsim.catalog import document_file
 from pocketsim.cli import completion, console, targets
 from pocketsim.cli.running import Jobs
-from pocketsim.sim.base.designs import doubt_of_samples
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run.children import default_jobs
 
@@ -92,6 +91,7 @@ def sensitivity(
     profile or scenario is changed.
     """
     from pocketsim.calibration.fit.inverse import sensitivity as table
+    from pocketsim.sim.base.designs import doubt_of_samples
 
     if samples & (samples - 1):
         raise UserError(f"--samples must be a power of 2, as 64, not {samples}")

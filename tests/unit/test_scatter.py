@@ -180,7 +180,7 @@ def test_of_steps_wider_than_the_scatter_nothing_is_told():
     assert found == {}
     assert "steps are too wide" in untold["task_spawn"]
     # As wide as the whole: some last none.
-    found, untold = spawned(spawning(3, step_s=20e-6, least=0))
+    found, untold = spawned(spawning(3, step_s=14e-6, least=0))
     assert found == {}
     assert "steps are too wide" in untold["task_spawn"]
     # Steps of several widths, as of batches of other sizes: hardly a value that is not shared.

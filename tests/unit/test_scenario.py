@@ -121,7 +121,11 @@ def test_overrides_reach_lists_and_new_tables(scenario):
         ("contacts.lead=5s", "--set: contacts.duration: is required"),
         (
             "devices[0].profile=moto_g04",
-            "--set: devices[0].profile: no device 'moto_g04'; there is moto_g04s, pocophone_f1, ",
+            (
+                "--set: devices[0].profile: no device 'moto_g04'; there is moto_g04s, "
+                "pocophone_f1, thinkpad_l13 (`pocketsim list devices` lists them), or your own "
+                "file, NAME.toml (did you mean moto_g04s?)"
+            ),
         ),
     ],
 )

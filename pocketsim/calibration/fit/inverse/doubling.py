@@ -85,7 +85,8 @@ class Number:
 def numbers(names: Iterable[str]) -> list[Number]:
     """Return every number of the shipped profiles, and of networks and lengths of some scenarios.
 
-    Standard errors, counts of samples and how executions scatter tell of a number, and are none.
+    Standard errors, errors of the model, counts of samples and how executions scatter tell of a
+    number, and are none.
     """
     root = places.ROOT
     found = [
@@ -440,7 +441,7 @@ _ENDS = {"store_count", "send_count"}  # which tell how a run over a kept connec
 _TWO = 2
 _OF_A_NUMBER = {
     *("standard_error", "samples", "per_byte_standard_error", "correlation", "scatter"),
-    *("degrees_of_freedom", "common_ratio"),
+    *("model_error", "degrees_of_freedom", "common_ratio"),
     *("spread_sigma_standard_error", "repetition_sigma_standard_error"),
     "tail_share_standard_error",
 }
