@@ -134,8 +134,9 @@ def completion(group: Sequence[Series]) -> go.Figure:
     chart = theme.figure("time since the send, s", "share of what was sent that is done, %", 400)
     shown: list[float] = []
     for one, run, line in _lines(group):
-        curves = [curve for curve in completions(run) if curve.since_s.size]
-        if not curves:
+        # One in which nothing is ever done has no steps, and counts.
+        curves = [curve for curve in completions(run) if curve.watched_s > 0]
+        if not any(curve.since_s.size for curve in curves):
             continue
         watched_s = min(curve.watched_s for curve in curves)
         steps_s = np.unique(np.concatenate([curve.since_s for curve in curves]))

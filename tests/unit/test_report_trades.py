@@ -76,6 +76,14 @@ def test_what_is_lost_keeps_the_curve_of_what_is_done_below_all(tmp_path: Path):
     assert line.x[-1] == pytest.approx(series.runs[0].resolved["run"]["duration_s"], rel=0.05)
 
 
+def test_a_repetition_that_stores_nothing_counts_in_the_curve_of_what_is_done(tmp_path: Path):
+    half = made(tmp_path, testing.Shape(breaks_s=(0.0, 99.0)), transport="quic_keep")
+    (series,) = as_series(load([half]))
+    assert series.runs[0].mean("success_ratio") == pytest.approx(0.5, abs=0.02)
+    (line,) = latency.completion([series]).data
+    assert line.y[-1] == pytest.approx(50, abs=2)
+
+
 def test_where_all_is_done_round_trips_say_when(tmp_path: Path):
     assert 'id="completion"' not in page(tmp_path, [made(tmp_path, testing.Shape())])
 

@@ -46,7 +46,7 @@ METRICS = {
 class Curve:
     """The share done since the send, in steps: `share` from each of `since_s` on, 0 before.
 
-    It is known until `watched_s`, the age at the end of what was sent first; 0 of nothing.
+    It is known until `watched_s`, the age at the end of what was sent first; -1 of nothing.
     """
 
     since_s: Array
