@@ -8,25 +8,8 @@ from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
+from support.four_phones import HEAD
 
-HEAD = """
-title = "people"
-implementation = "trustchain_throughput_2025"
-[run]
-seed = 1
-duration = "10min"
-repetitions = 1
-[[devices]]
-profile = "moto_g04s"
-count = 4
-access = "wifi"
-[network.access.wifi]
-up = "40Mbps"
-down = "40Mbps"
-latency = "2ms"
-[transport]
-mode = "udp"
-"""
 CONTACTS = """
 [contacts]
 file = "c.dat"

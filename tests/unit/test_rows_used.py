@@ -12,25 +12,8 @@ from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
 from pocketsim.sim.scenario.warnings import warnings
+from support.four_phones import HEAD
 
-HEAD = """
-title = "files"
-implementation = "trustchain_throughput_2025"
-[run]
-seed = 1
-duration = "10min"
-repetitions = 1
-[[devices]]
-profile = "moto_g04s"
-count = 4
-access = "wifi"
-[network.access.wifi]
-up = "40Mbps"
-down = "40Mbps"
-latency = "2ms"
-[transport]
-mode = "udp"
-"""
 POISSON = '[workload]\nkind="poisson"\nrate="0.2/s"\npayload="100B"\n'
 LINKS = '[contacts.links]\nble={share=1.0,rate="59kBps",latency="30ms",setup="1s"}\n'
 UNIX_S = 1_385_982_000  # 2013-12-02T11:00:00Z
