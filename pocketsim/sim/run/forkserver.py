@@ -106,7 +106,7 @@ def _do_not_take() -> None:
 def load() -> tuple[object, ...]:
     """Load what each fork would else load anew; what is missing, a fork says."""
     from pyarrow import compute, parquet
-    from scipy import special
+    from scipy import optimize, special
 
     from pocketsim.sim import metrics
     from pocketsim.sim.base.build import build_digest
@@ -116,6 +116,7 @@ def load() -> tuple[object, ...]:
     loaded = (
         compute,
         parquet,
+        optimize,
         special,
         metrics,
         build_digest(),
