@@ -47,7 +47,11 @@ def phased_report(seed, sigma=SIGMA, own=0.05):
             iterations_per_sample=int(ROUND_S / SAMPLES / 1e-5),
         )
         places = [(number + CASES * turn) * ROUND_S for turn in range(ROUNDS)]
-        rounds = [{"at_s": at_s, "samples": SAMPLES, "median": 1e-5} for at_s in places]
+        medians = np.median(values.reshape(ROUNDS, SAMPLES), axis=1)
+        rounds = [
+            {"at_s": at_s, "samples": SAMPLES, "median": float(median)}
+            for at_s, median in zip(places, medians, strict=True)
+        ]
         cases.append({**one, "rounds": rounds})
     return in_memory({**synthetic.envelope(), "measurements": cases}, seed)
 
