@@ -253,7 +253,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pocketsim(folder):
-    return command_line(folder, sys.executable, "-m", "pocketsim.cli")
+    # `validate host` takes a minute of a computer that does nothing else.
+    return command_line(folder, sys.executable, "-m", "pocketsim.cli", timeout_s=300)
 
 
 @pytest.fixture(scope="module")
