@@ -80,8 +80,8 @@ def test_ci_runs(line):
     assert line in ci_lines()
 
 
-def test_readmes_targets_exist():
-    text = (ROOT / "README.md").read_text()
+def test_the_targets_of_readme_and_commands_exist():
+    text = "\n".join((ROOT / page).read_text() for page in ("README.md", "docs/commands.md"))
     lines = re.findall(r"^make ([a-z0-9 -]+?) *(?:#|$)", text, re.MULTILINE)
     lines += re.findall(r"`make ([a-z0-9 -]+)", text)
     named = {word for line in lines for word in line.split()}

@@ -1,7 +1,7 @@
-"""Every command of README.md is exercised, in a short form.
+"""Every command of README.md and docs/commands.md is exercised, in a short form.
 
-What README says is read from it, so that a command without a short form fails here. Commands of
-`pocketsim` and of the probe run here; targets of make are tests/system/test_makefile.py's.
+Both pages are read, so that a command without a short form fails here. Commands of `pocketsim` and
+of the probe run here; targets of make are tests/system/test_makefile.py's.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from conftest import ROOT, SCENARIO, command_line
 
 from pocketsim import catalog
 from support.interop_programs import built, running
+from tools import manual
 
 NAMES = {name for kind in catalog.KINDS for name in catalog.files(kind)}
-TEXT = (ROOT / "README.md").read_text()
+PAGES = ("README.md", "docs/commands.md")
+TEXT = "\n".join((ROOT / page).read_text() for page in PAGES)
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 PROSE = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
 SPANS = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", PROSE)]
 
 # By the words before the first argument; the calls stand in for every command that begins so, and
-# together have every option and every file that README names. {run}, {worked}, {tokens}: finished
-# runs. What README does not name is not run; "; " separates calls of which the last needs the
-# others.
+# together have every option and every file that the pages name. {run}, {worked}, {tokens}:
+# finished runs. What the pages do not name is not run; "; " separates calls of which the last needs
+# the others.
 SHORT = {
     "pocketsim run": [
-        "run small.toml --set workload.rate=4/s --seed 3 --jobs 1 --out runs --json",
+        "run small.toml --set workload.rate=4/s --seed 3 --jobs 1 --out runs --json --allow-code",
         "run outage --dry-run",
     ],
     "pocketsim list": ["list scenarios --json"],
@@ -45,12 +47,12 @@ SHORT = {
     "pocketsim show": ["show small.toml"],
     "pocketsim check": ["check small.toml sweep.toml moto_g04s"],
     "pocketsim sweep run": [
-        "sweep run sweep.toml --shard 1/2 --out swept --keep events",
+        "sweep run sweep.toml --shard 1/2 --out swept --keep events --allow-code",
         "sweep run sweep.toml --out packed --keep metrics --scratch . --before 3000-01-01",
     ],
     "pocketsim sweep slurm": [
         "sweep slurm sweep.toml --array 2%1 --time 60 --partition main --account me --setup true",
-        "sweep slurm sweep.toml --array 2 --sbatch --mem=4G",
+        "sweep slurm sweep.toml --array 2 --sbatch --mem=4G --allow-code",
     ],
     "pocketsim sweep plan": ["sweep plan sweep.toml --json"],
     "pocketsim sweep status": [
@@ -67,6 +69,7 @@ SHORT = {
         "sweep run sweep.toml --out swept; sweep collect sweep.toml --out swept -o table.csv"
     ],
     "pocketsim report": [
+        "run udp_100b --set run.duration=5s; report runs/udp_100b -o udp.html",
         "report {run} -o page.html --plotly-js plotly.js",
         "report {run} --paper figures --force",
     ],
@@ -161,14 +164,14 @@ TOKENS = ["run.duration=10min", "outages=[]", "protocol.crypto=real", "output.to
 
 @dataclass(frozen=True)
 class Command:
-    """A command of README: its words before the first argument, and all of it."""
+    """A command of the pages: its words before the first argument, and all of it."""
 
     name: str
     text: str
 
 
 def commands(*programs: str) -> list[Command]:
-    """Return the commands of README that call one of `programs`, in blocks and in running text."""
+    """Return the commands of the pages that call one of `programs`, in blocks and in prose."""
     lines = [line for kind, block in BLOCKS if kind == "sh" for line in block.splitlines()]
     texts = [line.partition(" #")[0].strip() for line in lines] + SPANS
     found = []
@@ -185,7 +188,7 @@ def commands(*programs: str) -> list[Command]:
 
 
 def rows() -> list[tuple[str, set[str]]]:
-    """Return the name of each row of the table of commands, and every option that it mentions."""
+    """Return the name of each row of the tables of commands, and every option that it mentions."""
     found = []
     for line in TEXT.splitlines():
         if match := re.match(r"\| `(pocketsim [^`]*)`", line):
@@ -199,10 +202,17 @@ def rows() -> list[tuple[str, set[str]]]:
 NAMED = sorted({command.name for command in commands("pocketsim")})
 
 
-def test_readme_is_read():
+def test_the_pages_are_read():
     assert len(rows()) >= 10
     assert {"pocketsim run", "pocketsim sweep run"} <= set(NAMED)
     assert "probe trade dial" in {command.name for command in commands("probe")}
+
+
+def test_every_command_has_a_row():
+    defaults = {"calibrate reports": "calibrate", "validate published": "validate"}
+    names = [name for name, _ in manual.commands(manual.typer.main.get_command(manual.app))]
+    there = {f"pocketsim {defaults.get(name, name)}" for name in names}
+    assert {name for name, _ in rows()} == there
 
 
 def test_every_command_has_a_short_form():
@@ -283,8 +293,8 @@ def test_a_short_form_runs(calls, pocketsim, finished):
 
 
 @pytest.mark.engine
-def test_the_example_in_python_runs(folder, finished):
-    # The first is tests/unit/test_library.py's.
+def test_the_example_of_events_runs(folder, finished):
+    # README's is tests/unit/test_library.py's.
     _, example = (block for kind, block in BLOCKS if kind == "python")
     path = folder / finished["run"] / "events.parquet"
     code, replaced = re.subn('"runs/[^"]*"', repr(str(path)), example)

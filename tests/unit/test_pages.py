@@ -109,11 +109,8 @@ def test_the_manual_has_every_command_option_and_exit_code(root):
         for parameter in command.params:
             for option in (word for word in parameter.opts if word.startswith("-")):
                 assert re.search(rf"^\.B .*{option}\b", section, re.MULTILINE), (name, option)
-    readme = " ".join((root / "README.md").read_text().split())
-    codes = re.search(r"Exit codes: (.*?)interrupted\.", readme)
-    assert codes is not None
-    said = {int(code) for code in re.findall(r"(?:^|, )(\d+) [a-z]", codes[1])}
-    assert said <= {int(code) for code in manual._EXIT}
+    page = (root / "docs" / "commands.md").read_text()
+    assert set(re.findall(r"^\| (\d+) \| ", page, re.MULTILINE)) == set(manual._EXIT)
 
 
 @pytest.mark.skipif(shutil.which("mandoc") is None, reason="no mandoc")
