@@ -30,10 +30,13 @@ WORKDIR /source
 # SimGrid, minutes of compiling; uv keeps it in its cache while uv.lock changes around it.
 FROM installer AS simgrid
 COPY tools/bootstrap.sh tools/
-RUN tools/bootstrap.sh
-COPY pyproject.toml uv.lock tools/simgrid_sdk.py ./
-RUN --mount=type=cache,target=/root/.cache/uv uv sync --frozen --only-group engine \
-    && mkdir -p tools && mv simgrid_sdk.py tools/ && .venv/bin/python tools/simgrid_sdk.py
+RUN tools/bootstrap.sh simgrid
+COPY pyproject.toml uv.lock ./
+COPY tools/simgrid_sdk.py tools/simgrid.cmake tools/
+COPY sim/engine/shim sim/engine/shim
+RUN --mount=type=cache,target=/root/.cache/uv \
+    CMAKE_TOOLCHAIN_FILE=/source/tools/simgrid.cmake uv sync --frozen --only-group engine --only-group simgrid \
+    && mkdir -p pocketsim/sim && .venv/bin/python tools/simgrid_sdk.py
 
 # The engine, in a package without Python code: cargo then finds it compiled.
 FROM simgrid AS engine
@@ -42,7 +45,7 @@ COPY licenses licenses
 COPY device_probe device_probe
 COPY sim sim
 COPY tools/wheel.py tools/
-RUN mkdir -p pocketsim/sim && touch pocketsim/__init__.py pocketsim/sim/__init__.py \
+RUN touch pocketsim/__init__.py pocketsim/sim/__init__.py \
     && .venv/bin/python tools/wheel.py
 
 FROM engine AS package

@@ -18,6 +18,9 @@ ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' 
 .PHONY: setup
 setup: .venv/.engine ## Install what is missing and build the engine into .venv
 
+.PHONY: simgrid
+simgrid: build/simgrid/.complete ## Build SimGrid and what the engine loads it by: run.fidelity = "flow" needs it
+
 .PHONY: demo
 # SUBSET=latency: only that group of figures, or rows such as 'B1_*'.
 # Exit code 6 says that only such bars are missed as are known to be.
@@ -40,7 +43,7 @@ test-rust: test-programs
 test-python: test-programs
 	$(BIN)/pytest --ignore tests/wheel --ignore tests/notebooks --ignore tests/cluster -n auto --maxprocesses 8 --dist loadscope --hypothesis-profile=$(HYPOTHESIS)
 
-test-programs: setup
+test-programs: setup simgrid
 	$(CARGO) test --workspace --locked --no-run
 	CARGO_TARGET_DIR=build/template $(CARGO) build --locked --manifest-path $(TEMPLATE)
 
@@ -56,7 +59,7 @@ docs: setup .venv/.docs ## Build the pages of build/docs, with notebooks and a g
 	$(BIN)/sphinx-build -q -W -b html docs build/docs
 
 .PHONY: wheel test-wheel
-wheel: setup ## Build dist/*.whl, which installs in seconds where nobody can compile
+wheel: setup simgrid ## Build dist/*.whl, which installs in seconds where nobody can compile
 	$(BIN)/python tools/wheel.py
 
 test-wheel: wheel ## Install the wheel into an environment of its own and test it there
@@ -85,7 +88,7 @@ campaign: setup ## Draw and run small scenarios of every kind, COUNT=10000, and 
 .PHONY: bench
 BENCH_HOSTS ?= $(if $(QUICK),20,100 1000 10000 100000)
 # With RIVALS=1, ns-3 and the code of IPv8 are installed, 300 MB; once there, they always take part.
-bench: setup build/bench/bare_loop build/bench/bare_queues build/bench/barrier $(if $(RIVALS)$(wildcard build/bench/ns3_star),build/bench/ns3_star) ## Compare the engine's speed with other simulators on one workload (RIVALS=1: with two more)
+bench: setup simgrid build/bench/bare_loop build/bench/bare_queues build/bench/barrier $(if $(RIVALS)$(wildcard build/bench/ns3_star),build/bench/ns3_star) ## Compare the engine's speed with other simulators on one workload (RIVALS=1: with two more)
 	$(BIN)/python bench/run.py --hosts $(BENCH_HOSTS) $(if $(QUICK),--seconds 2 --repetitions 1 --memory 2000 12000)
 	$(BIN)/python bench/hand_over.py $(if $(QUICK),1000)
 	$(BIN)/python bench/ledger.py $(if $(QUICK),1)
@@ -117,7 +120,7 @@ repeat-probe: probe ## Make two full reports (ten minutes) and compare their med
 lint: lint-rust lint-python ## Check formatting, lint and types
 
 # In the profile and folder of the tests, so that what dependencies compile (SQLite) is compiled once.
-lint-rust: build/simgrid/.complete
+lint-rust: build/.system
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --check --manifest-path device_probe/fuzz/Cargo.toml
 	$(CARGO) clippy --profile test --workspace --all-targets --locked -- -D warnings
@@ -151,8 +154,8 @@ help: ## This text
 	  /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Probe
-# Tools of the Android build, in an environment of their own with what they import: .venv would take
-# SimGrid, minutes of compiling for nothing, and whose packages python3 has differs between machines.
+# Tools of the Android build, in an environment of their own with what they import: they need nothing
+# else of .venv, and whose packages python3 has differs between machines.
 ANDROID := UV_PROJECT_ENVIRONMENT=build/android/python $(UV) run --frozen --only-group android python -m tools.android
 PROBE_SOURCES := $(shell find device_probe sim/protocols -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.json' \) -not -path '*/target/*') Cargo.toml Cargo.lock
@@ -203,7 +206,7 @@ build/android/probe: build/android/.system $(PROBE_SOURCES) $(ANDROID_TOOLS)
 build/android/harness: build/android/.system device_probe/android/tests/harness/harness.c tools/android/harness.py
 	$(ANDROID).harness
 
-# The chain of a set-up: system packages, Python packages, SimGrid's headers, the engine.
+# The chain of a set-up: system packages, Python packages, the engine.
 build/.system: tools/bootstrap.sh
 	tools/bootstrap.sh
 	@touch $@
@@ -217,13 +220,18 @@ build/.system: tools/bootstrap.sh
 	$(UV) sync --frozen --inexact --no-install-project --extra fit --group docs
 	@touch $@
 
-build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py
-	$(BIN)/python tools/simgrid_sdk.py
-	@touch $@
-
-.venv/.engine: build/simgrid/.complete pyproject.toml $(ENGINE_SOURCES)
+.venv/.engine: .venv/.packages pyproject.toml $(ENGINE_SOURCES)
 	@echo "building the engine (a minute or two)" >&2
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --reinstall --editable .
+	@touch $@
+
+# SimGrid beside it, for runs with flows. The toolchain file has options of its CMake, which has no
+# other door here.
+build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py tools/simgrid.cmake $(wildcard sim/engine/shim/*)
+	tools/bootstrap.sh simgrid
+	@echo "building SimGrid (some 6 minutes on two cores, unless uv's cache has it)" >&2
+	CMAKE_TOOLCHAIN_FILE=$(CURDIR)/tools/simgrid.cmake $(UV) sync --frozen --inexact --no-install-project --extra fit --group simgrid
+	$(BIN)/python tools/simgrid_sdk.py
 	@touch $@
 
 # The rival of `make bench` that calls SimGrid directly, linked to the same library as the engine.

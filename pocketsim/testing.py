@@ -99,7 +99,7 @@ def resolved(
         "title": f"Invented: {scenario}",
         "rung": {**rung, "axes": dict(axes)} if axes else rung,
         "run": run,
-        "versions": {"pocketsim": "0", "build": "0" * 12, "simgrid": "0"},
+        "versions": {"pocketsim": "0", "build": "0" * 12},
         "devices": [{"role": "person", "profile": "invented", "count": 2, "access": {"wifi": 1.0}}],
         "profiles": {"invented": profile()},
         "implementation": implementation(),

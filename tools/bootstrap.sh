@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that the system has what the build needs; installs what a Debian 12 lacks.
+# `bootstrap.sh simgrid`: and what SimGrid's build needs.
 #
 # Looks first and asks for rights only when something is missing. Everything else (Python packages,
 # SimGrid, the engine) goes into .venv and build/, which `make clean` removes.
@@ -24,14 +25,16 @@ find_python() {
 
 need_command g++ build-essential
 need_command make build-essential
-need_command cmake cmake
-need_file /usr/include/boost/version.hpp libboost-dev
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
 python=$(find_python)
 [ -n "$python" ] || missing+=(python3 python3-venv)
-# SimGrid's Python distribution is compiled, against Python's headers.
-headers='import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
-if [ -z "$python" ] || ! "$python" -c "$headers"; then missing+=(python3-dev); fi
+if [ "${1-}" = simgrid ]; then
+  need_command cmake cmake
+  need_file /usr/include/boost/version.hpp libboost-dev
+  # Its Python distribution is compiled, against Python's headers.
+  headers='import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
+  if [ -z "$python" ] || ! "$python" -c "$headers"; then missing+=(python3-dev); fi
+fi
 if ! at_least "$(version_of cargo || echo 0)" "$rust_minimum"; then
   missing+=(rustc-web cargo-web rustfmt-web rust-web-clippy)
 fi

@@ -1,16 +1,17 @@
-"""Lays out SimGrid's headers and library in build/simgrid, for the engine's C++ shim.
+"""Lays out SimGrid's headers and library in build/simgrid, and compiles the engine's shim.
 
 The installed simgrid distribution holds the library but no headers; they are in the source archive
 of the same version. This fetches that archive, checks it against the hash in uv.lock, unpacks
 `include/`, and copies the installed library into `lib/`, so that headers and library cannot differ.
-Of its 89 MB the copy has the 4 that are not tables for debuggers: a wheel takes it along. It does
-nothing when the result is already there.
+The copy has no tables for debuggers: a wheel takes it along. It is made once. The shim becomes
+pocketsim/sim/_simgrid.so, which the engine loads for runs with flows.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import os
 import re
 import shutil
 import subprocess
@@ -22,16 +23,25 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
 SDK = ROOT / "build" / "simgrid"
+SHIM = ROOT / "sim" / "engine" / "shim" / "shim.cpp"
+MODULE = ROOT / "pocketsim" / "sim" / "_simgrid.so"
 
 
 def main() -> int:
-    """Make the SDK if it is missing or belongs to another version; return the exit code."""
+    """Make the SDK if it is missing or belongs to another version, and the shim; return 0."""
     version, sha256 = locked_simgrid(ROOT / "uv.lock")
+    lay_out(version, sha256)
+    compile_shim()
+    return 0
+
+
+def lay_out(version: str, sha256: str) -> None:
+    """Make the SDK of a version, whose source archive has a SHA-256, unless it is there."""
     library = installed_library(version)
     made_from = f"{sha256} {hashlib.sha256(library.read_bytes()).hexdigest()}"
     mark = SDK / "made_from"
     if mark.exists() and mark.read_text() == made_from:
-        return 0
+        return
     shutil.rmtree(SDK, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         archive = download(version, sha256, Path(folder))
@@ -40,7 +50,14 @@ def main() -> int:
     copy_library(library, SDK / "lib")
     mark.write_text(made_from)
     print(f"SimGrid {version}: headers and library in {SDK.relative_to(ROOT)}")
-    return 0
+
+
+def compile_shim() -> None:
+    """Compile the shim; it finds SimGrid by its run path, as long as both stay where they are."""
+    options = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden"]
+    linked = [f"-L{SDK / 'lib'}", "-lsimgrid", "-Wl,-rpath,$ORIGIN/../../build/simgrid/lib"]
+    command = [os.environ.get("CXX", "g++"), *options, f"-I{SDK / 'include'}", str(SHIM)]
+    subprocess.run([*command, "-o", str(MODULE), *linked], check=True)
 
 
 def locked_simgrid(lock: Path) -> tuple[str, str]:

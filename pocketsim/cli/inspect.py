@@ -113,6 +113,7 @@ def doctor() -> None:
     rows = [_python(), *(_library(name) for name in _LIBRARIES), _engine()]
     for name, found, fix in rows:
         console.data(f"{'ok     ' if not fix else 'MISSING'} {name}: {found}")
+    console.data(_simgrid())
     missing = [(name, fix) for name, _, fix in rows if fix]
     for name, fix in missing:
         console.fail(f"{name}: {fix}")
@@ -266,7 +267,7 @@ def _library(name: str) -> tuple[str, str, str]:
 
 
 def _engine() -> tuple[str, str, str]:
-    # In a process of its own: loading SimGrid here would leave its signal handlers behind.
+    # In a process of its own: a module that is damaged may end the process that loads it.
     try:
         _in_child("import pocketsim.sim._engine")
         from pocketsim.sim.base.build import build_digest
@@ -277,6 +278,15 @@ def _engine() -> tuple[str, str, str]:
             "pip install --force-reinstall pocketsim; in a checkout, make setup",
         )
     return "pocketsim.sim._engine", f"build {build_digest()}", ""
+
+
+def _simgrid() -> str:
+    from pocketsim.sim.base.build import simgrid_file
+    from pocketsim.sim.base.engine_facts import SIMGRID
+
+    if simgrid_file().exists():
+        return f"ok      SimGrid: {SIMGRID}"
+    return 'absent  SimGrid, which run.fidelity = "flow" alone needs: make simgrid builds it'
 
 
 def _in_child(statement: str) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pocketsim.sim.base import streams
+from pocketsim.sim.base.build import simgrid_file
 from pocketsim.sim.base.engine_facts import operations
 from pocketsim.sim.plan import plan as plan_module
 
@@ -248,6 +249,7 @@ def plan(phones, mode="udp", cores=1, protocol="trustchain", **changes):
         "seed": 1,
         "duration_s": 100.0,
         "fidelity": "hybrid",
+        "simgrid_library": str(simgrid_file()),
         "profiles": [profile(cores)],
         "access": [access()],
         "sites": {"capacity_bytes_per_s": [0.0]},

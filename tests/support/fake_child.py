@@ -49,7 +49,6 @@ def run(plan, progress):
         "kept_cents": {},
         "clock_s": plan["duration_s"],
         "final_index": [index + 2 for index in plan["phones"]["first_index"].tolist()],
-        "simgrid": "fake",
         "tokens": None,
     }
 

@@ -19,6 +19,7 @@ CI = (ROOT / ".ci" / "run").read_text()
 # The lines of .ci/run that exercise each target.
 IN_CI = {
     "setup": "make -j2 setup lint",
+    "simgrid": "MAKEFLAGS=-j2 make test",
     "lint": "make -j2 setup lint",
     "lint-rust": "make -j2 setup lint",
     "lint-python": "make -j2 setup lint",

@@ -41,7 +41,7 @@ def test_extras_and_groups_exist():
     assert extras == {"fit", "dask", "notebook"}
     assert extras <= set(PROJECT["project"]["optional-dependencies"])
     groups |= set(re.findall(r"--only-group (\S+)", DOCKERFILE))
-    assert groups == {"engine", "jupyter"}
+    assert groups == {"engine", "simgrid", "jupyter"}
     assert groups <= set(PROJECT["dependency-groups"])
 
 

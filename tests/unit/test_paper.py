@@ -358,7 +358,7 @@ def test_methods_say_what_keeps_the_time_of_links_and_cores(tmp_path):
     assert "radios are finite FIFO queues" in text
     assert "SimGrid" not in text
     flow = {**load([path])[0].resolved["run"], "fidelity": "flow"}
-    text = said(path, run=flow)
+    text = said(path, run=flow, versions={"pocketsim": "9", "build": "abc", "simgrid": "4.1"})
     assert "datagrams are flows of SimGrid" in text
     assert "FIFO" not in text
 

@@ -101,8 +101,7 @@ def test_simgrid_is_inside_with_its_licence(wheel, tmp_path):
     (archive_hash,) = {word for word in offer.read_text().split("`") if len(word) == 64}
     assert f'simgrid-4.1.tar.gz", hash = "sha256:{archive_hash}' in lock
     (library,) = (tmp_path / "pocketsim.libs").iterdir()
-    (engine,) = (tmp_path / "pocketsim" / "sim").glob("_engine*.so")
-    with engine.open("rb") as file:
+    with (tmp_path / "pocketsim" / "sim" / "_simgrid.so").open("rb") as file:
         tags = list(ELFFile(file).get_section_by_name(".dynamic").iter_tags())
     assert library.name in {tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"}
     (path,) = {tag.rpath for tag in tags if tag.entry.d_tag == "DT_RPATH"}

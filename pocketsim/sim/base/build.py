@@ -41,16 +41,17 @@ def build_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def versions(*more: str) -> dict[str, str]:
+def versions(*more: str, simgrid: bool = False) -> dict[str, str]:
     """Return what can change a run: this package, its build, and libraries that draw or replay.
 
-    `more` are such libraries of some runs alone. A library that is not there is "missing".
+    `more` are such libraries of some runs alone, as SimGrid is of runs with flows. A library that
+    is not there is "missing".
     """
     return {
         "pocketsim": sim.__version__,
         "build": build_digest(),
         **{name: _version(name) for name in (*LIBRARIES, *more)},
-        "simgrid": SIMGRID,
+        **({"simgrid": SIMGRID} if simgrid else {}),
     }
 
 
@@ -68,6 +69,11 @@ def engine_file() -> Path | None:
     """Return the compiled engine's file without loading it, or None when it is not built."""
     spec = importlib.util.find_spec("pocketsim.sim._engine")
     return Path(spec.origin) if spec and spec.origin else None
+
+
+def simgrid_file() -> Path:
+    """Return the library that loads SimGrid for the engine, be it there or not."""
+    return _PACKAGE / "_simgrid.so"
 
 
 @functools.cache

@@ -1,13 +1,13 @@
 """What the front half has to know about the compiled engine without loading it.
 
-Loading the extension loads SimGrid, too heavy for looking something up. Tests compare these lists
-with the engine's own, the operations with the machine contract, and sizes with the protocols.
+To load the extension takes long for looking something up. Tests compare these lists with the
+engine's own, the operations with the machine contract, and sizes with the protocols.
 """
 
 from __future__ import annotations
 
 SIMGRID = "4.1"
-"""Version of the library that the engine is linked to, which is built for no other."""
+"""Version of the library that `_simgrid.so` is compiled for, and for no other."""
 
 OPERATIONS = (
     "command",

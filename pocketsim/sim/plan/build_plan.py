@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pocketsim.sim.base.build import simgrid_file
 from pocketsim.sim.base.streams import Lanes, Streams, engine_seed
 from pocketsim.sim.devices import draws
 from pocketsim.sim.plan import (
@@ -74,6 +75,7 @@ def build_plan(
         "seed": engine_seed(resolved["run"]["seed"], number),
         "duration_s": resolved["run"]["duration_s"],
         "fidelity": resolved["run"]["fidelity"],
+        "simgrid_library": _simgrid_library(resolved),
         "profiles": [profile_columns(profile, implementation, operations) for profile in drawn],
         "access": networks.access(resolved, name),
         "sites": _sites(resolved, people),
@@ -95,6 +97,10 @@ def build_plan(
         "trace": _trace(resolved),
         "energy": _energy(resolved),
     }
+
+
+def _simgrid_library(resolved: Resolved) -> str | None:
+    return str(simgrid_file()) if resolved["run"]["fidelity"] == "flow" else None
 
 
 def _own(resolved: Resolved, files: Mapping[str, str]) -> Own:

@@ -235,6 +235,7 @@ class Plan(TypedDict):
     seed: int
     duration_s: float
     fidelity: str
+    simgrid_library: str | None
     profiles: list[Profile]
     access: list[Access]
     sites: Sites

@@ -123,7 +123,6 @@ def _manifest(work: Assembly, summaries: Sequence[Summary]) -> dict[str, Any]:
             **resolved["versions"],
             "python": platform.python_version(),
             "pyarrow": pa.__version__,
-            "simgrid": summaries[0]["simgrid"],
         },
         "profiles": {name: profile["digest"] for name, profile in resolved["profiles"].items()},
         "implementation": {

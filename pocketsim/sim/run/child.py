@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.sim import trace
-from pocketsim.sim.base.build import build_digest
+from pocketsim.sim.base.build import build_digest, simgrid_file
 from pocketsim.sim.base.errors import (
     NO_MEMORY,
     EnvironmentMissingError,
@@ -81,7 +81,10 @@ def perform(job: Job, tell: Tell) -> int:
     try:
         from pocketsim.sim import _engine
     except ImportError as error:
-        sys.stderr.write(f"the compiled engine does not load: {error}\n")
+        sys.stderr.write(f"the compiled engine does not load: {error}\n{_FIX}\n")
+        return EnvironmentMissingError.exit_code
+    if job["resolved"]["run"]["fidelity"] == "flow" and not simgrid_file().exists():
+        sys.stderr.write(f"{_NO_SIMGRID}\n")
         return EnvironmentMissingError.exit_code
     # All is imported: what these files are now is what will run.
     if build_digest() != job["resolved"]["versions"]["build"] and not job.get("is_replay"):
@@ -193,13 +196,18 @@ def die_with_parent(parent: int) -> None:
 
 _KEPT = (
     *("counters", "cpu_s", "energy_j", "waits", "kept_cents"),
-    *("clock_s", "final_index", "simgrid"),
+    *("clock_s", "final_index"),
 )
 _TABLES = {
     "tokens": holdings.from_engine,
     "blocks": blocks.from_engine,
     "timeline": timeline.from_engine,
 }
+_FIX = "install it again, or run `make setup`; `pocketsim doctor` tells what is missing"
+_NO_SIMGRID = (
+    'run.fidelity = "flow" needs SimGrid, which is not built: run `make simgrid`,'
+    ' or set run.fidelity to "hybrid"'
+)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 if __name__ == "__main__":

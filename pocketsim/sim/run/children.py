@@ -62,7 +62,8 @@ PREFERRED = {
 REASON = "\x1e"
 """What begins the line in which a child says why it failed, among all that others may say."""
 EXIT_NO_ROOM = os.EX_CANTCREAT
-"""What a child ends with that has no room for its files. Without an engine it ends with 5."""
+"""What a child ends with that has no room for its files. Without an engine, or without the SimGrid
+that flows need, it ends with 5."""
 EXIT_OTHER_DATA = os.EX_DATAERR
 """What a child ends with that finds other data in a file than the run was resolved with."""
 EXIT_PROTOCOL = os.EX_PROTOCOL
@@ -127,7 +128,7 @@ class Children:
         asked = {"job": job} if assembly is None else {"job": job, "assembly": assembly}
         code, said, core_s = self._do(asked, progress or _nothing)
         if code == EnvironmentMissingError.exit_code:
-            raise EnvironmentMissingError(f"{said.strip()}\n{_FIX}")
+            raise EnvironmentMissingError(said.strip())
         if code == EXIT_NO_ROOM:
             raise NoRoomError(_last_line(said))
         if code == EXIT_OTHER_DATA:
@@ -415,4 +416,3 @@ _JOB, _STDERR = ".job.json", ".stderr.txt"
 _TAIL_LINES = 20
 _NOT_TOGETHER = "a run was not put together"
 _CHANGED = "the code of `sim` changed while this process ran; start it again"
-_FIX = "install it again, or run `make setup`; `pocketsim doctor` tells what is missing"

@@ -74,7 +74,6 @@ class Summary(Told):
     engine_seed: int
     clock_s: float
     final_index: list[int]
-    simgrid: str
     authority_key: NotRequired[str]
 
 

@@ -1,8 +1,7 @@
 """A protocol of one's own in Rust: its library is loaded, and simulates instead of the engine.
 
-It is linked to the engine's code and to the SimGrid that the engine's own module has loaded, and
-SimGrid allows one engine per process: of the two modules only this one is asked to run anything.
-What it is to begin with, `sim.scenario.own_library` has looked at.
+It is linked to the engine's code, and loads SimGrid where a run has flows, as the engine's own
+module does. What it is to begin with, `sim.scenario.own_library` has looked at.
 """
 
 from __future__ import annotations

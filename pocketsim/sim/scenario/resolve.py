@@ -149,11 +149,12 @@ def digest(value: Any) -> str:
 def _common(document: Document, read: Profiles) -> _Common:
     scenario = document.scenario
     devices, contents = _devices(document, read)
+    has_flows = scenario.run.fidelity == "flow"
     found: _Common = {
         "schema": SCHEMA,
         "scenario": document.path.stem,
         "title": scenario.title or document.path.stem,
-        "versions": {**versions(*_libraries(scenario)), **_python(document)},
+        "versions": {**versions(*_libraries(scenario), simgrid=has_flows), **_python(document)},
         "run": _run(scenario),
         "devices": devices,
         "profiles": contents,
@@ -165,7 +166,7 @@ def _common(document: Document, read: Profiles) -> _Common:
         "energy": si.plain(scenario.energy),
         "output": _output(document),
         "operations": si.plain(scenario.operations),
-        "engine_options": model_options(),
+        "engine_options": model_options() if has_flows else {},
     }
     if document.people:
         found["people"] = list(document.people)

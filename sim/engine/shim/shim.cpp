@@ -2,6 +2,7 @@
 
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <cstdlib>
 #include <string>
 #include <vector>
+
+static_assert(SIMGRID_VERSION_MAJOR == 4 && SIMGRID_VERSION_MINOR == 1, "manifests of runs name SimGrid 4.1");
 
 namespace sg4 = simgrid::s4u;
 using simgrid::kernel::timer::Timer;
@@ -53,11 +56,7 @@ uint32_t outcome_of(const sg4::Activity& activity)
   return activity.get_state() == sg4::Activity::State::FINISHED ? POCKETSIM_DONE : POCKETSIM_FAILED;
 }
 
-} // namespace
-
-extern "C" {
-
-void pocketsim_init(const char* const* options, uint32_t option_count)
+void init(const char* const* options, uint32_t option_count)
 {
   std::vector<std::string> text{"pocketsim", "--log=root.thresh:warning"};
   for (uint32_t i = 0; i < option_count; i++)
@@ -73,7 +72,7 @@ void pocketsim_init(const char* const* options, uint32_t option_count)
   on_exit([](int status, void*) { fflush(nullptr); _exit(status); }, nullptr);
 }
 
-uint32_t pocketsim_add_site(double bytes_per_s)
+uint32_t add_site(double bytes_per_s)
 {
   auto number = static_cast<uint32_t>(platform.sites.size());
   auto* link  = platform.zone->add_link("site-" + std::to_string(number), bytes_per_s)->seal();
@@ -81,8 +80,7 @@ uint32_t pocketsim_add_site(double bytes_per_s)
   return number;
 }
 
-uint32_t pocketsim_add_phone(uint32_t cores, double up_bytes_per_s, double down_bytes_per_s, double latency_s,
-                             int64_t site)
+uint32_t add_phone(uint32_t cores, double up_bytes_per_s, double down_bytes_per_s, double latency_s, int64_t site)
 {
   auto number = static_cast<uint32_t>(platform.phones.size());
   auto name   = std::to_string(number);
@@ -98,12 +96,12 @@ uint32_t pocketsim_add_phone(uint32_t cores, double up_bytes_per_s, double down_
   return number;
 }
 
-void pocketsim_seal()
+void seal()
 {
   platform.zone->seal();
 }
 
-void pocketsim_carry(uint32_t token, uint32_t from, uint32_t to, double bytes)
+void carry(uint32_t token, uint32_t from, uint32_t to, double bytes)
 {
   auto flight = sg4::Comm::sendto_init(platform.phones[from], platform.phones[to]);
   flight->set_payload_size(static_cast<uint64_t>(bytes));
@@ -116,7 +114,7 @@ void pocketsim_carry(uint32_t token, uint32_t from, uint32_t to, double bytes)
   keep(platform.flights, token, flight);
 }
 
-void pocketsim_spend(uint32_t token, uint32_t phone, double cpu_s, uint32_t threads, double priority)
+void spend(uint32_t token, uint32_t phone, double cpu_s, uint32_t threads, double priority)
 {
   auto work = sg4::Exec::init();
   // SimGrid takes the amount of each thread, and weighs many threads by their number.
@@ -135,7 +133,7 @@ void pocketsim_spend(uint32_t token, uint32_t phone, double cpu_s, uint32_t thre
   keep(platform.works, token, work);
 }
 
-void pocketsim_wake_at(double date_s)
+void wake_at(double date_s)
 {
   if (platform.alarm != nullptr)
     platform.alarm->remove();
@@ -146,7 +144,7 @@ void pocketsim_wake_at(double date_s)
   });
 }
 
-void pocketsim_set_on(uint32_t phone, bool on)
+void set_on(uint32_t phone, bool on)
 {
   if (on)
     platform.phones[phone]->turn_on();
@@ -154,15 +152,24 @@ void pocketsim_set_on(uint32_t phone, bool on)
     platform.phones[phone]->turn_off();
 }
 
-double pocketsim_clock()
+double clock_s()
 {
   return sg4::Engine::get_clock();
 }
 
-void pocketsim_run(double end_s, const pocketsim_callbacks* callbacks, void* user)
+void run(double end_s, const pocketsim_callbacks* callbacks, void* user)
 {
   platform.callbacks = callbacks;
   platform.user      = user;
   sg4::Engine::get_instance()->run_until(end_s);
 }
+
+constexpr pocketsim_functions FUNCTIONS{POCKETSIM_INTERFACE, init,    add_site, add_phone, seal, carry, spend,
+                                        wake_at,             set_on,  clock_s,  run};
+
+} // namespace
+
+const pocketsim_functions* pocketsim_simgrid()
+{
+  return &FUNCTIONS;
 }

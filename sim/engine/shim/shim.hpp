@@ -8,45 +8,56 @@
 
 extern "C" {
 
+/// Grows with each change of what is declared here; the driver refuses another than its own.
+constexpr uint32_t POCKETSIM_INTERFACE = 1;
+
 /// How an activity ended.
 enum pocketsim_outcome : uint32_t { POCKETSIM_DONE = 0, POCKETSIM_FAILED = 1 };
 
-/// What the driver is told; `user` is the pointer given to pocketsim_run.
+/// What the driver is told; `user` is the pointer given to `run`.
 struct pocketsim_callbacks {
   void (*work_ended)(void* user, uint32_t token, uint32_t outcome);
   void (*flight_ended)(void* user, uint32_t token, uint32_t outcome);
   void (*wake)(void* user);
 };
 
-/// Creates the only engine that this process will ever have. `options` are SimGrid's own `--cfg=` values.
-void pocketsim_init(const char* const* options, uint32_t option_count);
+/// What the library does, as one table: whoever loads it looks one symbol up.
+struct pocketsim_functions {
+  /// POCKETSIM_INTERFACE of the header that the library was compiled with.
+  uint32_t interface;
 
-/// Adds an access point or cell whose air is shared; returns its number.
-uint32_t pocketsim_add_site(double bytes_per_s);
+  /// Creates the only engine that this process will ever have. `options` are SimGrid's own `--cfg=` values.
+  void (*init)(const char* const* options, uint32_t option_count);
 
-/// Adds a phone with `cores` cores, each doing one CPU second per second; `site` is -1 for none.
-uint32_t pocketsim_add_phone(uint32_t cores, double up_bytes_per_s, double down_bytes_per_s, double latency_s,
-                             int64_t site);
+  /// Adds an access point or cell whose air is shared; returns its number.
+  uint32_t (*add_site)(double bytes_per_s);
 
-/// Closes the platform; no site or phone may be added afterwards.
-void pocketsim_seal();
+  /// Adds a phone with `cores` cores, each doing one CPU second per second; `site` is -1 for none.
+  uint32_t (*add_phone)(uint32_t cores, double up_bytes_per_s, double down_bytes_per_s, double latency_s, int64_t site);
 
-/// Starts to carry `bytes` from one phone to another.
-void pocketsim_carry(uint32_t token, uint32_t from, uint32_t to, double bytes);
+  /// Closes the platform; no site or phone may be added afterwards.
+  void (*seal)();
 
-/// Starts to spend `cpu_s` core seconds on a phone, on up to `threads` cores at once. With one
-/// thread, `priority` is the weight against other work when the cores are shared.
-void pocketsim_spend(uint32_t token, uint32_t phone, double cpu_s, uint32_t threads, double priority);
+  /// Starts to carry `bytes` from one phone to another.
+  void (*carry)(uint32_t token, uint32_t from, uint32_t to, double bytes);
 
-/// Asks for one wake-up at `date_s`; replaces the one asked for before.
-void pocketsim_wake_at(double date_s);
+  /// Starts to spend `cpu_s` core seconds on a phone, on up to `threads` cores at once. With one
+  /// thread, `priority` is the weight against other work when the cores are shared.
+  void (*spend)(uint32_t token, uint32_t phone, double cpu_s, uint32_t threads, double priority);
 
-/// Turns a phone off (its activities fail) or on.
-void pocketsim_set_on(uint32_t phone, bool on);
+  /// Asks for one wake-up at `date_s`; replaces the one asked for before.
+  void (*wake_at)(double date_s);
 
-/// Simulated time in seconds.
-double pocketsim_clock();
+  /// Turns a phone off (its activities fail) or on.
+  void (*set_on)(uint32_t phone, bool on);
 
-/// Runs until `end_s` or until nothing is left to do.
-void pocketsim_run(double end_s, const pocketsim_callbacks* callbacks, void* user);
+  /// Simulated time in seconds.
+  double (*clock)();
+
+  /// Runs until `end_s` or until nothing is left to do.
+  void (*run)(double end_s, const pocketsim_callbacks* callbacks, void* user);
+};
+
+/// The only symbol of the library.
+__attribute__((visibility("default"))) const pocketsim_functions* pocketsim_simgrid();
 }

@@ -107,6 +107,7 @@ fn pairs(plan: &Plan) -> Plan {
     Plan {
         seed: plan.seed,
         fidelity: plan.fidelity.clone(),
+        simgrid_library: None,
         duration_s: fall_silent_s(plan.transport.keep_alive_s)
             + length_s(plan.transport.keep_alive_s),
         // Their networks are filled in.

@@ -1,4 +1,4 @@
-//! Drives the machines of `pocketsim_protocols` on SimGrid.
+//! Drives the machines of `pocketsim_protocols` in simulated time.
 //!
 //! The engine is given a [`plan::Plan`] of numbers and returns columns; it never
 //! parses a document and knows no protocol by name outside [`run`].

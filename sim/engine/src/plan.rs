@@ -21,6 +21,8 @@ pub struct Plan {
     /// How links and cores are reckoned: `hybrid`, radios as queues and shares in arithmetic, or
     /// `flow`, SimGrid's flows.
     pub fidelity: String,
+    /// The shim's library, which loads SimGrid; none where no flow needs it.
+    pub simgrid_library: Option<String>,
     /// Device profiles, by number.
     pub profiles: Vec<Profile>,
     /// Access networks, by number.

@@ -15,7 +15,7 @@ use crate::timeline::Timeline;
 use crate::trace::Columns;
 use crate::waits::Waits;
 
-/// Drives protocol machines on SimGrid; one engine per process, for good.
+/// Drives protocol machines. With flows it loads SimGrid, once in a process, for good.
 #[pymodule]
 mod _engine {
     use super::{
@@ -28,7 +28,7 @@ mod _engine {
     ///
     /// Returns `columns` (little-endian bytes per column), `event_kinds`,
     /// `reasons`, `counters`, `cpu_s`, `energy_j`, `waits` by direction, `kept_cents`, `clock_s`,
-    /// `final_index`, `simgrid`, `engine`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
+    /// `final_index`, `engine`; `tokens`: what phones have at the end, with the authority's key; `blocks` that
     /// they have stored; `timeline`: work and datagrams; `ledger`: what rows that were not kept came to.
     /// The last four are `None` unless asked for.
     ///
@@ -127,7 +127,6 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, result: &RunResult) -> PyResult<Boun
     dict.set_item("wall_s", result.wall_s)?;
     dict.set_item("final_index", ending.final_index.clone())?;
     dict.set_item("kept_cents", ending.kept_cents.clone())?;
-    dict.set_item("simgrid", SIMGRID_VERSION)?;
     dict.set_item("engine", BUILD)?;
     let tokens = ending.holdings.as_ref();
     let tokens = tokens.map(|of| tokens_to_dict(py, of)).transpose()?;
@@ -229,8 +228,6 @@ fn timeline_to_dict<'py>(
     dict.set_item("operations", operations)?;
     Ok(dict)
 }
-
-const SIMGRID_VERSION: &str = "4.1";
 
 /// Which engine this is: `pocketsim` looks for it in a library of somebody's own, which has to be
 /// linked to the same (`pocketsim.sim.scenario.own_library`).

@@ -71,7 +71,8 @@ pub struct Hooks {
 /// Runs `plan`; one of fidelity `flow` in this process's one SimGrid engine.
 ///
 /// # Errors
-/// When the plan names a protocol, crypto provider or transport that is not known.
+/// When the plan names a protocol, crypto provider or transport that is not known, or a library of
+/// SimGrid that does not load.
 pub fn run(plan: Plan, hooks: Hooks) -> Result<RunResult, String> {
     let (family, provider) = (plan.protocol.kind.clone(), plan.protocol.crypto.clone());
     match (family.as_str(), provider.as_str()) {
@@ -194,30 +195,21 @@ fn over<A: Application>(
     let config = move |node: u32| configs::of_phone(config, &options, seed, node);
     match plan.transport.mode.as_str() {
         // Machines that send nothing need one all the same.
-        "udp" | "none" => Ok(drive(
-            plan,
-            hooks,
-            make,
-            |node| Udp::new(&config(node)),
-            ending,
-        )),
-        "quic_keep" | "quic_reconnect" => Ok(drive(
-            plan,
-            hooks,
-            make,
-            |node| Quic::new(&config(node), NodeId(node)),
-            ending,
-        )),
-        "tftp" => Ok(drive(plan, hooks, make, |_| Tftp::new(), ending)),
+        "udp" | "none" => drive(plan, hooks, make, |node| Udp::new(&config(node)), ending),
+        "quic_keep" | "quic_reconnect" => {
+            let new = |node| Quic::new(&config(node), NodeId(node));
+            drive(plan, hooks, make, new, ending)
+        }
+        "tftp" => drive(plan, hooks, make, |_| Tftp::new(), ending),
         "ipv8" | "ipv8_sealed" => {
             let sealed = plan.transport.mode == "ipv8_sealed";
-            Ok(drive(plan, hooks, make, |_| Ipv8::new(sealed), ending))
+            drive(plan, hooks, make, |_| Ipv8::new(sealed), ending)
         }
         "eva" => {
             let options = plan.transport.eva.as_ref();
             let config = EvaConfig::try_from(options.ok_or("eva has no options")?)?;
             let new = |node| Eva::new(&eva_phone(config, seed, node));
-            Ok(drive(plan, hooks, make, new, ending))
+            drive(plan, hooks, make, new, ending)
         }
         other => Err(format!("unknown transport {other:?}")),
     }
@@ -234,20 +226,25 @@ fn drive<A: Application, T: Transport<A::Block>>(
     mut application: impl FnMut(u32) -> A,
     mut transport: impl FnMut(u32) -> T,
     ending: impl FnOnce(&[A]) -> Ending,
-) -> RunResult {
+) -> Result<RunResult, String> {
     let end_s = plan.duration_s;
     let make = |node| (application(node), transport(node));
     if plan.fidelity == "flow" {
-        let world = SimGrid::new(&plan);
+        let world = SimGrid::new(&plan)?;
         let driver = Driver::new(plan, world, make);
-        simulate(driver, hooks, |driver| simgrid::run(driver, end_s), ending)
+        Ok(simulate(
+            driver,
+            hooks,
+            |driver| simgrid::run(driver, end_s),
+            ending,
+        ))
     } else {
         let world = Hybrid::new(&plan);
         let mut driver = Driver::new(plan, world, make);
         if let Some(find) = hooks.find.take() {
             driver.learn(find);
         }
-        simulate(driver, hooks, |driver| driver.run(end_s), ending)
+        Ok(simulate(driver, hooks, |driver| driver.run(end_s), ending))
     }
 }
 

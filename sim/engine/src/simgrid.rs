@@ -1,26 +1,32 @@
 //! SimGrid 4.1 behind the [`World`] traits: the only place that talks to the shim.
 //!
-//! One engine per process, for good: a second [`SimGrid::new`] panics.
+//! The shim is a library of its own (`shim/`), which [`SimGrid::new`] loads: what runs without flows
+//! needs no SimGrid. One engine per process, for good: a second [`SimGrid::new`] panics.
 
 use std::ffi::{c_char, c_void, CString};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 
+use libloading::Library;
 use pocketsim_protocols::contract::{NodeId, Seconds};
 
 use crate::plan::Plan;
 use crate::resources::{Carried, Carrier, CpuDemand, Leg, Listener, Spender, World};
 
-extern "C" {
-    fn pocketsim_init(options: *const *const c_char, option_count: u32);
-    fn pocketsim_add_site(bytes_per_s: f64) -> u32;
-    fn pocketsim_add_phone(cores: u32, up: f64, down: f64, latency_s: f64, site: i64) -> u32;
-    fn pocketsim_seal();
-    fn pocketsim_carry(token: u32, from: u32, to: u32, bytes: f64);
-    fn pocketsim_spend(token: u32, phone: u32, cpu_s: f64, threads: u32, priority: f64);
-    fn pocketsim_wake_at(date_s: f64);
-    fn pocketsim_set_on(phone: u32, on: bool);
-    fn pocketsim_clock() -> f64;
-    fn pocketsim_run(end_s: f64, callbacks: *const Callbacks, user: *mut c_void);
+/// `pocketsim_functions` of `shim/shim.hpp`, which says what each does.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Functions {
+    interface: u32,
+    init: unsafe extern "C" fn(*const *const c_char, u32),
+    add_site: unsafe extern "C" fn(f64) -> u32,
+    add_phone: unsafe extern "C" fn(u32, f64, f64, f64, i64) -> u32,
+    seal: unsafe extern "C" fn(),
+    carry: unsafe extern "C" fn(u32, u32, u32, f64),
+    spend: unsafe extern "C" fn(u32, u32, f64, u32, f64),
+    wake_at: unsafe extern "C" fn(f64),
+    set_on: unsafe extern "C" fn(u32, bool),
+    clock: unsafe extern "C" fn() -> f64,
+    run: unsafe extern "C" fn(f64, *const Callbacks, *mut c_void),
 }
 
 #[repr(C)]
@@ -32,66 +38,98 @@ struct Callbacks {
 
 /// The process's one SimGrid engine with its platform.
 #[derive(Debug)]
-pub struct SimGrid(());
+pub struct SimGrid(&'static Functions);
 
-static CREATED: AtomicBool = AtomicBool::new(false);
+static LOADED: OnceLock<Functions> = OnceLock::new();
 
 impl SimGrid {
-    /// Builds the platform of `plan`: phones with shared cores and a radio link
-    /// pair each, access points and cells as shared links.
+    /// Loads the library that the plan names and builds the plan's platform: phones with shared
+    /// cores and a radio link pair each, access points and cells as shared links.
+    ///
+    /// # Errors
+    /// When the plan names no library, or one that does not load or is of another build.
     ///
     /// # Panics
     /// When this process already had an engine: every run is a child process.
-    pub fn new(plan: &Plan) -> Self {
-        assert!(
-            !CREATED.swap(true, Ordering::SeqCst),
-            "SimGrid allows one engine per process: run each simulation in its own"
-        );
+    pub fn new(plan: &Plan) -> Result<Self, String> {
+        let loaded = load(plan.simgrid_library.as_deref())?;
+        LOADED
+            .set(loaded)
+            .expect("SimGrid allows one engine per process: run each simulation in its own");
+        let this = Self(functions());
+        this.init();
+        let sites: Vec<i64> = plan
+            .sites
+            .capacity_bytes_per_s
+            .iter()
+            .map(|&bytes_per_s| this.add_site(bytes_per_s))
+            .collect();
+        for number in 0..plan.phones.profile.len() {
+            this.add_phone(plan, number, &sites);
+        }
+        // SAFETY: the platform exists and is not sealed yet.
+        unsafe { (this.0.seal)() };
+        Ok(this)
+    }
+
+    fn init(&self) {
         let options: Vec<CString> = MODEL_OPTIONS
             .iter()
             .map(|text| CString::new(*text).expect("no NUL"))
             .collect();
         let pointers: Vec<*const c_char> = options.iter().map(|text| text.as_ptr()).collect();
         // SAFETY: the pointers live through the call, which copies the strings.
-        unsafe { pocketsim_init(pointers.as_ptr(), pointers.len() as u32) };
-        let sites: Vec<i64> = plan
-            .sites
-            .capacity_bytes_per_s
-            .iter()
-            .map(|&bytes_per_s| add_site(bytes_per_s))
-            .collect();
-        for number in 0..plan.phones.profile.len() {
-            add_phone(plan, number, &sites);
+        unsafe { (self.0.init)(pointers.as_ptr(), pointers.len() as u32) };
+    }
+
+    fn add_site(&self, bytes_per_s: f64) -> i64 {
+        if bytes_per_s > 0.0 {
+            // SAFETY: the engine was made by the caller, `SimGrid::new`.
+            i64::from(unsafe { (self.0.add_site)(bytes_per_s) })
+        } else {
+            NO_SITE
         }
-        // SAFETY: the platform exists and is not sealed yet.
-        unsafe { pocketsim_seal() };
-        Self(())
+    }
+
+    fn add_phone(&self, plan: &Plan, number: usize, sites: &[i64]) {
+        let access = &plan.access[plan.phones.access[number] as usize];
+        let profile = &plan.profiles[plan.phones.profile[number] as usize];
+        let site = sites[plan.phones.site[number] as usize];
+        // SAFETY: the engine was made by the caller, and `site` is one of its numbers.
+        unsafe {
+            (self.0.add_phone)(
+                profile.cores,
+                access.up_bytes_per_s,
+                access.down_bytes_per_s,
+                access.latency_s,
+                site,
+            )
+        };
     }
 }
 
-fn add_site(bytes_per_s: f64) -> i64 {
-    if bytes_per_s > 0.0 {
-        // SAFETY: the engine was made by the caller, `SimGrid::new`.
-        i64::from(unsafe { pocketsim_add_site(bytes_per_s) })
-    } else {
-        NO_SITE
+/// The functions of the library at `path`, which stays loaded until the process ends.
+fn load(path: Option<&str>) -> Result<Functions, String> {
+    let path = path.ok_or("flows need SimGrid, and the plan names no library of it")?;
+    // SAFETY: to load it runs the constructors of SimGrid, which are there to be run.
+    let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
+    // SAFETY: the type is that of `pocketsim_simgrid` in shim.hpp.
+    let table = unsafe { library.get::<extern "C" fn() -> *const Functions>(SYMBOL) };
+    let table = table.map_err(|error| error.to_string())?();
+    // SAFETY: the number comes first in each version of the table, a constant of the library.
+    let interface = unsafe { (*table).interface };
+    if interface != INTERFACE {
+        return Err(format!("{path} is of another build: build it again"));
     }
+    // SAFETY: of this number the table is as `Functions` declares it.
+    let functions = unsafe { *table };
+    std::mem::forget(library);
+    Ok(functions)
 }
 
-fn add_phone(plan: &Plan, number: usize, sites: &[i64]) {
-    let access = &plan.access[plan.phones.access[number] as usize];
-    let profile = &plan.profiles[plan.phones.profile[number] as usize];
-    let site = sites[plan.phones.site[number] as usize];
-    // SAFETY: the engine was made by the caller, and `site` is one of its numbers.
-    unsafe {
-        pocketsim_add_phone(
-            profile.cores,
-            access.up_bytes_per_s,
-            access.down_bytes_per_s,
-            access.latency_s,
-            site,
-        )
-    };
+/// What was loaded: whoever has a [`SimGrid`] has loaded it.
+fn functions() -> &'static Functions {
+    LOADED.get().expect("no run before SimGrid::new")
 }
 
 impl Carrier for SimGrid {
@@ -102,7 +140,7 @@ impl Carrier for SimGrid {
             unreachable!("a flow takes all links at once");
         };
         // SAFETY: a value of `SimGrid` proves that the platform is built; so below.
-        unsafe { pocketsim_carry(token, from.0, to.0, f64::from(wire_bytes)) }
+        unsafe { (self.0.carry)(token, from.0, to.0, f64::from(wire_bytes)) }
         Carried::UntilTold
     }
 }
@@ -116,28 +154,31 @@ impl Spender for SimGrid {
             thread: _,
         } = demand;
         // SAFETY: as in `carry`.
-        unsafe { pocketsim_spend(token, phone.0, cpu_s, threads, priority) }
+        unsafe { (self.0.spend)(token, phone.0, cpu_s, threads, priority) }
     }
 }
 
 impl World for SimGrid {
     fn clock(&self) -> Seconds {
         // SAFETY: as in `carry`.
-        unsafe { pocketsim_clock() }
+        unsafe { (self.0.clock)() }
     }
 
     fn wake_at(&mut self, date: Seconds) {
         // SAFETY: as in `carry`.
-        unsafe { pocketsim_wake_at(date) }
+        unsafe { (self.0.wake_at)(date) }
     }
 
     fn set_on(&mut self, phone: NodeId, on: bool) {
         // SAFETY: as in `carry`.
-        unsafe { pocketsim_set_on(phone.0, on) }
+        unsafe { (self.0.set_on)(phone.0, on) }
     }
 }
 
 /// Runs SimGrid until `end`, telling `listener` what happens.
+///
+/// # Panics
+/// Before [`SimGrid::new`].
 pub fn run<L: Listener>(listener: &mut L, end: Seconds) {
     let callbacks = Callbacks {
         work_ended: work_ended::<L>,
@@ -147,7 +188,7 @@ pub fn run<L: Listener>(listener: &mut L, end: Seconds) {
     let user = std::ptr::from_mut(listener).cast::<c_void>();
     // SAFETY: `listener` is borrowed mutably for the whole call and reached only
     // through `user` meanwhile, one callback at a time (SimGrid's maestro).
-    unsafe { pocketsim_run(end, &raw const callbacks, user) }
+    unsafe { (functions().run)(end, &raw const callbacks, user) }
 }
 
 extern "C" fn work_ended<L: Listener>(user: *mut c_void, token: u32, outcome: u32) {
@@ -180,4 +221,6 @@ pub const MODEL_OPTIONS: &[&str] = &[
 ];
 
 const NO_SITE: i64 = -1;
+const SYMBOL: &[u8] = b"pocketsim_simgrid";
+const INTERFACE: u32 = 1; // POCKETSIM_INTERFACE
 const OUTCOME_DONE: u32 = 0;

@@ -94,6 +94,18 @@ fn an_unknown_crypto_provider_is_named_where_one_is_needed() {
 }
 
 #[test]
+fn flows_without_a_library_of_simgrid_are_refused() {
+    let mut plan = common::plan(2);
+    plan.simgrid_library = None;
+    assert_eq!(
+        refusal(plan.clone()),
+        "flows need SimGrid, and the plan names no library of it"
+    );
+    plan.simgrid_library = Some("/there/is/none.so".into());
+    assert!(refusal(plan).contains("/there/is/none.so"));
+}
+
+#[test]
 fn an_unknown_fidelity_is_named() {
     let mut plan = common::plan(2);
     plan.fidelity = "exact".into();

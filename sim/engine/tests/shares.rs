@@ -151,7 +151,7 @@ fn in_hybrid(plan: &Plan, script: &Script) -> Ends {
 
 fn in_simgrid(plan: &Plan, script: &Script) -> Ends {
     let mut director = Director {
-        world: SimGrid::new(plan),
+        world: SimGrid::new(plan).expect("`make simgrid` was run"),
         script,
         next: 0,
         queues: vec![VecDeque::new(); plan.phones.profile.len()],

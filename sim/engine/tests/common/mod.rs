@@ -207,6 +207,7 @@ pub fn plan(count: usize) -> Plan {
         seed: 1,
         duration_s: 100.0,
         fidelity: "flow".into(),
+        simgrid_library: Some(SIMGRID_LIBRARY.into()),
         profiles: vec![Profile {
             cores: 1,
             cpu_s: vec![0.0; operations],
@@ -449,3 +450,9 @@ pub fn reasons(trace: &RunTrace, kind: EventKind) -> Vec<Reason> {
         .map(|(_, &reason)| Reason::ALL[reason as usize])
         .collect()
 }
+
+/// As `make simgrid` leaves it.
+const SIMGRID_LIBRARY: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../pocketsim/sim/_simgrid.so"
+);
