@@ -117,6 +117,7 @@ def test_a_knob_reaches_the_command(arguments, expected):
         "build/.system",
         "build/bench/bare_loop",
         "build/bench/bare_queues",
+        "build/bench/bare_queues_o2",
     )
     output = make("-n", *(word for target in granted for word in ("-o", target)), *arguments) + " "
     assert all(text in output.replace("\n", " ") for text in expected), output
