@@ -19,7 +19,7 @@ ENGINE_SOURCES := $(shell find sim/engine sim/protocols -type f \( -name '*.rs' 
 setup: .venv/.engine ## Install what is missing and build the engine into .venv
 
 .PHONY: simgrid
-simgrid: build/simgrid/.complete ## Build SimGrid and what the engine loads it by: run.fidelity = "flow" needs it
+simgrid: build/simgrid/.complete ## Build SimGrid, which runs with run.fidelity = "flow" need
 
 .PHONY: demo
 # SUBSET=latency: only that group of figures, or rows such as 'B1_*'.
@@ -225,16 +225,16 @@ build/.system: tools/bootstrap.sh
 	$(UV) pip install --quiet --python .venv --no-deps --no-build-isolation --reinstall --editable .
 	@touch $@
 
-# SimGrid beside it, for runs with flows. The toolchain file has options of its CMake, which has no
-# other door here.
+# SimGrid, for runs with flows. Its Python distribution passes no options on to CMake, so a toolchain
+# file sets them.
 build/simgrid/.complete: .venv/.packages tools/simgrid_sdk.py tools/simgrid.cmake $(wildcard sim/engine/shim/*)
 	tools/bootstrap.sh simgrid
-	@echo "building SimGrid (some 6 minutes on two cores, unless uv's cache has it)" >&2
+	@echo "building SimGrid (some 9 minutes on two cores, unless uv's cache has it)" >&2
 	CMAKE_TOOLCHAIN_FILE=$(CURDIR)/tools/simgrid.cmake $(UV) sync --frozen --inexact --no-install-project --extra fit --group simgrid
 	$(BIN)/python tools/simgrid_sdk.py
 	@touch $@
 
-# The rival of `make bench` that calls SimGrid directly, linked to the same library as the engine.
+# The rival of `make bench` that calls SimGrid directly, linked to the library that the engine loads.
 build/bench/bare_loop: bench/bare_loop.cpp bench/machine.hpp build/simgrid/.complete
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -Wall -Wextra -Ibuild/simgrid/include $< -o $@ \

@@ -1,7 +1,7 @@
 """What the front half has to know about the compiled engine without loading it.
 
-To load the extension takes long for looking something up. Tests compare these lists with the
-engine's own, the operations with the machine contract, and sizes with the protocols.
+So documents are checked without a compiled engine. Tests compare these lists with the engine's
+own, the operations with the machine contract, and sizes with the protocols.
 """
 
 from __future__ import annotations

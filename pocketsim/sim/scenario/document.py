@@ -92,7 +92,8 @@ class Run(Section):
     fidelity: Literal["hybrid", "flow"] = Field(
         default="hybrid",
         description="hybrid: each radio is a queue, up and down, and sites and cores are shared"
-        " max-min fairly; flow: each datagram is a flow of SimGrid's that shares all its links.",
+        " max-min fairly; flow: each datagram is a flow of SimGrid's that shares all its links;"
+        " it needs SimGrid (`make simgrid`).",
     )
     draw: Literal["mean", "posterior"] = Field(
         default="mean",
