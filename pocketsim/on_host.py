@@ -28,7 +28,6 @@ from pocketsim.calibration.validate.host import computer, design, processes
 from pocketsim.calibration.validate.host.blocks import measure
 from pocketsim.calibration.validate.host.comparing import Comparison, Host
 from pocketsim.calibration.validate.host.measuring import Bench
-from pocketsim.calibration.validate.host.nearness import Nearness
 from pocketsim.calibration.validate.host.prediction import Documents
 from pocketsim.calibration.validate.host.tokens import comparing as token_comparing
 from pocketsim.calibration.validate.host.tokens import design as token_design
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
     from pocketsim.calibration.fit.probe_report import Measurement, Report
     from pocketsim.calibration.validate.host.blocks import Measured
-    from pocketsim.calibration.validate.host.computer import Idle
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
     from pocketsim.calibration.validate.host.tokens.design import Batch
@@ -96,15 +94,12 @@ def validate_host(
     effort: Effort,
     jobs: int,
     told: Callable[[str], None],
-    idle: Idle,
-    clock_s: Callable[[], float],
 ) -> HostValidation:
     """Measure this host and compare it with its simulation; reports and journal go into `folder`.
 
     What the journal has of the same probe, host and effort is not measured again, nor is simulated
-    again what depends on nothing else that has changed. `told` gets lines about how far it is, and
-    `idle` is what idle cores do; `clock_s` tells how long cores are waited for, s. Raises
-    EnvironmentMissingError where the probe, or a second core, does not do what it should.
+    again what depends on nothing else that has changed. `told` gets lines about how far it is.
+    Raises EnvironmentMissingError where the probe, or a second core, does not do what it should.
     """
     cores = computer.cores(os.sched_getaffinity(0))
     host = computer.said(cores)
@@ -112,8 +107,7 @@ def validate_host(
     folder.mkdir(parents=True, exist_ok=True)
     made_with = json.dumps([sim.__version__, digest, host, asdict(effort)])
     journal = Journal(folder / "host.journal", made_with)
-    near = Nearness(probe, cores, idle, effort.most_moved, effort.coming_near_s, clock_s)
-    bench = Bench(probe, cores, effort, journal, near=near)
+    bench = Bench(probe, cores, effort, journal)
     files: dict[str, Path] = {}
 
     def report(name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,10 +68,8 @@ def host(  # noqa: PLR0913 - each is an option
     found = probe_file(probe)
     effort = design.QUICK if quick else design.FULL
     _tell_design(effort)
-    with condition as idle:
-        result = on_host.validate_host(
-            out, found, effort, several, console.say, idle, time.monotonic
-        )
+    with condition:
+        result = on_host.validate_host(out, found, effort, several, console.say)
         if device is not None:
             result = comparing_other.beside(result, device, out, several)
     _write(result, out)
@@ -128,21 +125,17 @@ def _print(result: HostValidation) -> None:
 
 
 def _sentences(result: HostValidation) -> list[str]:
-    from pocketsim.calibration.validate.host import nearness, tables
+    from pocketsim.calibration.validate.host import tables
 
     told = result.data["host"]
     cores = told["cores_of"]
     where = "the dialler's" if told["relay_shares_core"] else f"{cores['relay']}"
     conditions = sorted({text for report in result.data["reports"] for text in report["spoiled"]})
-    repetitions = [
-        one for point in result.data["points"] for block in point["blocks"] for one in block
-    ]
     on_cores = f"dialler on core {cores['dialler']}, listener on {cores['listener']}"
     return [
         f"{told['processor']}, {told['kernel']}: {on_cores}, relay on {where}.",
         *(_SHARED for _ in range(told["ends_share_core"])),
         *(_AWAKE for _ in range(told["idle_latency_max_s"] == 0)),
-        *([near] if (near := nearness.sentence(repetitions)) else []),
         tables.discrepancy_sentence(result.comparison.judgement),
         *(comparing_other.sentences(result.other) if result.other else ()),
         *(f"Spoiled: {text}." for text in conditions),

@@ -5,8 +5,7 @@ Its listeners store at most CAPACITY_PER_S, 1 ms after each proposal, which take
 relay adds. Its tokens are counts in files; a signature takes SIGN_S to make and CHECK_S to check,
 and each command EMPTY_S. If there is a file FAKE_PROBE_LOG, it gets a line for each call, with the
 cores that it may use; FAKE_PROBE_SHORT is for how many dials of that log it proposes for too short
-a time. With FAKE_PROBE_TAKES it refuses nothing. Its cores are near each other but at those of its
-log's questions for that which FAKE_PROBE_FAR numbers, from 1.
+a time. With FAKE_PROBE_TAKES it refuses nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from pathlib import Path
 
 CAPACITY_PER_S = 200.0
 RTT_S = 1e-3
-NEAR_S, FAR_S = 42e-9, 2e-7
 PASSAGE_S = 0.005_1
 LISTENER = "127.0.0.1:4747"
 RELAY = "127.0.0.1:4847"
@@ -185,10 +183,6 @@ def main() -> None:
         case ["tokens", "new-authority" | "new-client"]:
             Path(sys.argv[3]).mkdir()
             say(json.dumps({"key": sys.argv[3]}))
-        case ["cores", *_]:
-            asked = LOG.read_text().count(" cores --json") if LOG else 0
-            is_near = str(asked) not in os.environ.get("FAKE_PROBE_FAR", "").split(",")
-            say(json.dumps({"latency_s": NEAR_S if is_near else FAR_S, "near": is_near}))
         case ["speed", _]:
             told = {"sign_s": REPORTED_S, "check_s": CHECK_S}
             say(json.dumps(told | ({"files": FILES} if "--files" in sys.argv else {})))

@@ -51,7 +51,7 @@ def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
     assert said["ends_share_core"] is cores.ends_share
     assert said["cores_of"] == dict(zip(("dialler", "listener", "relay"), expected, strict=True))
     whole = SimpleNamespace(
-        data={"host": said, "reports": [], "points": []},
+        data={"host": said, "reports": []},
         comparison=SimpleNamespace(judgement=Judgement((), (), OFF_BY)),
         verdict="met",
         other=None,

@@ -13,7 +13,6 @@ from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.validate.host import blocks, computer, design, ends, measuring
 from pocketsim.calibration.validate.host.design import QUICK
 from pocketsim.calibration.validate.host.measuring import Bench
-from pocketsim.calibration.validate.host.nearness import Nearness
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import fake_probe
 
@@ -75,21 +74,7 @@ def test_figures_are_read_off_the_log_and_the_relay_told(bench):
     assert found["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
     assert measuring.passage_s(found["relay"], POINT.delay_s) == pytest.approx(fake_probe.PASSAGE_S)
     assert found["relay"]["cpu_ratio"] is None or 0 <= found["relay"]["cpu_ratio"] <= 1
-    assert set(found) == {"figures", "relay", "steal_ratio", "frequency_hz", "outcome", "cores"}
-
-
-def test_what_is_set_aside_as_cores_moved_apart_is_kept_beside_what_counts(
-    bench, calls, monkeypatch
-):
-    monkeypatch.setenv("FAKE_PROBE_FAR", "2")  # once before a trade, then at its end
-    near = Nearness(PROBE, bench.cores, computer.ASLEEP, 3, 60.0, lambda: 0.0)
-    found = Bench(PROBE, bench.cores, EFFORT, bench.kept, near=near).repetition(DIRECT, 50.0, 0)
-    assert sum("trade dial" in line for line in calls()) == 2
-    told, far_s = found["cores"], fake_probe.FAR_S
-    assert (told["core_to_core_s"], told["near"]) == ([fake_probe.NEAR_S] * 2, True)
-    (aside,) = told["set_aside"]
-    assert aside["core_to_core_s"] == [fake_probe.NEAR_S, far_s]
-    assert aside["figures"]["sent_count"] == found["figures"]["sent_count"]
+    assert set(found) == {"figures", "relay", "steal_ratio", "frequency_hz", "outcome"}
 
 
 def test_the_relays_share_is_of_the_time_of_proposing(bench, monkeypatch):
@@ -276,9 +261,7 @@ def test_only_own_processes_end_and_all_of_them(bench, tmp_path):
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     before = children.read_text()
     asked = ends.Asked("udp", 8.0, 100, 0.5, ("--delay", "5ms"))
-    over = []
-    ends.trade(PROBE, bench.cores, asked, tmp_path, lambda: over.append("over"))
-    assert over
+    ends.trade(PROBE, bench.cores, asked, tmp_path)
     assert children.read_text() == before
 
 

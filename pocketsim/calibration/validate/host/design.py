@@ -60,10 +60,8 @@ class Effort:
     and intervals may be fitted to `fitted` points. Points whose measurements disagree are repeated
     `repeated` times more, again and again until they agree, in rounds over all of them, the nearest
     to agree first: `most_repeated` points in all, which bounds the time. `draws` are simulated
-    repetitions of a point. `most_moved` repetitions in all are traded again because the ends' cores
-    moved apart meanwhile, and for `coming_near_s` in all these are waited for. `is_judged` says
-    whether bars count; where they do not, one report of the probe is whole, and the others only
-    show whether the host has changed.
+    repetitions of a point. `is_judged` says whether bars count; where they do not, one report of
+    the probe is whole, and the others only show whether the host has changed.
     """
 
     points: int
@@ -76,8 +74,6 @@ class Effort:
     most_repeated: int
     draws: int
     is_judged: bool
-    most_moved: int = 0
-    coming_near_s: float = 0.0
 
     @property
     def proposing_s(self) -> float:
@@ -96,8 +92,6 @@ FULL = Effort(
     most_repeated=10,
     draws=32,
     is_judged=True,
-    most_moved=16,
-    coming_near_s=180.0,
 )
 # Too little to judge by: it shows that everything runs.
 QUICK = Effort(
@@ -111,8 +105,6 @@ QUICK = Effort(
     most_repeated=0,
     draws=8,
     is_judged=False,
-    most_moved=2,
-    coming_near_s=10.0,
 )
 
 

@@ -21,7 +21,7 @@ from pocketsim.sim.base.errors import EnvironmentMissingError
 from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pocketsim.calibration.validate.host.computer import Cores
     from pocketsim.calibration.validate.host.design import Point
@@ -80,10 +80,8 @@ def link_of(point: Point) -> tuple[str, ...] | None:
     return ("--delay", f"{1000 * point.delay_s:g}ms", *losses[point.loss])
 
 
-def trade(
-    probe: Path, cores: Cores, asked: Asked, folder: Path, over: Callable[[], None]
-) -> Traded:
-    """Trade, and return when all three processes have ended; `over` is called when the dialler has.
+def trade(probe: Path, cores: Cores, asked: Asked, folder: Path) -> Traded:
+    """Trade, and return when all three processes have ended.
 
     Raises EnvironmentMissingError where a process does not do what it should.
     """
@@ -94,7 +92,6 @@ def trade(
         seed = int(seeds.integers(2**32))
         with contextlib.ExitStack() as running:
             traded = _attempt(probe, cores, asked, folder, lead_s, seed, running)
-            over()
         # A lost question of control is repeated, and proposing begins that much later.
         if _proposed_s(traded.outcome) >= asked.proposing_s:
             return traded

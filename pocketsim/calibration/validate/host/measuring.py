@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.ends import Traded
     from pocketsim.calibration.validate.host.figures import Figures, Judged
-    from pocketsim.calibration.validate.host.nearness import Nearness
 
 
 class Kept(Protocol):
@@ -40,8 +39,7 @@ class Kept(Protocol):
 class Bench:
     """A probe, its cores, and how much is measured with it.
 
-    Ramps begin at rates that a device can store which is `slowness` times as slow as others. `near`
-    has its cores near each other; None where they are as they come.
+    Ramps begin at rates that a device can store which is `slowness` times as slow as others.
     """
 
     probe: Path
@@ -49,19 +47,13 @@ class Bench:
     effort: Effort
     kept: Kept
     slowness: float = 1.0
-    near: Nearness | None = None
 
     def report(self, name: str, file: Path, *, only: str | None = None) -> None:
         """Write the probe's report of the cores that trade, unless it is there; `only` a group."""
         if self.kept.kept(f"report {name}") is not None and file.is_file():
             return
         chosen = ["--only", only] if only else []
-        if self.near is None or not self.near.knows():
-            run_probe(self.probe, self.cores, file, chosen)
-        else:
-            awake = ["--awake"] if self.near.idle.is_awake else []
-            with self.near.idle.resting():  # the probe asks for itself
-                run_probe(self.probe, self.cores, file, [*chosen, "--near", *awake])
+        run_probe(self.probe, self.cores, file, chosen)
         self.kept.keep(f"report {name}", file.name)
 
     def capacity_per_s(self, point: Point) -> float:
@@ -110,8 +102,6 @@ class Bench:
         ramp_s = _STOPPING_RAMPS_S.get((point.carrier, point.loss), _RAMP_S)
         link, losses = ends.link_of(point), ends.losses_of(point, number)
         asked = Asked(point.carrier, rate_per_s, point.payload_bytes, ramp_s, link, losses)
-        if self.near:
-            self.near.bring_near()
         _, found = self._traded(asked, figures.Judged(ramp_s, 0.0, point.carrier))
         return float(found.store_rate_per_s)
 
@@ -127,37 +117,20 @@ class Bench:
         )
         # The relay tells its delay when the trade is over.
         judged = prediction.judged(point, point.delay_s, effort)
-
-        def trade(over: Callable[[], None]) -> dict[str, Any]:
-            before = computer.ticks_now(cores.ends)
-            traded, found = self._traded(asked, judged, over)
-            after = computer.ticks_now(cores.ends)
-            return {
-                "figures": found.as_json(),
-                "relay": _relay(traded),
-                "steal_ratio": computer.steal_ratio(before, after),
-                "frequency_hz": computer.frequencies_hz(cores.ends),
-                "outcome": traded.outcome,
-            }
-
-        if self.near is None:
-            return {**trade(_nothing), "cores": None}
-        *aside, last = self.near.during(trade)
-        told = {
-            "core_to_core_s": last.core_to_core_s,
-            "near": last.was_near,
-            "set_aside": [
-                {"core_to_core_s": one.core_to_core_s, "figures": one.traded["figures"]}
-                for one in aside
-            ],
+        before = computer.ticks_now(cores.ends)
+        traded, found = self._traded(asked, judged)
+        after = computer.ticks_now(cores.ends)
+        return {
+            "figures": found.as_json(),
+            "relay": _relay(traded),
+            "steal_ratio": computer.steal_ratio(before, after),
+            "frequency_hz": computer.frequencies_hz(cores.ends),
+            "outcome": traded.outcome,
         }
-        return {**last.traded, "cores": told}
 
-    def _traded(
-        self, asked: Asked, judged: Judged, over: Callable[[], None] | None = None
-    ) -> tuple[Traded, Figures]:
+    def _traded(self, asked: Asked, judged: Judged) -> tuple[Traded, Figures]:
         with tempfile.TemporaryDirectory(prefix="pocketsim-host-") as folder:
-            traded = ends.trade(self.probe, self.cores, asked, Path(folder), over or _nothing)
+            traded = ends.trade(self.probe, self.cores, asked, Path(folder))
             events = phone_logs.read(traded.log)
         judged = replace(judged, passage_s=passage_s(traded.relay, judged.passage_s))
         return traded, figures.of(events, judged)
@@ -171,10 +144,6 @@ def run_probe(probe: Path, cores: Cores, file: Path, options: Sequence[str] = ()
     if done.returncode or not file.is_file():
         tail = done.stderr.strip().splitlines()[-1:]
         raise EnvironmentMissingError(": ".join(["`probe run` failed", *tail]))
-
-
-def _nothing() -> None:
-    """Nobody asks when a trade is over."""
 
 
 def _relay(traded: Traded) -> dict[str, Any] | None:
