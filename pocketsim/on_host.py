@@ -61,9 +61,14 @@ class HostValidation:
     other: OtherValidation | None = None
 
     @property
+    def cores_apart(self) -> list[str]:
+        """The names of the reports in which the two cores shared no cache."""
+        return [one["name"] for one in self.data["reports"] if one["cores_apart"]]
+
+    @property
     def verdict(self) -> str:
-        """`met`, `missed`, or `not judged` of a quick look."""
-        if not self.is_judged:
+        """`met` or `missed`; `not judged` of a quick look, or where cores shared no cache."""
+        if not self.is_judged or self.cores_apart:
             return NOT_JUDGED
         met = [self.comparison.judgement.is_met, self.tokens.judgement.is_met]
         met += [self.other.is_met] if self.other else []
@@ -235,6 +240,7 @@ def said(name: str, report: Report) -> dict[str, Any]:
         "sha256": report.digest,
         "started_at": document.made.started_at,
         "spoiled": [f"{one.condition}: {one.detail}" for one in document.spoiled],
+        "cores_apart": any(one.condition == "cores_apart" for one in document.spoiled),
         "frequencies_hz": document.conditions.after.frequencies_hz,
     }
 

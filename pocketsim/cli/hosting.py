@@ -139,8 +139,15 @@ def _sentences(result: HostValidation) -> list[str]:
         tables.discrepancy_sentence(result.comparison.judgement),
         *(comparing_other.sentences(result.other) if result.other else ()),
         *(f"Spoiled: {text}." for text in conditions),
+        *([_no_verdict(result)] if result.cores_apart else []),
         f"Verdict: {result.verdict}.",
     ]
+
+
+def _no_verdict(result: HostValidation) -> str:
+    apart, reports = result.cores_apart, result.data["reports"]
+    told = f"{len(apart)} of {len(reports)} reports ({', '.join(apart)})"
+    return f"There is no verdict, as the two cores shared no cache in {told}."
 
 
 _TITLE = "Real trades of this computer, and their simulation"

@@ -54,6 +54,7 @@ def test_threads_of_one_core_are_no_two_cores(tmp_path, siblings, expected):
         data={"host": said, "reports": []},
         comparison=SimpleNamespace(judgement=Judgement((), (), OFF_BY)),
         verdict="met",
+        cores_apart=[],
         other=None,
     )
     told = hosting._sentences(whole)

@@ -23,6 +23,7 @@ from pocketsim.calibration.validate.host.computer import Cores
 from pocketsim.calibration.validate.host.figures import Figures
 from pocketsim.calibration.validate.host.judging import Compared
 from pocketsim.calibration.validate.host.measuring import Bench
+from pocketsim.cli import hosting
 from pocketsim.report import host as page
 from pocketsim.report import host_other
 from pocketsim.sim.devices.profile import DEVICES
@@ -173,7 +174,7 @@ def test_a_verdict_is_of_both_and_none_of_a_quick_look():
     assert validation(own=2.0, is_judged=False).verdict == on_host.NOT_JUDGED
     tokens = token_batches.compared()
     whole = on_host.HostValidation(
-        compared().own, tokens, is_judged=True, data={}, other=validation(own=2.0)
+        compared().own, tokens, is_judged=True, data={"reports": []}, other=validation(own=2.0)
     )
     assert whole.verdict == on_host.MISSED
     told = json.loads(whole.as_json())["other"]
@@ -182,6 +183,24 @@ def test_a_verdict_is_of_both_and_none_of_a_quick_look():
     assert [bar["met"] for bar in told["bars"]] == [False, False, True]
     assert told["rows"][0]["own"]["rtt_p50_s"]["error"] == pytest.approx(math.log(2))
     assert "other" not in json.loads(replace(whole, other=None).as_json())
+
+
+def test_there_is_no_verdict_where_two_cores_share_no_cache_in_a_report():
+    reports = [{"name": name, "cores_apart": name == "turn_1"} for name in ("before", "turn_1")]
+    whole = on_host.HostValidation(
+        compared().own,
+        token_batches.compared(),
+        is_judged=True,
+        data={"reports": reports},
+        other=validation(own=2.0),
+    )
+    assert whole.verdict == on_host.NOT_JUDGED
+    told = hosting._no_verdict(whole)
+    assert told == (
+        "There is no verdict, as the two cores shared no cache in 1 of 2 reports (turn_1)."
+    )
+    calm = replace(whole, data={"reports": reports[:1]})
+    assert calm.verdict == on_host.MISSED
 
 
 def test_pages_have_every_point_by_both_profiles():

@@ -39,6 +39,18 @@ def test_a_report_is_read_as_it_is(tmp_path, small):
     assert loaded.document.measurements[0].quantity("cpu_s") is None
 
 
+def test_a_report_of_an_earlier_probe_is_read_with_what_it_no_longer_has(tmp_path, small):
+    small["made"] |= {"near": True, "awake": True}
+    cores_apart = {"condition": "cores_apart", "detail": "2 of 9 steps of two cores"}
+    small["spoiled"] = [cores_apart]
+    small["measurements"].append(
+        synthetic.measurement("core_to_core", "scheduling", {"latency_s": [42e-9]})
+    )
+    loaded = read(tmp_path, small)
+    assert loaded.document.spoiled[0].condition == "cores_apart"
+    assert loaded.document.conditions.before.core_to_core_s is None
+
+
 def test_the_digest_is_of_the_bytes(tmp_path, small):
     import hashlib
 

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod check;
-mod cores;
 mod failure;
 mod interrupt;
 mod link;
@@ -45,8 +44,6 @@ enum Verb {
     Once(once::Arguments),
     /// Time signatures on this core for a moment.
     Speed(speed::Arguments),
-    /// Say how far two cores are from each other, as a hypervisor may move them.
-    Cores(cores::Arguments),
     /// Say what this build is.
     Version(version::Arguments),
 }
@@ -62,7 +59,6 @@ fn main() -> ExitCode {
         Verb::Check(arguments) => check::main(&arguments),
         Verb::Once(arguments) => once::main(&arguments),
         Verb::Speed(arguments) => speed::main(&arguments),
-        Verb::Cores(arguments) => cores::main(&arguments),
         Verb::Version(arguments) => version::main(&arguments),
     };
     done.unwrap_or_else(|failure| failure.report())

@@ -46,9 +46,6 @@ pub struct Arguments {
     /// Threads at most; as many as cores without
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Measure what two cores do together while they are near each other, as hypervisors move them
-    #[arg(long)]
-    near: bool,
     /// Idle cores poll meanwhile instead of sleeping; takes root
     #[arg(long)]
     awake: bool,
@@ -86,7 +83,6 @@ impl Arguments {
             only: self.only.clone(),
             threads_max: self.threads,
             note: self.note.clone(),
-            near: self.near,
             awake: self.awake,
             program: std::env::current_exe().ok(),
             ..Options::new(depth, self.scratch()?)

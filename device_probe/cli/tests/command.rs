@@ -273,52 +273,6 @@ fn the_speed_of_the_moment_is_what_signatures_take() {
 }
 
 #[test]
-fn how_far_two_cores_are_apart_is_a_time_and_a_word() {
-    assert_eq!(code(&probe(&["cores", "--bring-near", "5"])), 2); // of what?
-    let output = probe(&["cores", "--json", "--bring-near", "0s"]);
-    if code(&output) == 5 {
-        let said = text(&output.stderr);
-        let full = said.contains("did not answer");
-        assert!(full || said.contains("it takes two cores"), "{said}");
-        return;
-    }
-    assert_eq!(code(&output), 0);
-    let told: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
-    let latency_s = told["latency_s"].as_f64().unwrap();
-    assert!((0.2e-9..1e-3).contains(&latency_s), "{told}");
-    assert_eq!(told["near"].as_bool(), Some(latency_s <= 100e-9), "{told}");
-    let output = probe(&["cores"]);
-    if code(&output) == 0 {
-        let said = text(&output.stdout);
-        assert!(
-            said.contains("ns from core ") && said.contains("near"),
-            "{said}"
-        );
-    }
-}
-
-#[test]
-fn a_run_with_near_cores_says_that_it_was_one() {
-    let output = probe(&[
-        "run",
-        "--quick",
-        "--near",
-        "--only",
-        "thread_spawn",
-        "--quiet",
-    ]);
-    if code(&output) == 5 {
-        let said = text(&output.stderr);
-        assert!(said.contains("taskset"), "{said}"); // not two cores
-        return;
-    }
-    assert_eq!(code(&output), 0);
-    let report: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
-    assert_eq!(report["made"]["near"], true);
-    assert_eq!(report["made"]["awake"], false);
-}
-
-#[test]
 fn the_speed_of_a_disk_is_told_or_why_there_is_none() {
     let output = probe(&["speed", "--json", "--files", env!("CARGO_TARGET_TMPDIR")]);
     if code(&output) == 0 {

@@ -54,6 +54,7 @@ class Made(Section):
     case_budget_s: Seconds
     stopped: bool
     near: bool = False
+    """Of earlier probes: whether they repeated steps of two cores that shared no cache."""
     awake: bool = False
     note: str | None = None
 
@@ -107,6 +108,7 @@ class State(Section):
     thermal_status: Annotated[int, Field(ge=0, le=6)] | None = None
     frequencies_hz: list[Finite | None]
     load_1min: NotNegative | None = None
+    core_to_core_s: Seconds | None = None
 
 
 class Conditions(Section):

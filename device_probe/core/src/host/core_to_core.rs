@@ -1,14 +1,11 @@
-//! How far two cores are from each other, by the core-to-core latency; and how virtual ones come near.
+//! The core-to-core latency: how long a cache line takes from one core to another.
 //!
 //! Two threads, each confined to a core, pass one cache line to and fro. Where the cores share a
-//! last-level cache that takes some 40 ns one way, and 200 where they do not (AMD EPYC). A virtual
-//! core is a thread of its hypervisor, which migrates it when it likes: pinning within the guest does
-//! not hold it. One that sleeps is placed anew when it is woken, so letting both sleep and wake each
-//! other brings them together, mostly within a second. What deliberately does not live here: which
-//! measurements need them near.
+//! last-level cache that takes some 40 ns one way, and 200 where they do not (AMD EPYC). A hypervisor
+//! migrates virtual cores, so that the latency may change within a run. What deliberately does not
+//! live here: what the latency spoils.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,10 +13,19 @@ use super::affinity;
 use crate::stop::Stop;
 use crate::unmeasured::Unmeasured;
 
-/// Cores at most so far apart are taken to share a last-level cache.
+/// Cores with at most this latency are taken to share a last-level cache, in seconds.
 ///
 /// Measured on one computer, an AMD EPYC: 33 to 69 ns or 180 to 226, nothing between.
-pub const NEAR_S: f64 = 100e-9;
+pub const SHARED_CACHE_MAX_S: f64 = 100e-9;
+
+/// The latency between the two cores of a process that may use exactly two, in seconds.
+///
+/// None where it may use another number of cores: the system then chooses which of them threads run
+/// on. None, too, where the latency cannot be measured.
+pub fn of_the_only_two_s() -> Option<f64> {
+    let cores = <[u32; 2]>::try_from(affinity::allowed_cores()).ok()?;
+    latency_s(cores).ok()
+}
 
 /// Time that a cache line takes from one core to the other, one way, in seconds: the median of some
 /// batches, within some milliseconds.
@@ -45,22 +51,6 @@ pub fn latency_s(cores: [u32; 2]) -> Result<f64, Unmeasured> {
             (asked, _) => asked,
         }
     })
-}
-
-/// Let two cores sleep and wake each other until they are near, for so long at most; how far apart
-/// they are then, in seconds.
-///
-/// # Errors
-/// Those of [`latency_s`].
-pub fn bring_near(cores: [u32; 2], patience: Duration) -> Result<f64, Unmeasured> {
-    let start = Instant::now();
-    loop {
-        let apart_s = latency_s(cores)?;
-        if apart_s <= NEAR_S || start.elapsed() >= patience {
-            return Ok(apart_s);
-        }
-        wake_each_other(cores)?;
-    }
 }
 
 /// A cache line of its own, whose number the two threads raise in turn.
@@ -137,37 +127,6 @@ impl Line {
     }
 }
 
-/// Each sleeps for a moment, and then wakes the other, which sleeps until it is woken.
-fn wake_each_other([one, other]: [u32; 2]) -> Result<(), Unmeasured> {
-    let (to_other, from_one) = mpsc::channel();
-    let (to_one, from_other) = mpsc::channel();
-    let turns = |to: mpsc::Sender<()>, from: mpsc::Receiver<()>, begins: bool| {
-        for turn in 0..WAKES {
-            // Who is gone was not granted its core, which it says itself.
-            if (turn > 0 || !begins) && from.recv().is_err() {
-                return;
-            }
-            thread::sleep(NAP);
-            if to.send(()).is_err() {
-                return;
-            }
-        }
-    };
-    thread::scope(|scope| {
-        let answering = scope.spawn(move || {
-            affinity::on_cores(&[other], || {
-                turns(to_one, from_one, false);
-                Ok(())
-            })
-        });
-        let asked = affinity::on_cores(&[one], || {
-            turns(to_other, from_other, true);
-            Ok(())
-        });
-        asked.and(answering.join().expect("it only sleeps"))
-    })
-}
-
 /// Odd, so that one is in the middle: one in which a core was taken tells nothing.
 const BATCHES: u32 = 9;
 /// Of a batch: 20 us where a cache is shared.
@@ -177,10 +136,7 @@ const LOOKS: u32 = 4096;
 /// Others may have a core for some milliseconds at a time.
 const LIMIT: Duration = Duration::from_secs(1);
 /// Why nothing is measured where other programs compute all the time.
-pub const ALONE: &str = "the other core did not answer within 1 s";
-const WAKES: u32 = 25;
-/// Long enough for a core to go idle, and for a hypervisor that polls for a moment to let it.
-const NAP: Duration = Duration::from_millis(1);
+const ALONE: &str = "the other core did not answer within 1 s";
 
 #[cfg(test)]
 mod tests {
@@ -212,8 +168,6 @@ mod tests {
         for cores in [[here, 1023], [1023, here]] {
             let reason = latency_s(cores).expect_err("refused");
             assert!(reason.0.contains("[1023]"), "{reason}");
-            let reason = wake_each_other(cores).expect_err("refused");
-            assert!(reason.0.contains("[1023]"), "{reason}");
         }
     }
 
@@ -224,16 +178,5 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(line.ask(), Err(Unmeasured::because(ALONE)));
         assert_eq!(line.answer(), Err(Unmeasured::because(ALONE)));
-    }
-
-    #[test]
-    fn cores_sleep_as_often_as_they_wake_each_other() {
-        let Ok(cores) = affinity::first_and_last_core() else {
-            return;
-        };
-        let start = Instant::now();
-        wake_each_other(cores).expect("granted");
-        // Sleeps are never shorter than asked for, and none of the two sleeps while the other does.
-        assert!(start.elapsed() >= (2 * WAKES - 1) * NAP);
     }
 }

@@ -9,7 +9,7 @@
 //! | [`cores`], [`affinity`] | cores, their classes, and confining a thread to some |
 //! | [`state`], [`battery`] | temperatures, frequencies, load, battery |
 //! | [`virtuality`] | emulators, virtual machines, builds for debugging |
-//! | [`core_to_core`] | how far two cores are from each other, and how virtual ones come near |
+//! | [`core_to_core`] | how long a cache line takes from one core to another |
 //! | [`idle`] | whether idle cores sleep |
 //! | [`allocator`] | how this process gets large buffers |
 //!

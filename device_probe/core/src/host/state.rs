@@ -13,6 +13,7 @@ pub fn read(tree: &Tree, cores: &[Core], extras: &HostExtras) -> State {
         thermal_status: extras.thermal_status.filter(|status| *status <= 6),
         frequencies_hz: cores.iter().map(frequency).collect(),
         load_1min: load(tree),
+        core_to_core_s: None,
     }
 }
 

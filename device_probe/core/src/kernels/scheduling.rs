@@ -10,8 +10,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::experiment::{case, collect, Watch, WALL_AND_CPU};
-use crate::host::affinity::first_and_last_core;
-use crate::host::core_to_core;
 use crate::kernel::{Budget, Case, Depth, Group, Series, Unmeasured};
 use crate::stop::Stop;
 
@@ -36,7 +34,6 @@ pub fn cases(depth: Depth) -> Vec<Case> {
         case(GROUP, "wake_up_latency", &[("futex", 1.0)], |budget| {
             wake_up_latency(budget, Sleeper::in_park()?)
         }),
-        case(GROUP, CORE_TO_CORE, &[], core_to_core),
     ];
     let beside_others = super::sleeping::cases();
     let alone = super::kernel_tick::cases();
@@ -83,14 +80,6 @@ fn task_spawn(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
             watch.per_operation(&clock, TASKS)
         });
         Ok(runtime.block_on(batch).expect("nothing cancels it"))
-    })
-}
-
-/// A cache line's way from the first core that this process may use to the last.
-fn core_to_core(budget: &Budget<'_>) -> Result<Vec<Series>, Unmeasured> {
-    let cores = first_and_last_core()?;
-    collect(budget, ["latency_s"], || {
-        Ok([core_to_core::latency_s(cores)?])
     })
 }
 
@@ -173,8 +162,6 @@ impl Drop for Sleeper {
 }
 
 const GROUP: Group = Group::Scheduling;
-/// How far the cores are apart that are to be near each other.
-pub const CORE_TO_CORE: &str = "core_to_core";
 
 /// From a tenth of a millisecond, where the timer's slack of 50 us shows (prctl(2),
 /// PR_SET_TIMERSLACK), to the pauses of the theses' slower rungs (8 to 32 per second).

@@ -29,6 +29,10 @@ pub struct State {
     /// Mean number of tasks that run or want to, over the last minute.
     #[schemars(range(min = 0.0))]
     pub load_1min: Option<f64>,
+    /// Time that a cache line takes from one core to the other, in seconds, where the probe could
+    /// use exactly two cores.
+    #[schemars(range(min = 0.0))]
+    pub core_to_core_s: Option<f64>,
 }
 
 /// The battery.

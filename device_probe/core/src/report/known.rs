@@ -155,7 +155,6 @@ pub const KERNELS: &[Known] = &[
     entry("timed_sleep", Group::Scheduling, &[], &[]),
     entry("timer_interrupt", Group::Scheduling, &[], &[]),
     entry("kernel_tick", Group::Scheduling, &[], &[]),
-    entry("core_to_core", Group::Scheduling, &[], &["latency_s"]),
     entry("udp_send", Group::Udp, BYTES, &[]),
     entry("udp_receive", Group::Udp, BYTES, &[]),
     entry(

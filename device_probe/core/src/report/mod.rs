@@ -90,8 +90,8 @@ pub struct Made {
     pub case_budget_s: f64,
     /// Whether the user ended the run early.
     pub stopped: bool,
-    /// Whether steps of two cores were to be taken while these are near each other.
-    #[serde(default)]
+    /// Of earlier probes: whether they repeated steps of two cores that shared no cache.
+    #[serde(default, skip_serializing)]
     pub near: bool,
     /// Whether idle cores polled meanwhile, as the probe asked the system.
     #[serde(default)]
@@ -269,7 +269,7 @@ named_enum! {
         Noisy = "noisy",
         /// Many cases were still changing when their samples began.
         Unsettled = "unsettled",
-        /// Steps of two cores were taken while those were far from each other, against what was asked.
+        /// The two cores that the probe could use share no cache.
         CoresApart = "cores_apart",
         /// The user ended the run early.
         Stopped = "stopped",

@@ -32,7 +32,7 @@ pub fn report(world: &World<'_>, options: &Options, facts: Facts<'_>, done: &Don
         clock: clock(facts.clock),
         conditions: Conditions {
             before: facts.before,
-            after: world.host.state(&extras),
+            after: world.state(&extras),
         },
         throttle: done.throttle.clone(),
         spoiled: Vec::new(),
@@ -40,9 +40,6 @@ pub fn report(world: &World<'_>, options: &Options, facts: Facts<'_>, done: &Don
     };
     spoiled::mark_noisy(&mut report.measurements);
     report.spoiled = spoiled::conditions(&report, &world.host, &extras);
-    report
-        .spoiled
-        .extend(done.apart.as_ref().map(spoiled::apart));
     report
 }
 
@@ -66,7 +63,7 @@ fn made(world: &World<'_>, options: &Options, facts: &Facts<'_>) -> Made {
         rounds: facts.schedule.rounds,
         case_budget_s: rounded(facts.schedule.case_s),
         stopped: facts.stopped,
-        near: options.near,
+        near: false,
         awake: options.awake,
         note: options.note.clone(),
     }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::gather::{Gathered, Whereabouts};
-use super::near::{Near, TakenApart};
 use super::plan::{Schedule, Step};
 use super::throttle::{Detector, Place};
 use super::Observer;
@@ -32,18 +31,11 @@ pub struct Measure<'a> {
 pub struct Done {
     pub gathered: Vec<Gathered>,
     pub throttle: Throttle,
-    /// Steps that were to be taken while cores are near each other, and were not.
-    pub apart: Option<TakenApart>,
 }
 
 impl Measure<'_> {
     /// Every step of every round, until the user stops it.
-    pub fn all(
-        &self,
-        steps: Vec<Step>,
-        fixed: Box<dyn Repeat>,
-        near: &Near<'_>,
-    ) -> Result<Done, Unmeasured> {
+    pub fn all(&self, steps: Vec<Step>, fixed: Box<dyn Repeat>) -> Result<Done, Unmeasured> {
         let mut detector = Detector::with(fixed, &self.sampler(), self.place())?;
         let mut gathered: Vec<Gathered> = steps.into_iter().map(Gathered::new).collect();
         let order = order(&gathered, self.schedule.rounds);
@@ -53,7 +45,7 @@ impl Measure<'_> {
             }
             let case = &gathered[place].step().case;
             self.observer.started(number + 1, order.len(), case);
-            self.step(&mut gathered[place], near);
+            self.step(&mut gathered[place]);
             self.observer.measured(&gathered[place].measurement(0));
             let (every_s, pause_max_s) = (self.schedule.check_every_s, self.schedule.pause_max_s);
             detector.look(&self.sampler(), every_s, pause_max_s)?;
@@ -61,11 +53,7 @@ impl Measure<'_> {
         // Nothing comes after it that would need a cool device.
         detector.look(&self.sampler(), 0.0, 0.0)?;
         let throttle = detector.figures().clone();
-        Ok(Done {
-            gathered,
-            throttle,
-            apart: near.taken_apart(),
-        })
+        Ok(Done { gathered, throttle })
     }
 
     /// The detector stays on the fastest cores, which are the first to be throttled.
@@ -79,18 +67,10 @@ impl Measure<'_> {
         }
     }
 
-    fn step(&self, gathered: &mut Gathered, near: &Near<'_>) {
-        let step = gathered.step();
-        let take = || {
-            let at_s = self.time.wall_s() - self.start_s;
-            Ok((at_s, self.take(step)?))
-        };
-        let done = match step.is_of_two_cores() {
-            true => near.take(take, self.stop),
-            false => take(),
-        };
-        match done {
-            Ok((at_s, (taken, whereabouts))) => gathered.add(at_s, taken, whereabouts),
+    fn step(&self, gathered: &mut Gathered) {
+        let at_s = self.time.wall_s() - self.start_s;
+        match self.take(gathered.step()) {
+            Ok((taken, whereabouts)) => gathered.add(at_s, taken, whereabouts),
             Err(reason) => gathered.fail(reason),
         }
     }

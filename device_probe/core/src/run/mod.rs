@@ -3,21 +3,23 @@
 //! What deliberately does not live here: how a case is timed ([`sampler`](crate::sampler)), and
 //! where the report goes.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::clock::{Clock, SystemTimeSource, TimeSource};
-use crate::host::{affinity, Host};
+use crate::host::idle::{Awake, PLACE};
+use crate::host::{affinity, core_to_core, Host, HostExtras};
 use crate::kernel::{Case, MakeRepeat, Repeat, Unmeasured};
 use crate::kernels::{battery, catalogue, Surroundings};
-use crate::report::{Measurement, Report};
+use crate::report::{Measurement, Report, State};
+use crate::sketch::rounded;
 use crate::stop::Stop;
 pub use options::Options;
 
 mod assemble;
 pub mod gather;
 mod measure;
-pub mod near;
 mod options;
 pub mod plan;
 pub mod spoiled;
@@ -44,8 +46,8 @@ pub struct World<'a> {
     pub fixed_kernel: Arc<MakeRepeat<'static>>,
     /// When the run begins.
     pub started_at: SystemTime,
-    /// Cores that are to be near each other, if any are.
-    pub near: Option<&'a dyn near::TwoCores>,
+    /// The core-to-core latency, in seconds, where the run has exactly two cores.
+    pub core_to_core_s: fn() -> Option<f64>,
 }
 
 impl World<'static> {
@@ -66,7 +68,17 @@ impl World<'static> {
             catalogue,
             fixed_kernel: Arc::new(|| Ok(Box::new(throttle::fixed_work()))),
             started_at: SystemTime::now(),
-            near: None,
+            core_to_core_s: core_to_core::of_the_only_two_s,
+        }
+    }
+}
+
+impl World<'_> {
+    /// How the device is now.
+    fn state(&self, extras: &HostExtras) -> State {
+        State {
+            core_to_core_s: (self.core_to_core_s)().map(rounded),
+            ..self.host.state(extras)
         }
     }
 }
@@ -76,15 +88,15 @@ impl World<'static> {
 /// A raised `stop` ends the run after the sample it is at; the report then says that it was stopped.
 ///
 /// # Errors
-/// What [`check`] has against the options; a clock that cannot measure; cores that are to be near and
-/// are not two, or that this user may not keep awake.
+/// What [`check`] has against the options; a clock that cannot measure; cores that this user may not
+/// keep awake.
 pub fn run(options: &Options, observer: &dyn Observer, stop: &Stop) -> Result<Report, Unmeasured> {
-    let cores = near::Here::of(options)?;
-    let world = World {
-        near: cores.two(),
-        ..World::real(options)
+    let hold = || {
+        let held = Awake::hold(Path::new(PLACE));
+        held.map_err(|error| Unmeasured::because(format!("{PLACE}: {error}")))
     };
-    run_in(&world, options, observer, stop)
+    let _awake = options.awake.then(hold).transpose()?;
+    run_in(&World::real(options), options, observer, stop)
 }
 
 /// Whether there is anything against the options.
@@ -107,7 +119,7 @@ pub fn run_in(
 ) -> Result<Report, Unmeasured> {
     let steps = steps(world, options)?;
     let start_s = world.time.wall_s();
-    let before = world.host.state(&options.extras.now());
+    let before = world.state(&options.extras.now());
     let mut fixed = (world.fixed_kernel)()?;
     wake_up(world.time, fixed.as_mut())?;
     let clock = Clock::of(world.time)?;
@@ -123,7 +135,7 @@ pub fn run_in(
         stop,
         start_s,
     };
-    let done = measure.all(steps, fixed, &near::Near::new(world.near))?;
+    let done = measure.all(steps, fixed)?;
     let facts = assemble::Facts {
         before,
         clock: &clock,

@@ -23,8 +23,6 @@ pub struct Options {
     pub threads_max: Option<usize>,
     /// What the user says about the run.
     pub note: Option<String>,
-    /// Whether steps of two cores are taken while these are near each other, as virtual ones may be moved.
-    pub near: bool,
     /// Whether idle cores poll meanwhile instead of sleeping.
     pub awake: bool,
     /// What only Java knows.
@@ -42,7 +40,6 @@ impl Options {
             only: Vec::new(),
             threads_max: None,
             note: None,
-            near: false,
             awake: false,
             extras: Extras::default(),
         }

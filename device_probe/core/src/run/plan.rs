@@ -3,7 +3,6 @@
 use super::Options;
 use crate::host::cores;
 use crate::kernel::{Case, Depth, Group, Unmeasured, Work};
-use crate::kernels::scheduling::CORE_TO_CORE;
 use crate::report::{Core, CoreClass};
 
 /// One case on some threads and cores.
@@ -22,15 +21,6 @@ impl Step {
     /// the battery have a pace of their own.
     pub fn repeats(&self) -> bool {
         self.is_timed() || !matches!(self.case.group, Group::Link | Group::Battery)
-    }
-
-    /// Whether threads of two cores work together in it; also those of few kernels of these groups
-    /// that have one. How far the cores are apart is not to depend on what is done about it.
-    pub fn is_of_two_cores(&self) -> bool {
-        let group = self.case.group;
-        let several =
-            self.threads > 1 || matches!(group, Group::Scheduling | Group::Udp | Group::Quic);
-        several && self.case.kernel != CORE_TO_CORE
     }
 
     fn is_timed(&self) -> bool {

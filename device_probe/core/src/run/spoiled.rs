@@ -1,13 +1,13 @@
 //! What spoiled a run, judged from its report and from the device.
 
+use crate::host::core_to_core::SHARED_CACHE_MAX_S;
 use crate::host::{cores, virtuality, Host, HostExtras};
 use crate::kernel::Group;
 use crate::report::figures::case_name;
 use crate::report::{Build, Condition, Measurement, Report, Samples, Spoiled};
-use crate::run::near::TakenApart;
 use crate::run::throttle::THROTTLED_RATIO;
 
-/// Everything that spoils `report`, but for what it says itself already.
+/// Everything that spoils `report`.
 pub fn conditions(report: &Report, host: &Host, extras: &HostExtras) -> Vec<Spoiled> {
     let (tree, properties) = (host.tree(), host.properties());
     let found = [
@@ -27,23 +27,13 @@ pub fn conditions(report: &Report, host: &Host, extras: &HostExtras) -> Vec<Spoi
         (Condition::CoarseClock, coarse_clock(report)),
         (Condition::Noisy, noisy(&report.measurements)),
         (Condition::Unsettled, unsettled(report)),
+        (Condition::CoresApart, cores_apart(report)),
         (Condition::Stopped, stopped(report)),
     ];
     let found = found.into_iter();
     found
         .filter_map(|(condition, detail)| detail.map(|detail| Spoiled { condition, detail }))
         .collect()
-}
-
-/// Steps that were to be taken while cores are near each other, and were not.
-pub fn apart(apart: &TakenApart) -> Spoiled {
-    let TakenApart { apart, steps } = apart;
-    Spoiled {
-        condition: Condition::CoresApart,
-        detail: format!(
-            "{apart} of {steps} steps of two cores, which did not come near or moved apart"
-        ),
-    }
 }
 
 /// Mark each case whose rounds disagree, or that others kept from its cores.
@@ -225,6 +215,17 @@ fn power_save(host: &Host, extras: &HostExtras) -> Option<String> {
 fn coarse_clock(report: &Report) -> Option<String> {
     let resolution_s = report.clock.resolution_s;
     (resolution_s > RESOLUTION_MAX_S).then(|| format!("the clock's step is {resolution_s:e} s"))
+}
+
+/// The latency of before or after the run, the longer one, if the cores share no cache.
+fn cores_apart(report: &Report) -> Option<String> {
+    let states = [&report.conditions.before, &report.conditions.after];
+    let known = states.iter().filter_map(|state| state.core_to_core_s);
+    let longest_s = known.fold(0.0, f64::max);
+    (longest_s > SHARED_CACHE_MAX_S).then(|| {
+        let longest_ns = longest_s * 1e9;
+        format!("the two cores do not share a cache: core to core {longest_ns:.0} ns")
+    })
 }
 
 fn stopped(report: &Report) -> Option<String> {

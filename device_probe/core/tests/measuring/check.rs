@@ -40,7 +40,7 @@ fn report() -> Report {
         catalogue: vec![hash(64.0), hash(160.0), slow],
         fixed_kernel: Arc::new(|| Ok(Box::new(steady(1e-4)))),
         started_at: SystemTime::UNIX_EPOCH,
-        near: None,
+        core_to_core_s: || None,
     };
     let options = Options {
         threads_max: Some(1),
@@ -55,6 +55,23 @@ fn document() -> Value {
 
 fn findings(document: &Value) -> Vec<Finding> {
     parse(&document.to_string()).expect_err("no report")
+}
+
+#[test]
+fn a_report_of_an_earlier_probe_is_one_with_what_no_probe_writes_any_more() {
+    let mut document = document();
+    let now = parse(&document.to_string()).expect("a report");
+    document["made"]["near"] = json!(true);
+    document["made"]["awake"] = json!(true);
+    for state in ["before", "after"] {
+        let state = document["conditions"][state].as_object_mut().unwrap();
+        state.remove("core_to_core_s");
+    }
+    let detail = "2 of 9 steps of two cores, which did not come near or moved apart";
+    document["spoiled"] = json!([{ "condition": "cores_apart", "detail": detail }]);
+    let earlier = parse(&document.to_string()).expect("a report");
+    assert_eq!(earlier.measurements, now.measurements);
+    assert!(!earlier.to_json().contains("\"near\""));
 }
 
 /// What is found after `value` was put at `pointer`.

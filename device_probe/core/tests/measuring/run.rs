@@ -6,12 +6,13 @@ use std::time::{Duration, SystemTime};
 
 use pocketsim_probe_core::host::{Extras, Host, HostExtras, Properties, Tree};
 use pocketsim_probe_core::kernel::{Case, Depth, Group, Unmeasured, Work};
-use pocketsim_probe_core::report::{Condition, Measurement, Report, Status, REPORT_BYTES_MAX};
+use pocketsim_probe_core::report::{
+    Condition, Measurement, Report, State, Status, REPORT_BYTES_MAX,
+};
 use pocketsim_probe_core::run::{run_in, Options, World};
 use pocketsim_probe_core::stop::Stop;
 use tempfile::TempDir;
 
-mod near;
 mod spoiled;
 
 use crate::fakes::{experiment, plant, repeated, steady, wait, work, Counter, FINE};
@@ -41,7 +42,7 @@ impl Device {
             catalogue,
             fixed_kernel: Arc::new(|| Ok(Box::new(steady(1e-4)))),
             started_at: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
-            near: None,
+            core_to_core_s: || None,
         }
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::experiment::{label, measure, measure_until, measure_within, Samples};
-use pocketsim_probe_core::host::core_to_core;
 use pocketsim_probe_core::kernel::{Case, Depth};
 use pocketsim_probe_core::kernels::{quic, scheduling, udp};
 use pocketsim_probe_core::stop::Stop;
@@ -40,7 +39,6 @@ fn measured_here(case: &Case, samples: usize) -> Option<Samples> {
         Err(why) => {
             let taken = match case.kernel {
                 "kernel_tick" => "other threads had the core",
-                "core_to_core" => core_to_core::ALONE,
                 _ => "nothing",
             };
             assert_eq!(why.0, taken, "{}", label(case));
@@ -52,7 +50,6 @@ fn measured_here(case: &Case, samples: usize) -> Option<Samples> {
 #[test]
 fn the_names_are_those_that_calibration_reads() {
     let expected = [
-        "core_to_core",
         "kernel_tick",
         "quic_endpoint_close",
         "quic_endpoint_setup",
@@ -121,7 +118,6 @@ fn quantities_are_those_that_calibration_reads() {
     for case in cases(Depth::Quick) {
         let expected: &[&str] = match case.kernel {
             "sleep_overshoot" => &["overshoot_s"],
-            "core_to_core" => &["latency_s"],
             "wake_up_latency" => &["latency_s", "sent_s"],
             "udp_round_trip" => &["rtt_s"],
             "udp_wake_up" => &["latency_s", "sent_s", "rtt_s"],

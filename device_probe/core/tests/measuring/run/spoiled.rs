@@ -179,3 +179,31 @@ fn a_good_device_is_not_called_bad() {
     .unwrap();
     assert_eq!(conditions(&report), []);
 }
+
+#[test]
+fn two_cores_without_a_shared_cache_spoil_a_run() {
+    let run = |core_to_core_s| {
+        let world = World {
+            core_to_core_s,
+            ..Device::new(&[]).world(vec![steady_case("a")])
+        };
+        run_in(
+            &world,
+            &options(Depth::Full),
+            &Counter::default(),
+            &Stop::new(),
+        )
+        .unwrap()
+    };
+    let shared = run(|| Some(42e-9));
+    assert_eq!(conditions(&shared), []);
+    let State { core_to_core_s, .. } = shared.conditions.before;
+    assert_eq!(core_to_core_s, Some(42e-9));
+    let apart = run(|| Some(190e-9));
+    assert_eq!(conditions(&apart), [Condition::CoresApart]);
+    let detail = &apart.spoiled.last().expect("it is").detail;
+    assert_eq!(
+        detail,
+        "the two cores do not share a cache: core to core 190 ns"
+    );
+}
