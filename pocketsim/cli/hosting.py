@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,10 +29,6 @@ def host(  # noqa: PLR0913 - each is an option
     other: comparing_other.Other = None,
     profile: comparing_other.Earlier = None,
     no_bar: comparing_other.NoBar = False,
-    awake: Annotated[
-        bool,
-        typer.Option("--awake", help="Idle cores poll meanwhile instead of sleeping; takes root."),
-    ] = False,
     as_json: AsJson = False,
     jobs: Jobs = None,
 ) -> None:
@@ -49,29 +44,23 @@ def host(  # noqa: PLR0913 - each is an option
     With --other, another build of the probe is another device, with both ends on one core: its own
     profile has to predict what it trades, and this computer's has to miss it. With --profile that
     alone is done, and DIR gets other.json and other.html instead.
-
-    With --awake idle cores do not sleep while it runs, in what the probe measures as in trades. A
-    virtual core that sleeps is woken when its hypervisor comes to it, which no guest can tell.
     """
     targets.check_outside_runs(out)
     from pocketsim import on_host
-    from pocketsim.calibration.validate.host import computer, design
+    from pocketsim.calibration.validate.host import design
     from pocketsim.probing import probe_file
 
     several = jobs or default_jobs()
     device = comparing_other.device(other, profile, quick=quick, no_bar=no_bar)
-    condition = computer.awake() if awake else contextlib.nullcontext(computer.ASLEEP)
     if device is not None and profile is not None:
-        with condition:
-            comparing_other.alone(device, out, profile, several, json=as_json)
+        comparing_other.alone(device, out, profile, several, json=as_json)
         return
     found = probe_file(probe)
     effort = design.QUICK if quick else design.FULL
     _tell_design(effort)
-    with condition:
-        result = on_host.validate_host(out, found, effort, several, console.say)
-        if device is not None:
-            result = comparing_other.beside(result, device, out, several)
+    result = on_host.validate_host(out, found, effort, several, console.say)
+    if device is not None:
+        result = comparing_other.beside(result, device, out, several)
     _write(result, out)
     if as_json:
         console.data(result.as_json().rstrip())
@@ -135,7 +124,6 @@ def _sentences(result: HostValidation) -> list[str]:
     return [
         f"{told['processor']}, {told['kernel']}: {on_cores}, relay on {where}.",
         *(_SHARED for _ in range(told["ends_share_core"])),
-        *(_AWAKE for _ in range(told["idle_latency_max_s"] == 0)),
         tables.discrepancy_sentence(result.comparison.judgement),
         *(comparing_other.sentences(result.other) if result.other else ()),
         *(f"Spoiled: {text}." for text in conditions),
@@ -151,7 +139,6 @@ def _no_verdict(result: HostValidation) -> str:
 
 
 _TITLE = "Real trades of this computer, and their simulation"
-_AWAKE = "Idle cores polled for work instead of sleeping, in reports as in trades."
 _SHARED = (
     "Dialler and listener are threads of one core, and take time from each other, which is not "
     "simulated."

@@ -2,7 +2,6 @@
 
 import json
 import os
-import struct
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ from conftest import command_line
 
 from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.validate.host import (
-    computer,
     design,
     figures,
     prediction,
@@ -22,7 +20,6 @@ from pocketsim.calibration.validate.host.design import CARRIERS, QUICK
 from pocketsim.calibration.validate.host.tokens import design as token_design
 from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
 from pocketsim.calibration.validate.host.tokens.design import CHECK, SIGN, Stage
-from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import fake_probe
 
 pytestmark = pytest.mark.engine
@@ -164,15 +161,10 @@ def test_a_missed_bar_is_exit_3(tmp_path, monkeypatch):
     dear = token_design.Effort((1, 100), repetitions=2, draws=2)
     monkeypatch.setattr(token_design, "FULL", dear)
     monkeypatch.setenv("FAKE_PROBE_SIGNS_S", "120e-6")  # twice as long as the report says
-    request = tmp_path / "cpu_dma_latency"
-    request.write_bytes(struct.pack("=i", 2_000_000_000))
-    monkeypatch.setattr(computer, "IDLE_LATENCY", request)  # the system's takes root
     call = ["validate", "host", "--probe", str(PROBE), "-o", str(tmp_path / "here"), "-q"]
-    done = CliRunner().invoke(app, [*call, "--awake"])
+    done = CliRunner().invoke(app, call)
     assert done.exit_code == 3, done.output
     found = json.loads((tmp_path / "here/host.json").read_text())
-    assert found["host"]["idle_latency_max_s"] == 0.0
-    assert "Idle cores polled" in done.output
     assert found["verdict"] == "missed"
     assert [one["name"] for one in found["token_reports"]] == ["tokens_before", "tokens_after"]
     assert {bar["met"] for bar in found["bars"]} >= {True, False}
@@ -235,21 +227,6 @@ def test_what_is_no_profile_is_known_before_anything_is_traded(cli, tmp_path):
     assert done.returncode == 2
     assert "other.toml" in done.stderr
     assert not (tmp_path / "calls").exists()
-
-
-def test_cores_that_may_not_be_kept_awake_are_known_before_anything_is_measured(
-    tmp_path, monkeypatch
-):
-    from typer.testing import CliRunner
-
-    from pocketsim.cli import app
-
-    monkeypatch.setattr(computer, "IDLE_LATENCY", tmp_path / "none")
-    call = ["validate", "host", "--quick", "--awake", "--probe", str(PROBE)]
-    done = CliRunner().invoke(app, [*call, "-o", str(tmp_path / "here")])
-    assert isinstance(done.exception, EnvironmentMissingError)  # exit 5 of the command
-    assert "root alone" in str(done.exception)
-    assert not (tmp_path / "here").exists()
 
 
 def test_without_a_probe_it_says_what_builds_one(cli, tmp_path):

@@ -142,8 +142,6 @@ ON_A_CLUSTER = {
     "pocketsim sweep run": {"--executor", "--scheduler"},
     "pocketsim sweep slurm": {"--submit"},
 }
-# What takes root and a device of the system: tests/system/test_host.py has another in its place.
-ON_A_COMPUTER = {"pocketsim validate host": {"--awake"}}
 # Run by the tests below with these names.
 PROBE = {
     "probe run": "test_the_probe_measures_and_checks",
@@ -224,18 +222,12 @@ def test_every_command_has_a_short_form():
 @pytest.mark.parametrize(("name", "options"), rows())
 def test_every_option_of_the_table_is_in_a_short_form(name, options):
     used = {word for call in SHORT[name] for word in call.split()}
-    assert not options - used - ON_A_CLUSTER.get(name, set()) - ON_A_COMPUTER.get(name, set())
+    assert not options - used - ON_A_CLUSTER.get(name, set())
 
 
 def test_what_takes_a_cluster_is_tested_on_one():
     text = "".join(path.read_text() for path in (ROOT / "tests" / "cluster").glob("test_*.py"))
     for options in ON_A_CLUSTER.values():
-        assert {option for option in options if f'"{option}"' in text} == options
-
-
-def test_what_takes_a_computer_is_tested_with_another():
-    text = (ROOT / "tests" / "system" / "test_host.py").read_text()
-    for options in ON_A_COMPUTER.values():
         assert {option for option in options if f'"{option}"' in text} == options
 
 

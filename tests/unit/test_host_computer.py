@@ -1,8 +1,6 @@
 """The computer that trades with itself: who gets which core, and what took time from whom."""
 
 import os
-import struct
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -102,37 +100,3 @@ def test_core_time_is_of_all_threads_and_of_ticks_where_the_kernel_counts_no_mor
 def test_a_share_of_a_core_is_between_nothing_and_all(cpu_s, at_s, expected):
     found = computer.core_ratio(computer.Spent(1.0, 10.0), computer.Spent(cpu_s, at_s))
     assert found == (None if expected is None else pytest.approx(expected))
-
-
-def test_cores_are_awake_while_the_request_is_open(tmp_path):
-    request = tmp_path / "cpu_dma_latency"
-    request.write_bytes(struct.pack("=i", 2_000_000_000))  # what nobody has asked anything of
-    assert computer.idle_latency_max_s(request) == 2000.0
-    with computer.awake(request):
-        assert request in opened_files()
-        assert computer.idle_latency_max_s(request) == 0.0
-    assert request not in opened_files()
-
-
-def test_cores_that_are_awake_may_sleep_for_a_while(tmp_path):
-    request = tmp_path / "cpu_dma_latency"
-    request.write_bytes(b"")
-    with computer.awake(request) as idle, idle.resting():
-        pass
-    asked_us = struct.unpack("=3i", request.read_bytes())  # the system has the last of them
-    assert asked_us == (0, 2_000_000_000, 0)
-    with computer.ASLEEP.resting():
-        assert not computer.ASLEEP.is_awake
-
-
-def opened_files():
-    return [file.readlink() for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
-
-
-def test_where_no_request_is_taken_it_says_who_may(tmp_path):
-    with (
-        pytest.raises(EnvironmentMissingError, match="root alone"),
-        computer.awake(tmp_path / "none"),
-    ):
-        pass
-    assert computer.idle_latency_max_s(tmp_path / "none") is None

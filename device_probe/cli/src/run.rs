@@ -46,9 +46,6 @@ pub struct Arguments {
     /// Threads at most; as many as cores without
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Idle cores poll meanwhile instead of sleeping; takes root
-    #[arg(long)]
-    awake: bool,
     /// No progress
     #[arg(short, long)]
     quiet: bool,
@@ -83,7 +80,6 @@ impl Arguments {
             only: self.only.clone(),
             threads_max: self.threads,
             note: self.note.clone(),
-            awake: self.awake,
             program: std::env::current_exe().ok(),
             ..Options::new(depth, self.scratch()?)
         })

@@ -56,6 +56,7 @@ class Made(Section):
     near: bool = False
     """Of earlier probes: whether they repeated steps of two cores that shared no cache."""
     awake: bool = False
+    """Of earlier probes: whether they kept idle cores from sleeping."""
     note: str | None = None
 
 

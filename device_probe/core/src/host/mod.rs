@@ -10,7 +10,6 @@
 //! | [`state`], [`battery`] | temperatures, frequencies, load, battery |
 //! | [`virtuality`] | emulators, virtual machines, builds for debugging |
 //! | [`core_to_core`] | how long a cache line takes from one core to another |
-//! | [`idle`] | whether idle cores sleep |
 //! | [`allocator`] | how this process gets large buffers |
 //!
 //! Everything reads below a root, so that tests show it devices that they make up.
@@ -28,7 +27,6 @@ pub mod core_to_core;
 pub mod cores;
 mod extras;
 pub mod identity;
-pub mod idle;
 pub mod properties;
 pub mod state;
 pub mod tree;

@@ -93,8 +93,8 @@ pub struct Made {
     /// Of earlier probes: whether they repeated steps of two cores that shared no cache.
     #[serde(default, skip_serializing)]
     pub near: bool,
-    /// Whether idle cores polled meanwhile, as the probe asked the system.
-    #[serde(default)]
+    /// Of earlier probes: whether they kept idle cores from sleeping.
+    #[serde(default, skip_serializing)]
     pub awake: bool,
     /// What the user said about the run.
     pub note: Option<String>,

@@ -64,7 +64,7 @@ fn made(world: &World<'_>, options: &Options, facts: &Facts<'_>) -> Made {
         case_budget_s: rounded(facts.schedule.case_s),
         stopped: facts.stopped,
         near: false,
-        awake: options.awake,
+        awake: false,
         note: options.note.clone(),
     }
 }

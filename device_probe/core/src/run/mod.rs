@@ -3,12 +3,10 @@
 //! What deliberately does not live here: how a case is timed ([`sampler`](crate::sampler)), and
 //! where the report goes.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::clock::{Clock, SystemTimeSource, TimeSource};
-use crate::host::idle::{Awake, PLACE};
 use crate::host::{affinity, core_to_core, Host, HostExtras};
 use crate::kernel::{Case, MakeRepeat, Repeat, Unmeasured};
 use crate::kernels::{battery, catalogue, Surroundings};
@@ -88,14 +86,8 @@ impl World<'_> {
 /// A raised `stop` ends the run after the sample it is at; the report then says that it was stopped.
 ///
 /// # Errors
-/// What [`check`] has against the options; a clock that cannot measure; cores that this user may not
-/// keep awake.
+/// What [`check`] has against the options; a clock that cannot measure.
 pub fn run(options: &Options, observer: &dyn Observer, stop: &Stop) -> Result<Report, Unmeasured> {
-    let hold = || {
-        let held = Awake::hold(Path::new(PLACE));
-        held.map_err(|error| Unmeasured::because(format!("{PLACE}: {error}")))
-    };
-    let _awake = options.awake.then(hold).transpose()?;
     run_in(&World::real(options), options, observer, stop)
 }
 

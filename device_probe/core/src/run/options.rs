@@ -23,8 +23,6 @@ pub struct Options {
     pub threads_max: Option<usize>,
     /// What the user says about the run.
     pub note: Option<String>,
-    /// Whether idle cores poll meanwhile instead of sleeping.
-    pub awake: bool,
     /// What only Java knows.
     pub extras: Extras,
 }
@@ -40,7 +38,6 @@ impl Options {
             only: Vec::new(),
             threads_max: None,
             note: None,
-            awake: false,
             extras: Extras::default(),
         }
     }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-import struct
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +49,6 @@ class Ticks:
     steal: int
 
 
-IDLE_LATENCY = Path("/dev/cpu_dma_latency")
-"""Takes and tells the longest time to wake up that anyone asks for, a signed integer in us."""
 _CPUS = Path("/sys/devices/system/cpu")
 
 
@@ -98,68 +95,6 @@ def pinned(chosen: set[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
-
-
-@dataclass(frozen=True)
-class Idle:
-    """What idle cores do: they poll while a request is open, and else as the system has it."""
-
-    descriptor: int | None = None
-
-    @property
-    def is_awake(self) -> bool:
-        """Whether they poll."""
-        return self.descriptor is not None
-
-    @contextmanager
-    def resting(self) -> Iterator[None]:
-        """Let them sleep in the block: another number replaces what the request asks for."""
-        self._ask(_ANY_US)
-        try:
-            yield
-        finally:
-            self._ask(_NONE_US)
-
-    def _ask(self, longest_us: int) -> None:
-        if self.descriptor is not None:
-            os.write(self.descriptor, struct.pack("=i", longest_us))
-
-
-ASLEEP = Idle()
-
-
-@contextmanager
-def awake(request: Path | None = None) -> Iterator[Idle]:
-    """Let idle cores poll for work in the block instead of sleeping.
-
-    A core of a virtual machine that sleeps leaves it, and is woken when the hypervisor comes to it:
-    that is no device's, and differs from minute to minute. The request holds while its file is open
-    (Linux, Documentation/power/pm_qos_interface.rst; rt-tests' cyclictest makes the same). Raises
-    EnvironmentMissingError where the system takes none.
-    """
-    place = request or IDLE_LATENCY
-    try:
-        descriptor = os.open(place, os.O_WRONLY)
-    except OSError as error:
-        what = f"{place}: {error.strerror}: cores are kept awake by root alone, on Linux"
-        raise EnvironmentMissingError(what) from None
-    try:
-        os.write(descriptor, struct.pack("=i", _NONE_US))
-        yield Idle(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def idle_latency_max_s(request: Path | None = None) -> float | None:
-    """Return how long an idle core may take to wake up by what is asked of the system now.
-
-    0 is a core that does not sleep; None where the system tells nobody but root, or nobody.
-    """
-    try:
-        (asked_us,) = struct.unpack("=i", (request or IDLE_LATENCY).read_bytes()[:4])
-    except (OSError, struct.error):
-        return None
-    return float(asked_us) / 1e6
 
 
 def ticks(stat: str, chosen: set[int]) -> Ticks:
@@ -237,7 +172,6 @@ def said(chosen: Cores) -> dict[str, Any]:
         "cores_of": {"dialler": chosen.dialler, "listener": chosen.listener, "relay": chosen.relay},
         "relay_shares_core": chosen.relay_shares,
         "ends_share_core": chosen.ends_share,
-        "idle_latency_max_s": idle_latency_max_s(),
     }
 
 
@@ -250,8 +184,5 @@ def _processor() -> str:
     return ""
 
 
-_NONE_US = 0
-# As if nobody asked: PM_QOS_CPU_LATENCY_DEFAULT_VALUE of Linux's include/linux/pm_qos.h.
-_ANY_US = 2_000_000_000
 _ENDS = 2
 _STEAL = 7
