@@ -7,7 +7,7 @@ largest it goes on as before. Of one size alone, all cost the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import mean, median
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,30 +19,24 @@ from pocketsim.sim.base import token_bytes
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pocketsim.calibration.fit.lines import Line
     from pocketsim.calibration.fit.probe_report import Measurement, Report
-    from pocketsim.calibration.validate.host.tokens.judging import Files
 
 
 @dataclass(frozen=True)
 class ReportPrices:
     """Prices of a host, each the median over reports that have its kernel, s.
 
-    They are those at a speed: what a signature and a check of a minted token's proof take then. A
-    report's own prices of the two say how fast the host was while it was made, by which all is
-    corrected that is core time. What `files` take on a disk is of the moments between batches, not
-    of reports. All raise EnvironmentMissingError where nothing has it.
+    All raise EnvironmentMissingError where nothing has it.
     """
 
     reports: Sequence[Report]
-    speed: Mapping[str, float]
-    files: Files
 
     def bookkeeping_s(self, kernel: str, tokens: int) -> float:
         """Return the time of what a command does in memory for so many tokens."""
-        return self._on_medians(kernel, "cpu_s", "tokens", tokens, is_core=True)
+        return self._on_medians(kernel, "cpu_s", "tokens", tokens)
 
     def sign_s(self, size_bytes: int) -> float:
         """Return the time of an Ed25519 signature of so many bytes."""
@@ -65,7 +59,7 @@ class ReportPrices:
 
         It is in the system's memory, wherever it is kept: it was written just before.
         """
-        return self._on_medians("file_open_read", "wall_s", "bytes", size_bytes, is_core=True)
+        return self._on_medians("file_open_read", "wall_s", "bytes", size_bytes)
 
     def append_s(self, place: str, size_bytes: int) -> float:
         """Return the time of an append of so many bytes that reaches the disk or the memory."""
@@ -81,32 +75,25 @@ class ReportPrices:
 
     def destination_s(self) -> float:
         """Return the time in which a command finds out where its output goes."""
-        return self._on_medians("output_destination", "cpu_s", None, 0, is_core=True)
+        return self._on_medians("output_destination", "cpu_s", None, 0)
 
     def _written_s(self, place: str, kernel: str, size_bytes: int) -> float:
-        if place == MEMORY:
-            return self._on_medians(f"memory_{kernel}", "wall_s", "bytes", size_bytes, is_core=True)
-        if kernel not in self.files:
-            raise EnvironmentMissingError(f"no moment of the disk has {kernel}")
-        return _between(self.files[kernel], size_bytes)
+        timed = f"memory_{kernel}" if place == MEMORY else kernel
+        return self._on_medians(timed, "wall_s", "bytes", size_bytes)
 
     def _longer_s(self, kernel: str, another_s: float) -> float:
         size_bytes = token_bytes.MINTED_BYTES
-        first_s = self._on_medians(kernel, "cpu_s", "bytes", size_bytes, is_core=True)
+        first_s = self._on_medians(kernel, "cpu_s", "bytes", size_bytes)
         return max(0.0, first_s - another_s)
 
     def _on_line(self, operation: str, size_bytes: int) -> float:
         kernel = SOURCES[operation].kernel
         known = [
-            line.at(size_bytes) * self._slower(line, operation)
-            for report in self.reports
-            if (line := _line(operation, report))
+            line.at(size_bytes) for report in self.reports if (line := _line(operation, report))
         ]
         return _median(known, kernel)
 
-    def _on_medians(
-        self, kernel: str, quantity: str, parameter: str | None, at: float, *, is_core: bool
-    ) -> float:
+    def _on_medians(self, kernel: str, quantity: str, parameter: str | None, at: float) -> float:
         """Return the price between medians: one append is no mean of many.
 
         A kernel without a parameter costs the same anywhere.
@@ -118,16 +105,8 @@ class ReportPrices:
                 for case in cases(report, kernel, quantity)
             )
             if known:
-                factor = self._slower_than(report) if is_core else 1.0
-                found.append(factor * _between(known, at))
+                found.append(_between(known, at))
         return _median(found, kernel)
-
-    def _slower_than(self, report: Report) -> float:
-        """Return how much longer core time takes at the speed than in a report."""
-        return mean(self._slower(line, name) for name in _SPEEDS if (line := _line(name, report)))
-
-    def _slower(self, line: Line, operation: str) -> float:
-        return self.speed[_SPEEDS[operation]] / line.at(token_bytes.MINTED_BYTES)
 
 
 def _line(operation: str, report: Report) -> Line | None:
@@ -154,6 +133,3 @@ def _median(known: Sequence[float], kernel: str) -> float:
     if not known:
         raise EnvironmentMissingError(f"no report of the probe has {kernel}")
     return median(known)
-
-
-_SPEEDS = {"sign": "sign_s", "verify": "check_s"}

@@ -31,7 +31,6 @@ from pocketsim.calibration.validate.host.measuring import Bench
 from pocketsim.calibration.validate.host.prediction import Documents
 from pocketsim.calibration.validate.host.tokens import comparing as token_comparing
 from pocketsim.calibration.validate.host.tokens import design as token_design
-from pocketsim.calibration.validate.host.tokens import judging as token_judging
 from pocketsim.calibration.validate.host.tokens import measuring as token_measuring
 from pocketsim.calibration.validate.host.tokens import prediction as token_prediction
 from pocketsim.host_prices import ReportPrices
@@ -142,12 +141,11 @@ def validate_host(
         documents = Documents(pinned, beside, program)
         simulated = Host(documents, cores.relay_shares, effort, jobs, journal, told)
         comparison = simulated.compare(measured, lambda size: kernel_rtt_s(reports, size))
-        speed = token_judging.speed_of(batches.values())
-        prices = ReportPrices(token_reports, speed, token_judging.files_of(batches.values()))
+        prices = ReportPrices(token_reports)
         then = Path(name) / "then.toml"
         token_prediction.at_that_time(pinned, then, prices)
         rings = token_prediction.simulate(then, token_effort, jobs, journal, told)
-        tokens = token_comparing.compare(batches, rings, prices, speed, is_judged=effort.is_judged)
+        tokens = token_comparing.compare(batches, rings, prices, is_judged=effort.is_judged)
     data = {
         "host": host,
         "probe_sha256": digest,

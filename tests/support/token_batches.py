@@ -53,12 +53,11 @@ def simulated(tokens, factor=1.0):
 def real(batch, factor=1.0):
     """Return what commands cost: signatures, books, an idle command, and files on the disk."""
     files_s, new_files_s = (FILE_S, NEW_FILE_S) if batch.place == DISK else (0.0, 0.0)
-    speed = {"sign_s": SIGN_S, "check_s": CHECK_S}
 
     def cost(core_s, waited_s, made=0, checked=0):
         counts = {"signatures_made": made, "signatures_checked": checked}
         times = {"duration_s": factor * (core_s + waited_s), "cpu_s": factor * core_s}
-        return times | counts | speed
+        return times | counts
 
     costs = {idle.name: cost(EMPTY_S, files_s) for idle in (REQUEST, REFUSE)}
     for command in (one for several in OPERATIONS.values() for one in several):

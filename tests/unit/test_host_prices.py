@@ -8,11 +8,10 @@ from pocketsim.on_host import kernel_rtt_s
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import synthetic_reports
 
-# As synthetic reports have it.
-SPEED = {"sign_s": 60e-6 + 147 * 2e-9, "check_s": 150e-6 + 147 * 1e-9}
+CHECK_S = 150e-6 + 147 * 1e-9  # of a minted token's proof, as synthetic reports have it
 
 
-def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phones=1, files=None):
+def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phones=1):
     """Return the prices of phones that take so long for a kernel, by the value of a parameter."""
     reports = []
     for _ in range(phones):
@@ -25,7 +24,7 @@ def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phone
                 synthetic_reports.measurement(kernel, "storage", both, parameters=parameters)
             )
         reports.append(synthetic_reports.in_memory(told))
-    return ReportPrices(reports, SPEED, files or {})
+    return ReportPrices(reports)
 
 
 def test_signatures_lie_on_the_lines_of_the_report():
@@ -53,14 +52,14 @@ def test_an_append_beyond_the_largest_takes_longer():
 def test_files_in_memory_have_prices_of_their_own():
     found = prices("memory_file_replace_fsync", "bytes", [(668, 30e-6)])
     assert found.replace_s(MEMORY, 668) == pytest.approx(30e-6)
-    with pytest.raises(EnvironmentMissingError, match="no moment of the disk has file_replace_f"):
+    with pytest.raises(EnvironmentMissingError, match="no report of the probe has file_replace_f"):
         found.replace_s(DISK, 668)
     found = prices("memory_file_create_fsync", "bytes", [(668, 20e-6)])
     assert found.create_s(MEMORY, 668) == pytest.approx(20e-6)
 
 
 def test_the_first_of_a_process_is_priced_by_what_it_takes_longer():
-    found = prices("ed25519_verify_first", "bytes", [(147, SPEED["check_s"] + 20e-6)])
+    found = prices("ed25519_verify_first", "bytes", [(147, CHECK_S + 20e-6)])
     assert found.first_check_s() == pytest.approx(20e-6, rel=1e-3)
     found = prices("ed25519_sign_first", "bytes", [(147, 1e-6)])
     assert found.first_sign_s() == 0.0
@@ -77,31 +76,15 @@ def test_where_an_output_goes_has_one_price():
     assert found.destination_s() == pytest.approx(12e-6)
 
 
-def test_a_disk_has_the_prices_of_the_moments_and_not_those_of_a_report():
-    files = {
-        "file_append_fsync": [(668, 100e-6), (65_536, 400e-6)],
-        "file_create_fsync": [(668, 300e-6), (65_536, 600e-6)],
-        "file_replace_fsync": [(668, 400e-6), (65_536, 700e-6)],
-    }
-    found = prices("file_replace_fsync", "bytes", [(668, 1.0), (65_536, 2.0)], files=files)
-    assert found.append_s(DISK, 287) == pytest.approx(100e-6)
-    assert found.create_s(DISK, 668) == pytest.approx(300e-6)
+def test_files_on_a_disk_have_the_prices_of_the_reports():
+    sizes = [(668, 400e-6), (65_536, 700e-6)]
+    found = prices("file_replace_fsync", "bytes", sizes)
     assert found.replace_s(DISK, (668 + 65_536) // 2) == pytest.approx(550e-6)
-    beyond_s = found.append_s(DISK, 2 * 65_536)
-    assert beyond_s == pytest.approx(400e-6 + 300e-6 * 65_536 / (65_536 - 668))
-    twice = ReportPrices([], {name: 2 * each_s for name, each_s in SPEED.items()}, files)
-    assert twice.replace_s(DISK, 668) == pytest.approx(400e-6)  # whatever the core does
-
-
-def test_core_time_is_corrected_for_the_speed_of_the_report():
-    (report,) = prices("token_pay_bookkeeping", "tokens", [(1, 1e-6)]).reports
-    half = ReportPrices([report], {name: 2 * each_s for name, each_s in SPEED.items()}, {})
-    assert half.sign_s(147) == pytest.approx(2 * SPEED["sign_s"])
-    assert half.check_s(1147) == pytest.approx(2 * (SPEED["check_s"] + 1e-6), rel=1e-4)
-    assert half.bookkeeping_s("token_pay_bookkeeping", 1) == pytest.approx(2e-6, rel=1e-4)
-    (report,) = prices("memory_file_append_fsync", "bytes", [(668, 30e-6)]).reports
-    half = ReportPrices([report], {name: 2 * each_s for name, each_s in SPEED.items()}, {})
-    assert half.append_s(MEMORY, 668) == pytest.approx(2 * 30e-6, rel=1e-4)
+    beyond_s = found.replace_s(DISK, 2 * 65_536)
+    assert beyond_s == pytest.approx(700e-6 + 300e-6 * 65_536 / (65_536 - 668))
+    for kernel, price in (("append", "append_s"), ("create", "create_s")):
+        found = prices(f"file_{kernel}_fsync", "bytes", [(668, 100e-6)])
+        assert getattr(found, price)(DISK, 287) == pytest.approx(100e-6)
 
 
 def test_of_one_size_alone_all_appends_cost_the_same():
@@ -116,7 +99,7 @@ def test_one_append_is_the_median_and_not_the_mean_of_many():
         "memory_file_append_fsync", "storage", wall, parameters={"bytes": 1}
     )
     told["measurements"].append(case)
-    found = ReportPrices([synthetic_reports.in_memory(told)], SPEED, {})
+    found = ReportPrices([synthetic_reports.in_memory(told)])
     (samples,) = case["quantities"]
     assert found.append_s(MEMORY, 1) == pytest.approx(samples["samples"]["median"], rel=1e-4)
     assert samples["samples"]["mean"] > 1.2 * samples["samples"]["median"]

@@ -1,6 +1,5 @@
 """Batches of tokens on a host: the design, what is asked of a probe, prices and judgement."""
 
-import json
 import math
 import os
 from collections import Counter
@@ -46,8 +45,6 @@ from support.token_batches import (
 )
 
 PROBE = Path(fake_probe.__file__)
-FILES = fake_probe.FILES
-STILL = {"sign_s": SIGN_S, "check_s": CHECK_S}
 MOTO = DEVICES / "moto_g04s.toml"
 TEN = Batch(10, DISK)
 COINS_CENTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
@@ -140,106 +137,10 @@ def test_a_report_is_of_the_core_and_the_disk_of_the_batches(counter, calls, tmp
     assert file.is_file()
     (call,) = calls()  # what is there is not measured again
     assert call.startswith(f"[{counter.core}] run --full")
-    assert call.endswith(f"--only memory_file_*_fsync --scratch {tmp_path}")
+    assert call.endswith(f"--only file_*_fsync --scratch {tmp_path}")
     in_memory = replace(counter, places={MEMORY: tmp_path})
     in_memory.report("tokens_after", tmp_path / "after.json")
     assert "--scratch" not in calls()[-1]
-
-
-def test_what_files_take_on_the_disk_is_of_the_moment_before_each_batch(counter, calls):
-    costs = [counter.repetition(replace(TEN, place=DISK), number) for number in range(2)]
-    assert sum("speed --json --files" in line for line in calls()) == 2
-    found = judging.files_of([(tuple(costs),)])
-    assert found == {
-        f"file_{call}_fsync": [(668, pytest.approx(130e-6)), (65_536, pytest.approx(130e-6))]
-        for call in ("append", "create", "replace")
-    }
-    in_memory = counter.repetition(replace(TEN, place=MEMORY), 0)
-    assert judging.files_of([((in_memory,),)]) == {}
-    assert sum("--files" in line for line in calls()) == 2
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        "[]",
-        "{}",
-        json.dumps(FILES[1:]),  # a size is missing
-        json.dumps([*FILES, {**FILES[0], "kernel": "file_read"}]),
-        json.dumps([{**FILES[0], "bytes": "668"}, *FILES[1:]]),
-        json.dumps([{**FILES[0], "median_s": 0.0}, *FILES[1:]]),
-        json.dumps([{**FILES[0], "median_s": math.nan}, *FILES[1:]]),
-        json.dumps([{**FILES[0], "median_s": None}, *FILES[1:]]),
-    ],
-)
-def test_a_speed_of_the_disk_that_is_none_is_refused(counter, monkeypatch, files):
-    real_run = measuring._run
-    said = f'{{"sign_s": 1e-6, "check_s": 1e-6, "files": {files}}}'
-    monkeypatch.setattr(
-        measuring, "_run", lambda *all_: said if "--files" in all_[3] else real_run(*all_)
-    )
-    with pytest.raises(EnvironmentMissingError, match=r"`probe speed` said .* another version"):
-        counter.repetition(replace(TEN, place=DISK), 0)
-
-
-def test_a_cost_has_the_speed_just_before_and_after_it(counter, calls, monkeypatch):
-    speeds = iter(range(1, 99))
-    said = measuring._run
-
-    def run(probe, core, name, words, folder, code=0):
-        if name != "speed" or "--files" in words:
-            return said(probe, core, name, words, folder, code)
-        return json.dumps(dict.fromkeys(design.SPEED, 1e-6 * next(speeds)))
-
-    monkeypatch.setattr(measuring, "_run", run)
-    costs = counter.repetition(TEN, 0)
-    assert costs["refuse"]["sign_s"] == pytest.approx(1.5e-6)
-    assert costs["request"]["sign_s"] == pytest.approx(2.5e-6)
-    assert costs["mint"]["check_s"] == pytest.approx(3.5e-6)
-    assert next(speeds) == 15  # one before thirteen commands, and one after each
-    assert sum("tokens request" in line for line in calls()) == 2
-
-
-@pytest.mark.parametrize("said", ["{}", '{"sign_s": 0.0, "check_s": 1.0}', "fast"])
-def test_a_speed_that_is_none_is_refused(counter, monkeypatch, said):
-    real_run = measuring._run
-    monkeypatch.setattr(
-        measuring, "_run", lambda *all_: said if all_[2] == "speed" else real_run(*all_)
-    )
-    with pytest.raises(EnvironmentMissingError, match=r"`probe speed` said .* another version"):
-        counter.repetition(TEN, 0)
-
-
-def test_core_time_is_brought_to_one_speed_and_waiting_is_not():
-    then = {"sign_s": 2 * SIGN_S, "check_s": 4 * CHECK_S}
-    cost = {"duration_s": 10.0, "cpu_s": 8.0, **then}
-    costs = {
-        "mint": {**cost, "signatures_made": 3, "signatures_checked": 0},
-        "receive": {**cost, "signatures_made": 0, "signatures_checked": 3},
-        "settle": {**cost, "signatures_made": 0, "signatures_checked": 0},
-    }
-    speed = {"sign_s": SIGN_S, "check_s": CHECK_S}
-    found = {name: one["duration_s"] for name, one in judging.at_speed(costs, speed).items()}
-    assert found["mint"] == pytest.approx(2.0 + 8.0 / 2)
-    assert judging.at_speed(costs, speed)["mint"]["cpu_s"] == pytest.approx(8.0 / 2)
-    assert found["receive"] == pytest.approx(2.0 + 8.0 / 4)
-    both = (SIGN_S + CHECK_S) / (2 * SIGN_S + 4 * CHECK_S)
-    assert found["settle"] == pytest.approx(2.0 + 8.0 * both)
-
-
-def test_a_host_that_changes_its_speed_is_not_noisy():
-    slower = [
-        {
-            name: {
-                key: value * factor if key.endswith("_s") else value for key, value in cost.items()
-            }
-            for name, cost in real(Batch(10, MEMORY)).items()
-        }
-        for factor in (1.0, 1.6, 1.0, 1.6, 1.3)
-    ]
-    assert not judging.is_too_noisy(slower)
-    same = [{name: {**one, **STILL} for name, one in costs.items()} for costs in slower]
-    assert judging.is_too_noisy(same)
 
 
 def test_signatures_are_those_of_the_time_of_the_batches(tmp_path):
@@ -288,9 +189,7 @@ def test_a_probe_that_fails_is_told_with_its_last_line(counter):
 )
 def test_an_answer_that_nobody_understands_is_told(counter, tmp_path, said, shown):
     other = tmp_path / "other"
-    speed = json.dumps(STILL | {"files": FILES})
-    says = f"[ $1 = speed ] && echo '{speed}' || printf '{said}'"
-    other.write_text(f'#!/bin/sh\n{says}\n[ "$2" != verify ] || exit 3\n')
+    other.write_text(f"#!/bin/sh\nprintf '{said}'\n[ \"$2\" != verify ] || exit 3\n")
     other.chmod(0o755)
     what = rf"`probe tokens [a-z-]+` said .*{shown}.*: another version of the probe\?"
     with pytest.raises(EnvironmentMissingError, match=what):

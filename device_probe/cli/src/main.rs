@@ -18,7 +18,6 @@ mod quantity;
 mod run;
 mod say;
 mod serve;
-mod speed;
 mod tokens;
 mod trade;
 mod version;
@@ -42,8 +41,6 @@ enum Verb {
     /// Do what a kernel does in a process of its own: `probe run` starts it.
     #[command(hide = true)]
     Once(once::Arguments),
-    /// Time signatures on this core for a moment.
-    Speed(speed::Arguments),
     /// Say what this build is.
     Version(version::Arguments),
 }
@@ -58,7 +55,6 @@ fn main() -> ExitCode {
         Verb::Link(arguments) => link::main(&arguments),
         Verb::Check(arguments) => check::main(&arguments),
         Verb::Once(arguments) => once::main(&arguments),
-        Verb::Speed(arguments) => speed::main(&arguments),
         Verb::Version(arguments) => version::main(&arguments),
     };
     done.unwrap_or_else(|failure| failure.report())

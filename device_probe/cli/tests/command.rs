@@ -260,30 +260,3 @@ fn handles_interrupts(id: &str) -> bool {
     let mask = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask & 0b10 != 0)
 }
-
-#[test]
-fn the_speed_of_the_moment_is_what_signatures_take() {
-    let output = probe(&["speed", "--json"]);
-    assert_eq!(code(&output), 0);
-    let speed: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
-    let [sign_s, check_s] = ["sign_s", "check_s"].map(|name| speed[name].as_f64().unwrap());
-    assert!(0.0 < sign_s && sign_s < check_s && check_s < 0.1, "{speed}");
-    let told = text(&probe(&["speed"]).stdout);
-    assert!(told.contains("us for a signature, "), "{told}");
-}
-
-#[test]
-fn the_speed_of_a_disk_is_told_or_why_there_is_none() {
-    let output = probe(&["speed", "--json", "--files", env!("CARGO_TARGET_TMPDIR")]);
-    if code(&output) == 0 {
-        let speed: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
-        assert_eq!(speed["files"].as_array().map(Vec::len), Some(6), "{speed}");
-    } else {
-        let said = text(&output.stderr);
-        assert!(said.contains("is memory and no storage"), "{said}");
-    }
-    let output = probe(&["speed", "--files", "/no/such/folder"]);
-    assert_eq!(code(&output), 5);
-    let said = text(&output.stderr);
-    assert!(said.contains("cannot write in /no/such/folder"), "{said}");
-}

@@ -29,7 +29,6 @@ pub mod run;
 pub mod sampler;
 pub mod sketch;
 mod sockets;
-pub mod speed;
 pub mod stop;
 pub mod tokens;
 pub mod trade;

@@ -11,7 +11,7 @@ from pocketsim.calibration.validate.host.tokens.design import DISK
 
 if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.tokens.design import Batch
-    from pocketsim.calibration.validate.host.tokens.judging import Speed, TokenJudgement
+    from pocketsim.calibration.validate.host.tokens.judging import TokenJudgement
     from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Costs
     from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
 
@@ -59,16 +59,11 @@ def compare(
     blocks: dict[Batch, Blocks],
     simulated: dict[int, list[Stages]],
     prices: Prices,
-    speed: Speed,
     *,
     is_judged: bool,
 ) -> TokenComparison:
-    """Judge what was measured of batches, at one speed, by what was simulated of the same."""
-    measured = {
-        batch: [judging.at_speed(costs, speed) for costs in several]
-        for batch, several in _all(blocks).items()
-    }
-    judgement = judging.judge(measured, simulated, prices, is_judged=is_judged)
+    """Judge what was measured of batches by what was simulated of the same."""
+    judgement = judging.judge(_all(blocks), simulated, prices, is_judged=is_judged)
     return TokenComparison(judgement, blocks, simulated)
 
 

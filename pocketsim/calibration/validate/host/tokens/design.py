@@ -30,20 +30,6 @@ class Stage:
 
 
 SIGN, CHECK = "sign", "check"
-SPEED = ("sign_s", "check_s")
-"""What a signature and a check take at a moment, s: how fast a core is then."""
-
-FILES = tuple(
-    (f"file_{call}_fsync", size_bytes)
-    for call in ("append", "create", "replace")
-    for size_bytes in (668, 65_536)
-)
-"""Which files `probe speed` writes to a disk: the kernel that does the same, and the size."""
-
-
-def file_speed(kernel: str, size_bytes: int) -> str:
-    """Return the name of what a file of some size takes at a moment, s, as a kernel writes it."""
-    return f"{kernel} {size_bytes}"
 
 
 @dataclass(frozen=True)

@@ -21,20 +21,14 @@ from pocketsim.calibration.validate.host.judging import (
     floor,
 )
 from pocketsim.calibration.validate.host.tokens import prediction
-from pocketsim.calibration.validate.host.tokens.design import (
-    FILES,
-    OPERATIONS,
-    REFUSE,
-    SPEED,
-    file_speed,
-)
+from pocketsim.calibration.validate.host.tokens.design import OPERATIONS
 from pocketsim.sim.base import token_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pocketsim.calibration.validate.host.tokens.design import Batch
-    from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Costs
+    from pocketsim.calibration.validate.host.tokens.measuring import Costs
     from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
 
 ERROR_MAX = 0.10
@@ -49,12 +43,6 @@ numbers of tokens in the same place.
 """
 
 
-Speed = dict[str, float]
-"""What a signature and a check take, by the names of `SPEED`."""
-Files = dict[str, list[tuple[int, float]]]
-"""What files take on the disk, by the kernel that writes them so: by their sizes, s."""
-
-
 @dataclass(frozen=True)
 class Rate:
     """Tokens per second of one repetition."""
@@ -66,10 +54,9 @@ class Rate:
 class Row:
     """One operation of a batch: seconds and tokens per second, medians over repetitions.
 
-    Core time is that at one speed of the core, however fast it was (`at_speed`). `machine_s` is
-    the part of the simulator's machine in `predicted_s`, `empty_s` that of commands without
-    tokens. `low_per_s` and `high_per_s` bound 90 % of the draws. `error` is the log ratio of
-    predicted to real rates, `floor` that of real to real; `nulls` are errors of `NULLS`.
+    `machine_s` is the part of the simulator's machine in `predicted_s`, `empty_s` that of commands
+    without tokens. `low_per_s` and `high_per_s` bound 90 % of the draws. `error` is the log ratio
+    of predicted to real rates, `floor` that of real to real; `nulls` are errors of `NULLS`.
     """
 
     operation: str
@@ -122,56 +109,15 @@ def judge(
     return TokenJudgement(rows, _bars(rows) if is_judged else ())
 
 
-def speed_of(measured: Iterable[Blocks]) -> Speed:
-    """Return the median speed of the core around all commands."""
-    costs = [
-        cost for blocks in measured for block in blocks for one in block for cost in one.values()
-    ]
-    return {name: median(cost[name] for cost in costs) for name in SPEED}
-
-
-def files_of(measured: Iterable[Blocks]) -> Files:
-    """Return the medians of what files took on the disk at the moments before all batches."""
-    moments = [costs[REFUSE.name] for blocks in measured for block in blocks for costs in block]
-    found: Files = {}
-    for kernel, size_bytes in FILES:
-        name = file_speed(kernel, size_bytes)
-        if took_s := [moment[name] for moment in moments if name in moment]:
-            found.setdefault(kernel, []).append((size_bytes, median(took_s)))
-    return found
-
-
-def at_speed(costs: Costs, speed: Speed) -> Costs:
-    """Return what commands would have cost at another speed of the core than there was.
-
-    Core time takes as much longer as a command's own signatures do; waits, as for a disk, do not.
-    """
-    return {name: {**cost, **_times_at_speed(cost, speed)} for name, cost in costs.items()}
-
-
-def _times_at_speed(cost: dict[str, float], speed: Speed) -> dict[str, float]:
-    counts = {"sign_s": cost["signatures_made"], "check_s": cost["signatures_checked"]}
-    if not any(counts.values()):
-        counts = dict.fromkeys(SPEED, 1)
-    then, now = (
-        sum(count * times_s[name] for name, count in counts.items()) for times_s in (cost, speed)
-    )
-    core_s = min(cost["cpu_s"], cost["duration_s"])
-    at_speed_s = core_s * now / then
-    return {"duration_s": cost["duration_s"] - core_s + at_speed_s, "cpu_s": at_speed_s}
-
-
 def operation_s(costs: Costs, operation: str) -> float:
     """Return how long the commands of an operation took in one repetition, s."""
     return sum(costs[command.name]["duration_s"] for command in OPERATIONS[operation])
 
 
 def is_too_noisy(block: Sequence[Costs]) -> bool:
-    """Tell whether real is too far from real in an operation of these repetitions, at one speed."""
-    speed = speed_of([(tuple(block),)])
-    at_one = [at_speed(costs, speed) for costs in block]
+    """Tell whether real is too far from real in an operation of these repetitions."""
     floors = [
-        floor([Rate(1 / operation_s(costs, name)) for costs in at_one], "rate_per_s")
+        floor([Rate(1 / operation_s(costs, name)) for costs in block], "rate_per_s")
         for name in OPERATIONS
     ]
     return max(floors) > FLOOR_MAX

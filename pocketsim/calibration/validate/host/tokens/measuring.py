@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pocketsim.calibration.validate.host import computer
 from pocketsim.calibration.validate.host.tokens import design, judging
-from pocketsim.calibration.validate.host.tokens.design import SPEED, Batch
+from pocketsim.calibration.validate.host.tokens.design import Batch
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.tokens.design import Command, Effort
 
 Costs = dict[str, dict[str, float]]
-"""By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts, and what
-signatures took around it (`SPEED`). On the disk the first command has what files took just before
-it, by `design.file_speed`."""
+"""By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts."""
 _Read = TypeVar("_Read")
 Blocks = tuple[tuple[Costs, ...], ...]
 """Repetitions of a batch, measured together."""
@@ -119,15 +117,12 @@ class _Round:
     def __init__(self, probe: Path, core: int, batch: Batch, folder: Path) -> None:
         self._probe, self._core, self._batch, self._folder = probe, core, batch, folder
         self._found: Costs = {}
-        self._speed = dict[str, float]()  # before what comes next
 
     def costs(self) -> Costs:
         bank = self._named("new-authority", "bank")
         alice = self._named("new-client", "alice", "--authority", bank)
         bob = self._named("new-client", "bob", "--authority", bank)
         (self._folder / "garbage").write_bytes(design.GARBAGE)
-        files = self._files_now() if self._batch.place == design.DISK else {}
-        self._speed = self._speed_now()
         refused = ("bank", "garbage", "-o", "none")
         self._idle(design.REFUSE, self._said(design.REFUSE.step, refused, _cost, _REFUSED))
         amount = ("--amount", f"{design.AMOUNTS_CENTS[self._batch.tokens] / 100:.2f}")
@@ -143,7 +138,6 @@ class _Round:
         self._do(design.CASH_IN, "bob", "--redeem", "-o", "asked")
         self._do(design.REDEEM, "bank", "asked", "-o", "answer")
         self._do(design.PAID_OUT, "bob", "answer")
-        self._found[design.REFUSE.name] |= files
         return self._found
 
     def _named(self, step: str, *words: str) -> str:
@@ -161,12 +155,12 @@ class _Round:
     def _idle(self, command: Command, cost: dict[str, float]) -> None:
         self._compare(command, 0, 0, cost)
         # The first: a wallet of another that is as empty costs the same again.
-        self._found.setdefault(command.name, self._timed(cost))
+        self._found.setdefault(command.name, cost)
 
     def _do(self, command: Command, *words: str) -> None:
         told, cost = self._said(command.step, words, lambda told: (told["tokens"], _cost(told)))
         self._compare(command, self._batch.tokens, told, cost)
-        self._found[command.name] = self._timed(cost)
+        self._found[command.name] = cost
 
     def _compare(self, command: Command, tokens: int, told: int, cost: dict[str, float]) -> None:
         seen = (told, cost["signatures_made"], cost["signatures_checked"])
@@ -175,34 +169,6 @@ class _Round:
             what = "tokens, signatures made, signatures checked"
             said = f"{what} {seen} instead of {expected}: another version of the probe?"
             raise EnvironmentMissingError(f"probe tokens {command.name}: {said}")
-
-    def _timed(self, cost: dict[str, float]) -> dict[str, float]:
-        """Return a cost with how fast the core was, the mean of just before and after."""
-        before, self._speed = self._speed, self._speed_now()
-        return cost | {name: (before[name] + self._speed[name]) / 2 for name in SPEED}
-
-    def _speed_now(self) -> dict[str, float]:
-        text = _run(self._probe, self._core, "speed", ("speed", "--json"), self._folder)
-        try:
-            found = {name: float(json.loads(text)[name]) for name in SPEED}
-        except (ValueError, LookupError, TypeError) as error:
-            raise _unknown("speed", text) from error
-        if not all(math.isfinite(each_s) and each_s > 0 for each_s in found.values()):
-            raise _unknown("speed", text)
-        return found
-
-    def _files_now(self) -> dict[str, float]:
-        words = ("speed", "--json", "--files", self._folder)
-        text = _run(self._probe, self._core, "speed", words, self._folder)
-        try:
-            told = json.loads(text)["files"]
-            found = {(one["kernel"], one["bytes"]): float(one["median_s"]) for one in told}
-        except (ValueError, LookupError, TypeError) as error:
-            raise _unknown("speed", text) from error
-        are_times = all(math.isfinite(each_s) and each_s > 0 for each_s in found.values())
-        if found.keys() != set(design.FILES) or not are_times:
-            raise _unknown("speed", text)
-        return {design.file_speed(*file): each_s for file, each_s in found.items()}
 
     def _said(
         self, step: str, words: tuple[str, ...], read: Callable[[Any], _Read], code: int = 0
@@ -282,7 +248,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _DEVICE = 2  # its third column: major and minor number
 _IN_MEMORY = {"tmpfs", "ramfs"}
 _SHOWN = 80  # characters of an answer that nobody understands
-# What `Prices` needs; what a disk takes is of the moment (`probe speed --files`).
+# What `Prices` needs.
 _KERNELS = (
     "ed25519_sign",
     "ed25519_sign_first",
@@ -292,6 +258,7 @@ _KERNELS = (
     "file_open_read",
     "output_destination",
     "memory_file_*_fsync",
+    "file_*_fsync",
 )
 _REFUSED = 3  # the probe's exit code after it has refused a token or a file
 _TRIAL = -1  # the number of no repetition

@@ -71,10 +71,7 @@ class Prices(Protocol):
 
 
 def at_that_time(profile: Path, to: Path, prices: Prices) -> None:
-    """Write a device profile again, with signatures as they were when batches were measured.
-
-    A computer may be half as fast again a few minutes later.
-    """
+    """Write a device profile again, with signatures as in the reports around the batches."""
     import tomli_w
 
     _, device = read_toml(profile)

@@ -19,11 +19,9 @@ HEAD = (
 )
 NOTE = (
     "Errors are log ratios of rates, predicted to real; a floor is how far real is from real. "
-    "Predicted is the simulator's machine, idle commands as measured, what memory takes by the "
-    "probe's reports, and files on the disk by moments before each batch. Core time is that at one "
-    "speed, the median of what signatures took before and after each command. Null signatures: "
-    "idle commands, and signatures at that speed. Null line: through what batches of other sizes "
-    "took."
+    "Predicted is the simulator's machine, idle commands as measured, and what memory and files "
+    "take by the probe's reports. Null signatures: idle commands, and signatures by those reports. "
+    "Null line: through what batches of other sizes took."
 )
 
 
