@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.tokens.comparing import TokenComparison
     from pocketsim.calibration.validate.host.tokens.design import Batch
     from pocketsim.calibration.validate.host.tokens.design import Effort as TokenEffort
-    from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Counter
+    from pocketsim.calibration.validate.host.tokens.measuring import Costs, Counter
     from pocketsim.on_other import OtherValidation
 
 
@@ -80,7 +80,7 @@ class HostValidation:
             {"point": row.point.name, "dropped": row.is_dropped, "errors": row.errors}
             for row in judgement.rows
         ]
-        whole = {"schema": 2, "version": sim.__version__, "verdict": self.verdict}
+        whole = {"schema": 3, "version": sim.__version__, "verdict": self.verdict}
         bars = [{**asdict(bar), "met": bar.is_met} for bar in judgement.bars]
         whole |= {"bars": bars, "rows": rows}
         whole |= {"discrepancies": judgement.discrepancies}
@@ -195,7 +195,7 @@ def _batches(
     told: Callable[[str], None],
     *,
     is_judged: bool,
-) -> tuple[dict[Batch, Blocks], dict[str, Path]]:
+) -> tuple[dict[Batch, tuple[Costs, ...]], dict[str, Path]]:
     """Return what batches cost, and by name the reports before them and, if judged, after them."""
     files: dict[str, Path] = {}
 
@@ -251,7 +251,7 @@ def _raw(
             **asdict(point),
             "capacity_per_s": one.capacity_per_s,
             "rate_per_s": one.rate_per_s,
-            "blocks": one.blocks,
+            "repetitions": one.repetitions,
             "simulated": [figures.as_json() for figures in compared.simulated],
             "repeated": [figures.as_json() for figures in compared.repeated],
         }

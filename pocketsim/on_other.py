@@ -65,7 +65,7 @@ class OtherValidation:
 
     def as_json(self) -> str:
         """Return the table as JSON, ending in a newline."""
-        whole = {"schema": 1, "version": sim.__version__, **self.table()}
+        whole = {"schema": 2, "version": sim.__version__, **self.table()}
         return json.dumps(whole, indent=1, allow_nan=False) + "\n"
 
 
@@ -139,7 +139,7 @@ def _raw(measured: Sequence[Measured], comparison: OtherComparison) -> list[dict
             **asdict(one.point),
             "capacity_per_s": one.capacity_per_s,
             "rate_per_s": one.rate_per_s,
-            "blocks": one.blocks,
+            "repetitions": one.repetitions,
             "simulated": [figures.as_json() for figures in own.simulated],
             "simulated_by_this_one": [figures.as_json() for figures in foreign.simulated],
         }

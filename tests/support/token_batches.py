@@ -85,4 +85,4 @@ def judged(factor=1.0, spread=0.0, *, prices=PRICED, is_judged=True):
 def compared():
     """Return the comparison of a prediction that is right."""
     measured, rings, judgement = judged()
-    return TokenComparison(judgement, {batch: (costs,) for batch, costs in measured.items()}, rings)
+    return TokenComparison(judgement, measured, rings)

@@ -109,12 +109,12 @@ def test_a_quick_look_judges_nothing_and_writes_all(quick):
     assert (found["verdict"], found["bars"]) == ("not judged", [])
     assert len(found["points"]) == len(found["rows"]) == 4
     for point, row in zip(found["points"], found["rows"], strict=True):
-        (block,) = point["blocks"]
-        assert len(block) == 2
+        repetitions = point["repetitions"]
+        assert len(repetitions) == 2
         success = min(1.0, fake_probe.CAPACITY_PER_S / point["rate_per_s"])
         assert row["errors"]["success_ratio"]["measured"] == pytest.approx(success, abs=0.01)
         if point["carrier"] in {"udp", "quic_keep"}:
-            assert block[0]["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
+            assert repetitions[0]["figures"]["rtt_p50_s"] == pytest.approx(fake_probe.RTT_S)
     assert "chart-4" in (folder / "here/host.html").read_text()
     assert len(found["other"]["points"]) == 2
     assert "another device" in done.stdout
@@ -126,7 +126,7 @@ def test_a_quick_look_predicts_tokens_from_what_signatures_cost(quick):
     ((done, calls, _), _), folder = quick
     tokens = json.loads((folder / "here/host.json").read_text())["tokens"]
     assert tokens["bars"] == []
-    assert [len(block) for batch in tokens["batches"] for block in batch["blocks"]] == [2, 2]
+    assert [len(batch["repetitions"]) for batch in tokens["batches"]] == [2, 2]
     assert {row["batch"]["place"] for row in tokens["rows"]} == {"memory", "disk"}
     # What the made-up probe takes is what its report has, but for hashes, encoding and files.
     for row in tokens["rows"]:

@@ -120,7 +120,7 @@ def test_either_profile_is_simulated_on_one_core(monkeypatch, tmp_path):
         file.write_text(file.name)
     monkeypatch.setattr(comparing.prediction, "simulate", simulate)
     one = {"figures": figures_of(0.021).as_json(), "relay": None}
-    measured = [blocks.Measured(point, 40.0, 20.0, ((one,) * 4,)) for point in POINTS]
+    measured = [blocks.Measured(point, 40.0, 20.0, (one,) * 4) for point in POINTS]
     asked = (profiles, measured, lambda _size: (1e-5, 2e-5))
     found = other.compare(*asked, other.FULL, 1, Nothing(), lambda _text: None)
     draws = {

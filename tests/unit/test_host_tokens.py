@@ -114,20 +114,18 @@ def test_what_is_there_is_not_measured_again(counter, calls):
     assert len(calls()) == 2 * count
 
 
-def test_batches_that_disagree_are_measured_again_and_all_blocks_count(counter, monkeypatch):
+def test_batches_that_disagree_are_measured_as_often_as_others(counter, monkeypatch):
     asked = []
 
     def made_up(_self, batch, number):
         asked.append((batch, number))
-        # In memory the first block disagrees, but not with the second; on the disk all do.
-        calm = batch.place == MEMORY and number >= 3
-        return real(batch, 1.0 if calm or number % 2 else 2.0)
+        return real(batch, 2.0 if batch.place == DISK and number % 2 else 1.0)
 
     monkeypatch.setattr(measuring.Counter, "repetition", made_up)
-    effort = design.Effort((10,), repetitions=3, draws=1, rounds=2)
+    effort = design.Effort((10,), repetitions=3, draws=1)
     found = counter.measure(effort, lambda _line: None)
-    assert {batch.place: len(blocks) for batch, blocks in found.items()} == {MEMORY: 2, DISK: 3}
-    assert len(set(asked)) == len(asked) == 15  # nothing twice under one number
+    assert {batch.place: len(several) for batch, several in found.items()} == {MEMORY: 3, DISK: 3}
+    assert len(set(asked)) == len(asked) == 6
 
 
 def test_a_report_is_of_the_core_and_the_disk_of_the_batches(counter, calls, tmp_path):
@@ -240,14 +238,13 @@ def test_without_the_disk_memory_is_judged_alone_and_that_is_said():
     judgement = judging.judge(measured, rings, PRICED, is_judged=True)
     assert judgement.is_met
     assert not any(DISK in bar.name for bar in judgement.bars)
-    blocks = {batch: (several,) for batch, several in measured.items()}
-    comparison = TokenComparison(judgement, blocks, rings)
+    comparison = TokenComparison(judgement, measured, rings)
     (told,) = comparison.as_json()["left_out"]
     assert told.startswith("Nothing was measured on the disk")
     page = Page("this host")
     host_tokens.add(page, comparison)
     assert told in page.html()
-    both = TokenComparison(judgement, {**blocks, TEN: ()}, rings)
+    both = TokenComparison(judgement, {**measured, TEN: ()}, rings)
     assert both.left_out == ()
 
 
@@ -316,8 +313,7 @@ def test_a_quick_look_has_no_bars():
 
 def test_table_and_chart_have_every_row():
     measured, rings, judgement = judged(1.2)
-    blocks = {batch: (costs,) for batch, costs in measured.items()}
-    comparison = TokenComparison(judgement, blocks, rings)
+    comparison = TokenComparison(judgement, measured, rings)
     drawn = host_tokens.chart(comparison)
     *operations, equal = drawn.data
     assert [one.name for one in operations] == list(OPERATIONS)

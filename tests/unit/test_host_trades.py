@@ -221,40 +221,12 @@ def test_reports_are_after_the_first_turn_and_every_second_from_there(bench):
     assert reports == ["before", "turn_1", "turn_3", "turn_4"]
 
 
-def test_noisy_points_are_measured_again_as_often_as_there_is_time(bench, monkeypatch):
-    effort = replace(EFFORT, repeated=1, most_repeated=3)
-    noisy = Bench(PROBE, bench.cores, effort, bench.kept)
-    monkeypatch.setattr(blocks, "is_too_noisy", lambda point, _figures: point.name == "p99")
-    reports = []
-    calm, found = blocks.measure(noisy, [POINT, DIRECT], reports.append, lambda _text: None)
-    assert [len(block) for block in calm.blocks] == [effort.repetitions]
-    assert [len(block) for block in found.blocks] == [effort.repetitions, 1, 1, 1]
-    # Every one counts: the calmest block would be chosen by its noise.
-    assert found.repetitions == tuple(one for block in found.blocks for one in block)
-    assert len(found.figures()) == effort.repetitions + 3
-    assert reports == ["before", "turn_1", "turn_2", "block_1", "block_2", "block_3"]
-
-
-def test_what_is_left_after_every_noisy_point_is_for_the_nearest_to_agree(
-    bench, calls, monkeypatch
-):
-    apart = {POINT.name: 0.3, DIRECT.name: 0.2}
-    monkeypatch.setattr(blocks, "is_too_noisy", lambda _point, _figures: True)
-    monkeypatch.setattr(blocks, "noise", lambda point, _figures: apart[point.name])
-    effort = replace(EFFORT, repeated=1, most_repeated=3)
-    found = blocks.measure(
-        Bench(PROBE, bench.cores, effort, bench.kept),
-        [POINT, DIRECT],
-        lambda _name: None,
-        lambda _text: None,
-    )
-    assert {one.point.name: len(one.blocks) - 1 for one in found} == {"p99": 2, POINT.name: 1}
+def test_points_that_disagree_are_measured_as_often_as_others(bench, calls):
+    found = blocks.measure(bench, [POINT, DIRECT], lambda _name: None, lambda _text: None)
+    assert [len(one.figures()) for one in found] == [EFFORT.repetitions] * 2
     # Each repetition has a number of its own, of which its losses are, and one is the ramp's.
     seeds = {seed for line in calls() for seed in re.findall(r"--seed (\d+)", line)}
-    assert len(seeds) == effort.repetitions + 1 + 1
-    few = Bench(PROBE, bench.cores, replace(effort, most_repeated=1), bench.kept)
-    found = blocks.measure(few, [POINT, DIRECT], lambda _name: None, lambda _text: None)
-    assert {one.point.name: len(one.blocks) - 1 for one in found} == {"p99": 1, POINT.name: 0}
+    assert len(seeds) == EFFORT.repetitions + 1
 
 
 def test_only_own_processes_end_and_all_of_them(bench, tmp_path):

@@ -1,4 +1,4 @@
-"""All that is measured, in order: capacities, turns over all points, and turns over noisy ones.
+"""All that is measured, in order: capacities, then turns over all points.
 
 Repetitions are interleaved: a turn measures each point once, in an order of its own, so that what
 changes on the host within minutes scatters over points instead of telling them apart.
@@ -6,19 +6,17 @@ changes on the host within minutes scatters over points instead of telling them 
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pocketsim.calibration.validate.host.design import order
 from pocketsim.calibration.validate.host.figures import Figures
-from pocketsim.calibration.validate.host.judging import is_too_noisy, noise
 from pocketsim.calibration.validate.host.measuring import forwarding_cpu_s, passage_s
 from pocketsim.calibration.validate.host.prediction import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from pocketsim.calibration.validate.host.design import Point
     from pocketsim.calibration.validate.host.measuring import Bench
@@ -29,23 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """A point's capacity and rate, and its blocks of repetitions, all of which count.
-
-    A later block is no better than the first: to take the calmest would choose the noise.
-    """
+    """A point's capacity and rate, and its repetitions as `Bench.repetition` has them."""
 
     point: Point
     capacity_per_s: float
     rate_per_s: float
-    blocks: tuple[tuple[dict[str, Any], ...], ...]
-
-    @property
-    def repetitions(self) -> tuple[dict[str, Any], ...]:
-        """What counts, as `Bench.repetition` has it."""
-        return tuple(one for block in self.blocks for one in block)
+    repetitions: tuple[dict[str, Any], ...]
 
     def figures(self) -> tuple[Figures, ...]:
-        """Return the figures of each repetition that counts."""
+        """Return the figures of each repetition."""
         return tuple(Figures.from_json(one["figures"]) for one in self.repetitions)
 
     def setting(self, *, shares_core: bool) -> Setting:
@@ -63,64 +53,31 @@ class Measured:
 
 
 def measure(bench: Bench, points: Sequence[Point], report: Named, told: Told) -> list[Measured]:
-    """Measure every point, and those again whose repetitions are too far apart.
+    """Measure every point as often as the others.
 
     `report` is called with a name before the first turn over all points, after that and every
-    second one from there, after the last, and after each block of noisy ones. `told` gets a line
-    for each trade.
+    second one from there, and after the last. `told` gets a line for each trade.
     """
-    effort = bench.effort
+    turns = bench.effort.repetitions
     rates = [_rate(bench, point, told) for point in points]
     report("before")
-    blocks = _block(bench, rates, range(effort.repetitions), told, report)
-    found = {
-        point.name: Measured(point, capacity, rate, (blocks[point.name],))
-        for point, capacity, rate in rates
-    }
-    left, first = effort.most_repeated, effort.repetitions
-    for number in itertools.count(1):
-        noisy = _noisy(found.values())[:left]
-        if not noisy:
-            break
-        again = [(one.point, one.capacity_per_s, one.rate_per_s) for one in noisy]
-        blocks = _block(bench, again, range(first, first + effort.repeated), told)
-        report(f"block_{number}")
-        for one in noisy:
-            every = (*one.blocks, blocks[one.point.name])
-            found[one.point.name] = replace(one, blocks=every)
-        left, first = left - len(noisy), first + effort.repeated
-    return list(found.values())
-
-
-def _noisy(found: Iterable[Measured]) -> list[Measured]:
-    """Return those whose repetitions are too far apart, the nearest to agree first."""
-    apart = [one for one in found if is_too_noisy(one.point, one.figures())]
-    return sorted(apart, key=lambda one: noise(one.point, one.figures()))
+    per_s = {point.name: rate for point, _, rate in rates}
+    found: dict[str, list[dict[str, Any]]] = {point.name: [] for point in points}
+    for turn in range(1, turns + 1):
+        for point in order(list(points), turn - 1):
+            one = bench.repetition(point, per_s[point.name], turn - 1)
+            found[point.name].append(one)
+            rtt_s = one["figures"]["rtt_p50_s"]
+            said = "nothing stored" if rtt_s is None else f"{1000 * rtt_s:.3f} ms"
+            told(f"turn {turn} of {turns}, {point.name}: {said}")
+        if turn % 2 or turn == turns:
+            report(f"turn_{turn}")
+    return [
+        Measured(point, capacity, rate, tuple(found[point.name])) for point, capacity, rate in rates
+    ]
 
 
 def _rate(bench: Bench, point: Point, told: Told) -> tuple[Point, float, float]:
     capacity_per_s = bench.capacity_per_s(point)
     told(f"{point.name}: {point.carrier} stores {capacity_per_s:.4g}/s at most")
     return point, capacity_per_s, float(f"{point.load_ratio * capacity_per_s:.4g}")
-
-
-def _block(
-    bench: Bench,
-    rates: Sequence[tuple[Point, float, float]],
-    places: range,
-    told: Told,
-    report: Named = lambda _name: None,
-) -> dict[str, tuple[dict[str, Any], ...]]:
-    """Return every repetition of a block by the names of its points; `places` number its turns."""
-    per_s = {point.name: rate for point, _, rate in rates}
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in per_s}
-    for turn, place in enumerate(places, 1):
-        for point in order([point for point, _, _ in rates], place):
-            one = bench.repetition(point, per_s[point.name], place)
-            found[point.name].append(one)
-            rtt_s = one["figures"]["rtt_p50_s"]
-            said = "nothing stored" if rtt_s is None else f"{1000 * rtt_s:.3f} ms"
-            told(f"turn {turn} of {len(places)}, {point.name}: {said}")
-        if turn % 2 or turn == len(places):
-            report(f"turn_{turn}")
-    return {name: tuple(several) for name, several in found.items()}

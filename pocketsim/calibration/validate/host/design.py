@@ -57,9 +57,8 @@ class Effort:
 
     `warm_up_s` goes before, in which nothing counts: a process that has just begun has cold code
     and new memory, which no profile prices, and nothing simulated begins so. Of each carrier nulls
-    and intervals may be fitted to `fitted` points. Points whose measurements disagree are repeated
-    `repeated` times more, again and again until they agree, in rounds over all of them, the nearest
-    to agree first: `most_repeated` points in all, which bounds the time. `draws` are simulated
+    and intervals may be fitted to `fitted` points. Every point is measured `repetitions` times,
+    however far its measurements are apart. `draws` are simulated
     repetitions of a point. `is_judged` says whether bars count; where they do not, one report of
     the probe is whole, and the others only show whether the host has changed.
     """
@@ -70,8 +69,6 @@ class Effort:
     drained_s: float
     warm_up_s: float
     fitted: int
-    repeated: int
-    most_repeated: int
     draws: int
     is_judged: bool
 
@@ -88,8 +85,6 @@ FULL = Effort(
     drained_s=1.0,
     warm_up_s=1.0,
     fitted=2,
-    repeated=3,
-    most_repeated=10,
     draws=32,
     is_judged=True,
 )
@@ -101,8 +96,6 @@ QUICK = Effort(
     drained_s=0.5,
     warm_up_s=0.5,
     fitted=0,
-    repeated=0,
-    most_repeated=0,
     draws=8,
     is_judged=False,
 )

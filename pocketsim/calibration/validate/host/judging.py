@@ -18,7 +18,7 @@ from pocketsim.calibration.validate.host.design import SEED
 from pocketsim.sim.base.streams import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pocketsim.calibration.validate.host.design import Effort, Point
     from pocketsim.calibration.validate.host.discrepancy import Discrepancy
@@ -144,7 +144,6 @@ def floor(figures: Sequence[object], quantity: str) -> float:
 
     The median over all ways to halve them (the larger half first, of an odd number) of how far
     apart the medians of the halves are: errs on the large side, as halves are smaller than all.
-    Of more than `_HALVINGS` ways it looks at so many that are drawn.
     """
     values = [getattr(one, quantity) for one in figures]
     places, larger = range(len(values)), (len(values) + 1) // 2
@@ -156,18 +155,10 @@ def floor(figures: Sequence[object], quantity: str) -> float:
                 _median(values[place] for place in places if place not in half),
             )
         )
-        for half in _halves(len(values), larger)
+        for half in itertools.combinations(places, larger)
         if larger < len(values)
     ]
     return _worst_if_unknown(float(np.median(apart)) if apart else math.inf)
-
-
-def _halves(count: int, larger: int) -> Iterable[Collection[int]]:
-    """Return ways to choose so many of the places below `count`: all, or as many as are drawn."""
-    if math.comb(count, larger) <= _HALVINGS:
-        return itertools.combinations(range(count), larger)
-    draws = stream(SEED, "validate/host/halves")
-    return (set(draws.permutation(count)[:larger].tolist()) for _ in range(_HALVINGS))
 
 
 def interval(
@@ -208,14 +199,9 @@ def _within_fences(values: np.ndarray) -> np.ndarray:
     return kept
 
 
-def noise(point: Point, figures: Sequence[Figures]) -> float:
-    """Return how far real is from real: in round trips, or in stores where those count."""
-    return floor(figures, STORE_RATE if point.is_overloaded else RTT_P50)
-
-
 def is_too_noisy(point: Point, figures: Sequence[Figures]) -> bool:
-    """Tell whether real is too far from real to judge by."""
-    return noise(point, figures) > FLOOR_MAX
+    """Tell whether real is too far from real to judge by: in round trips, or in stores if full."""
+    return floor(figures, STORE_RATE if point.is_overloaded else RTT_P50) > FLOOR_MAX
 
 
 def _row(one: Compared, medians: dict[str, dict[str, float]], effort: Effort) -> Row:
@@ -349,4 +335,3 @@ def _worst_if_unknown(value: float) -> float:
 
 _FAR_OUT = 3.0  # quartile ranges
 _RESAMPLED = 2000  # medians: their variance is within some 3 %
-_HALVINGS = 1000  # of 20 repetitions there are 184 756

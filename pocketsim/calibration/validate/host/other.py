@@ -34,9 +34,9 @@ LOADS = (0.1, 0.7)
 """Shares of the capacity: round trips are judged, which grow with queues above."""
 FOREIGN_LEAST = math.log(1.5)
 """By how much this computer's profile has to miss the other device, as |log ratio| of medians."""
-FULL = Effort(6, 3, 5.0, 1.0, 1.0, fitted=0, repeated=0, most_repeated=0, draws=32, is_judged=True)
+FULL = Effort(6, 3, 5.0, 1.0, 1.0, fitted=0, draws=32, is_judged=True)
 # Too little to judge by: it shows that everything runs.
-QUICK = Effort(2, 2, 2.0, 0.5, 0.5, fitted=0, repeated=0, most_repeated=0, draws=8, is_judged=False)
+QUICK = Effort(2, 2, 2.0, 0.5, 0.5, fitted=0, draws=8, is_judged=False)
 SLOWNESS = 27.0
 """Of the other device, at most: ramps begin three of their steps below those of this one."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from pocketsim.calibration.validate.host.tokens.design import DISK
 if TYPE_CHECKING:
     from pocketsim.calibration.validate.host.tokens.design import Batch
     from pocketsim.calibration.validate.host.tokens.judging import TokenJudgement
-    from pocketsim.calibration.validate.host.tokens.measuring import Blocks, Costs
+    from pocketsim.calibration.validate.host.tokens.measuring import Costs
     from pocketsim.calibration.validate.host.tokens.prediction import Prices, Stages
 
 
@@ -21,18 +20,13 @@ class TokenComparison:
     """A judgement, and what it was made of."""
 
     judgement: TokenJudgement
-    blocks: dict[Batch, Blocks]
+    measured: dict[Batch, tuple[Costs, ...]]
     simulated: dict[int, list[Stages]]
-
-    @property
-    def measured(self) -> dict[Batch, tuple[Costs, ...]]:
-        """What counts of each batch: all of its blocks."""
-        return _all(self.blocks)
 
     @property
     def left_out(self) -> tuple[str, ...]:
         """What was not measured, and why, in sentences."""
-        has_disk = any(batch.place == DISK for batch in self.blocks)
+        has_disk = any(batch.place == DISK for batch in self.measured)
         return () if has_disk else (_NO_DISK,)
 
     def as_json(self) -> dict[str, Any]:
@@ -48,7 +42,8 @@ class TokenComparison:
             "bars": [{**asdict(bar), "met": bar.is_met} for bar in self.judgement.bars],
             "rows": [{**asdict(row), "dropped": row.is_dropped} for row in self.judgement.rows],
             "batches": [
-                {**asdict(batch), "blocks": blocks} for batch, blocks in self.blocks.items()
+                {**asdict(batch), "repetitions": several}
+                for batch, several in self.measured.items()
             ],
             "left_out": list(self.left_out),
             "rings_s": rings,
@@ -56,20 +51,15 @@ class TokenComparison:
 
 
 def compare(
-    blocks: dict[Batch, Blocks],
+    measured: dict[Batch, tuple[Costs, ...]],
     simulated: dict[int, list[Stages]],
     prices: Prices,
     *,
     is_judged: bool,
 ) -> TokenComparison:
     """Judge what was measured of batches by what was simulated of the same."""
-    judgement = judging.judge(_all(blocks), simulated, prices, is_judged=is_judged)
-    return TokenComparison(judgement, blocks, simulated)
-
-
-def _all(blocks: dict[Batch, Blocks]) -> dict[Batch, tuple[Costs, ...]]:
-    every = itertools.chain.from_iterable
-    return {batch: tuple(every(several)) for batch, several in blocks.items()}
+    judgement = judging.judge(measured, simulated, prices, is_judged=is_judged)
+    return TokenComparison(judgement, measured, simulated)
 
 
 _NO_DISK = (

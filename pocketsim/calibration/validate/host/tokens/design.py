@@ -83,18 +83,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Effort:
-    """How many tokens the batches have, and how often each is measured and simulated.
-
-    Batches whose repetitions disagree are measured again, in at most `rounds` rounds.
-    """
+    """How many tokens the batches have, and how often each is measured and simulated."""
 
     sizes: tuple[int, ...]
     repetitions: int
     draws: int
-    rounds: int = 0
 
 
-FULL = Effort(tuple(AMOUNTS_CENTS), repetitions=5, draws=200, rounds=3)
+FULL = Effort(tuple(AMOUNTS_CENTS), repetitions=5, draws=200)
 QUICK = Effort((100,), repetitions=2, draws=8)
 
 

@@ -114,15 +114,6 @@ def operation_s(costs: Costs, operation: str) -> float:
     return sum(costs[command.name]["duration_s"] for command in OPERATIONS[operation])
 
 
-def is_too_noisy(block: Sequence[Costs]) -> bool:
-    """Tell whether real is too far from real in an operation of these repetitions."""
-    floors = [
-        floor([Rate(1 / operation_s(costs, name)) for costs in block], "rate_per_s")
-        for name in OPERATIONS
-    ]
-    return max(floors) > FLOOR_MAX
-
-
 def _idle_s(measured: Mapping[Batch, Sequence[Costs]]) -> dict[tuple[str, str], float]:
     """Return for each place and command how long that takes which it does without tokens, s."""
     return {

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pocketsim.calibration.validate.host import computer
-from pocketsim.calibration.validate.host.tokens import design, judging
+from pocketsim.calibration.validate.host.tokens import design
 from pocketsim.calibration.validate.host.tokens.design import Batch
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 Costs = dict[str, dict[str, float]]
 """By a command's name what the probe says that it cost: `duration_s`, `cpu_s` and counts."""
 _Read = TypeVar("_Read")
-Blocks = tuple[tuple[Costs, ...], ...]
-"""Repetitions of a batch, measured together."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +66,17 @@ class Counter:
             raise EnvironmentMissingError(f"`probe run` wrote no {file}")
         self.kept.keep(f"report {name}", file.name)
 
-    def measure(self, effort: Effort, told: Callable[[str], None]) -> dict[Batch, Blocks]:
-        """Return the blocks of repetitions of every batch, all of which count."""
-        found: dict[Batch, Blocks] = {}
-        left = design.batches(effort, tuple(self.places))
-        for number in range(effort.rounds + 1):
-            for batch, block in self._block(left, number, effort, told).items():
-                found[batch] = (*found.get(batch, ()), block)
-            left = [
-                batch
-                for batch in left
-                if judging.is_too_noisy([costs for block in found[batch] for costs in block])
-            ]
-        return found
+    def measure(
+        self, effort: Effort, told: Callable[[str], None]
+    ) -> dict[Batch, tuple[Costs, ...]]:
+        """Return the repetitions of every batch, which are interleaved."""
+        several = design.batches(effort, tuple(self.places))
+        found: dict[Batch, list[Costs]] = {batch: [] for batch in several}
+        for turn in range(effort.repetitions):
+            for batch in design.order(several, turn):
+                found[batch].append(self.repetition(batch, turn))
+            told(f"tokens, turn {turn + 1} of {effort.repetitions}: {len(several)} batches")
+        return {batch: tuple(costs) for batch, costs in found.items()}
 
     def repetition(self, batch: Batch, number: int) -> Costs:
         """Return what each command of one batch cost; kept, so that nothing is measured twice.
@@ -97,18 +93,6 @@ class Counter:
                 found = _Round(self.probe, self.core, batch, Path(folder)).costs()
             self.kept.keep(made_from, found)
         return found
-
-    def _block(
-        self, several: list[Batch], number: int, effort: Effort, told: Callable[[str], None]
-    ) -> dict[Batch, tuple[Costs, ...]]:
-        """Return the repetitions of some batches, which are interleaved."""
-        found: dict[Batch, list[Costs]] = {batch: [] for batch in several}
-        for turn in range(effort.repetitions if several else 0):
-            place = number * effort.repetitions + turn
-            for batch in design.order(several, place):
-                found[batch].append(self.repetition(batch, place))
-            told(f"tokens, turn {turn + 1} of {effort.repetitions}: {len(several)} batches")
-        return {batch: tuple(costs) for batch, costs in found.items()}
 
 
 class _Round:
