@@ -15,7 +15,6 @@ import numpy as np
 from pocketsim.calibration.fit.kernels import SOURCES
 from pocketsim.calibration.fit.looks import cases, look
 from pocketsim.calibration.validate.host.tokens.design import MEMORY
-from pocketsim.sim.base import token_bytes
 from pocketsim.sim.base.errors import EnvironmentMissingError
 
 if TYPE_CHECKING:
@@ -46,14 +45,6 @@ class ReportPrices:
         """Return the time that an Ed25519 signature of so many bytes takes to be checked."""
         return self._on_line("verify", size_bytes)
 
-    def first_sign_s(self) -> float:
-        """Return how much longer than another the first signature of a process takes."""
-        return self._longer_s("ed25519_sign_first", self.sign_s(token_bytes.MINTED_BYTES))
-
-    def first_check_s(self) -> float:
-        """Return how much longer than another the first check of a process takes."""
-        return self._longer_s("ed25519_verify_first", self.check_s(token_bytes.MINTED_BYTES))
-
     def open_s(self, size_bytes: int) -> float:
         """Return the time of a file of so many bytes that is opened, read and closed.
 
@@ -80,11 +71,6 @@ class ReportPrices:
     def _written_s(self, place: str, kernel: str, size_bytes: int) -> float:
         timed = f"memory_{kernel}" if place == MEMORY else kernel
         return self._on_medians(timed, "wall_s", "bytes", size_bytes)
-
-    def _longer_s(self, kernel: str, another_s: float) -> float:
-        size_bytes = token_bytes.MINTED_BYTES
-        first_s = self._on_medians(kernel, "cpu_s", "bytes", size_bytes)
-        return max(0.0, first_s - another_s)
 
     def _on_line(self, operation: str, size_bytes: int) -> float:
         kernel = SOURCES[operation].kernel

@@ -34,8 +34,6 @@ BESIDE = (
         (f"token_{command}_bookkeeping", "serialisation", "tokens", 0, 0.1e-9)
         for command in ("request", "refuse")
     ),
-    ("ed25519_sign_first", "crypto", "bytes", 147, 60e-6),
-    ("ed25519_verify_first", "crypto", "bytes", 147, 150e-6),
     ("file_open_read", "storage", "bytes", BYTES, 1e-9),
     ("output_destination", "storage", "", 0, 1e-9),
     *((f"memory_file_{call}_fsync", "storage", "bytes", BYTES, 10e-6) for call in CALLS),

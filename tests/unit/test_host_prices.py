@@ -8,8 +8,6 @@ from pocketsim.on_host import kernel_rtt_s
 from pocketsim.sim.base.errors import EnvironmentMissingError
 from support import synthetic_reports
 
-CHECK_S = 150e-6 + 147 * 1e-9  # of a minted token's proof, as synthetic reports have it
-
 
 def prices(kernel="token_pay_bookkeeping", parameter="tokens", times_s=(), phones=1):
     """Return the prices of phones that take so long for a kernel, by the value of a parameter."""
@@ -56,13 +54,6 @@ def test_files_in_memory_have_prices_of_their_own():
         found.replace_s(DISK, 668)
     found = prices("memory_file_create_fsync", "bytes", [(668, 20e-6)])
     assert found.create_s(MEMORY, 668) == pytest.approx(20e-6)
-
-
-def test_the_first_of_a_process_is_priced_by_what_it_takes_longer():
-    found = prices("ed25519_verify_first", "bytes", [(147, CHECK_S + 20e-6)])
-    assert found.first_check_s() == pytest.approx(20e-6, rel=1e-3)
-    found = prices("ed25519_sign_first", "bytes", [(147, 1e-6)])
-    assert found.first_sign_s() == 0.0
 
 
 def test_opening_a_file_costs_by_its_size():

@@ -1,4 +1,4 @@
-"""What commands of tokens take beside the machine of the simulator: files, books, firsts."""
+"""What commands of tokens take beside the machine of the simulator: files and books."""
 
 from dataclasses import replace
 
@@ -57,17 +57,6 @@ def test_a_client_finds_out_where_its_output_goes_and_an_idle_authority_has_done
         design.CASH_IN.name,
     }
     assert set(found.values()) == {0.0, 1.0}
-
-
-def test_the_first_signature_of_a_command_and_its_first_check_take_longer():
-    first = Free(first_sign_s=1.0, first_check_s=10.0)
-    for command, longer_s in (
-        (design.MINT, 1.0),
-        (design.RECEIVE, 10.0),
-        (design.REDEEM, 11.0),
-        (design.PAID_OUT, 10.0),
-    ):
-        assert prediction.beside_s(command, TEN, first) == pytest.approx(longer_s)
 
 
 def test_an_idle_command_is_one_of_the_same_kind_of_folder():

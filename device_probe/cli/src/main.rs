@@ -12,7 +12,6 @@ mod check;
 mod failure;
 mod interrupt;
 mod link;
-mod once;
 mod progress;
 mod quantity;
 mod run;
@@ -38,9 +37,6 @@ enum Verb {
     Link(Box<link::Arguments>),
     /// Check a report.
     Check(check::Arguments),
-    /// Do what a kernel does in a process of its own: `probe run` starts it.
-    #[command(hide = true)]
-    Once(once::Arguments),
     /// Say what this build is.
     Version(version::Arguments),
 }
@@ -54,7 +50,6 @@ fn main() -> ExitCode {
         Verb::Tokens(arguments) => tokens::main(&arguments),
         Verb::Link(arguments) => link::main(&arguments),
         Verb::Check(arguments) => check::main(&arguments),
-        Verb::Once(arguments) => once::main(&arguments),
         Verb::Version(arguments) => version::main(&arguments),
     };
     done.unwrap_or_else(|failure| failure.report())

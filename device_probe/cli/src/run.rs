@@ -80,7 +80,6 @@ impl Arguments {
             only: self.only.clone(),
             threads_max: self.threads,
             note: self.note.clone(),
-            program: std::env::current_exe().ok(),
             ..Options::new(depth, self.scratch()?)
         })
     }

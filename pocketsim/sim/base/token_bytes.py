@@ -20,9 +20,6 @@ BARE_BYTES = 149
 RECIPIENT_BYTES = 138
 """What each recipient adds (offline token thesis, equation 1)."""
 
-MINTED_BYTES = 147
-"""What the proof of a minted token is over (offline token thesis, equation 1)."""
-
 
 def size(count: int) -> int:
     """Return the bytes of a token of `count` recipients, in the prototype's layout."""

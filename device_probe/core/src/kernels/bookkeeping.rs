@@ -6,62 +6,44 @@
 //! is one command for a batch of `tokens`; it begins with the bytes of the files that the command
 //! finds. So a batch takes this, its signatures, and its files.
 //!
-//! A command is a process of its own, which does this once: so does a child for each sample (`once`).
-//!
 //! What deliberately does not live here: what the commands do (`crate::tokens`), and files.
 
 use std::hint::black_box;
 use std::mem::take;
-use std::path::Path;
 
 use pocketsim_protocols::token::Intent;
 
-use super::once::{self, Operation};
+use super::experiment::{self, collect, Watch, WALL_AND_CPU};
 use crate::kernel::{Case, Depth, Group, Unmeasured};
 use ring::{key, Bank, Phone, Ring, ALICE, BANK};
 
 mod ring;
 
 /// The cases: only in full, as no operation of a profile is priced by them.
-///
-/// `program` is started for every sample; without one, nothing is measured.
-pub(super) fn cases(depth: Depth, program: Option<&Path>) -> Vec<Case> {
+pub(super) fn cases(depth: Depth) -> Vec<Case> {
     let purses: &[(u32, u64)] = match depth {
         Depth::Quick => &[],
         Depth::Full => &PURSES,
     };
-    let of_purse = |&purse: &(u32, u64)| COMMANDS.map(|each| case(each, purse.0, purse, program));
+    let of_purse = |&purse: &(u32, u64)| COMMANDS.map(|each| case(each, purse.0, purse));
     let of_batches = purses.iter().flat_map(of_purse);
     let first = purses.first().into_iter();
-    let idle = first.flat_map(|&purse| IDLE.map(|each| case(each, 0, purse, program)));
+    let idle = first.flat_map(|&purse| IDLE.map(|each| case(each, 0, purse)));
     of_batches.chain(idle).collect()
 }
 
-fn case(
-    command: Command,
-    at_tokens: u32,
-    (tokens, cents): (u32, u64),
-    program: Option<&Path>,
-) -> Case {
+fn case(command: Command, at_tokens: u32, (tokens, cents): (u32, u64)) -> Case {
     let parameters = [("tokens", f64::from(at_tokens))];
     let group = Group::Serialisation;
-    once::case(group, command.kernel, &parameters, program, move || {
-        Ok((command.finds)(&Ring::new(tokens, cents)?).encode())
+    experiment::case(group, command.kernel, &parameters, move |budget| {
+        let ring = Ring::new(tokens, cents)?;
+        collect(budget, WALL_AND_CPU, || {
+            let mut found = (command.finds)(&ring);
+            let watch = Watch::thread();
+            (command.does)(&mut found)?;
+            Ok(watch.per_operation(budget.clock, 1))
+        })
     })
-}
-
-/// What a command of that kernel does with the bytes that a case has for it, ready to be timed.
-///
-/// # Errors
-/// A name that no kernel has, bytes that are cut off.
-pub(super) fn operation(kernel: &str, found: &[u8]) -> Result<Operation, Unmeasured> {
-    let mut known = COMMANDS.into_iter().chain(IDLE);
-    let command = known.find(|command| command.kernel == kernel);
-    let unknown = || Unmeasured::because(format!("{kernel}: done in no process of its own"));
-    let does = command.ok_or_else(unknown)?.does;
-    let found = Found::decode(found);
-    let mut found = found.ok_or_else(|| Unmeasured::because("what it finds is cut off"))?;
-    Ok(Box::new(move || does(&mut found)))
 }
 
 /// A command: what of a ring it finds, and what it does with it.
@@ -139,7 +121,6 @@ fn ignore<T>(made: T) {
 }
 
 /// What a command finds: whose files, what they have, what was sent there, and what is asked for.
-#[derive(Debug, PartialEq)]
 struct Found {
     node: u32,
     cents: u64,
@@ -184,37 +165,6 @@ impl Found {
             wallet: take(&mut self.kept),
         }
     }
-
-    fn encode(&self) -> Vec<u8> {
-        let mut bytes = [&self.node.to_be_bytes()[..], &self.cents.to_be_bytes()].concat();
-        for part in [&self.kept, &self.sent, &self.message] {
-            bytes.extend((part.len() as u64).to_be_bytes());
-            bytes.extend(part);
-        }
-        bytes
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let (node, bytes) = bytes.split_first_chunk()?;
-        let (cents, bytes) = bytes.split_first_chunk()?;
-        let (kept, bytes) = part(bytes)?;
-        let (sent, bytes) = part(bytes)?;
-        let (message, rest) = part(bytes)?;
-        rest.is_empty().then_some(Self {
-            node: u32::from_be_bytes(*node),
-            cents: u64::from_be_bytes(*cents),
-            kept,
-            sent,
-            message,
-        })
-    }
-}
-
-fn part(bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let (length, bytes) = bytes.split_first_chunk()?;
-    let length = usize::try_from(u64::from_be_bytes(*length)).ok()?;
-    let (part, rest) = bytes.split_at_checked(length)?;
-    Some((part.to_vec(), rest))
 }
 
 /// So many tokens, and what they are worth in cents: a purse has as many coins as its amount needs.
@@ -230,41 +180,24 @@ mod tests {
     }
 
     #[test]
-    fn every_command_does_once_what_it_has_to() {
+    fn every_command_does_what_it_has_to() {
         for command in COMMANDS.into_iter().chain(IDLE) {
-            let operation = operation(command.kernel, &found(command).encode()).expect("known");
-            assert_eq!(operation(), Ok(()), "{}", command.kernel);
+            assert_eq!(
+                (command.does)(&mut found(command)),
+                Ok(()),
+                "{}",
+                command.kernel
+            );
         }
     }
 
     #[test]
     fn what_a_command_does_not_expect_is_refused() {
+        let [receive, submit, verify, settle] = [2, 3, 4, 5].map(|place| COMMANDS[place]);
         // An answer to nothing, a batch twice.
-        for (kernel, other) in [
-            ("token_settle_bookkeeping", COMMANDS[3]),
-            ("token_receive_bookkeeping", COMMANDS[4]),
-        ] {
-            let operation = operation(kernel, &found(other).encode()).expect("known");
-            assert!(operation().is_err(), "{kernel}");
+        for (command, other) in [(settle, submit), (receive, verify)] {
+            let done = (command.does)(&mut found(other));
+            assert!(done.is_err(), "{}", command.kernel);
         }
-    }
-
-    #[test]
-    fn bytes_that_are_cut_off_or_too_many_are_refused() {
-        let all = found(COMMANDS[4]);
-        let whole = all.encode();
-        assert_eq!(Found::decode(&whole), Some(all));
-        for length in [0, 3, 11, 19, 40, whole.len() - 1] {
-            assert_eq!(Found::decode(&whole[..length]), None, "{length}");
-        }
-        assert_eq!(Found::decode(&[&whole[..], &[0]].concat()), None);
-        let huge = [&[0; 12][..], &[0xff; 8]].concat();
-        assert_eq!(Found::decode(&huge), None);
-    }
-
-    #[test]
-    fn another_kernel_has_no_such_operation() {
-        let refused = operation("sha256", &[]).err().expect("refused");
-        assert!(refused.0.contains("sha256"), "{refused}");
     }
 }

@@ -13,7 +13,6 @@ use crate::kernel::{Case, Depth, Group, Repeat, Unmeasured};
 mod aead;
 mod digest;
 mod ed25519;
-pub(crate) mod first;
 mod sealed_box;
 mod x25519;
 

@@ -14,7 +14,6 @@ mod files;
 mod inputs;
 mod kernel_tick;
 pub mod link;
-pub mod once;
 mod pace;
 pub mod quic;
 pub mod scheduling;
@@ -34,16 +33,13 @@ pub struct Surroundings {
     pub scratch: PathBuf,
     /// A serving probe to measure the link to.
     pub peer: Option<SocketAddr>,
-    /// This program, if it takes [`once::WORD`]: it is started for what is done once in a process.
-    pub program: Option<PathBuf>,
 }
 
 /// Every case of a run, in order.
 pub fn catalogue(surroundings: &Surroundings) -> Vec<Case> {
     [
         crypto::cases(surroundings.depth),
-        crypto::first::cases(surroundings.depth, surroundings.program.as_deref()),
-        serialisation::cases(surroundings.depth, surroundings.program.as_deref()),
+        serialisation::cases(surroundings.depth),
         storage::cases(surroundings),
         destination::cases(surroundings),
         scheduling::cases(surroundings.depth),

@@ -7,7 +7,6 @@
 //! What deliberately does not live here: signing, and the formats themselves.
 
 use std::hint::black_box;
-use std::path::Path;
 
 use pocketsim_protocols::block::{Block, Text};
 use pocketsim_protocols::contract::{NodeId, Payload};
@@ -20,9 +19,7 @@ use super::inputs::{ensure, Generator, Pool};
 use crate::kernel::{Case, Depth, Group, Repeat, Unmeasured};
 
 /// The cases of this group.
-///
-/// `program` is started for what is done once in a process ([`once`](super::once)).
-pub fn cases(depth: Depth, program: Option<&Path>) -> Vec<Case> {
+pub fn cases(depth: Depth) -> Vec<Case> {
     let (payloads, recipients): (&[usize], &[usize]) = match depth {
         Depth::Quick => (&[128, 1_000], &[1, 50]),
         Depth::Full => (&[10, 100, 128, 1_000], &[1, 2, 3, 5, 10, 20, 50]),
@@ -32,7 +29,7 @@ pub fn cases(depth: Depth, program: Option<&Path>) -> Vec<Case> {
         .iter()
         .flat_map(|&payload| half_block_cases(payload));
     let tokens = recipients.iter().flat_map(|&count| token_cases(count));
-    let books = bookkeeping::cases(depth, program);
+    let books = bookkeeping::cases(depth);
     blocks
         .chain(half_blocks)
         .chain(tokens)

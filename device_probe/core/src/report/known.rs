@@ -57,8 +57,6 @@ pub const KERNELS: &[Known] = &[
         &["bytes", "signatures"],
         BOTH,
     ),
-    entry("ed25519_sign_first", Group::Crypto, BYTES, BOTH),
-    entry("ed25519_verify_first", Group::Crypto, BYTES, BOTH),
     entry("sha256", Group::Crypto, BYTES, BOTH),
     entry("x25519_key_agreement", Group::Crypto, &[], BOTH),
     entry("sealed_box_seal", Group::Crypto, BYTES, BOTH),

@@ -56,7 +56,6 @@ impl World<'static> {
             depth: options.depth,
             scratch: options.scratch.clone(),
             peer: options.peer,
-            program: options.program.clone(),
         };
         let mut catalogue = catalogue(&surroundings);
         catalogue.extend(battery::cases(host.tree(), options.extras.clone()));

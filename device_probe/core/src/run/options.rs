@@ -13,8 +13,6 @@ pub struct Options {
     pub depth: Depth,
     /// A serving probe to measure the link to.
     pub peer: Option<SocketAddr>,
-    /// This program, if it takes `once::WORD`, as `probe` does and an app does not.
-    pub program: Option<PathBuf>,
     /// A folder for files that are written and removed again.
     pub scratch: PathBuf,
     /// Groups, kernels or patterns of kernels (`*`, `?`) to measure; empty for all.
@@ -33,7 +31,6 @@ impl Options {
         Self {
             depth,
             peer: None,
-            program: None,
             scratch: scratch.into(),
             only: Vec::new(),
             threads_max: None,

@@ -274,7 +274,6 @@ fn the_catalogue_keeps_to_what_calibration_relies_on() {
             depth,
             scratch: std::env::temp_dir(),
             peer: None,
-            program: None,
         };
         for case in catalogue(&surroundings) {
             let known =

@@ -65,7 +65,6 @@ fn surroundings(depth: Depth, scratch: &Path) -> Surroundings {
         depth,
         scratch: scratch.to_owned(),
         peer: None,
-        program: None,
     }
 }
 
@@ -76,7 +75,7 @@ fn stored(depth: Depth, scratch: &Path) -> Vec<Case> {
 fn groups(depth: Depth) -> [Vec<Case>; 3] {
     [
         crypto::cases(depth),
-        serialisation::cases(depth, None),
+        serialisation::cases(depth),
         stored(depth, scratch()),
     ]
 }
@@ -212,7 +211,7 @@ fn sizes_are_those_of_the_protocols() {
     }
     let signatures = values(&crypto, "ed25519_verify_batch", "signatures");
     assert_eq!(signatures, [1., 2., 4., 8., 16., 32., 64.]);
-    let serialised = serialisation::cases(Depth::Full, None);
+    let serialised = serialisation::cases(Depth::Full);
     let blocks = values(&serialised, "block_encode", "bytes");
     assert_eq!(blocks, [550., 640., 668., 1_540.]);
     // 268 bytes, the type, and `a1d7smessage<digits>s<text>`.
@@ -227,7 +226,7 @@ fn every_case_runs_again_and_again() {
     let [crypto, serialisation, _] = groups(Depth::Full);
     for case in [crypto, serialisation].concat() {
         if is_bookkeeping(case.kernel) {
-            continue; // once, in a process of its own
+            continue; // an experiment
         }
         let mut instance = make(&case).unwrap_or_else(|error| panic!("{}: {error}", name(&case)));
         // Once around every pool, and on.

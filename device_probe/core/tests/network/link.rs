@@ -18,7 +18,6 @@ fn cases(peer: Option<SocketAddr>, depth: Depth) -> Vec<Case> {
         depth,
         scratch: PathBuf::new(),
         peer,
-        program: None,
     })
 }
 

@@ -235,9 +235,7 @@ _SHOWN = 80  # characters of an answer that nobody understands
 # What `Prices` needs.
 _KERNELS = (
     "ed25519_sign",
-    "ed25519_sign_first",
     "ed25519_verify",
-    "ed25519_verify_first",
     "token_*_bookkeeping",
     "file_open_read",
     "output_destination",

@@ -48,12 +48,6 @@ class Prices(Protocol):
     def check_s(self, size_bytes: int) -> float:
         """Return the time that a signature takes to be checked."""
 
-    def first_sign_s(self) -> float:
-        """Return how much longer than another the first signature of a process takes."""
-
-    def first_check_s(self) -> float:
-        """Return how much longer than another the first check of a process takes."""
-
     def open_s(self, size_bytes: int) -> float:
         """Return the time of a file that is opened, read whole and closed again."""
 
@@ -203,8 +197,6 @@ def idle_s(command: Command, costs: Costs) -> float:
 def _beside_s(command: Command, tokens: int, place: str, prices: Prices) -> float:
     """Return the price of what a command does beside the machine, s; of none if it is idle."""
     found = prices.bookkeeping_s(command.bookkeeping, tokens)
-    made, checked = command.signatures(tokens)
-    found += (prices.first_sign_s() if made else 0.0) + (prices.first_check_s() if checked else 0.0)
     times = tokens or 1  # an idle command's sizes are in all
     if command.signed_bytes:
         found += prices.sign_s(times * command.signed_bytes)
