@@ -34,7 +34,7 @@ os.environ |= children.ENVIRONMENT  # before numpy is loaded, as in every child
 import numpy as np
 import pocketsim_pairwise
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.sim import _engine, scenario
 from pocketsim.sim.plan import build_plan as plan
 from pocketsim.sim.scenario import resolve

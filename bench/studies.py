@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from forks import forked
 
+from pocketsim.api.study import Study
 from pocketsim.sim.run import children, forkserver
-from pocketsim.studies import Study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # Sphinx leaves it out
 
 import gallery
 
-import pocketsim.progress
+import pocketsim.api.progress
 from pocketsim import __version__
 from pocketsim.report import theme
 
@@ -61,7 +61,7 @@ def setup(app: Sphinx) -> None:
 
 
 def _generate(_app: Sphinx) -> None:
-    pocketsim.progress.is_watched = lambda: False  # a bar that has ended says nothing
+    pocketsim.api.progress.is_watched = lambda: False  # a bar that has ended says nothing
     gallery.write(HERE / "generated", BUILD / "gallery")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pocketsim as ps
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.report import printed
 from pocketsim.report.arrangement import arranged
 from pocketsim.report.runs import load

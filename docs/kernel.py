@@ -6,8 +6,8 @@ from pathlib import Path
 import plotly.io
 from plotly.io.base_renderers import MimetypeRenderer
 
-import pocketsim.progress
-from pocketsim import catalog
+import pocketsim.api.progress
+from pocketsim.api.documents import catalog
 
 
 class _OnAPage(MimetypeRenderer):
@@ -29,7 +29,7 @@ class _OnAPage(MimetypeRenderer):
 
 plotly.io.renderers["page"] = _OnAPage()
 plotly.io.renderers.default = "page"
-pocketsim.progress.is_watched = lambda: False  # a bar that has ended says nothing
+pocketsim.api.progress.is_watched = lambda: False  # a bar that has ended says nothing
 
 for _data in catalog.notebooks():  # what a notebook reads lies beside it
     shutil.copy(_data, Path.cwd())

@@ -15,32 +15,32 @@ from typing import TYPE_CHECKING, Any
 from pocketsim.sim import __version__
 
 if TYPE_CHECKING:
-    from pocketsim import plot
-    from pocketsim.calibrating import (
+    from pocketsim.api import plot
+    from pocketsim.api.calibrate import (
         Calibrated,
         calibrate,
         calibrate_implementation,
         calibrate_this_machine,
         pin_profile,
     )
-    from pocketsim.catalog import devices, implementations, scenarios
-    from pocketsim.comparing import Difference, compare
-    from pocketsim.documents import scenario, write_scenario
-    from pocketsim.importing import Imported, import_data
-    from pocketsim.probing import Probe, Trade, find_probe, read_trade
-    from pocketsim.profiles import Profile, device, implementation
-    from pocketsim.results import Run, Runs, load
-    from pocketsim.running import run
-    from pocketsim.sim.base.errors import EngineError, ScenarioError, UserError
-    from pocketsim.sim.scenario import Document
-    from pocketsim.studies import Status, Study
-    from pocketsim.weighing import (
+    from pocketsim.api.compare import Difference, compare
+    from pocketsim.api.documents.catalog import devices, implementations, scenarios
+    from pocketsim.api.documents.import_data import Imported, import_data
+    from pocketsim.api.documents.scenarios import scenario, write_scenario
+    from pocketsim.api.profile_stats import (
         DeviceComparison,
         compare_devices,
         device_rates,
         lint_profile,
         shipped_profiles,
     )
+    from pocketsim.api.profiles import Profile, device, implementation
+    from pocketsim.api.results import Run, Runs, load
+    from pocketsim.api.run import run
+    from pocketsim.api.study import Status, Study
+    from pocketsim.probing import Probe, Trade, find_probe, read_trade
+    from pocketsim.sim.base.errors import EngineError, ScenarioError, UserError
+    from pocketsim.sim.scenario import Document
 
 _HOMES = {
     **dict.fromkeys(
@@ -48,24 +48,24 @@ _HOMES = {
             *("Calibrated", "calibrate", "calibrate_implementation"),
             *("calibrate_this_machine", "pin_profile"),
         ),
-        "pocketsim.calibrating",
+        "pocketsim.api.calibrate",
     ),
-    **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.catalog"),
-    **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.results"),
-    **dict.fromkeys(("Difference", "compare"), "pocketsim.comparing"),
-    **dict.fromkeys(("scenario", "write_scenario"), "pocketsim.documents"),
-    **dict.fromkeys(("Imported", "import_data"), "pocketsim.importing"),
+    **dict.fromkeys(("devices", "implementations", "scenarios"), "pocketsim.api.documents.catalog"),
+    **dict.fromkeys(("Run", "Runs", "load"), "pocketsim.api.results"),
+    **dict.fromkeys(("Difference", "compare"), "pocketsim.api.compare"),
+    **dict.fromkeys(("scenario", "write_scenario"), "pocketsim.api.documents.scenarios"),
+    **dict.fromkeys(("Imported", "import_data"), "pocketsim.api.documents.import_data"),
     **dict.fromkeys(("Probe", "Trade", "find_probe", "read_trade"), "pocketsim.probing"),
-    **dict.fromkeys(("Profile", "device", "implementation"), "pocketsim.profiles"),
-    "run": "pocketsim.running",
-    **dict.fromkeys(("Status", "Study"), "pocketsim.studies"),
+    **dict.fromkeys(("Profile", "device", "implementation"), "pocketsim.api.profiles"),
+    "run": "pocketsim.api.run",
+    **dict.fromkeys(("Status", "Study"), "pocketsim.api.study"),
     **dict.fromkeys(("EngineError", "ScenarioError", "UserError"), "pocketsim.sim.base.errors"),
     "Document": "pocketsim.sim.scenario",
     **dict.fromkeys(
         ("DeviceComparison", "compare_devices", "device_rates", "lint_profile", "shipped_profiles"),
-        "pocketsim.weighing",
+        "pocketsim.api.profile_stats",
     ),
-    "plot": "pocketsim",
+    "plot": "pocketsim.api",
 }
 
 __all__ = [
@@ -113,9 +113,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if _HOMES[name] == __name__:  # a module of ours
-        return importlib.import_module(f"{__name__}.{name}")
-    found = getattr(importlib.import_module(_HOMES[name]), name)
+    if name == "plot":  # a module
+        found = importlib.import_module("pocketsim.api.plot")
+    else:
+        found = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = found
     return found
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pocketsim import sim
-from pocketsim.calibrating import calibrate_implementation, fitted
+from pocketsim.api.calibrate import calibrate_implementation, fitted
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.fit.inverse.journal import Journal
 from pocketsim.calibration.fit.looks import cases

@@ -16,7 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 
 import pocketsim as ps
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 
 FOLDER = catalog.PACKAGE / "notebooks"
 NOTEBOOK = FOLDER / "05_close_the_loop.ipynb"

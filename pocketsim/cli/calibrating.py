@@ -18,7 +18,7 @@ from pocketsim.cli.running import AsJson
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pocketsim.calibrating import TimedSteps
+    from pocketsim.api.calibrate import TimedSteps
     from pocketsim.sim.devices.implementation import OwnCost
 
 
@@ -54,7 +54,7 @@ def implementation(
     These are costs of the program beyond the operations of the device. What the reports have not
     timed is taken from --base with its provenance, and listed.
     """
-    from pocketsim.calibrating import timed_steps
+    from pocketsim.api.calibrate import timed_steps
     from pocketsim.calibration.fit.write import write_implementation
 
     found = timed_steps(reports, out, device, base)
@@ -95,7 +95,7 @@ def pin(
 
     Two such devices are the two ends of a trade on one computer, each on a core of its own.
     """
-    from pocketsim.calibrating import pinned
+    from pocketsim.api.calibrate import pinned
     from pocketsim.sim.devices.profile import load
 
     text = pinned(device, out, reports or [])

@@ -55,7 +55,7 @@ def slurm(  # noqa: PLR0913 - each is an option
     Runs are made on a disk of the node, none is begun that would not end before the limit, and an
     element that is requeued goes on where it was.
     """
-    from pocketsim import slurm as batch
+    from pocketsim.api import slurm as batch
 
     check_kept(keep)
     study = study_of(file, out, "1/1")

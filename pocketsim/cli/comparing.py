@@ -19,7 +19,7 @@ from pocketsim.sim.base.errors import UserError, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pocketsim.results import Run
+    from pocketsim.api.results import Run
 
 Metrics = Annotated[
     list[str] | None,
@@ -56,8 +56,8 @@ def compare(
     Runs of one seed have random numbers in common, so they are compared repetition by repetition.
     Of several metrics, it is told which differ when Holm's adjustment allows for their number.
     """
-    from pocketsim.comparing import compare as compared
-    from pocketsim.comparing import differing
+    from pocketsim.api.compare import compare as compared
+    from pocketsim.api.compare import differing
 
     share = _share(detect)
     one, other = sides(runs)
@@ -86,7 +86,7 @@ def sensitivity(
     """
     import pandas as pd
 
-    from pocketsim.studies import Study
+    from pocketsim.api.study import Study
 
     study = Study(file, out)
     if doubt := study.doubt:
@@ -96,7 +96,7 @@ def sensitivity(
     asked = metrics or usual or list(MAIN)[:1]  # of which it is said why it has no answer
     frame = pd.concat([study.sensitivity(name) for name in asked], ignore_index=True)
     if page is not None:
-        from pocketsim import plot
+        from pocketsim.api import plot
 
         targets.check_outside_runs(page)
         figure = plot.sensitivity(frame)

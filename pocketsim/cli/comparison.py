@@ -14,8 +14,8 @@ from pocketsim.sim.base.errors import UserError, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.comparing import Difference
-    from pocketsim.results import Run
+    from pocketsim.api.compare import Difference
+    from pocketsim.api.results import Run
 
 
 def sides(arguments: Sequence[str]) -> tuple[list[Run], list[Run]]:
@@ -25,7 +25,7 @@ def sides(arguments: Sequence[str]) -> tuple[list[Run], list[Run]]:
     that differ in seed and repetitions alone are one side. Raises UserError where that makes no two
     sides, or a side of several scenarios.
     """
-    from pocketsim.comparing import by_scenario
+    from pocketsim.api.compare import by_scenario
 
     several = [_runs(argument) for argument in arguments]
     if len(several) == _BOTH:
@@ -56,7 +56,7 @@ def show(
     as_json: bool,
 ) -> None:
     """Print how two sides differ, and in what their scenarios do, as text or JSON."""
-    from pocketsim.comparing import holm
+    from pocketsim.api.compare import holm
 
     adjusted = holm(found)
     rows = [_row(one, share, p_holm) for one, p_holm in zip(found, adjusted, strict=True)]
@@ -81,7 +81,7 @@ def show(
 
 
 def _runs(argument: str) -> list[Run]:
-    from pocketsim.results import load
+    from pocketsim.api.results import load
 
     matches = [Path(name) for name in sorted(glob.glob(argument))]  # noqa: PTH207 - from the root
     paths = [path for path in matches if path.is_dir()] or [Path(argument)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer  # noqa: TC002 - it reads the annotations of what completes
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.base.files import read_toml
 
@@ -47,7 +47,7 @@ def metrics(incomplete: str) -> list[str]:
 
 def overrides(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the keys that begin so, of the scenario that stands before; values are the user's."""
-    from pocketsim import schema
+    from pocketsim.api.documents import schema
 
     # A line that ends in `--set` is no command yet: its arguments are left as they are.
     named = ctx.params.get("file") or next(iter(ctx.args), "")

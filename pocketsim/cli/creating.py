@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.cli import completion, console, targets
 from pocketsim.sim.base.errors import ScenarioError
 
@@ -33,7 +33,7 @@ def new(
 
     Nothing is overwritten: exit 2 if there is such a file.
     """
-    from pocketsim import starting
+    from pocketsim.api.documents import templates
 
     stem = name.stem if name.suffix == ".toml" else name.name
     if not re.fullmatch(r"\w[\w.-]*", stem):
@@ -44,7 +44,7 @@ def new(
         targets.check_outside_runs(file)
         if os.path.lexists(file):
             raise ScenarioError(file, "", "is there already; nothing is overwritten")
-    for file, text in zip(files, starting.texts(name.parent, stem, base), strict=True):
+    for file, text in zip(files, templates.texts(name.parent, stem, base), strict=True):
         with targets.replacing(file) as aside:
             aside.write_text(text, encoding="utf-8")
         targets.tell(file)

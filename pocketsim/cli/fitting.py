@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.catalog import document_file
+from pocketsim.api.documents.catalog import document_file
 from pocketsim.cli import completion, console, targets
 from pocketsim.cli.running import Jobs
 from pocketsim.sim.base.errors import UserError

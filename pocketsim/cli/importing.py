@@ -14,7 +14,7 @@ from pocketsim.cli.running import AsJson
 from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from pocketsim.importing import Imported
+    from pocketsim.api.documents.import_data import Imported
 
 
 class Format(enum.StrEnum):
@@ -119,7 +119,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
     digest, rows, what was dropped and why).
     """
     targets.check_outside_runs(out)
-    from pocketsim.importing import import_data
+    from pocketsim.api.documents.import_data import import_data
 
     made = import_data(
         form,

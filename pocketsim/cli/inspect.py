@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.catalog import KINDS, document_file
+from pocketsim.api.documents.catalog import KINDS, document_file
 from pocketsim.cli import completion, console
 from pocketsim.cli.running import AsJson, Overrides, ScenarioFile, from_here
 from pocketsim.cli.warning import warn

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pocketsim import catalog
-from pocketsim import schema as schemas
+from pocketsim.api.documents import catalog
+from pocketsim.api.documents import schema as schemas
 from pocketsim.cli import common, console
 from pocketsim.cli.running import AsJson
 from pocketsim.sim.base.errors import printable

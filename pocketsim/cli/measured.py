@@ -56,7 +56,7 @@ def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
     that the reports have timed stand beside what the costs add up to. `calibrate published FIT`
     makes fitted numbers again from published rows.
     """
-    from pocketsim.calibrating import fitted
+    from pocketsim.api.calibrate import fitted
     from pocketsim.calibration.fit.scatter import worded
     from pocketsim.calibration.fit.write import write_profile
 
@@ -147,7 +147,7 @@ def this_machine(
     PyNaCl, JSON, UDP over loopback, files and sleeps are timed; the rest is taken from --base with
     its provenance, and listed. What is timed beside and prices nothing is shown.
     """
-    from pocketsim.calibrating import MADE_HERE, timed
+    from pocketsim.api.calibrate import MADE_HERE, timed
     from pocketsim.calibration.fit.write import write_profile
     from pocketsim.sim.devices.numbers import seconds as text
 

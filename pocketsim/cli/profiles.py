@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pocketsim.catalog import document_file
+from pocketsim.api.documents.catalog import document_file
 from pocketsim.cli import completion, console, targets
 from pocketsim.sim.base.errors import printable
 

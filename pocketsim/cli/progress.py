@@ -8,8 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pocketsim.api.progress import Meter, bar
 from pocketsim.cli import console
-from pocketsim.progress import Meter, bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

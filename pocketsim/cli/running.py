@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pocketsim import catalog
-from pocketsim.catalog import document_file
+from pocketsim.api.documents import catalog
+from pocketsim.api.documents.catalog import document_file
 from pocketsim.cli import completion, console, figures, progress, trusting
 from pocketsim.cli.trusting import AllowCode
 from pocketsim.cli.warning import warn

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pocketsim.api.progress import span
 from pocketsim.cli import completion, console, present, targets, trusting
 from pocketsim.cli.running import AsJson, Jobs, Out, start
 from pocketsim.cli.trusting import AllowCode
 from pocketsim.cli.warning import warn
-from pocketsim.progress import span
 from pocketsim.sim.base import axes
 from pocketsim.sim.base.errors import shown
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
+    from pocketsim.api.study import Status, Study
     from pocketsim.sim.run.sweep import Run
-    from pocketsim.studies import Status, Study
 
 SweepFile = Annotated[
     Path,
@@ -286,7 +286,7 @@ def _client(executor: str, scheduler: str | None) -> AbstractContextManager[Clie
 
 def study_of(file: Path, out: Path, shard: str) -> Study:
     """Return what a command's argument and options name."""
-    from pocketsim.studies import Study
+    from pocketsim.api.study import Study
 
     # No number of thousands of digits: Python refuses to read those.
     said = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)

@@ -13,8 +13,8 @@ from pocketsim.cli import common, completion, console, targets
 from pocketsim.cli.running import AsJson
 
 if TYPE_CHECKING:
+    from pocketsim.api.profile_stats import DeviceComparison
     from pocketsim.sim.devices.lint import Finding
-    from pocketsim.weighing import DeviceComparison
 
 Bytes = Annotated[
     int | None,
@@ -36,7 +36,7 @@ class Format(enum.StrEnum):
 
 def names(as_json: AsJson = False) -> None:
     """List shipped profiles: on what their numbers rest, and who says so."""
-    from pocketsim.weighing import BASES, shipped_profiles
+    from pocketsim.api.profile_stats import BASES, shipped_profiles
 
     rows = shipped_profiles()
     if as_json:
@@ -76,7 +76,7 @@ def compare(
     Errors count as independent and numbers as lognormal, as they are drawn. A star marks what
     differs by more than they explain; of equal numbers one in twenty does by chance.
     """
-    from pocketsim.weighing import compare_devices
+    from pocketsim.api.profile_stats import compare_devices
 
     form = targets.by_suffix(plot, _FIGURES) if plot else ""
     if plot:
@@ -109,7 +109,7 @@ def lint(
 
     What `check` refuses is refused here, too. Findings of shipped profiles are explained.
     """
-    from pocketsim.weighing import lint_profile
+    from pocketsim.api.profile_stats import lint_profile
 
     found = {str(file): lint_profile(file) for file in files}
     if as_json:
@@ -156,8 +156,8 @@ def export(
     the operations alone.
     """
     del to  # there is one
+    from pocketsim.api.profile_stats import device_rates
     from pocketsim.sim.export import rates
-    from pocketsim.weighing import device_rates
 
     form = targets.by_suffix(out, _RATES) if out else "json"
     if out:
@@ -204,7 +204,7 @@ def _interval(row: dict[str, Any]) -> str:
 
 
 def _figure(found: DeviceComparison, form: str) -> bytes:
-    from pocketsim import plot
+    from pocketsim.api import plot
 
     chart = plot.devices(found)
     if form == "html":

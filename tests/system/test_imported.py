@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 import pocketsim as ps
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.sim.run import runner
 from pocketsim.sim.trace import read
 from support import engine_plans as plans

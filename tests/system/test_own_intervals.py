@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.report.runs import load as load_runs
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run import runner

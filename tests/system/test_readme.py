@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, SCENARIO, command_line
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from support.interop_programs import built, running
 from tools import manual
 

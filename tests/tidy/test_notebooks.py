@@ -16,7 +16,7 @@ import nbstripout
 import pytest
 
 import pocketsim as ps
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 
 NOTEBOOKS = [path for path in catalog.notebooks() if path.suffix == ".ipynb"]
 METADATA = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}

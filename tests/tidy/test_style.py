@@ -38,7 +38,7 @@ AMBIENT = {
 }
 MEASURES = "pocketsim/calibration/fit/this_machine/clock.py"  # a machine: its times are the result
 FOR_PEOPLE = {  # who wait, and want to know how long
-    "pocketsim/progress.py",
+    "pocketsim/api/progress.py",
     "pocketsim/sim/run/durations.py",
 }
 AMBIENT_MODULES = {"random", "secrets"}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pocketsim import running
+from pocketsim.api import run
 
 
 @pytest.mark.parametrize(
@@ -13,13 +13,13 @@ from pocketsim import running
     ids=["list", "tuple", "range", "array", "series", "numbers of numpy"],
 )
 def test_an_axis_is_anything_that_holds_several_values(axis):
-    values = running._values(axis)
+    values = run._values(axis)
     assert values == [1, 2]
     assert {type(one) for one in values} == {int}
 
 
 @pytest.mark.parametrize("value", ["4/s", 0.5, np.float64(0.5), True])
 def test_what_is_one_value_is_an_axis_of_one(value):
-    (one,) = running._values(value)
+    (one,) = run._values(value)
     assert one == value
     assert type(one) in (str, float, bool)

@@ -11,9 +11,9 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from pocketsim import plot
+from pocketsim.api import plot
+from pocketsim.api.compare import Difference, compare, differing, holm
 from pocketsim.cli import comparison
-from pocketsim.comparing import Difference, compare, differing, holm
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics.intervals import of_runs
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import pocketsim as ps
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.report.originals import Originals
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ScenarioError

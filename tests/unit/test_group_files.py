@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.scenario import load

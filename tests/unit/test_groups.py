@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.plan.churn import Transitions, is_on, on_share

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from pocketsim import catalog, schema
+from pocketsim.api.documents import catalog, schema
 from pocketsim.calibration.validate import published
 from pocketsim.cli import app, examples
 from pocketsim.sim.base.files import read_toml
@@ -175,7 +175,8 @@ def test_keys_are_those_of_a_file_of_the_users_own(tmp_path):
 
 def test_to_complete_keys_loads_no_library_that_takes_long(root, tmp_path):
     code = (
-        "import sys\nfrom pocketsim import schema\nschema.keys('scenario', {})\nprint(*sys.modules)"
+        "import sys\nfrom pocketsim.api.documents import schema\n"
+        "schema.keys('scenario', {})\nprint(*sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -3,7 +3,7 @@
 import pytest
 
 import pocketsim as ps
-from pocketsim.catalog import document_file
+from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run.sweep import load_sweep

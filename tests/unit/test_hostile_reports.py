@@ -13,7 +13,7 @@ import math
 import numpy as np
 import pytest
 
-from pocketsim import calibrating
+from pocketsim.api import calibrate
 from pocketsim.calibration.fit import probe_report
 from pocketsim.calibration.fit.write import write_implementation, write_profile
 from pocketsim.sim.base.errors import ScenarioError, UserError
@@ -60,7 +60,7 @@ def folder(tmp_path_factory):
 
 def fitted(report, folder):
     options = {"name": None, "measured_by": "x", "store": "file_append", "allow_spoiled": True}
-    return calibrating.fitted([report], folder / "made.toml", "thinkpad_l13", **options)
+    return calibrate.fitted([report], folder / "made.toml", "thinkpad_l13", **options)
 
 
 def use(report, folder):
@@ -68,10 +68,10 @@ def use(report, folder):
     made = folder / "made.toml"
     write_profile(fitted(report, folder).profile_, made)
     profile.load(made)
-    found = calibrating.timed_steps([report], made, folder / "device.toml", "probe")
+    found = calibrate.timed_steps([report], made, folder / "device.toml", "probe")
     write_implementation(found.described, found.implementation, made)
     implementation.load(made)
-    calibrating.pinned(folder / "device.toml", made, [report])
+    calibrate.pinned(folder / "device.toml", made, [report])
 
 
 def is_taken(report, folder):

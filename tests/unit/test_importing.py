@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pocketsim as ps
+from pocketsim.api.documents.import_data import FORMATS
 from pocketsim.cli import importing
-from pocketsim.importing import FORMATS
 from pocketsim.sim.base import graphs
 from pocketsim.sim.base.errors import ScenarioError
 from support.ipv8_blocks import KEYS, blocks

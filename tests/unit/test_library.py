@@ -23,13 +23,13 @@ from pocketsim.sim.scenario import load
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = [
     "pocketsim",
-    "pocketsim.catalog",
-    "pocketsim.documents",
+    "pocketsim.api.documents.catalog",
+    "pocketsim.api.documents.scenarios",
     "pocketsim.probing",
-    "pocketsim.profiles",
-    "pocketsim.results",
-    "pocketsim.running",
-    "pocketsim.weighing",
+    "pocketsim.api.profiles",
+    "pocketsim.api.results",
+    "pocketsim.api.run",
+    "pocketsim.api.profile_stats",
 ]
 FOUR, SIXTEEN = "4/s", "16/s"
 
@@ -230,7 +230,7 @@ def test_public_names_are_documented(name):
 
 def test_every_public_name_is_on_the_page():
     page = (ROOT / "docs/library.md").read_text()
-    listed = set(re.findall(r"^\.\. auto\w+:: pocketsim\.(\w+)$", page, re.MULTILINE))
+    listed = set(re.findall(r"^\.\. auto\w+:: pocketsim\.(?:api\.)?(\w+)$", page, re.MULTILINE))
     assert listed == set(ps.__all__) - {"__version__"}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.sim.devices import lint, profile
 
 BASE = profile.DEVICES / "thinkpad_l13.toml"

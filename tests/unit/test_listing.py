@@ -6,14 +6,14 @@ import re
 import jsonschema
 import pytest
 
-from pocketsim import catalog, schema
+from pocketsim.api.documents import catalog, schema
 from pocketsim.calibration.validate import published
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import key_path
 from pocketsim.sim.scenario import load
 
-HINT = "run `python -m pocketsim.schema`"
+HINT = "run `python -m pocketsim.api.documents.schema`"
 OF_CATALOG = {kind: kind for kind in catalog.KINDS} | {"device": "profile"}
 SHIPPED = [(kind, path) for kind in catalog.KINDS for path in catalog.files(kind).values()]
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from pocketsim import catalog, schema, starting
+from pocketsim.api.documents import catalog, schema, templates
 from pocketsim.sim.run.sweep import load_sweep
 from pocketsim.sim.scenario import load
 from pocketsim.sim.scenario.resolve import resolve
@@ -37,7 +37,7 @@ def test_it_is_valid_and_leads_editors_to_schemas(cli, tmp_path):
     assert led_to(tmp_path / "mine.toml") == schema.file("scenario")
     assert led_to(tmp_path / "mine_sweep.toml") == schema.file("sweep")
     texts = [path.read_text() for path in tmp_path.glob("*.toml")]
-    assert not any(starting.TEMPLATE.stem in text for text in texts)
+    assert not any(templates.TEMPLATE.stem in text for text in texts)
 
 
 @pytest.mark.engine
@@ -54,7 +54,7 @@ def test_it_runs_and_its_sweep_goes_on_from_there(cli, tmp_path):
 
 def test_every_value_of_the_template_is_explained():
     keys = []
-    for path in starting.TEMPLATE.parent.iterdir():
+    for path in templates.TEMPLATE.parent.iterdir():
         lines = [line for line in path.read_text().splitlines() if line]
         for before, line in itertools.pairwise(lines):
             if not line.startswith(("#", "[")):
@@ -67,7 +67,7 @@ def test_every_value_of_the_template_is_explained():
 
 @pytest.mark.parametrize("name", list(catalog.files("scenario")))
 def test_a_copy_of_what_is_shipped_is_the_same(tmp_path, name):
-    own, sweep = starting.texts(tmp_path, "copy", name)
+    own, sweep = templates.texts(tmp_path, "copy", name)
     (tmp_path / "copy.toml").write_text(own)
     (tmp_path / "copy_sweep.toml").write_text(sweep)
     shipped = catalog.files("scenario")[name]

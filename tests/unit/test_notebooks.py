@@ -2,7 +2,7 @@
 
 import pytest
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 
 FIRST = "01_first_run.ipynb"
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.export import graph
 from pocketsim.sim.plan import plan as typed

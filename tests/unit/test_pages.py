@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 import pocketsim as ps
-from pocketsim import catalog, sim
+from pocketsim import sim
+from pocketsim.api.documents import catalog
 from pocketsim.report.page import Page
 from pocketsim.sim.scenario.resolve import resolve
 from tools import manual, picture

@@ -6,7 +6,7 @@ import threading
 import pytest
 from rich.console import Console
 
-from pocketsim import progress as meters
+from pocketsim.api import progress as meters
 from pocketsim.cli import console, progress
 from pocketsim.sim.run.job import Share
 

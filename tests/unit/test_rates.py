@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 import pocketsim as ps
-from pocketsim import schema
+from pocketsim.api.documents import schema
 from pocketsim.sim.devices import profile
 from pocketsim.sim.export import rates
 

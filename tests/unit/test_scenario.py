@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pocketsim.catalog import document_file
+from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.scenario import load, schema
 from pocketsim.sim.scenario.resolve import digest, resolve

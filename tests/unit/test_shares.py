@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tomli_w
 
-from pocketsim.catalog import document_file
+from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.plan.build_plan import build_plan
 from pocketsim.sim.plan.population import by_share

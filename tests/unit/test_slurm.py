@@ -12,9 +12,9 @@ import sys
 
 import pytest
 
-from pocketsim import slurm
+from pocketsim.api import slurm
+from pocketsim.api.study import Study
 from pocketsim.sim.base.errors import EnvironmentMissingError, UserError
-from pocketsim.studies import Study
 
 SWEEP = '[sweep]\nscenario = "small.toml"\nseed = [1, 2, 3]\n'
 # Stands in for pocketsim: tells what it was called with, and as many runs as it is told to.

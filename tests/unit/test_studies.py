@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
+from pocketsim.api.study import Study, _estimates
 from pocketsim.sim.base.errors import RunInProgressError, ScenarioError
 from pocketsim.sim.run import runner, store, sweep, sweep_document
-from pocketsim.studies import Study, _estimates
 
 GRID = """
 [sweep]

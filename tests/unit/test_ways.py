@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 import pytest
 
 from pocketsim import cli
+from pocketsim.api.study import Study
 from pocketsim.sim.base.errors import EngineError
 from pocketsim.sim.run import durations, making, rundir, runner, store
 from pocketsim.sim.run.children import StoppedError
-from pocketsim.studies import Study
 
 SWEEP = '[sweep]\nscenario = "small.toml"\nseed = [1, 2]\n'  # times two rungs
 

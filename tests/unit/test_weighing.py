@@ -10,7 +10,7 @@ import pytest
 from conftest import command_line
 
 import pocketsim as ps
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.sim.base.documents import read_toml
 from pocketsim.sim.devices import profile
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 import pocketsim as ps
-from pocketsim import catalog
+from pocketsim.api.documents import catalog
 from pocketsim.sim.base.engine_facts import operations
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.units import DURATION, Quantity

@@ -1,7 +1,7 @@
 """JSON Schema of a document, and the scenario's reference page, generated from the models.
 
 `python -m pocketsim.sim.scenario.schema` rewrites both of the scenario where they lie; a test fails
-when they are stale. Schemas of other documents are `pocketsim.schema`'s.
+when they are stale. Schemas of other documents are `pocketsim.api.documents.schema`'s.
 """
 
 from __future__ import annotations

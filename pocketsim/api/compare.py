@@ -21,7 +21,7 @@ from pocketsim.sim.scenario.resolved import streams_number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pocketsim.results import Run
+    from pocketsim.api.results import Run
 
     Array = np.ndarray[tuple[int], np.dtype[np.float64]]
 

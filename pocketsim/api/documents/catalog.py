@@ -8,7 +8,7 @@ from typing import Any
 from pocketsim.sim.base.errors import ScenarioError, choices, nearest
 from pocketsim.sim.base.files import at_home, read_toml
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[2]
 """Where it lies; documents name each other by paths from here."""
 
 _PATTERNS = {

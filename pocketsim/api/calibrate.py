@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pocketsim.catalog import document_file
-from pocketsim.profiles import Profile, device
-from pocketsim.profiles import implementation as implementation_of
+from pocketsim.api.documents.catalog import document_file
+from pocketsim.api.profiles import Profile, device
+from pocketsim.api.profiles import implementation as implementation_of
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest
 from pocketsim.sim.base.files import at_home
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.catalog import document_file, from_here
+from pocketsim.api.documents.catalog import document_file, from_here
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run.sweep import as_toml

@@ -6,10 +6,10 @@ import contextlib
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.catalog import from_here
-from pocketsim.documents import source
-from pocketsim.progress import Meter, bar, is_watched
-from pocketsim.results import Run, Runs
+from pocketsim.api.documents.catalog import from_here
+from pocketsim.api.documents.scenarios import source
+from pocketsim.api.progress import Meter, bar, is_watched
+from pocketsim.api.results import Run, Runs
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.base.files import at_home
 from pocketsim.sim.run import runner, sweep

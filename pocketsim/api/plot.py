@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-    from pocketsim.results import Run
-    from pocketsim.weighing import DeviceComparison
+    from pocketsim.api.profile_stats import DeviceComparison
+    from pocketsim.api.results import Run
 
 __all__ = [
     "devices",

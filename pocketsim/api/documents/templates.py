@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pocketsim import schema
-from pocketsim.catalog import PACKAGE
-from pocketsim.documents import scenario, text_in
+from pocketsim.api.documents import schema
+from pocketsim.api.documents.catalog import PACKAGE
+from pocketsim.api.documents.scenarios import scenario, text_in
 from pocketsim.sim.scenario.resolve import resolve
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pocketsim.catalog import document_file
+from pocketsim.api.documents.catalog import document_file
 from pocketsim.sim.base.errors import printable
 from pocketsim.sim.devices import implementation as implementations
 from pocketsim.sim.devices import profile as devices

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
-    from pocketsim.profiles import Profile
+    from pocketsim.api.profiles import Profile
     from pocketsim.sim.run.results import Manifest, Metrics
     from pocketsim.sim.scenario.point import Value
     from pocketsim.sim.scenario.resolved import Resolved
@@ -61,7 +61,7 @@ class Run:
     @property
     def devices(self) -> dict[str, Profile]:
         """The profiles of its phones as they were, by name."""
-        from pocketsim.profiles import Profile
+        from pocketsim.api.profiles import Profile
 
         profiles = self.resolved["profiles"]
         return {name: Profile(one["drawn_as"], one) for name, one in profiles.items()}
@@ -69,7 +69,7 @@ class Run:
     @property
     def implementation(self) -> Profile:
         """The profile of its implementation as it was."""
-        from pocketsim.profiles import Profile
+        from pocketsim.api.profiles import Profile
 
         found = self.resolved["implementation"]
         return Profile(found["called"], found)

@@ -1,7 +1,7 @@
 """JSON Schemas of documents, each generated from the document's model.
 
-`python -m pocketsim.schema` rewrites all of them, and the scenario's reference page, where they
-lie; a test fails when one is stale.
+`python -m pocketsim.api.documents.schema` rewrites all of them, and the scenario's reference page,
+where they lie; a test fails when one is stale.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.catalog import PACKAGE
+from pocketsim.api.documents.catalog import PACKAGE
 from pocketsim.sim.base.files import key_path
 
 if TYPE_CHECKING:

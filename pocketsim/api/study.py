@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pocketsim.catalog import document_file
-from pocketsim.progress import Meter, bar, is_watched
-from pocketsim.results import Run, Runs
+from pocketsim.api.documents.catalog import document_file
+from pocketsim.api.progress import Meter, bar, is_watched
+from pocketsim.api.results import Run, Runs
 from pocketsim.sim.base import designs
 from pocketsim.sim.base.errors import ScenarioError, nearest
 from pocketsim.sim.base.files import at_home

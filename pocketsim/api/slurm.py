@@ -22,7 +22,7 @@ from pocketsim.sim.base.units import DURATION
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pocketsim.studies import Keep, Study
+    from pocketsim.api.study import Keep, Study
 
 
 @dataclass(frozen=True)

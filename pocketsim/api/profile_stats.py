@@ -1,6 +1,6 @@
 """Profiles weighed: what each rests on, how far devices differ, what is suspicious, as rates.
 
-The numbers of one profile as a table are `pocketsim.profiles`'.
+The numbers of one profile as a table are `pocketsim.api.profiles`'.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pocketsim.catalog import document_file, files
+from pocketsim.api.documents.catalog import document_file, files
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.devices import implementation as implementations
 from pocketsim.sim.devices import profile as devices

@@ -1,0 +1,1 @@
+"""What `import pocketsim` offers: runs, studies, results, figures and profiles from Python."""

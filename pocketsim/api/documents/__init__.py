@@ -1,0 +1,1 @@
+"""Documents by name: what comes with the package, scenarios to change, their schemas, imports."""
