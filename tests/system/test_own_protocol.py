@@ -8,7 +8,7 @@ import textwrap
 import pytest
 from conftest import command_line
 
-from pocketsim.harness import Harness
+from pocketsim.extend.harness import Harness
 from pocketsim.protocol import Deliver, Send
 from pocketsim.sim import trace
 from pocketsim.sim.base.errors import ProtocolError, UserError

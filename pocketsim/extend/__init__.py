@@ -1,0 +1,1 @@
+"""What users extend pocketsim with: protocols and policies of their own, and tools to test them."""
