@@ -9,7 +9,7 @@ import typer
 
 from pocketsim import sim
 from pocketsim.cli import app
-from pocketsim.cli.examples import EXAMPLES
+from pocketsim.cli.ui.examples import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

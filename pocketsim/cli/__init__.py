@@ -16,30 +16,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim import sim
-from pocketsim.cli import (
-    calibrating,
-    clusters,
-    common,
-    comparing,
-    console,
-    creating,
-    examples,
-    exporting,
-    fitting,
-    groups,
-    hosting,
-    importing,
-    inspect,
-    listing,
-    measured,
-    present,
-    profiles,
-    running,
-    sweeping,
-    targets,
-    verifying,
-    weighing,
-)
+from pocketsim.cli import hosting
+from pocketsim.cli.calibrate import implementation, published, reports
+from pocketsim.cli.documents import import_, list_, new, show
+from pocketsim.cli.profile import compare as profile_compare
+from pocketsim.cli.profile import show as profile_show
+from pocketsim.cli.runs import compare, export, report, run, verify
+from pocketsim.cli.sweep import run as sweep_run
+from pocketsim.cli.sweep import slurm
+from pocketsim.cli.ui import console, default_command, examples, options, output_paths
 from pocketsim.sim.base.errors import (
     NO_MEMORY,
     EngineError,
@@ -59,73 +44,73 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-sweep = typer.Typer(
+_sweep = typer.Typer(
     help="Many runs over a grid of values.",
     epilog=examples.epilog("sweep"),
     no_args_is_help=True,
 )
-app.add_typer(sweep, name="sweep")
-profile = typer.Typer(
+app.add_typer(_sweep, name="sweep")
+_profile = typer.Typer(
     help="Profiles of devices and of implementations.",
     epilog=examples.epilog("profile"),
     no_args_is_help=True,
 )
-app.add_typer(profile, name="profile")
-calibrate = typer.Typer(
-    cls=groups.ReportsByDefault,
+app.add_typer(_profile, name="profile")
+_calibrate = typer.Typer(
+    cls=default_command.ReportsByDefault,
     help="Profiles of what was measured, and what published rows say of numbers.",
     epilog=examples.epilog("calibrate"),
 )
-app.add_typer(calibrate, name="calibrate")
-validate = typer.Typer(
-    cls=groups.PublishedByDefault,
+app.add_typer(_calibrate, name="calibrate")
+_validate = typer.Typer(
+    cls=default_command.PublishedByDefault,
     help="Simulations beside what was published, or what this computer does.",
     epilog=examples.epilog("validate"),
 )
-app.add_typer(validate, name="validate")
+app.add_typer(_validate, name="validate")
 
 
 def _add(group: typer.Typer, words: str, function: Callable[..., None]) -> None:
     """Add a command, called by the last of its words."""
     name = words.rpartition(" ")[2]
-    group.command(name, epilog=examples.epilog(words))(common.command(function))
+    group.command(name, epilog=examples.epilog(words))(options.command(function))
 
 
-_add(app, "list", listing.names)
-_add(app, "new", creating.new)
-_add(app, "notebooks", creating.notebooks)
-_add(app, "schema", listing.schema)
-_add(app, "run", running.run)
-_add(app, "check", inspect.check)
-_add(app, "show", inspect.show)
-_add(app, "doctor", inspect.doctor)
-_add(app, "report", present.report)
-_add(app, "export", exporting.export)
-_add(app, "import", importing.import_)
-_add(app, "verify", verifying.verify)
-_add(app, "compare", comparing.compare)
-_add(app, "sensitivity", comparing.sensitivity)
-_add(app, "metrics", measured.metrics)
-_add(sweep, "sweep run", sweeping.run)
-_add(sweep, "sweep plan", sweeping.plan)
-_add(sweep, "sweep status", sweeping.status)
-_add(sweep, "sweep collect", sweeping.collect)
-_add(sweep, "sweep report", sweeping.report)
-_add(sweep, "sweep slurm", clusters.slurm)
-_add(profile, "profile list", weighing.names)
-_add(profile, "profile show", profiles.show)
-_add(profile, "profile compare", weighing.compare)
-_add(profile, "profile lint", weighing.lint)
-_add(profile, "profile export", weighing.export)
-_add(profile, "profile pin", calibrating.pin)
-_add(profile, "profile split", profiles.split)
-_add(calibrate, "calibrate reports", measured.calibrate)
-_add(calibrate, "calibrate implementation", calibrating.implementation)
-_add(calibrate, "calibrate this-machine", measured.this_machine)
-_add(calibrate, "calibrate published", fitting.published)
-_add(calibrate, "calibrate sensitivity", fitting.sensitivity)
-_add(validate, "validate published", present.validate)
-_add(validate, "validate host", hosting.host)
+_add(app, "list", list_.names)
+_add(app, "new", new.new)
+_add(app, "notebooks", new.notebooks)
+_add(app, "schema", list_.schema)
+_add(app, "run", run.run)
+_add(app, "check", show.check)
+_add(app, "show", show.show)
+_add(app, "doctor", show.doctor)
+_add(app, "report", report.report)
+_add(app, "export", export.export)
+_add(app, "import", import_.import_)
+_add(app, "verify", verify.verify)
+_add(app, "compare", compare.compare)
+_add(app, "sensitivity", compare.sensitivity)
+_add(app, "metrics", reports.metrics)
+_add(_sweep, "sweep run", sweep_run.run)
+_add(_sweep, "sweep plan", sweep_run.plan)
+_add(_sweep, "sweep status", sweep_run.status)
+_add(_sweep, "sweep collect", sweep_run.collect)
+_add(_sweep, "sweep report", sweep_run.report)
+_add(_sweep, "sweep slurm", slurm.slurm)
+_add(_profile, "profile list", profile_compare.names)
+_add(_profile, "profile show", profile_show.show)
+_add(_profile, "profile compare", profile_compare.compare)
+_add(_profile, "profile lint", profile_compare.lint)
+_add(_profile, "profile export", profile_compare.export)
+_add(_profile, "profile pin", implementation.pin)
+_add(_profile, "profile split", profile_show.split)
+_add(_calibrate, "calibrate reports", reports.calibrate)
+_add(_calibrate, "calibrate implementation", implementation.implementation)
+_add(_calibrate, "calibrate this-machine", reports.this_machine)
+_add(_calibrate, "calibrate published", published.published)
+_add(_calibrate, "calibrate sensitivity", published.sensitivity)
+_add(_validate, "validate published", report.validate)
+_add(_validate, "validate host", hosting.host)
 
 
 def main() -> None:
@@ -144,7 +129,7 @@ def main() -> None:
         console.fail(NO_MEMORY)
         sys.exit(EnvironmentMissingError.exit_code)
     except OSError as error:
-        explained = targets.explained(error)
+        explained = output_paths.explained(error)
         if explained is None:
             raise
         console.fail(str(explained))
@@ -206,12 +191,12 @@ def _options(
         bool,
         typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
     ] = False,
-    quiet: common.Quiet = False,
-    verbose: common.Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     del version  # its callback has ended the program
     console.set_level(0)
-    common.say_as_asked(quiet, verbose)
+    options.say_as_asked(quiet, verbose)
 
 
 def _interrupt(_signal: int, _frame: object) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import console, targets
+from pocketsim.cli.ui import console
+from pocketsim.cli.ui import output_paths as targets
 from pocketsim.sim.base.errors import UserError
 
 if TYPE_CHECKING:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import comparing_other, console, targets
-from pocketsim.cli.running import AsJson, Jobs
+from pocketsim.cli import comparing_other
+from pocketsim.cli.runs.run import AsJson, Jobs
+from pocketsim.cli.ui import console
+from pocketsim.cli.ui import output_paths as targets
 from pocketsim.sim.run.children import default_jobs
 
 if TYPE_CHECKING:

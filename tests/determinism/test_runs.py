@@ -2,7 +2,7 @@
 
 import pytest
 
-from pocketsim.cli import exporting
+from pocketsim.cli.runs import export
 from pocketsim.sim.run import rundir, runner
 
 TOWN = """
@@ -102,7 +102,7 @@ def test_blocks_and_timelines_are_the_same_again(root, tmp_path, monkeypatch):
         monkeypatch.setenv("PYTHONHASHSEED", hash_seed)
         out = tmp_path / hash_seed
         (run,) = runner.run(root / "pocketsim/scenarios/scale/1k_churn.toml", settings, out, jobs)
-        exporting.export(run, None, out / "a.pftrace", repetition=1)
+        export.export(run, None, out / "a.pftrace", repetition=1)
         kept = {path.name: path.read_bytes() for path in run.iterdir()}
         assert set(kept) == {*rundir.FILES, rundir.BLOCKS, rundir.TIMELINE}
         written.append((kept, (out / "a.pftrace").read_bytes()))
@@ -120,7 +120,7 @@ def test_tokens_and_graphs_are_the_same_again(root, tmp_path, monkeypatch):
         out = tmp_path / hash_seed
         (run,) = runner.run(root / "pocketsim/scenarios/tokens/market.toml", settings, out, jobs)
         for to in ("tokens", "graphml", "gexf", "json"):
-            exporting.export(run, exporting.Format(to), out / "out" / to, repetition=1)
+            export.export(run, export.Format(to), out / "out" / to, repetition=1)
         kept = {path.name: path.read_bytes() for path in run.iterdir()}
         assert set(kept) == {*rundir.FILES, rundir.TOKENS}
         exported = (path for path in (out / "out").rglob("*") if path.is_file())

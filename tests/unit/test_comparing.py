@@ -13,7 +13,7 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from pocketsim.api import plot
 from pocketsim.api.compare import Difference, compare, differing, holm
-from pocketsim.cli import comparison
+from pocketsim.cli.runs import comparison
 from pocketsim.sim.base.streams import stream
 from pocketsim.sim.metrics.intervals import of_runs
 

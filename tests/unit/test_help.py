@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from pocketsim.api.documents import catalog, schema
 from pocketsim.calibration.validate import published
-from pocketsim.cli import app, examples
+from pocketsim.cli import app
+from pocketsim.cli.ui import examples
 from pocketsim.sim.base.files import read_toml
 
 PROGRAM = typer.main.get_command(app)

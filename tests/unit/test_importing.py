@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pocketsim as ps
 from pocketsim.api.documents.import_data import FORMATS
-from pocketsim.cli import importing
+from pocketsim.cli.documents import import_
 from pocketsim.sim.base import graphs
 from pocketsim.sim.base.errors import ScenarioError
 from support.ipv8_blocks import KEYS, blocks
@@ -286,7 +286,7 @@ def test_garbage_is_refused_with_its_row_and_nothing_written(tmp_path, form, con
 
 
 def test_the_command_knows_every_format():
-    assert list(importing.Format) == list(FORMATS)
+    assert list(import_.Format) == list(FORMATS)
 
 
 def test_options_of_another_format_are_refused(tmp_path):

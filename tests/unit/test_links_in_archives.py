@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from pocketsim.calibration.fit.inverse.journal import Journal
-from pocketsim.cli import folders
+from pocketsim.cli.ui import output_folder
 from pocketsim.sim.base import files
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import children, durations, rundir, store
@@ -50,7 +50,7 @@ def keep_in_a_journal(folder):
 
 
 def write_a_folder(folder):
-    folders.write(folder, {"figure.svg": b"new"})
+    output_folder.write(folder, {"figure.svg": b"new"})
 
 
 OURS = [
@@ -63,7 +63,7 @@ OURS = [
     (pack, "name.journal"),
     (write_a_pack, "name.tmp"),
     (keep_in_a_journal, "name.journal"),
-    (write_a_folder, folders.MADE),
+    (write_a_folder, output_folder.MADE),
     (write_a_folder, "figure.svg"),
 ]
 

@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pocketsim import testing
-from pocketsim.cli import app, folders
+from pocketsim.cli import app
+from pocketsim.cli.ui import output_folder
 from pocketsim.sim.base.errors import EnvironmentMissingError, ScenarioError
 
 
@@ -32,7 +33,7 @@ def test_a_folder_is_written_and_no_page_unless_asked_for(call, tmp_path):
     assert (done.exit_code, done.stdout) == (0, "out/figures\n")
     assert not Path("report.html").exists()
     names = {path.name for path in Path("out/figures").iterdir()}
-    assert {"methods.md", "references.bib", "fates_1.pdf", folders.MADE} <= names
+    assert {"methods.md", "references.bib", "fates_1.pdf", output_folder.MADE} <= names
     done = call("--paper", "out/figures", "-o", "page.html")
     assert done.stdout == "out/figures\npage.html\n"
     assert Path("page.html").stat().st_size > 1e6
@@ -40,7 +41,7 @@ def test_a_folder_is_written_and_no_page_unless_asked_for(call, tmp_path):
 
 def test_the_list_is_one_that_sha256sum_checks(call):
     call("--paper", "figures")
-    for line in Path("figures", folders.MADE).read_text().splitlines():
+    for line in Path("figures", output_folder.MADE).read_text().splitlines():
         digest, name = line.split("  ")
         assert hashlib.sha256(Path("figures", name).read_bytes()).hexdigest() == digest
 
@@ -78,26 +79,26 @@ def test_a_folder_of_others_is_shared_but_not_its_names(call):
 
 
 def test_what_is_no_longer_made_goes_unless_it_was_changed(tmp_path):
-    folders.write(tmp_path, {"a": b"1", "b": b"2", "c": b"3"})
+    output_folder.write(tmp_path, {"a": b"1", "b": b"2", "c": b"3"})
     (tmp_path / "c").write_bytes(b"mine")
-    folders.write(tmp_path, {"a": b"1"})
-    assert {path.name for path in tmp_path.iterdir()} == {"a", "c", folders.MADE}
+    output_folder.write(tmp_path, {"a": b"1"})
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "c", output_folder.MADE}
 
 
 def test_what_an_interrupted_command_left_is_its_own(tmp_path, monkeypatch):
-    folders.write(tmp_path, {"a": b"1", "b": b"2"})
-    put = folders._put
+    output_folder.write(tmp_path, {"a": b"1", "b": b"2"})
+    put = output_folder._put
 
     def fails(path, content):
         if path.name == "b":
             raise KeyboardInterrupt
         put(path, content)
 
-    monkeypatch.setattr(folders, "_put", fails)
+    monkeypatch.setattr(output_folder, "_put", fails)
     with pytest.raises(KeyboardInterrupt):
-        folders.write(tmp_path, {"a": b"3", "b": b"4"})
+        output_folder.write(tmp_path, {"a": b"3", "b": b"4"})
     monkeypatch.undo()
-    folders.write(tmp_path, {"a": b"5", "b": b"6"})
+    output_folder.write(tmp_path, {"a": b"5", "b": b"6"})
     assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"5", b"6"]
 
 
@@ -106,8 +107,8 @@ def test_a_list_names_nothing_outside_its_folder(tmp_path):
     folder.mkdir()
     (tmp_path / "theirs").write_bytes(b"x")
     digest = hashlib.sha256(b"x").hexdigest()
-    (folder / folders.MADE).write_text(f"{digest}  ../theirs\n")
-    folders.write(folder, {"a": b"1"})
+    (folder / output_folder.MADE).write_text(f"{digest}  ../theirs\n")
+    output_folder.write(folder, {"a": b"1"})
     assert (tmp_path / "theirs").exists()
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from pocketsim.api import progress as meters
-from pocketsim.cli import console, progress
+from pocketsim.cli.ui import console, progress
 from pocketsim.sim.run.job import Share
 
 

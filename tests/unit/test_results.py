@@ -6,7 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pocketsim import testing
-from pocketsim.cli import app, figures
+from pocketsim.cli import app
+from pocketsim.cli.ui import run_summary
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import results, rundir, runner
 from pocketsim.sim.trace import tables
@@ -93,7 +94,7 @@ def test_a_list_says_which_of_its_items(made):
 def test_a_file_that_is_gone_is_named(made):
     (made / "metrics.json").unlink()
     with pytest.raises(ScenarioError, match=r"metrics\.json: no such file"):
-        figures.show([made], ())
+        run_summary.show([made], ())
 
 
 def test_damaged_tokens_are_named(made):

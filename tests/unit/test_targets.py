@@ -16,7 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pocketsim import testing
-from pocketsim.cli import app, targets
+from pocketsim.cli import app
+from pocketsim.cli.ui import output_paths
 from pocketsim.sim.base.errors import NoRoomError, ScenarioError
 from pocketsim.sim.run import collect
 
@@ -43,12 +44,12 @@ def names(folder):
 def test_a_target_is_replaced_at_the_end(tmp_path):
     target = tmp_path / "new" / "a.csv"
     for text in ("one", "two"):
-        with targets.replacing(target) as aside:
+        with output_paths.replacing(target) as aside:
             aside.write_text(text)
             assert not target.exists() or target.read_text() == "one"
         assert target.read_text() == text
     target.chmod(0o640)
-    with targets.replacing(target) as aside:
+    with output_paths.replacing(target) as aside:
         aside.write_text("three")
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     assert names(target.parent) == ["a.csv"]
@@ -60,7 +61,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, error):
     target.write_text("old")
 
     def fail():
-        with targets.replacing(target) as aside:
+        with output_paths.replacing(target) as aside:
             aside.write_text("half of")
             raise error
 
@@ -73,7 +74,7 @@ def test_a_failure_leaves_what_was_there(tmp_path, error):
 def test_a_link_leads_to_what_is_replaced(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to("there/a.csv")
-    with targets.replacing(tmp_path / "link") as aside:
+    with output_paths.replacing(tmp_path / "link") as aside:
         aside.write_text("x")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "there" / "a.csv").read_text() == "x"
@@ -81,7 +82,7 @@ def test_a_link_leads_to_what_is_replaced(tmp_path):
 
 def test_the_longest_name_has_room_beside_it(tmp_path):
     target = tmp_path / ("x" * 255)
-    with targets.replacing(target) as aside:
+    with output_paths.replacing(target) as aside:
         aside.write_text("x")
     assert names(tmp_path) == [target.name]
 
@@ -109,14 +110,14 @@ def test_whatever_cannot_be_a_file_is_refused(tmp_path):
     for target, reason in ((tmp_path, "is a directory"), (tmp_path / "loop", "symbolic links")):
         with (
             pytest.raises(ScenarioError, match=f"cannot be written: .*{reason}"),
-            targets.replacing(target),
+            output_paths.replacing(target),
         ):
             raise AssertionError("there is nothing to write to")
 
 
 def test_what_fails_elsewhere_is_not_the_targets(tmp_path):
     for target in (tmp_path / "a.csv", tmp_path):
-        with pytest.raises(FileNotFoundError), targets.writing(target):
+        with pytest.raises(FileNotFoundError), output_paths.writing(target):
             (tmp_path / "other" / "b").read_bytes()
 
 
@@ -217,7 +218,7 @@ def test_a_library_that_removes_what_it_cannot_write_leaves_whatever_is_no_file(
         target = tmp_path / "link"
         target.symlink_to("pipe")
     before = names(tmp_path)
-    with pytest.raises(OfThisTestError), targets.replacing(target) as aside:
+    with pytest.raises(OfThisTestError), output_paths.replacing(target) as aside:
         remove_what_cannot_be_written(aside)
     assert names(tmp_path) == before
 
@@ -229,7 +230,7 @@ def test_a_table_for_a_pipe_that_nobody_reads_on_is_refused_and_the_pipe_stays(t
     table = pa.table({"x": np.random.default_rng(1).random(1 << 17)})
 
     def write():
-        with targets.replacing(tmp_path / "pipe") as aside:
+        with output_paths.replacing(tmp_path / "pipe") as aside:
             collect.write(table, aside, as_csv=False)
 
     with pytest.raises(ScenarioError, match="pipe: cannot be written: broken pipe"):
@@ -244,7 +245,7 @@ def test_a_socket_is_refused_as_a_target(tmp_path):
         bound.bind(str(target))
 
     def write():
-        with targets.replacing(target) as aside:
+        with output_paths.replacing(target) as aside:
             aside.write_text("x")
 
     with pytest.raises(ScenarioError, match="socket: cannot be written: no such device"):
@@ -256,7 +257,7 @@ def test_a_file_of_the_users_that_has_the_name_of_a_temporary_one_stays(tmp_path
     theirs = [tmp_path / f"{prefix}{os.getpid()}" for prefix in (".tmp-", ".writing-")]
     for path in theirs:
         path.write_text("theirs")
-    with targets.replacing(tmp_path / "a.csv") as aside:
+    with output_paths.replacing(tmp_path / "a.csv") as aside:
         aside.write_text("x")
     assert [path.read_text() for path in theirs] == ["theirs", "theirs"]
 
@@ -273,5 +274,5 @@ def test_what_is_written_to_standard_output_follows_what_is_there(run, tmp_path)
 def test_a_journal_is_kept_beside_a_file_alone(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ScenarioError, match="pipe: is no file, and a journal"):
-        targets.journal_of(tmp_path / "pipe")
-    assert targets.journal_of(tmp_path / "new.toml") == tmp_path / "new.journal"
+        output_paths.journal_of(tmp_path / "pipe")
+    assert output_paths.journal_of(tmp_path / "new.toml") == tmp_path / "new.journal"

@@ -11,9 +11,9 @@ import typer
 
 from pocketsim.api.documents import catalog
 from pocketsim.api.documents.catalog import document_file
-from pocketsim.cli import completion, console, figures, progress, trusting
-from pocketsim.cli.trusting import AllowCode
-from pocketsim.cli.warning import warn
+from pocketsim.cli.ui import completion, console, run_summary, progress, code_consent
+from pocketsim.cli.ui.code_consent import AllowCode
+from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.run.children import default_jobs
 
 ScenarioFile = Annotated[
@@ -68,12 +68,12 @@ def run(  # noqa: PLR0913 - each is an option
             for rung in task.rungs:
                 console.data(str(task.folder / rung.name))
         return
-    trusting.ask([document], allow=allow_code)
+    code_consent.ask([document], allow=allow_code)
     outcomes = start(tasks, jobs, keep_going=False)
     if not as_json:
         for outcome in outcomes:
             console.data(str(outcome.directory))
-        figures.show([outcome.directory for outcome in outcomes], document.overrides)
+        run_summary.show([outcome.directory for outcome in outcomes], document.overrides)
         return
     metrics = [results.read_metrics(outcome.directory) for outcome in outcomes]
     console.data(json.dumps(metrics[0] if len(metrics) == 1 else {"rungs": metrics}, indent=1))

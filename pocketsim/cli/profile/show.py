@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pocketsim.api.documents.catalog import document_file
-from pocketsim.cli import completion, console, targets
+from pocketsim.cli.ui import completion, console, output_paths
 from pocketsim.sim.base.errors import printable
 
 
@@ -76,6 +76,6 @@ def split(
             again.write_text(text, encoding="utf-8")
             load_again(again)
     for path, (text, _) in written.items():
-        with targets.replacing(path) as aside:
+        with output_paths.replacing(path) as aside:
             aside.write_text(text, encoding="utf-8")
-        targets.tell(path)
+        output_paths.tell(path)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from pocketsim.cli import console, targets
+from pocketsim.cli.ui import console, output_paths
 from pocketsim.sim.base.errors import UserError, did_you_mean, nearest, shown
 from pocketsim.sim.base.files import at_home
 
@@ -51,7 +51,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         say_as_asked(quiet, verbose)
         named = {name: _at_home(value) for name, value in named.items()}
         out = named.get("out")
-        with targets.writing(out) if isinstance(out, Path) else contextlib.nullcontext():
+        with output_paths.writing(out) if isinstance(out, Path) else contextlib.nullcontext():
             function(**named)
 
     # typer reads the options off the signature.

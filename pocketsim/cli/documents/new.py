@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from pocketsim.api.documents import catalog
-from pocketsim.cli import completion, console, targets
+from pocketsim.cli.ui import completion, console, output_paths
 from pocketsim.sim.base.errors import ScenarioError
 
 
@@ -41,13 +41,13 @@ def new(
         raise ScenarioError("NAME", "", f"{reason}, not {str(name)!r}")
     files = [name.with_name(f"{stem}{end}.toml") for end in ("", "_sweep")]
     for file in files:
-        targets.check_outside_runs(file)
+        output_paths.check_outside_runs(file)
         if os.path.lexists(file):
             raise ScenarioError(file, "", "is there already; nothing is overwritten")
     for file, text in zip(files, templates.texts(name.parent, stem, base), strict=True):
-        with targets.replacing(file) as aside:
+        with output_paths.replacing(file) as aside:
             aside.write_text(text, encoding="utf-8")
-        targets.tell(file)
+        output_paths.tell(file)
     console.say(f"next: {shlex.join(['pocketsim', 'run', str(files[0])])}")
 
 
@@ -65,14 +65,14 @@ def notebooks(
     """
     copies = {folder / file.name: file.read_bytes() for file in catalog.notebooks()}
     for copy, content in copies.items():
-        targets.check_outside_runs(copy)
+        output_paths.check_outside_runs(copy)
         if not force and os.path.lexists(copy) and not _holds(copy, content):
             reason = "is there already and differs; --force overwrites it"
             raise ScenarioError(copy, "", reason)
     for copy, content in copies.items():
-        with targets.replacing(copy) as aside:
+        with output_paths.replacing(copy) as aside:
             aside.write_bytes(content)
-        targets.tell(copy)
+        output_paths.tell(copy)
     console.say(f"next: {shlex.join(['jupyter', 'lab', str(folder)])}")
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import console, trusting
-from pocketsim.cli.running import Out
-from pocketsim.cli.sweeping import Keep, SweepFile, check_kept, study_of
-from pocketsim.cli.trusting import AllowCode
+from pocketsim.cli.runs.run import Out
+from pocketsim.cli.sweep.run import Keep, SweepFile, check_kept, study_of
+from pocketsim.cli.ui import code_consent, console
+from pocketsim.cli.ui.code_consent import AllowCode
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -60,7 +60,7 @@ def slurm(  # noqa: PLR0913 - each is an option
     check_kept(keep)
     study = study_of(file, out, "1/1")
     documents = [task.document for point in study.sweep.points for task in point.tasks]
-    trusting.ask(documents, allow=allow_code)
+    code_consent.ask(documents, allow=allow_code)
     needs_yes = any(document.code_outside() for document in documents)
     request = batch.Request(
         *batch.elements_of(array, len(study.sweep.points)),

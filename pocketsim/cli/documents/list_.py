@@ -10,8 +10,8 @@ import typer
 
 from pocketsim.api.documents import catalog
 from pocketsim.api.documents import schema as schemas
-from pocketsim.cli import common, console
-from pocketsim.cli.running import AsJson
+from pocketsim.cli.runs.run import AsJson
+from pocketsim.cli.ui import console, options
 from pocketsim.sim.base.errors import printable
 
 
@@ -44,7 +44,7 @@ def names(
         typer.Argument(
             help="What to list.",
             metavar="KIND",
-            parser=common.one_of(Listed, "KIND"),
+            parser=options.one_of(Listed, "KIND"),
         ),
     ],
     as_json: AsJson = False,
@@ -64,7 +64,7 @@ def schema(
         typer.Argument(
             help="The kind of document.",
             metavar="KIND",
-            parser=common.one_of(Document, "KIND"),
+            parser=options.one_of(Document, "KIND"),
         ),
     ],
 ) -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli import comparison, completion, console, targets
-from pocketsim.cli.comparison import short, sides
-from pocketsim.cli.figures import MAIN
-from pocketsim.cli.running import AsJson, Out
-from pocketsim.cli.sweeping import SweepFile
+from pocketsim.cli.runs import comparison
+from pocketsim.cli.ui import completion, console, output_paths
+from pocketsim.cli.runs.comparison import short, sides
+from pocketsim.cli.ui.run_summary import MAIN
+from pocketsim.cli.runs.run import AsJson, Out
+from pocketsim.cli.sweep.run import SweepFile
 from pocketsim.sim.base.errors import UserError, shown
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ def sensitivity(
     if page is not None:
         from pocketsim.api import plot
 
-        targets.check_outside_runs(page)
+        output_paths.check_outside_runs(page)
         figure = plot.sensitivity(frame)
-        with targets.replacing(page) as aside:
+        with output_paths.replacing(page) as aside:
             figure.write_html(aside, div_id="sensitivity")
     if as_json:
         console.data(frame.to_json(orient="records", indent=1))
@@ -113,7 +114,7 @@ def sensitivity(
             [list(row.values()) for row in rows],
         )
     if page is not None:
-        targets.tell(page)
+        output_paths.tell(page)
 
 
 def _telling(frame: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pocketsim.api.progress import Meter, bar
-from pocketsim.cli import console
+from pocketsim.cli.ui import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

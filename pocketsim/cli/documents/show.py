@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pocketsim.api.documents.catalog import KINDS, document_file
-from pocketsim.cli import completion, console
-from pocketsim.cli.running import AsJson, Overrides, ScenarioFile, from_here
-from pocketsim.cli.warning import warn
+from pocketsim.cli.runs.run import AsJson, Overrides, ScenarioFile, from_here
+from pocketsim.cli.ui import completion, console
+from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.base import axes
 from pocketsim.sim.base.errors import UserError, printable
 from pocketsim.sim.devices.numbers import bases, number_text, numbers

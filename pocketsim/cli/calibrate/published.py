@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pocketsim.api.documents.catalog import document_file
-from pocketsim.cli import completion, console, targets
-from pocketsim.cli.running import Jobs
+from pocketsim.cli.runs.run import Jobs
+from pocketsim.cli.ui import completion, console, output_paths
 from pocketsim.sim.base.errors import UserError
 from pocketsim.sim.run.children import default_jobs
 
@@ -46,17 +46,17 @@ def published(
     from pocketsim.calibration.fit.inverse.remake import as_toml, remake
 
     result_file = out or Path("runs/fits") / f"{fit.stem}.toml"
-    targets.check_outside_runs(result_file)
-    journal = targets.journal_of(result_file)
+    output_paths.check_outside_runs(result_file)
+    journal = output_paths.journal_of(result_file)
     started_s = time.monotonic()
-    with targets.writing(result_file):
+    with output_paths.writing(result_file):
         result = remake(document_file(fit, "fit"), journal, jobs or default_jobs(), _tell)
-    with targets.replacing(result_file) as aside:
+    with output_paths.replacing(result_file) as aside:
         aside.write_text(as_toml(result), encoding="utf-8")
     _print(result)
     took_s = time.monotonic() - started_s
     console.say(f"{result.evaluations} trials in {took_s:.0f} s; loss {result.best.loss():.4g}")
-    targets.tell(result_file)
+    output_paths.tell(result_file)
 
 
 def sensitivity(
@@ -97,18 +97,18 @@ def sensitivity(
         raise UserError(f"--samples must be a power of 2, as 64, not {samples}")
     if samples and (doubt := doubt_of_samples(samples)):
         console.say(f"warning: {doubt}")
-    targets.check_outside_runs(out)
+    output_paths.check_outside_runs(out)
     chosen = table.Options(
         tuple(only) if only else None, tuple(subset) if subset else None, repetitions, samples
     )
-    journal = targets.journal_of(out)
-    with targets.writing(out):
+    journal = output_paths.journal_of(out)
+    with output_paths.writing(out):
         found = table.make(chosen, journal, jobs or default_jobs(), _tell_entry, _tell_points)
-    with targets.replacing(out) as aside:
+    with output_paths.replacing(out) as aside:
         aside.write_text(table.as_toml(found), encoding="utf-8")
     verdicts = Counter(entry.verdict for entry in found.entries)
     console.table("what doubling does", ("verdict", "numbers"), sorted(verdicts.items()))
-    targets.tell(out)
+    output_paths.tell(out)
 
 
 def _tell_entry(entry: Entry, number: int, count: int) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli import completion, console, targets
-from pocketsim.cli.running import AsJson
+from pocketsim.cli.runs.run import AsJson
+from pocketsim.cli.ui import completion, console, output_paths
 from pocketsim.sim.base.errors import shown
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
         store=store,
         allow_spoiled=allow_spoiled,
     )
-    with targets.replacing(out) as aside:
+    with output_paths.replacing(out) as aside:
         write_profile(calibration.profile_, aside)
     for kept in calibration.kept_:
         console.say(f"taken from {base}: {kept}: {kept.why}")
@@ -79,7 +79,7 @@ def calibrate(  # noqa: PLR0913, PLR0917 - each is an option
     if as_json:
         console.data(json.dumps(_as_json(out, calibration), indent=1))
         return
-    targets.tell(out)
+    output_paths.tell(out)
 
 
 def _tell_round_trips(found: Sequence[RoundTrip]) -> None:
@@ -151,10 +151,10 @@ def this_machine(
     from pocketsim.calibration.fit.write import write_profile
     from pocketsim.sim.devices.numbers import seconds as text
 
-    targets.check_outside_runs(out)
+    output_paths.check_outside_runs(out)
     console.say(f"timing this machine for about {seconds:g} s")
     found = timed(out, base, seconds, name=name, measured_by=measured_by, store=store)
-    with targets.replacing(out) as aside:
+    with output_paths.replacing(out) as aside:
         write_profile(found.profile, aside, MADE_HERE)
     for kept in found.kept:
         console.say(f"taken from {base}: {kept}: {kept.why}")
@@ -164,7 +164,7 @@ def this_machine(
     ]
     head = ("work", "bytes", "takes", "standard error")
     console.table("timed, and in no profile", head, rows, console.say)
-    targets.tell(out)
+    output_paths.tell(out)
 
 
 def metrics(

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pocketsim.api.progress import span
-from pocketsim.cli import completion, console, present, targets, trusting
-from pocketsim.cli.running import AsJson, Jobs, Out, start
-from pocketsim.cli.trusting import AllowCode
-from pocketsim.cli.warning import warn
+from pocketsim.cli.runs import report as run_report
+from pocketsim.cli.runs.run import AsJson, Jobs, Out, start
+from pocketsim.cli.ui import code_consent, completion, console, output_paths
+from pocketsim.cli.ui.code_consent import AllowCode
+from pocketsim.cli.ui.warnings import warn
 from pocketsim.sim.base import axes
 from pocketsim.sim.base.errors import shown
 
@@ -95,7 +96,7 @@ def run(  # noqa: PLR0913 - each is an option
     ends = _time(before)
     study = study_of(file, out, shard)
     warn(task.document for point in study.sweep.points for task in point.tasks)
-    trusting.ask(
+    code_consent.ask(
         (task.document for point in study.sweep.points for task in point.tasks), allow=allow_code
     )
     with _client(executor, scheduler) as client:
@@ -203,8 +204,8 @@ def collect(
     """
     from pocketsim.sim.run import collect as collecting
 
-    targets.check_outside_runs(table)
-    as_csv = bool(table.suffix) and targets.by_suffix(table, _IS_CSV)
+    output_paths.check_outside_runs(table)
+    as_csv = bool(table.suffix) and output_paths.by_suffix(table, _IS_CSV)
     study = study_of(file, out, shard)
     found, missing = collecting.table(study.sweep)
     if missing:
@@ -212,9 +213,9 @@ def collect(
         remedy = f"`{_command(file, out, shard)}` makes them"
         console.fail(f"{len(missing)} of {every} runs are missing; {remedy}")
     if found.num_rows:
-        with targets.replacing(table) as aside:
+        with output_paths.replacing(table) as aside:
             collecting.write(found, aside, as_csv=as_csv)
-        targets.tell(table)
+        output_paths.tell(table)
     if missing:
         raise typer.Exit(_EXIT_SOME_LACK)
 
@@ -224,7 +225,7 @@ def report(
     page: Annotated[
         Path, typer.Option("-o", "--page", help="HTML file to write.", metavar="PAGE")
     ] = Path("report.html"),
-    plotly_js: present.PlotlyJs = None,
+    plotly_js: run_report.PlotlyJs = None,
     out: Out = _OUT,
     shard: Shard = _WHOLE,
 ) -> None:
@@ -238,7 +239,7 @@ def report(
         remedy = f"`{_command(file, out, shard)}` makes them"
         console.fail(f"no run has a directory; {remedy}")
         raise typer.Exit(_EXIT_SOME_LACK)
-    present.report(directories, page, plotly_js)
+    run_report.report(directories, page, plotly_js)
 
 
 def check_kept(keep: str) -> None:

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pocketsim.cli import console
+from pocketsim.cli.ui import console
 from pocketsim.sim.base.errors import ScenarioError, UserError, nearest, no_room
 from pocketsim.sim.run import rundir
 

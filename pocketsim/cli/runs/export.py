@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import common, console, targets
-from pocketsim.cli.present import complete
+from pocketsim.cli.ui import options, console, output_paths
+from pocketsim.cli.runs.report import complete
 from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def export(
             "paid or traded with whom; perfetto: what lanes spend and datagrams, over time, if "
             "output.trace is work; tokens: what phones have at the end, as batches of bytes. "
             "Without, what the suffix of the file says, and csv where there is none.",
-            parser=common.one_of(Format, "--to"),
+            parser=options.one_of(Format, "--to"),
         ),
     ] = None,
     out: Annotated[
@@ -70,7 +70,7 @@ def export(
         raise ScenarioError("--csv", "", "takes no --out and no other --to", "--out")
     target = csv or out
     if target is not None:
-        targets.check_outside_runs(target)
+        output_paths.check_outside_runs(target)
     chosen = Format.csv if csv is not None else _chosen(to, out)
     if chosen is Format.tokens:
         _tokens(directory, resolved, repetition or 0, out)
@@ -87,7 +87,7 @@ def _chosen(to: Format | None, file: Path | None) -> Format:
     if file is None or not file.suffix:
         return to or Format.csv
     if to is None:
-        return targets.by_suffix(file, _BY_SUFFIX, " or by --to")
+        return output_paths.by_suffix(file, _BY_SUFFIX, " or by --to")
     suffix = file.suffix.lower()
     said = _BY_SUFFIX.get(suffix)
     if said is not None and to not in {said, Format.tokens}:
@@ -106,9 +106,9 @@ def _csv(directory: Path, resolved: Resolved, repetition: int | None, file: Path
     if file is None:
         write_csv(table, sys.stdout.buffer, transport, duration_s=duration_s)
         return
-    with targets.replacing(file) as aside, aside.open("wb") as sink:
+    with output_paths.replacing(file) as aside, aside.open("wb") as sink:
         write_csv(table, sink, transport, duration_s=duration_s)
-    targets.tell(file)
+    output_paths.tell(file)
 
 
 def _graph(directory: Path, repetition: int, file: Path | None, form: Format) -> None:
@@ -118,9 +118,9 @@ def _graph(directory: Path, repetition: int, file: Path | None, form: Format) ->
     if file is None:
         graph.write(found, sys.stdout.buffer, form)
         return
-    with targets.replacing(file) as aside, aside.open("wb") as sink:
+    with output_paths.replacing(file) as aside, aside.open("wb") as sink:
         graph.write(found, sink, form)
-    targets.tell(file)
+    output_paths.tell(file)
 
 
 def _timeline(directory: Path, resolved: Resolved, repetition: int, file: Path | None) -> None:
@@ -130,9 +130,9 @@ def _timeline(directory: Path, resolved: Resolved, repetition: int, file: Path |
     if file is None:
         perfetto.of_run(directory, resolved, repetition, sys.stdout.buffer)
     else:
-        with targets.replacing(file) as aside, aside.open("wb") as sink:
+        with output_paths.replacing(file) as aside, aside.open("wb") as sink:
             perfetto.of_run(directory, resolved, repetition, sink)
-        targets.tell(file)
+        output_paths.tell(file)
     if left_out:
         console.say(f"{left_out} rows are not there: a timeline keeps the first two million")
 
@@ -151,7 +151,7 @@ def _tokens(directory: Path, resolved: Resolved, repetition: int, folder: Path |
     file = directory / rundir.TOKENS
     with results.parquet(file):
         rows = tables.read(file, repetition)
-    with targets.writing(folder):
+    with output_paths.writing(folder):
         holdings.write_batches(rows, key, folder)
     console.data(str(folder))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import console
+from pocketsim.cli.ui import console
 from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli import console, exporting
-from pocketsim.cli.present import complete
-from pocketsim.cli.running import AsJson
+from pocketsim.cli.ui import console
+from pocketsim.cli.runs import export
+from pocketsim.cli.runs.report import complete
+from pocketsim.cli.runs.run import AsJson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +57,7 @@ def _findings(run: Path, repetition: int | None) -> Iterable[tuple[int | None, F
         return [(None, verification.of_folder(run))]
     (directory,) = complete(run, several=False)
     resolved = results.read_resolved(directory)
-    exporting.check_repetition(resolved, repetition)
+    export.check_repetition(resolved, repetition)
     every = range(resolved["run"]["repetitions"])
     meant = every if repetition is None else range(repetition, repetition + 1)
     return zip(meant, verification.of_run(directory, meant), strict=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import completion, console, folders, progress, targets
-from pocketsim.cli.running import AsJson, Jobs, Out
+from pocketsim.cli.ui import completion, console, output_folder, progress, output_paths
+from pocketsim.cli.runs.run import AsJson, Jobs, Out
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.run import rundir
 from pocketsim.sim.run.children import default_jobs
@@ -61,7 +61,7 @@ def validate(
     that are there already are not repeated.
     """
     if report:
-        targets.check_outside_runs(report)
+        output_paths.check_outside_runs(report)
     from pocketsim.calibration.validate import validation
 
     result = validation.validate(
@@ -106,35 +106,35 @@ def report(
     directories = list(dict.fromkeys(found for path in runs for found in complete(path)))
     page = out or (None if paper else Path("report.html"))
     if page:
-        targets.check_outside_runs(page)
+        output_paths.check_outside_runs(page)
     if paper:
-        folders.check(paper)
+        output_folder.check(paper)
         _write_paper(directories, paper, force=force)
     if page:
         from pocketsim.report import write_report
 
         shared = _shared(plotly_js, page)
-        with targets.replacing(page) as aside:
+        with output_paths.replacing(page) as aside:
             write_report(directories, aside, plotly_js=shared)
-        targets.tell(page)
+        output_paths.tell(page)
 
 
 def _write_paper(directories: Sequence[Path], folder: Path, *, force: bool) -> None:
     from pocketsim.report import paper
 
-    with targets.writing(folder):
-        folders.write(folder, paper.files(directories), force=force)
-    targets.tell(folder)
+    with output_paths.writing(folder):
+        output_folder.write(folder, paper.files(directories), force=force)
+    output_paths.tell(folder)
 
 
 def _shared(plotly_js: Path | None, page: Path) -> str | None:
     """Write what draws charts to a file of its own, and return where a page finds it."""
     if plotly_js is None:
         return None
-    targets.check_outside_runs(plotly_js)
+    output_paths.check_outside_runs(plotly_js)
     from plotly.offline import get_plotlyjs
 
-    with targets.replacing(plotly_js) as aside:
+    with output_paths.replacing(plotly_js) as aside:
         aside.write_text(get_plotlyjs(), encoding="utf-8")
     return Path(os.path.relpath(plotly_js.absolute(), page.absolute().parent)).as_posix()
 
@@ -146,7 +146,7 @@ def _write_report(result: ValidationResult, report: Path, plotly_js: Path | None
     from pocketsim.report import write_report
 
     shared = _shared(plotly_js, report)
-    with targets.replacing(report) as aside:
+    with output_paths.replacing(report) as aside:
         write_report(result.run_dirs, aside, result, plotly_js=shared)
     console.say(f"report: {report}")
 
@@ -171,6 +171,6 @@ def complete(path: Path, *, several: bool = True) -> list[Path]:
     return found
 
 
-_PACKAGE = Path(__file__).resolve().parents[1]  # the published rows name scenarios of the project
+_PACKAGE = Path(__file__).resolve().parents[2]  # the published rows name scenarios of the project
 # Codes of validation.ALL_MET, KNOWN_MISSES and MISSED, which are spelt here so that help is quick.
 _EXIT_CODES = {"all met": 0, "met but for known misses": 6, "missed": 3}

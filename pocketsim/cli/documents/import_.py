@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pocketsim.cli import common, console, targets
-from pocketsim.cli.running import AsJson
+from pocketsim.cli.runs.run import AsJson
+from pocketsim.cli.ui import console, options, output_paths
 from pocketsim.sim.base.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
         typer.Argument(
             help=f"What the source is: {', '.join(Format)}.",
             metavar="FORMAT",
-            parser=common.one_of(Format, "FORMAT"),
+            parser=options.one_of(Format, "FORMAT"),
         ),
     ],
     source: Annotated[
@@ -71,7 +71,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
         typer.Option(
             "--time-unit",
             help="Of the source's times: s, ms, us, or iso for payments; s without, ms for ipv8.",
-            parser=common.one_of(TimeUnit, "--time-unit"),
+            parser=options.one_of(TimeUnit, "--time-unit"),
         ),
     ] = None,
     origin: Annotated[
@@ -102,7 +102,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
         typer.Option(
             "--amount-unit",
             help="Of amounts: ct or EUR.",
-            parser=common.one_of(AmountUnit, "--amount-unit"),
+            parser=options.one_of(AmountUnit, "--amount-unit"),
         ),
     ] = "ct",
     undirected: Annotated[
@@ -118,7 +118,7 @@ def import_(  # noqa: PLR0913, PLR0917 - each is an option
     The folder holds the tables, phones.csv (which id is which phone) and import.json (source,
     digest, rows, what was dropped and why).
     """
-    targets.check_outside_runs(out)
+    output_paths.check_outside_runs(out)
     from pocketsim.api.documents.import_data import import_data
 
     made = import_data(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli import common, completion, console, targets
-from pocketsim.cli.running import AsJson
+from pocketsim.cli.runs.run import AsJson
+from pocketsim.cli.ui import completion, console, options, output_paths
 
 if TYPE_CHECKING:
     from pocketsim.api.profile_stats import DeviceComparison
@@ -78,9 +78,9 @@ def compare(
     """
     from pocketsim.api.profile_stats import compare_devices
 
-    form = targets.by_suffix(plot, _FIGURES) if plot else ""
+    form = output_paths.by_suffix(plot, _FIGURES) if plot else ""
     if plot:
-        targets.check_outside_runs(plot)
+        output_paths.check_outside_runs(plot)
     found = compare_devices(*devices, size_bytes=_size_bytes(payload))
     figure = _figure(found, form) if form else b""
     if as_json:
@@ -89,7 +89,7 @@ def compare(
     else:
         _print(found)
     if plot:
-        with targets.replacing(plot) as aside:
+        with output_paths.replacing(plot) as aside:
             aside.write_bytes(figure)
         console.say(f"figure: {plot}")
 
@@ -136,7 +136,7 @@ def export(
             "--to",
             help="rates: operations per second and seconds per operation, for other simulators.",
             metavar="FORMAT",
-            parser=common.one_of(Format, "--to"),
+            parser=options.one_of(Format, "--to"),
         ),
     ] = Format.rates,
     out: Annotated[
@@ -159,17 +159,17 @@ def export(
     from pocketsim.api.profile_stats import device_rates
     from pocketsim.sim.export import rates
 
-    form = targets.by_suffix(out, _RATES) if out else "json"
+    form = output_paths.by_suffix(out, _RATES) if out else "json"
     if out:
-        targets.check_outside_runs(out)
+        output_paths.check_outside_runs(out)
     found = rates.Rates(**device_rates(device, _size_bytes(payload)))
     text = rates.as_csv(found) if form == "csv" else rates.as_json(found)
     if out is None:
         console.data(text.rstrip("\n"))
         return
-    with targets.replacing(out) as aside:
+    with output_paths.replacing(out) as aside:
         aside.write_text(text, encoding="utf-8")
-    targets.tell(out)
+    output_paths.tell(out)
 
 
 def _size_bytes(payload: int | None) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.cli import console
+from pocketsim.cli.ui import console
 from pocketsim.sim.base import axes
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """`calibrate implementation` and `profile pin`: what a simulation of `probe trade` needs beside.
 
 A program's own costs are made of reports, and a device's profile becomes that of one process. What
-does not live here: `calibrate REPORT...` (`cli.measured`).
+does not live here: `calibrate REPORT...` (`cli.calibrate.reports`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pocketsim.cli import completion, console, targets
-from pocketsim.cli.running import AsJson
+from pocketsim.cli.runs.run import AsJson
+from pocketsim.cli.ui import completion, console, output_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def implementation(
     from pocketsim.calibration.fit.write import write_implementation
 
     found = timed_steps(reports, out, device, base)
-    with targets.replacing(out) as aside:
+    with output_paths.replacing(out) as aside:
         write_implementation(found.described, found.implementation, aside)
     for text in _worded(found, base):
         console.say(text)
@@ -66,7 +66,7 @@ def implementation(
         told = {"measured": _costs(found.measured), "kept": _costs(found.kept)}
         console.data(json.dumps({"implementation": str(out), **told}, indent=1))
         return
-    targets.tell(out)
+    output_paths.tell(out)
 
 
 def pin(
@@ -99,10 +99,10 @@ def pin(
     from pocketsim.sim.devices.profile import load
 
     text = pinned(device, out, reports or [])
-    with targets.replacing(out) as aside:
+    with output_paths.replacing(out) as aside:
         aside.write_text(text, encoding="utf-8")
         load(aside)
-    targets.tell(out)
+    output_paths.tell(out)
 
 
 def _worded(found: TimedSteps, base: str) -> list[str]:

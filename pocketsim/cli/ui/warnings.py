@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pocketsim.cli import console
+from pocketsim.cli.ui import console
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

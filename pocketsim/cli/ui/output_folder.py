@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pocketsim.cli import targets
+from pocketsim.cli.ui import output_paths
 from pocketsim.sim.base.errors import ScenarioError
 from pocketsim.sim.base.files import open_plain
 
@@ -24,7 +24,7 @@ MADE = "made.sha256"
 
 def check(folder: Path) -> None:
     """Refuse a folder that nothing may be written to, before what it is to hold is made."""
-    targets.check_outside_runs(folder)
+    output_paths.check_outside_runs(folder)
     if os.path.lexists(folder) and not folder.is_dir():
         raise ScenarioError(folder, "", "is no folder")
 
@@ -78,7 +78,7 @@ def _text(lines: set[str]) -> bytes:
 
 
 def _put(path: Path, content: bytes) -> None:
-    with targets.replacing(path) as aside:
+    with output_paths.replacing(path) as aside:
         aside.write_bytes(content)
 
 

@@ -1,0 +1,1 @@
+"""`calibrate`: profiles of what was measured, and what published rows say of numbers."""

@@ -1,0 +1,1 @@
+"""Commands that list, check, show and write documents."""

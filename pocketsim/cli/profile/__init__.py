@@ -1,0 +1,1 @@
+"""`profile`: profiles of devices and of implementations."""

@@ -1,0 +1,1 @@
+"""`sweep`: many runs over a grid of values."""

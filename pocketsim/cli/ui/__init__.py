@@ -1,0 +1,1 @@
+"""What commands share: options, the console, completion, paths to write to, warnings."""
